@@ -1,0 +1,4 @@
+/** `npm run build`: dist/, when it is stale. */
+import { ensureBuilt } from './setup.mjs';
+
+ensureBuilt();

@@ -1,0 +1,21 @@
+/**
+ * `npm run check`: says whether the tree is good. Each line is one question; the first "no" ends it.
+ * `--no-tests` leaves the tests out, for a run that has had them already.
+ */
+import { ensureBuilt, run, say, tool } from './setup.mjs';
+
+const steps = [
+  ['format and lint', 'biome', tool.bind(null, '@biomejs/biome'), ['check', '--error-on-warnings', '.']],
+  ['types of tests and benchmarks', 'tsc', tool.bind(null, 'typescript'), ['-p', 'tsconfig.test.json']],
+  ['unused files, exports and dependencies', 'knip', tool.bind(null, 'knip'), []],
+  ['package contents', 'publint', tool.bind(null, 'publint'), ['--strict']],
+  ['package types', 'attw', tool.bind(null, '@arethetypeswrong/cli'), ['--pack', '.', '--profile', 'esm-only']],
+];
+
+ensureBuilt();
+for (const [question, command, locate, args] of steps) {
+  say(`checking ${question} (${command})`);
+  run(process.execPath, [locate(command), ...args]);
+}
+if (!process.argv.includes('--no-tests')) run(process.execPath, ['scripts/test.mjs']);
+say('the tree is good');

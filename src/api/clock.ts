@@ -1,0 +1,27 @@
+/**
+ * Time as an option: whatever waits or measures takes a Clock, so that a test can turn it by hand.
+ * A sleep ends early only by its signal, and leaves no listener behind on it.
+ */
+export interface Clock {
+  /** Milliseconds that never go backwards; only differences mean something. */
+  now(): number;
+  /** Resolves after `ms`; rejects with `signal.reason` as soon as the signal fires. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', stop);
+        resolve();
+      }, ms);
+      const stop = () => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      signal?.addEventListener('abort', stop, { once: true });
+    }),
+};

@@ -1,0 +1,29 @@
+/** The store: its contract and its two implementations. */
+export { isStoreError, StoreError, type StoreErrorCode } from './errors.ts';
+export { everyKey, keyFromBytes, keyFromText, keyToBytes, keyToText } from './keys.ts';
+export type {
+  CallOptions,
+  Compare,
+  GetResult,
+  Key,
+  KeyRange,
+  KeyValue,
+  Lease,
+  LeaseId,
+  LeaseInfo,
+  Op,
+  OpResult,
+  RangeOptions,
+  RangeResult,
+  ReadOptions,
+  Revision,
+  SnapshotInfo,
+  Store,
+  StoreStatus,
+  Txn,
+  TxnResult,
+  Watch,
+  WatchBatch,
+  WatchEvent,
+  WatchOptions,
+} from './kv.ts';

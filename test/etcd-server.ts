@@ -1,0 +1,151 @@
+/**
+ * Real etcd processes for tests and benchmarks: one, or a cluster on loopback, in a folder of their own, on ports
+ * that were free a moment ago. A member can be stopped, killed, paused and started again with its data.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The version of the etcd on the PATH; undefined if there is none. With CI=true a missing etcd is a failure. */
+export function etcdVersion(): string | undefined {
+  try {
+    return /etcd Version: (\S+)/.exec(execFileSync('etcd', ['--version'], { encoding: 'utf8' }))?.[1];
+  } catch {
+    if (process.env.CI === 'true') throw new Error('Cannot run the tests: CI=true needs a real etcd on the PATH');
+    return undefined;
+  }
+}
+
+export type EtcdMember = {
+  readonly name: string;
+  readonly url: string;
+  /** Starts it, again with the data it had, and waits until it serves. */
+  start(): Promise<void>;
+  /** SIGTERM: it leaves in order. */
+  stop(): Promise<void>;
+  /** SIGKILL: it leaves at once. */
+  kill(): Promise<void>;
+  /** SIGSTOP: connections stay open and nothing answers. */
+  pause(): void;
+  resume(): void;
+};
+
+export type EtcdCluster = AsyncDisposable & {
+  readonly members: readonly EtcdMember[];
+  readonly urls: readonly string[];
+};
+
+export type EtcdClusterOptions = {
+  readonly members?: number;
+  /** More flags for every member. */
+  readonly flags?: readonly string[];
+  /** Certificates for TLS with client certificates: paths of PEM files. */
+  readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string };
+};
+
+export async function startEtcd(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'longwatch-etcd-'));
+  const names = Array.from({ length: options.members ?? 1 }, (_, i) => `m${i}`);
+  const clientPorts = await freePorts(names.length * 2);
+  const peerPorts = clientPorts.splice(names.length);
+  const initialCluster = names.map((name, i) => `${name}=http://127.0.0.1:${peerPorts[i]}`).join(',');
+  const members = names.map((name, i) =>
+    makeMember(name, join(folder, name), clientPorts[i]!, peerPorts[i]!, initialCluster, options),
+  );
+  const dispose = async () => {
+    await Promise.all(members.map((member) => member.kill()));
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await Promise.all(members.map((member) => member.start()));
+  } catch (err) {
+    await dispose();
+    throw err;
+  }
+  return { members, urls: members.map((member) => member.url), [Symbol.asyncDispose]: dispose };
+}
+
+function makeMember(
+  name: string,
+  dataDir: string,
+  clientPort: number,
+  peerPort: number,
+  initialCluster: string,
+  { flags = [], tls }: EtcdClusterOptions,
+): EtcdMember {
+  const url = `${tls ? 'https' : 'http'}://127.0.0.1:${clientPort}`;
+  const peerUrl = `http://127.0.0.1:${peerPort}`;
+  let child: ChildProcess | undefined;
+  let log = '';
+
+  const end = async (signal: NodeJS.Signals) => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    if (signal === 'SIGTERM') child.kill('SIGCONT');
+    await gone;
+  };
+
+  return {
+    name,
+    url,
+    async start() {
+      const args = [
+        ...['--name', name, '--data-dir', dataDir, '--log-level', 'warn', '--logger', 'zap'],
+        ...['--listen-client-urls', url, '--advertise-client-urls', url],
+        ...['--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl],
+        ...['--initial-cluster', initialCluster, '--initial-cluster-token', dataDir],
+        ...(tls
+          ? ['--cert-file', tls.cert, '--key-file', tls.key, '--trusted-ca-file', tls.ca, '--client-cert-auth']
+          : []),
+        ...['--heartbeat-interval', '50', '--election-timeout', '500'],
+        ...flags,
+      ];
+      const started = spawn('etcd', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+      child = started;
+      log = '';
+      for (const stream of [started.stdout, started.stderr])
+        stream.on('data', (data: Buffer) => {
+          log = (log + data.toString()).slice(-4000);
+        });
+      for (let attempt = 0; ; attempt++) {
+        if (started.exitCode !== null || attempt > 600) throw new Error(`Cannot start etcd ${name}: ${log}`);
+        if (await isListening(clientPort)) return;
+        await sleep(50);
+      }
+    },
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
+  };
+}
+
+/** etcd opens its client port only once it has joined the cluster, so an open port means that it serves. */
+async function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
+}
+
+/** All at once, so that no two of them are the same. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
