@@ -9,19 +9,27 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-export const systemClock: Clock = {
-  now: () => performance.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', stop);
-        resolve();
-      }, ms);
-      const stop = () => {
-        clearTimeout(timer);
-        reject(signal?.reason);
-      };
-      signal?.addEventListener('abort', stop, { once: true });
-    }),
-};
+export const systemClock: Clock = makeClock(true);
+
+/** For chores: a process that has nothing else to do may end while they sleep. */
+export const backgroundClock: Clock = makeClock(false);
+
+function makeClock(holdsProcess: boolean): Clock {
+  return {
+    now: () => performance.now(),
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason);
+        const timer = setTimeout(() => {
+          signal?.removeEventListener('abort', stop);
+          resolve();
+        }, ms);
+        if (!holdsProcess) (timer as unknown as { unref?: () => void }).unref?.();
+        const stop = () => {
+          clearTimeout(timer);
+          reject(signal?.reason);
+        };
+        signal?.addEventListener('abort', stop, { once: true });
+      }),
+  };
+}

@@ -1,3 +1,4 @@
 /** The words that every layer speaks. */
-export { type Clock, systemClock } from './clock.ts';
+export { untilAborted } from './abort.ts';
+export { backgroundClock, type Clock, systemClock } from './clock.ts';
 export { closeOnce } from './closing.ts';

@@ -1,4 +1,7 @@
 /** The store: its contract and its two implementations. */
+export type { AutoCompaction } from './embedded/auto-compaction.ts';
+export { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded/embedded-store.ts';
+export { type RestoreOptions, restoreEmbeddedStore } from './embedded/snapshot-file.ts';
 export { isStoreError, StoreError, type StoreErrorCode } from './errors.ts';
 export { everyKey, keyFromBytes, keyFromText, keyToBytes, keyToText } from './keys.ts';
 export type {

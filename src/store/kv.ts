@@ -75,8 +75,8 @@ export type RangeResult = {
 };
 
 /**
- * A condition on every key of a range. A key that is not there has 0 for all numbers and equals no value. On a prefix
- * or interval every key there must satisfy it, so it holds where there is none.
+ * A condition on every key of a range. Where there is no key at all, it is taken of a pair with 0 for all numbers; a
+ * condition on `value` is then false, whatever it says.
  */
 export type Compare = { readonly range: KeyRange; readonly is: '=' | '!=' | '<' | '>' } & (
   | { readonly target: 'modRevision' | 'createRevision' | 'version'; readonly than: number }

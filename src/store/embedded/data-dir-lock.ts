@@ -1,0 +1,113 @@
+/**
+ * One owner per data directory: a file LOCK that names the process. Taken by creating it, so two openers cannot both
+ * have it; a file left behind by a process that is gone is taken over. A process is told from another with the same
+ * pid (a restarted container) by when it started.
+ */
+import { linkSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StoreError } from '../errors.ts';
+
+type Owner = { readonly pid: number; readonly started: string };
+
+/** A takeover takes microseconds; one that is this old was interrupted. */
+const STALE_TAKEOVER_MS = 10_000;
+
+let draftCount = 0;
+
+/** Throws Locked, naming the owner's pid; otherwise returns how to let go. */
+export function lockDataDir(dataDir: string): () => void {
+  mkdirSync(dataDir, { recursive: true });
+  const file = join(dataDir, 'LOCK');
+  const me: Owner = { pid: process.pid, started: startOf(process.pid) };
+  if (!tryCreate(file, me)) takeOver(dataDir, file, me);
+  return () => rmSync(file, { force: true });
+}
+
+/** Only one process at a time may judge a left-over lock, or two would each remove the other's fresh one. */
+function takeOver(dataDir: string, file: string, me: Owner): void {
+  const judging = join(dataDir, 'LOCK.takeover');
+  if (!tryMakeFolder(judging)) {
+    if (Date.now() - modifiedAt(judging) > STALE_TAKEOVER_MS) removeFolder(judging);
+    throw locked(dataDir, 'another process is just opening it');
+  }
+  try {
+    const owner = readOwner(file);
+    if (owner && isRunning(owner)) throw locked(dataDir, `process ${owner.pid} has it open`);
+    rmSync(file, { force: true });
+    if (!tryCreate(file, me)) throw locked(dataDir, 'another process is just opening it');
+  } finally {
+    removeFolder(judging);
+  }
+}
+
+function locked(dataDir: string, why: string): StoreError {
+  return new StoreError('Locked', `Cannot open ${JSON.stringify(dataDir)}: ${why}`);
+}
+
+/** Linked into place whole: nobody ever sees a lock without its owner's name. */
+function tryCreate(file: string, owner: Owner): boolean {
+  const draft = `${file}.${owner.pid}.${draftCount++}`;
+  writeFileSync(draft, JSON.stringify(owner));
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw err;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Undefined if the file is gone, or is none of ours. */
+function readOwner(file: string): Owner | undefined {
+  try {
+    const owner = JSON.parse(readFileSync(file, 'utf8')) as Owner;
+    return Number.isSafeInteger(owner.pid) ? owner : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRunning({ pid, started }: Owner): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  const now = startOf(pid);
+  return started === '' || now === '' || started === now;
+}
+
+/** When a process started, with the boot it started in; '' where the system does not tell. */
+function startOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${ticks}`;
+  } catch {
+    return '';
+  }
+}
+
+function tryMakeFolder(folder: string): boolean {
+  try {
+    mkdirSync(folder);
+    return true;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw err;
+  }
+}
+
+function modifiedAt(folder: string): number {
+  return statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+}
+
+function removeFolder(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // another opener was faster: it is gone, which is all that matters
+  }
+}

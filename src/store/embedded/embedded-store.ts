@@ -1,0 +1,481 @@
+/**
+ * The store inside this process: durable, one owner per data directory.
+ *
+ *   txn → Head (judge, give a revision) → WritePipeline (group commit) → #publish → index, hub, answer
+ *   read → KeyIndex at a revision → log          watch → hub while live, log while behind
+ *
+ * Always true: `#published` is the highest revision that is durable, and all that anybody is shown; the index holds
+ * what is published, the head what is on its way. What is written where is said in each room of this folder.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { backgroundClock, type Clock, closeOnce, untilAborted } from '../../api/index.ts';
+import { StoreError } from '../errors.ts';
+import { type Bounds, boundsOf, checkKey, isInBounds } from '../keys.ts';
+import type {
+  CallOptions,
+  GetResult,
+  Key,
+  KeyRange,
+  KeyValue,
+  Lease,
+  LeaseId,
+  LeaseInfo,
+  RangeOptions,
+  RangeResult,
+  ReadOptions,
+  Revision,
+  SnapshotInfo,
+  Store,
+  StoreStatus,
+  Txn,
+  TxnResult,
+  Watch,
+  WatchEvent,
+  WatchOptions,
+} from '../kv.ts';
+import { type AutoCompaction, runAutoCompaction } from './auto-compaction.ts';
+import { Compactor } from './compactor.ts';
+import { lockDataDir } from './data-dir-lock.ts';
+import type { LogEngine } from './engine.ts';
+import type { Garbage } from './garbage.ts';
+import { type Change, Head } from './head.ts';
+import { isLive, type KeyIndex, type Version } from './key-index.ts';
+import { Leases } from './leases.ts';
+import { openLmdbEngine } from './lmdb-engine.ts';
+import { decodeRecord, keyValueOf } from './log-record.ts';
+import { Quota } from './quota.ts';
+import { RangeScan } from './range-scan.ts';
+import { addToIndex, FORMAT, type Recovered, recover } from './recovery.ts';
+import { writeSnapshot } from './snapshot-file.ts';
+import { checkTxn, defaultTxnLimits, runTxn, type TxnContext, type TxnLimits, tombstone } from './transaction.ts';
+import { type HubChange, WatchHub } from './watch-hub.ts';
+import { Watcher, type WatchLimits, type WatchSource } from './watcher.ts';
+import { WritePipeline } from './write-pipeline.ts';
+
+export type EmbeddedStoreOptions = {
+  /** Made if it is not there. */
+  readonly dataDir: string;
+  /** `none` skips the flush: for tests only, a crash of the machine may lose or break everything. */
+  readonly durability?: 'fsync' | 'none';
+  /** Space in use past which writes answer NoSpace. */
+  readonly quotaBytes?: number;
+  readonly autoCompaction?: AutoCompaction;
+  /** How often watches that want it are sent progress. */
+  readonly progressIntervalMs?: number;
+  readonly watchLimits?: WatchLimits;
+  readonly txnLimits?: TxnLimits;
+  readonly clock?: Clock;
+  /** Told once if the disk failed: the store has closed itself and must be opened again. */
+  readonly onFailure?: (error: StoreError) => void;
+  /** Another engine in place of lmdb. */
+  readonly openEngine?: (file: string) => LogEngine;
+};
+
+const GIB = 1024 ** 3;
+const SCAN_STEP_KEYS = 1000;
+const LOG_STRETCH = { records: 1000, bytes: 1024 * 1024 };
+const LEASE_TICK_MS = 500;
+const LEASES_PER_TICK = 500;
+
+export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
+  const { dataDir, durability = 'fsync' } = options;
+  mkdirSync(dataDir, { recursive: true });
+  const unlock = lockDataDir(dataDir);
+  try {
+    const file = join(dataDir, 'data.mdb');
+    const engine = (
+      options.openEngine ?? ((path) => openLmdbEngine({ file: path, isDurable: durability === 'fsync' }))
+    )(file);
+    try {
+      return new EmbeddedStore(engine, await recover(engine, file), unlock, options);
+    } catch (err) {
+      await engine.close();
+      throw err;
+    }
+  } catch (err) {
+    unlock();
+    throw err;
+  }
+}
+
+class EmbeddedStore implements Store, WatchSource {
+  readonly hub = new WatchHub();
+  readonly limits: WatchLimits;
+  readonly #engine: LogEngine;
+  readonly #index: KeyIndex;
+  readonly #garbage: Garbage;
+  readonly #head: Head;
+  readonly #leases: Leases;
+  readonly #quota: Quota;
+  readonly #compactor: Compactor;
+  readonly #pipeline: WritePipeline;
+  readonly #txnLimits: TxnLimits;
+  readonly #txnContext: TxnContext;
+  readonly #watchers = new Set<Watcher>();
+  readonly #stop = new AbortController();
+  readonly #chores: Promise<void>[];
+  #published: Revision;
+  #closed: StoreError | undefined;
+  readonly close: () => Promise<void>;
+
+  constructor(engine: LogEngine, recovered: Recovered, unlock: () => void, options: EmbeddedStoreOptions) {
+    const clock = options.clock ?? backgroundClock;
+    const { index, garbage, revision } = recovered;
+    this.limits = options.watchLimits ?? { events: 10_000, bytes: 8 * 1024 * 1024 };
+    this.#engine = engine;
+    this.#index = index;
+    this.#garbage = garbage;
+    this.#published = revision;
+    this.#head = new Head(revision, index, this.#read);
+    this.#leases = recoverLeases(recovered, clock);
+    this.#quota = new Quota(engine, options.dataDir, {
+      quotaBytes: options.quotaBytes ?? 2 * GIB,
+      reserveBytes: 64 * 1024 * 1024,
+    });
+    this.#compactor = new Compactor(recovered.compactScheduled, recovered.compactFinished, index, garbage);
+    this.#txnLimits = options.txnLimits ?? defaultTxnLimits;
+    this.#txnContext = { head: this.#head, leases: this.#leases, readAt: this.#readAt };
+    this.#pipeline = new WritePipeline({
+      engine,
+      publish: this.#publish,
+      compaction: this.#compactor,
+      maxPendingBytes: 256 * 1024 * 1024,
+      onFailure: (error) => {
+        this.#end(error);
+        options.onFailure?.(error);
+      },
+    });
+    this.#pipeline.wake(); // a compaction that was interrupted goes on
+    this.#chores = this.#startChores(options, clock);
+    this.close = closeOnce(async () => {
+      const pending = this.#pipeline.settled();
+      this.#end(new StoreError('Closed', 'Cannot use the store: it is closed'));
+      await pending?.catch(() => {}); // what was accepted before still reaches the disk
+      this.#pipeline.fail(this.#closed!);
+      this.#compactor.fail(this.#closed);
+      await Promise.all(this.#chores);
+      await this.#pipeline.idle();
+      await engine.close();
+      unlock();
+    });
+  }
+
+  // ---- reads
+
+  async get(key: Key, { revision, signal }: ReadOptions & CallOptions = {}): Promise<GetResult> {
+    this.#mustBeOpen(signal);
+    const version = this.#index.at(checkKey(key), this.#readableRevision(revision));
+    return { revision: this.#published, kv: version && this.#read(key, version) };
+  }
+
+  async range(range: KeyRange, options: RangeOptions & CallOptions = {}): Promise<RangeResult> {
+    this.#mustBeOpen(options.signal);
+    const revision = this.#published;
+    const scan = this.#scan(boundsOf(range), options.revision, options);
+    const unpin = this.#compactor.pin(options.revision || revision);
+    try {
+      while (!scan.step(SCAN_STEP_KEYS)) {
+        await nextTurn();
+        this.#mustBeOpen(options.signal);
+      }
+    } finally {
+      unpin();
+      this.#pipeline.wake();
+    }
+    return toRangeResult(scan, revision, options);
+  }
+
+  async revision({ signal }: CallOptions = {}): Promise<Revision> {
+    this.#mustBeOpen(signal);
+    return this.#published;
+  }
+
+  // ---- writes
+
+  async txn(txn: Txn, { signal }: CallOptions = {}): Promise<TxnResult> {
+    this.#mustBeOpen(signal);
+    checkTxn(txn, this.#txnLimits);
+    this.#pipeline.checkRoom();
+    this.#quota.check(txn);
+    const { succeeded, results, changes } = runTxn(txn, this.#txnContext);
+    const { revision } = this.#head;
+    // An answer may rest on changes of others that are still on their way: it waits for those too.
+    const done = changes.length > 0 ? this.#pipeline.add({ changes }) : this.#pipeline.settled();
+    if (done !== undefined) await untilAborted(done, signal);
+    return { succeeded, revision, results };
+  }
+
+  async compact(revision: Revision, { physical, signal }: { physical?: boolean } & CallOptions = {}): Promise<void> {
+    this.#mustBeOpen(signal);
+    this.#compactor.admit(revision, this.#published);
+    await untilAborted(this.#pipeline.add({ meta: ['compact.scheduled', revision] }), signal);
+    this.#compactor.schedule(revision);
+    this.#pipeline.wake();
+    if (physical) await untilAborted(this.#compactor.removed(revision), signal);
+  }
+
+  // ---- leases
+
+  async grantLease(ttlSeconds: number, { id: asked, signal }: { id?: LeaseId } & CallOptions = {}): Promise<Lease> {
+    this.#mustBeOpen(signal);
+    this.#pipeline.checkRoom();
+    this.#quota.checkBytes(64);
+    const ttl = this.#leases.ttlFor(ttlSeconds);
+    const id = this.#leases.idFor(asked);
+    this.#leases.add(id, ttl);
+    await untilAborted(this.#pipeline.add({ lease: [id, ttl] }), signal);
+    return { id, ttlSeconds: ttl };
+  }
+
+  async keepLeaseAlive(id: LeaseId, { signal }: CallOptions = {}): Promise<number> {
+    this.#mustBeOpen(signal);
+    return this.#leases.keepAlive(id);
+  }
+
+  async revokeLease(id: LeaseId, { signal }: CallOptions = {}): Promise<void> {
+    this.#mustBeOpen(signal);
+    await untilAborted(this.#revoke(id), signal);
+  }
+
+  async leaseInfo(id: LeaseId, { signal }: CallOptions = {}): Promise<LeaseInfo | undefined> {
+    this.#mustBeOpen(signal);
+    const lease = this.#leases.get(id);
+    const info = lease && {
+      id,
+      grantedTtlSeconds: lease.ttlSeconds,
+      remainingSeconds: this.#leases.remainingSeconds(lease),
+      keys: [...lease.keys].sort(),
+    };
+    await untilAborted(this.#pipeline.settled() ?? Promise.resolve(), signal);
+    return info;
+  }
+
+  async leases({ signal }: CallOptions = {}): Promise<readonly LeaseId[]> {
+    this.#mustBeOpen(signal);
+    const ids = this.#leases.ids();
+    await untilAborted(this.#pipeline.settled() ?? Promise.resolve(), signal);
+    return ids;
+  }
+
+  // ---- watches
+
+  watch(range: KeyRange, options: WatchOptions = {}): Watch {
+    this.#mustBeOpen(undefined);
+    boundsOf(range);
+    const watcher = new Watcher(range, options, this);
+    this.#watchers.add(watcher);
+    watcher.start();
+    return watcher;
+  }
+
+  published(): Revision {
+    return this.#published;
+  }
+
+  compacted(): Revision {
+    return this.#compactor.revision;
+  }
+
+  left(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+  }
+
+  readLog(range: KeyRange, from: Revision, wantsPrevKv: boolean): { events: WatchEvent[]; revision: Revision } {
+    const bounds = boundsOf(range);
+    const events: WatchEvent[] = [];
+    let last: Revision | undefined;
+    for (const { revision, record } of this.#engine.scan(from, LOG_STRETCH.records, LOG_STRETCH.bytes)) {
+      if (revision > this.#published) break; // durable, but its turn to be shown has not come
+      last = revision;
+      const kv = decodeRecord(record);
+      if (!isInBounds(kv.key, bounds)) continue;
+      const before = wantsPrevKv ? this.#index.at(kv.key, revision - 1) : undefined;
+      events.push(eventOf(kv, before && this.#read(kv.key, before)));
+    }
+    return { events, revision: last ?? this.#published };
+  }
+
+  // ---- the store itself
+
+  async status({ signal }: CallOptions = {}): Promise<StoreStatus> {
+    this.#mustBeOpen(signal);
+    this.#quota.refresh();
+    const { fileBytes, usedBytes } = this.#engine.size();
+    const problem = this.#quota.problem();
+    return {
+      backend: 'embedded',
+      version: String(FORMAT),
+      revision: this.#published,
+      sizeBytes: fileBytes,
+      sizeInUseBytes: usedBytes,
+      problems: problem === undefined ? [] : [problem],
+    };
+  }
+
+  async snapshot(file: string, { signal }: CallOptions = {}): Promise<SnapshotInfo> {
+    this.#mustBeOpen(signal);
+    const revision = this.#published;
+    const compactRevision = this.#compactor.revision;
+    const unpin = this.#compactor.pin(0);
+    try {
+      return await writeSnapshot(file, {
+        engine: this.#engine,
+        revision,
+        compactRevision,
+        signal: this.#untilClosed(signal),
+      });
+    } finally {
+      unpin();
+      this.#pipeline.wake();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  // ---- private
+
+  /** Durable now: into the index, to the watchers, and only then do the callers hear of it. */
+  readonly #publish = (changes: readonly Change[]): void => {
+    const last = changes[changes.length - 1];
+    if (!last) return;
+    const news: HubChange[] = [];
+    const isHeard = this.hub.size > 0;
+    let bytes = 0;
+    for (const change of changes) {
+      const superseded = addToIndex(this.#index, this.#garbage, change.key, change.version);
+      bytes += change.record.length;
+      if (isHeard) news.push(this.#newsOf(change, superseded));
+    }
+    this.#head.published(changes);
+    this.#quota.wrote(bytes);
+    this.#published = last.version.modRevision;
+    if (isHeard) this.hub.publish(this.#published, news);
+  };
+
+  #newsOf({ key, version, record }: Change, superseded: Version | undefined): HubChange {
+    const kv = isLive(version) ? keyValueOf(key, version, record) : decodeRecord(record);
+    const readPrevKv = () => (superseded && isLive(superseded) ? this.#read(key, superseded) : undefined);
+    return { event: eventOf(kv, undefined), bytes: record.length, readPrevKv };
+  }
+
+  readonly #read = (key: Key, version: Version): KeyValue => {
+    const record = this.#engine.read({ revision: version.modRevision, sub: version.sub });
+    if (!record)
+      throw new StoreError(
+        'Corrupt',
+        `Cannot read ${JSON.stringify(key)}: its record of revision ${version.modRevision} is missing`,
+      );
+    return keyValueOf(key, version, record);
+  };
+
+  readonly #readAt = (bounds: Bounds, revision: Revision, options: RangeOptions): RangeResult => {
+    const scan = this.#scan(bounds, revision, options);
+    while (!scan.step(Number.POSITIVE_INFINITY));
+    return toRangeResult(scan, this.#published, options);
+  };
+
+  #scan(bounds: Bounds, asked: Revision | undefined, options: RangeOptions): RangeScan {
+    const at = this.#readableRevision(asked);
+    return new RangeScan(this.#index, bounds, at, at === this.#published, options, this.#read);
+  }
+
+  #readableRevision(asked: Revision | undefined): Revision {
+    if (!asked || asked < 0) return this.#published;
+    if (asked > this.#published)
+      throw new StoreError('FutureRevision', `Cannot read at revision ${asked}: the store is at ${this.#published}`, {
+        currentRevision: this.#published,
+      });
+    const compactRevision = this.#compactor.revision;
+    if (asked < compactRevision)
+      throw new StoreError(
+        'Compacted',
+        `Cannot read at revision ${asked}: history before ${compactRevision} is compacted`,
+        { compactRevision },
+      );
+    return asked;
+  }
+
+  async #revoke(id: LeaseId): Promise<void> {
+    const { keys } = this.#leases.mustHave(id);
+    const changes = [...keys].sort().map((key, sub) => this.#head.change(key, tombstone(this.#head.revision + 1, sub)));
+    if (changes.length > 0) this.#head.revision++;
+    this.#leases.remove(id);
+    await this.#pipeline.add({ changes, lease: [id, undefined] });
+  }
+
+  #startChores(options: EmbeddedStoreOptions, clock: Clock): Promise<void>[] {
+    const { signal } = this.#stop;
+    const untilStopped = (chore: Promise<void>) =>
+      chore.catch((err: unknown) => {
+        if (!signal.aborted) throw err;
+      });
+    const autoCompaction = options.autoCompaction ?? { mode: 'periodic', retentionMs: 5 * 60_000 };
+    const target = {
+      revision: () => this.#published,
+      compactRevision: () => this.#compactor.revision,
+      compact: (revision: Revision) => this.compact(revision, { signal }),
+    };
+    return [
+      untilStopped(runAutoCompaction(autoCompaction, target, clock, signal)),
+      untilStopped(
+        every(LEASE_TICK_MS, clock, signal, async () => {
+          await Promise.all(this.#leases.expired(LEASES_PER_TICK).map((id) => this.#revoke(id)));
+        }),
+      ),
+      untilStopped(
+        every(options.progressIntervalMs ?? 10_000, clock, signal, async () => {
+          for (const watcher of this.#watchers) if (watcher.wantsProgress) watcher.requestProgress();
+        }),
+      ),
+    ];
+  }
+
+  #untilClosed(signal: AbortSignal | undefined): AbortSignal {
+    return signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal;
+  }
+
+  #mustBeOpen(signal: AbortSignal | undefined): void {
+    signal?.throwIfAborted();
+    if (this.#closed) throw this.#closed;
+  }
+
+  #end(error: StoreError): void {
+    if (this.#closed) return;
+    this.#closed = error;
+    this.#stop.abort(error);
+    for (const watcher of [...this.#watchers]) watcher.end(error);
+    this.#compactor.fail(error);
+  }
+}
+
+function recoverLeases({ leases, index }: Recovered, clock: Clock): Leases {
+  const recovered = new Leases(clock);
+  for (const [id, ttl] of leases) recovered.add(id, ttl);
+  for (const { key, latest } of index.slice({ start: '', end: undefined }, Number.POSITIVE_INFINITY)) {
+    if (latest.lease === 0n) continue;
+    // A snapshot may catch a lease that was just being revoked: its keys end as soon as they may.
+    if (!recovered.get(latest.lease)) recovered.add(latest.lease, recovered.ttlFor(0));
+    recovered.move(key, 0n, latest.lease);
+  }
+  return recovered;
+}
+
+async function every(ms: number, clock: Clock, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  for (;;) {
+    await clock.sleep(ms, signal);
+    await work();
+  }
+}
+
+function eventOf(kv: KeyValue, prevKv: KeyValue | undefined): WatchEvent {
+  return { type: kv.createRevision === 0 ? 'delete' : 'put', kv, prevKv };
+}
+
+function toRangeResult(scan: RangeScan, revision: Revision, { countOnly }: RangeOptions): RangeResult {
+  const { kvs, count } = scan;
+  return { revision, kvs, count, more: !countOnly && kvs.length < count };
+}

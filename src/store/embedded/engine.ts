@@ -1,0 +1,38 @@
+/**
+ * What the embedded store asks of the thing that keeps bytes on disk, and nothing more, so that another engine could
+ * take lmdb's place: an append-only log keyed by (revision, sub), a few named facts, and the leases.
+ *
+ * Always true: a commit is all or nothing, and durable once its promise resolves; nothing of it can be read before.
+ * Commits are asked for one at a time. A commit that rejects leaves the engine in an unknown state: the store must
+ * be closed and opened again.
+ */
+import type { LeaseId, Revision } from '../kv.ts';
+
+/** Where a record lies: the change number `sub` of a revision. */
+export type LogPosition = { readonly revision: Revision; readonly sub: number };
+
+export type LogEntry = LogPosition & { readonly record: Buffer };
+
+/** A fact of the store itself, by name. */
+export type MetaName = 'format' | 'compact.scheduled' | 'compact.finished';
+
+export type EngineCommit = {
+  /** In order, all above everything in the log. */
+  readonly append: readonly LogEntry[];
+  readonly remove: readonly LogPosition[];
+  readonly meta: ReadonlyMap<MetaName, number>;
+  /** The TTL in seconds of each lease to keep; undefined: to forget. */
+  readonly leases: ReadonlyMap<LeaseId, number | undefined>;
+};
+
+export interface LogEngine {
+  commit(commit: EngineCommit): Promise<void>;
+  /** A copy of the record; undefined if it is not there. */
+  read(position: LogPosition): Buffer | undefined;
+  /** Records from a revision on, in order, until one of the limits is passed; never ends inside a revision. */
+  scan(fromRevision: Revision, limitRecords: number, limitBytes: number): LogEntry[];
+  meta(name: MetaName): number | undefined;
+  leases(): Map<LeaseId, number>;
+  size(): { readonly fileBytes: number; readonly usedBytes: number };
+  close(): Promise<void>;
+}

@@ -1,0 +1,76 @@
+/**
+ * From the log on disk to the state in memory: every record is checked, the index and the list of garbage are built
+ * anew in the order in which the records were written. Goes in steps, so that a big store does not hold the event
+ * loop while it is opened.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { StoreError } from '../errors.ts';
+import type { LeaseId, Revision } from '../kv.ts';
+import type { LogEngine } from './engine.ts';
+import { Garbage } from './garbage.ts';
+import { KeyIndex, type Version } from './key-index.ts';
+import { decodeRecord, isIntact } from './log-record.ts';
+
+/** What this code writes. A store of a higher format was written by a newer version and is left alone. */
+export const FORMAT = 1;
+
+const STEP_RECORDS = 2000;
+const STEP_BYTES = 8 * 1024 * 1024;
+
+export type Recovered = {
+  readonly index: KeyIndex;
+  readonly garbage: Garbage;
+  readonly revision: Revision;
+  readonly compactScheduled: Revision;
+  readonly compactFinished: Revision;
+  readonly leases: ReadonlyMap<LeaseId, number>;
+};
+
+export async function recover(engine: LogEngine, file: string): Promise<Recovered> {
+  await checkFormat(engine, file);
+  const index = new KeyIndex();
+  const garbage = new Garbage();
+  const compactScheduled = engine.meta('compact.scheduled') ?? 0;
+  const compactFinished = engine.meta('compact.finished') ?? 0;
+  let last: Revision = 1;
+  for (let from = 0; ; from = last + 1) {
+    const entries = engine.scan(from, STEP_RECORDS, STEP_BYTES);
+    for (const { revision, sub, record } of entries) {
+      if (!isIntact(record)) throw corrupt(file, `the record of revision ${revision} is damaged`);
+      const { key, createRevision, modRevision, version, lease } = decodeRecord(record);
+      if (modRevision !== revision) throw corrupt(file, `revision ${revision} holds a record of ${modRevision}`);
+      addToIndex(index, garbage, key, { modRevision, sub, createRevision, version, lease });
+    }
+    const end = entries[entries.length - 1];
+    if (!end) break;
+    last = end.revision;
+    await nextTurn();
+  }
+  // The newest record may have been a delete that compaction removed: the mark remembers how far it had gone.
+  const revision = Math.max(last, compactScheduled);
+  return { index, garbage, revision, compactScheduled, compactFinished, leases: engine.leases() };
+}
+
+/** One more published version; what it supersedes becomes garbage. */
+export function addToIndex(index: KeyIndex, garbage: Garbage, key: string, version: Version): Version | undefined {
+  const { entry, superseded } = index.add(key, version);
+  if (superseded) garbage.superseded(entry, superseded, version.modRevision);
+  if (version.createRevision === 0) garbage.deleted(entry, version);
+  return superseded;
+}
+
+async function checkFormat(engine: LogEngine, file: string): Promise<void> {
+  const format = engine.meta('format');
+  if (format === FORMAT) return;
+  if (format !== undefined)
+    throw new StoreError(
+      'UnsupportedFormat',
+      `Cannot open ${JSON.stringify(file)}: it has format ${format}, this version reads up to ${FORMAT}; use a newer one`,
+    );
+  if (engine.scan(0, 1, 1).length > 0) throw corrupt(file, 'it holds records but no format');
+  await engine.commit({ append: [], remove: [], meta: new Map([['format', FORMAT]]), leases: new Map() });
+}
+
+function corrupt(file: string, what: string): StoreError {
+  return new StoreError('Corrupt', `Cannot open ${JSON.stringify(file)}: ${what}; restore it from a snapshot`);
+}

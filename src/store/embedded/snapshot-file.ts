@@ -1,0 +1,220 @@
+/**
+ * A store in one file, to keep and to restore from; independent of the engine.
+ *
+ *   "longwatch snapshot 1\n" | header | record … record | 0 (4 bytes) | sha256 of all before (32 bytes)
+ *   header, record: length (4 bytes, big endian) | bytes; a record's bytes: revision (8) sub (4) log record
+ *
+ * Always true: a file under its final name is whole and on disk. Restoring checks the sum of the whole file before
+ * it makes anything, and makes the new store under another name first.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { StoreError } from '../errors.ts';
+import type { LeaseId, Revision, SnapshotInfo } from '../kv.ts';
+import type { LogEngine, LogEntry } from './engine.ts';
+import { openLmdbEngine } from './lmdb-engine.ts';
+import { isIntact } from './log-record.ts';
+import { FORMAT } from './recovery.ts';
+
+const MAGIC = Buffer.from('longwatch snapshot 1\n');
+const STEP_RECORDS = 1000;
+const STEP_BYTES = 1024 * 1024;
+const POSITION_BYTES = 12;
+
+type Header = {
+  readonly format: number;
+  readonly revision: Revision;
+  readonly compactRevision: Revision;
+  readonly leases: [string, number][];
+};
+
+export type SnapshotSource = {
+  readonly engine: LogEngine;
+  readonly revision: Revision;
+  readonly compactRevision: Revision;
+  readonly signal: AbortSignal | undefined;
+};
+
+export async function writeSnapshot(file: string, source: SnapshotSource): Promise<SnapshotInfo> {
+  const { engine, revision, compactRevision, signal } = source;
+  if (existsSync(file))
+    throw new StoreError('InvalidArgument', `Cannot write snapshot ${JSON.stringify(file)}: it exists already`);
+  const draft = `${file}.partial`;
+  const handle = await open(draft, 'w', 0o600);
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const write = async (data: Buffer) => {
+    signal?.throwIfAborted();
+    hash.update(data);
+    bytes += data.length;
+    await handle.writeFile(data);
+  };
+  try {
+    const leases = [...engine.leases()].map(([id, ttl]): [string, number] => [String(id), ttl]);
+    const header: Header = { format: FORMAT, revision, compactRevision, leases };
+    await write(Buffer.concat([MAGIC, framed(Buffer.from(JSON.stringify(header)))]));
+    for (let from = 0; ; ) {
+      const entries = engine.scan(from, STEP_RECORDS, STEP_BYTES).filter((entry) => entry.revision <= revision);
+      const last = entries[entries.length - 1];
+      if (!last) break;
+      await write(Buffer.concat(entries.map(frameOf)));
+      from = last.revision + 1;
+    }
+    await write(Buffer.alloc(4));
+    const sha256 = hash.digest();
+    await handle.writeFile(sha256);
+    await handle.sync();
+    await handle.close();
+    await rename(draft, file);
+    await syncFolder(dirname(file));
+    return { revision, bytes: bytes + sha256.length, sha256: sha256.toString('hex') };
+  } catch (err) {
+    await handle.close().catch(() => {});
+    await rm(draft, { force: true });
+    throw err;
+  }
+}
+
+export type RestoreOptions = {
+  /**
+   * How far to move the revision ahead of the snapshot's, with all history marked compacted. Clients have seen
+   * revisions that the snapshot does not know; ahead of all of them, nobody mistakes the new history for the old.
+   */
+  readonly bumpRevisionBy?: number;
+};
+
+/** Makes a new data directory from a snapshot; it must not hold a store yet. */
+export async function restoreEmbeddedStore(
+  file: string,
+  dataDir: string,
+  { bumpRevisionBy = 1_000_000 }: RestoreOptions = {},
+): Promise<SnapshotInfo> {
+  const handle = await open(file, 'r').catch((err: Error) => {
+    throw new StoreError('InvalidArgument', `Cannot restore from ${JSON.stringify(file)}: ${err.message}`, {
+      cause: err,
+    });
+  });
+  try {
+    const { bytes, sha256 } = await checkSum(file, handle);
+    const frames = framesOf(handle, bytes);
+    const header = JSON.parse((await frames.next()).value!.toString()) as Header;
+    if (header.format > FORMAT)
+      throw new StoreError(
+        'UnsupportedFormat',
+        `Cannot restore from ${JSON.stringify(file)}: it has format ${header.format}, this version reads up to ${FORMAT}`,
+      );
+    const target = join(dataDir, 'data.mdb');
+    if (existsSync(dataDir) && readdirSync(dataDir).length > 0)
+      throw new StoreError('InvalidArgument', `Cannot restore to ${JSON.stringify(dataDir)}: it is not empty`);
+    const draft = `${target}.partial`;
+    const engine = openLmdbEngine({ file: draft, isDurable: true });
+    try {
+      await fill(engine, frames, header, bumpRevisionBy);
+    } finally {
+      await engine.close();
+    }
+    await rename(draft, target);
+    await rm(`${draft}-lock`, { force: true });
+    await syncFolder(dataDir);
+    return { revision: header.revision + bumpRevisionBy, bytes: bytes + 32, sha256 };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function fill(engine: LogEngine, frames: AsyncGenerator<Buffer>, header: Header, bumpBy: number): Promise<void> {
+  const none = { append: [], remove: [], meta: new Map(), leases: new Map() };
+  const compactRevision = bumpBy > 0 ? header.revision + bumpBy : header.compactRevision;
+  const leases = new Map<LeaseId, number>(header.leases.map(([id, ttl]) => [BigInt(id), ttl]));
+  const meta = new Map([
+    ['format', header.format],
+    // Scheduled but not finished: opening the store removes what the compaction leaves behind.
+    ['compact.scheduled', compactRevision],
+    ['compact.finished', 0],
+  ] as const);
+  await engine.commit({ ...none, meta, leases });
+  let append: LogEntry[] = [];
+  for await (const frame of frames) {
+    const record = frame.subarray(POSITION_BYTES);
+    const entry = { revision: Number(frame.readBigUInt64BE(0)), sub: frame.readUInt32BE(8), record };
+    if (!isIntact(record))
+      throw new StoreError('Corrupt', `Cannot restore: the record of revision ${entry.revision} is damaged`);
+    append.push(entry);
+    if (append.length < STEP_RECORDS) continue;
+    await engine.commit({ ...none, append });
+    append = [];
+  }
+  if (append.length > 0) await engine.commit({ ...none, append });
+}
+
+async function checkSum(file: string, handle: FileHandle): Promise<{ bytes: number; sha256: string }> {
+  const corrupt = (what: string) => new StoreError('Corrupt', `Cannot restore from ${JSON.stringify(file)}: ${what}`);
+  const { size } = await handle.stat();
+  const bytes = size - 32;
+  if (bytes < MAGIC.length + 8) throw corrupt('it is too short to be a snapshot');
+  const hash: Hash = createHash('sha256');
+  for (let at = 0; at < bytes; ) {
+    const chunk = await readAt(handle, at, Math.min(STEP_BYTES, bytes - at));
+    if (at === 0 && !chunk.subarray(0, MAGIC.length).equals(MAGIC)) throw corrupt('it is not a snapshot of ours');
+    hash.update(chunk);
+    at += chunk.length;
+  }
+  const sha256 = hash.digest();
+  if (!sha256.equals(await readAt(handle, bytes, 32)))
+    throw corrupt('its checksum does not match, it is damaged or cut short');
+  return { bytes, sha256: sha256.toString('hex') };
+}
+
+/** The header, then every record; the file's sum has been checked, so its lengths can be believed. */
+async function* framesOf(handle: FileHandle, end: number): AsyncGenerator<Buffer> {
+  let at = MAGIC.length;
+  let buffer: Buffer = Buffer.alloc(0);
+  const need = async (length: number): Promise<Buffer> => {
+    if (buffer.length < length) {
+      const more = await readAt(handle, at, Math.min(Math.max(STEP_BYTES, length), end - at));
+      at += more.length;
+      buffer = Buffer.concat([buffer, more]);
+    }
+    const taken = buffer.subarray(0, length);
+    buffer = buffer.subarray(length);
+    return taken;
+  };
+  for (;;) {
+    const length = (await need(4)).readUInt32BE(0);
+    if (length === 0) return;
+    yield await need(length);
+  }
+}
+
+async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(length);
+  const { bytesRead } = await handle.read(buffer, 0, length, position);
+  return buffer.subarray(0, bytesRead);
+}
+
+function frameOf({ revision, sub, record }: LogEntry): Buffer {
+  const position = Buffer.allocUnsafe(POSITION_BYTES);
+  position.writeBigUInt64BE(BigInt(revision), 0);
+  position.writeUInt32BE(sub, 8);
+  return framed(position, record);
+}
+
+function framed(...parts: Buffer[]): Buffer {
+  const length = Buffer.allocUnsafe(4);
+  length.writeUInt32BE(
+    parts.reduce((sum, part) => sum + part.length, 0),
+    0,
+  );
+  return Buffer.concat([length, ...parts]);
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

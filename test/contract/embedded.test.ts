@@ -1,0 +1,6 @@
+import { openTemporaryEmbedded } from './embedded-under-test.ts';
+import { describeDurableStoreContract, describeFreshStoreContract, describeStoreContract } from './store-contract.ts';
+
+describeStoreContract('the embedded store', openTemporaryEmbedded);
+describeFreshStoreContract('the embedded store', openTemporaryEmbedded);
+describeDurableStoreContract('the embedded store', openTemporaryEmbedded);
