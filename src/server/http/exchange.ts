@@ -1,0 +1,67 @@
+/**
+ * One request and its answer, the same for HTTP/1.1 and HTTP/2: what the handlers behind the front see.
+ *
+ * Always true: a request that reaches a handler is authenticated and has a parsed path; its body has not been read.
+ * An answer is begun once. Whatever a handler throws, the front turns into a Status.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+
+export type UserInfo = {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+};
+
+/** What the path and method of a request ask for. */
+export type Target =
+  | { readonly kind: 'other' }
+  | {
+      readonly kind: 'resource';
+      readonly group: string;
+      readonly version: string;
+      /** Plural, as in the path. */
+      readonly resource: string;
+      readonly subresource: string;
+      readonly namespace: string;
+      readonly name: string;
+      /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`. */
+      readonly verb: string;
+      /** Segments after the subresource. */
+      readonly rest: readonly string[];
+    };
+
+export interface Exchange {
+  readonly method: string;
+  /** Decoded path without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+  readonly user: UserInfo;
+  readonly target: Target;
+  /** Fires when the client is gone or the request's time is over. */
+  readonly signal: AbortSignal;
+  /** The whole body, or a 413 past the limit. */
+  readBody(): Promise<Buffer>;
+  /** Adds a `Warning: 299` header; before the answer begins. */
+  warn(text: string): void;
+  /** The whole answer; gzip when asked for and worth it. */
+  send(status: number, contentType: string, body: Buffer, headers?: Readonly<Record<string, string>>): void;
+  /** A body in pieces, written as fast as the client takes it; `bytes` is the sum of their lengths. */
+  sendParts(status: number, contentType: string, parts: Iterable<Buffer>, bytes: number): Promise<void>;
+  /** An answer without an end known in advance: the header goes out at once. */
+  stream(contentType: string): ByteStream;
+}
+
+/** Where a watch writes. */
+export interface ByteStream {
+  /** False: the client is slow, wait for `onDrain` before the next write. The bytes are taken either way. */
+  write(bytes: Buffer): boolean;
+  /** Bytes taken but not yet handed to the system. */
+  readonly bufferedBytes: number;
+  onDrain(listener: () => void): void;
+  /** Called once, when the client is gone or after `end`. */
+  onClose(listener: () => void): void;
+  /** A clean end, after everything written. */
+  end(): void;
+}

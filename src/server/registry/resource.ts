@@ -1,0 +1,37 @@
+/** One resource of the API: what discovery says of it, where it is stored, and which type its objects have. */
+import type { Schema } from '../schema/schema.ts';
+
+export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
+
+export type Subresource = {
+  readonly name: string;
+  readonly verbs: readonly string[];
+  /** What it takes and answers, where that differs from the parent. */
+  readonly kind: string;
+  readonly group?: string;
+  readonly version?: string;
+};
+
+export interface Resource {
+  /** `''` is the core group. */
+  readonly group: string;
+  readonly version: string;
+  /** `v1` or `group/version`. */
+  readonly groupVersion: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly isNamespaced: boolean;
+  readonly verbs: readonly string[];
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly subresources: readonly Subresource[];
+  readonly schema: Schema;
+  readonly isCustom: boolean;
+}
+
+/** `configmaps`, or `deployments.apps`: how messages name a resource. */
+export function qualifiedName({ plural, group }: Pick<Resource, 'plural' | 'group'>): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}
