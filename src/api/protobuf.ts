@@ -136,7 +136,7 @@ export class Reader {
   skip(tag: number): void {
     switch (tag & 7) {
       case wireType.varint:
-        this.uint64();
+        this.#skipVarint();
         return;
       case wireType.fixed64:
         this.#advance(8);
@@ -150,6 +150,12 @@ export class Reader {
       default: // 3 and 4 are groups, long out of use
         throw new ProtobufError(`Cannot skip field ${tag >>> 3}: wire type ${tag & 7} (offset ${this.#position})`);
     }
+  }
+
+  #skipVarint(): void {
+    const start = this.#position;
+    for (let count = 0; count < 10; count++) if (this.#byte() < 0x80) return;
+    throw new ProtobufError(`Cannot read a number: it has more than 64 bits (offset ${start})`);
   }
 
   #advance(count: number): void {

@@ -55,6 +55,12 @@ export function checkKey(key: Key): Key {
   return checkBytes(key);
 }
 
+/** A revision to read at, a limit: 0 is none. */
+export function checkNotNegative(what: string, value: number): void {
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new StoreError('InvalidArgument', `Cannot use ${what} ${value}: it takes a whole number, 0 for none`);
+}
+
 function checkBytes(key: Key): Key {
   if (/[^\0-\xff]/.test(key))
     throw new StoreError(

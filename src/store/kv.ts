@@ -46,12 +46,12 @@ export type KeyValue = {
 export type CallOptions = { readonly signal?: AbortSignal };
 
 export type ReadOptions = {
-  /** Read as of this revision; now by default. Below the compaction: Compacted. Above now: FutureRevision. */
+  /** Read as of this revision; now by default and with 0. Below the compaction: Compacted. Above now: FutureRevision. */
   readonly revision?: Revision;
 };
 
 export type RangeOptions = ReadOptions & {
-  /** At most so many keys, the first in order; all by default. */
+  /** At most so many keys, the first in order; all by default and with 0. */
   readonly limit?: number;
   readonly keysOnly?: boolean;
   readonly countOnly?: boolean;
@@ -95,7 +95,11 @@ export type Op =
   | { readonly kind: 'delete'; readonly range: KeyRange; readonly prevKv?: boolean }
   | { readonly kind: 'range'; readonly range: KeyRange; readonly options?: RangeOptions };
 
-/** All compares hold: `then` runs, else `else`. Operations run in order and see the ones before them. */
+/**
+ * All compares hold: `then` runs, else `else`. Operations run in order and see the ones before them. Refused with
+ * InvalidArgument, whatever the state: more than 128 compares or operations in one list, more than 1.5 MiB, a key that
+ * is put twice or put and deleted in one branch (etcd itself overlooks a delete without an end).
+ */
 export type Txn = {
   readonly compare?: readonly Compare[];
   readonly then?: readonly Op[];
@@ -116,7 +120,7 @@ export type TxnResult = {
 };
 
 export type WatchOptions = CallOptions & {
-  /** The first revision to deliver: in the past, now, or in the future. By default everything after the call. */
+  /** The first revision to deliver: in the past, now, or in the future. By default, and with 0, all after the call. */
   readonly fromRevision?: Revision;
   /** Attach to each event the pair as it was before, unless the key was not there or that history is compacted. */
   readonly prevKv?: boolean;

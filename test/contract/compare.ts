@@ -113,12 +113,17 @@ export function describeCompares(open: Open): void {
       expect(await held({ start: `${t.prefix}b` }, { target: 'value', than: bytes('a') })).toEqual(above);
     });
 
-    it('on a range without keys holds where zeros would', async () => {
+    it('on a range without keys is taken of zeros, and never holds of a value', async () => {
       await using t = await open();
-      for (const range of [{ prefix: t.prefix }, { start: t.prefix, end: `${t.prefix}x` }] as const) {
-        expect(await operatorsThatHold(t.store, range, { target: 'version', than: 0 })).toContain('=');
-        expect(await operatorsThatHold(t.store, range, { target: 'modRevision', than: 5 })).toContain('<');
-        expect(await operatorsThatHold(t.store, range, { target: 'lease', than: 0n })).toContain('=');
+      for (const range of [{ prefix: t.prefix }, { start: t.prefix, end: `${t.prefix}x` }, { start: t.prefix }]) {
+        const held = (fact: Fact) => operatorsThatHold(t.store, range, fact);
+        for (const target of ['version', 'modRevision', 'createRevision'] as const) {
+          expect(await held({ target, than: 0 })).toEqual(equal);
+          expect(await held({ target, than: 5 })).toEqual(below);
+        }
+        expect(await held({ target: 'lease', than: 0n })).toEqual(equal);
+        expect(await held({ target: 'value', than: bytes('') })).toEqual([]);
+        expect(await held({ target: 'value', than: bytes('x') })).toEqual([]);
       }
     });
 

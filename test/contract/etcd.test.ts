@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
 import { type EtcdCluster, etcdVersion, startEtcd } from '../etcd-server.ts';
+import { keepsDeletesAtCompaction } from './etcd-versions.ts';
 import { describeDurableStoreContract, describeFreshStoreContract, describeStoreContract } from './store-contract.ts';
 import { type DurableStoreUnderTest, nextPrefix, type StoreUnderTest } from './store-under-test.ts';
 
@@ -42,7 +43,7 @@ describe.skipIf(version === undefined)(`etcd ${version ?? 'is not on the PATH: s
     };
   };
 
-  describeStoreContract('etcd', openShared);
+  describeStoreContract('etcd', openShared, { keepsDeletes: keepsDeletesAtCompaction(version ?? '') });
   describeFreshStoreContract('etcd', openAlone);
   describeDurableStoreContract('etcd', openAlone);
 });

@@ -18,8 +18,15 @@ import { describeWatches } from './watch.ts';
 import { describeWatchDelivery } from './watch-delivery.ts';
 import { describeWatchEnds } from './watch-end.ts';
 
-/** `leasesExpire` is false only for the model, which has no clock. */
-export function describeStoreContract(name: string, open: Open, { leasesExpire = true } = {}): void {
+export type Exceptions = {
+  /** False only for the model, which has no clock. */
+  readonly leasesExpire?: boolean;
+  /** False only for servers known to forget the deletes of the very revision they compact at. */
+  readonly keepsDeletes?: boolean;
+};
+
+export function describeStoreContract(name: string, open: Open, exceptions: Exceptions = {}): void {
+  const { leasesExpire = true, keepsDeletes = true } = exceptions;
   describe(`${name} keeps the contract:`, () => {
     describeRevisions(open);
     describeRanges(open);
@@ -29,7 +36,7 @@ export function describeStoreContract(name: string, open: Open, { leasesExpire =
     describeWatches(open);
     describeWatchDelivery(open);
     describeWatchEnds(open);
-    describeCompaction(open);
+    describeCompaction(open, { keepsDeletes });
     describeLeases(open);
     if (leasesExpire) describeLeaseExpiry(open);
     describeConcurrency(open);

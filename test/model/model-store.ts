@@ -241,10 +241,9 @@ function select(state: Map<Key, KeyValue>, range: KeyRange): KeyValue[] {
   return [...state.values()].filter(({ key }) => isInBounds(key, bounds)).sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** A key that is not there compares as zeros, but never by value; an empty prefix or interval has nothing to compare. */
+/** Every key of the range must satisfy it; where there is none, zeros stand in for it, and no value does. */
 function holds(compare: Compare, kvs: readonly KeyValue[]): boolean {
   if (kvs.length > 0) return kvs.every((kv) => orderHolds(compare.is, orderOf(compare, kv)));
-  if (!('key' in compare.range)) return true;
   if (compare.target === 'value') return false;
   const absent = { key: '', value: new Uint8Array(), createRevision: 0, modRevision: 0, version: 0, lease: 0n };
   return orderHolds(compare.is, orderOf(compare, absent));

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { backgroundClock, type Clock, closeOnce, untilAborted } from '../../api/index.ts';
 import { StoreError } from '../errors.ts';
-import { type Bounds, boundsOf, checkKey, isInBounds } from '../keys.ts';
+import { type Bounds, boundsOf, checkKey, checkNotNegative, isInBounds } from '../keys.ts';
 import type {
   CallOptions,
   GetResult,
@@ -76,6 +76,7 @@ export type EmbeddedStoreOptions = {
 const GIB = 1024 ** 3;
 const SCAN_STEP_KEYS = 1000;
 const LOG_STRETCH = { records: 1000, bytes: 1024 * 1024 };
+const READS_IN_A_ROW = 500;
 const LEASE_TICK_MS = 500;
 const LEASES_PER_TICK = 500;
 
@@ -117,6 +118,7 @@ class EmbeddedStore implements Store, WatchSource {
   readonly #stop = new AbortController();
   readonly #chores: Promise<void>[];
   #published: Revision;
+  #readsInARow = 0;
   #closed: StoreError | undefined;
   readonly close: () => Promise<void>;
 
@@ -166,12 +168,14 @@ class EmbeddedStore implements Store, WatchSource {
 
   async get(key: Key, { revision, signal }: ReadOptions & CallOptions = {}): Promise<GetResult> {
     this.#mustBeOpen(signal);
+    if (++this.#readsInARow === READS_IN_A_ROW) await this.#letOthersRun(signal);
     const version = this.#index.at(checkKey(key), this.#readableRevision(revision));
     return { revision: this.#published, kv: version && this.#read(key, version) };
   }
 
   async range(range: KeyRange, options: RangeOptions & CallOptions = {}): Promise<RangeResult> {
     this.#mustBeOpen(options.signal);
+    if (++this.#readsInARow === READS_IN_A_ROW) await this.#letOthersRun(options.signal);
     const revision = this.#published;
     const scan = this.#scan(boundsOf(range), options.revision, options);
     const unpin = this.#compactor.pin(options.revision || revision);
@@ -264,6 +268,7 @@ class EmbeddedStore implements Store, WatchSource {
   watch(range: KeyRange, options: WatchOptions = {}): Watch {
     this.#mustBeOpen(undefined);
     boundsOf(range);
+    checkNotNegative('revision', options.fromRevision ?? 0);
     const watcher = new Watcher(range, options, this);
     this.#watchers.add(watcher);
     watcher.start();
@@ -380,11 +385,13 @@ class EmbeddedStore implements Store, WatchSource {
 
   #scan(bounds: Bounds, asked: Revision | undefined, options: RangeOptions): RangeScan {
     const at = this.#readableRevision(asked);
+    checkNotNegative('limit', options.limit ?? 0);
     return new RangeScan(this.#index, bounds, at, at === this.#published, options, this.#read);
   }
 
   #readableRevision(asked: Revision | undefined): Revision {
-    if (!asked || asked < 0) return this.#published;
+    if (!asked) return this.#published;
+    checkNotNegative('revision', asked);
     if (asked > this.#published)
       throw new StoreError('FutureRevision', `Cannot read at revision ${asked}: the store is at ${this.#published}`, {
         currentRevision: this.#published,
@@ -436,6 +443,13 @@ class EmbeddedStore implements Store, WatchSource {
 
   #untilClosed(signal: AbortSignal | undefined): AbortSignal {
     return signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal;
+  }
+
+  /** Reads answer without a turn of the loop: a caller that does nothing else would keep all others from theirs. */
+  async #letOthersRun(signal: AbortSignal | undefined): Promise<void> {
+    this.#readsInARow = 0;
+    await nextTurn();
+    this.#mustBeOpen(signal);
   }
 
   #mustBeOpen(signal: AbortSignal | undefined): void {

@@ -43,7 +43,10 @@ export class BatchQueue {
   push(batch: WatchBatch, bytes: number): void {
     if (this.#ending) return;
     const waiter = this.#waiters.shift();
-    if (waiter) return waiter.resolve({ value: batch, done: false });
+    if (waiter) {
+      waiter.resolve({ value: batch, done: false });
+      return;
+    }
     const newest = this.#head < this.#entries.length ? this.#entries.at(-1) : undefined;
     if (newest && newest.batch.events.length === 0 && batch.events.length === 0) newest.batch = batch;
     else {

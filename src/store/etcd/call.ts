@@ -11,6 +11,7 @@ import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'nod
 import type { Connection } from './connection.ts';
 import { Deframer, frame } from './frames.ts';
 import { codeOfHttpStatus, codeOfReset, GrpcError, grpcCode, statusIn } from './grpc-status.ts';
+import { onAbort } from './on-abort.ts';
 
 export type CallOptions = {
   /** Without it the call may take forever. */
@@ -106,7 +107,7 @@ export class Call {
     this.#stream?.resume(); // what is left unread would keep the stream from closing
   }
 
-  #onHeaders(headers: IncomingHttpHeaders & { ':status'?: number }): void {
+  #onHeaders(headers: IncomingHttpHeaders & { ':status'?: number | undefined }): void {
     this.#httpStatus = headers[':status'] ?? 0;
     this.#status = statusIn(headers);
     if (this.#status) return;
@@ -135,25 +136,30 @@ export class Call {
 
   #onClose(): void {
     if (this.#isDone) return;
-    if (this.#status) {
-      const isCut = this.#status.code === grpcCode.ok && this.#deframer.isInside;
-      if (isCut) return this.#end(grpcCode.internal, 'the answer ends in the middle of a message', true);
-      return this.#end(this.#status.code, this.#status.message, true);
-    }
+    const status = this.#status;
+    if (status?.code === grpcCode.ok && this.#deframer.isInside)
+      this.#end(grpcCode.internal, 'the answer ends in the middle of a message', true);
+    else if (status) this.#end(status.code, status.message, true);
+    else this.#onLost();
+  }
+
+  /** The stream is over and no status came: what is known is how it ended. */
+  #onLost(): void {
     const rstCode = this.#stream?.rstCode ?? 0;
     const wasRefused = this.#stream !== undefined && this.#connection.wasRefused(this.#stream);
-    const reason =
-      this.#connection.downReason ?? (rstCode === 0 ? 'no status came' : `the stream was reset, code ${rstCode}`);
-    this.#end(wasRefused ? grpcCode.unavailable : codeOfReset(rstCode), reason, !wasRefused);
+    const isCut = rstCode === constants.NGHTTP2_NO_ERROR || rstCode === constants.NGHTTP2_CANCEL;
+    const found = isCut ? 'the connection was lost' : `the stream was reset, code ${rstCode}`;
+    const code = wasRefused ? grpcCode.unavailable : codeOfReset(rstCode);
+    this.#end(code, this.#connection.downReason ?? found, !wasRefused);
   }
 
   #end(code: number, message: string, wasSent: boolean): void {
     if (this.#isDone) return;
     this.#isDone = true;
     clearTimeout(this.#deadline);
-    if (code === grpcCode.ok) return this.#handlers.onEnd(undefined);
     const options = { wasSent, endpoint: this.#connection.endpoint, cause: this.#cause };
-    this.#handlers.onEnd(new GrpcError(code, message || `gRPC status ${code}`, options));
+    const isOk = code === grpcCode.ok;
+    this.#handlers.onEnd(isOk ? undefined : new GrpcError(code, message || `gRPC status ${code}`, options));
   }
 }
 
@@ -175,7 +181,7 @@ export function callUnary(
         response ??= message;
       },
       onEnd: (error) => {
-        signal?.removeEventListener('abort', stop);
+        unlisten();
         if (error) return reject(error);
         if (response) return resolve(response);
         reject(
@@ -190,7 +196,7 @@ export function callUnary(
       call.cancel();
       reject(signal?.reason);
     };
-    signal?.addEventListener('abort', stop, { once: true });
+    const unlisten = onAbort(signal, stop);
     call.sendLast(request);
   });
 }

@@ -15,6 +15,7 @@ import { callUnary } from './call.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
 import { GrpcError, grpcCode } from './grpc-status.ts';
+import { onAbort } from './on-abort.ts';
 
 export type ChannelOptions = ConnectionOptions & { readonly endpoints: readonly Endpoint[]; readonly clock: Clock };
 
@@ -23,8 +24,8 @@ export type ChannelCall = {
   readonly request: Uint8Array;
   /** Whether asking twice does no harm. */
   readonly isRead: boolean;
-  /** For all attempts together; none means as long as the connection lives. */
-  readonly timeoutMs: number | undefined;
+  /** For all attempts together; Infinity means as long as the connection lives. */
+  readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 };
 
@@ -48,8 +49,7 @@ export class Channel {
   async call({ method, request, isRead, timeoutMs, signal }: ChannelCall): Promise<Buffer> {
     const { clock } = this.#options;
     const startedMs = clock.now();
-    const remainingMs = () =>
-      timeoutMs === undefined ? Number.POSITIVE_INFINITY : startedMs + timeoutMs - clock.now();
+    const remainingMs = () => startedMs + timeoutMs - clock.now();
     for (let failures = 0; ; failures++) {
       try {
         const connection = await this.connect(signal);
@@ -106,13 +106,13 @@ export class Channel {
     const sleeper = new AbortController();
     const stop = () => sleeper.abort(signal?.reason);
     if (signal?.aborted) stop();
-    signal?.addEventListener('abort', stop, { once: true });
+    const unlisten = onAbort(signal, stop);
     this.#sleepers.add(sleeper);
     try {
       await this.#options.clock.sleep(ms, sleeper.signal);
     } finally {
       this.#sleepers.delete(sleeper);
-      signal?.removeEventListener('abort', stop);
+      unlisten();
     }
   }
 
@@ -135,9 +135,9 @@ export class Channel {
     dial.ready.then(
       (connection) => {
         this.#dials.delete(index);
-        if (this.#isClosed) return connection.destroy('the store was closed');
         this.#retire(index);
-        this.#connections.set(index, connection);
+        if (this.#isClosed) connection.destroy('the store was closed');
+        else this.#connections.set(index, connection);
       },
       () => void this.#dials.delete(index),
     );
@@ -167,8 +167,7 @@ function closedError(cause?: unknown): StoreError {
 function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+    const unlisten = onAbort(signal, () => reject(signal.reason));
+    promise.then(resolve, reject).finally(unlisten);
   });
 }

@@ -17,6 +17,8 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { type ConnectionOptions as ConnectionTlsOptions, connect as connectTls } from 'node:tls';
 import type { Endpoint, EtcdTlsOptions } from './endpoint.ts';
 import { GrpcError, grpcCode } from './grpc-status.ts';
 
@@ -30,12 +32,15 @@ export type ConnectionOptions = {
 };
 
 const sessionWindowBytes = 64 * 1024 * 1024;
+/** Ids are never used twice and end at 2^31; a busy session comes there within a day or two, and is replaced before. */
+const lastUsableStreamId = 2 ** 30;
 /** In MB. Node's 10 would refuse new streams while a large response is under way; streams bound themselves. */
 const maxSessionMemory = 4096;
 
 export class Connection {
   readonly endpoint: string;
   readonly #session: ClientHttp2Session;
+  readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #keepAlive: NodeJS.Timeout;
   #openStreams = 0;
@@ -48,32 +53,37 @@ export class Connection {
   version: Promise<string> | undefined;
 
   static dial(endpoint: Endpoint, options: ConnectionOptions): { ready: Promise<Connection>; abandon: () => void } {
-    const session = openSession(endpoint, options);
+    const { session, socket } = openSession(endpoint, options);
     let abandon = () => {};
     const ready = new Promise<Connection>((resolve, reject) => {
       const fail = (found: string, cause?: unknown) => {
         clearTimeout(timer);
         session.destroy();
+        socket.destroy();
         const message = `no connection to ${endpoint.authority}: ${found}`;
         reject(new GrpcError(grpcCode.unavailable, message, { wasSent: false, endpoint: endpoint.authority, cause }));
       };
+      const onError = (err: Error) => fail(reasonOf(err), err);
+      const onClose = () => fail('the connection was closed at once');
       const timer = setTimeout(() => fail(`no answer within ${options.dialTimeoutMs} ms`), options.dialTimeoutMs);
-      session.on('error', (err) => fail(reasonOf(err), err));
-      session.once('close', () => fail('the connection was closed at once'));
+      socket.on('error', onError).on('close', onClose);
+      session.on('error', onError);
       session.once('remoteSettings', () => {
         clearTimeout(timer);
-        session.removeAllListeners('close');
-        session.removeAllListeners('error');
-        resolve(new Connection(endpoint.authority, session, options));
+        const connection = new Connection(endpoint.authority, session, socket, options);
+        session.off('error', onError);
+        socket.off('error', onError).off('close', onClose);
+        resolve(connection);
       });
       abandon = () => fail('given up');
     });
     return { ready, abandon };
   }
 
-  private constructor(endpoint: string, session: ClientHttp2Session, options: ConnectionOptions) {
+  private constructor(endpoint: string, session: ClientHttp2Session, socket: Socket, options: ConnectionOptions) {
     this.endpoint = endpoint;
     this.#session = session;
+    this.#socket = socket;
     this.#options = options;
     this.#keepAlive = setInterval(() => {
       if (this.#openStreams > 0) this.#ping();
@@ -83,8 +93,9 @@ export class Connection {
       this.#lastStreamId = lastStreamId;
       this.#retire(code === constants.NGHTTP2_NO_ERROR ? 'the member is leaving' : `the member hung up, code ${code}`);
     });
-    session.on('close', () => {
-      this.#retire('the connection was closed');
+    socket.on('error', (err) => this.#retire(reasonOf(err)));
+    socket.on('close', () => {
+      this.destroy('the connection was closed');
       clearInterval(this.#keepAlive);
       clearTimeout(this.#pingTimer);
     });
@@ -113,7 +124,9 @@ export class Connection {
     this.#openStreams++;
     stream.once('close', () => {
       this.#openStreams--;
+      if (!this.#isUsable && this.#openStreams === 0) this.#session.close();
     });
+    if (stream.id !== undefined && stream.id > lastUsableStreamId) this.#retire('it has served its calls');
     return stream;
   }
 
@@ -127,6 +140,7 @@ export class Connection {
   destroy(reason: string): void {
     this.#retire(reason);
     this.#session.destroy();
+    this.#socket.destroy();
   }
 
   /** No new calls; those that run are let finish. */
@@ -148,24 +162,37 @@ export class Connection {
   }
 }
 
+/**
+ * The socket is made here and not by http2, which keeps silent when the peer refuses the handshake after it was done
+ * on our side, as TLS 1.3 has it for client certificates: the session ends without any event, the socket tells.
+ */
 function openSession(
   { authority, isTls }: Endpoint,
-  { tls, streamWindowBytes }: ConnectionOptions,
-): ClientHttp2Session {
+  options: ConnectionOptions,
+): { session: ClientHttp2Session; socket: Socket } {
+  const url = new URL(authority);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const port = Number(url.port) || (isTls ? 443 : 80);
+  const socket = isTls ? connectTls({ host, port, ...tlsOptions(options.tls, host) }) : connectTcp({ host, port });
+  socket.setNoDelay(true);
   const session = connect(authority, {
     maxSessionMemory,
-    settings: { enablePush: false, initialWindowSize: streamWindowBytes },
-    ...(isTls && tls
-      ? {
-          ...(tls.ca === undefined ? {} : { ca: tls.ca }),
-          ...(tls.cert === undefined ? {} : { cert: tls.cert }),
-          ...(tls.key === undefined ? {} : { key: tls.key }),
-          ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
-        }
-      : {}),
+    settings: { enablePush: false, initialWindowSize: options.streamWindowBytes },
+    createConnection: () => socket,
   });
   session.once('connect', () => session.setLocalWindowSize(sessionWindowBytes));
-  return session;
+  return { session, socket };
+}
+
+function tlsOptions(tls: EtcdTlsOptions | undefined, host: string): ConnectionTlsOptions {
+  const name = tls?.serverName ?? (isIP(host) === 0 ? host : undefined);
+  return {
+    ALPNProtocols: ['h2'],
+    ...(tls?.ca === undefined ? {} : { ca: tls.ca }),
+    ...(tls?.cert === undefined ? {} : { cert: tls.cert }),
+    ...(tls?.key === undefined ? {} : { key: tls.key }),
+    ...(name === undefined ? {} : { servername: name }),
+  };
 }
 
 function reasonOf(err: unknown): string {

@@ -19,6 +19,8 @@ import { type EtcdTlsOptions, parseEndpoints } from './endpoint.ts';
 import { toStoreError } from './grpc-to-store-error.ts';
 import * as kvMessages from './messages.ts';
 import * as adminMessages from './messages-admin.ts';
+import { decodeTxn, encodeTxn } from './messages-txn.ts';
+import { onAbort } from './on-abort.ts';
 import { saveSnapshot } from './snapshot.ts';
 import { EtcdWatch, type WatchSource } from './watch.ts';
 
@@ -60,6 +62,8 @@ class EtcdStore implements kv.Store {
   readonly #bulk: Channel;
   readonly #requestTimeoutMs: number;
   readonly #watches = new Set<EtcdWatch>();
+  /** Watches "from now" that etcd has not confirmed yet: what is written from here on must come after their start. */
+  readonly #starting = new Set<Promise<void>>();
   readonly #watchSource: WatchSource;
   #isClosed = false;
 
@@ -104,7 +108,7 @@ class EtcdStore implements kv.Store {
   async txn(txn: kv.Txn, options: kv.CallOptions = {}): Promise<kv.TxnResult> {
     const ops = [...(txn.then ?? []), ...(txn.else ?? [])];
     const asked = { what: describeTxn(txn), isRead: ops.every(({ kind }) => kind === 'range') };
-    return await this.#ask('KV/Txn', kvMessages.encodeTxn(txn), asked, kvMessages.decodeTxn, options.signal);
+    return await this.#ask('KV/Txn', encodeTxn(txn), asked, decodeTxn, options.signal);
   }
 
   watch(range: kv.KeyRange, options: kv.WatchOptions = {}): kv.Watch {
@@ -113,6 +117,11 @@ class EtcdStore implements kv.Store {
     const watch = new EtcdWatch(range, options, this.#watchSource);
     if (this.#isClosed) watch.close(closedError());
     else if (!watch.isOver) this.#watches.add(watch);
+    if (options.fromRevision === undefined && !watch.isOver) {
+      const { begun } = watch;
+      this.#starting.add(begun);
+      void begun.then(() => this.#starting.delete(begun));
+    }
     return watch;
   }
 
@@ -127,7 +136,7 @@ class EtcdStore implements kv.Store {
     const request = kvMessages.encodeCompaction(kvMessages.checkCount('revision', revision), physical);
     const asked = { what: `compact up to revision ${revision}`, isRead: false };
     // Removing records can take minutes; then only the pings tell whether the member lives.
-    const timeoutMs = physical ? undefined : this.#requestTimeoutMs;
+    const timeoutMs = physical ? Number.POSITIVE_INFINITY : this.#requestTimeoutMs;
     await this.#ask('KV/Compact', request, asked, () => {}, options.signal, timeoutMs);
   }
 
@@ -195,15 +204,32 @@ class EtcdStore implements kv.Store {
     await this.close();
   }
 
+  /** A watch shows every write that is made after its call, so a write of ours waits for it; not beyond its own time. */
+  async #untilWatchesBegin(signal: AbortSignal | undefined): Promise<void> {
+    const waiting = new AbortController();
+    const unlisten = onAbort(signal, () => waiting.abort(signal?.reason));
+    const begun = new Error('All watches have begun');
+    void Promise.all(this.#starting).then(() => waiting.abort(begun));
+    try {
+      signal?.throwIfAborted();
+      await this.#calls.sleep(this.#requestTimeoutMs, waiting.signal);
+    } catch (err) {
+      if (err !== begun) throw err;
+    } finally {
+      unlisten();
+    }
+  }
+
   async #ask<T>(
     method: string,
     request: Uint8Array,
     asked: { what: string; isRead: boolean },
     decode: (bytes: Uint8Array) => T,
     signal: AbortSignal | undefined,
-    timeoutMs: number | undefined = this.#requestTimeoutMs,
+    timeoutMs: number = this.#requestTimeoutMs,
   ): Promise<T> {
     try {
+      if (!asked.isRead && this.#starting.size > 0) await this.#untilWatchesBegin(signal);
       const path = `/etcdserverpb.${method}`;
       return decode(await this.#calls.call({ method: path, request, isRead: asked.isRead, timeoutMs, signal }));
     } catch (err) {

@@ -76,11 +76,12 @@ export function codeOfHttpStatus(status: number): number {
   }
 }
 
-/** What a stream that was reset means, by the table of the gRPC protocol for HTTP/2 error codes. */
+/**
+ * What a stream that was reset means, by the table of the gRPC protocol for HTTP/2 error codes, but for CANCEL: it is
+ * what Node says of the streams of a socket that was closed. Our own cancelling is not asked here.
+ */
 export function codeOfReset(rstCode: number): number {
   switch (rstCode) {
-    case constants.NGHTTP2_CANCEL:
-      return grpcCode.canceled;
     case constants.NGHTTP2_ENHANCE_YOUR_CALM:
       return grpcCode.resourceExhausted;
     case constants.NGHTTP2_INADEQUATE_SECURITY:

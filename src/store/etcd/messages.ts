@@ -1,6 +1,6 @@
 /**
- * The messages of etcd's KV service, as bytes and back: what our contract says in kv.ts on one side, the field numbers
- * of etcd's protocol on the other.
+ * Ranges in etcd's protocol, as bytes and back, and what all its messages share: keys, headers, KeyValues. What our
+ * contract says in kv.ts is on one side, etcd's field numbers on the other.
  *
  * Always true: a single key goes out without `range_end` (present but empty would mean "all keys from here"); keys
  * come back as binary strings, values as windows on the response. A range that can hold no key is not sent as such,
@@ -12,7 +12,7 @@ import { Reader, Writer } from '../../api/protobuf.ts';
 import { StoreError } from '../errors.ts';
 import { asBuffer, readKeyValue } from '../key-value-record.ts';
 import { boundsOf } from '../keys.ts';
-import type { Compare, KeyRange, KeyValue, Op, OpResult, RangeOptions, RangeResult, Txn, TxnResult } from '../kv.ts';
+import type { KeyRange, KeyValue, RangeOptions, RangeResult } from '../kv.ts';
 
 export type WireRange = { readonly key: string; readonly end: string | undefined };
 
@@ -43,32 +43,8 @@ export function encodeCompaction(revision: number, physical: boolean): Uint8Arra
   return new Writer().int(1, revision).bool(2, physical).finish();
 }
 
-/** The bytes do not depend on a zero operand being left out: as a member of a oneof it is always written. */
-export function encodeTxn(txn: Txn): Uint8Array {
-  const writer = new Writer(256);
-  for (const compare of txn.compare ?? []) writer.message(1, (w) => writeCompare(w, compare));
-  for (const op of txn.then ?? []) writer.message(2, (w) => writeOp(w, op));
-  for (const op of txn.else ?? []) writer.message(3, (w) => writeOp(w, op));
-  return writer.finish();
-}
-
 export function decodeRange(bytes: Uint8Array): RangeResult {
   return readRange(new Reader(asBuffer(bytes)), 0);
-}
-
-export function decodeTxn(bytes: Uint8Array): TxnResult {
-  const reader = new Reader(asBuffer(bytes));
-  let revision = 0;
-  let succeeded = false;
-  const results: OpResult[] = [];
-  while (reader.hasMore) {
-    const tag = reader.tag();
-    if (tag === 10) revision = readHeader(reader);
-    else if (tag === 16) succeeded = reader.bool();
-    else if (tag === 26) results.push(readOpResult(reader, revision));
-    else reader.skip(tag);
-  }
-  return { succeeded, revision, results };
 }
 
 /** Of any response: they all have the header as field 1. */
@@ -109,79 +85,17 @@ export function checkCount(name: string, value: number): number {
   return value;
 }
 
-function writeRange(writer: Writer, range: KeyRange, options: RangeOptions): void {
+export function writeRange(writer: Writer, range: KeyRange, options: RangeOptions): void {
   const { key, end } = wireRange(range);
   writer.binary(1, key);
   if (end !== undefined) writer.binary(2, end);
-  if (options.limit) writer.int(3, checkCount('limit', options.limit));
-  if (options.revision) writer.int(4, checkCount('revision', options.revision));
+  if (options.limit !== undefined) writer.int(3, checkCount('limit', options.limit));
+  if (options.revision !== undefined) writer.int(4, checkCount('revision', options.revision));
   if (options.keysOnly) writer.bool(8, true);
   if (options.countOnly) writer.bool(9, true);
 }
 
-const comparisons = { '=': 0, '>': 1, '<': 2, '!=': 3 } as const;
-/** The number of each target in the enum, and the field of its operand. */
-const targets = {
-  version: { target: 0, operand: 4 },
-  createRevision: { target: 1, operand: 5 },
-  modRevision: { target: 2, operand: 6 },
-  value: { target: 3, operand: 7 },
-  lease: { target: 4, operand: 8 },
-} as const;
-
-function writeCompare(writer: Writer, compare: Compare): void {
-  const { target, operand } = targets[compare.target];
-  const { key, end } = wireRange(compare.range);
-  writer.int(1, comparisons[compare.is]).int(2, target).binary(3, key);
-  if (compare.target === 'value') writer.bytes(operand, compare.than);
-  else if (compare.target === 'lease') writer.int64(operand, compare.than);
-  else writer.int(operand, compare.than);
-  if (end !== undefined) writer.binary(64, end);
-}
-
-function writeOp(writer: Writer, op: Op): void {
-  switch (op.kind) {
-    case 'range':
-      writer.message(1, (w) => writeRange(w, op.range, op.options ?? {}));
-      break;
-    case 'put':
-      writer.message(2, (w) => {
-        w.binary(1, wireRange({ key: op.key }).key).bytes(2, op.value);
-        if (op.lease) w.int64(3, op.lease);
-        if (op.prevKv) w.bool(4, true);
-      });
-      break;
-    case 'delete':
-      writer.message(3, (w) => {
-        const { key, end } = wireRange(op.range);
-        w.binary(1, key);
-        if (end !== undefined) w.binary(2, end);
-        if (op.prevKv) w.bool(3, true);
-      });
-  }
-}
-
-function readOpResult(reader: Reader, txnRevision: number): OpResult {
-  const outer = reader.enter();
-  let result: OpResult | undefined;
-  while (reader.hasMore) {
-    const tag = reader.tag();
-    const inner = tag === 10 || tag === 18 || tag === 26 ? reader.enter() : undefined;
-    if (inner === undefined) reader.skip(tag);
-    else {
-      if (tag === 10) result = { kind: 'range', ...readRange(reader, txnRevision) };
-      else if (tag === 18) result = { kind: 'put', prevKv: readPut(reader) };
-      else result = { kind: 'delete', ...readDelete(reader) };
-      reader.leave(inner);
-    }
-  }
-  reader.leave(outer);
-  if (!result)
-    throw new StoreError('Corrupt', "Cannot read etcd's answer to a transaction: an operation has no result");
-  return result;
-}
-
-function readRange(reader: Reader, outerRevision: number): RangeResult {
+export function readRange(reader: Reader, outerRevision: number): RangeResult {
   let revision = outerRevision;
   const kvs: KeyValue[] = [];
   let more = false;
@@ -195,26 +109,4 @@ function readRange(reader: Reader, outerRevision: number): RangeResult {
     else reader.skip(tag);
   }
   return { revision, kvs, count, more };
-}
-
-function readPut(reader: Reader): KeyValue | undefined {
-  let prevKv: KeyValue | undefined;
-  while (reader.hasMore) {
-    const tag = reader.tag();
-    if (tag === 18) prevKv = readEmbeddedKeyValue(reader);
-    else reader.skip(tag);
-  }
-  return prevKv;
-}
-
-function readDelete(reader: Reader): { deleted: number; prevKvs: KeyValue[] } {
-  let deleted = 0;
-  const prevKvs: KeyValue[] = [];
-  while (reader.hasMore) {
-    const tag = reader.tag();
-    if (tag === 16) deleted = reader.int();
-    else if (tag === 26) prevKvs.push(readEmbeddedKeyValue(reader));
-    else reader.skip(tag);
-  }
-  return { deleted, prevKvs };
 }

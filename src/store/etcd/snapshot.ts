@@ -15,6 +15,7 @@ import type { SnapshotInfo } from '../kv.ts';
 import { Call } from './call.ts';
 import type { Connection } from './connection.ts';
 import { decodeSnapshotPiece, emptyRequest } from './messages-admin.ts';
+import { onAbort } from './on-abort.ts';
 
 const method = '/etcdserverpb.Maintenance/Snapshot';
 const aheadBytes = 4 * 1024 * 1024;
@@ -57,7 +58,7 @@ function receive(
     let writing: Promise<unknown> = Promise.resolve();
 
     const settle = (finish: () => void) => {
-      signal?.removeEventListener('abort', stop);
+      unlisten();
       // Nobody may close the file under a write, so the writes come to rest first.
       writing.then(finish, reject);
     };
@@ -85,7 +86,7 @@ function receive(
             });
           writing.catch((err: unknown) => {
             call.cancel();
-            signal?.removeEventListener('abort', stop);
+            unlisten();
             reject(err);
           });
         },
@@ -102,7 +103,7 @@ function receive(
           }),
       },
     );
-    signal?.addEventListener('abort', stop, { once: true });
+    const unlisten = onAbort(signal, stop);
     call.sendLast(emptyRequest);
   });
 }

@@ -8,6 +8,9 @@
  * is true on every version of etcd (see progress.ts), and never below an event delivered before. `requestProgress` is
  * answered with a revision at or above the store's at the time of the request.
  *
+ * One thing is etcd's to keep: before 3.4.34 and 3.5.16 a compaction forgets the deletes of its very revision, so a
+ * watch that starts or resumes exactly there misses them.
+ *
  * It ends with Compacted when etcd no longer has the revision to go on from, after what was queued before; with the
  * signal's reason or Closed at once; with InvalidArgument or Unavailable when etcd refuses the watch for good.
  */
@@ -22,6 +25,7 @@ import { type GrpcError, grpcCode } from './grpc-status.ts';
 import { toStoreError } from './grpc-to-store-error.ts';
 import { wireRange } from './messages.ts';
 import { decodeWatchResponse, encodeWatchCreate, type WatchResponse, watchProgressRequest } from './messages-watch.ts';
+import { onAbort } from './on-abort.ts';
 import { answersProgressTruly } from './progress.ts';
 import { WatchAssembler } from './watch-assembler.ts';
 
@@ -52,7 +56,7 @@ export class EtcdWatch implements Watch {
   readonly #assembler: WatchAssembler;
   readonly #queue: BatchQueue;
   readonly #stop = new AbortController();
-  readonly #onAbort: () => void;
+  readonly #unlisten: () => void;
   readonly #started: Promise<Revision>;
   #tellStarted!: (revision: Revision) => void;
   #failStarted!: (err: unknown) => void;
@@ -74,10 +78,9 @@ export class EtcdWatch implements Watch {
       this.#failStarted = reject;
     });
     this.#started.catch(() => {}); // whoever asks is told; nobody has to ask
-    this.#onAbort = () => this.#cut(options.signal?.reason);
-    if (options.signal?.aborted) return this.#onAbort();
-    options.signal?.addEventListener('abort', this.#onAbort, { once: true });
-    void this.#run();
+    this.#unlisten = onAbort(options.signal, () => this.#cut(options.signal?.reason));
+    if (options.signal?.aborted) this.#cut(options.signal.reason);
+    else void this.#run();
   }
 
   get isOver(): boolean {
@@ -87,6 +90,14 @@ export class EtcdWatch implements Watch {
   /** What waits for the reader; for tests and metrics. */
   get queuedBytes(): number {
     return this.#queue.bytes;
+  }
+
+  /** Resolves when etcd has confirmed the watch, or it is over. */
+  get begun(): Promise<void> {
+    return this.#started.then(
+      () => {},
+      () => {},
+    );
   }
 
   async started(): Promise<Revision> {
@@ -153,7 +164,7 @@ export class EtcdWatch implements Watch {
     return new Promise((resolve) => {
       const done = (error: GrpcError | undefined) => {
         this.#live = undefined;
-        this.#stop.signal.removeEventListener('abort', stop);
+        unlisten();
         resolve({ error, wasCreated: live.isCreated });
       };
       const stop = () => {
@@ -170,7 +181,7 @@ export class EtcdWatch implements Watch {
       const call = new Call(connection, method, { needsLeader: true }, { onMessage, onEnd: done });
       const live = { call, connection, isCreated: false };
       this.#live = live;
-      this.#stop.signal.addEventListener('abort', stop, { once: true });
+      const unlisten = onAbort(this.#stop.signal, stop);
       const startRevision = this.#assembler.nextRevision;
       call.send(encodeWatchCreate({ range: this.#range, startRevision, prevKv: this.#options.prevKv ?? false }));
     });
@@ -253,7 +264,7 @@ export class EtcdWatch implements Watch {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort(err);
     this.#failStarted(err);
-    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#unlisten();
     this.#wakeDrained();
     this.#source.onEnd(this);
   }

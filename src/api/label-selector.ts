@@ -1,0 +1,184 @@
+/**
+ * Which objects a reader wants, by their labels. A selector is compiled once and asked many times.
+ *
+ * Immutable. All requirements must hold; none at all means everything. Two selectors that mean the same by the same
+ * requirements have the same `canonical` text, however they were written, so it serves as the key of a group. A label
+ * value that is not a string counts as absent: what is inherited by a plain object never matches.
+ */
+import {
+  checkRequirement,
+  isInt64,
+  type LabelOperator,
+  type LabelRequirement,
+  parseRequirements,
+} from './label-selector-parser.ts';
+import { badRequest } from './status-error.ts';
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** The object form, as specs of objects carry it. */
+export type LabelSelectorObject = {
+  readonly matchLabels?: Labels | null;
+  readonly matchExpressions?:
+    | readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] | null }[]
+    | null;
+};
+
+type Test = (value: string | undefined) => boolean;
+
+export class LabelSelector {
+  readonly requirements: readonly LabelRequirement[];
+  /** True if it selects everything. */
+  readonly isEmpty: boolean;
+  readonly #isNothing: boolean;
+  readonly #tests: readonly { readonly key: string; readonly holds: Test }[];
+  #canonical: string | undefined;
+  #pinned: ReadonlyMap<string, string> | undefined;
+
+  constructor(requirements: readonly LabelRequirement[], isNothing = false) {
+    this.requirements = requirements;
+    this.isEmpty = requirements.length === 0 && !isNothing;
+    this.#isNothing = isNothing;
+    this.#tests = requirements.map((requirement) => ({ key: requirement.key, holds: compile(requirement) }));
+  }
+
+  matches(labels: Labels | null | undefined): boolean {
+    if (this.#isNothing) return false;
+    for (const { key, holds } of this.#tests) {
+      const value: unknown = labels?.[key];
+      if (!holds(typeof value === 'string' ? value : undefined)) return false;
+    }
+    return true;
+  }
+
+  /** Equal for selectors with equal requirements. */
+  get canonical(): string {
+    this.#canonical ??= this.#isNothing
+      ? '<nothing>'
+      : [...new Set(this.requirements.map((requirement) => requirementText(simplify(requirement))))].sort().join(',');
+    return this.#canonical;
+  }
+
+  /** Labels that must have one certain value: what an index can look up. */
+  get pinned(): ReadonlyMap<string, string> {
+    this.#pinned ??= new Map(
+      this.requirements
+        .map(simplify)
+        .filter(({ operator }) => operator === '=')
+        .map(({ key, values }) => [key, values[0]!]),
+    );
+    return this.#pinned;
+  }
+
+  /** As tables print it: sorted by key, operators as written; it parses back to the same selector. */
+  toString(): string {
+    const sorted = [...this.requirements].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+    return sorted.map(requirementText).join(',');
+  }
+}
+
+export const everyLabel: LabelSelector = new LabelSelector([]);
+export const noLabel: LabelSelector = new LabelSelector([], true);
+
+/** From the text of a query parameter; a BadRequest says what is wrong with it. */
+export function parseLabelSelector(text: string): LabelSelector {
+  const requirements = parseRequirements(text);
+  return requirements.length === 0 ? everyLabel : new LabelSelector(requirements);
+}
+
+/** Labels that must all be there, as in the selector of a service. */
+export function labelSelectorFromLabels(labels: Labels | null | undefined): LabelSelector {
+  return new LabelSelector(
+    Object.entries(labels ?? {}).map(([key, value]) => ({ key, operator: '=', values: [value] })),
+  );
+}
+
+const objectOperators: ReadonlyMap<string, LabelOperator> = new Map([
+  ['In', 'in'],
+  ['NotIn', 'notin'],
+  ['Exists', 'exists'],
+  ['DoesNotExist', '!'],
+]);
+
+/** From the object form: absent selects nothing, empty everything. A BadRequest if it is no valid selector. */
+export function labelSelectorFromObject(selector: LabelSelectorObject | null | undefined): LabelSelector {
+  if (!selector) return noLabel;
+  const requirements: LabelRequirement[] = [...labelSelectorFromLabels(selector.matchLabels).requirements];
+  for (const { key, operator, values } of selector.matchExpressions ?? []) {
+    const known = objectOperators.get(operator);
+    if (!known) throw badRequest(`"${operator}" is not a valid label selector operator`);
+    requirements.push({ key, operator: known, values: [...new Set(values ?? [])].sort() });
+  }
+  for (const requirement of requirements) {
+    const isSet = requirement.operator === 'in' || requirement.operator === 'notin';
+    if (isSet && requirement.values.length === 0) {
+      throw badRequest("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty");
+    }
+    const [problem] = checkRequirement(requirement);
+    if (problem) throw badRequest(`${problem.field}: ${problem.message}`);
+  }
+  return new LabelSelector(requirements);
+}
+
+/** The object form as a table cell. */
+export function showLabelSelector(selector: LabelSelectorObject | null | undefined): string {
+  try {
+    return labelSelectorFromObject(selector).toString() || '<none>';
+  } catch {
+    return '<error>';
+  }
+}
+
+function compile({ operator, values }: LabelRequirement): Test {
+  const [only = ''] = values;
+  switch (operator) {
+    case '=':
+      return (value) => value === only;
+    case '!=':
+      return (value) => value !== only;
+    case 'in': {
+      if (values.length === 1) return (value) => value === only;
+      const wanted = new Set(values);
+      return (value) => value !== undefined && wanted.has(value);
+    }
+    case 'notin': {
+      const unwanted = new Set(values);
+      return (value) => value === undefined || !unwanted.has(value);
+    }
+    case 'exists':
+      return (value) => value !== undefined;
+    case '!':
+      return (value) => value === undefined;
+    case '>': {
+      const bound = BigInt(only);
+      return (value) => value !== undefined && isInt64(value) && BigInt(value) > bound;
+    }
+    case '<': {
+      const bound = BigInt(only);
+      return (value) => value !== undefined && isInt64(value) && BigInt(value) < bound;
+    }
+  }
+}
+
+/** A set of one value is that value. */
+function simplify(requirement: LabelRequirement): LabelRequirement {
+  const { key, operator, values } = requirement;
+  if (values.length !== 1) return requirement;
+  if (operator === 'in') return { key, operator: '=', values };
+  if (operator === 'notin') return { key, operator: '!=', values };
+  return requirement;
+}
+
+function requirementText({ key, operator, values }: LabelRequirement): string {
+  switch (operator) {
+    case 'exists':
+      return key;
+    case '!':
+      return `!${key}`;
+    case 'in':
+    case 'notin':
+      return `${key} ${operator} (${values.join(',')})`;
+    default:
+      return `${key}${operator}${values[0] ?? ''}`;
+  }
+}

@@ -1,0 +1,251 @@
+/**
+ * The watch cache of one resource: its current objects and its recent changes, kept true by one watch of the store.
+ *
+ *   store watch ─► #apply: objects, window, revision ─► watchers (by index), waiters
+ *
+ * Always true once ready: `objects` is the state at `revision`; the window holds every change after `window.since`
+ * up to it; every live watcher has been given all of them. Everything happens in the turn in which the store's batch
+ * arrives, so nobody ever sees half of it.
+ *
+ * When the store's history is gone (an etcd that was away too long) the state is read anew and the difference becomes
+ * events, deletes at the revision of the new state: watchers live on and miss nothing.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../api/index.ts';
+import {
+  isStoreError,
+  type KeyValue,
+  keyFromText,
+  keyToText,
+  type Revision,
+  type Store,
+  type Watch,
+  type WatchBatch,
+} from '../../store/index.ts';
+import type { CachedObject, ObjectForm } from './cached-object.ts';
+import { CacheEvent, defaultWindowLimits, EventWindow, type WindowLimits } from './event-window.ts';
+import { OrderedMap } from './ordered-map.ts';
+import { WatchIndex } from './watch-index.ts';
+
+export type ResourceCacheOptions = {
+  readonly store: Store;
+  readonly form: ObjectForm;
+  /** Of all keys of this resource, with a slash at the end. */
+  readonly keyPrefix: string;
+  readonly clock: Clock;
+  readonly windowLimits?: WindowLimits;
+  readonly log: (message: string) => void;
+};
+
+const FILL_PAGE = 10_000;
+const RETRY_MS = 1000;
+/** How often progress is asked for while somebody waits. */
+const PROGRESS_MS = 100;
+
+type Waiter = { readonly revision: Revision; readonly resolve: () => void };
+
+export class ResourceCache {
+  readonly form: ObjectForm;
+  readonly store: Store;
+  readonly keyPrefix: string;
+  readonly objects = new OrderedMap<CachedObject>();
+  readonly watchers = new WatchIndex();
+  readonly window: EventWindow;
+  revision: Revision = 0;
+  readonly counts = { received: 0, dispatched: 0, initializations: 0 };
+  readonly #clock: Clock;
+  readonly #log: (message: string) => void;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  #watch: Watch | undefined;
+  #waiters: Waiter[] = [];
+  #progressTimer: NodeJS.Timeout | undefined;
+
+  constructor({ store, form, keyPrefix, clock, windowLimits = defaultWindowLimits, log }: ResourceCacheOptions) {
+    this.store = store;
+    this.form = form;
+    this.keyPrefix = keyPrefix;
+    this.window = new EventWindow(0, windowLimits);
+    this.#clock = clock;
+    this.#log = log;
+    this.#running = this.#run(this.#stop.signal);
+  }
+
+  get isReady(): boolean {
+    return this.revision > 0;
+  }
+
+  /** True once the cache has reached `revision`; false if it has not within the time. */
+  async waitFor(revision: Revision, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    if (this.revision >= revision) return true;
+    signal.throwIfAborted();
+    let waiter: Waiter | undefined;
+    const reached = new Promise<boolean>((resolve) => {
+      waiter = { revision, resolve: () => resolve(true) };
+      this.#waiters.push(waiter);
+    });
+    this.askForProgress();
+    const timer = new AbortController();
+    const tooLate = delay(timeoutMs, false, { signal: AbortSignal.any([timer.signal, signal]) }).catch(() => false);
+    const isReached = await Promise.race([reached, tooLate]);
+    timer.abort();
+    this.#waiters = this.#waiters.filter((one) => one !== waiter);
+    signal.throwIfAborted();
+    return isReached;
+  }
+
+  /** Waits until the cache has everything that was acknowledged before the call. */
+  async waitForNow(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    return this.waitFor(await this.store.revision({ signal }), timeoutMs, signal);
+  }
+
+  /** Asks the store how far it is; again and again while somebody waits. */
+  askForProgress(): void {
+    this.#watch?.requestProgress();
+    if (this.#progressTimer || this.#waiters.length === 0) return;
+    this.#progressTimer = setTimeout(() => {
+      this.#progressTimer = undefined;
+      if (this.#waiters.length > 0) this.askForProgress();
+    }, PROGRESS_MS);
+  }
+
+  /**
+   * The objects as they were at a revision, in order: the present with the changes since then undone. Undefined if
+   * the window does not reach back so far.
+   */
+  valuesAt(revision: Revision, prefix: string, start: string): CachedObject[] | undefined {
+    if (revision === this.revision) return this.objects.values(prefix, start);
+    if (revision > this.revision || revision < this.window.since) return undefined;
+    const undone = new Map<string, CachedObject | undefined>();
+    for (const event of this.window.after(revision)) {
+      const { key } = event.object;
+      if (!undone.has(key)) undone.set(key, event.previous);
+    }
+    if (undone.size === 0) return this.objects.values(prefix, start);
+    const kept = this.objects.values(prefix, start).filter(({ key }) => !undone.has(key));
+    for (const [key, object] of undone) if (object && key.startsWith(prefix) && key >= start) kept.push(object);
+    return kept.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  }
+
+  /** What a pair of the store is in the cache. */
+  read(kv: KeyValue): CachedObject {
+    const { namespace, name } = this.#nameOf(kv.key);
+    return this.form.fromStored(namespace, name, kv.modRevision, kv.value);
+  }
+
+  storeKey(namespace: string, name: string): string {
+    return this.keyPrefix + keyFromText(namespace === '' ? name : `${namespace}/${name}`);
+  }
+
+  trim(): void {
+    this.window.trim(this.#clock.now());
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    clearTimeout(this.#progressTimer);
+    await this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const revision = await this.#fill(signal);
+        this.#watch = this.store.watch(
+          { prefix: this.keyPrefix },
+          { fromRevision: revision + 1, progress: true, signal },
+        );
+        for await (const batch of this.#watch) this.#apply(batch);
+      } catch (err) {
+        if (signal.aborted || isStoreError(err, 'Closed')) return;
+        this.#log(`watch cache of ${this.form.resource.plural}: ${(err as Error).message}; reading anew`);
+        if (!isStoreError(err, 'Compacted')) await delay(RETRY_MS, undefined, { signal }).catch(() => {});
+      } finally {
+        this.#watch = undefined;
+      }
+    }
+  }
+
+  /** Reads the state of the store; the first time as it is, later as changes of what was known. */
+  async #fill(signal: AbortSignal): Promise<Revision> {
+    const found = new Map<string, CachedObject>();
+    let revision: Revision | undefined;
+    let start = this.keyPrefix;
+    const end = `${this.keyPrefix.slice(0, -1)}0`; // the character after the slash
+    for (;;) {
+      const page = await this.store.range({ start, end }, { limit: FILL_PAGE, signal, ...(revision && { revision }) });
+      revision ??= page.revision;
+      for (const kv of page.kvs) {
+        const object = this.read(kv);
+        found.set(object.key, object);
+      }
+      if (!page.more) break;
+      start = `${page.kvs[page.kvs.length - 1]!.key}\0`;
+    }
+    this.counts.initializations++;
+    if (this.isReady) this.#replace(found, revision);
+    else {
+      for (const [key, object] of found) this.objects.set(key, object);
+      this.window.clear(revision);
+      this.#advance(revision);
+    }
+    return revision;
+  }
+
+  #replace(found: ReadonlyMap<string, CachedObject>, revision: Revision): void {
+    const events: CacheEvent[] = [];
+    for (const previous of this.objects.values())
+      if (!found.has(previous.key)) events.push(new CacheEvent(revision, undefined, previous, this.#clock.now()));
+    for (const current of found.values()) {
+      const previous = this.objects.get(current.key);
+      if (previous?.revision !== current.revision)
+        events.push(new CacheEvent(current.revision, current, previous, this.#clock.now()));
+    }
+    this.#publish(
+      events.sort((a, b) => a.revision - b.revision),
+      revision,
+    );
+  }
+
+  #apply({ revision, events: changes }: WatchBatch): void {
+    const events: CacheEvent[] = [];
+    const now = this.#clock.now();
+    const changed = new Map<string, CachedObject | undefined>();
+    for (const { type, kv } of changes) {
+      const { namespace, name } = this.#nameOf(kv.key);
+      const key = namespace === '' ? name : `${namespace}/${name}`;
+      const previous = changed.has(key) ? changed.get(key) : this.objects.get(key);
+      const current = type === 'put' ? this.form.fromStored(namespace, name, kv.modRevision, kv.value) : undefined;
+      changed.set(key, current);
+      if (current || previous) events.push(new CacheEvent(kv.modRevision, current, previous, now));
+    }
+    this.#publish(events, revision);
+  }
+
+  #publish(events: readonly CacheEvent[], revision: Revision): void {
+    for (const event of events) {
+      if (event.current) this.objects.set(event.current.key, event.current);
+      else this.objects.delete(event.object.key);
+      this.window.push(event);
+    }
+    this.counts.received += events.length;
+    this.revision = Math.max(this.revision, revision);
+    this.counts.dispatched += this.watchers.publish(events, this.revision);
+    this.#advance(revision);
+  }
+
+  #advance(revision: Revision): void {
+    this.revision = Math.max(this.revision, revision);
+    if (this.#waiters.length === 0) return;
+    const isServed = (waiter: Waiter) => waiter.revision <= this.revision;
+    for (const waiter of this.#waiters.filter(isServed)) waiter.resolve();
+    this.#waiters = this.#waiters.filter((waiter) => !isServed(waiter));
+  }
+
+  #nameOf(storeKey: string): { namespace: string; name: string } {
+    const relative = storeKey.slice(this.keyPrefix.length);
+    const text = /[^\0-\x7f]/.test(relative) ? keyToText(relative) : relative;
+    const slash = this.form.resource.isNamespaced ? text.indexOf('/') : -1;
+    return slash < 0 ? { namespace: '', name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * Which objects of a resource a reader sees: scope (namespace, name) and selectors. Immutable; equal selections have
+ * equal `id`, so watchers with the same wish can share one judgement per event.
+ */
+import { everyField, type FieldSelector } from '../../api/field-selector.ts';
+import { everyLabel, type LabelSelector } from '../../api/label-selector.ts';
+import type { CachedObject } from './cached-object.ts';
+import type { CacheEvent } from './event-window.ts';
+
+export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
+export type SelectionParts = {
+  readonly namespace?: string;
+  readonly labels?: LabelSelector;
+  readonly fields?: FieldSelector;
+};
+
+export class Selection {
+  /** `''`: all. */
+  readonly namespace: string;
+  /** `''`: all. */
+  readonly name: string;
+  readonly labels: LabelSelector;
+  readonly fields: FieldSelector;
+  readonly id: string;
+  /** A field other than the name that must have one value: what an index finds it by. */
+  readonly pinned: readonly [field: string, value: string] | undefined;
+  /** Whether anything beyond the scope must be looked at. */
+  readonly isScopeOnly: boolean;
+
+  constructor({ namespace = '', labels = everyLabel, fields = everyField }: SelectionParts) {
+    this.labels = labels;
+    this.fields = fields;
+    // A namespace in the path and another in the selector select nothing; the fields are judged all the same.
+    this.namespace = namespace || (fields.pinned.get('metadata.namespace') ?? '');
+    this.name = fields.pinned.get('metadata.name') ?? '';
+    this.id = JSON.stringify([namespace, labels.canonical, fields.canonical]);
+    this.pinned = [...fields.pinned].find(([field]) => !field.startsWith('metadata.'));
+    this.isScopeOnly =
+      labels.isEmpty &&
+      fields.requirements.every(({ field, operator }) => operator === '=' && field === 'metadata.name');
+  }
+
+  /** Whether the selectors, not only the scope, leave something out. */
+  get isSelective(): boolean {
+    return !this.labels.isEmpty || !this.fields.isEmpty;
+  }
+
+  matches(object: CachedObject): boolean {
+    if (this.namespace !== '' && object.namespace !== this.namespace) return false;
+    if (this.name !== '' && object.name !== this.name) return false;
+    if (this.isScopeOnly) return true;
+    return (
+      (this.fields.isEmpty || this.fields.matches((field) => object.field(field))) &&
+      (this.labels.isEmpty || this.labels.matches(object.labels))
+    );
+  }
+
+  /** What the change is to a reader of this selection; undefined: nothing. */
+  typeOf({ current, previous }: CacheEvent): EventType | undefined {
+    const isSeen = current !== undefined && this.matches(current);
+    const wasSeen = previous !== undefined && this.matches(previous);
+    if (isSeen) return wasSeen ? 'MODIFIED' : 'ADDED';
+    return wasSeen ? 'DELETED' : undefined;
+  }
+}

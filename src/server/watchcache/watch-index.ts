@@ -1,0 +1,141 @@
+/**
+ * Which watchers an event concerns, found by look-up, not by asking each.
+ *
+ * Watchers with the same selection and encoding form a group; a group hangs in one bucket, the narrowest that its
+ * selection allows: its name, a pinned field value, its namespace, or everything. An event is tried on the groups of
+ * the buckets it falls into, with what it was before as well as with what it is: a pod that leaves a node concerns
+ * the watcher of that node. So an event costs what it delivers, not what is registered.
+ *
+ * Always true: members are live; each gets every frame of its group, in order.
+ */
+import { type EventEncoding, frameOf } from './encoding.ts';
+import type { CacheEvent } from './event-window.ts';
+import type { Selection } from './selection.ts';
+
+export interface Subscriber {
+  readonly selection: Selection;
+  readonly encoding: EventEncoding;
+  /** Frames of one batch, in order; must not throw and may leave the index. */
+  deliver(frames: readonly Buffer[], revision: number): void;
+}
+
+type Group = {
+  readonly selection: Selection;
+  readonly encoding: EventEncoding;
+  readonly members: Set<Subscriber>;
+  frames: Buffer[];
+};
+
+export class WatchIndex {
+  readonly #groups = new Map<string, Group>();
+  readonly #buckets = new Map<string, Set<Group>>();
+  /** How many groups hang on each pinned field: only those fields need to be looked up. */
+  readonly #pinnedFields = new Map<string, number>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  join(subscriber: Subscriber): void {
+    const id = groupId(subscriber);
+    let group = this.#groups.get(id);
+    if (!group) {
+      const { selection, encoding } = subscriber;
+      group = { selection, encoding, members: new Set(), frames: [] };
+      this.#groups.set(id, group);
+      this.#hang(group);
+    }
+    group.members.add(subscriber);
+    this.#size++;
+  }
+
+  leave(subscriber: Subscriber): void {
+    const id = groupId(subscriber);
+    const group = this.#groups.get(id);
+    if (!group?.members.delete(subscriber)) return;
+    this.#size--;
+    if (group.members.size > 0) return;
+    this.#groups.delete(id);
+    this.#unhang(group);
+  }
+
+  members(): Subscriber[] {
+    return [...this.#groups.values()].flatMap(({ members }) => [...members]);
+  }
+
+  /** Gives a batch of events to all whom they concern; answers how many deliveries that were. */
+  publish(events: readonly CacheEvent[], revision: number): number {
+    if (this.#size === 0) return 0;
+    const touched = new Set<Group>();
+    for (const event of events)
+      for (const group of this.#candidates(event)) {
+        const type = group.selection.typeOf(event);
+        if (!type) continue;
+        group.frames.push(frameOf(event, type, group.encoding));
+        touched.add(group);
+      }
+    let deliveries = 0;
+    for (const group of touched) {
+      const { frames } = group;
+      group.frames = [];
+      deliveries += frames.length * group.members.size;
+      // Joined once here: every member then hands the very same buffer to its socket.
+      const joined = frames.length === 1 ? frames : [Buffer.concat(frames)];
+      for (const member of [...group.members]) member.deliver(joined, revision);
+    }
+    return deliveries;
+  }
+
+  *#candidates({ current, previous }: CacheEvent): Iterable<Group> {
+    const object = current ?? previous!;
+    yield* this.#bucket('all');
+    if (object.namespace !== '') yield* this.#bucket(`namespace ${object.namespace}`);
+    yield* this.#bucket(`name ${object.name}`);
+    for (const field of this.#pinnedFields.keys()) {
+      const now = current?.field(field);
+      const before = previous?.field(field);
+      if (now !== undefined) yield* this.#bucket(`${field}=${now}`);
+      if (before !== undefined && before !== now) yield* this.#bucket(`${field}=${before}`);
+    }
+  }
+
+  #bucket(id: string): Iterable<Group> {
+    return this.#buckets.get(id) ?? [];
+  }
+
+  #hang(group: Group): void {
+    const id = bucketOf(group.selection);
+    const bucket = this.#buckets.get(id);
+    if (bucket) bucket.add(group);
+    else this.#buckets.set(id, new Set([group]));
+    const field = pinnedFieldOf(group.selection);
+    if (field) this.#pinnedFields.set(field, (this.#pinnedFields.get(field) ?? 0) + 1);
+  }
+
+  #unhang(group: Group): void {
+    const id = bucketOf(group.selection);
+    const bucket = this.#buckets.get(id);
+    bucket?.delete(group);
+    if (bucket?.size === 0) this.#buckets.delete(id);
+    const field = pinnedFieldOf(group.selection);
+    if (!field) return;
+    const left = this.#pinnedFields.get(field)! - 1;
+    if (left === 0) this.#pinnedFields.delete(field);
+    else this.#pinnedFields.set(field, left);
+  }
+}
+
+function groupId({ selection, encoding }: Subscriber): string {
+  return `${encoding.id} ${selection.id}`;
+}
+
+function bucketOf({ name, namespace, pinned }: Selection): string {
+  if (name !== '') return `name ${name}`;
+  if (pinned) return `${pinned[0]}=${pinned[1]}`;
+  return namespace === '' ? 'all' : `namespace ${namespace}`;
+}
+
+function pinnedFieldOf({ name, pinned }: Selection): string | undefined {
+  return name === '' ? pinned?.[0] : undefined;
+}
