@@ -159,6 +159,7 @@ function byteLength(text: string): number {
   return bytes;
 }
 
+// The character before the dash goes too, as in the reference server: `A-` passes here and fails with its suffix.
 function maskTrailingDash(name: string): string {
   return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;
 }

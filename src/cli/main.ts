@@ -1,11 +1,23 @@
 #!/usr/bin/env node
-/** The command line: one program, a file per verb in commands/. Logs go to stderr, answers to stdout. */
+/**
+ * The command line: one program, a file per verb in commands/. Logs go to stderr, answers to stdout.
+ *
+ * A verb loads what it needs only when it runs: help and mistakes are answered at once. Alone, `longwatch` prints its
+ * help; `npm start` alone serves.
+ */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { addServeCommand } from './commands/serve.ts';
 
 const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
-const program = new Command('longwatch').description(description).version(version);
+const program = new Command('longwatch')
+  .description(description)
+  .version(version)
+  .showHelpAfterError('(longwatch COMMAND --help lists what there is)');
+addServeCommand(program);
 
-if (process.argv.length <= 2) program.outputHelp();
+const isNpmStart = process.env.npm_lifecycle_event === 'start';
+if (process.argv.length <= 2 && isNpmStart) await program.parseAsync(['serve'], { from: 'user' });
+else if (process.argv.length <= 2) program.outputHelp();
 else await program.parseAsync();

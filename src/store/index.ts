@@ -3,6 +3,8 @@ export type { AutoCompaction } from './embedded/auto-compaction.ts';
 export { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded/embedded-store.ts';
 export { type RestoreOptions, restoreEmbeddedStore } from './embedded/snapshot-file.ts';
 export { isStoreError, StoreError, type StoreErrorCode } from './errors.ts';
+export type { EtcdTlsOptions } from './etcd/endpoint.ts';
+export { type EtcdStoreOptions, openEtcdStore } from './etcd/etcd-store.ts';
 export { everyKey, keyFromBytes, keyFromText, keyToBytes, keyToText } from './keys.ts';
 export type {
   CallOptions,

@@ -23,9 +23,13 @@ export type Target =
       /** Plural, as in the path. */
       readonly resource: string;
       readonly subresource: string;
+      /** Empty for a namespace object itself: that is cluster-scoped. */
       readonly namespace: string;
       readonly name: string;
-      /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`. */
+      /**
+       * `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; empty for methods that the
+       * API does not have (HEAD, OPTIONS, ...): a 405 where the path leads somewhere.
+       */
       readonly verb: string;
       /** Segments after the subresource. */
       readonly rest: readonly string[];
@@ -53,12 +57,17 @@ export interface Exchange {
   stream(contentType: string): ByteStream;
 }
 
-/** Where a watch writes. */
+/**
+ * Where a watch writes. All that is written in one turn of the loop leaves in one write at its end. When the server
+ * stops, the front ends every stream itself, between two writes: to its owner that looks like a client that left.
+ * Writing after the end does nothing.
+ */
 export interface ByteStream {
   /** False: the client is slow, wait for `onDrain` before the next write. The bytes are taken either way. */
   write(bytes: Buffer): boolean;
   /** Bytes taken but not yet handed to the system. */
   readonly bufferedBytes: number;
+  /** Called whenever there is room again after a write that said false. A later listener takes the earlier one's place. */
   onDrain(listener: () => void): void;
   /** Called once, when the client is gone or after `end`. */
   onClose(listener: () => void): void;

@@ -1,4 +1,5 @@
 /** One resource of the API: what discovery says of it, where it is stored, and which type its objects have. */
+import type { JsonObject } from '../../api/json.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
@@ -29,6 +30,12 @@ export interface Resource {
   readonly subresources: readonly Subresource[];
   readonly schema: Schema;
   readonly isCustom: boolean;
+  /** Custom kinds: the version objects are stored in, where it is not this one. */
+  readonly storageVersion?: string;
+  /** Custom kinds: what a field selector may name, as paths without a leading dot: `spec.color`. */
+  readonly selectableFields?: readonly string[];
+  /** Custom kinds: the schema as it was given, to be published; absent: any object. */
+  readonly openApi?: JsonObject;
 }
 
 /** `configmaps`, or `deployments.apps`: how messages name a resource. */

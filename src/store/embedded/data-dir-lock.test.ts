@@ -139,6 +139,20 @@ describe('the lock of a data directory', () => {
     expect(readdirSync(dir.path)).toEqual([]);
   });
 
+  it('left behind is judged by one at a time', () => {
+    writeFileSync(lockFile, '{"pid":"nobody"}');
+    let rival: unknown;
+    around.after = () => {
+      try {
+        lockDataDir(dir.path);
+      } catch (err) {
+        rival = err;
+      }
+    };
+    lockDataDir(dir.path);
+    expect(rival).toEqual(locked('another process is just opening it'));
+  });
+
   it('is not taken from somebody who got it while we looked at the one that let go', () => {
     const letGo = lockDataDir(dir.path);
     const other = JSON.stringify({ pid: process.ppid, started: '' });

@@ -1,0 +1,107 @@
+/**
+ * `npm run bench -- [--quick] [--json] [NAME...]`: runs all benchmarks or the named ones.
+ *
+ * A target that is missed is a figure in the table, not a failure; the exit code tells only whether everything could
+ * be measured. What is going on goes to stderr, results go to stdout.
+ */
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { etcdVersion } from '../test/etcd-server.ts';
+import type { Benchmark } from './contenders.ts';
+import { type Judged, judge, printTables } from './report.ts';
+import { storeCompaction } from './store-compaction.ts';
+import { storeOpen } from './store-open.ts';
+import { storeReads } from './store-reads.ts';
+import { storeRewriting } from './store-rewriting.ts';
+import { storeSlowWatcher } from './store-slow-watcher.ts';
+import { storeWatches } from './store-watches.ts';
+import { storeWrites } from './store-writes.ts';
+
+const benchmarks: readonly Benchmark[] = [
+  ...[storeWrites, storeReads, storeWatches, storeSlowWatcher, storeOpen, storeCompaction, storeRewriting],
+];
+const BENCHMARK_LIMIT_MS = 120_000;
+/** Of statfs(2): file systems that live in memory, where a flush costs nothing. */
+const memoryFileSystems: ReadonlyMap<number, string> = new Map([
+  [0x01021994, 'tmpfs'],
+  [0x858458f6, 'ramfs'],
+]);
+
+const { values: flags, positionals: names } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+const say = (text: string) => console.error(text);
+const stop = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM'] as const)
+  process.once(name, () => stop.abort(new Error(`Cannot finish: ${name} was received`)));
+
+try {
+  await main();
+} catch (err) {
+  console.error(err);
+  process.exitCode = 1;
+}
+
+async function main(): Promise<void> {
+  const chosen = names.length === 0 ? benchmarks : names.map(benchmarkNamed);
+  const etcd = etcdVersion();
+  const folder = mkdtempSync(join(tmpdir(), 'longwatch-bench-'));
+  const warnings = [
+    ...warnAboutDisk(folder),
+    ...(etcd ? [] : ['There is no etcd on the PATH: its columns stay empty']),
+  ];
+  const machine = {
+    date: new Date().toISOString(),
+    node: process.version,
+    etcd,
+    cpu: `${cpus().length} × ${cpus()[0]?.model}`,
+    load: loadavg()[0]!.toFixed(1),
+    isQuick: flags.quick,
+    warnings,
+  };
+  for (const warning of warnings) say(warning);
+  const begin = performance.now();
+  const rows: Judged[] = [];
+  try {
+    for (const { name, run } of chosen) {
+      const limit = AbortSignal.timeout(BENCHMARK_LIMIT_MS);
+      const signal = AbortSignal.any([stop.signal, limit]);
+      try {
+        rows.push(
+          ...(await run({ isQuick: flags.quick, hasEtcd: etcd !== undefined, folder, signal, say })).map(judge),
+        );
+      } catch (err) {
+        throw new Error(`Cannot finish benchmark ${JSON.stringify(name)}`, { cause: signal.reason ?? err });
+      }
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  const seconds = Math.round((performance.now() - begin) / 1000);
+  if (flags.json) {
+    console.log(JSON.stringify({ ...machine, seconds, rows }, undefined, 2));
+    return;
+  }
+  const { date, node, cpu, load } = machine;
+  console.log(
+    `${date}, Node ${node}, ${etcd ? `etcd ${etcd}` : 'no etcd'}, ${cpu}, load ${load} before, took ${seconds} s`,
+  );
+  for (const warning of warnings) console.log(warning);
+  console.log('\nBest round (median round); ratio of the best (of the medians)\n');
+  printTables(rows);
+}
+
+function benchmarkNamed(name: string): Benchmark {
+  const found = benchmarks.find((benchmark) => benchmark.name === name);
+  if (found) return found;
+  throw new Error(`Cannot run ${JSON.stringify(name)}: there are ${benchmarks.map((one) => one.name).join(', ')}`);
+}
+
+function warnAboutDisk(folder: string): string[] {
+  const kind = memoryFileSystems.get(statfsSync(folder).type >>> 0);
+  if (!kind) return [];
+  return [`${JSON.stringify(folder)} is on ${kind}: a flush costs nothing there. Set TMPDIR to a folder on a disk`];
+}

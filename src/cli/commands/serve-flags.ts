@@ -1,0 +1,172 @@
+/**
+ * From flags to ServerOptions: every value checked, every contradiction found, before anything is started.
+ *
+ * A refusal is an InvalidArgumentError of commander with a sentence that says what would be right.
+ */
+import { InvalidArgumentError } from 'commander';
+import { parseGoDuration } from '../../server/http/go-duration.ts';
+import type { AutoCompactionOptions, EtcdOptions, ServerOptions } from '../../server/server-options.ts';
+
+/** The flags as commander hands them over. */
+export type ServeFlags = {
+  bindAddress: string;
+  securePort: number;
+  dataDir: string;
+  kubeconfigOut?: string;
+  etcdServers?: string[];
+  etcdPrefix?: string;
+  etcdCafile?: string;
+  etcdCertfile?: string;
+  etcdKeyfile?: string;
+  etcdListenClientUrls?: string[];
+  watchCache: boolean;
+  defaultWatchCacheSize?: number;
+  watchCacheSizes?: Record<string, number>;
+  autoCompactionMode: 'periodic' | 'revision';
+  autoCompactionRetention: string;
+  tlsCertFile?: string;
+  tlsPrivateKeyFile?: string;
+  clientCaFile?: string;
+  tokenAuthFile?: string;
+  authorizationMode: 'RBAC' | 'AlwaysAllow';
+  anonymousAuth: boolean;
+  maxRequestsInflight: number;
+  maxMutatingRequestsInflight: number;
+  requestTimeout: number;
+  minRequestTimeout: number;
+  v: number;
+};
+
+export function toServerOptions(flags: ServeFlags): ServerOptions {
+  const etcd = toEtcdOptions(flags);
+  if (etcd && flags.etcdListenClientUrls)
+    throw new InvalidArgumentError(
+      '--etcd-listen-client-urls serves the embedded store, and --etcd-servers leaves that out: give one of them.',
+    );
+  if ((flags.tlsCertFile === undefined) !== (flags.tlsPrivateKeyFile === undefined))
+    throw new InvalidArgumentError(
+      '--tls-cert-file and --tls-private-key-file belong together: give both, or neither to have a certificate made.',
+    );
+  const { bindAddress, securePort, dataDir, watchCache, authorizationMode, anonymousAuth } = flags;
+  const { maxRequestsInflight, maxMutatingRequestsInflight } = flags;
+  return {
+    dataDir,
+    bindAddress,
+    securePort,
+    watchCache,
+    authorizationMode,
+    anonymousAuth,
+    maxRequestsInflight,
+    maxMutatingRequestsInflight,
+    requestTimeoutMs: flags.requestTimeout,
+    minRequestTimeoutMs: flags.minRequestTimeout,
+    autoCompaction: toAutoCompaction(flags),
+    verbosity: flags.v,
+    ...(etcd && { etcd }),
+    ...given('kubeconfigOut', flags.kubeconfigOut),
+    ...given('etcdListenClientUrls', flags.etcdListenClientUrls),
+    ...given('defaultWatchCacheSize', flags.defaultWatchCacheSize),
+    ...given('watchCacheSizes', flags.watchCacheSizes),
+    ...given('tlsCertFile', flags.tlsCertFile),
+    ...given('tlsPrivateKeyFile', flags.tlsPrivateKeyFile),
+    ...given('clientCaFile', flags.clientCaFile),
+    ...given('tokenAuthFile', flags.tokenAuthFile),
+  };
+}
+
+function toEtcdOptions(flags: ServeFlags): EtcdOptions | undefined {
+  const { etcdServers: servers, etcdPrefix, etcdCafile, etcdCertfile, etcdKeyfile } = flags;
+  if (!servers) {
+    if (etcdPrefix ?? etcdCafile ?? etcdCertfile ?? etcdKeyfile)
+      throw new InvalidArgumentError(
+        '--etcd-prefix, --etcd-cafile, --etcd-certfile and --etcd-keyfile need --etcd-servers.',
+      );
+    return undefined;
+  }
+  if ((etcdCertfile === undefined) !== (etcdKeyfile === undefined))
+    throw new InvalidArgumentError('--etcd-certfile and --etcd-keyfile belong together: give both or neither.');
+  return {
+    servers,
+    ...given('prefix', etcdPrefix),
+    ...given('caFile', etcdCafile),
+    ...given('certFile', etcdCertfile),
+    ...given('keyFile', etcdKeyfile),
+  };
+}
+
+/** As etcd reads it: a plain number means hours when periodic, revisions when by revision. */
+function toAutoCompaction({
+  autoCompactionMode: mode,
+  autoCompactionRetention: text,
+}: ServeFlags): AutoCompactionOptions {
+  const isNumber = /^[0-9]+$/.test(text);
+  if (mode === 'revision') {
+    if (!isNumber)
+      throw new InvalidArgumentError(
+        `--auto-compaction-retention ${quote(text)} is no number of revisions; with --auto-compaction-mode revision write for example 1000.`,
+      );
+    return { mode, retentionRevisions: Number(text) };
+  }
+  return { mode, retentionMs: isNumber ? Number(text) * 3_600_000 : parseDuration(text) };
+}
+
+/** `5m`, `1h30m`, `0`; in milliseconds. */
+export function parseDuration(text: string): number {
+  const ms = parseGoDuration(text);
+  if (ms === undefined || ms < 0)
+    throw new InvalidArgumentError(`${quote(text)} is no duration; write for example 90s, 5m or 1h30m.`);
+  return ms;
+}
+
+/** A duration, or a plain number of seconds as kube-apiserver takes it. */
+export function parseSeconds(text: string): number {
+  return /^[0-9]+$/.test(text) ? Number(text) * 1000 : parseDuration(text);
+}
+
+export function parseCount(text: string): number {
+  const count = Number(text);
+  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(count))
+    throw new InvalidArgumentError(`${quote(text)} is no count; write a whole number from 0 up.`);
+  return count;
+}
+
+export function parsePort(text: string): number {
+  const port = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65535))
+    throw new InvalidArgumentError(`${quote(text)} is no port; write a number from 0 (a free one) to 65535.`);
+  return port;
+}
+
+export function parseBoolean(text: string): boolean {
+  if (text === 'true') return true;
+  if (text === 'false') return false;
+  throw new InvalidArgumentError(`${quote(text)} is neither true nor false.`);
+}
+
+export function parseUrls(text: string): string[] {
+  const urls = text.split(',').map((url) => url.trim());
+  for (const url of urls)
+    if (!URL.canParse(url) || !/^https?:\/\//.test(url))
+      throw new InvalidArgumentError(`${quote(url)} is no URL; write for example http://127.0.0.1:2379.`);
+  return urls;
+}
+
+/** `pods#5000,deployments.apps#100` */
+export function parseCacheSizes(text: string): Record<string, number> {
+  const sizes: Record<string, number> = {};
+  for (const part of text.split(',')) {
+    const match = /^([a-z0-9][-a-z0-9.]*)#([0-9]+)$/.exec(part.trim());
+    if (!match)
+      throw new InvalidArgumentError(`${quote(part)} is no size of a cache; write for example pods#5000,secrets#1000.`);
+    sizes[match[1]!] = Number(match[2]);
+  }
+  return sizes;
+}
+
+function quote(text: string): string {
+  return `"${text}"`;
+}
+
+function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
+}

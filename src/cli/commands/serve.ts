@@ -1,0 +1,155 @@
+/**
+ * `longwatch serve`: runs the API server until it is told to stop.
+ *
+ * Always true: stdout gets one line, when the server is ready; everything else goes to stderr. SIGTERM and SIGINT stop
+ * it gracefully with exit code 0; a second signal does not wait. What keeps it from starting is one sentence and exit
+ * code 1. The server itself is loaded only when it is to run, so that help stays quick.
+ */
+import { type Command, Option } from 'commander';
+import type { RunningServer, ServerOptions } from '../../server/server-options.ts';
+import {
+  parseBoolean,
+  parseCacheSizes,
+  parseCount,
+  parseDuration,
+  parsePort,
+  parseSeconds,
+  parseUrls,
+  type ServeFlags,
+  toServerOptions,
+} from './serve-flags.ts';
+
+export type StartServer = (options: ServerOptions) => Promise<RunningServer>;
+
+/** However hard something hangs, the process is gone by then. */
+const STOP_LIMIT_MS = 9_500;
+
+export function addServeCommand(program: Command, start: StartServer = startReal): void {
+  const option = (flags: string, help: string) => new Option(flags, help);
+  program
+    .command('serve')
+    .description('run the API server')
+    .addOption(option('--bind-address <address>', 'address to listen on').default('127.0.0.1'))
+    .addOption(
+      option('--secure-port <port>', 'port to listen on; 0 picks a free one').default(6443).argParser(parsePort),
+    )
+    .addOption(option('--data-dir <dir>', 'where everything is kept').default('.longwatch'))
+    .option('--kubeconfig-out <file>', "the administrator's kubeconfig (default: <data-dir>/admin.kubeconfig)")
+    .addOption(option('--etcd-servers <urls>', 'use etcd at these URLs, not the embedded store').argParser(parseUrls))
+    .option('--etcd-prefix <prefix>', 'what all keys in etcd begin with (default: /registry)')
+    .option('--etcd-cafile <file>', 'whom to trust for the certificate of etcd')
+    .option('--etcd-certfile <file>', 'client certificate for etcd')
+    .option('--etcd-keyfile <file>', 'its private key')
+    .addOption(
+      option('--etcd-listen-client-urls <urls>', 'serve the embedded store as etcd, on these URLs').argParser(
+        parseUrls,
+      ),
+    )
+    .addOption(
+      option('--watch-cache <true|false>', 'serve lists and watches from memory').default(true).argParser(parseBoolean),
+    )
+    .addOption(option('--default-watch-cache-size <n>', 'events each cache keeps at least').argParser(parseCount))
+    .addOption(
+      option('--watch-cache-sizes <sizes>', 'the same for single resources, as in pods#5000,secrets#1000').argParser(
+        parseCacheSizes,
+      ),
+    )
+    .addOption(
+      option('--auto-compaction-mode <mode>', 'forget history by age or by number')
+        .choices(['periodic', 'revision'])
+        .default('periodic'),
+    )
+    .addOption(
+      option('--auto-compaction-retention <amount>', 'how much history is kept: 5m, or a number of revisions').default(
+        '5m',
+      ),
+    )
+    .option('--tls-cert-file <file>', 'serving certificate (default: one is made)')
+    .option('--tls-private-key-file <file>', 'its private key')
+    .option('--client-ca-file <file>', 'trust client certificates of this authority too')
+    .option('--token-auth-file <file>', 'tokens, one per line: token,user,uid,"group1,group2"')
+    .addOption(
+      option('--authorization-mode <mode>', 'who may do what').choices(['RBAC', 'AlwaysAllow']).default('RBAC'),
+    )
+    .addOption(
+      option('--anonymous-auth <true|false>', 'answer requests without credentials as system:anonymous')
+        .default(true)
+        .argParser(parseBoolean),
+    )
+    .addOption(option('--max-requests-inflight <n>', 'reads at once; 0 is no limit').default(400).argParser(parseCount))
+    .addOption(
+      option('--max-mutating-requests-inflight <n>', 'writes at once; 0 is no limit')
+        .default(200)
+        .argParser(parseCount),
+    )
+    .addOption(
+      option('--request-timeout <duration>', 'longest time for anything but a watch')
+        .default(60_000, '1m')
+        .argParser(parseDuration),
+    )
+    .addOption(
+      option('--min-request-timeout <seconds>', 'shortest time for a watch that names none')
+        .default(1_800_000, '1800')
+        .argParser(parseSeconds),
+    )
+    .addOption(option('--v <n>', 'how much to log').default(0).argParser(parseCount))
+    .action((flags: ServeFlags, command: Command) => serve(flags, command, start));
+}
+
+async function serve(flags: ServeFlags, command: Command, start: StartServer): Promise<void> {
+  let options: ServerOptions;
+  try {
+    options = toServerOptions(flags);
+  } catch (err) {
+    command.error(`error: ${(err as Error).message}`);
+    return;
+  }
+  let server: RunningServer;
+  try {
+    server = await start(options);
+  } catch (err) {
+    process.stderr.write(`longwatch: ${err instanceof Error ? err.message : String(err)}\n`);
+    if (flags.v > 0 && err instanceof Error) process.stderr.write(`${err.stack}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  const stopped = untilSignalled().then(() => stop(server));
+  const readyMs = Math.round(performance.now()); // since the process began: what a user waits for
+  process.stdout.write(`longwatch ready ${server.url} kubeconfig=${server.kubeconfigPath} in ${readyMs} ms\n`);
+  await stopped;
+}
+
+/** The first signal; the next one ends the process on the spot. */
+function untilSignalled(): Promise<void> {
+  return new Promise((resolve) => {
+    let count = 0;
+    const onSignal = () => {
+      if (++count > 1) process.exit(1);
+      resolve();
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+}
+
+async function stop(server: RunningServer): Promise<void> {
+  process.stderr.write('longwatch: stopping\n');
+  const limit = setTimeout(() => {
+    process.stderr.write('longwatch: something did not end in time\n');
+    process.exit(0);
+  }, STOP_LIMIT_MS);
+  limit.unref();
+  try {
+    await server.close();
+  } catch (err) {
+    process.stderr.write(`longwatch: ${err instanceof Error ? err.message : String(err)}\n`);
+    process.exitCode = 1;
+  }
+  process.stderr.write('longwatch: stopped\n');
+  process.exit(); // signal handlers would keep nothing alive, but a library might
+}
+
+async function startReal(options: ServerOptions): Promise<RunningServer> {
+  const module = (await import('../../server/index.ts')) as unknown as { startServer: StartServer };
+  return module.startServer(options);
+}

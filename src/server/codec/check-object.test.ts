@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../api/json.ts';
+import type { Schema } from '../schema/schema.ts';
+import { builtInSchemas } from '../schema/schemas.ts';
+import { checkObject } from './check-object.ts';
+
+const schemaOf = (kind: string, group = '', version = 'v1') => builtInSchemas().byKind(group, version, kind)!;
+const check = (kind: string, value: JsonObject, group = '') => checkObject(value, schemaOf(kind, group));
+
+describe('checkObject() of a built-in kind', () => {
+  it('shares what it does not change', () => {
+    const value = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a' }, data: { a: '1', b: '2' } };
+    expect(check('ConfigMap', value).object).toBe(value);
+  });
+
+  it('drops nulls, empty maps and zeros that mean nothing', () => {
+    const value = {
+      metadata: { name: 'a', labels: null, annotations: {}, finalizers: [], generation: 0 },
+      data: { k: null, j: 'x' },
+      immutable: false,
+    };
+    expect(check('ConfigMap', value).object).toEqual({
+      metadata: { name: 'a' },
+      data: { j: 'x', k: '' },
+      immutable: false,
+    });
+    expect(value.data).toEqual({ k: null, j: 'x' });
+  });
+
+  it('writes structs that are no pointers, and only those', () => {
+    const { object } = check('Deployment', { metadata: {}, spec: { template: {} } }, 'apps');
+    expect(object).toMatchObject({ spec: { strategy: {}, template: { metadata: {}, spec: {} } }, status: {} });
+    expect(check('Pod', { spec: { containers: [{ name: 'c', securityContext: {} }] } }).object).toMatchObject({
+      spec: { containers: [{ name: 'c', resources: {}, securityContext: {} }] },
+      status: {},
+    });
+  });
+
+  it('sorts the keys of maps', () => {
+    const { object } = check('ConfigMap', { data: { b: '1', a: '2' } });
+    expect(Object.keys(object.data as JsonObject)).toEqual(['a', 'b']);
+  });
+
+  it('gives quantities, times and bytes their one form', () => {
+    const { object } = check('Pod', {
+      metadata: { creationTimestamp: '2024-01-01T02:00:00+02:00' },
+      spec: { containers: [{ name: 'c', resources: { requests: { cpu: 0.25, memory: '1024Mi' } } }] },
+    });
+    expect(object).toMatchObject({
+      metadata: { creationTimestamp: '2024-01-01T00:00:00Z' },
+      spec: { containers: [{ resources: { requests: { cpu: '250m', memory: '1Gi' } } }] },
+    });
+  });
+
+  it('tells unknown fields with their paths, in order, and leaves them out', () => {
+    const { object, unknownFields } = check('Pod', {
+      metadata: { colour: 'red' },
+      spec: { containers: [{ name: 'c', Image: 'x' }] },
+      extra: 1,
+    });
+    expect(unknownFields).toEqual(['metadata.colour', 'spec.containers[0].Image', 'extra']);
+    expect(object).not.toHaveProperty('extra');
+  });
+
+  it.each<[kind: string, value: JsonObject, message: string]>([
+    [
+      'ConfigMap',
+      { data: { k: 5 } },
+      'json: cannot unmarshal number into Go struct field ConfigMap.data of type string',
+    ],
+    [
+      'ConfigMap',
+      { data: 'x' },
+      'json: cannot unmarshal string into Go struct field ConfigMap.data of type map[string]string',
+    ],
+    [
+      'ConfigMap',
+      { metadata: [] },
+      'json: cannot unmarshal array into Go struct field ConfigMap.metadata of type v1.ObjectMeta',
+    ],
+    [
+      'Pod',
+      { spec: { containers: {} } },
+      'json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container',
+    ],
+    [
+      'Pod',
+      { spec: { containers: [{ env: [{ value: true }] }] } },
+      'json: cannot unmarshal bool into Go struct field EnvVar.spec.containers.env.value of type string',
+    ],
+    [
+      'Pod',
+      { spec: { priority: 1.5 } },
+      'json: cannot unmarshal number 1.5 into Go struct field PodSpec.spec.priority of type int32',
+    ],
+    [
+      'Pod',
+      { spec: { priority: 3e9 } },
+      'json: cannot unmarshal number 3000000000 into Go struct field PodSpec.spec.priority of type int32',
+    ],
+    ['Secret', { data: { k: '%%%' } }, 'illegal base64 data at input byte 0'],
+    ['Pod', { metadata: { creationTimestamp: 5 } }, 'json: cannot unmarshal number into Go value of type string'],
+  ])('refuses a %s with %j', (kind, value, message) => {
+    expect(() => check(kind, value)).toThrow(message);
+  });
+});
+
+describe('checkObject() of a custom resource', () => {
+  const text: Schema = { type: 'string' };
+  const schema: Schema = {
+    type: 'object',
+    properties: new Map<string, Schema>([
+      ['apiVersion', text],
+      ['kind', text],
+      ['metadata', builtInSchemas().byName('io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta')!],
+      [
+        'spec',
+        {
+          type: 'object',
+          properties: new Map<string, Schema>([
+            ['known', text],
+            ['free', { type: 'object', preserveUnknownFields: true }],
+            ['list', { type: 'array', items: { type: 'object', properties: new Map([['a', text]]) } }],
+          ]),
+        },
+      ],
+    ]),
+  };
+
+  it('prunes what is unknown, keeps nulls and zeros, and leaves types to validation', () => {
+    const value = {
+      kind: 'Widget',
+      metadata: { name: 'a', labels: null },
+      spec: { known: 5, free: { any: [1, null] }, list: [{ a: null, b: 1 }], unknown: 'u' },
+      top: 'level',
+      status: {},
+    };
+    const { object, unknownFields } = checkObject(value, schema, { isCustom: true });
+    expect(unknownFields).toEqual(['spec.list[0].b', 'spec.unknown', 'status', 'top']);
+    expect(object).toEqual({
+      kind: 'Widget',
+      metadata: { name: 'a' },
+      spec: { known: 5, free: { any: [1, null] }, list: [{ a: null }] },
+    });
+  });
+});

@@ -1,0 +1,259 @@
+/**
+ * Walks an object by its schema, once: wrong types are refused in Go's words, unknown fields are left out and told,
+ * values take the form in which the reference server gives them back (UTC times, canonical quantities, no nulls, no
+ * zeros that mean nothing, maps in the order of their keys).
+ *
+ * The input is never written to: what changes is copied, what does not is shared with the answer. Field names are
+ * case-sensitive. A null is an absent field; in a map or a list it is the zero of the element.
+ *
+ * A custom resource is not Go: there only unknown fields are pruned, and what its schema says of types is left to
+ * validation. Its metadata, and any other part with a built-in name, is read like a built-in one.
+ */
+import type { JsonObject, JsonValue } from '../../api/json.ts';
+import type { Schema } from '../schema/schema.ts';
+import { Base64Error, normalBase64 } from './base64.ts';
+import { normalMicroTime, normalTime, TimeError } from './go-time.ts';
+import { isObject, setKey } from './json-objects.ts';
+import { fieldPath } from './json-reader.ts';
+import { canonicalQuantity, QuantityError } from './quantity.ts';
+import { type FieldPlan, type Plan, planOf, zeroOf } from './type-plan.ts';
+
+/** The value does not fit its type; the message is Go's. */
+export class TypeMismatchError extends Error {
+  override readonly name = 'TypeMismatchError';
+}
+
+export type CheckOptions = {
+  /** The object is a custom resource. */
+  readonly isCustom?: boolean;
+};
+
+export type CheckedObject = {
+  readonly object: JsonObject;
+  /** Paths such as `spec.containers[0].foo`, in the order of the document (custom resources: sorted), at most 100. */
+  readonly unknownFields: readonly string[];
+};
+
+const maxUnknown = 100;
+
+export function checkObject(value: JsonObject, schema: Schema, { isCustom = false }: CheckOptions = {}): CheckedObject {
+  const walk = new Walk();
+  const object = isCustom ? walk.prune(value, schema, '') : walk.read(value, planOf(schema), '', '', '');
+  const unknownFields = isCustom ? walk.unknown.sort() : walk.unknown;
+  return { object: object as JsonObject, unknownFields };
+}
+
+class Walk {
+  readonly unknown: string[] = [];
+
+  /** `path` is the full path, with indexes; `fields` that of Go's messages, without; `owner` the struct around. */
+  read(value: JsonValue, plan: Plan, path: string, fields: string, owner: string): JsonValue {
+    switch (plan.kind) {
+      case 'struct':
+        return isObject(value) ? this.#struct(value, plan, path, fields) : mismatch(value, plan, fields, owner);
+      case 'map':
+        return isObject(value) ? this.#map(value, plan, path, fields, owner) : mismatch(value, plan, fields, owner);
+      case 'list':
+        return Array.isArray(value)
+          ? this.#list(value, plan, path, fields, owner)
+          : mismatch(value, plan, fields, owner);
+      case 'any':
+        if (plan.schema.type === 'object' && !isObject(value)) return mismatch(value, plan, fields, owner);
+        return value;
+      default:
+        return readScalar(value, plan, fields, owner);
+    }
+  }
+
+  #struct(value: JsonObject, plan: Plan, path: string, fields: string): JsonObject {
+    const result: JsonObject = {};
+    let isSame = true;
+    for (const key of Object.keys(value)) {
+      const field = plan.fields.get(key);
+      const given = value[key];
+      if (!field) {
+        isSame = false;
+        if (this.unknown.length < maxUnknown) this.unknown.push(fieldPath(path, key));
+        continue;
+      }
+      const kept =
+        given === null || given === undefined ? undefined : this.#field(given, field, plan, path, fields, key);
+      if (kept === undefined) isSame = false;
+      else {
+        if (kept !== given) isSame = false;
+        result[key] = kept;
+      }
+    }
+    for (const name of plan.alwaysWritten) {
+      if (result[name] !== undefined) continue;
+      const { schema } = plan.fields.get(name)!;
+      const zero = zeroOf(schema);
+      if (zero === null) continue;
+      result[name] = zero === undefined ? this.#struct({}, planOf(schema), path, fields) : zero;
+      isSame = false;
+    }
+    return isSame ? value : result;
+  }
+
+  #field(
+    given: JsonValue,
+    field: FieldPlan,
+    owner: Plan,
+    path: string,
+    fields: string,
+    key: string,
+  ): JsonValue | undefined {
+    const kept = this.read(given, planOf(field.schema), fieldPath(path, key), fieldPath(fields, key), owner.structName);
+    return field.dropsZero && isZero(kept, field) ? undefined : kept;
+  }
+
+  #map(value: JsonObject, plan: Plan, path: string, fields: string, owner: string): JsonObject {
+    const element = planOf(plan.element!);
+    const keys = Object.keys(value);
+    let isSame = true;
+    for (let i = 1; i < keys.length && isSame; i++) isSame = isBefore(keys[i - 1]!, keys[i]!);
+    if (!isSame) keys.sort(compareText);
+    const result: JsonObject = {};
+    for (const key of keys) {
+      const given = value[key]!;
+      const kept = this.#element(given, element, fieldPath(path, key), fields, owner);
+      if (kept !== given) isSame = false;
+      setKey(result, key, kept);
+    }
+    return isSame ? value : result;
+  }
+
+  #list(value: JsonValue[], plan: Plan, path: string, fields: string, owner: string): JsonValue[] {
+    if (!plan.element) return value;
+    const element = planOf(plan.element);
+    let result = value;
+    for (let i = 0; i < value.length; i++) {
+      const given = value[i]!;
+      const kept = this.#element(given, element, `${path}[${i}]`, fields, owner);
+      if (kept === given) continue;
+      if (result === value) result = value.slice();
+      result[i] = kept;
+    }
+    return result;
+  }
+
+  #element(given: JsonValue, element: Plan, path: string, fields: string, owner: string): JsonValue {
+    if (given !== null) return this.read(given, element, path, fields, owner);
+    const zero = zeroOf(element.schema);
+    return zero === undefined ? this.#struct({}, element, path, fields) : zero;
+  }
+
+  /** Leaves out what the schema of a custom resource does not know. */
+  prune(value: JsonValue, schema: Schema, path: string): JsonValue {
+    if (schema.name?.startsWith('io.k8s.') && schema.properties && isObject(value))
+      return this.read(value, planOf(schema), path, path, '');
+    if (Array.isArray(value)) {
+      const { items } = schema;
+      return items ? mapShared(value, (item, i) => this.prune(item, items, `${path}[${i}]`)) : value;
+    }
+    if (!isObject(value) || (!schema.properties && schema.additional === true)) return value;
+    const result: JsonObject = {};
+    let isSame = true;
+    for (const key of Object.keys(value)) {
+      const given = value[key]!;
+      const here = fieldPath(path, key);
+      const child = schema.properties?.get(key) ?? (schema.additional === true ? undefined : schema.additional);
+      if (child) {
+        const kept = this.prune(given, child, here);
+        if (kept !== given) isSame = false;
+        setKey(result, key, kept);
+      } else if (schema.preserveUnknownFields || schema.additional === true || schema.type === 'any') {
+        setKey(result, key, given);
+      } else {
+        isSame = false;
+        if (this.unknown.length < maxUnknown) this.unknown.push(here);
+      }
+    }
+    return isSame ? value : result;
+  }
+}
+
+function readScalar(value: JsonValue, plan: Plan, fields: string, owner: string): JsonValue {
+  switch (plan.kind) {
+    case 'string':
+      return typeof value === 'string' ? value : mismatch(value, plan, fields, owner);
+    case 'boolean':
+      return typeof value === 'boolean' ? value : mismatch(value, plan, fields, owner);
+    case 'integer':
+      if (typeof value !== 'number') return mismatch(value, plan, fields, owner);
+      if (!Number.isSafeInteger(value) || (plan.goType === 'int32' && value !== (value | 0)))
+        return mismatch(value, plan, fields, owner, `number ${value}`);
+      return value;
+    case 'number':
+      return typeof value === 'number' ? value : mismatch(value, plan, fields, owner);
+    case 'int-or-string':
+      if (typeof value === 'string') return value;
+      if (typeof value === 'number' && value === (value | 0)) return value;
+      throw new TypeMismatchError(
+        `json: cannot unmarshal ${typeof value === 'number' ? `number ${value}` : jsonWord(value)} into Go value of type int32`,
+      );
+    case 'quantity':
+      if (typeof value === 'string' || typeof value === 'number')
+        return inGoWords(() => canonicalQuantity(typeof value === 'string' ? value.trim() : String(value)));
+      return inGoWords(() => canonicalQuantity('?'));
+    case 'bytes':
+      if (typeof value !== 'string') return mismatch(value, plan, fields, owner);
+      return inGoWords(() => normalBase64(value));
+    default: // the two kinds of time
+      if (typeof value !== 'string')
+        throw new TypeMismatchError(`json: cannot unmarshal ${jsonWord(value)} into Go value of type string`);
+      if (value === '') return value; // the zero time, left out where zeros are
+      return inGoWords(() => (plan.kind === 'time' ? normalTime(value) : normalMicroTime(value)));
+  }
+}
+
+function inGoWords<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (err) {
+    if (err instanceof TimeError || err instanceof QuantityError || err instanceof Base64Error)
+      throw new TypeMismatchError(err.message, { cause: err });
+    throw err;
+  }
+}
+
+function mismatch(value: JsonValue, plan: Plan, fields: string, owner: string, word = jsonWord(value)): never {
+  const where = fields === '' ? 'Go value' : `Go struct field ${owner}.${fields}`;
+  throw new TypeMismatchError(`json: cannot unmarshal ${word} into ${where} of type ${plan.goType}`);
+}
+
+/** How encoding/json calls what it found. */
+export function jsonWord(value: JsonValue): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
+}
+
+function isZero(value: JsonValue, { schema }: FieldPlan): boolean {
+  if (typeof value !== 'object') return value === '' || value === 0 || value === false;
+  if (value === null) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  if (schema.properties) return false; // a pointer to an empty struct is a value
+  for (const _ in value) return false;
+  return true;
+}
+
+function mapShared(list: JsonValue[], change: (item: JsonValue, index: number) => JsonValue): JsonValue[] {
+  let result = list;
+  for (let i = 0; i < list.length; i++) {
+    const kept = change(list[i]!, i);
+    if (kept === list[i]) continue;
+    if (result === list) result = list.slice();
+    result[i] = kept;
+  }
+  return result;
+}
+
+function compareText(a: string, b: string): number {
+  return isBefore(a, b) ? -1 : 1;
+}
+
+/** Go sorts map keys by UTF-8 bytes; by UTF-16 units only characters beyond the basic plane sort differently. */
+function isBefore(a: string, b: string): boolean {
+  return a < b;
+}

@@ -1,0 +1,214 @@
+/**
+ * The one door for request bodies: bytes and a content type in, an object of the asked type out.
+ *
+ * What comes out has passed `checkObject`, and has the kind and the apiVersion of the type, whatever the body left out.
+ * It fails with a StatusError: 415 for a media type nobody reads, 400 in the reference server's words for everything
+ * that cannot be decoded. Built-in types are read from JSON, YAML and protobuf, custom ones from JSON and YAML.
+ */
+import { invalidValue } from '../../api/field-error.ts';
+import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { ProtobufError } from '../../api/protobuf.ts';
+import { badRequest, invalid, type StatusError, unsupportedMediaType } from '../../api/status-error.ts';
+import type { Resource } from '../registry/resource.ts';
+import { checkObject, jsonWord, TypeMismatchError } from './check-object.ts';
+import { applyFieldValidation, type FieldFaults, type FieldValidation } from './field-validation.ts';
+import { isObject } from './json-objects.ts';
+import { JsonSyntaxError, readJson } from './json-reader.ts';
+import { messageOfKind } from './message-tables.ts';
+import { readEnvelope, readKind } from './protobuf-reader.ts';
+import { readYaml, YamlSyntaxError } from './yaml-reader.ts';
+
+/** What a body is to be: a resource, or one of the kinds that subresources and deletes take. */
+export type BodyType = Pick<Resource, 'groupVersion' | 'kind' | 'schema' | 'isCustom'>;
+
+export type BodyRequest = {
+  /** The header as it came; absent or empty means JSON. */
+  readonly contentType: string | undefined;
+  readonly bytes: Uint8Array;
+  readonly resource: BodyType;
+  readonly fieldValidation?: FieldValidation;
+};
+
+export type DecodedBody = {
+  readonly object: JsonObject;
+  /** Texts for `Warning` headers. */
+  readonly warnings: readonly string[];
+};
+
+export const mediaTypes: { readonly json: string; readonly yaml: string; readonly protobuf: string } = {
+  json: 'application/json',
+  yaml: 'application/yaml',
+  protobuf: 'application/vnd.kubernetes.protobuf',
+};
+
+type Parsed = {
+  readonly value: JsonObject;
+  readonly duplicateFields: readonly string[];
+  readonly otherFaults: readonly string[];
+};
+
+export function decodeBody({ contentType, bytes, resource, fieldValidation = 'Warn' }: BodyRequest): DecodedBody {
+  const { json, yaml, protobuf } = mediaTypes;
+  switch (mediaTypeOf(contentType)) {
+    case json:
+    case '':
+      return decodeText(parseJson(bytes, resource), resource, fieldValidation);
+    case yaml:
+      return decodeText(parseYaml(bytes, resource), resource, fieldValidation);
+    case protobuf:
+      if (!resource.isCustom) return { object: decodeProtobuf(bytes, resource), warnings: [] };
+  }
+  throw unsupportedMediaType(resource.isCustom ? [json, yaml] : [json, yaml, protobuf]);
+}
+
+/** `type/subtype` of a header, lower case, without parameters. */
+export function mediaTypeOf(header: string | undefined): string {
+  if (header === undefined || header === 'application/json') return header ?? '';
+  const end = header.indexOf(';');
+  return (end < 0 ? header : header.slice(0, end)).trim().toLowerCase();
+}
+
+/** Checks an object that was put together here, e.g. by a patch; `refuse` says how its faults are told. */
+export function checkDecoded(
+  value: JsonObject,
+  resource: BodyType,
+  fieldValidation: FieldValidation,
+  refuse: (why: string) => StatusError,
+  given: Omit<FieldFaults, 'unknownFields'> = { duplicateFields: [] },
+): DecodedBody {
+  try {
+    const { object, unknownFields } = checkObject(value, resource.schema, resource);
+    const { warnings, strictError } = applyFieldValidation(fieldValidation, { ...given, unknownFields });
+    if (strictError !== undefined) throw refuse(strictError);
+    return { object, warnings };
+  } catch (err) {
+    throw err instanceof TypeMismatchError ? refuse(err.message) : err;
+  }
+}
+
+function decodeText(parsed: Parsed, resource: BodyType, fieldValidation: FieldValidation): DecodedBody {
+  const typed = withType(parsed.value, resource);
+  const refuse = (why: string) => cannotHandle(typed, resource, why);
+  return checkDecoded(typed, resource, fieldValidation, refuse, parsed);
+}
+
+function parseJson(bytes: Uint8Array, resource: BodyType): Parsed {
+  try {
+    const { value, duplicates } = readJson(textOf(bytes));
+    return { value: objectOf(value, bytes, resource), duplicateFields: duplicates, otherFaults: [] };
+  } catch (err) {
+    if (!(err instanceof JsonSyntaxError)) throw err;
+    throw unrecognized(resource, `couldn't get version/kind; json parse error: ${err.message}`, beginning(bytes));
+  }
+}
+
+function parseYaml(bytes: Uint8Array, resource: BodyType): Parsed {
+  try {
+    const { value, duplicates } = readYaml(textOf(bytes));
+    const faults = duplicates.length === 0 ? [] : [`yaml: unmarshal errors:\n  ${duplicates.join('\n  ')}`];
+    return { value: objectOf(value, bytes, resource), duplicateFields: [], otherFaults: faults };
+  } catch (err) {
+    throw err instanceof YamlSyntaxError ? unrecognized(resource, err.message, beginning(bytes)) : err;
+  }
+}
+
+function decodeProtobuf(bytes: Uint8Array, resource: BodyType): JsonObject {
+  try {
+    const envelope = readEnvelope(bytes);
+    const { kind, groupVersion } = resource;
+    const named = withType({ kind: envelope.kind, apiVersion: envelope.apiVersion }, resource);
+    const object = readKind(envelope.raw, groupVersion, kind);
+    if (!object) throw cannotHandle(named, resource, `no kind "${kind}" is registered for version "${groupVersion}"`);
+    const { object: checked } = checkObject({ kind, apiVersion: groupVersion, ...object }, resource.schema);
+    return checked;
+  } catch (err) {
+    if (err instanceof ProtobufError) throw unrecognized(resource, err.message, beginning(bytes));
+    if (err instanceof TypeMismatchError) throw badRequest(err.message);
+    throw err;
+  }
+}
+
+/** The value with the type of the URL, or a refusal if it says it has another one. */
+function withType(value: JsonObject, resource: BodyType): JsonObject {
+  const kind = typeWord(value, 'kind', resource);
+  const apiVersion = typeWord(value, 'apiVersion', resource);
+  if (kind === resource.kind && apiVersion === resource.groupVersion) return value;
+  if (resource.isCustom) checkCustomType(value, kind, apiVersion, resource);
+  const wanted = { kind: kind || resource.kind, apiVersion: apiVersion || resource.groupVersion };
+  if (wanted.kind !== resource.kind || wanted.apiVersion !== resource.groupVersion) throw wrongType(wanted, resource);
+  return { ...value, ...wanted };
+}
+
+function typeWord(value: JsonObject, field: string, resource: BodyType): string {
+  const word = value[field];
+  if (word === undefined || word === null) return '';
+  if (typeof word === 'string') return word;
+  throw unrecognized(
+    resource,
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonWord(word)} into Go struct field .${field} of type string`,
+    '{}',
+  );
+}
+
+function checkCustomType(value: JsonObject, kind: string, apiVersion: string, resource: BodyType): void {
+  const { groupVersion } = resource;
+  if (kind === '') {
+    const text = JSON.stringify(value);
+    throw unrecognized(resource, `Object 'Kind' is missing in '${text}'`, beginning(Buffer.from(text)));
+  }
+  if (apiVersion !== groupVersion) throw wrongVersion(apiVersion, groupVersion);
+  if (kind === resource.kind) return;
+  const metadata = isObject(value.metadata) ? value.metadata : {};
+  const name = typeof metadata.name === 'string' ? metadata.name : '';
+  const errors = [invalidValue('kind', kind, `must be ${resource.kind}`)];
+  throw invalid({ kind, group: groupVersion.slice(0, groupVersion.indexOf('/')) }, name, errors);
+}
+
+function wrongType({ kind, apiVersion }: { kind: string; apiVersion: string }, resource: BodyType): StatusError {
+  const [group = '', version] = apiVersion.includes('/') ? apiVersion.split('/', 2) : ['', apiVersion];
+  const isSameGroup = group !== '' && resource.groupVersion.startsWith(`${group}/`);
+  if (isSameGroup && kind === resource.kind) return wrongVersion(apiVersion, resource.groupVersion);
+  const given = { kind, apiVersion: version ?? '' };
+  if (!messageOfKind(apiVersion, kind))
+    return cannotHandle(given, resource, `no kind "${kind}" is registered for version "${apiVersion}"`);
+  const internal = resource.groupVersion.includes('/') ? resource.groupVersion.split('/')[0]!.split('.')[0] : 'core';
+  const why = `converting (${version}.${kind}) to (${internal}.${resource.kind}): unknown conversion`;
+  return cannotHandle(given, resource, why);
+}
+
+function wrongVersion(found: string, expected: string): StatusError {
+  return badRequest(`the API version in the data (${found}) does not match the expected API version (${expected})`);
+}
+
+function cannotHandle(given: JsonObject, { kind }: BodyType, why: string): StatusError {
+  const apiVersion = String(given.apiVersion);
+  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
+  return badRequest(`${given.kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
+}
+
+function unrecognized({ kind }: BodyType, why: string, shown?: string): StatusError {
+  const tail = shown === undefined ? '' : ` (${shown})`;
+  return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why}${tail}`);
+}
+
+/** The body's one object; null stands for an empty one. A custom resource must be one. */
+function objectOf(value: JsonValue, bytes: Uint8Array, resource: BodyType): JsonObject {
+  if (isObject(value)) return value;
+  if (value === null) return {};
+  const struct = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
+  const why = `json: cannot unmarshal ${jsonWord(value)} into Go value of type ${struct}`;
+  throw unrecognized(resource, `couldn't get version/kind; json parse error: ${why}`, beginning(bytes));
+}
+
+/** The first bytes of a body for an error text: as they are if it looks like an object, in hex otherwise. */
+function beginning(bytes: Uint8Array): string {
+  if (bytes.length === 0) return '<empty>';
+  const limit = 30;
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, limit));
+  const more = bytes.length > limit ? ' ...' : '';
+  return (bytes[0] === 0x7b ? buffer.toString('utf8') : buffer.toString('hex')) + more;
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+}

@@ -1,0 +1,247 @@
+/**
+ * JSON text to values, as strict as the reference server: one value, no duplicate key unnoticed, no nesting without
+ * end, no integer that a double cannot hold.
+ *
+ * The fast way is JSON.parse after one look over the text (`survey`), which counts members, depth and long numbers.
+ * Only what that look finds odd (a duplicate key, depth, a long number) and what JSON.parse refuses is read again by
+ * the slow reader, which knows paths and Go's error texts.
+ *
+ * Integers: a plain integer beyond 2^53 would come back changed, so it is refused, never rounded. Anything written
+ * with a fraction or an exponent is a double anyway and stays what JSON.parse makes of it.
+ *
+ * It fails with a JsonSyntaxError whose message is what Go's encoding/json would say.
+ */
+import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { setKey } from './json-objects.ts';
+
+export class JsonSyntaxError extends Error {
+  override readonly name = 'JsonSyntaxError';
+}
+
+export type JsonReading = {
+  readonly value: JsonValue;
+  /** Paths of keys that occur again, in the order they were met; the last value won. */
+  readonly duplicates: readonly string[];
+};
+
+/** The reference stops at 10000; here whatever walks a value recurses, and no kind is a tenth as deep. */
+const maxDepth = 1000;
+const maxDuplicates = 100;
+
+export function readJson(text: string): JsonReading {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch {
+    return slowRead(text); // finds the same fault, and says it in Go's words
+  }
+  const { members, depth, hasLongNumber } = survey(text);
+  if (depth > maxDepth || hasLongNumber || members !== countMembers(value)) return slowRead(text);
+  return { value, duplicates: [] };
+}
+
+/** Counts, over valid JSON, what JSON.parse does not tell: every member, the depth, numbers of 16 digits and more. */
+function survey(text: string): { members: number; depth: number; hasLongNumber: boolean } {
+  let members = 0;
+  let level = 0;
+  let depth = 0;
+  let digits = 0;
+  let hasLongNumber = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0x22) {
+      for (;;) {
+        i = text.indexOf('"', i + 1);
+        let slashes = 0;
+        while (text.charCodeAt(i - 1 - slashes) === 0x5c) slashes++;
+        if ((slashes & 1) === 0) break;
+      }
+    } else if (code === 0x3a) members++;
+    else if (code === 0x7b || code === 0x5b) {
+      if (++level > depth) depth = level;
+    } else if (code === 0x7d || code === 0x5d) level--;
+    if (code >= 0x30 && code <= 0x39) {
+      if (++digits > 15) hasLongNumber = true;
+    } else digits = 0;
+  }
+  return { members, depth, hasLongNumber };
+}
+
+function countMembers(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object') count += countMembers(item);
+    return count;
+  }
+  for (const key in value) {
+    count++;
+    const child = value[key];
+    if (typeof child === 'object') count += countMembers(child);
+  }
+  return count;
+}
+
+/** The path of a field as field validation spells it. */
+export function fieldPath(parent: string, key: string): string {
+  return parent === '' ? key : `${parent}.${key}`;
+}
+
+function slowRead(text: string): JsonReading {
+  const reader = new SlowReader(text);
+  return { value: reader.document(), duplicates: reader.duplicates };
+}
+
+const whitespace = /[ \t\n\r]*/y;
+const numberToken = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
+
+class SlowReader {
+  readonly duplicates: string[] = [];
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  document(): JsonValue {
+    this.#skipSpace();
+    const value = this.#value('', 1);
+    this.#skipSpace();
+    if (this.#at < this.#text.length) this.#fail('after top-level value');
+    return value;
+  }
+
+  #value(path: string, level: number): JsonValue {
+    if (level > maxDepth) throw new JsonSyntaxError('exceeded max depth');
+    const char = this.#text[this.#at];
+    if (char === '{') return this.#object(path, level);
+    if (char === '[') return this.#array(path, level);
+    if (char === '"') return this.#string();
+    if (char === 't') return this.#word('true', true);
+    if (char === 'f') return this.#word('false', false);
+    if (char === 'n') return this.#word('null', null);
+    if (char === '-' || (char !== undefined && char >= '0' && char <= '9')) return this.#number();
+    return this.#fail('looking for beginning of value');
+  }
+
+  #object(path: string, level: number): JsonObject {
+    const object: JsonObject = {};
+    this.#at++;
+    this.#skipSpace();
+    if (this.#take('}')) return object;
+    for (;;) {
+      if (this.#text[this.#at] !== '"') this.#fail('looking for beginning of object key string');
+      const key = this.#string();
+      const here = fieldPath(path, key);
+      if (Object.hasOwn(object, key) && this.duplicates.length < maxDuplicates) this.duplicates.push(here);
+      this.#skipSpace();
+      if (!this.#take(':')) this.#fail('after object key');
+      this.#skipSpace();
+      setKey(object, key, this.#value(here, level + 1));
+      this.#skipSpace();
+      if (this.#take('}')) return object;
+      if (!this.#take(',')) this.#fail('after object key:value pair');
+      this.#skipSpace();
+    }
+  }
+
+  #array(path: string, level: number): JsonValue[] {
+    const array: JsonValue[] = [];
+    this.#at++;
+    this.#skipSpace();
+    if (this.#take(']')) return array;
+    for (;;) {
+      array.push(this.#value(`${path}[${array.length}]`, level + 1));
+      this.#skipSpace();
+      if (this.#take(']')) return array;
+      if (!this.#take(',')) this.#fail('after array element');
+      this.#skipSpace();
+    }
+  }
+
+  #string(): string {
+    const start = this.#at++;
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (Number.isNaN(code)) return this.#fail('in string literal');
+      if (code < 0x20) return this.#fail('in string literal');
+      this.#at++;
+      if (code === 0x22) return JSON.parse(this.#text.slice(start, this.#at)) as string;
+      if (code === 0x5c) this.#escape();
+    }
+  }
+
+  #escape(): void {
+    const char = this.#text[this.#at];
+    if (char !== 'u') {
+      if (char === undefined || !'"\\/bfnrt'.includes(char)) this.#fail('in string escape code');
+      this.#at++;
+      return;
+    }
+    this.#at++;
+    for (let i = 0; i < 4; i++) {
+      if (!/[0-9a-fA-F]/.test(this.#text[this.#at] ?? '')) this.#fail('in \\u hexadecimal character escape');
+      this.#at++;
+    }
+  }
+
+  #number(): number {
+    numberToken.lastIndex = this.#at;
+    const found = numberToken.exec(this.#text);
+    if (!found) {
+      this.#at++;
+      return this.#fail('in numeric literal');
+    }
+    this.#at = numberToken.lastIndex;
+    const next = this.#text[this.#at];
+    if (next === '.' || next === 'e' || next === 'E') {
+      this.#at++;
+      if (next !== '.' && /[+-]/.test(this.#text[this.#at] ?? '')) this.#at++;
+      this.#fail(next === '.' ? 'after decimal point in numeric literal' : 'in exponent of numeric literal');
+    }
+    const value = Number(found[0]);
+    if (!Number.isFinite(value)) throw new JsonSyntaxError(`cannot unmarshal number ${found[0]}: out of range`);
+    if (found[1] === undefined && found[2] === undefined && !Number.isSafeInteger(value))
+      throw new JsonSyntaxError(`cannot unmarshal number ${found[0]}: integers beyond 2^53 are not supported`);
+    return value;
+  }
+
+  #word<T extends JsonValue>(word: string, value: T): T {
+    for (let i = 1; i < word.length; i++) {
+      this.#at++;
+      if (this.#text[this.#at] !== word[i]) this.#fail(`in literal ${word} (expecting '${word[i]}')`);
+    }
+    this.#at++;
+    return value;
+  }
+
+  #skipSpace(): void {
+    whitespace.lastIndex = this.#at;
+    whitespace.test(this.#text);
+    this.#at = whitespace.lastIndex;
+  }
+
+  #take(char: string): boolean {
+    if (this.#text[this.#at] !== char) return false;
+    this.#at++;
+    return true;
+  }
+
+  #fail(where: string): never {
+    const code = this.#text.codePointAt(this.#at);
+    if (code === undefined) throw new JsonSyntaxError('unexpected end of JSON input');
+    throw new JsonSyntaxError(`invalid character ${quoteCharacter(code)} ${where}`);
+  }
+}
+
+/** As Go shows the character it stumbled over. */
+function quoteCharacter(code: number): string {
+  if (code === 0x27) return "'\\''";
+  if (code === 0x22) return `'"'`;
+  const named = { 10: '\\n', 13: '\\r', 9: '\\t', 8: '\\b', 12: '\\f', 11: '\\v', 7: '\\a', 92: '\\\\' };
+  const short = (named as Record<number, string>)[code];
+  if (short) return `'${short}'`;
+  if (code < 0x20 || code === 0x7f) return `'\\x${code.toString(16).padStart(2, '0')}'`;
+  return `'${String.fromCodePoint(code)}'`;
+}

@@ -1,0 +1,164 @@
+/**
+ * How a value of a schema is read: one plan per schema, made when first needed and kept as long as the schema lives.
+ *
+ * A plan adds to the schema what Go does with the type behind it: which zeros are left out of the JSON (not those
+ * behind a pointer, nor those the type always writes), which structs are always written, and the name of the type
+ * in error texts. Types that Go does not have (hand-made or custom) keep their zeros.
+ */
+import type { Schema } from '../schema/schema.ts';
+import { messageOfSchema } from './message-tables.ts';
+
+export type PlanKind =
+  | 'struct'
+  | 'map'
+  | 'list'
+  | 'string'
+  | 'integer'
+  | 'number'
+  | 'boolean'
+  | 'time'
+  | 'micro-time'
+  | 'bytes'
+  | 'quantity'
+  | 'int-or-string'
+  | 'any';
+
+export type FieldPlan = {
+  readonly schema: Schema;
+  /** A zero here is the same as nothing. */
+  readonly dropsZero: boolean;
+  /** Written even when nobody set it: a struct that is no pointer, a scalar without omitempty. */
+  readonly isAlwaysWritten: boolean;
+};
+
+export type Plan = {
+  readonly kind: PlanKind;
+  readonly schema: Schema;
+  /** As Go names the type: `string`, `[]v1.Container`. */
+  readonly goType: string;
+  /** `Container`, for a struct. */
+  readonly structName: string;
+  readonly fields: ReadonlyMap<string, FieldPlan>;
+  readonly alwaysWritten: readonly string[];
+  /** Of a map or a list. */
+  readonly element: Schema | undefined;
+};
+
+const plans = new WeakMap<Schema, Plan>();
+
+export function planOf(schema: Schema): Plan {
+  let plan = plans.get(schema);
+  if (!plan) {
+    plan = makePlan(schema);
+    plans.set(schema, plan);
+  }
+  return plan;
+}
+
+/** What Go has in a variable nobody wrote to, as JSON. */
+export function zeroOf(schema: Schema): '' | 0 | false | null | undefined {
+  switch (planOf(schema).kind) {
+    case 'string':
+    case 'bytes':
+      return '';
+    case 'integer':
+    case 'number':
+    case 'int-or-string':
+      return 0;
+    case 'boolean':
+      return false;
+    case 'struct':
+      return undefined; // an empty one: the caller makes it
+    default:
+      return null;
+  }
+}
+
+function makePlan(schema: Schema): Plan {
+  const kind = kindOf(schema);
+  const fields = new Map<string, FieldPlan>();
+  const alwaysWritten: string[] = [];
+  if (kind === 'struct') {
+    const message = schema.name === undefined ? undefined : messageOfSchema(schema.name);
+    for (const [name, field] of schema.properties!) {
+      const known = message?.byName.get(name);
+      const isTyped = known !== undefined || (message !== undefined && isTypeMeta(name));
+      const isWritten = isZeroDefault(field.default);
+      const isAlwaysWritten = known !== undefined && isWritten;
+      const isEmptyKept = schema.required?.includes(name) === true || known?.hasPresence === true;
+      fields.set(name, { schema: field, dropsZero: isTyped && !isWritten && !isEmptyKept, isAlwaysWritten });
+      if (isAlwaysWritten) alwaysWritten.push(name);
+    }
+  }
+  const element = kind === 'list' ? schema.items : kind === 'map' ? elementOf(schema) : undefined;
+  return { kind, schema, goType: goTypeOf(schema, kind), structName: lastPart(schema), fields, alwaysWritten, element };
+}
+
+function kindOf(schema: Schema): PlanKind {
+  const { type, format, name = '' } = schema;
+  if (schema.intOrString || format === 'int-or-string') return 'int-or-string';
+  if (format === 'quantity' || name.endsWith('.resource.Quantity')) return 'quantity';
+  switch (type) {
+    case 'string':
+      if (format === 'byte') return 'bytes';
+      if (format === 'micro-time') return 'micro-time';
+      if (format !== 'date-time') return 'string';
+      return name.endsWith('.MicroTime') ? 'micro-time' : 'time';
+    case 'object':
+      if (schema.properties) return 'struct';
+      return schema.additional !== undefined && schema.additional !== true ? 'map' : 'any';
+    case 'array':
+      return 'list';
+    default:
+      return type;
+  }
+}
+
+function elementOf(schema: Schema): Schema | undefined {
+  return schema.additional === true ? undefined : schema.additional;
+}
+
+function goTypeOf(schema: Schema, kind: PlanKind): string {
+  switch (kind) {
+    case 'struct': {
+      const parts = (schema.name ?? '').split('.');
+      return parts.length < 2 ? 'struct' : parts.slice(-2).join('.');
+    }
+    case 'list':
+      return `[]${schema.items ? elementType(schema.items) : 'interface {}'}`;
+    case 'map':
+      return `map[string]${elementType(elementOf(schema)!)}`;
+    case 'integer':
+      return schema.format === 'int32' ? 'int32' : 'int64';
+    case 'number':
+      return 'float64';
+    case 'boolean':
+      return 'bool';
+    case 'bytes':
+      return '[]uint8';
+    case 'quantity':
+      return 'resource.Quantity';
+    case 'any':
+      return 'map[string]interface {}';
+    default:
+      return 'string';
+  }
+}
+
+/** Not by plan: the element may be the type itself. */
+function elementType(schema: Schema): string {
+  return goTypeOf(schema, kindOf(schema));
+}
+
+function lastPart({ name = '' }: Schema): string {
+  return name.slice(name.lastIndexOf('.') + 1);
+}
+
+function isZeroDefault(value: Schema['default']): boolean {
+  if (value === '' || value === 0 || value === false) return true;
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}
+
+function isTypeMeta(name: string): boolean {
+  return name === 'kind' || name === 'apiVersion';
+}

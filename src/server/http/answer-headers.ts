@@ -1,0 +1,52 @@
+/**
+ * The headers every answer carries, and the rules for warnings.
+ *
+ * Always true: a header value that came from the client is printable ASCII and short before it goes back; a warning
+ * is told once per answer.
+ */
+import { randomUUID } from 'node:crypto';
+
+export type AnswerHeaders = Record<string, string | string[]>;
+
+/** The classes of priority a request was put in; clients print them, nobody branches on them. */
+export type FlowUids = { readonly flowSchemaUid: string; readonly priorityLevelUid: string };
+
+export function standardHeaders(
+  auditId: string | undefined,
+  contentType: string,
+  { flowSchemaUid, priorityLevelUid }: FlowUids,
+): AnswerHeaders {
+  return {
+    'Audit-Id': auditId !== undefined && isEchoable(auditId) ? auditId.slice(0, 64) : randomUUID(),
+    'Cache-Control': 'no-cache, private',
+    'Content-Type': contentType,
+    'X-Kubernetes-Pf-Flowschema-Uid': flowSchemaUid,
+    'X-Kubernetes-Pf-Prioritylevel-Uid': priorityLevelUid,
+  };
+}
+
+/** The exact token `gzip`: no q-values, no wildcard. */
+export function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
+  if (acceptEncoding === undefined) return false;
+  return String(acceptEncoding)
+    .split(',')
+    .some((token) => token.trim() === 'gzip');
+}
+
+const TOTAL_LIMIT = 4096;
+const CUT_LENGTH = 256;
+
+/** One `Warning` value for each text. When all of them are too long together, each is cut. */
+export function warningValues(texts: ReadonlySet<string>): string[] {
+  const values = [...texts].map((text) => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, ''));
+  const total = values.reduce((sum, text) => sum + text.length, 0);
+  return values.map((text) => {
+    const kept = total > TOTAL_LIMIT ? text.slice(0, CUT_LENGTH) : text;
+    // Header values are bytes: text beyond ASCII goes out as its UTF-8.
+    return `299 - "${Buffer.from(kept.replace(/["\\]/g, '\\$&'), 'utf8').toString('latin1')}"`;
+  });
+}
+
+function isEchoable(value: string): boolean {
+  return /^[\x21-\x7e]+$/.test(value);
+}

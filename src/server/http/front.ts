@@ -1,0 +1,219 @@
+/**
+ * The front of the server: from a socket to a handler, and back.
+ *
+ * Every request passes the same gates in the same order: a readable path (400), a server that is not going (503), who
+ * asks (401), as whom (403), a free seat (429), leave to do it (403), then the handler. Whatever is thrown on the way
+ * becomes a Status; nothing a client does ends the process or leaves a promise unhandled.
+ *
+ * `close` lets requests under way finish, ends live streams cleanly and leaves no connection behind.
+ */
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { closeOnce } from '../../api/closing.ts';
+import { isStatusError, type StatusError, serviceUnavailable, unauthorized } from '../../api/status-error.ts';
+import type { Authenticate, PeerCertificate } from '../auth/authenticator.ts';
+import { type Authorizer, attributesOf, forbiddenBy } from '../auth/authorizer.ts';
+import { impersonate, isImpersonating } from '../auth/impersonation.ts';
+import { Connections } from './connections.ts';
+import type { Exchange } from './exchange.ts';
+import { type EncodedStatus, type ExchangeSurroundings, FrontExchange, type RequestHead } from './front-exchange.ts';
+import { DEFAULT_LIMITS, type FrontLimits } from './front-limits.ts';
+import { Http1Wire } from './http1-wire.ts';
+import { Http2Wire } from './http2-wire.ts';
+import { InFlight, type RequestKind, requestKind } from './in-flight.ts';
+import { makeListener, type TlsSettings } from './listener.ts';
+import { requestDeadlineMs } from './request-deadline.ts';
+import type { RequestObserver } from './request-observer.ts';
+import { parseRequestUrl } from './request-url.ts';
+import { asStatusError } from './status-body.ts';
+import { isLongRunning, parseTarget } from './target.ts';
+import { TurnFlusher } from './turn-flusher.ts';
+import type { Wire } from './wire.ts';
+
+export type FrontOptions = {
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+  readonly tls: TlsSettings;
+  readonly authenticate: Authenticate;
+  readonly authorizer: Authorizer;
+  readonly handle: (exchange: Exchange) => void | Promise<void>;
+  readonly limits?: Partial<FrontLimits>;
+  readonly observer?: RequestObserver;
+  /** A refusal in the form the client asked for; JSON without it. */
+  readonly encodeStatus?: (exchange: Exchange, error: StatusError) => EncodedStatus;
+  /** Told of errors that are nobody's fault but ours. */
+  readonly log?: (message: string, error: unknown) => void;
+};
+
+export interface Front extends AsyncDisposable {
+  readonly port: number;
+  /** Requests and streams whose answers are not finished. */
+  readonly openRequests: number;
+  close(): Promise<void>;
+}
+
+/** Answer while the server goes, and need no seat: who watches over us must not be sent away. */
+const HEALTH_PATH = /^\/(healthz|livez|readyz)(\/|$)/;
+
+export async function startFront(options: FrontOptions): Promise<Front> {
+  const { authenticate, authorizer, handle, observer, log = () => {} } = options;
+  const limits: FrontLimits = { ...DEFAULT_LIMITS, ...options.limits };
+  const connections = new Connections();
+  const inFlight = new InFlight(limits);
+  const open = new Set<FrontExchange>();
+  const shared: ExchangeSurroundings = {
+    flusher: new TurnFlusher(),
+    streamLimits: limits.stream,
+    bodyLimitBytes: limits.maxBodyBytes,
+    encodeStatus: options.encodeStatus,
+    flowSchemaUid: randomUUID(),
+    priorityLevelUid: randomUUID(),
+    isDraining: false,
+  };
+
+  const listener = makeListener(options.tls, limits, {
+    http1: (request, response) => {
+      const wire = new Http1Wire(request, response);
+      const { method = '', url = '', headers, rawHeaders } = request;
+      const socket = request.socket as TLSSocket;
+      connections.addWire(socket, wire);
+      const certificate = () => connections.certificateOf(socket, () => socket);
+      accept(wire, method, url, headers, rawHeaders, certificate);
+    },
+    http2: (stream, headers, rawHeaders) => {
+      const [method, url] = [String(headers[':method']), String(headers[':path'])];
+      const wire = new Http2Wire(stream, method);
+      const { session } = stream;
+      if (!session) return wire.destroy();
+      const certificate = () => connections.certificateOf(session, () => session.socket as TLSSocket);
+      accept(wire, method, url, headers as IncomingHttpHeaders, rawHeaders, certificate);
+    },
+  });
+  listener.on('connection', (socket) => connections.addSocket(socket));
+  listener.on('secureConnection', (socket) => connections.addSocket(socket));
+  listener.on('session', (session) => connections.addSession(session, limits.idleTimeoutMs));
+  listener.on('tlsClientError', () => observer?.handshakeFailed());
+
+  type Certificate = () => PeerCertificate | 'unverified' | undefined;
+
+  function accept(
+    wire: Wire,
+    method: string,
+    url: string,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+    certificate: Certificate,
+  ): void {
+    const parsed = parseRequestUrl(url);
+    if (!parsed) {
+      wire.closeAfter();
+      wire.whole(400, { 'Content-Type': 'text/plain; charset=utf-8' }, Buffer.from('400 Bad Request'));
+      return;
+    }
+    const { path, queryText } = parsed;
+    const head: RequestHead = { method, path, queryText, headers, rawHeaders };
+    const exchange = new FrontExchange(shared, wire, head, (query) => parseTarget(method, path, query));
+    open.add(exchange);
+    const seat: Seat = { kind: undefined, wasLetIn: false };
+    exchange.onClose(() => {
+      open.delete(exchange);
+      if (seat.kind) inFlight.giveBack(seat.kind);
+      const { status, sentBytes, startedAtMs } = exchange;
+      const outcome = { status, sentBytes, seconds: (performance.now() - startedAtMs) / 1000 };
+      observer?.end(exchange, seat.kind, outcome, seat.wasLetIn);
+    });
+    serve(exchange, head, certificate, seat).catch((err: unknown) => refuse(exchange, err));
+  }
+
+  async function serve(
+    exchange: FrontExchange,
+    head: RequestHead,
+    certificate: Certificate,
+    seat: Seat,
+  ): Promise<void> {
+    const { method, path, target } = exchange;
+    const isHealth = HEALTH_PATH.test(path);
+    const isLong = isLongRunning(target);
+    if (shared.isDraining && !isHealth) throw serviceUnavailable('apiserver is shutting down', 1);
+    if (!isLong) {
+      const query = head.queryText.includes('timeout') ? exchange.query : undefined;
+      exchange.armDeadline(requestDeadlineMs(query, limits.requestTimeoutMs));
+    }
+
+    const { authorization } = exchange.headers;
+    const found = authenticate({ authorization, certificate: certificate() });
+    const known = found instanceof Promise ? await found : found;
+    if (!known) throw unauthorized();
+    exchange.user = isImpersonating(exchange.headers) ? await impersonate(known, head.rawHeaders, authorizer) : known;
+
+    if (!isLong && !isHealth) {
+      const kind = requestKind(method);
+      if (!inFlight.take(kind)) return sendAway(exchange);
+      seat.kind = kind;
+    }
+    const attributes = attributesOf(method, path, target);
+    const decision = authorizer.authorize(exchange.user, attributes);
+    const { allowed, reason } = decision instanceof Promise ? await decision : decision;
+    if (!allowed) throw forbiddenBy(exchange.user, attributes, reason);
+    seat.wasLetIn = true;
+    observer?.begin(exchange, seat.kind);
+    await handle(exchange);
+    if (!exchange.isBegun && exchange.abortReason === undefined)
+      throw new Error(`no handler answered ${method} ${path}`);
+  }
+
+  function refuse(exchange: FrontExchange, err: unknown): void {
+    if (exchange.abortReason !== undefined) return; // the client is gone, or the front has answered
+    if (!isStatusError(err)) log(`Cannot answer ${exchange.method} ${exchange.path}: ${String(err)}`, err);
+    exchange.fail(asStatusError(err));
+  }
+
+  const close = closeOnce(async () => {
+    shared.isDraining = true;
+    const closed = new Promise<void>((resolve) => {
+      listener.close(() => resolve());
+    });
+    connections.sayGoAway();
+    const grace = setTimeout(() => connections.destroyAll(), limits.graceMs);
+    const reason = new Error('the server is stopping');
+    let ended = 0;
+    for (const exchange of [...open]) {
+      exchange.endStream(reason);
+      if (++ended % STREAMS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all([...open].map((exchange) => new Promise<void>((resolve) => exchange.onClose(resolve))));
+    listener.closeIdleConnections();
+    await closed;
+    clearTimeout(grace);
+  });
+
+  await new Promise<void>((resolve, reject) => {
+    listener.once('error', reject);
+    listener.listen({ host: options.host, port: options.port, backlog: 4096 }, () => {
+      listener.off('error', reject);
+      resolve();
+    });
+  });
+  return {
+    port: (listener.address() as AddressInfo).port,
+    get openRequests() {
+      return open.size;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+type Seat = { kind: RequestKind | undefined; wasLetIn: boolean };
+
+const STREAMS_PER_TURN = 200;
+
+const TOO_MANY = Buffer.from('Too many requests, please try again later.\n');
+
+/** Text, not a Status, as the reference server has it; the second says when to come back. */
+function sendAway(exchange: FrontExchange): void {
+  exchange.send(429, 'text/plain; charset=utf-8', TOO_MANY, { 'Retry-After': '1' });
+}

@@ -1,0 +1,128 @@
+/**
+ * An answer over HTTP/1.1. Long answers are written straight to the socket once the head is out: that costs two thirds
+ * of `res.write`, which checks and frames every piece anew.
+ *
+ * A response that waits its turn behind others on the same connection has no socket yet; until it gets one, Node's own
+ * queue takes the bytes and `isChunked` is false, because that queue does the framing.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import type { AnswerHeaders } from './answer-headers.ts';
+import type { Wire } from './wire.ts';
+
+export class Http1Wire implements Wire {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #socket: Socket;
+  #closeListeners: (() => void)[] = [];
+  #isClosed = false;
+  #hasLength = false;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request;
+    this.#response = response;
+    this.#socket = request.socket;
+    response.once('close', this.closed);
+    response.on('error', ignore);
+    request.on('error', ignore);
+  }
+
+  /** Also called by whoever sees the socket close: a response without a socket would never hear of it. */
+  readonly closed = (): void => {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const listeners = this.#closeListeners;
+    this.#closeListeners = [];
+    for (const listener of listeners) listener();
+  };
+
+  get body(): Readable {
+    return this.#request;
+  }
+
+  get isOpen(): boolean {
+    return !this.#isClosed && !this.#socket.destroyed;
+  }
+
+  get bufferedBytes(): number {
+    return this.#response.socket ? this.#response.socket.writableLength : this.#response.writableLength;
+  }
+
+  get needsDrain(): boolean {
+    return this.#response.socket ? this.#response.socket.writableNeedDrain : this.#response.writableNeedDrain;
+  }
+
+  get isChunked(): boolean {
+    return !this.#hasLength && this.#response.socket !== null && this.#request.httpVersionMinor > 0;
+  }
+
+  whole(status: number, headers: AnswerHeaders, body: Buffer): void {
+    if (!this.isOpen) return;
+    headers['Content-Length'] = String(body.length);
+    this.#response.writeHead(status, headers);
+    this.#response.end(body);
+  }
+
+  begin(status: number, headers: AnswerHeaders, lengthBytes?: number): void {
+    if (!this.isOpen) return;
+    this.#hasLength = lengthBytes !== undefined;
+    if (lengthBytes !== undefined) headers['Content-Length'] = String(lengthBytes);
+    else if (this.#request.httpVersionMinor > 0) headers['Transfer-Encoding'] = 'chunked';
+    else this.#response.shouldKeepAlive = false;
+    this.#response.writeHead(status, headers);
+    this.#response.flushHeaders();
+  }
+
+  write(bytes: Buffer): boolean {
+    return this.isOpen ? this.#response.write(bytes) : true;
+  }
+
+  writeDirect(bytes: Buffer): boolean {
+    if (!this.isOpen) return true;
+    const { socket } = this.#response;
+    return socket ? socket.write(bytes) : this.#response.write(bytes);
+  }
+
+  closeAfter(): void {
+    this.#response.shouldKeepAlive = false;
+  }
+
+  cork(): void {
+    this.#socket.cork();
+  }
+
+  uncork(): void {
+    this.#socket.uncork();
+  }
+
+  onceDrained(listener: () => void): void {
+    if (!this.isOpen) {
+      listener();
+      return;
+    }
+    const emitter = this.#response.socket ?? this.#response;
+    const done = () => {
+      emitter.off('drain', done);
+      this.#closeListeners = this.#closeListeners.filter((other) => other !== done);
+      listener();
+    };
+    emitter.on('drain', done);
+    this.#closeListeners.push(done);
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#isClosed) listener();
+    else this.#closeListeners.push(listener);
+  }
+
+  end(): void {
+    if (this.isOpen) this.#response.end();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}
+
+function ignore(): void {}

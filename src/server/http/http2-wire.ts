@@ -1,0 +1,98 @@
+/**
+ * An answer over HTTP/2, on the stream itself and not on Node's imitation of HTTP/1.1. What several streams of one
+ * connection write in one turn leaves in one write: the session sees to that.
+ */
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { Readable } from 'node:stream';
+import type { AnswerHeaders } from './answer-headers.ts';
+import type { Wire } from './wire.ts';
+
+export class Http2Wire implements Wire {
+  readonly #stream: ServerHttp2Stream;
+  readonly #isHead: boolean;
+  readonly isChunked = false;
+
+  constructor(stream: ServerHttp2Stream, method: string) {
+    this.#stream = stream;
+    this.#isHead = method === 'HEAD';
+    stream.on('error', ignore);
+  }
+
+  get body(): Readable {
+    return this.#stream;
+  }
+
+  get isOpen(): boolean {
+    return !this.#stream.destroyed && !this.#stream.closed;
+  }
+
+  get bufferedBytes(): number {
+    return this.#stream.writableLength;
+  }
+
+  get needsDrain(): boolean {
+    return this.#stream.writableNeedDrain;
+  }
+
+  whole(status: number, headers: AnswerHeaders, body: Buffer): void {
+    if (!this.isOpen) return;
+    this.#stream.respond(
+      { ...headers, [constants.HTTP2_HEADER_STATUS]: status, 'content-length': body.length },
+      { endStream: this.#isHead },
+    );
+    if (!this.#isHead) this.#stream.end(body);
+  }
+
+  begin(status: number, headers: AnswerHeaders, lengthBytes?: number): void {
+    if (!this.isOpen) return;
+    const length = lengthBytes === undefined ? {} : { 'content-length': lengthBytes };
+    this.#stream.respond({ ...headers, [constants.HTTP2_HEADER_STATUS]: status, ...length });
+  }
+
+  write(bytes: Buffer): boolean {
+    return this.isOpen ? this.#stream.write(bytes) : true;
+  }
+
+  writeDirect(bytes: Buffer): boolean {
+    return this.write(bytes);
+  }
+
+  closeAfter(): void {} // GOAWAY has told the client already
+
+  cork(): void {
+    this.#stream.cork();
+  }
+
+  uncork(): void {
+    this.#stream.uncork();
+  }
+
+  onceDrained(listener: () => void): void {
+    if (!this.isOpen) {
+      listener();
+      return;
+    }
+    const done = () => {
+      this.#stream.off('drain', done);
+      this.#stream.off('close', done);
+      listener();
+    };
+    this.#stream.on('drain', done);
+    this.#stream.on('close', done);
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#stream.destroyed) listener();
+    else this.#stream.once('close', listener);
+  }
+
+  end(): void {
+    if (this.isOpen) this.#stream.end();
+  }
+
+  destroy(): void {
+    if (this.isOpen) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,125 @@
+/**
+ * Where a watch writes: a body without an end known in advance.
+ *
+ * Always true: what was written in one turn leaves together at its end, in order; `write` never blocks and never
+ * throws; after the end, or once the client is gone, bytes are dropped. The buffer is bounded: `write` says false early,
+ * and whoever does not listen is cut off at the hard limit. A client that does not take the end of its stream is cut
+ * off after a while.
+ */
+import type { ByteStream } from './exchange.ts';
+import type { Flushable, Joiner, TurnFlusher } from './turn-flusher.ts';
+import type { Wire } from './wire.ts';
+
+export type StreamLimits = {
+  /** Above this `write` says false. */
+  readonly slowBytes: number;
+  /** Above this the client is cut off. */
+  readonly cutOffBytes: number;
+  /** How long a client has to take what is left after the end. */
+  readonly lingerMs: number;
+};
+
+export class LiveStream implements ByteStream, Flushable {
+  readonly #wire: Wire;
+  readonly #flusher: TurnFlusher;
+  readonly #limits: StreamLimits;
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  #sentBytes = 0;
+  #drainListener: (() => void) | undefined;
+  #isSlow = false;
+  #isWaiting = false;
+  #state: 'open' | 'ending' | 'closed' = 'open';
+  #closeListeners: (() => void)[] = [];
+
+  constructor(wire: Wire, flusher: TurnFlusher, limits: StreamLimits) {
+    this.#wire = wire;
+    this.#flusher = flusher;
+    this.#limits = limits;
+    wire.onClose(() => {
+      this.#state = 'closed';
+      this.#pending = [];
+      this.#pendingBytes = 0;
+      this.#tellClosed();
+    });
+  }
+
+  get bufferedBytes(): number {
+    return this.#state === 'closed' ? 0 : this.#pendingBytes + this.#wire.bufferedBytes;
+  }
+
+  get sentBytes(): number {
+    return this.#sentBytes;
+  }
+
+  write(bytes: Buffer): boolean {
+    if (this.#state !== 'open') return true;
+    if (bytes.length === 0) return !this.#isSlow; // an empty chunk would end the body
+    this.#pending.push(bytes);
+    this.#pendingBytes += bytes.length;
+    if (this.#pending.length === 1) this.#flusher.add(this);
+    const { slowBytes, cutOffBytes } = this.#limits;
+    const buffered = this.bufferedBytes;
+    if (buffered <= slowBytes) return true;
+    if (buffered > cutOffBytes) this.#wire.destroy();
+    this.#isSlow = true;
+    return false;
+  }
+
+  flush(joiner: Joiner): void {
+    const parts = this.#pending;
+    const bytes = this.#pendingBytes;
+    if (bytes > 0) {
+      this.#pending = [];
+      this.#pendingBytes = 0;
+      this.#sentBytes += bytes;
+      this.#wire.writeDirect(joiner.join(parts, bytes, this.#wire.isChunked));
+    }
+    if (this.#state === 'ending') this.#finish();
+    else if (this.#isSlow) this.#awaitDrain();
+  }
+
+  onDrain(listener: () => void): void {
+    this.#drainListener = listener;
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#state === 'open') this.#closeListeners.push(listener);
+    else listener();
+  }
+
+  end(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'ending';
+    if (this.#pendingBytes === 0) this.#finish(); // else the flush that is due does it
+    this.#tellClosed();
+  }
+
+  #finish(): void {
+    this.#wire.end();
+    const timer = setTimeout(() => this.#wire.destroy(), this.#limits.lingerMs);
+    timer.unref();
+    this.#wire.onClose(() => clearTimeout(timer));
+  }
+
+  #awaitDrain(): void {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    if (this.#wire.needsDrain) this.#wire.onceDrained(this.#onDrained);
+    else setImmediate(this.#onDrained);
+  }
+
+  readonly #onDrained = (): void => {
+    this.#isWaiting = false;
+    if (this.#state !== 'open' || !this.#isSlow) return;
+    if (this.bufferedBytes > this.#limits.slowBytes) return; // more came meanwhile: its flush asks again
+    this.#isSlow = false;
+    this.#drainListener?.();
+  };
+
+  #tellClosed(): void {
+    const listeners = this.#closeListeners;
+    this.#closeListeners = [];
+    for (const listener of listeners) listener();
+  }
+}

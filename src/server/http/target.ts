@@ -1,0 +1,71 @@
+/**
+ * Reads what a request asks for out of its method, path and query: the one parse that the authoriser and the handlers
+ * both go by, so that they cannot disagree.
+ *
+ * Segments are taken from the decoded path, as the reference server does: `%2f` separates like `/`. Paths that no
+ * object can have (empty segments, `.` and `..`, control characters) are no resource paths; they lead to a 404.
+ */
+import type { Target } from './exchange.ts';
+import { booleanParameter } from './query-parameters.ts';
+
+const OTHER: Target = { kind: 'other' };
+
+/** What comes third in `namespaces/NS/...` and still belongs to the namespace itself. */
+const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize']);
+
+export function parseTarget(method: string, path: string, query: () => URLSearchParams): Target {
+  const segments = path.slice(1).split('/');
+  if (segments.at(-1) === '') segments.pop(); // one slash at the end is accepted
+  let at: number;
+  let group = '';
+  if (segments[0] === 'api') at = 1;
+  else if (segments[0] === 'apis') {
+    group = segments[1] ?? '';
+    at = 2;
+  } else return OTHER;
+  const version = segments[at++];
+  let rest = segments.slice(at);
+  if (version === undefined || rest.length === 0 || segments.some(isImpossible)) return OTHER;
+
+  const isWatchPath = rest[0] === 'watch';
+  if (isWatchPath) {
+    rest = rest.slice(1);
+    if (rest.length === 0) return OTHER;
+  }
+  let namespace = '';
+  if (rest[0] === 'namespaces' && rest.length > 2 && !NAMESPACE_SUBRESOURCES.has(rest[2]!)) {
+    namespace = rest[1]!;
+    rest = rest.slice(2);
+  }
+  const [resource = '', name = '', subresource = '', ...beyond] = rest;
+  const verb = isWatchPath && method === 'GET' ? 'watch' : verbOf(method, name !== '', query);
+  return { kind: 'resource', group, version, resource, subresource, namespace, name, verb, rest: beyond };
+}
+
+/** Answers go on until the client leaves or the time it named is over: no deadline, no seat among the requests. */
+export function isLongRunning(target: Target): boolean {
+  return target.kind === 'resource' && target.verb === 'watch';
+}
+
+/** Empty where the API has no verb for the method: a 405. */
+function verbOf(method: string, isObject: boolean, query: () => URLSearchParams): string {
+  switch (method) {
+    case 'GET':
+      if (isObject) return 'get';
+      return booleanParameter(query(), 'watch') ? 'watch' : 'list';
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'PATCH':
+      return 'patch';
+    case 'DELETE':
+      return isObject ? 'delete' : 'deletecollection';
+    default:
+      return '';
+  }
+}
+
+function isImpossible(segment: string): boolean {
+  return segment === '' || segment === '.' || segment === '..' || /[\u0000-\u001f\u007f]/.test(segment);
+}

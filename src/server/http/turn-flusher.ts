@@ -1,0 +1,86 @@
+/**
+ * Sends what live streams were given during one turn of the loop: one write per stream, at the end of the turn.
+ *
+ * Streams that got the very same pieces share one joined buffer, so that an event for a thousand watchers is framed
+ * once. Nothing waits longer than until the end of the turn, unless so many streams have something to say that they
+ * would hold the loop: then the rest goes on in the next turn, and others get to work in between.
+ */
+
+/** What can be flushed. */
+export interface Flushable {
+  flush(joiner: Joiner): void;
+}
+
+const SLICE_MS = 4;
+
+export class TurnFlusher {
+  #waiting: Flushable[] = [];
+  #isScheduled = false;
+
+  /** Once per stream and turn: the stream sees to that. */
+  add(stream: Flushable): void {
+    this.#waiting.push(stream);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(this.#run);
+  }
+
+  readonly #run = (): void => {
+    const streams = this.#waiting;
+    this.#waiting = [];
+    this.#isScheduled = false;
+    const joiner = new Joiner();
+    const startedAt = performance.now();
+    for (let i = 0; i < streams.length; i++) {
+      streams[i]!.flush(joiner);
+      if ((i & 31) !== 31 || performance.now() - startedAt <= SLICE_MS || i + 1 === streams.length) continue;
+      this.#waiting = streams.slice(i + 1).concat(this.#waiting);
+      if (!this.#isScheduled) setImmediate(this.#run);
+      this.#isScheduled = true;
+      return;
+    }
+  };
+}
+
+type Joined = { readonly parts: readonly Buffer[]; plain?: Buffer; chunk?: Buffer };
+
+/** Joins pieces, and remembers for the length of one flush what it joined. */
+export class Joiner {
+  /** By first piece: the last list of pieces that began with it. */
+  readonly #known = new Map<Buffer, Joined>();
+
+  /** With `isChunk`, as one chunk of HTTP/1.1: length in hex, the bytes, line ends around. */
+  join(parts: readonly Buffer[], bytes: number, isChunk: boolean): Buffer {
+    const first = parts[0]!;
+    let joined = this.#known.get(first);
+    if (!joined || !isSame(joined.parts, parts)) {
+      joined = { parts };
+      this.#known.set(first, joined);
+    }
+    if (isChunk) {
+      joined.chunk ??= chunkOf(parts, bytes);
+      return joined.chunk;
+    }
+    joined.plain ??= parts.length === 1 ? first : Buffer.concat(parts as Buffer[], bytes);
+    return joined.plain;
+  }
+}
+
+function isSame(some: readonly Buffer[], others: readonly Buffer[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let i = 0; i < some.length; i++) if (some[i] !== others[i]) return false;
+  return true;
+}
+
+function chunkOf(parts: readonly Buffer[], bytes: number): Buffer {
+  const head = `${bytes.toString(16)}\r\n`;
+  const chunk = Buffer.allocUnsafe(head.length + bytes + 2);
+  let at = chunk.write(head, 'latin1');
+  for (const part of parts) {
+    chunk.set(part, at);
+    at += part.length;
+  }
+  chunk[at] = 0x0d;
+  chunk[at + 1] = 0x0a;
+  return chunk;
+}

@@ -1,0 +1,46 @@
+/**
+ * The way back to one client, the same for HTTP/1.1 and HTTP/2; http1-wire.ts and http2-wire.ts lay it.
+ *
+ * Always true: writing to a client that has gone is no error and does nothing; `onClose` listeners run once, whether
+ * the answer was finished or the client left. Whoever writes much asks `drained` in between.
+ */
+import type { Readable } from 'node:stream';
+import type { AnswerHeaders } from './answer-headers.ts';
+
+export interface Wire {
+  /** Where the request's body comes from. */
+  readonly body: Readable;
+  readonly isOpen: boolean;
+  /** Bytes taken and not yet handed to the system. */
+  readonly bufferedBytes: number;
+  /** True: more is waiting than should, and `onceDrained` will call back. */
+  readonly needsDrain: boolean;
+  /** True while `writeDirect` expects chunks of HTTP/1.1 with their frame around them. */
+  readonly isChunked: boolean;
+  /** The whole answer at once. */
+  whole(status: number, headers: AnswerHeaders, body: Buffer): void;
+  /** The head of an answer; it goes out at once. Without a length the body ends when `end` says so. */
+  begin(status: number, headers: AnswerHeaders, lengthBytes?: number): void;
+  /** Bytes of the body, framed as the protocol wants. False: ask `drained` before the next. */
+  write(bytes: Buffer): boolean;
+  /** Bytes past the protocol's own framing: the cheap way. */
+  writeDirect(bytes: Buffer): boolean;
+  /** The connection is not to be used again after this answer; before the head is out. */
+  closeAfter(): void;
+  cork(): void;
+  uncork(): void;
+  /** While `needsDrain`: calls back once, when what was written is handed to the system or the client has gone. */
+  onceDrained(listener: () => void): void;
+  onClose(listener: () => void): void;
+  end(): void;
+  /** Cuts the answer off so that the client notices. */
+  destroy(): void;
+}
+
+/** Resolves when there is room again, at the earliest in the next turn of the loop. */
+export function drained(wire: Wire): Promise<void> {
+  return new Promise((resolve) => {
+    if (wire.needsDrain) wire.onceDrained(resolve);
+    else setImmediate(resolve);
+  });
+}

@@ -1,0 +1,100 @@
+/**
+ * Rules as data: rows of a path and what holds there, and the one engine that runs them.
+ *
+ * A path is field names parted by dots; `[]` behind a name goes through the elements of a list, `{}` through the values
+ * of a map: `spec.ports[].protocol`. Where something on the way is missing, a row says nothing; only `spec` is made if
+ * a default needs it. Rows run in the order given, so that a later one may build on an earlier one.
+ */
+import {
+  childPath,
+  type FieldError,
+  invalidValue,
+  type JsonObject,
+  type JsonValue,
+  type KubeObject,
+  keyPath,
+} from '../../api/index.ts';
+import { fill, isObject, sameValue, sortedEntries, valueAt } from './fields.ts';
+
+/** What a field is if nobody set it, and for which owners of the field that holds. */
+export type DefaultRow = readonly [path: string, value: JsonValue, when?: (owner: JsonObject) => boolean];
+
+/** What is wrong with a value, undefined if it is absent; `owner` is the object around it. */
+export type Check = (value: JsonValue | undefined, path: string, owner: JsonObject) => FieldError[];
+export type CheckRow = readonly [path: string, ...checks: Check[]];
+
+type Step = { readonly name: string; readonly each: '' | 'list' | 'map' };
+type Visit = (owner: JsonObject, path: string) => void;
+
+export function defaultsFrom(rows: readonly DefaultRow[]): (object: KubeObject) => void {
+  const compiled = rows.map(([path, value, when]) => ({ ...parsePath(path), value, when }));
+  return (object) => {
+    for (const { steps, field, value, when } of compiled) {
+      if (steps[0]?.name === 'spec' && object.spec === undefined) object.spec = {};
+      const one = { [field]: value };
+      walk(object as JsonObject, steps, 0, '', (owner) => {
+        if (!when || when(owner)) fill(owner, one);
+      });
+    }
+  };
+}
+
+export function checksFrom(rows: readonly CheckRow[]): (object: KubeObject) => FieldError[] {
+  const compiled = rows.map(([path, ...checks]) => ({ ...parsePath(path), checks }));
+  return (object) => {
+    const errors: FieldError[] = [];
+    for (const { steps, field, isEach, checks } of compiled) {
+      walk(object as JsonObject, steps, 0, '', (owner, path) => {
+        const at = childPath(path, field);
+        for (const [value, place] of isEach ? elementsOf(owner[field], at) : [[owner[field], at] as const]) {
+          for (const check of checks) errors.push(...check(value ?? undefined, place, owner));
+        }
+      });
+    }
+    return errors;
+  };
+}
+
+/** Refuses a change of these paths, which have no lists in them. */
+export function immutableFields(paths: readonly string[]): (object: KubeObject, old: KubeObject) => FieldError[] {
+  return (object, old) =>
+    paths.flatMap((path) => {
+      const value = valueAt(object as JsonObject, path);
+      return sameValue(value, valueAt(old as JsonObject, path)) ? [] : [immutable(path, value)];
+    });
+}
+
+export function immutable(path: string, value: unknown): FieldError {
+  return invalidValue(path, value ?? null, 'field is immutable');
+}
+
+function parsePath(path: string): { steps: Step[]; field: string; isEach: boolean } {
+  const steps = path.split('.').map((part): Step => {
+    if (part.endsWith('[]')) return { name: part.slice(0, -2), each: 'list' };
+    return part.endsWith('{}') ? { name: part.slice(0, -2), each: 'map' } : { name: part, each: '' };
+  });
+  const last = steps.pop()!;
+  return { steps, field: last.name, isEach: last.each !== '' };
+}
+
+function walk(owner: JsonObject, steps: readonly Step[], index: number, path: string, visit: Visit): void {
+  const step = steps[index];
+  if (!step) {
+    visit(owner, path);
+    return;
+  }
+  const value = owner[step.name];
+  const at = childPath(path, step.name);
+  if (step.each === '') {
+    if (isObject(value)) walk(value, steps, index + 1, at, visit);
+    return;
+  }
+  for (const [element, place] of elementsOf(value, at)) {
+    if (isObject(element)) walk(element, steps, index + 1, place, visit);
+  }
+}
+
+function elementsOf(value: JsonValue | undefined, path: string): (readonly [JsonValue | undefined, string])[] {
+  if (Array.isArray(value)) return value.map((element, index) => [element, childPath(path, index)]);
+  return isObject(value) ? sortedEntries(value).map(([key, element]) => [element, keyPath(path, key)]) : [];
+}

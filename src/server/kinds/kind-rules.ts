@@ -1,0 +1,37 @@
+/**
+ * What the server does to objects of a kind beyond what every kind has in common: defaults, what it decides itself,
+ * what it refuses. Rules are plain functions on objects that have been decoded and checked against their schema; the
+ * write path (rest/) calls them in this order:
+ *
+ *   create  setDefaults → prepareCreate → validate
+ *   update  setDefaults → prepareUpdate → validate → validateUpdate
+ *
+ * A rule may change the object it is given and never the old one. It collects every refusal instead of stopping at
+ * the first, in the order in which the reference server names them.
+ */
+import type { FieldError, KubeObject } from '../../api/index.ts';
+
+export type RuleContext = {
+  /** The time of this write, RFC 3339 in whole seconds. */
+  readonly now: string;
+  /** Which part is written: `''` is the object itself. */
+  readonly subresource: string;
+  /** All objects of a built-in resource, for what must be unique or must exist (node ports, cluster IPs, classes). */
+  readonly list: (group: string, plural: string, namespace?: string) => Promise<readonly KubeObject[]>;
+  readonly warn: (text: string) => void;
+};
+
+export type DeleteOptions = { readonly gracePeriodSeconds?: number };
+
+export type KindRules = {
+  readonly setDefaults?: (object: KubeObject) => void;
+  readonly prepareCreate?: (object: KubeObject, context: RuleContext) => void | Promise<void>;
+  readonly prepareUpdate?: (object: KubeObject, old: KubeObject, context: RuleContext) => void | Promise<void>;
+  readonly validate?: (object: KubeObject) => FieldError[];
+  readonly validateUpdate?: (object: KubeObject, old: KubeObject) => FieldError[];
+  /** How long an object stays when it is deleted; kinds without it go at once. */
+  readonly gracePeriodSeconds?: (object: KubeObject, options: DeleteOptions) => number;
+};
+
+/** A kind without rules of its own. */
+export const noRules: KindRules = {};

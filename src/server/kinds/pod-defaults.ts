@@ -1,0 +1,139 @@
+/**
+ * What a pod spec says when its writer does not: alike for pods and for the templates of pods in other kinds.
+ *
+ * Values are the reference server's, kept as data where they are no more than that. What only real pods get (service
+ * links, requests from limits, priority) is in pods.ts.
+ */
+import type { JsonObject } from '../../api/index.ts';
+import { ensureObject, fill, isObject, numberAt, objectAt, objectsAt, textAt } from './fields.ts';
+
+const specDefaults: JsonObject = {
+  restartPolicy: 'Always',
+  terminationGracePeriodSeconds: 30,
+  dnsPolicy: 'ClusterFirst',
+  schedulerName: 'default-scheduler',
+};
+const containerDefaults: JsonObject = {
+  terminationMessagePath: '/dev/termination-log',
+  terminationMessagePolicy: 'File',
+};
+const probeDefaults: JsonObject = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 };
+const httpGetDefaults: JsonObject = { path: '/', scheme: 'HTTP' };
+const portDefaults: JsonObject = { protocol: 'TCP' };
+const fieldRefDefaults: JsonObject = { apiVersion: 'v1' };
+const fileMode: JsonObject = { defaultMode: 420 };
+
+/** By the kind of volume; those that are not here have no defaults. */
+const volumeDefaults: Readonly<Record<string, JsonObject>> = {
+  secret: fileMode,
+  configMap: fileMode,
+  downwardAPI: fileMode,
+  projected: fileMode,
+  hostPath: { type: '' },
+  iscsi: { iscsiInterface: 'default' },
+  rbd: { pool: 'rbd', user: 'admin', keyring: '/etc/ceph/keyring' },
+  azureDisk: { cachingMode: 'ReadWrite', fsType: 'ext4', readOnly: false, kind: 'Shared' },
+  scaleIO: { storageMode: 'ThinProvisioned', fsType: 'xfs' },
+};
+
+export function setPodSpecDefaults(spec: JsonObject): void {
+  fill(spec, specDefaults);
+  if (!isObject(spec.securityContext)) spec.securityContext = {};
+  joinServiceAccountNames(spec);
+  for (const volume of objectsAt(spec, 'volumes')) setVolumeDefaults(volume);
+  const usesHostNetwork = spec.hostNetwork === true;
+  for (const list of containerLists) {
+    for (const container of objectsAt(spec, list)) setContainerDefaults(container, usesHostNetwork);
+  }
+}
+
+export const containerLists = ['initContainers', 'containers', 'ephemeralContainers'] as const;
+
+/** `metadata` and `spec` of a template, made if missing. */
+export function setPodTemplateDefaults(owner: JsonObject, name = 'template'): void {
+  const template = ensureObject(owner, name);
+  ensureObject(template, 'metadata');
+  setPodSpecDefaults(ensureObject(template, 'spec'));
+}
+
+/** The old name of the field is kept in step with the new one, which wins. */
+function joinServiceAccountNames(spec: JsonObject): void {
+  const name = textAt(spec, 'serviceAccountName') || textAt(spec, 'serviceAccount');
+  if (name === '') return;
+  spec.serviceAccountName = name;
+  spec.serviceAccount = name;
+}
+
+function setContainerDefaults(container: JsonObject, usesHostNetwork: boolean): void {
+  ensureObject(container, 'resources');
+  fill(container, containerDefaults);
+  if (textAt(container, 'imagePullPolicy') === '') container.imagePullPolicy = pullPolicyOf(textAt(container, 'image'));
+  for (const port of objectsAt(container, 'ports')) {
+    fill(port, portDefaults);
+    if (usesHostNetwork && !numberAt(port, 'hostPort')) port.hostPort = port.containerPort;
+  }
+  for (const variable of objectsAt(container, 'env')) {
+    const fieldRef = objectAt(objectAt(variable, 'valueFrom'), 'fieldRef');
+    if (fieldRef) fill(fieldRef, fieldRefDefaults);
+  }
+  setProbeDefaults(objectAt(container, 'livenessProbe'));
+  setProbeDefaults(objectAt(container, 'readinessProbe'));
+  setProbeDefaults(objectAt(container, 'startupProbe'));
+  const lifecycle = objectAt(container, 'lifecycle');
+  if (!lifecycle) return;
+  setHandlerDefaults(objectAt(lifecycle, 'postStart'));
+  setHandlerDefaults(objectAt(lifecycle, 'preStop'));
+}
+
+function setProbeDefaults(probe: JsonObject | undefined): void {
+  if (!probe) return;
+  fill(probe, probeDefaults);
+  for (const name in probeDefaults) if (probe[name] === 0) probe[name] = probeDefaults[name];
+  setHandlerDefaults(probe);
+  const grpc = objectAt(probe, 'grpc');
+  if (grpc && grpc.service === undefined) grpc.service = '';
+}
+
+function setHandlerDefaults(handler: JsonObject | undefined): void {
+  const httpGet = objectAt(handler, 'httpGet');
+  if (httpGet) fill(httpGet, httpGetDefaults);
+}
+
+function setVolumeDefaults(volume: JsonObject): void {
+  let hasSource = false;
+  for (const source in volume) {
+    const value = volume[source];
+    if (!isObject(value)) continue;
+    hasSource = true;
+    const defaults = volumeDefaults[source];
+    if (defaults) fill(value, defaults);
+  }
+  if (!hasSource) {
+    volume.emptyDir = {};
+    return;
+  }
+  setItemDefaults(objectAt(volume, 'downwardAPI'));
+  for (const source of objectsAt(objectAt(volume, 'projected'), 'sources')) {
+    setItemDefaults(objectAt(source, 'downwardAPI'));
+    const token = objectAt(source, 'serviceAccountToken');
+    if (token) fill(token, { expirationSeconds: 3600 });
+  }
+  const claimSpec = objectAt(objectAt(objectAt(volume, 'ephemeral'), 'volumeClaimTemplate'), 'spec');
+  if (claimSpec) fill(claimSpec, { volumeMode: 'Filesystem' });
+  const image = objectAt(volume, 'image');
+  if (image) fill(image, { pullPolicy: pullPolicyOf(textAt(image, 'reference')) });
+}
+
+function setItemDefaults(downwardApi: JsonObject | undefined): void {
+  for (const item of objectsAt(downwardApi, 'items')) {
+    const fieldRef = objectAt(item, 'fieldRef');
+    if (fieldRef) fill(fieldRef, fieldRefDefaults);
+  }
+}
+
+/** An image without a tag or a digest is the latest, and the latest is always pulled. */
+function pullPolicyOf(image: string): string {
+  if (image === '' || image.includes('@')) return image.includes(':latest@') ? 'Always' : 'IfNotPresent';
+  const tag = image.indexOf(':', image.lastIndexOf('/') + 1);
+  return tag < 0 || image.slice(tag + 1) === 'latest' ? 'Always' : 'IfNotPresent';
+}

@@ -1,0 +1,150 @@
+/**
+ * The entries of `metadata.managedFields` while they are worked on: one manager each, its set read only when somebody
+ * asks for it, and written anew only if it changed.
+ *
+ * Entries come back in the order of the wire (Apply before Update, then by time, manager, version, subresource). Past
+ * ten Update entries the oldest are folded into `ancient-changes`, one bucket per version.
+ */
+import type { JsonObject, JsonValue } from '../../api/json.ts';
+import type { ManagedFieldsEntry } from '../../api/objects.ts';
+import { isObject } from '../codec/json-objects.ts';
+import { type FieldSet, fromFieldsV1, toFieldsV1, union } from './field-set.ts';
+
+const maxUpdaters = 10;
+const ancientManager = 'ancient-changes';
+
+export type ManagerId = Required<Pick<ManagedFieldsEntry, 'manager' | 'operation' | 'apiVersion' | 'subresource'>>;
+
+export class Manager {
+  readonly id: ManagerId;
+  time: string | undefined;
+  readonly #written: JsonObject | undefined;
+  #set: FieldSet | undefined;
+  #isChanged = false;
+
+  constructor(id: ManagerId, time?: string, written?: JsonObject) {
+    this.id = id;
+    this.time = time;
+    this.#written = written;
+  }
+
+  get isApplier(): boolean {
+    return this.id.operation === 'Apply';
+  }
+
+  /** Owns nothing: such an entry is not kept. */
+  get isEmpty(): boolean {
+    return this.#isChanged ? this.set.size === 0 : Object.keys(this.#written ?? {}).length === 0;
+  }
+
+  get set(): FieldSet {
+    this.#set ??= fromFieldsV1(this.#written);
+    return this.#set;
+  }
+
+  set set(set: FieldSet) {
+    this.#set = set;
+    this.#isChanged = true;
+  }
+
+  /** True if a field of `touched` may be in the set: cheaper than to read the set. */
+  mayTouch(touched: FieldSet): boolean {
+    return this.#isChanged || this.#set !== undefined || overlaps(this.#written, touched);
+  }
+
+  toEntry(): ManagedFieldsEntry {
+    const { manager, operation, apiVersion, subresource } = this.id;
+    return {
+      ...(manager !== '' && { manager }),
+      operation,
+      apiVersion,
+      ...(this.time !== undefined && { time: this.time }),
+      fieldsType: 'FieldsV1',
+      fieldsV1: this.#isChanged || !this.#written ? toFieldsV1(this.set) : this.#written,
+      ...(subresource !== '' && { subresource }),
+    };
+  }
+}
+
+/** The managers of an object; entries that say nothing usable are left out. */
+export function readManagers(entries: JsonValue | readonly ManagedFieldsEntry[] | undefined): Manager[] {
+  if (!Array.isArray(entries)) return [];
+  const managers: Manager[] = [];
+  for (const entry of entries as readonly (ManagedFieldsEntry | null)[]) {
+    if (entry?.operation !== 'Apply' && entry?.operation !== 'Update') continue;
+    if (!isObject(entry.fieldsV1)) continue;
+    const { manager = '', operation, apiVersion = '', subresource = '' } = entry;
+    managers.push(new Manager({ manager, operation, apiVersion, subresource }, entry.time, entry.fieldsV1));
+  }
+  return managers;
+}
+
+/** The manager of this identity. An applier stays itself when it moves to another version. */
+export function findManager(managers: readonly Manager[], id: ManagerId): Manager | undefined {
+  return managers.find(
+    (other) =>
+      other.id.manager === id.manager &&
+      other.id.operation === id.operation &&
+      other.id.subresource === id.subresource &&
+      (id.operation === 'Apply' || other.id.apiVersion === id.apiVersion),
+  );
+}
+
+export function writeManagers(managers: readonly Manager[]): ManagedFieldsEntry[] {
+  return foldOldest(managers.filter((manager) => !manager.isEmpty))
+    .sort(compareManagers)
+    .map((manager) => manager.toEntry());
+}
+
+/** Keeps the number of Update entries bounded: the oldest of each version become one. */
+function foldOldest(managers: readonly Manager[]): Manager[] {
+  const updaters = managers.filter((manager) => !manager.isApplier);
+  let excess = updaters.length - maxUpdaters;
+  if (excess <= 0) return [...managers];
+  updaters.sort(compareManagers);
+  const firsts = new Map<string, Manager>();
+  const buckets = new Map<string, Manager>();
+  const gone = new Set<Manager>();
+  for (const manager of updaters) {
+    if (excess <= 0) break;
+    const { apiVersion } = manager.id;
+    const first = firsts.get(apiVersion);
+    if (!first) {
+      firsts.set(apiVersion, manager);
+      continue;
+    }
+    const bucket =
+      buckets.get(apiVersion) ??
+      new Manager({ manager: ancientManager, operation: 'Update', apiVersion, subresource: '' });
+    bucket.set = union(buckets.has(apiVersion) ? bucket.set : first.set, manager.set);
+    bucket.time = manager.time; // the younger of the two
+    buckets.set(apiVersion, bucket);
+    gone.add(first).add(manager);
+    excess--;
+  }
+  return [...managers.filter((manager) => !gone.has(manager)), ...buckets.values()];
+}
+
+function compareManagers(a: Manager, b: Manager): number {
+  return (
+    compareText(a.id.operation, b.id.operation) ||
+    compareText(a.time ?? '', b.time ?? '') ||
+    compareText(a.id.manager, b.id.manager) ||
+    compareText(a.id.apiVersion, b.id.apiVersion) ||
+    compareText(a.id.subresource, b.id.subresource)
+  );
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** True if some owned field of the set is, as it seems, also in FieldsV1. */
+function overlaps(written: JsonValue | undefined, set: FieldSet): boolean {
+  if (!isObject(written)) return false;
+  for (const [step, node] of set) {
+    if (!Object.hasOwn(written, step)) continue;
+    if (node.isOwned || overlaps(written[step], node.children)) return true;
+  }
+  return false;
+}

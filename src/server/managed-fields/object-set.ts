@@ -1,0 +1,103 @@
+/**
+ * The fields that an object itself names: what an applier asks for, and so owns.
+ *
+ * Every leaf is in the set, every keyed list element, and every entry of a map; a struct or a map on the way is not,
+ * unless it is empty. An object that does not fit its schema fails with a TypedError that names the path.
+ */
+import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { isObject } from '../codec/json-objects.ts';
+import { planOf } from '../codec/type-plan.ts';
+import type { Schema } from '../schema/schema.ts';
+import { emptySet, type FieldNode, type FieldSet, leaf, pathText } from './field-set.ts';
+import { elementStep, isEmptyValue, memberSchema, shapeOf } from './field-shape.ts';
+
+export class TypedError extends Error {
+  override readonly name = 'TypedError';
+}
+
+export function setOfObject(object: JsonObject, schema: Schema): FieldSet {
+  return membersOf(object, schema, []) ?? emptySet;
+}
+
+function nodeFor(value: JsonValue, schema: Schema, path: readonly string[], isOwned: boolean): FieldNode {
+  const shape = shapeOf(schema);
+  if (shape === 'leaf') {
+    checkLeaf(value, schema, path);
+    return leaf;
+  }
+  if (value === null) return leaf;
+  if (shape === 'members') {
+    if (!isObject(value)) {
+      if (schema.type === 'any') return leaf;
+      throw expected('map', value, path);
+    }
+    return isEmptyValue(value) ? leaf : { isOwned, children: membersOf(value, schema, path) ?? emptySet };
+  }
+  if (!Array.isArray(value)) throw expected('list', value, path);
+  return value.length === 0 ? leaf : { isOwned, children: elementsOf(value, schema, path) };
+}
+
+function membersOf(object: JsonObject, schema: Schema, path: readonly string[]): FieldSet | undefined {
+  const members = new Map<string, FieldNode>();
+  for (const key of Object.keys(object)) {
+    const step = `f:${key}`;
+    const member = memberSchema(schema, key);
+    if (!member) throw new TypedError(`${pathText([...path, step])}: field not declared in schema`);
+    const isMapEntry = !schema.properties?.has(key);
+    members.set(step, nodeFor(object[key]!, member, [...path, step], isMapEntry));
+  }
+  return members.size > 0 ? members : undefined;
+}
+
+function elementsOf(list: readonly JsonValue[], schema: Schema, path: readonly string[]): FieldSet {
+  const elements = new Map<string, FieldNode>();
+  list.forEach((item, i) => {
+    const step = elementStep(item, schema);
+    if (step === undefined) throw new TypedError(`${pathText(path)}: element ${i}: ${missingKey(item, schema)}`);
+    const here = [...path, step];
+    if (elements.has(step)) throw new TypedError(`${pathText(path)}: duplicate entries for key ${pathText([step])}`);
+    elements.set(step, schema.listType === 'set' || !schema.items ? leaf : nodeFor(item, schema.items, here, true));
+  });
+  return elements;
+}
+
+function missingKey(item: JsonValue, { listType, listMapKeys = [] }: Schema): string {
+  if (listType === 'set') return 'sets may not contain lists or maps';
+  const lacking = listMapKeys.find((key) => !isObject(item) || item[key] === undefined) ?? listMapKeys[0];
+  return `associative list with keys has an element that omits key field ${JSON.stringify(lacking)} (and doesn't have default value)`;
+}
+
+function checkLeaf(value: JsonValue, schema: Schema, path: readonly string[]): void {
+  if (value === null) return;
+  switch (planOf(schema).kind) {
+    case 'string':
+    case 'bytes':
+    case 'time':
+    case 'micro-time':
+      if (typeof value !== 'string') throw expected('string', value, path);
+      return;
+    case 'integer':
+    case 'number':
+      if (typeof value !== 'number') throw expected('numeric (int or float)', value, path);
+      return;
+    case 'boolean':
+      if (typeof value !== 'boolean') throw expected('boolean', value, path);
+      return;
+    case 'list':
+      if (!Array.isArray(value)) throw expected('list', value, path);
+      return;
+    case 'struct':
+    case 'map':
+      if (!isObject(value)) throw expected('map', value, path);
+  }
+}
+
+function expected(what: string, value: JsonValue, path: readonly string[]): TypedError {
+  const shown =
+    typeof value === 'string'
+      ? JSON.stringify(value)
+      : typeof value === 'object'
+        ? `${JSON.stringify(value)}`
+        : String(value);
+  return new TypedError(`${pathText(path)}: expected ${what}, got &value.valueUnstructured{Value:${shown}}`);
+}

@@ -1,0 +1,168 @@
+/**
+ * Answers `/openapi/v3`, its documents, and `/openapi/v2`.
+ *
+ * Always true: a document is written when it is first asked for and kept until what it was made from changes; a change
+ * of one custom kind leaves the documents of other groups alone. The index needs hashes of all documents, so a hash is
+ * taken of what goes into a document, and none has to be written for it.
+ */
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../../api/json.ts';
+import { matchesEtag } from '../discovery/discovery.ts';
+import { versionInfo } from '../discovery/version-info.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { Resource } from '../registry/resource.ts';
+import { builtInTypes } from '../schema/built-in-types.ts';
+import { swaggerDocument } from './v2-document.ts';
+import { swaggerProtobuf } from './v2-protobuf.ts';
+import { documentForm, groupVersionDocument, indexDocument, versionDocument } from './v3-document.ts';
+
+type Source = { readonly hash: string; readonly make: () => JsonObject };
+
+const indexPath = '/openapi/v3';
+const yearMs = 365 * 24 * 3600 * 1000;
+// Clients ask for it with an @, which is no valid media type: what is answered has none.
+const protobufAsked = /application\/com\.github\.proto-openapi\.spec\.v2[@.]v1\.0\+protobuf/;
+const protobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+const nothing = Buffer.alloc(0);
+const mayKeep = { 'Cache-Control': 'public, immutable' };
+const mustAsk = { 'Cache-Control': 'no-cache, private' };
+
+export class OpenApi {
+  readonly #registry: Registry;
+  readonly #written = new Map<string, { readonly hash: string; readonly body: Buffer }>();
+  #sources: ReadonlyMap<string, Source> | undefined;
+  #generation = 0;
+
+  constructor({ registry }: { readonly registry: Registry }) {
+    this.#registry = registry;
+  }
+
+  /** False: not a path of ours, and nothing has been answered. */
+  handle(exchange: Exchange): boolean {
+    const path = exchange.path.replace(/\/$/, '');
+    if (path === '/openapi/v2') this.#sendSwagger(exchange);
+    else if (path === indexPath) this.#sendIndex(exchange);
+    else if (path.startsWith(`${indexPath}/`)) this.#sendDocument(exchange, path.slice(indexPath.length + 1));
+    else return false;
+    return true;
+  }
+
+  #sendIndex(exchange: Exchange): void {
+    const entries = [...this.#sourceIndex()].map(([name, { hash }]) => [
+      name,
+      { serverRelativeURL: urlOf(name, hash) },
+    ]);
+    const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(entries) }));
+    // The reference server calls it text whatever is asked for; clients do not look.
+    sendTagged(exchange, 'text/plain; charset=utf-8', body, sha512(body));
+  }
+
+  #sendDocument(exchange: Exchange, name: string): void {
+    const source = this.#sourceIndex().get(name);
+    const asked = exchange.query.get('hash') ?? '';
+    if (!source) exchange.send(404, '', nothing);
+    else if (!acceptsJson(exchange)) exchange.send(406, '', nothing);
+    else if (asked !== '' && asked !== source.hash)
+      exchange.send(301, 'application/json', nothing, { Location: urlOf(name, source.hash) });
+    else {
+      const caching = asked === '' ? mustAsk : { ...mayKeep, Expires: new Date(Date.now() + yearMs).toUTCString() };
+      sendTagged(exchange, 'application/json', () => this.#write(name, source), source.hash, caching);
+    }
+  }
+
+  #sendSwagger(exchange: Exchange): void {
+    const resources = [...this.#registry.all()];
+    const hash = fingerprint(['v2', ...resources.map(resourceDigest)]);
+    const write = (form: string, toBytes: (document: JsonObject) => Buffer) => () =>
+      this.#write(form, { hash, make: () => swaggerDocument(resources) }, toBytes);
+    if (acceptsJson(exchange)) sendTagged(exchange, 'application/json', write('v2', toJson), hash);
+    else if (protobufAsked.test(exchange.headers.accept ?? ''))
+      sendTagged(exchange, protobufType, write('v2 protobuf', swaggerProtobuf), `${hash}-P`);
+    else exchange.send(406, '', nothing);
+  }
+
+  #write(name: string, { hash, make }: Source, toBytes: (document: JsonObject) => Buffer = toJson): Buffer {
+    const known = this.#written.get(name);
+    if (known?.hash === hash) return known.body;
+    const body = toBytes(make());
+    this.#written.set(name, { hash, body });
+    return body;
+  }
+
+  #sourceIndex(): ReadonlyMap<string, Source> {
+    if (this.#sources && this.#generation === this.#registry.generation) return this.#sources;
+    const sources = sourcesOf(this.#registry);
+    for (const name of this.#written.keys())
+      if (!name.startsWith('v2') && !sources.has(name)) this.#written.delete(name);
+    this.#sources = sources;
+    this.#generation = this.#registry.generation;
+    return sources;
+  }
+}
+
+function sourcesOf(registry: Registry): ReadonlyMap<string, Source> {
+  const sources = new Map<string, Source>();
+  const put = (name: string, make: () => JsonObject, parts: string[] = []) =>
+    sources.set(name, { hash: fingerprint([name, ...parts]), make });
+  put('version', () => versionDocument(Object.keys(versionInfo)));
+  put('api', () => indexDocument('/api/', 'APIVersions'));
+  put('apis', () => indexDocument('/apis/', 'APIGroupList'));
+  for (const { group, versions } of registry.groups()) {
+    if (group !== '') put(`apis/${group}`, () => indexDocument(`/apis/${group}/`, 'APIGroup'));
+    for (const version of versions) {
+      const resources = registry.resourcesOf(group, version);
+      const name = group === '' ? `api/${version}` : `apis/${group}/${version}`;
+      put(name, () => groupVersionDocument(resources), resources.map(resourceDigest));
+    }
+  }
+  return new Map([...sources].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const digests = new WeakMap<Resource, string>();
+
+function resourceDigest(resource: Resource): string {
+  let digest = digests.get(resource);
+  if (digest === undefined) {
+    const { schema: _schema, ...facts } = Object.getOwnPropertyDescriptors(resource);
+    digest = sha512(JSON.stringify(Object.entries(facts).map(([name, { value }]) => [name, value])));
+    digests.set(resource, digest);
+  }
+  return digest;
+}
+
+let typesDigest: string | undefined;
+
+function fingerprint(parts: readonly string[]): string {
+  typesDigest ??= sha512(builtInTypes().text);
+  return sha512(JSON.stringify([documentForm, versionInfo.gitVersion, typesDigest, ...parts]));
+}
+
+function sha512(data: string | Buffer): string {
+  return createHash('sha512').update(data).digest('hex').toUpperCase();
+}
+
+function toJson(document: JsonObject): Buffer {
+  return Buffer.from(JSON.stringify(document));
+}
+
+function urlOf(name: string, hash: string): string {
+  return `${indexPath}/${name}?hash=${hash}`;
+}
+
+function acceptsJson({ headers: { accept } }: Exchange): boolean {
+  if (accept === undefined || accept.trim() === '') return true;
+  return accept.split(',').some((clause) => /^\s*(application\/json|application\/\*|\*\/\*)\s*(;|$)/i.test(clause));
+}
+
+function sendTagged(
+  exchange: Exchange,
+  contentType: string,
+  body: Buffer | (() => Buffer),
+  hash: string,
+  more: Readonly<Record<string, string>> = {},
+): void {
+  const headers = { ETag: `"${hash}"`, Vary: 'Accept', ...more };
+  if (matchesEtag(exchange, headers.ETag)) exchange.send(304, '', nothing, headers);
+  else exchange.send(200, contentType, typeof body === 'function' ? body() : body, headers);
+}

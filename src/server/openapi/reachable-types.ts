@@ -1,0 +1,45 @@
+/** The types a document needs: those it names, and all that these lead to. */
+import type { JsonObject, JsonValue } from '../../api/json.ts';
+import type { Resource } from '../registry/resource.ts';
+import { builtInTypes } from '../schema/built-in-types.ts';
+import { customTypes } from './custom-types.ts';
+
+/** Types by name, in the order of their names; `$ref` holds bare names. */
+export function reachableTypes(roots: Iterable<string>, resources: Iterable<Resource>): Map<string, JsonObject> {
+  const custom = new Map([...resources].filter(({ isCustom }) => isCustom).flatMap(customTypes));
+  const found = new Map<string, JsonObject>();
+  const queue = [...roots];
+  for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
+    if (found.has(name)) continue;
+    const type = custom.get(name) ?? builtInTypes().openApi(name);
+    if (!type) continue;
+    found.set(name, type);
+    collectReferences(type, queue);
+  }
+  return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** A schema with every type it holds, itself first, replaced by what `change` makes of it. */
+export function mapSchema(schema: JsonObject, change: (schema: JsonObject) => JsonObject): JsonObject {
+  const changed = { ...change(schema) };
+  const { properties, items, additionalProperties } = changed;
+  if (isObject(properties))
+    changed.properties = Object.fromEntries(
+      Object.entries(properties).map(([name, type]) => [name, isObject(type) ? mapSchema(type, change) : type]),
+    );
+  if (isObject(items)) changed.items = mapSchema(items, change);
+  if (isObject(additionalProperties)) changed.additionalProperties = mapSchema(additionalProperties, change);
+  return changed;
+}
+
+function collectReferences(schema: JsonObject, into: string[]): void {
+  if (typeof schema.$ref === 'string') into.push(schema.$ref);
+  if (isObject(schema.items)) collectReferences(schema.items, into);
+  if (isObject(schema.additionalProperties)) collectReferences(schema.additionalProperties, into);
+  if (!isObject(schema.properties)) return;
+  for (const type of Object.values(schema.properties)) if (isObject(type)) collectReferences(type, into);
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

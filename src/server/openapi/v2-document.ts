@@ -1,0 +1,91 @@
+/**
+ * OpenAPI v2 (Swagger), one document for everything. Pure. What version 2 cannot say is left out: alternatives, nullable
+ * values, and the fields of custom objects that keep unknown ones (old clients refuse what they do not find listed).
+ */
+import type { JsonObject } from '../../api/json.ts';
+import { apiVersion } from '../discovery/version-info.ts';
+import type { Resource } from '../registry/resource.ts';
+import { type Operation, type Path, parameterTypes, pathsOf } from './operations.ts';
+import { mapSchema, reachableTypes } from './reachable-types.ts';
+
+export function swaggerDocument(resources: readonly Resource[]): JsonObject {
+  const paths = resources.flatMap(pathsOf);
+  const roots = new Set<string>();
+  for (const { operations } of paths)
+    for (const { body, answer } of operations) for (const name of [body, answer]) if (name) roots.add(name);
+  const types = reachableTypes(roots, resources);
+  return {
+    swagger: '2.0',
+    info: { title: 'Kubernetes', version: apiVersion },
+    paths: Object.fromEntries(paths.map((path) => [path.path, pathItem(path)])),
+    definitions: Object.fromEntries([...types].map(([name, type]) => [name, mapSchema(type, toVersion2)])),
+  };
+}
+
+function toVersion2(schema: JsonObject): JsonObject {
+  const { $ref, oneOf, anyOf: _any, allOf: _all, not: _not, nullable, default: _default, ...rest } = schema;
+  if (typeof $ref === 'string') {
+    const { description } = rest;
+    return { ...(description !== undefined && { description }), $ref: `#/definitions/${$ref}` };
+  }
+  if (Array.isArray(oneOf) && rest.type === undefined) return { type: 'string', ...rest }; // quantities, ports
+  if (nullable === true || rest['x-kubernetes-int-or-string'] === true) return withoutShape(rest);
+  return rest['x-kubernetes-preserve-unknown-fields'] === true ? { ...withoutShape(rest), ...objectType(rest) } : rest;
+}
+
+function withoutShape(schema: JsonObject): JsonObject {
+  const { type: _type, properties: _properties, items: _items, additionalProperties: _values, ...rest } = schema;
+  return rest;
+}
+
+function objectType({ type }: JsonObject): JsonObject {
+  return type === 'object' ? { type } : {};
+}
+
+function pathItem({ variables, operations }: Path): JsonObject {
+  return {
+    ...Object.fromEntries(operations.map((operation) => [operation.method, describe(operation)])),
+    parameters: [...variables.map(pathParameter), queryParameter('pretty')],
+  };
+}
+
+function describe({ method, id, action, kind, parameters, body, answer, created, patches }: Operation): JsonObject {
+  const answered = { description: 'OK', schema: answer === undefined ? { type: 'string' } : reference(answer) };
+  const bodies = body
+    ? [{ name: 'body', in: 'body', ...(method !== 'delete' && { required: true }), schema: reference(body) }]
+    : [];
+  return {
+    operationId: id,
+    consumes: patches ? [...patches] : ['*/*'],
+    produces: ['application/json', ...(action === 'list' ? ['application/json;stream=watch'] : [])],
+    schemes: ['https'],
+    parameters: [...bodies, ...parameters.map(queryParameter)],
+    responses: {
+      200: answered,
+      ...(created && { 201: { ...answered, description: 'Created' } }),
+      401: { description: 'Unauthorized' },
+    },
+    'x-kubernetes-action': action,
+    'x-kubernetes-group-version-kind': { ...kind },
+  };
+}
+
+/** One object for all that share it: there are thousands of them in the document. */
+const sharedParameters = new Map<string, JsonObject>();
+
+function queryParameter(name: keyof typeof parameterTypes): JsonObject {
+  return shared(`query ${name}`, { name, in: 'query', type: parameterTypes[name], uniqueItems: true });
+}
+
+function pathParameter(name: string): JsonObject {
+  return shared(`path ${name}`, { name, in: 'path', required: true, type: 'string', uniqueItems: true });
+}
+
+function shared(key: string, parameter: JsonObject): JsonObject {
+  if (!sharedParameters.has(key)) sharedParameters.set(key, parameter);
+  return sharedParameters.get(key)!;
+}
+
+function reference(name: string): JsonObject {
+  return { $ref: `#/definitions/${name}` };
+}

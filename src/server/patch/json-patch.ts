@@ -1,0 +1,194 @@
+/**
+ * JSON patch (RFC 6902) by hand: strict, copy-on-write, bounded.
+ *
+ * Pure: the document is never written to. A container is copied the first time an operation changes it and owned from
+ * then on, so a patch of ten thousand operations copies each container once. Keys are data, `__proto__` too; list
+ * indexes are plain decimals without leading zeros or signs.
+ *
+ * Where the reference server departs from the RFC, it is followed: `replace` of a member that is not there adds it.
+ * A fault in an operation is the 422 that names nothing; a body that is no list of operations is a 400.
+ */
+import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { badRequest, type StatusError, tooLarge, unprocessable } from '../../api/status-error.ts';
+import { jsonWord } from '../codec/check-object.ts';
+import { isObject, jsonEqual, ownValue, setKey } from '../codec/json-objects.ts';
+import { copyOf } from './merge-patch.ts';
+
+const maxOperations = 10_000;
+/** `copy` can double a document with every operation; this many values may be copied in all. */
+const maxCopied = 200_000;
+
+type Container = JsonObject | JsonValue[];
+
+export function jsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
+  if (!Array.isArray(patch))
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${jsonWord(patch)} into Go value of type []handlers.jsonPatchOp`,
+    );
+  if (patch.length > maxOperations)
+    throw tooLarge(`The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`);
+  const run = new PatchRun(document);
+  for (const operation of patch) run.apply(operation);
+  return run.document;
+}
+
+class PatchRun {
+  document: JsonValue;
+  readonly #owned = new Set<Container>();
+  #copied = 0;
+
+  constructor(document: JsonValue) {
+    this.document = document;
+  }
+
+  apply(operation: JsonValue): void {
+    if (!isObject(operation)) throw fault();
+    const path = pointerOf(operation, 'path');
+    switch (operation.op) {
+      case 'add':
+        this.#add(path, operandOf(operation));
+        break;
+      case 'replace':
+        this.#replace(path, operandOf(operation));
+        break;
+      case 'remove':
+        this.#remove(path);
+        break;
+      case 'move': {
+        const from = pointerOf(operation, 'from');
+        if (isPrefix(from, path) && from.length < path.length) throw fault(); // into itself
+        this.#add(path, this.#remove(from));
+        break;
+      }
+      case 'copy':
+        this.#add(path, this.#copy(pointerOf(operation, 'from')));
+        break;
+      case 'test':
+        if (!jsonEqual(this.#find(path, true), operandOf(operation))) throw fault();
+        break;
+      default:
+        throw fault();
+    }
+  }
+
+  /** Shared, not cloned: from now on neither place may write to it, so nobody owns it any more. */
+  #copy(from: readonly string[]): JsonValue {
+    const value = this.#find(from);
+    this.#copied += this.#disown(value, maxCopied - this.#copied);
+    if (this.#copied >= maxCopied) throw tooLarge('Cannot apply the JSON patch: it copies too much');
+    return value;
+  }
+
+  #add(path: readonly string[], value: JsonValue): void {
+    if (path.length === 0) {
+      this.document = value;
+      return;
+    }
+    const parent = this.#own(path);
+    const key = path.at(-1)!;
+    if (Array.isArray(parent)) parent.splice(key === '-' ? parent.length : indexOf(key, parent.length), 0, value);
+    else setKey(parent, key, value);
+  }
+
+  #replace(path: readonly string[], value: JsonValue): void {
+    if (path.length === 0) {
+      this.document = value;
+      return;
+    }
+    const parent = this.#own(path);
+    const key = path.at(-1)!;
+    if (Array.isArray(parent)) parent[indexOf(key, parent.length - 1)] = value;
+    else setKey(parent, key, value);
+  }
+
+  #remove(path: readonly string[]): JsonValue {
+    if (path.length === 0) throw fault();
+    const removed = this.#find(path);
+    const parent = this.#own(path);
+    const key = path.at(-1)!;
+    if (Array.isArray(parent)) parent.splice(indexOf(key, parent.length - 1), 1);
+    else delete parent[key];
+    return removed;
+  }
+
+  /** The value at a path. A member that is not there is a fault, or null where the caller says so. */
+  #find(path: readonly string[], isAbsentNull = false): JsonValue {
+    let value = this.document;
+    for (let i = 0; i < path.length; i++) {
+      const next = childOf(value, path[i]!);
+      if (next === undefined) {
+        if (isAbsentNull && i === path.length - 1 && isObject(value)) return null;
+        throw fault();
+      }
+      value = next;
+    }
+    return value;
+  }
+
+  /** The container that holds the last step of a path, copied with all above it unless that was done before. */
+  #own(path: readonly string[]): Container {
+    let container = this.#ownContainer(this.document);
+    this.document = container;
+    for (let i = 0; i < path.length - 1; i++) {
+      const key = path[i]!;
+      const child = this.#ownContainer(childOf(container, key));
+      if (Array.isArray(container)) container[indexOf(key, container.length - 1)] = child;
+      else setKey(container, key, child);
+      container = child;
+    }
+    return container;
+  }
+
+  #ownContainer(value: JsonValue | undefined): Container {
+    if (typeof value !== 'object' || value === null) throw fault();
+    if (this.#owned.has(value)) return value;
+    const copy = Array.isArray(value) ? value.slice() : copyOf(value);
+    this.#owned.add(copy);
+    return copy;
+  }
+
+  /** Answers how many values it walked; it stops at the limit, and then the patch fails. */
+  #disown(value: JsonValue, limit: number): number {
+    if (typeof value !== 'object' || value === null) return 1;
+    this.#owned.delete(value);
+    let size = 1;
+    for (const child of Object.values(value)) {
+      if (size >= limit) break;
+      size += this.#disown(child!, limit - size);
+    }
+    return size;
+  }
+}
+
+function childOf(value: JsonValue, key: string): JsonValue | undefined {
+  if (Array.isArray(value)) return value[indexOf(key, value.length - 1)];
+  return isObject(value) ? ownValue(value, key) : undefined;
+}
+
+function indexOf(key: string, last: number): number {
+  if (!/^(?:0|[1-9][0-9]{0,9})$/.test(key)) throw fault();
+  const index = Number(key);
+  if (index > last) throw fault();
+  return index;
+}
+
+function pointerOf(operation: JsonObject, field: 'path' | 'from'): readonly string[] {
+  const pointer = ownValue(operation, field);
+  if (typeof pointer !== 'string' || (pointer !== '' && pointer[0] !== '/') || /~(?![01])/.test(pointer)) throw fault();
+  const steps = pointer.split('/').slice(1);
+  return pointer.includes('~') ? steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')) : steps;
+}
+
+function operandOf(operation: JsonObject): JsonValue {
+  const value = ownValue(operation, 'value');
+  if (value === undefined) throw fault();
+  return value;
+}
+
+function isPrefix(start: readonly string[], path: readonly string[]): boolean {
+  return start.every((step, i) => step === path[i]);
+}
+
+function fault(): StatusError {
+  return unprocessable();
+}

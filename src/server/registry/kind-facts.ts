@@ -1,0 +1,115 @@
+/**
+ * How objects of a resource are stored, written and selected: one answer for built-in kinds (from the table of kinds)
+ * and custom ones (all alike).
+ */
+import type { JsonValue } from '../../api/json.ts';
+import { type KindRow, kindTable, type NameRule, type SelectableField, type UnknownFieldText } from './kind-table.ts';
+import { qualifiedName, type Resource } from './resource.ts';
+
+/** The resource in whose form objects are kept. */
+export type StorageResource = {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+};
+
+export type KindFacts = {
+  readonly storage: StorageResource;
+  /** Below the root of all keys, no slash at either end: keys are `<root>/<prefix>/[<namespace>/]<name>`. */
+  readonly keyPrefix: string;
+  readonly nameRule: NameRule;
+  /** Counts changes of what is wanted in `metadata.generation`. */
+  readonly hasGeneration: boolean;
+  /** An update without a resourceVersion overwrites whatever is there. */
+  readonly allowsUnconditionalUpdate: boolean;
+  /** An update of what does not exist creates it. */
+  readonly createsOnUpdate: boolean;
+  /** A delete answers with the object, not with a Status. */
+  readonly answersDeleted: boolean;
+  /** `status` belongs to a subresource and is ignored elsewhere. */
+  readonly hasStatus: boolean;
+  /** All that a field selector may name, `metadata.name` among them. */
+  readonly fields: ReadonlyMap<string, SelectableField>;
+  readonly unknownField: UnknownFieldText;
+};
+
+const known = new WeakMap<Resource, KindFacts>();
+
+export function factsOf(resource: Resource): KindFacts {
+  let facts = known.get(resource);
+  if (!facts) {
+    facts = resource.isCustom ? customFacts(resource) : builtInFacts(resource);
+    known.set(resource, facts);
+  }
+  return facts;
+}
+
+/** The value a field selector is compared with: always text; lists and objects have none. */
+export function readField(object: JsonValue, { path, absent = '', orElse }: SelectableField): string {
+  const value = path.split('.').reduce<JsonValue | undefined>(child, object);
+  const text =
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+  if (text !== '') return text;
+  return orElse === undefined ? absent : readField(object, { path: orElse, absent });
+}
+
+function child(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
+    return undefined;
+  return value[name];
+}
+
+function builtInFacts(resource: Resource): KindFacts {
+  const row: KindRow = kindTable[qualifiedName(resource)] ?? {};
+  return {
+    storage: storageOf(resource, row),
+    keyPrefix: row.storedUnder ?? resource.plural,
+    nameRule: row.nameRule ?? 'subdomain',
+    hasGeneration: row.hasGeneration ?? false,
+    allowsUnconditionalUpdate: !row.needsResourceVersion,
+    createsOnUpdate: row.createsOnUpdate ?? false,
+    answersDeleted: row.answersDeleted ?? false,
+    hasStatus: hasStatus(resource),
+    fields: fieldsOf(resource, row.fields, row.unknownField),
+    unknownField: row.unknownField ?? 'known',
+  };
+}
+
+function customFacts(resource: Resource): KindFacts {
+  const { group, version, plural, kind, storageVersion = version, selectableFields = [] } = resource;
+  return {
+    storage: { group, version: storageVersion, plural, kind },
+    keyPrefix: `${group}/${plural}`,
+    nameRule: 'subdomain',
+    hasGeneration: true,
+    allowsUnconditionalUpdate: false,
+    createsOnUpdate: false,
+    answersDeleted: false,
+    hasStatus: hasStatus(resource),
+    fields: fieldsOf(resource, Object.fromEntries(selectableFields.map((path) => [path, path])), 'plain'),
+    unknownField: 'plain',
+  };
+}
+
+function storageOf({ group, version, plural, kind }: Resource, { storedAs }: KindRow): StorageResource {
+  const [storedGroup = group, storedVersion = version, storedPlural = plural] = storedAs?.split('/') ?? [];
+  return { group: storedGroup, version: storedVersion, plural: storedPlural, kind };
+}
+
+function hasStatus({ subresources }: Resource): boolean {
+  return subresources.some(({ name }) => name === 'status');
+}
+
+/** Kinds without fields of their own may be asked for their namespace even if they have none. */
+function fieldsOf(
+  { isNamespaced }: Resource,
+  fields: KindRow['fields'] = {},
+  unknownField: UnknownFieldText = 'known',
+): ReadonlyMap<string, SelectableField> {
+  const all = new Map<string, SelectableField>([['metadata.name', { path: 'metadata.name' }]]);
+  if (isNamespaced || unknownField === 'known') all.set('metadata.namespace', { path: 'metadata.namespace' });
+  for (const [name, field] of Object.entries(fields))
+    all.set(name, typeof field === 'string' ? { path: field } : field);
+  return all;
+}

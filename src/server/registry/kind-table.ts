@@ -1,0 +1,196 @@
+/**
+ * What sets one built-in kind apart from another, as data. Keyed by `qualifiedName`; a kind that is not here, or says
+ * nothing about something, is like most: stored under its plural, updated without conditions, never created by an
+ * update, no generation, gone from the answer once deleted, named like a DNS subdomain, selectable by its name only.
+ *
+ * The facts are those of the reference server's strategies for each kind, not choices of ours.
+ */
+
+/**
+ * How objects may be called. `label`: DNS label; `subdomain`: DNS subdomain; `subdomain52`: the same, of 52 characters
+ * at most; `segment`: whatever fits between two slashes; `crd`: `<plural>.<group>`; `apiService`: `<version>.<group>`;
+ * `ip`: an address in its canonical form.
+ */
+export type NameRule = 'subdomain' | 'subdomain52' | 'label' | 'segment' | 'crd' | 'apiService' | 'ip';
+
+/** A field that selectors may name: where its value is found, and what it is while there is none. */
+export type SelectableField = {
+  readonly path: string;
+  readonly absent?: string;
+  /** Looked at when nothing, or the empty text, is found at `path`. */
+  readonly orElse?: string;
+};
+
+/**
+ * How a selector that names another field is refused: `plain` is `field label not supported: F`, `kind` is
+ * `field label "F" not supported for KIND`, `known` lists the two that every kind has.
+ */
+export type UnknownFieldText = 'plain' | 'kind' | 'known';
+
+export type KindRow = {
+  /** Below the root of all keys, where it is not the plural. */
+  readonly storedUnder?: string;
+  /** Where objects are kept in the form of another resource, `group/version/plural`. */
+  readonly storedAs?: string;
+  readonly nameRule?: NameRule;
+  readonly hasGeneration?: true;
+  readonly needsResourceVersion?: true;
+  readonly createsOnUpdate?: true;
+  readonly answersDeleted?: true;
+  readonly fields?: Readonly<Record<string, string | SelectableField>>;
+  readonly unknownField?: UnknownFieldText;
+};
+
+const generation = { hasGeneration: true } as const;
+const answersDeleted = { answersDeleted: true } as const;
+const createsOnUpdate = { createsOnUpdate: true } as const;
+const needsVersion = { needsResourceVersion: true } as const;
+const admission = { ...generation, ...needsVersion };
+const rbac = { ...createsOnUpdate, nameRule: 'segment' } as const;
+
+const eventFields = (object: string): Record<string, string> =>
+  Object.fromEntries(
+    ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((field) => [
+      `${object}.${field}`,
+      `${object}.${field}`,
+    ]),
+  );
+
+export const kindTable: Readonly<Record<string, KindRow>> = {
+  endpoints: { ...createsOnUpdate, storedUnder: 'services/endpoints' },
+  events: {
+    ...createsOnUpdate,
+    unknownField: 'plain',
+    fields: {
+      ...eventFields('involvedObject'),
+      reason: 'reason',
+      reportingComponent: 'reportingComponent',
+      source: { path: 'source.component', orElse: 'reportingComponent' },
+      type: 'type',
+    },
+  },
+  limitranges: createsOnUpdate,
+  namespaces: {
+    ...answersDeleted,
+    nameRule: 'label',
+    unknownField: 'plain',
+    fields: { 'status.phase': 'status.phase' },
+  },
+  nodes: {
+    storedUnder: 'minions',
+    unknownField: 'plain',
+    fields: { 'spec.unschedulable': { path: 'spec.unschedulable', absent: 'false' } },
+  },
+  persistentvolumeclaims: answersDeleted,
+  persistentvolumes: answersDeleted,
+  pods: {
+    ...generation,
+    ...answersDeleted,
+    unknownField: 'plain',
+    fields: {
+      'spec.nodeName': 'spec.nodeName',
+      'spec.host': 'spec.nodeName',
+      'spec.restartPolicy': 'spec.restartPolicy',
+      'spec.schedulerName': 'spec.schedulerName',
+      'spec.serviceAccountName': 'spec.serviceAccountName',
+      'spec.hostNetwork': { path: 'spec.hostNetwork', absent: 'false' },
+      'status.phase': 'status.phase',
+      'status.podIP': 'status.podIP',
+      'status.podIPs': 'status.podIPs', // a list: it may be asked for, and never has a value
+      'status.nominatedNodeName': 'status.nominatedNodeName',
+    },
+  },
+  podtemplates: { ...generation, ...answersDeleted },
+  replicationcontrollers: {
+    ...generation,
+    storedUnder: 'controllers',
+    unknownField: 'plain',
+    fields: { 'status.replicas': { path: 'status.replicas', absent: '0' } },
+  },
+  resourcequotas: answersDeleted,
+  secrets: { unknownField: 'plain', fields: { type: 'type' } },
+  serviceaccounts: answersDeleted,
+  services: {
+    ...createsOnUpdate,
+    ...answersDeleted,
+    storedUnder: 'services/specs',
+    nameRule: 'label',
+    unknownField: 'plain',
+    fields: { 'spec.clusterIP': 'spec.clusterIP', 'spec.type': 'spec.type' },
+  },
+
+  'mutatingadmissionpolicies.admissionregistration.k8s.io': admission,
+  'mutatingadmissionpolicybindings.admissionregistration.k8s.io': admission,
+  'mutatingwebhookconfigurations.admissionregistration.k8s.io': admission,
+  'validatingadmissionpolicies.admissionregistration.k8s.io': admission,
+  'validatingadmissionpolicybindings.admissionregistration.k8s.io': admission,
+  'validatingwebhookconfigurations.admissionregistration.k8s.io': admission,
+  'customresourcedefinitions.apiextensions.k8s.io': {
+    ...generation,
+    ...needsVersion,
+    nameRule: 'crd',
+    storedUnder: 'apiextensions.k8s.io/customresourcedefinitions',
+  },
+  'apiservices.apiregistration.k8s.io': {
+    ...needsVersion,
+    nameRule: 'apiService',
+    storedUnder: 'apiregistration.k8s.io/apiservices',
+  },
+
+  'daemonsets.apps': generation,
+  'deployments.apps': generation,
+  'replicasets.apps': generation,
+  'statefulsets.apps': { ...generation, nameRule: 'label' },
+  'horizontalpodautoscalers.autoscaling': { storedAs: 'autoscaling/v2/horizontalpodautoscalers' },
+  'cronjobs.batch': { ...generation, nameRule: 'subdomain52' },
+  'jobs.batch': {
+    ...generation,
+    unknownField: 'kind',
+    fields: { 'status.successful': { path: 'status.succeeded', absent: '0' } },
+  },
+  'certificatesigningrequests.certificates.k8s.io': {
+    nameRule: 'segment',
+    unknownField: 'plain',
+    fields: { 'spec.signerName': 'spec.signerName' },
+  },
+  'leases.coordination.k8s.io': { ...createsOnUpdate, ...needsVersion },
+  'endpointslices.discovery.k8s.io': generation,
+  'events.events.k8s.io': {
+    ...createsOnUpdate,
+    storedAs: '/v1/events',
+    unknownField: 'plain',
+    fields: {
+      ...eventFields('regarding'),
+      reason: 'reason',
+      reportingController: 'reportingController',
+      type: 'type',
+    },
+  },
+  'flowschemas.flowcontrol.apiserver.k8s.io': generation,
+  'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io': generation,
+  'ingressclasses.networking.k8s.io': generation,
+  'ingresses.networking.k8s.io': { ...generation, storedUnder: 'ingress' },
+  'ipaddresses.networking.k8s.io': { nameRule: 'ip' },
+  'networkpolicies.networking.k8s.io': generation,
+  'runtimeclasses.node.k8s.io': { ...createsOnUpdate, ...needsVersion },
+  'poddisruptionbudgets.policy': { ...generation, ...needsVersion },
+  'clusterrolebindings.rbac.authorization.k8s.io': rbac,
+  'clusterroles.rbac.authorization.k8s.io': rbac,
+  'rolebindings.rbac.authorization.k8s.io': rbac,
+  'roles.rbac.authorization.k8s.io': rbac,
+  'deviceclasses.resource.k8s.io': { ...generation, ...answersDeleted },
+  'resourceclaims.resource.k8s.io': answersDeleted,
+  'resourceclaimtemplates.resource.k8s.io': answersDeleted,
+  'resourceslices.resource.k8s.io': {
+    ...generation,
+    ...answersDeleted,
+    fields: { 'spec.nodeName': 'spec.nodeName', 'spec.driver': 'spec.driver' },
+  },
+  'priorityclasses.scheduling.k8s.io': generation,
+  'csidrivers.storage.k8s.io': { ...answersDeleted, ...needsVersion },
+  'csinodes.storage.k8s.io': { ...answersDeleted, ...needsVersion },
+  'csistoragecapacities.storage.k8s.io': needsVersion,
+  'storageclasses.storage.k8s.io': answersDeleted,
+  'volumeattachments.storage.k8s.io': { ...answersDeleted, ...needsVersion },
+  'volumeattributesclasses.storage.k8s.io': answersDeleted,
+};

@@ -1,0 +1,131 @@
+/**
+ * Objects and lists on their way out, in the form the client asked for. What is shown as it is stored goes out as the
+ * bytes of the cache; everything else is put together anew.
+ */
+import { type JsonObject, type KubeObject, shapeNotAcceptable } from '../../api/index.ts';
+import { encodeObject, encodeYaml, goJson } from '../codec/index.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { wantsPretty } from '../http/status-body.ts';
+import { type ListMeta, partialObject, partialObjectList } from '../tables/partial-metadata.ts';
+import { parseIncludeObject, tableFor } from '../tables/table.ts';
+import type { CachedObject } from '../watchcache/cached-object.ts';
+import type { Format } from './negotiation.ts';
+import type { View } from './resources.ts';
+
+const JSON_TYPE = 'application/json';
+const LINE_END = Buffer.from('\n');
+const LIST_END = Buffer.from(']}\n');
+
+export function sendCached(exchange: Exchange, status: number, format: Format, view: View, cached: CachedObject): void {
+  const { form, bytes } = cached;
+  if (!isPlain(exchange, format) || !view.isStorageForm)
+    sendObject(exchange, status, format, view, view.toObject(cached));
+  else exchange.send(status, JSON_TYPE, Buffer.concat([form.head, bytes.subarray(form.skip), LINE_END]));
+}
+
+/** Any single object of a resource, also one that is not stored. */
+export function sendObject(exchange: Exchange, status: number, format: Format, view: View, object: KubeObject): void {
+  const { isCustom } = view.resource;
+  sendJson(exchange, status, format, shaped(exchange, format, view, object), isCustom && format.shape === 'object');
+}
+
+function shaped(exchange: Exchange, format: Format, view: View, object: KubeObject): JsonObject {
+  const { resource } = view;
+  switch (format.shape) {
+    case 'PartialObjectMetadataList':
+      throw shapeNotAcceptable(
+        `you requested PartialObjectMetadataList, but the requested object is not a list (*${goPackage(resource.version)}.${resource.kind})`,
+      );
+    case 'PartialObjectMetadata':
+      return partialObject(object, format.version) as unknown as JsonObject;
+    case 'Table': {
+      const listMeta = { resourceVersion: object.metadata.resourceVersion ?? '' };
+      return toTable(exchange, format, view, [object], listMeta);
+    }
+    case 'object':
+      return object as unknown as JsonObject;
+  }
+}
+
+export async function sendList(
+  exchange: Exchange,
+  format: Format,
+  view: View,
+  items: readonly CachedObject[],
+  meta: ListMeta,
+): Promise<void> {
+  const { resource } = view;
+  if (isPlain(exchange, format) && view.isStorageForm) return sendItems(exchange, view, items, meta);
+  const objects = items.map((item) => view.toObject(item));
+  switch (format.shape) {
+    case 'PartialObjectMetadata':
+      throw shapeNotAcceptable(
+        `you requested PartialObjectMetadata, but the requested object is a list (*${internalPackage(resource.group)}.${resource.listKind})`,
+      );
+    case 'PartialObjectMetadataList':
+      return sendJson(exchange, 200, format, partialObjectList(objects, meta, format.version) as unknown as JsonObject);
+    case 'Table':
+      return sendJson(exchange, 200, format, toTable(exchange, format, view, objects, meta));
+    case 'object':
+      return sendJson(exchange, 200, format, listObject(view, objects, meta), resource.isCustom);
+  }
+}
+
+/** A JSON document as YAML, indented, or as it is. */
+export function sendJson(exchange: Exchange, status: number, format: Format, body: JsonObject, isCustom = false): void {
+  const isPretty = wantsPretty(exchange.query, exchange.headers);
+  if (format.mediaType === 'yaml') exchange.send(status, 'application/yaml', encodeYaml(body));
+  else exchange.send(status, JSON_TYPE, encodeObject(body, { isCustom, isPretty }));
+}
+
+/** The list as a gather of the bytes of its items. */
+function sendItems(exchange: Exchange, view: View, items: readonly CachedObject[], meta: ListMeta): Promise<void> {
+  const { listKind, groupVersion, isCustom } = view.resource;
+  const type = isCustom ? { apiVersion: groupVersion, kind: listKind } : { kind: listKind, apiVersion: groupVersion };
+  const metadata = isCustom ? { continue: '', ...meta } : meta;
+  const head = Buffer.from(`${goJson({ ...type, metadata }).slice(0, -1)},"items":[`);
+  let bytes = head.length + LIST_END.length - (items.length > 0 ? 1 : 0);
+  for (const item of items) bytes += item.bytes.length;
+  return exchange.sendParts(200, JSON_TYPE, partsOf(head, items), bytes);
+}
+
+function* partsOf(head: Buffer, items: readonly CachedObject[]): Iterable<Buffer> {
+  yield head;
+  let isFirst = true;
+  for (const { bytes } of items) {
+    yield isFirst ? bytes.subarray(1) : bytes; // each begins with the comma that joins it to the one before
+    isFirst = false;
+  }
+  yield LIST_END;
+}
+
+function listObject({ resource }: View, objects: readonly KubeObject[], meta: ListMeta): JsonObject {
+  const { listKind, groupVersion, isCustom } = resource;
+  const items = isCustom ? objects : objects.map(({ kind: _kind, apiVersion: _version, ...item }) => item);
+  const metadata = isCustom ? { continue: '', ...meta } : meta;
+  return { kind: listKind, apiVersion: groupVersion, metadata, items: items as unknown as JsonObject[] };
+}
+
+function toTable(
+  exchange: Exchange,
+  { version }: Format,
+  { resource }: View,
+  objects: readonly KubeObject[],
+  listMeta: ListMeta,
+): JsonObject {
+  const includeObject = parseIncludeObject(exchange.query.get('includeObject'));
+  return tableFor(resource, objects, { includeObject, now: Date.now(), listMeta, version }) as unknown as JsonObject;
+}
+
+function isPlain(exchange: Exchange, format: Format): boolean {
+  return format.shape === 'object' && format.mediaType === 'json' && !wantsPretty(exchange.query, exchange.headers);
+}
+
+/** How the reference server's own types are called, which its messages show. */
+function internalPackage(group: string): string {
+  return group === '' ? 'core' : group.split('.')[0]!;
+}
+
+function goPackage(version: string): string {
+  return version;
+}

@@ -1,0 +1,85 @@
+/** How something is to be deleted: from the body if there is one, else from the query, never from both. */
+import {
+  type FieldError,
+  forbiddenValue,
+  invalid,
+  invalidValue,
+  type JsonObject,
+  unsupportedValue,
+} from '../../api/index.ts';
+import { decodeBody } from '../codec/index.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { booleanParameter, integerParameter } from '../http/query-parameters.ts';
+import type { Resource } from '../registry/resource.ts';
+import { builtInSchemas } from '../schema/schemas.ts';
+import { dryRunFaults } from './write-options.ts';
+
+export type DeleteOptions = {
+  readonly isDryRun: boolean;
+  readonly gracePeriodSeconds: number | undefined;
+  readonly propagationPolicy: 'Foreground' | 'Background' | 'Orphan' | undefined;
+  readonly orphanDependents: boolean | undefined;
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+};
+
+const TYPE = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
+const POLICIES = ['Foreground', 'Background', 'Orphan'];
+
+export async function deleteOptions(exchange: Exchange, resource: Resource): Promise<DeleteOptions> {
+  const bytes = await exchange.readBody();
+  const given = bytes.length > 0 ? fromBody(exchange, bytes, resource) : fromQuery(exchange.query);
+  const policy = given.propagationPolicy as string | undefined;
+  const orphanDependents = given.orphanDependents as boolean | undefined;
+  const dryRun = (given.dryRun as string[] | undefined) ?? [];
+  const faults: FieldError[] = [];
+  if (orphanDependents !== undefined && policy !== undefined)
+    faults.push(
+      invalidValue('propagationPolicy', policy, 'orphanDependents and deletionPropagation cannot be both set'),
+    );
+  if (policy !== undefined && !POLICIES.includes(policy))
+    faults.push(unsupportedValue('propagationPolicy', policy, [...POLICIES, 'nil']));
+  faults.push(...dryRunFaults(dryRun));
+  if (faults.length > 0) throw invalid({ kind: 'DeleteOptions', group: 'meta.k8s.io' }, '', faults);
+  const preconditions = given.preconditions as { uid?: string; resourceVersion?: string } | undefined;
+  return {
+    isDryRun: dryRun.length > 0,
+    gracePeriodSeconds: given.gracePeriodSeconds as number | undefined,
+    propagationPolicy: policy as DeleteOptions['propagationPolicy'],
+    orphanDependents,
+    uid: preconditions?.uid,
+    resourceVersion: preconditions?.resourceVersion,
+  };
+}
+
+function fromBody(exchange: Exchange, bytes: Buffer, { groupVersion }: Resource): JsonObject {
+  const schema = builtInSchemas().byName(TYPE);
+  if (!schema) throw new Error(`Cannot find schema "${TYPE}"`);
+  const contentType = exchange.headers['content-type'];
+  const decode = (version: string) =>
+    decodeBody({
+      contentType,
+      bytes,
+      resource: { kind: 'DeleteOptions', groupVersion: version, schema, isCustom: false },
+      fieldValidation: 'Ignore',
+    }).object;
+  const named = /"apiVersion"\s*:\s*"([^"]+)"|^apiVersion:\s*(\S+)/m.exec(bytes.subarray(0, 4096).toString('latin1'));
+  const version = named?.[1] ?? named?.[2];
+  return decode(version === 'v1' || version === 'meta.k8s.io/v1' || version === groupVersion ? version : 'v1');
+}
+
+function fromQuery(query: URLSearchParams): JsonObject {
+  const grace = integerParameter(query, 'gracePeriodSeconds');
+  const policy = query.get('propagationPolicy');
+  return {
+    ...(grace !== undefined && { gracePeriodSeconds: grace }),
+    ...(policy && { propagationPolicy: policy }),
+    ...(query.has('orphanDependents') && { orphanDependents: booleanParameter(query, 'orphanDependents') }),
+    ...(query.has('dryRun') && { dryRun: query.getAll('dryRun') }),
+  };
+}
+
+/** A kind that must not be deleted. */
+export function cannotDelete(field: string, why: string): FieldError {
+  return forbiddenValue(field, why);
+}

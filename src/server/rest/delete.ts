@@ -1,0 +1,164 @@
+/**
+ * DELETE and DELETECOLLECTION. An object that nothing holds goes at once; one with finalizers, or with a time to go
+ * gracefully, is marked first and goes when the last of them lets go (write.ts).
+ */
+import {
+  conflict,
+  forbidden,
+  isStatusError,
+  type JsonObject,
+  type KubeObject,
+  successStatus,
+} from '../../api/index.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { rulesOf } from '../kinds/rules-of.ts';
+import type { CachedObject } from '../watchcache/cached-object.ts';
+import { sendJson, sendList } from './answer.ts';
+import { type DeleteOptions, deleteOptions } from './delete-options.ts';
+import { listOptions } from './list-options.ts';
+import { type Format, negotiate, plainFormat } from './negotiation.ts';
+import { untilWritten } from './object-writes.ts';
+import { listObjects } from './read.ts';
+import type { View } from './resources.ts';
+import { nowInSeconds, type Rest } from './rest.ts';
+import { answer, type Place, withVersion } from './write.ts';
+
+const KEPT_NAMESPACES = ['default', 'kube-system', 'kube-public'];
+const ORPHAN = 'orphan';
+const FOREGROUND = 'foregroundDeletion';
+
+/** What became of it: still there but marked, or gone. */
+export type Deletion = { readonly object: CachedObject | KubeObject; readonly isGone: boolean };
+
+export async function handleDelete(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+  const format = negotiate(exchange.headers, false);
+  const options = await deleteOptions(exchange, view.resource);
+  const deletion = await deleteObject(rest, view, place, options);
+  answerDeletion(exchange, format, view, place, options, deletion);
+}
+
+export async function handleDeleteCollection(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+  const format = negotiate(exchange.headers, false, true);
+  const listed = listOptions(exchange.query, view.resource, place.namespace);
+  const options = await deleteOptions(exchange, view.resource);
+  const { items, meta } = await listObjects(view.cache, listed, exchange.signal);
+  for (const { namespace, name } of items) {
+    exchange.signal.throwIfAborted();
+    await deleteObject(rest, view, { namespace, name, subresource: '' }, options).catch((err: unknown) => {
+      if (!isStatusError(err, 'NotFound')) throw err;
+    });
+  }
+  await sendList(exchange, format, view, items, meta);
+}
+
+export async function deleteObject(rest: Rest, view: View, place: Place, options: DeleteOptions): Promise<Deletion> {
+  const { resource, facts } = view;
+  if (resource.plural === 'namespaces' && resource.group === '' && KEPT_NAMESPACES.includes(place.name))
+    throw forbidden(resource, place.name, 'this namespace may not be deleted');
+  const first = await rest.writes.read(view, place.namespace, place.name);
+  return untilWritten<Deletion>(view, first, place.name, async (current) => {
+    const object = view.toObject(current);
+    checkPreconditions(view, object, options);
+    const marked = mark(view, object, options, facts.hasGeneration);
+    const stays =
+      (marked.metadata.finalizers ?? []).length > 0 || isHeldBySpec(view, marked) || gracePeriodOf(marked) > 0;
+    if (stays) {
+      if (options.isDryRun) return { done: { object: withVersion(marked, current.revision), isGone: false } };
+      const outcome = await rest.writes.replace(view, current, marked);
+      return 'stored' in outcome ? { done: { object: outcome.stored, isGone: false } } : outcome;
+    }
+    if (options.isDryRun) return { done: { object: withVersion(marked, current.revision), isGone: true } };
+    let last = current;
+    if (rulesOf(resource).gracePeriodSeconds) {
+      // Whoever looks after the object sees first that it must stop, and then that it is gone.
+      const outcome = await rest.writes.replace(view, current, marked);
+      if (!('stored' in outcome)) return outcome;
+      last = outcome.stored;
+    }
+    const outcome = await rest.writes.remove(view, last);
+    return 'removed' in outcome ? { done: { object: outcome.removed, isGone: true } } : outcome;
+  });
+}
+
+function answerDeletion(
+  exchange: Exchange,
+  format: Format,
+  view: View,
+  { name }: Place,
+  { orphanDependents }: DeleteOptions,
+  { object, isGone }: Deletion,
+): void {
+  const { resource, facts } = view;
+  if (!isGone || facts.answersDeleted) {
+    answer(exchange, !isGone && orphanDependents === false ? 202 : 200, format, view, object);
+    return;
+  }
+  const { uid } = ('bytes' in object ? (object as CachedObject).parse() : object).metadata;
+  const { group, plural } = resource;
+  const status = successStatus({ name, ...(group && { group }), kind: plural, ...(uid && { uid }) });
+  sendJson(exchange, 200, format.shape === 'object' ? format : plainFormat, status as unknown as JsonObject);
+}
+
+function checkPreconditions(
+  { resource }: View,
+  { metadata }: KubeObject,
+  { uid, resourceVersion }: DeleteOptions,
+): void {
+  const what = { group: resource.group, plural: resource.kind }; // here the reference server names the kind
+  const name = metadata.name!;
+  if (uid !== undefined && uid !== metadata.uid) {
+    const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
+    throw conflict(what, name, why);
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
+    throw conflict(what, name, why);
+  }
+}
+
+/** The object with what its deletion sets: when, how long, and who must let go of it first. */
+function mark(view: View, object: KubeObject, options: DeleteOptions, hasGeneration: boolean): KubeObject {
+  const { metadata } = object;
+  const finalizers = finalizersFor(metadata.finalizers ?? [], options);
+  const rules = rulesOf(view.resource);
+  const isNew = metadata.deletionTimestamp === undefined;
+  const grace =
+    rules.gracePeriodSeconds?.(
+      object,
+      options.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: options.gracePeriodSeconds },
+    ) ?? 0;
+  const marked: KubeObject = { ...object, metadata: { ...metadata } };
+  if (finalizers.length > 0) marked.metadata.finalizers = finalizers;
+  else delete marked.metadata.finalizers;
+  if (!isNew && grace >= (metadata.deletionGracePeriodSeconds ?? 0)) return marked; // it may only become shorter
+  const end = new Date(Date.parse(nowInSeconds()) + grace * 1000);
+  marked.metadata.deletionTimestamp = `${end.toISOString().slice(0, 19)}Z`;
+  if (hasOwnGracePeriod(view)) marked.metadata.deletionGracePeriodSeconds = grace;
+  if (isNew && hasGeneration && (metadata.generation ?? 0) > 0) marked.metadata.generation = metadata.generation! + 1;
+  if (view.resource.plural === 'namespaces' && view.resource.group === '')
+    marked.status = { ...(object.status as JsonObject | undefined), phase: 'Terminating' };
+  return marked;
+}
+
+/** Namespaces go when their finalizers do; nobody waits for a time. */
+function hasOwnGracePeriod({ resource }: View): boolean {
+  return !(resource.group === '' && resource.plural === 'namespaces');
+}
+
+function isHeldBySpec({ resource }: View, { spec }: KubeObject): boolean {
+  if (resource.group !== '' || resource.plural !== 'namespaces') return false;
+  return ((spec as { finalizers?: unknown[] } | undefined)?.finalizers ?? []).length > 0;
+}
+
+function gracePeriodOf({ metadata }: KubeObject): number {
+  return metadata.deletionGracePeriodSeconds ?? 0;
+}
+
+function finalizersFor(known: readonly string[], { propagationPolicy, orphanDependents }: DeleteOptions): string[] {
+  const policy =
+    propagationPolicy ?? (orphanDependents === undefined ? undefined : orphanDependents ? 'Orphan' : 'Background');
+  if (policy === undefined) return [...known];
+  const others = known.filter((finalizer) => finalizer !== ORPHAN && finalizer !== FOREGROUND);
+  if (policy === 'Orphan') return [...others, ORPHAN];
+  return policy === 'Foreground' ? [...others, FOREGROUND] : others;
+}

@@ -1,0 +1,151 @@
+/**
+ * The options of LIST and WATCH, read from the query and checked as the reference server does: what contradicts itself
+ * is refused before anything is looked at.
+ */
+import {
+  badRequest,
+  type FieldError,
+  type FieldSupport,
+  fieldErrorText,
+  fieldLabelNotSupported,
+  fieldLabelNotSupportedFor,
+  forbiddenValue,
+  invalid,
+  invalidValue,
+  notAKnownField,
+  parseFieldSelector,
+  parseLabelSelector,
+  plainError,
+  unsupportedValue,
+} from '../../api/index.ts';
+import { booleanParameter, integerParameter } from '../http/query-parameters.ts';
+import { factsOf } from '../registry/kind-facts.ts';
+import type { Resource } from '../registry/resource.ts';
+import { Selection } from '../watchcache/selection.ts';
+
+export type ListOptions = {
+  readonly selection: Selection;
+  /** `''`: the newest; `'0'`: any; else a number. */
+  readonly resourceVersion: string;
+  readonly match: '' | 'Exact' | 'NotOlderThan';
+  readonly limit: number;
+  readonly continueToken: string;
+};
+
+export type WatchRequest = Omit<ListOptions, 'limit' | 'continueToken'> & {
+  readonly sendInitialEvents: boolean | undefined;
+  readonly allowsBookmarks: boolean;
+  readonly timeoutSeconds: number;
+};
+
+export function listOptions(query: URLSearchParams, resource: Resource, namespace: string): ListOptions {
+  const common = commonOptions(query, resource, namespace);
+  const limit = Math.max(0, integerParameter(query, 'limit') ?? 0);
+  integerParameter(query, 'timeoutSeconds');
+  const continueToken = query.get('continue') ?? '';
+  const { resourceVersion, match } = common;
+  const faults: FieldError[] = [];
+  if (match !== '') {
+    if (resourceVersion === '')
+      faults.push(
+        forbiddenValue('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided'),
+      );
+    if (continueToken !== '')
+      faults.push(
+        forbiddenValue('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'),
+      );
+    if (match !== 'Exact' && match !== 'NotOlderThan')
+      faults.push(unsupportedValue('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']));
+    if (match === 'Exact' && resourceVersion === '0')
+      faults.push(
+        forbiddenValue('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'),
+      );
+  }
+  if (query.has('sendInitialEvents'))
+    faults.push(forbiddenValue('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
+  refuse(faults);
+  checkVersion(resourceVersion);
+  return { ...common, match: match as ListOptions['match'], limit, continueToken };
+}
+
+export function watchOptions(query: URLSearchParams, resource: Resource, namespace: string): WatchRequest {
+  const common = commonOptions(query, resource, namespace);
+  const sendInitialEvents = query.has('sendInitialEvents') ? booleanParameter(query, 'sendInitialEvents') : undefined;
+  const { match, resourceVersion } = common;
+  const faults: FieldError[] = [];
+  if (sendInitialEvents === undefined) {
+    if (match !== '')
+      faults.push(
+        forbiddenValue(
+          'resourceVersionMatch',
+          'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+        ),
+      );
+  } else if (match === '')
+    faults.push(
+      forbiddenValue('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
+    );
+  else if (match !== 'NotOlderThan') faults.push(unsupportedValue('resourceVersionMatch', match, ['NotOlderThan']));
+  const timeoutSeconds = integerParameter(query, 'timeoutSeconds') ?? 0;
+  integerParameter(query, 'limit');
+  refuse(faults);
+  if (!isVersion(resourceVersion)) throw plainError(parseFault(resourceVersion));
+  return {
+    ...common,
+    match: match as WatchRequest['match'],
+    sendInitialEvents,
+    allowsBookmarks: booleanParameter(query, 'allowWatchBookmarks'),
+    timeoutSeconds,
+  };
+}
+
+/** The selectors of a request for a collection. */
+export function selectionOf(query: URLSearchParams, resource: Resource, namespace: string): Selection {
+  const labels = parseLabelSelector(query.get('labelSelector') ?? '');
+  const fields = parseFieldSelector(query.get('fieldSelector') ?? '', fieldSupportOf(resource));
+  return new Selection({ namespace, labels, fields });
+}
+
+/** `''` and `'0'` are versions too; anything else must be a number. */
+export function isVersion(text: string): boolean {
+  return text === '' || /^\d{1,20}$/.test(text);
+}
+
+function checkVersion(text: string): void {
+  if (isVersion(text)) return;
+  const fault = invalidValue('resourceVersion', text, parseFault(text));
+  throw badRequest(`invalid resource version: ${fieldErrorText(fault)}`);
+}
+
+function parseFault(text: string): string {
+  return `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`;
+}
+
+function commonOptions(query: URLSearchParams, resource: Resource, namespace: string) {
+  return {
+    selection: selectionOf(query, resource, namespace),
+    resourceVersion: query.get('resourceVersion') ?? '',
+    match: query.get('resourceVersionMatch') ?? '',
+  };
+}
+
+const supports = new WeakMap<Resource, FieldSupport>();
+
+function fieldSupportOf(resource: Resource): FieldSupport {
+  let support = supports.get(resource);
+  if (!support) {
+    const { fields, unknownField } = factsOf(resource);
+    const refusal = {
+      plain: fieldLabelNotSupported,
+      kind: fieldLabelNotSupportedFor(resource.kind),
+      known: notAKnownField,
+    }[unknownField];
+    support = { fields: [...fields.keys()], refusal };
+    supports.set(resource, support);
+  }
+  return support;
+}
+
+function refuse(faults: readonly FieldError[]): void {
+  if (faults.length > 0) throw invalid({ kind: 'ListOptions', group: 'meta.k8s.io' }, '', [...faults]);
+}

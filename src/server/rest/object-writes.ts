@@ -1,0 +1,137 @@
+/**
+ * Objects into the store, one compare-and-swap at a time. What comes back is what the store has acknowledged, with its
+ * revision. A write that finds the object changed says so; whoever called decides whether to try again on what is
+ * there now.
+ */
+import {
+  alreadyExists,
+  conflict,
+  type KubeObject,
+  notFound,
+  serverTimeout,
+  tooLarge,
+  tooManyRequests,
+} from '../../api/index.ts';
+import { isStoreError, type KeyValue, type LeaseId, type Op, type Store } from '../../store/index.ts';
+import type { CachedObject } from '../watchcache/cached-object.ts';
+import type { View } from './resources.ts';
+
+/** Objects that the store forgets by itself; a lease is shared by those that come close together. */
+const TTL_SECONDS: Readonly<Record<string, number>> = { events: 3600, 'events.events.k8s.io': 3600 };
+const LEASE_SHARE_MS = 60_000;
+const LEASE_SHARE_SECONDS = 60;
+
+export class ObjectWrites {
+  readonly #leases = new WeakMap<Store, Promise<{ id: LeaseId; until: number }>>();
+
+  /** The object as the store has it now. */
+  async read({ cache }: View, namespace: string, name: string): Promise<CachedObject | undefined> {
+    const { kv } = await cache.store.get(cache.storeKey(namespace, name));
+    return kv && cache.read(kv);
+  }
+
+  async create(view: View, object: KubeObject): Promise<CachedObject> {
+    const { cache, resource } = view;
+    const { namespace = '', name = '' } = object.metadata;
+    const key = cache.storeKey(namespace, name);
+    const value = cache.form.toStored(view.toStored(object));
+    const lease = await this.#leaseFor(view);
+    const { succeeded, revision } = await answered(view, 'create', () =>
+      cache.store.txn({
+        compare: [{ range: { key }, target: 'modRevision', is: '=', than: 0 }],
+        then: [{ kind: 'put', key, value, lease }],
+      }),
+    );
+    if (!succeeded) throw alreadyExists(resource, name);
+    return cache.form.fromStored(namespace, name, revision, value);
+  }
+
+  /** The stored object; what is there instead if `current` is no longer it; undefined if it is gone. */
+  async replace(
+    view: View,
+    current: CachedObject,
+    object: KubeObject,
+  ): Promise<{ stored: CachedObject } | { instead: CachedObject | undefined }> {
+    const { cache } = view;
+    const value = cache.form.toStored(view.toStored(object));
+    const { namespace, name } = current;
+    const unchanged = cache.form.fromStored(namespace, name, current.revision, value);
+    if (unchanged.bytes.equals(current.bytes)) return { stored: current };
+    const key = cache.storeKey(namespace, name);
+    const lease = await this.#leaseFor(view);
+    const done = await this.#swap(view, 'update', current, { kind: 'put', key, value, lease });
+    if ('instead' in done) return done;
+    return { stored: cache.form.fromStored(namespace, name, done.revision, value) };
+  }
+
+  /** The object as it was, under the revision of its deletion. */
+  async remove(
+    view: View,
+    current: CachedObject,
+  ): Promise<{ removed: CachedObject } | { instead: CachedObject | undefined }> {
+    const key = view.cache.storeKey(current.namespace, current.name);
+    const done = await this.#swap(view, 'delete', current, { kind: 'delete', range: { key } });
+    return 'instead' in done ? done : { removed: current.withRevision(done.revision) };
+  }
+
+  async #swap(
+    view: View,
+    verb: string,
+    current: CachedObject,
+    op: Op,
+  ): Promise<{ revision: number } | { instead: CachedObject | undefined }> {
+    const { cache } = view;
+    const range = { key: cache.storeKey(current.namespace, current.name) };
+    const { succeeded, revision, results } = await answered(view, verb, () =>
+      cache.store.txn({
+        compare: [{ range, target: 'modRevision', is: '=', than: current.revision }],
+        then: [op],
+        else: [{ kind: 'range', range }],
+      }),
+    );
+    if (succeeded) return { revision };
+    const kv = (results[0] as { kvs: readonly KeyValue[] }).kvs[0];
+    return { instead: kv && cache.read(kv) };
+  }
+
+  async #leaseFor({ resource, cache }: View): Promise<LeaseId> {
+    const ttl = TTL_SECONDS[resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`];
+    if (ttl === undefined) return 0n;
+    const shared = await this.#leases.get(cache.store)?.catch(() => undefined);
+    if (shared && shared.until > Date.now()) return shared.id;
+    const granted = cache.store
+      .grantLease(ttl + LEASE_SHARE_SECONDS)
+      .then(({ id }) => ({ id, until: Date.now() + LEASE_SHARE_MS }));
+    this.#leases.set(cache.store, granted);
+    return (await granted).id;
+  }
+}
+
+/** Tries a write on what is there now until it fits; gives up only when the object is gone. */
+export async function untilWritten<T>(
+  view: View,
+  first: CachedObject | undefined,
+  name: string,
+  attempt: (current: CachedObject) => Promise<{ done: T } | { instead: CachedObject | undefined }>,
+): Promise<T> {
+  let current = first;
+  for (;;) {
+    if (!current) throw notFound(view.resource, name);
+    const outcome = await attempt(current);
+    if ('done' in outcome) return outcome.done;
+    current = outcome.instead;
+  }
+}
+
+/** What the store refuses, in the words of the API. */
+async function answered<T>({ resource }: View, verb: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (err) {
+    if (isStoreError(err, 'InvalidArgument')) throw tooLarge(`Request entity too large: ${err.message}`);
+    if (isStoreError(err, 'NoSpace')) throw conflict(resource, '', err.message);
+    if (isStoreError(err, 'TooManyRequests')) throw tooManyRequests(err.message, 1);
+    if (isStoreError(err, 'OutcomeUnknown') || isStoreError(err, 'Unavailable')) throw serverTimeout(resource, verb, 1);
+    throw err;
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * What the server does to every object that is written, whatever its kind: the metadata it owns, the parts that only
+ * a subresource may change, the generation, who owns which field; then the rules of the kind, and the verdict.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  badRequest,
+  checkDnsLabel,
+  checkDnsSubdomain,
+  checkPathSegment,
+  type FieldError,
+  invalid,
+  type JsonObject,
+  type KubeObject,
+  type NameCheck,
+  plainError,
+} from '../../api/index.ts';
+import type { RuleContext } from '../kinds/kind-rules.ts';
+import { validateObjectMeta, validateObjectMetaUpdate } from '../kinds/metadata-validation.ts';
+import { rulesOf } from '../kinds/rules-of.ts';
+import { trackUpdate } from '../managed-fields/track-update.ts';
+import type { NameRule } from '../registry/kind-table.ts';
+import type { View } from './resources.ts';
+
+const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
+const SUFFIX_LENGTH = 5;
+const MAX_GENERATED_BASE = 63 - SUFFIX_LENGTH;
+
+/** The object as it will be created; the caller's is not used any more. */
+export async function prepareCreate(
+  view: View,
+  object: KubeObject,
+  manager: string,
+  context: RuleContext,
+): Promise<KubeObject> {
+  const { resource, facts } = view;
+  const rules = rulesOf(resource);
+  const { metadata } = object;
+  if (metadata.resourceVersion) throw plainError('resourceVersion should not be set on objects to be created');
+  delete metadata.resourceVersion;
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.generation;
+  delete metadata.managedFields;
+  metadata.uid = crypto.randomUUID();
+  metadata.creationTimestamp = context.now;
+  if (facts.hasGeneration) metadata.generation = 1;
+  if (!metadata.name && metadata.generateName) metadata.name = generatedName(metadata.generateName);
+  rules.setDefaults?.(object);
+  await rules.prepareCreate?.(object, context);
+  refuse(view, object, [...validateObjectMeta(metadata, metaRules(view)), ...(rules.validate?.(object) ?? [])]);
+  track(view, undefined, object, manager, context);
+  return object;
+}
+
+/** The object that will take the place of `old`. */
+export async function prepareUpdate(
+  view: View,
+  old: KubeObject,
+  object: KubeObject,
+  manager: string,
+  context: RuleContext,
+): Promise<KubeObject> {
+  const { resource, facts } = view;
+  const rules = rulesOf(resource);
+  keepSystemMetadata(object, old);
+  keepOtherPart(view, object, old, context.subresource);
+  rules.setDefaults?.(object);
+  await rules.prepareUpdate?.(object, old, context);
+  if (facts.hasGeneration) object.metadata.generation = nextGeneration(object, old);
+  refuse(view, object, [
+    ...validateObjectMetaUpdate(object.metadata, old.metadata),
+    ...(rules.validate?.(object) ?? []),
+    ...(rules.validateUpdate?.(object, old) ?? []),
+  ]);
+  track(view, old, object, manager, context);
+  return object;
+}
+
+/** Objects without a name get one; tried again under another if it is taken. */
+export function generatedName(base: string): string {
+  let name = base.slice(0, MAX_GENERATED_BASE);
+  const random = crypto.getRandomValues(new Uint32Array(SUFFIX_LENGTH));
+  for (const value of random) name += SUFFIX_ALPHABET[value % SUFFIX_ALPHABET.length];
+  return name;
+}
+
+/** Name and namespace of the body must be those of the path; what is missing is taken from there. */
+export function checkNames(view: View, object: KubeObject, namespace: string, name: string): void {
+  const metadata = (object.metadata ??= {});
+  if (view.resource.isNamespaced) {
+    if (metadata.namespace && metadata.namespace !== namespace)
+      throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+    metadata.namespace = namespace;
+  } else delete metadata.namespace;
+  if (name === '') return;
+  if (metadata.name && metadata.name !== name)
+    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+  metadata.name = name;
+}
+
+function keepSystemMetadata({ metadata }: KubeObject, { metadata: old }: KubeObject): void {
+  metadata.uid ??= old.uid!;
+  for (const field of ['creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation'] as const) {
+    if (old[field] === undefined) delete metadata[field];
+    else (metadata as JsonObject)[field] = old[field];
+  }
+  if (old.generateName !== undefined) metadata.generateName = old.generateName;
+}
+
+/** A write to the object leaves its status alone, a write to the status everything else. */
+function keepOtherPart(view: View, object: KubeObject, old: KubeObject, subresource: string): void {
+  if (!view.facts.hasStatus) return;
+  if (subresource === '') {
+    if (old.status === undefined) delete object.status;
+    else object.status = structuredClone(old.status);
+    return;
+  }
+  if (subresource !== 'status') return;
+  for (const field of Object.keys(object))
+    if (!['kind', 'apiVersion', 'metadata', 'status'].includes(field)) delete object[field];
+  for (const [field, value] of Object.entries(old))
+    if (!['kind', 'apiVersion', 'metadata', 'status'].includes(field)) object[field] = structuredClone(value);
+  if (view.resource.isCustom) object.metadata = { ...structuredClone(old.metadata), ...managedOf(object) };
+}
+
+function managedOf({ metadata }: KubeObject): Pick<KubeObject['metadata'], 'managedFields'> {
+  return metadata.managedFields ? { managedFields: metadata.managedFields } : {};
+}
+
+function nextGeneration(object: KubeObject, old: KubeObject): number {
+  const generation = old.metadata.generation ?? 0;
+  return isDeepStrictEqual(wanted(object), wanted(old)) ? generation : generation + 1;
+}
+
+function wanted({ kind: _kind, apiVersion: _version, metadata: _metadata, status: _status, ...rest }: KubeObject) {
+  return rest;
+}
+
+function track(
+  view: View,
+  old: KubeObject | undefined,
+  object: KubeObject,
+  manager: string,
+  context: RuleContext,
+): void {
+  const { schema, groupVersion } = view.resource;
+  const managedFields = trackUpdate({
+    after: object as unknown as JsonObject,
+    schema,
+    manager,
+    apiVersion: groupVersion,
+    subresource: context.subresource,
+    now: context.now,
+    ...(old && { before: old as unknown as JsonObject }),
+  });
+  if (managedFields) object.metadata.managedFields = managedFields;
+  else delete object.metadata.managedFields;
+}
+
+function refuse({ resource }: View, { metadata }: KubeObject, faults: readonly FieldError[]): void {
+  if (faults.length > 0) throw invalid(resource, metadata.name ?? '', faults);
+}
+
+function metaRules({ resource, facts }: View) {
+  return {
+    isNamespaced: resource.isNamespaced,
+    validateName: nameChecks[facts.nameRule],
+    allowsPlainFinalizers: resource.isCustom,
+  };
+}
+
+const nameChecks: Readonly<Record<NameRule, NameCheck>> = {
+  subdomain: checkDnsSubdomain,
+  subdomain52: (name, isPrefix) => [
+    ...checkDnsSubdomain(name, isPrefix),
+    ...(name.length > 52 ? ['must be no more than 52 characters'] : []),
+  ],
+  label: checkDnsLabel,
+  segment: checkPathSegment,
+  crd: checkDnsSubdomain,
+  apiService: checkDnsSubdomain,
+  ip: () => [],
+};

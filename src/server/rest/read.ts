@@ -1,0 +1,161 @@
+/**
+ * GET and LIST. A read is as fresh as its resourceVersion demands: without one, everything acknowledged before the
+ * request is in it; with `0`, the cache as it is; with a number, that state or a newer one, or exactly that one.
+ * A list in pages is one snapshot: its token names the revision, and every page is read at it, from the cache while its
+ * window reaches back, from the store after that, until compaction ends it with 410.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  badRequest,
+  continueExpired,
+  listExpired,
+  notFound,
+  plainError,
+  tooLargeResourceVersion,
+} from '../../api/index.ts';
+import { isStoreError, type Revision } from '../../store/index.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { ListMeta } from '../tables/partial-metadata.ts';
+import type { CachedObject } from '../watchcache/cached-object.ts';
+import type { ResourceCache } from '../watchcache/resource-cache.ts';
+import type { Selection } from '../watchcache/selection.ts';
+import { sendCached, sendList } from './answer.ts';
+import { decodeToken, encodeToken } from './continue-token.ts';
+import { isVersion, type ListOptions, listOptions } from './list-options.ts';
+import { negotiate } from './negotiation.ts';
+import type { View } from './resources.ts';
+
+/** How long a read waits for a revision that the cache has not reached. */
+export const WAIT_MS = 3000;
+const FILTER_STEP = 2000;
+
+export async function handleGet(exchange: Exchange, view: View, namespace: string, name: string): Promise<void> {
+  const format = negotiate(exchange.headers, false);
+  const version = exchange.query.get('resourceVersion') ?? '';
+  if (!isVersion(version)) throw plainError(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+  await waitForVersion(view.cache, version, exchange.signal);
+  const found = view.cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
+  if (!found) throw notFound(view.resource, name);
+  sendCached(exchange, 200, format, view, found);
+}
+
+export async function handleList(exchange: Exchange, view: View, namespace: string): Promise<void> {
+  const format = negotiate(exchange.headers, false, true);
+  const options = listOptions(exchange.query, view.resource, namespace);
+  const { items, meta } = await listObjects(view.cache, options, exchange.signal);
+  await sendList(exchange, format, view, items, meta);
+}
+
+export type ObjectList = {
+  readonly items: readonly CachedObject[];
+  readonly meta: ListMeta;
+  readonly revision: Revision;
+};
+
+export async function listObjects(
+  cache: ResourceCache,
+  options: ListOptions,
+  signal: AbortSignal,
+): Promise<ObjectList> {
+  const { selection, resourceVersion } = options;
+  const scope = scopeOf(selection);
+  const token = options.continueToken === '' ? undefined : decodeToken(options.continueToken, keyScope(options));
+  if (token && resourceVersion !== '' && resourceVersion !== '0')
+    throw badRequest('specifying resource version is not allowed when using continue');
+  const limit = resourceVersion === '0' ? 0 : options.limit;
+  const start = token?.start ?? scope;
+  const exact = exactRevision(options, token?.revision);
+  let revision: Revision;
+  let all: readonly CachedObject[];
+  if (exact !== undefined) {
+    revision = exact;
+    all = await readExactly(cache, exact, scope, start, signal).catch((err: unknown) => {
+      if (!isStoreError(err, 'Compacted')) throw err;
+      throw token ? continueExpired(encodeToken({ revision: -1, start }, keyScope(options))) : listExpired();
+    });
+  } else {
+    await waitForVersion(cache, resourceVersion, signal);
+    revision = cache.revision;
+    all = cache.objects.values(scope, start);
+  }
+  const { items, rest } = await pick(all, selection, limit);
+  return { items, meta: listMeta(revision, items, rest, options), revision };
+}
+
+/** What of a list is in the answer: `continue` and the count of what is left only where there is more. */
+function listMeta(revision: Revision, items: readonly CachedObject[], rest: number, options: ListOptions): ListMeta {
+  const last = items[items.length - 1];
+  if (rest === 0 || !last) return { resourceVersion: String(revision) };
+  return {
+    resourceVersion: String(revision),
+    continue: encodeToken({ revision, start: `${last.key}\0` }, keyScope(options)),
+    ...(!options.selection.isSelective && { remainingItemCount: rest }),
+  };
+}
+
+/** Those that match, at most `limit`, and how many of all come after the last of them. */
+async function pick(
+  all: readonly CachedObject[],
+  selection: Selection,
+  limit: number,
+): Promise<{ items: readonly CachedObject[]; rest: number }> {
+  if (selection.isScopeOnly && selection.name === '') {
+    if (limit === 0 || all.length <= limit) return { items: all, rest: 0 };
+    return { items: all.slice(0, limit), rest: all.length - limit };
+  }
+  const items: CachedObject[] = [];
+  for (let i = 0; i < all.length; i++) {
+    // Objects never change, so the snapshot stays one however long this takes.
+    if (i % FILTER_STEP === FILTER_STEP - 1) await nextTurn();
+    if (!selection.matches(all[i]!)) continue;
+    if (limit > 0 && items.length === limit) return { items, rest: all.length - i };
+    items.push(all[i]!);
+  }
+  return { items, rest: 0 };
+}
+
+/** The revision that must be read, where one must; otherwise any new enough will do. */
+function exactRevision(
+  { resourceVersion, match, limit }: ListOptions,
+  token: Revision | undefined,
+): Revision | undefined {
+  if (token !== undefined) return token > 0 ? token : undefined;
+  if (resourceVersion === '' || resourceVersion === '0') return undefined;
+  return match === 'Exact' || (match === '' && limit > 0) ? Number(resourceVersion) : undefined;
+}
+
+async function readExactly(
+  cache: ResourceCache,
+  revision: Revision,
+  scope: string,
+  start: string,
+  signal: AbortSignal,
+): Promise<readonly CachedObject[]> {
+  await waitForVersion(cache, String(revision), signal);
+  // The cache may still know what the store has compacted; whether a token is too old must not depend on that.
+  await cache.store.get(cache.keyPrefix, { revision, signal });
+  const cached = cache.valuesAt(revision, scope, start);
+  if (cached) return cached;
+  const from = cache.storeKey('', start);
+  const end = `${cache.keyPrefix.slice(0, -1)}0`;
+  const { kvs } = await cache.store.range({ start: from, end }, { revision, signal });
+  return kvs.map((kv) => cache.read(kv)).filter(({ key }) => key.startsWith(scope));
+}
+
+/** Waits until the cache is as new as the request demands; 504 if it does not get there. */
+export async function waitForVersion(cache: ResourceCache, version: string, signal: AbortSignal): Promise<void> {
+  if (version === '0' && cache.isReady) return;
+  const revision = version === '' || version === '0' ? await cache.store.revision({ signal }) : Number(version);
+  if (await cache.waitFor(revision, WAIT_MS, signal)) return;
+  throw tooLargeResourceVersion(revision, cache.revision);
+}
+
+/** The keys a selection can be found under begin with this. */
+export function scopeOf({ namespace }: Selection): string {
+  return namespace === '' ? '' : `${namespace}/`;
+}
+
+/** What keys in tokens are relative to: the namespace of the path. */
+function keyScope({ selection }: ListOptions): string {
+  return scopeOf(selection);
+}

@@ -1,0 +1,104 @@
+/**
+ * The resources of one server at work: for each kind of thing that is stored, its cache; for each resource that is
+ * served, a view of that cache. Caches are made when they are first asked for and live as long as the server.
+ */
+import type { Clock, KubeObject } from '../../api/index.ts';
+import { keyFromText, type Store } from '../../store/index.ts';
+import { convertObject } from '../kinds/conversion.ts';
+import { factsOf, type KindFacts } from '../registry/kind-facts.ts';
+import type { Registry } from '../registry/registry.ts';
+import { qualifiedName, type Resource } from '../registry/resource.ts';
+import { type CachedObject, ObjectForm } from '../watchcache/cached-object.ts';
+import type { WindowLimits } from '../watchcache/event-window.ts';
+import { ResourceCache } from '../watchcache/resource-cache.ts';
+
+/** How a resource shows what is stored. */
+export type View = {
+  readonly resource: Resource;
+  readonly facts: KindFacts;
+  readonly cache: ResourceCache;
+  /** Shown as it is stored: bytes can be sent as they are. */
+  readonly isStorageForm: boolean;
+  toObject(cached: CachedObject): KubeObject;
+  /** An object of this resource, as it is to be stored. */
+  toStored(object: KubeObject): KubeObject;
+};
+
+export type ResourcesOptions = {
+  readonly registry: Registry;
+  readonly store: Store;
+  /** The root of all keys, as in `/registry`. */
+  readonly root: string;
+  readonly clock: Clock;
+  readonly windowLimits?: (resource: Resource) => WindowLimits | undefined;
+  readonly log: (message: string) => void;
+};
+
+export class Resources {
+  readonly registry: Registry;
+  readonly store: Store;
+  readonly #options: ResourcesOptions;
+  readonly #caches = new Map<string, ResourceCache>();
+  readonly #views = new WeakMap<Resource, View>();
+
+  constructor(options: ResourcesOptions) {
+    this.registry = options.registry;
+    this.store = options.store;
+    this.#options = options;
+  }
+
+  view(resource: Resource): View {
+    let view = this.#views.get(resource);
+    if (!view) {
+      view = this.#makeView(resource);
+      this.#views.set(resource, view);
+    }
+    return view;
+  }
+
+  /** By group and plural, in the preferred version. */
+  viewOf(group: string, plural: string): View {
+    const version = this.registry.preferredVersion(group);
+    const resource = version && this.registry.find(group, version, plural);
+    if (!resource) throw new Error(`Cannot find resource "${qualifiedName({ group, plural })}"`);
+    return this.view(resource);
+  }
+
+  caches(): IterableIterator<ResourceCache> {
+    return this.#caches.values();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#caches.values()].map((cache) => cache.close()));
+  }
+
+  #makeView(resource: Resource): View {
+    const facts = factsOf(resource);
+    const { group, version, plural } = facts.storage;
+    const stored = this.registry.find(group, version, plural) ?? resource;
+    const cache = this.#cacheOf(stored);
+    const isStorageForm = stored === resource;
+    return {
+      resource,
+      facts,
+      cache,
+      isStorageForm,
+      toObject: (cached) => (isStorageForm ? cached.parse() : convertObject(cached.parse(), stored, resource)),
+      toStored: (object) => (isStorageForm ? object : convertObject(object, resource, stored)),
+    };
+  }
+
+  #cacheOf(stored: Resource): ResourceCache {
+    const facts = factsOf(stored);
+    const { store, root, clock, log, windowLimits } = this.#options;
+    const keyPrefix = `${root}/${keyFromText(facts.keyPrefix)}/`;
+    let cache = this.#caches.get(keyPrefix);
+    if (!cache) {
+      const limits = windowLimits?.(stored);
+      const form = new ObjectForm(stored, facts);
+      cache = new ResourceCache({ store, form, keyPrefix, clock, log, ...(limits && { windowLimits: limits }) });
+      this.#caches.set(keyPrefix, cache);
+    }
+    return cache;
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * WATCH: where a stream starts, what it is encoded in, how long it lives. The stream itself is the cache's business.
+ */
+import { type KubeObject, tooLargeResourceVersion, tooOldResourceVersion } from '../../api/index.ts';
+import { goJson } from '../codec/index.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { asStatusError } from '../http/status-body.ts';
+import { partialObject } from '../tables/partial-metadata.ts';
+import { bookmarkTable, type IncludeObject, parseIncludeObject, tableFor } from '../tables/table.ts';
+import { CacheWatch, isHistoryGone } from '../watchcache/cache-watch.ts';
+import type { CachedObject } from '../watchcache/cached-object.ts';
+import { bookmarkObject, type EventEncoding, JsonEncoding } from '../watchcache/encoding.ts';
+import type { EventType } from '../watchcache/selection.ts';
+import { type WatchRequest, watchOptions } from './list-options.ts';
+import { type Format, negotiate } from './negotiation.ts';
+import { scopeOf, WAIT_MS, waitForVersion } from './read.ts';
+import type { View } from './resources.ts';
+
+export type WatchKeeper = {
+  /** Knows of every watch that wants bookmarks, and of all that must end with the server. */
+  add(watch: CacheWatch, timeoutMs: number): void;
+  /** For watches without a limit of their own. */
+  readonly minTimeoutMs: number;
+};
+
+export async function handleWatch(
+  exchange: Exchange,
+  view: View,
+  namespace: string,
+  keeper: WatchKeeper,
+): Promise<void> {
+  const format = negotiate(exchange.headers, true);
+  const request = watchOptions(exchange.query, view.resource, namespace);
+  const { cache } = view;
+  const { selection, allowsBookmarks } = request;
+  const encoding = encodingFor(exchange, view, format);
+  const wantsState = request.sendInitialEvents ?? (request.resourceVersion === '' || request.resourceVersion === '0');
+  if (!cache.isReady) await waitForVersion(cache, '0', exchange.signal);
+  if (wantsState && request.resourceVersion === '') await waitForVersion(cache, '', exchange.signal);
+  const asked = Number(request.resourceVersion || '0');
+  const isTooNew = wantsState && asked > 0 && !(await cache.waitFor(asked, WAIT_MS, exchange.signal));
+  const stream = exchange.stream('application/json');
+  const after = wantsState || asked === 0 ? cache.revision : asked;
+  const initial = wantsState ? cache.objects.values(scopeOf(selection)) : undefined;
+  const watch = new CacheWatch({
+    cache,
+    stream,
+    selection,
+    encoding,
+    after,
+    allowsBookmarks,
+    errorFrame: (err) => errorFrame(isHistoryGone(err) ? tooOldResourceVersion(after, cache.window.since) : err),
+    ...(initial && !isTooNew && { initial }),
+  });
+  keeper.add(watch, timeoutOf(request, keeper));
+  if (isTooNew) watch.fail(tooLargeResourceVersion(asked, cache.revision));
+  else await watch.start();
+}
+
+/** Between once and twice the minimum, so that watches that began together do not end together. */
+function timeoutOf({ timeoutSeconds }: WatchRequest, { minTimeoutMs }: WatchKeeper): number {
+  return timeoutSeconds > 0 ? timeoutSeconds * 1000 : minTimeoutMs * (1 + Math.random());
+}
+
+function errorFrame(err: unknown): Buffer {
+  return Buffer.from(`${goJson({ type: 'ERROR', object: asStatusError(err).status as never })}\n`);
+}
+
+const jsonEncodings = new WeakMap<View, JsonEncoding>();
+
+function encodingFor(exchange: Exchange, view: View, { shape, version }: Format): EventEncoding {
+  const { resource } = view;
+  const metaVersion = version;
+  switch (shape) {
+    case 'object': {
+      if (!view.isStorageForm)
+        return new ObjectEncoding(
+          view,
+          `object ${resource.groupVersion}`,
+          (object) => object,
+          (bookmark) => bookmark,
+        );
+      let encoding = jsonEncodings.get(view);
+      if (!encoding) {
+        encoding = new JsonEncoding(view.cache.form);
+        jsonEncodings.set(view, encoding);
+      }
+      return encoding;
+    }
+    case 'Table':
+      return new TableEncoding(view, parseIncludeObject(exchange.query.get('includeObject')), metaVersion);
+    default: {
+      const partial = (object: KubeObject) => partialObject(object, metaVersion);
+      return new ObjectEncoding(view, `partial ${metaVersion} ${resource.groupVersion}`, partial, partial);
+    }
+  }
+}
+
+/** Events whose objects are put together from the parsed object. */
+class ObjectEncoding implements EventEncoding {
+  readonly id: string;
+  readonly #view: View;
+  readonly #show: (object: KubeObject) => object;
+  readonly #showBookmark: (object: KubeObject) => object;
+
+  constructor(
+    view: View,
+    id: string,
+    show: (object: KubeObject) => object,
+    showBookmark: (object: KubeObject) => object,
+  ) {
+    this.id = id;
+    this.#view = view;
+    this.#show = show;
+    this.#showBookmark = showBookmark;
+  }
+
+  frame(type: EventType, cached: CachedObject): Buffer {
+    return line(type, this.#show(this.#view.toObject(cached)));
+  }
+
+  bookmark(revision: number, isInitialEnd: boolean): Buffer {
+    return line('BOOKMARK', this.#showBookmark(bookmarkFor(this.#view, revision, isInitialEnd)));
+  }
+}
+
+/** Tables name their columns in the first event of each stream only, so no two streams share an encoding. */
+class TableEncoding implements EventEncoding {
+  static #count = 0;
+  readonly id = `table ${TableEncoding.#count++}`;
+  readonly #view: View;
+  readonly #includeObject: IncludeObject;
+  readonly #version: 'v1' | 'v1beta1';
+  #isFirst = true;
+
+  constructor(view: View, includeObject: IncludeObject, version: 'v1' | 'v1beta1') {
+    this.#view = view;
+    this.#includeObject = includeObject;
+    this.#version = version;
+  }
+
+  frame(type: EventType, cached: CachedObject): Buffer {
+    const object = this.#view.toObject(cached);
+    return line(type, tableFor(this.#view.resource, [object], this.#options(object)));
+  }
+
+  bookmark(revision: number, isInitialEnd: boolean): Buffer {
+    const object = bookmarkFor(this.#view, revision, isInitialEnd);
+    return line('BOOKMARK', bookmarkTable(this.#view.resource, object, this.#options(object)));
+  }
+
+  #options(object: KubeObject) {
+    const hasColumns = this.#isFirst;
+    this.#isFirst = false;
+    const listMeta = { resourceVersion: object.metadata.resourceVersion ?? '' };
+    return { includeObject: this.#includeObject, now: Date.now(), listMeta, version: this.#version, hasColumns };
+  }
+}
+
+function bookmarkFor({ resource, cache }: View, revision: number, isInitialEnd: boolean): KubeObject {
+  const bookmark = bookmarkObject(cache.form, revision, isInitialEnd);
+  return { ...bookmark, kind: resource.kind, apiVersion: resource.groupVersion } as KubeObject;
+}
+
+function line(type: string, object: object): Buffer {
+  return Buffer.from(`${goJson({ type, object: object as never })}\n`);
+}

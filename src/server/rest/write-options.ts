@@ -1,0 +1,49 @@
+/** The options of writes, from the query; a value nobody knows is refused on the options object, as a client expects. */
+import { type FieldError, forbiddenValue, invalid, requiredValue, unsupportedValue } from '../../api/index.ts';
+import type { FieldValidation } from '../codec/index.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { booleanParameter } from '../http/query-parameters.ts';
+import { validateFieldManager } from '../kinds/metadata-validation.ts';
+
+export type WriteOptions = {
+  readonly isDryRun: boolean;
+  /** Who is written down as the owner of what changes. */
+  readonly manager: string;
+  readonly fieldValidation: FieldValidation;
+  readonly force: boolean;
+};
+
+export function writeOptions(
+  exchange: Exchange,
+  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
+  isApply = false,
+): WriteOptions {
+  const { query } = exchange;
+  const faults: FieldError[] = [...dryRunFaults(query.getAll('dryRun'))];
+  const given = query.get('fieldManager') ?? '';
+  if (isApply && given === '') faults.push(requiredValue('fieldManager', 'is required for apply patch'));
+  faults.push(...validateFieldManager(given, 'fieldManager'));
+  const force = booleanParameter(query, 'force');
+  if (kind === 'PatchOptions' && !isApply && query.has('force'))
+    faults.push(forbiddenValue('force', 'may not be specified for non-apply patch'));
+  const fieldValidation = query.get('fieldValidation') ?? '';
+  if (!['', 'Ignore', 'Warn', 'Strict'].includes(fieldValidation))
+    faults.push(unsupportedValue('fieldValidation', fieldValidation, ['', 'Ignore', 'Strict', 'Warn']));
+  if (faults.length > 0) throw invalid({ kind, group: 'meta.k8s.io' }, '', faults);
+  return {
+    isDryRun: query.has('dryRun'),
+    manager: given || managerOf(exchange),
+    fieldValidation: (fieldValidation || 'Warn') as FieldValidation,
+    force,
+  };
+}
+
+export function dryRunFaults(values: readonly string[]): FieldError[] {
+  return values.some((value) => value !== 'All') ? [unsupportedValue('dryRun', values, ['All'])] : [];
+}
+
+function managerOf({ headers }: Exchange): string {
+  const agent = headers['user-agent'] ?? '';
+  const end = agent.indexOf('/');
+  return (end < 0 ? agent : agent.slice(0, end)).slice(0, 128);
+}

@@ -1,0 +1,208 @@
+/**
+ * CREATE and UPDATE: from the body of a request to what is stored, or to what would be (dry run).
+ *
+ * An update never loses another's write: it is prepared on what the store has and put in its place only if that is
+ * still there; if not, it is judged anew on what is there now, unless the client named the version it had seen.
+ */
+import {
+  alreadyExists,
+  conflict,
+  invalid,
+  invalidValue,
+  type KubeObject,
+  notFound,
+  noUniqueName,
+  plainError,
+  staleVersion,
+} from '../../api/index.ts';
+import { decodeBody } from '../codec/index.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { CachedObject } from '../watchcache/cached-object.ts';
+import { sendCached, sendObject } from './answer.ts';
+import { isVersion } from './list-options.ts';
+import { mustTakeContent } from './namespace-gate.ts';
+import type { Format } from './negotiation.ts';
+import { negotiate } from './negotiation.ts';
+import { untilWritten } from './object-writes.ts';
+import { checkNames, generatedName, prepareCreate, prepareUpdate } from './prepare.ts';
+import type { View } from './resources.ts';
+import type { Rest } from './rest.ts';
+import { type WriteOptions, writeOptions } from './write-options.ts';
+
+const NAME_TRIES = 8;
+
+export type Place = { readonly namespace: string; readonly name: string; readonly subresource: string };
+
+export async function handleCreate(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+  const format = negotiate(exchange.headers, false);
+  const options = writeOptions(exchange, 'CreateOptions');
+  const object = await decodeObject(exchange, view, options);
+  checkNames(view, object, place.namespace, place.name);
+  const created = await createObject(rest, exchange, view, object, options);
+  answer(exchange, 201, format, view, created);
+}
+
+/** What was created, or what would have been. */
+export async function createObject(
+  rest: Rest,
+  exchange: Exchange,
+  view: View,
+  object: KubeObject,
+  options: WriteOptions,
+): Promise<CachedObject | KubeObject> {
+  await mustTakeContent(rest.resources, view, object);
+  const isGenerated = !object.metadata.name && !!object.metadata.generateName;
+  const prepared = await prepareCreate(view, object, options.manager, rest.ruleContext(exchange, ''));
+  const { name = '', namespace = '' } = prepared.metadata;
+  if (options.isDryRun) {
+    if (await rest.writes.read(view, namespace, name)) throw alreadyExists(view.resource, name);
+    return prepared;
+  }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await rest.writes.create(view, prepared);
+    } catch (err) {
+      if ((err as { code?: number }).code !== 409) throw err;
+      if (isGenerated) {
+        if (attempt === NAME_TRIES) throw noUniqueName(view.resource, prepared.metadata.name!);
+        prepared.metadata.name = generatedName(prepared.metadata.generateName!);
+        continue;
+      }
+      const existing = await rest.writes.read(view, namespace, name);
+      throw existing?.parse().metadata.deletionTimestamp ? alreadyExists(view.resource, name, true) : err;
+    }
+  }
+}
+
+export async function handleUpdate(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+  const format = negotiate(exchange.headers, false);
+  const options = writeOptions(exchange, 'UpdateOptions');
+  const object = await decodeObject(exchange, view, options);
+  checkNames(view, object, place.namespace, place.name);
+  const { facts } = view;
+  const current = await rest.writes.read(view, place.namespace, place.name);
+  if (!current && facts.createsOnUpdate && place.subresource === '') {
+    delete object.metadata.resourceVersion;
+    answer(exchange, 201, format, view, await createObject(rest, exchange, view, object, options));
+    return;
+  }
+  const updated = await updateObject(rest, exchange, view, place, options, current, () => structuredClone(object));
+  answer(exchange, 200, format, view, updated);
+}
+
+/**
+ * Replaces what is there by what `change` makes of it. A resourceVersion in the result is what the client has seen
+ * and must be what is there; without one the newest is taken, again if it changes meanwhile.
+ */
+export function updateObject(
+  rest: Rest,
+  exchange: Exchange,
+  view: View,
+  place: Place,
+  options: WriteOptions,
+  first: CachedObject | undefined,
+  change: (old: KubeObject) => KubeObject | Promise<KubeObject>,
+): Promise<CachedObject | KubeObject> {
+  const { resource } = view;
+  return untilWritten<CachedObject | KubeObject>(view, first, place.name, async (current) => {
+    const old = view.toObject(current);
+    const object = await change(old);
+    checkVersionSeen(view, object, current, place.name);
+    const { uid } = object.metadata;
+    if (uid && uid !== old.metadata.uid)
+      throw conflict(resource, place.name, uidMismatch(view, current, uid, old.metadata.uid!));
+    delete object.metadata.resourceVersion;
+    const context = rest.ruleContext(exchange, place.subresource);
+    const prepared = await prepareUpdate(view, old, object, options.manager, context);
+    if (isFinished(prepared)) return finishDeletion(rest, view, current, prepared, options);
+    if (options.isDryRun) return { done: withVersion(prepared, current.revision) };
+    const outcome = await rest.writes.replace(view, current, prepared);
+    return 'stored' in outcome ? { done: outcome.stored } : outcome;
+  });
+}
+
+export function answer(
+  exchange: Exchange,
+  status: number,
+  format: Format,
+  view: View,
+  object: CachedObject | KubeObject,
+): void {
+  if ('bytes' in object) sendCached(exchange, status, format, view, object as CachedObject);
+  else sendObject(exchange, status, format, view, object);
+}
+
+export async function decodeObject(exchange: Exchange, { resource }: View, options: WriteOptions): Promise<KubeObject> {
+  const { object, warnings } = decodeBody({
+    contentType: exchange.headers['content-type'],
+    bytes: await exchange.readBody(),
+    resource,
+    fieldValidation: options.fieldValidation,
+  });
+  for (const text of warnings) exchange.warn(text);
+  return object as unknown as KubeObject;
+}
+
+function checkVersionSeen(view: View, object: KubeObject, current: CachedObject, name: string): void {
+  const seen = object.metadata.resourceVersion ?? '';
+  if (!isVersion(seen)) throw plainError(`strconv.ParseUint: parsing ${JSON.stringify(seen)}: invalid syntax`);
+  if (seen === '' || seen === '0') {
+    if (view.facts.allowsUnconditionalUpdate) return;
+    const fault = invalidValue('metadata.resourceVersion', 0, 'must be specified for an update');
+    const { plural, group } = view.resource;
+    throw invalid({ kind: plural, group }, name, [fault]); // here the reference server names the resource
+  }
+  if (Number(seen) !== current.revision) throw staleVersion(view.resource, name);
+}
+
+/** Marked for deletion, and nothing holds it any more. */
+function isFinished({ metadata }: KubeObject): boolean {
+  return (
+    metadata.deletionTimestamp !== undefined &&
+    (metadata.deletionGracePeriodSeconds ?? 0) === 0 &&
+    (metadata.finalizers ?? []).length === 0
+  );
+}
+
+/** The answer shows the object without its finalizers under its old version; watchers see it as it was stored last. */
+async function finishDeletion(
+  rest: Rest,
+  view: View,
+  current: CachedObject,
+  object: KubeObject,
+  options: WriteOptions,
+) {
+  const done = withVersion(object, current.revision);
+  if (options.isDryRun || holdsSpecFinalizers(object)) {
+    if (options.isDryRun) return { done };
+    const outcome = await rest.writes.replace(view, current, object);
+    return 'stored' in outcome ? { done: outcome.stored } : outcome;
+  }
+  const outcome = await rest.writes.remove(view, current);
+  return 'removed' in outcome ? { done } : outcome;
+}
+
+/** A Namespace is also held by the finalizers of its spec. */
+function holdsSpecFinalizers({ kind, apiVersion, spec }: KubeObject): boolean {
+  if (kind !== 'Namespace' || apiVersion !== 'v1') return false;
+  return ((spec as { finalizers?: unknown[] } | undefined)?.finalizers ?? []).length > 0;
+}
+
+export function withVersion(object: KubeObject, revision: number): KubeObject {
+  return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
+}
+
+function uidMismatch({ cache }: View, { namespace, name }: CachedObject, asked: string, found: string): string {
+  const key = cache.storeKey(namespace, name);
+  return (
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ` +
+    `Precondition failed: UID in precondition: ${asked}, UID in object meta: ${found}`
+  );
+}
+
+/** The object or a 404. */
+export async function mustRead(rest: Rest, view: View, { namespace, name }: Place): Promise<CachedObject> {
+  const found = await rest.writes.read(view, namespace, name);
+  if (!found) throw notFound(view.resource, name);
+  return found;
+}

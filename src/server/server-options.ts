@@ -1,0 +1,72 @@
+/**
+ * Everything a server can be told when it starts; the flags of `longwatch serve` are these, one for one.
+ *
+ * Only `dataDir` has to be given; what is left out has the default that the flag's help names. Times are in
+ * milliseconds here, whatever people write on the command line.
+ */
+export type ServerOptions = {
+  /** Certificates, tokens, kubeconfig, and the embedded store. */
+  readonly dataDir: string;
+  /** 127.0.0.1 */
+  readonly bindAddress?: string;
+  /** 6443; 0 picks a free one. */
+  readonly securePort?: number;
+  /** `<dataDir>/admin.kubeconfig` */
+  readonly kubeconfigOut?: string;
+
+  readonly etcd?: EtcdOptions;
+  /** Serve the embedded store as etcd, on these URLs. */
+  readonly etcdListenClientUrls?: readonly string[];
+  readonly autoCompaction?: AutoCompactionOptions;
+
+  /** true */
+  readonly watchCache?: boolean;
+  readonly defaultWatchCacheSize?: number;
+  /** By resource, `pods` or `deployments.apps`; 0 turns the cache of one off. */
+  readonly watchCacheSizes?: Readonly<Record<string, number>>;
+
+  /** Both or neither. */
+  readonly tlsCertFile?: string;
+  readonly tlsPrivateKeyFile?: string;
+  readonly clientCaFile?: string;
+  readonly tokenAuthFile?: string;
+  /** RBAC */
+  readonly authorizationMode?: AuthorizationMode;
+  /** true */
+  readonly anonymousAuth?: boolean;
+
+  /** 400 and 200; 0 is no limit. */
+  readonly maxRequestsInflight?: number;
+  readonly maxMutatingRequestsInflight?: number;
+  /** 60 s */
+  readonly requestTimeoutMs?: number;
+  /** A watch without a time of its own lasts this long and up to twice as long: 30 min. */
+  readonly minRequestTimeoutMs?: number;
+
+  /** 0: what an operator must know; 2: what happens; 4 and more: why. */
+  readonly verbosity?: number;
+  /** Where log lines go; stderr without it. */
+  readonly log?: (line: string) => void;
+};
+
+export type AuthorizationMode = 'RBAC' | 'AlwaysAllow';
+
+export type EtcdOptions = {
+  readonly servers: readonly string[];
+  /** /registry */
+  readonly prefix?: string;
+  readonly caFile?: string;
+  readonly certFile?: string;
+  readonly keyFile?: string;
+};
+
+export type AutoCompactionOptions =
+  | { readonly mode: 'periodic'; readonly retentionMs: number }
+  | { readonly mode: 'revision'; readonly retentionRevisions: number };
+
+/** A server that runs. */
+export type RunningServer = {
+  readonly url: string;
+  readonly kubeconfigPath: string;
+  close(): Promise<void>;
+};

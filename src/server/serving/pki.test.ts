@@ -1,0 +1,120 @@
+import { spawnSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { addressBytes } from './der.ts';
+import { ensureAdminToken, kubeconfigText } from './kubeconfig.ts';
+import { ensurePki } from './pki.ts';
+import { loadTlsMaterial, urlOf } from './tls-material.ts';
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'longwatch-pki-'));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+const inDays = (days: number) => new Date(Date.now() + days * 24 * 60 * 60 * 1000);
+
+it('ensurePki() makes an authority, a serving and a client certificate that fit together', () => {
+  const pki = ensurePki({ dataDir, hosts: ['10.1.2.3', 'watch.example.com', 'fe80::1'] });
+  const authority = new X509Certificate(pki.authorityPem);
+  const serving = new X509Certificate(pki.serving.certPem);
+  const admin = new X509Certificate(pki.admin.certPem);
+  expect(authority.ca).toBe(true);
+  expect(authority.verify(authority.publicKey)).toBe(true);
+  expect(serving.verify(authority.publicKey)).toBe(true);
+  expect(serving.checkIssued(authority)).toBe(true);
+  expect(admin.verify(authority.publicKey)).toBe(true);
+  expect(admin.subject).toBe('O=system:masters\nCN=kubernetes-admin');
+  expect(admin.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
+  for (const name of ['localhost', 'kubernetes.default.svc', 'watch.example.com'])
+    expect(serving.checkHost(name), name).toBe(name);
+  for (const address of ['127.0.0.1', '::1', '10.1.2.3', 'fe80::1'])
+    expect(serving.checkIP(address), address).toBe(address);
+  for (const name of ['ca.key', 'server.key', 'admin.key'])
+    expect(statSync(join(dataDir, 'pki', name)).mode & 0o777, name).toBe(0o600);
+});
+
+it('ensurePki() uses what it made before, and renews what no longer fits', () => {
+  const first = ensurePki({ dataDir });
+  expect(ensurePki({ dataDir })).toEqual(first);
+
+  const otherHosts = ensurePki({ dataDir, hosts: ['10.9.9.9'] });
+  expect(otherHosts.authorityPem).toBe(first.authorityPem);
+  expect(otherHosts.serving.certPem).not.toBe(first.serving.certPem);
+  expect(otherHosts.admin).toEqual(first.admin);
+
+  const nearTheEnd = ensurePki({ dataDir, hosts: ['10.9.9.9'], now: inDays(340) });
+  expect(nearTheEnd.authorityPem).toBe(first.authorityPem);
+  expect(nearTheEnd.admin.certPem).not.toBe(first.admin.certPem);
+
+  const muchLater = ensurePki({ dataDir, now: inDays(3400) });
+  expect(muchLater.authorityPem).not.toBe(first.authorityPem);
+  const { serving, authorityPem } = muchLater;
+  expect(new X509Certificate(serving.certPem).verify(new X509Certificate(authorityPem).publicKey)).toBe(true);
+});
+
+it('ensurePki() makes a damaged leaf anew, but never replaces a damaged authority', () => {
+  ensurePki({ dataDir });
+  const server = join(dataDir, 'pki', 'server.crt');
+  writeFileSync(server, readFileSync(server, 'utf8').slice(0, 200));
+  expect(new X509Certificate(ensurePki({ dataDir }).serving.certPem).checkHost('localhost')).toBe('localhost');
+  writeFileSync(join(dataDir, 'pki', 'ca.key'), readFileSync(join(dataDir, 'pki', 'admin.key')));
+  expect(() => ensurePki({ dataDir })).toThrow(/ca\.key does not belong to ca\.crt; remove ca\.crt and ca\.key/);
+});
+
+it.runIf(hasOpenssl)('openssl accepts the chain, each certificate for its own purpose only', () => {
+  ensurePki({ dataDir });
+  const verify = (name: string, purpose: string) =>
+    spawnSync('openssl', ['verify', '-x509_strict', '-CAfile', 'ca.crt', '-purpose', purpose, `${name}.crt`], {
+      cwd: join(dataDir, 'pki'),
+      encoding: 'utf8',
+    });
+  expect(verify('server', 'sslserver').stdout).toBe('server.crt: OK\n');
+  expect(verify('admin', 'sslclient').stdout).toBe('admin.crt: OK\n');
+  expect(verify('server', 'sslclient').status).not.toBe(0);
+  expect(verify('admin', 'sslserver').status).not.toBe(0);
+});
+
+it('loadTlsMaterial() names the file it cannot use', () => {
+  const at = (name: string) => join(dataDir, name);
+  const own = loadTlsMaterial({ dataDir, bindAddress: '127.0.0.1' });
+  writeFileSync(at('a.crt'), own.serving.certPem);
+  writeFileSync(at('a.key'), own.serving.keyPem);
+  writeFileSync(at('b.key'), own.admin.keyPem);
+  const files = { dataDir, bindAddress: '127.0.0.1', certFile: at('a.crt') };
+  expect(loadTlsMaterial({ ...files, keyFile: at('a.key') }).serving).toEqual(own.serving);
+  expect(() => loadTlsMaterial({ ...files, keyFile: at('b.key') })).toThrow(/b\.key" does not belong to it/);
+  expect(() => loadTlsMaterial({ ...files, keyFile: at('none') })).toThrow(/Cannot read the private key from ".*none"/);
+  expect(() => loadTlsMaterial({ dataDir, bindAddress: '::1', clientCaFile: at('a.key') })).toThrow(/client cert/);
+});
+
+it('the administrator keeps the token over restarts, and the kubeconfig holds everything', () => {
+  const token = ensureAdminToken(dataDir);
+  expect(ensureAdminToken(dataDir)).toBe(token);
+  expect(statSync(join(dataDir, 'admin.token')).mode & 0o777).toBe(0o600);
+  const { authorityPem, admin } = ensurePki({ dataDir });
+  const text = kubeconfigText({ server: 'https://127.0.0.1:6443', authorityPem, admin, token });
+  expect(text).toContain(`certificate-authority-data: ${Buffer.from(authorityPem).toString('base64')}\n`);
+  expect(text).toContain(`    token: ${token}\n`);
+});
+
+it.each([
+  ['127.0.0.1', '7f000001'],
+  ['::', '0'.repeat(32)],
+  ['::1', `${'0'.repeat(31)}1`],
+  ['fe80::1:2', 'fe800000000000000000000000010002'],
+  ['1:2:3:4:5:6:7:8', '00010002000300040005000600070008'],
+  ['::ffff:10.0.0.1', `${'0'.repeat(20)}ffff0a000001`],
+  ['1::', `0001${'0'.repeat(28)}`],
+])('addressBytes(%s)', (address, hex) => expect(addressBytes(address).toString('hex')).toBe(hex));
+
+it.each([
+  ['127.0.0.1', 'https://127.0.0.1:6443'],
+  ['0.0.0.0', 'https://127.0.0.1:6443'],
+  ['::', 'https://127.0.0.1:6443'],
+  ['::1', 'https://[::1]:6443'],
+])('urlOf(%s)', (address, url) => expect(urlOf(address, 6443)).toBe(url));

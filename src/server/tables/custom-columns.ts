@@ -1,0 +1,80 @@
+/**
+ * The table of a custom resource: the columns its definition declares, or name and age where it declares none.
+ *
+ * A column that finds nothing shows `null`. Of several values the first counts. A value keeps its JSON type where the
+ * column has that type, and is `null` where it does not fit; a column of strings shows anything as text.
+ */
+import { humanAge } from '../../api/durations.ts';
+import type { JsonValue } from '../../api/json.ts';
+import { ageColumn, type Column, column, type KindTable, nameColumn } from './columns.ts';
+import { compileJsonPath, type JsonPath } from './json-path.ts';
+
+/** One of `additionalPrinterColumns`. */
+export type PrinterColumn = {
+  readonly name: string;
+  readonly type: string;
+  readonly jsonPath: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly priority?: number;
+};
+
+const defaultTable: KindTable = {
+  columns: [nameColumn, { ...ageColumn, definition: { ...ageColumn.definition, type: 'date' } }],
+};
+const compiled = new WeakMap<readonly PrinterColumn[], KindTable>();
+
+/** Compiled once for each list of columns. */
+export function customTable(columns: readonly PrinterColumn[] | undefined): KindTable {
+  if (!columns || columns.length === 0) return defaultTable;
+  let table = compiled.get(columns);
+  if (!table) {
+    table = { columns: [nameColumn, ...columns.map(customColumn)] };
+    compiled.set(columns, table);
+  }
+  return table;
+}
+
+function customColumn({ name, type, jsonPath, format = '', description, priority = 0 }: PrinterColumn): Column {
+  const find = compileOrNothing(jsonPath);
+  const definition = {
+    type,
+    format,
+    priority,
+    description: description || `Custom resource definition column (in JSONPath format): ${jsonPath}`,
+  };
+  return column(
+    name,
+    (object, { nowMs }) => {
+      const [value] = find(object);
+      return value === undefined || value === null ? null : cellOf(type, value, nowMs);
+    },
+    definition,
+  );
+}
+
+function cellOf(type: string, value: JsonValue, nowMs: number): JsonValue {
+  switch (type) {
+    case 'string':
+      return typeof value === 'string' ? value : JSON.stringify(value);
+    case 'integer':
+      return typeof value === 'number' ? Math.trunc(value) : null;
+    case 'number':
+      return typeof value === 'number' ? value : null;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null;
+    case 'date':
+      return typeof value === 'string' ? humanAge(value, nowMs) : null;
+    default:
+      return null;
+  }
+}
+
+/** Definitions are checked when they are created; one that slipped through must not take the list down. */
+function compileOrNothing(path: string): JsonPath {
+  try {
+    return compileJsonPath(path);
+  } catch {
+    return () => [];
+  }
+}

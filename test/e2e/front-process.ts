@@ -1,0 +1,17 @@
+/** A process that serves, stops and must then end by itself: run by front-streams.test.ts. */
+import { once } from 'node:events';
+import { frontUnderTest, TOKEN } from './front-under-test.ts';
+
+const server = await frontUnderTest((exchange) => {
+  if (exchange.target.kind === 'other') exchange.send(200, 'text/plain', Buffer.from('ok'));
+  else exchange.stream('application/json');
+});
+const { status } = await server.get('/version');
+const watch = server.session().request({ ':path': '/api/v1/pods?watch=1', authorization: `Bearer ${TOKEN}` });
+await once(watch, 'response');
+watch.resume();
+const ended = once(watch, 'end');
+await server.front.close();
+await ended;
+await server[Symbol.asyncDispose]();
+process.stdout.write(`served ${status}, stream ended, closed\n`);

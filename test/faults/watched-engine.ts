@@ -1,0 +1,22 @@
+/** The real engine with somebody between it and the store: who may look at a commit, hold it up, or make it fail. */
+import type { EngineCommit, LogEngine } from '../../src/store/embedded/engine.ts';
+import { openLmdbEngine } from '../../src/store/embedded/lmdb-engine.ts';
+
+/** Stands in for a commit; `commit` does what was asked for. `count` is 1 for the first one. */
+export type CommitHook = (asked: EngineCommit, commit: () => Promise<void>, count: number) => Promise<void>;
+
+export function watchedEngine(hook: CommitHook): (file: string) => LogEngine {
+  return (file) => {
+    const engine = openLmdbEngine({ file, isDurable: false });
+    let count = 0;
+    return {
+      commit: (asked) => hook(asked, () => engine.commit(asked), ++count),
+      read: (position) => engine.read(position),
+      scan: (...args) => engine.scan(...args),
+      meta: (name) => engine.meta(name),
+      leases: () => engine.leases(),
+      size: () => engine.size(),
+      close: () => engine.close(),
+    };
+  };
+}
