@@ -17,7 +17,8 @@ const program = new Command('longwatch')
   .showHelpAfterError('(longwatch COMMAND --help lists what there is)');
 addServeCommand(program);
 
-const isNpmStart = process.env.npm_lifecycle_event === 'start';
+const { npm_lifecycle_event: script, npm_package_name: owner } = process.env;
+const isNpmStart = script === 'start' && owner === 'longwatch';
 if (process.argv.length <= 2 && isNpmStart) await program.parseAsync(['serve'], { from: 'user' });
 else if (process.argv.length <= 2) program.outputHelp();
 else await program.parseAsync();

@@ -89,7 +89,8 @@ export function checkDecoded(
 function decodeText(parsed: Parsed, resource: BodyType, fieldValidation: FieldValidation): DecodedBody {
   const typed = withType(parsed.value, resource);
   const refuse = (why: string) => cannotHandle(typed, resource, why);
-  return checkDecoded(typed, resource, fieldValidation, refuse, parsed);
+  const { duplicateFields, otherFaults, value: document } = parsed;
+  return checkDecoded(typed, resource, fieldValidation, refuse, { duplicateFields, otherFaults, document });
 }
 
 function parseJson(bytes: Uint8Array, resource: BodyType): Parsed {

@@ -2,6 +2,9 @@
  * What happens to fields nobody knows and to keys that occur twice: nothing, a warning each, or a refusal.
  * At most 100 are told of.
  */
+import type { JsonValue } from '../../api/json.ts';
+import { fieldPath } from './json-reader.ts';
+
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export type FieldFaults = {
@@ -9,18 +12,39 @@ export type FieldFaults = {
   readonly duplicateFields: readonly string[];
   /** Whole texts, of a reader with words of its own: YAML. */
   readonly otherFaults?: readonly string[];
+  /** The document as it was read, to tell faults of both kinds in its order. */
+  readonly document?: JsonValue;
 };
 
 const maxFaults = 100;
 
-/** The texts of all faults, in the order in which the reference server tells them. */
-export function faultTexts({ unknownFields, duplicateFields, otherFaults = [] }: FieldFaults): string[] {
-  const texts = [
-    ...otherFaults,
-    ...duplicateFields.map((path) => `duplicate field ${JSON.stringify(path)}`),
-    ...unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`),
+function faultTexts({ unknownFields, duplicateFields, otherFaults = [], document }: FieldFaults): string[] {
+  const faults = [
+    ...duplicateFields.map((path) => ({ path, text: `duplicate field ${JSON.stringify(path)}` })),
+    ...unknownFields.map((path) => ({ path, text: `unknown field ${JSON.stringify(path)}` })),
   ];
-  return texts.slice(0, maxFaults);
+  if (document !== undefined && unknownFields.length > 0 && duplicateFields.length > 0) {
+    const places = placesIn(document);
+    faults.sort((a, b) => (places.get(a.path) ?? 0) - (places.get(b.path) ?? 0));
+  }
+  return [...otherFaults, ...faults.map(({ text }) => text)].slice(0, maxFaults);
+}
+
+/** Where each path stands in a document, counted from its beginning. */
+function placesIn(document: JsonValue): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  const visit = (value: JsonValue | undefined, path: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if (Array.isArray(value)) value.forEach((item, i) => visit(item, `${path}[${i}]`));
+    else
+      for (const key of Object.keys(value)) {
+        const here = fieldPath(path, key);
+        places.set(here, places.size);
+        visit(value[key], here);
+      }
+  };
+  visit(document, '');
+  return places;
 }
 
 /** Warnings to send along, or the text of the strict error. */

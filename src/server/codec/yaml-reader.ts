@@ -34,8 +34,8 @@ export type YamlReading = {
 
 const maxAliases = 1000;
 const maxDepth = 200;
-/** How many values the aliases of one document may unfold to. */
-const maxUnfolded = 100_000;
+/** How many values aliases may add to those a text can hold without them. */
+const maxAliased = 100_000;
 
 /** What JSON has no word for: keys become text first. */
 const jsonMapTag = defineMappingTag<JsonObject>('tag:yaml.org,2002:map', {
@@ -67,7 +67,7 @@ export function readYaml(text: string): YamlReading {
       throw inGoWords(again);
     }
   }
-  checkUnfolded(value as JsonValue);
+  checkUnfolded(value as JsonValue, text.length + maxAliased);
   return { value: (value ?? null) as JsonValue, duplicates };
 }
 
@@ -90,11 +90,11 @@ function keyText(key: unknown): string | undefined {
 }
 
 /** Aliases share what they name; written out as JSON it could be endless, or endlessly much. */
-function checkUnfolded(value: JsonValue): void {
+function checkUnfolded(value: JsonValue, maxValues: number): void {
   let count = 0;
   const open = new Set<JsonValue>();
   const visit = (node: JsonValue): void => {
-    if (++count > maxUnfolded) throw new YamlSyntaxError('yaml: document contains excessive aliasing');
+    if (++count > maxValues) throw new YamlSyntaxError('yaml: document contains excessive aliasing');
     if (typeof node === 'number' && !Number.isFinite(node))
       throw new YamlSyntaxError('yaml: a number that JSON cannot hold');
     if (typeof node !== 'object' || node === null) return;

@@ -27,8 +27,8 @@ type Route = {
   readonly duration: Histogram.Internal<string>;
   readonly sli: Histogram.Internal<string> | undefined;
   readonly sizes: Histogram.Internal<string> | undefined;
-  readonly running: Gauge.Internal | undefined;
-  readonly totals: Map<number, Counter.Internal<string>>;
+  readonly running: Gauge.Internal<string> | undefined;
+  readonly totals: Map<number, Counter.Internal>;
 };
 
 export function requestMetrics(metrics: Metrics): RequestObserver {

@@ -87,7 +87,8 @@ export function generatedName(base: string): string {
 
 /** Name and namespace of the body must be those of the path; what is missing is taken from there. */
 export function checkNames(view: View, object: KubeObject, namespace: string, name: string): void {
-  const metadata = (object.metadata ??= {});
+  object.metadata ??= {};
+  const { metadata } = object;
   if (view.resource.isNamespaced) {
     if (metadata.namespace && metadata.namespace !== namespace)
       throw badRequest('the namespace of the provided object does not match the namespace sent on the request');

@@ -1,18 +1,42 @@
 /** What every handler of the resource API works with. */
-import type { Exchange } from '../http/exchange.ts';
+import type { JsonObject } from '../../api/index.ts';
+import type { Authenticate } from '../auth/authenticator.ts';
+import type { Authorizer } from '../auth/authorizer.ts';
+import type { Exchange, UserInfo } from '../http/exchange.ts';
 import type { RuleContext } from '../kinds/kind-rules.ts';
 import { ObjectWrites } from './object-writes.ts';
 import type { Resources } from './resources.ts';
 import type { WatchKeeper } from './watch.ts';
 
+export type RestParts = {
+  readonly resources: Resources;
+  readonly keeper: WatchKeeper;
+  readonly authenticate: Authenticate;
+  readonly authorizer: Authorizer;
+};
+
 export class Rest {
   readonly resources: Resources;
   readonly keeper: WatchKeeper;
-  readonly writes = new ObjectWrites();
+  readonly authenticate: Authenticate;
+  readonly authorizer: Authorizer;
+  readonly writes: ObjectWrites = new ObjectWrites();
 
-  constructor(resources: Resources, keeper: WatchKeeper) {
+  constructor({ resources, keeper, authenticate, authorizer }: RestParts) {
     this.resources = resources;
     this.keeper = keeper;
+    this.authenticate = authenticate;
+    this.authorizer = authorizer;
+  }
+
+  /** What a user may do, as far as it can be listed. */
+  rulesFor({ groups }: UserInfo): JsonObject {
+    const all = groups.includes('system:masters');
+    return {
+      resourceRules: all ? [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }] : [],
+      nonResourceRules: all ? [{ verbs: ['*'], nonResourceURLs: ['*'] }] : [],
+      incomplete: false,
+    };
   }
 
   ruleContext(exchange: Exchange, subresource: string): RuleContext {

@@ -44,6 +44,7 @@ export class CacheWatch implements Subscriber {
   #state: 'initial' | 'behind' | 'live' | 'ended' = 'initial';
   #complete: Revision;
   #onDrained: (() => void) | undefined;
+  #endListeners: (() => void)[] = [];
   /** When the next bookmark is due, by the clock of whoever asks. */
   bookmarkAt = 0;
 
@@ -80,7 +81,7 @@ export class CacheWatch implements Subscriber {
 
   deliver(frames: readonly Buffer[], revision: Revision): void {
     if (this.#state !== 'live') return;
-    if (revision <= this.#options.after) return; // it starts in the future
+    if (this.#complete < this.#options.after + 1 && this.#startsInFuture) return this.#leaveFuture(revision);
     this.#complete = revision;
     let canTakeMore = true;
     for (const frame of frames) canTakeMore = this.#options.stream.write(frame);
@@ -90,12 +91,23 @@ export class CacheWatch implements Subscriber {
     void this.#drained().then(() => this.#catchUp().catch((err: unknown) => this.fail(err)));
   }
 
-  /** Only on a live stream that takes it: a bookmark must not overtake anything. */
-  sendBookmark(): void {
+  /** Only on a live stream that takes it: a bookmark must not overtake anything. False: not now. */
+  sendBookmark(): boolean {
     const { revision } = this.#options.cache;
-    if (this.#state !== 'live' || revision <= this.#options.after) return;
+    if (this.#state !== 'live' || revision <= this.#options.after) return false;
     this.#complete = revision;
     this.#options.stream.write(this.encoding.bookmark(revision, false));
+    return true;
+  }
+
+  askForProgress(): void {
+    this.#options.cache.askForProgress();
+  }
+
+  /** Called once, when nothing more will be written. */
+  onEnd(listener: () => void): void {
+    if (this.#isEnded()) listener();
+    else this.#endListeners.push(listener);
   }
 
   /** Tells the client why, and ends. */
@@ -111,6 +123,7 @@ export class CacheWatch implements Subscriber {
     this.#state = 'ended';
     this.#onDrained?.();
     this.#options.stream.end();
+    for (const listener of this.#endListeners.splice(0)) listener();
   }
 
   async #writeInitial(objects: readonly CachedObject[]): Promise<void> {

@@ -26,14 +26,13 @@ export function lockDataDir(dataDir: string): () => void {
 /** Only one process at a time may judge a left-over lock, or two would each remove the other's fresh one. */
 function takeOver(dataDir: string, file: string, me: Owner): void {
   const judging = join(dataDir, 'LOCK.takeover');
-  if (!tryMakeFolder(judging)) {
-    if (Date.now() - modifiedAt(judging) > STALE_TAKEOVER_MS) removeFolder(judging);
-    throw locked(dataDir, 'another process is just opening it');
-  }
+  if (Date.now() - modifiedAt(judging) > STALE_TAKEOVER_MS) removeFolder(judging);
+  if (!tryMakeFolder(judging)) throw locked(dataDir, 'another process is just opening it');
   try {
     const owner = readOwner(file);
-    if (owner && isRunning(owner)) throw locked(dataDir, `process ${owner.pid} has it open`);
-    rmSync(file, { force: true });
+    if (typeof owner === 'object' && isRunning(owner)) throw locked(dataDir, `process ${owner.pid} has it open`);
+    // Only what was looked at may go: where nothing was, a newcomer may have put its lock meanwhile.
+    if (owner !== 'gone') rmSync(file, { force: true });
     if (!tryCreate(file, me)) throw locked(dataDir, 'another process is just opening it');
   } finally {
     removeFolder(judging);
@@ -59,13 +58,12 @@ function tryCreate(file: string, owner: Owner): boolean {
   }
 }
 
-/** Undefined if the file is gone, or is none of ours. */
-function readOwner(file: string): Owner | undefined {
+function readOwner(file: string): Owner | 'gone' | 'none of ours' {
   try {
     const owner = JSON.parse(readFileSync(file, 'utf8')) as Owner;
-    return Number.isSafeInteger(owner.pid) ? owner : undefined;
-  } catch {
-    return undefined;
+    return Number.isSafeInteger(owner.pid) ? owner : 'none of ours';
+  } catch (err) {
+    return (err as NodeJS.ErrnoException).code === 'ENOENT' ? 'gone' : 'none of ours';
   }
 }
 

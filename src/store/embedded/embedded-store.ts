@@ -132,10 +132,15 @@ class EmbeddedStore implements Store, WatchSource {
     this.#published = revision;
     this.#head = new Head(revision, index, this.#read);
     this.#leases = recoverLeases(recovered, clock);
-    this.#quota = new Quota(engine, options.dataDir, {
-      quotaBytes: options.quotaBytes ?? 2 * GIB,
-      reserveBytes: 64 * 1024 * 1024,
-    });
+    this.#quota = new Quota(
+      engine,
+      options.dataDir,
+      {
+        quotaBytes: options.quotaBytes ?? 2 * GIB,
+        reserveBytes: 64 * 1024 * 1024,
+      },
+      () => this.#pipeline?.pendingBytes ?? 0,
+    );
     this.#compactor = new Compactor(recovered.compactScheduled, recovered.compactFinished, index, garbage);
     this.#txnLimits = options.txnLimits ?? defaultTxnLimits;
     this.#txnContext = { head: this.#head, leases: this.#leases, readAt: this.#readAt };
@@ -214,9 +219,11 @@ class EmbeddedStore implements Store, WatchSource {
   async compact(revision: Revision, { physical, signal }: { physical?: boolean } & CallOptions = {}): Promise<void> {
     this.#mustBeOpen(signal);
     this.#compactor.admit(revision, this.#published);
-    await untilAborted(this.#pipeline.add({ meta: ['compact.scheduled', revision] }), signal);
-    this.#compactor.schedule(revision);
-    this.#pipeline.wake();
+    const marked = this.#pipeline.add({ meta: ['compact.scheduled', revision] }).then(() => {
+      this.#compactor.schedule(revision);
+      this.#pipeline.wake();
+    });
+    await untilAborted(marked, signal);
     if (physical) await untilAborted(this.#compactor.removed(revision), signal);
   }
 

@@ -141,7 +141,7 @@ function checkHeader(file: string): void {
     const { size } = fstatSync(fd);
     if (size === 0) return; // made, but never written to: as good as new
     const pages = [0, PAGE_BYTES].map((offset) => readMetaPage(fd, offset)).filter((page) => page !== undefined);
-    if (pages.length === 0) throw corrupt('it is not a store of ours, or its header is damaged');
+    if (pages.length < 2) throw corrupt('it is not a store of ours, or its header is damaged');
     const newest = pages.reduce((a, b) => (b.transaction > a.transaction ? b : a));
     if (newest.pageBytes !== PAGE_BYTES) throw corrupt(`its pages have ${newest.pageBytes} bytes, not ${PAGE_BYTES}`);
     const needed = (newest.lastPage + 1) * PAGE_BYTES;

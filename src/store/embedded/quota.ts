@@ -20,11 +20,14 @@ export class Quota {
   readonly #engine: LogEngine;
   readonly #dataDir: string;
   readonly #options: QuotaOptions;
+  /** Accepted, but not yet on disk. */
+  readonly #pendingBytes: () => number;
   #usedBytes = 0;
   #freeBytes = 0;
   #writtenBytes = 0;
 
-  constructor(engine: LogEngine, dataDir: string, options: QuotaOptions) {
+  constructor(engine: LogEngine, dataDir: string, options: QuotaOptions, pendingBytes: () => number) {
+    this.#pendingBytes = pendingBytes;
     this.#engine = engine;
     this.#dataDir = dataDir;
     this.#options = options;
@@ -63,7 +66,7 @@ export class Quota {
 
   #problem(bytes: number): string | undefined {
     const { quotaBytes, reserveBytes } = this.#options;
-    const wanted = this.#writtenBytes + bytes;
+    const wanted = this.#writtenBytes + this.#pendingBytes() + bytes;
     if (this.#usedBytes + wanted >= quotaBytes)
       return `${this.#usedBytes + this.#writtenBytes} of ${quotaBytes} bytes are in use; delete keys, compact, or raise the quota`;
     if (this.#freeBytes - wanted < reserveBytes)

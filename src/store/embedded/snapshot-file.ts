@@ -9,7 +9,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StoreError } from '../errors.ts';
 import type { LeaseId, Revision, SnapshotInfo } from '../kv.ts';
@@ -37,12 +37,13 @@ export type SnapshotSource = {
   readonly signal: AbortSignal | undefined;
 };
 
+let draftCount = 0;
+
 export async function writeSnapshot(file: string, source: SnapshotSource): Promise<SnapshotInfo> {
   const { engine, revision, compactRevision, signal } = source;
-  if (existsSync(file))
-    throw new StoreError('InvalidArgument', `Cannot write snapshot ${JSON.stringify(file)}: it exists already`);
-  const draft = `${file}.partial`;
-  const handle = await open(draft, 'w', 0o600);
+  if (existsSync(file)) throw existsAlready(file);
+  const draft = `${file}.${process.pid}.${draftCount++}.partial`; // two snapshots to one file must not share it
+  const handle = await open(draft, 'wx', 0o600);
   const hash = createHash('sha256');
   let bytes = 0;
   const write = async (data: Buffer) => {
@@ -52,10 +53,12 @@ export async function writeSnapshot(file: string, source: SnapshotSource): Promi
     await handle.writeFile(data);
   };
   try {
+    signal?.throwIfAborted();
     const leases = [...engine.leases()].map(([id, ttl]): [string, number] => [String(id), ttl]);
     const header: Header = { format: FORMAT, revision, compactRevision, leases };
     await write(Buffer.concat([MAGIC, framed(Buffer.from(JSON.stringify(header)))]));
     for (let from = 0; ; ) {
+      signal?.throwIfAborted();
       const entries = engine.scan(from, STEP_RECORDS, STEP_BYTES).filter((entry) => entry.revision <= revision);
       const last = entries[entries.length - 1];
       if (!last) break;
@@ -67,7 +70,10 @@ export async function writeSnapshot(file: string, source: SnapshotSource): Promi
     await handle.writeFile(sha256);
     await handle.sync();
     await handle.close();
-    await rename(draft, file);
+    await link(draft, file).catch((err: NodeJS.ErrnoException) => {
+      throw err.code === 'EEXIST' ? existsAlready(file) : err;
+    });
+    await rm(draft);
     await syncFolder(dirname(file));
     return { revision, bytes: bytes + sha256.length, sha256: sha256.toString('hex') };
   } catch (err) {
@@ -75,6 +81,10 @@ export async function writeSnapshot(file: string, source: SnapshotSource): Promi
     await rm(draft, { force: true });
     throw err;
   }
+}
+
+function existsAlready(file: string): StoreError {
+  return new StoreError('InvalidArgument', `Cannot write snapshot ${JSON.stringify(file)}: it exists already`);
 }
 
 export type RestoreOptions = {
@@ -91,6 +101,8 @@ export async function restoreEmbeddedStore(
   dataDir: string,
   { bumpRevisionBy = 1_000_000 }: RestoreOptions = {},
 ): Promise<SnapshotInfo> {
+  if (!Number.isSafeInteger(bumpRevisionBy) || bumpRevisionBy < 0)
+    throw new StoreError('InvalidArgument', `Cannot move the revision by ${bumpRevisionBy}: it takes a whole number`);
   const handle = await open(file, 'r').catch((err: Error) => {
     throw new StoreError('InvalidArgument', `Cannot restore from ${JSON.stringify(file)}: ${err.message}`, {
       cause: err,
@@ -111,9 +123,10 @@ export async function restoreEmbeddedStore(
     const draft = `${target}.partial`;
     const engine = openLmdbEngine({ file: draft, isDurable: true });
     try {
-      await fill(engine, frames, header, bumpRevisionBy);
-    } finally {
-      await engine.close();
+      await fill(engine, frames, header, bumpRevisionBy).finally(() => engine.close());
+    } catch (err) {
+      await Promise.all([draft, `${draft}-lock`].map((one) => rm(one, { force: true })));
+      throw err;
     }
     await rename(draft, target);
     await rm(`${draft}-lock`, { force: true });

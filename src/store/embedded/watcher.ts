@@ -46,6 +46,9 @@ export class Watcher implements Watch, HubMember {
   #complete: Revision;
   #isProgressAskedFor = false;
   readonly #queue: Delivery[] = [];
+  /** Reads that wait, served in the order in which they were asked for. */
+  #readers = 0;
+  #lastRead: Promise<unknown> = Promise.resolve();
   #queuedEvents = 0;
   #queuedBytes = 0;
   #wakers: (() => void)[] = [];
@@ -80,8 +83,11 @@ export class Watcher implements Watch, HubMember {
   }
 
   next(): Promise<IteratorResult<WatchBatch>> {
-    if (this.#state.kind !== 'ended' && this.#queue.length > 0) return Promise.resolve(this.#take());
-    return this.#waitForNext();
+    if (this.#readers === 0 && this.#state.kind !== 'ended' && this.#queue.length > 0)
+      return Promise.resolve(this.#take());
+    const read = this.#readers++ === 0 ? this.#waitForNext() : this.#lastRead.then(() => this.#waitForNext());
+    this.#lastRead = read.catch(() => {}).finally(() => this.#readers--);
+    return read;
   }
 
   async return(): Promise<IteratorResult<WatchBatch>> {

@@ -69,6 +69,10 @@ export class WritePipeline {
     this.#options = options;
   }
 
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
   /** Refuses with TooManyRequests when too much waits already; asked before a change touches the head. */
   checkRoom(): void {
     if (this.#failure) throw this.#failure;
@@ -78,6 +82,7 @@ export class WritePipeline {
 
   /** Resolves when the work is durable and published. */
   add({ changes = [], meta, lease }: Work): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure);
     let group = this.#groups[this.#groups.length - 1];
     if (!group || group.changes.length >= MAX_GROUP_CHANGES) {
       group = newGroup();

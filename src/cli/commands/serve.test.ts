@@ -1,0 +1,114 @@
+import { Command, CommanderError } from 'commander';
+import { afterEach, expect, it, vi } from 'vitest';
+import type { ServerOptions } from '../../server/server-options.ts';
+import { addServeCommand } from './serve.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  process.exitCode = undefined;
+});
+
+/** What the server would have been started with, or what was said instead. */
+async function run(...args: string[]): Promise<{ options?: ServerOptions; said: string }> {
+  let said = '';
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    said += String(text);
+    return true;
+  });
+  let options: ServerOptions | undefined;
+  const program = new Command('longwatch').exitOverride();
+  addServeCommand(program, async (given) => {
+    options = given;
+    throw new Error('Cannot open "x": another process holds it');
+  });
+  for (const command of program.commands) command.exitOverride();
+  try {
+    await program.parseAsync(['serve', ...args], { from: 'user' });
+  } catch (err) {
+    if (!(err instanceof CommanderError)) throw err;
+  }
+  return { ...(options && { options }), said };
+}
+
+it('serve starts with the defaults it names', async () => {
+  const { options, said } = await run();
+  expect(options).toEqual({
+    dataDir: '.longwatch',
+    bindAddress: '127.0.0.1',
+    securePort: 6443,
+    watchCache: true,
+    authorizationMode: 'RBAC',
+    anonymousAuth: true,
+    maxRequestsInflight: 400,
+    maxMutatingRequestsInflight: 200,
+    requestTimeoutMs: 60_000,
+    minRequestTimeoutMs: 1_800_000,
+    autoCompaction: { mode: 'periodic', retentionMs: 300_000 },
+    verbosity: 0,
+  });
+  expect(said).toBe('longwatch: Cannot open "x": another process holds it\n');
+  expect(process.exitCode).toBe(1);
+});
+
+it('serve reads every flag', async () => {
+  const { options } = await run(
+    ...['--bind-address', '0.0.0.0', '--secure-port', '0', '--data-dir', '/d', '--kubeconfig-out', '/k'],
+    ...['--etcd-servers', 'http://a:1,https://b:2', '--etcd-prefix', '/p', '--etcd-cafile', 'ca'],
+    ...['--etcd-certfile', 'c', '--etcd-keyfile', 'k', '--watch-cache=false', '--default-watch-cache-size', '50'],
+    ...['--watch-cache-sizes', 'pods#5000,deployments.apps#10', '--auto-compaction-mode', 'revision'],
+    ...['--auto-compaction-retention', '1000', '--tls-cert-file', 't', '--tls-private-key-file', 'tk'],
+    ...['--client-ca-file', 'cca', '--token-auth-file', 'tf', '--authorization-mode', 'AlwaysAllow'],
+    ...['--anonymous-auth=false', '--max-requests-inflight', '1', '--max-mutating-requests-inflight', '2'],
+    ...['--request-timeout', '1m30s', '--min-request-timeout', '60', '--v', '4'],
+  );
+  expect(options).toEqual({
+    dataDir: '/d',
+    bindAddress: '0.0.0.0',
+    securePort: 0,
+    kubeconfigOut: '/k',
+    etcd: { servers: ['http://a:1', 'https://b:2'], prefix: '/p', caFile: 'ca', certFile: 'c', keyFile: 'k' },
+    watchCache: false,
+    defaultWatchCacheSize: 50,
+    watchCacheSizes: { pods: 5000, 'deployments.apps': 10 },
+    autoCompaction: { mode: 'revision', retentionRevisions: 1000 },
+    tlsCertFile: 't',
+    tlsPrivateKeyFile: 'tk',
+    clientCaFile: 'cca',
+    tokenAuthFile: 'tf',
+    authorizationMode: 'AlwaysAllow',
+    anonymousAuth: false,
+    maxRequestsInflight: 1,
+    maxMutatingRequestsInflight: 2,
+    requestTimeoutMs: 90_000,
+    minRequestTimeoutMs: 60_000,
+    verbosity: 4,
+  });
+});
+
+it.each([
+  [['--auto-compaction-retention', '2'], { mode: 'periodic', retentionMs: 7_200_000 }],
+  [['--auto-compaction-retention', '0'], { mode: 'periodic', retentionMs: 0 }],
+])('serve %j sets the compaction', async (args, want) =>
+  expect((await run(...args)).options?.autoCompaction).toEqual(want),
+);
+
+it.each([
+  [['--secure-port', '70000'], 'from 0 (a free one) to 65535'],
+  [['--request-timeout', 'soon'], 'write for example 90s, 5m or 1h30m'],
+  [['--watch-cache-sizes', 'pods=5'], 'pods#5000,secrets#1000'],
+  [['--watch-cache', 'maybe'], 'neither true nor false'],
+  [['--max-requests-inflight', '-1'], 'whole number from 0 up'],
+  [['--etcd-servers', 'localhost:2379'], 'http://127.0.0.1:2379'],
+  [['--authorization-mode', 'ABAC'], 'Allowed choices are RBAC, AlwaysAllow'],
+  [['--tls-cert-file', 'x'], 'give both, or neither to have a certificate made'],
+  [['--etcd-cafile', 'x'], 'need --etcd-servers'],
+  [['--etcd-servers', 'http://a:1', '--etcd-keyfile', 'x'], '--etcd-certfile and --etcd-keyfile belong together'],
+  [['--etcd-servers', 'http://a:1', '--etcd-listen-client-urls', 'http://b:2'], 'give one of them'],
+  [['--auto-compaction-mode', 'revision'], 'is no number of revisions'],
+  [['--sercure-port', '1'], '(Did you mean --secure-port?)'],
+  [['extra'], 'too many arguments'],
+])('serve refuses %j with a sentence that helps', async (args, sentence) => {
+  const { options, said } = await run(...args);
+  expect(options).toBeUndefined();
+  expect(said).toContain(sentence);
+});

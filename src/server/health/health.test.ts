@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import type { Exchange } from '../http/exchange.ts';
+import { Health } from './health.ts';
+
+async function ask(health: Health, url: string): Promise<{ handled: boolean; status?: number; text?: string }> {
+  const [path = '', query = ''] = url.split('?');
+  const answer: { status?: number; text?: string } = {};
+  const exchange = {
+    path,
+    query: new URLSearchParams(query),
+    send: (status: number, _type: string, body: Buffer) => Object.assign(answer, { status, text: body.toString() }),
+  } as unknown as Exchange;
+  return { handled: await health.handle(exchange), ...answer };
+}
+
+it('Health answers every probe, in full for those who want to know', async () => {
+  const health = new Health();
+  health.addCheck('store', async () => {}, ['readyz', 'livez']);
+  for (const probe of ['healthz', 'livez', 'readyz'])
+    expect(await ask(health, `/${probe}`)).toEqual({ handled: true, status: 200, text: 'ok' });
+  expect((await ask(health, '/livez?verbose')).text).toBe('[+]ping ok\n[+]store ok\nlivez check passed\n');
+  expect((await ask(health, '/livez?verbose=true&exclude=ping&exclude=x')).text).toBe(
+    '[+]ping excluded: ok\n[+]store ok\nwarn: some health checks cannot be excluded: no matches for "x"\nlivez check passed\n',
+  );
+  expect(await ask(health, '/readyz/store')).toEqual({ handled: true, status: 200, text: 'ok' });
+  for (const path of ['/readyz/none', '/healthz/store', '/health', '/readyz/store/x'])
+    expect(await ask(health, path)).toEqual({ handled: false });
+});
+
+it('Health keeps the reason of a failure to itself', async () => {
+  const logged: string[] = [];
+  const health = new Health((message) => logged.push(message));
+  health.addCheck('store', () => Promise.reject(new Error('the disk /dev/x is gone')), ['readyz']);
+  const { status, text } = await ask(health, '/readyz');
+  expect([status, text]).toEqual([
+    500,
+    '[+]ping ok\n[+]shutdown ok\n[-]store failed: reason withheld\nreadyz check failed\n',
+  ]);
+  expect((await ask(health, '/readyz/store')).status).toBe(500);
+  expect((await ask(health, '/readyz?exclude=store')).text).toBe('ok');
+  expect(logged).toEqual([expect.stringContaining('/dev/x'), expect.stringContaining('/dev/x')]);
+});
+
+it('Health fails readyz, and only that, once the server is going', async () => {
+  const health = new Health();
+  health.stop();
+  expect((await ask(health, '/readyz')).text).toContain('[-]shutdown failed: reason withheld');
+  expect((await ask(health, '/livez')).status).toBe(200);
+});

@@ -1,0 +1,134 @@
+import { expect, it } from 'vitest';
+import type { Target } from './exchange.ts';
+import { parseGoDuration } from './go-duration.ts';
+import { booleanParameter, integerParameter } from './query-parameters.ts';
+import { requestDeadlineMs } from './request-deadline.ts';
+import { parseRequestUrl } from './request-url.ts';
+import { parseTarget } from './target.ts';
+
+const targetOf = (method: string, url: string): Target => {
+  const { path, queryText } = parseRequestUrl(url)!;
+  return parseTarget(method, path, () => new URLSearchParams(queryText));
+};
+const EMPTY = { group: '', version: 'v1', subresource: '', namespace: '', name: '', rest: [] };
+
+it.each<[string, string, Partial<Extract<Target, { kind: 'resource' }>>]>([
+  ['GET', '/api/v1/pods', { resource: 'pods', verb: 'list' }],
+  ['GET', '/api/v1/pods/', { resource: 'pods', verb: 'list' }],
+  ['GET', '/api/v1/pods?watch=1', { resource: 'pods', verb: 'watch' }],
+  ['GET', '/api/v1/pods?watch=false0', { resource: 'pods', verb: 'watch' }],
+  ['GET', '/api/v1/pods?watch=FALSE', { resource: 'pods', verb: 'list' }],
+  ['GET', '/api/v1/nodes/n1?watch=1', { resource: 'nodes', name: 'n1', verb: 'get' }],
+  ['GET', '/api/v1/namespaces', { resource: 'namespaces', verb: 'list' }],
+  ['GET', '/api/v1/namespaces/x', { resource: 'namespaces', name: 'x', verb: 'get' }],
+  [
+    'PUT',
+    '/api/v1/namespaces/x/finalize',
+    { resource: 'namespaces', name: 'x', subresource: 'finalize', verb: 'update' },
+  ],
+  ['GET', '/api/v1/namespaces/x/status', { resource: 'namespaces', name: 'x', subresource: 'status', verb: 'get' }],
+  ['POST', '/api/v1/namespaces/x/pods', { resource: 'pods', namespace: 'x', verb: 'create' }],
+  ['PATCH', '/api/v1/namespaces/x/pods/p', { resource: 'pods', namespace: 'x', name: 'p', verb: 'patch' }],
+  ['DELETE', '/api/v1/namespaces/x/pods', { resource: 'pods', namespace: 'x', verb: 'deletecollection' }],
+  ['DELETE', '/api/v1/namespaces/x/pods/p', { resource: 'pods', namespace: 'x', name: 'p', verb: 'delete' }],
+  ['HEAD', '/api/v1/pods', { resource: 'pods', verb: '' }],
+  ['PURGE', '/api/v1/pods/p', { resource: 'pods', name: 'p', verb: '' }],
+  [
+    'GET',
+    '/apis/apps/v1/namespaces/x/deployments/d/scale',
+    { group: 'apps', resource: 'deployments', namespace: 'x', name: 'd', subresource: 'scale', verb: 'get' },
+  ],
+  ['GET', '/apis/none.example.com/v1/things', { group: 'none.example.com', resource: 'things', verb: 'list' }],
+  ['GET', '/api/v1/watch/namespaces/x/pods', { resource: 'pods', namespace: 'x', verb: 'watch' }],
+  ['GET', '/api/v1/watch/namespaces/x/pods/p', { resource: 'pods', namespace: 'x', name: 'p', verb: 'watch' }],
+  ['GET', '/api/v1/watch/namespaces', { resource: 'namespaces', verb: 'watch' }],
+  ['GET', '/api/v1/namespaces/x/pods/%61%20b', { resource: 'pods', namespace: 'x', name: 'a b', verb: 'get' }],
+  [
+    'GET',
+    '/api/v1/namespaces/x/pods/a%2fb',
+    { resource: 'pods', namespace: 'x', name: 'a', subresource: 'b', verb: 'get' },
+  ],
+  [
+    'GET',
+    '/api/v1/namespaces/x/pods/p/proxy/y/z',
+    { resource: 'pods', namespace: 'x', name: 'p', subresource: 'proxy', verb: 'get', rest: ['y', 'z'] },
+  ],
+])('parseTarget(%s %s)', (method, url, want) =>
+  expect(targetOf(method, url)).toEqual({ kind: 'resource', ...EMPTY, ...want }),
+);
+
+it.each([
+  '/',
+  '/version',
+  '/api',
+  '/api/v1',
+  '/api/v1/',
+  '/apis/apps/v1',
+  '/apis',
+  '/api//v1/pods',
+  '/api/v1/watch',
+  '/api/v1/namespaces//pods',
+  '/api/v1/pods/..',
+  '/api/v1/pods/a%00',
+  '/API/v1/pods',
+])('parseTarget() finds no resource in %s', (url) => expect(targetOf('GET', url)).toEqual({ kind: 'other' }));
+
+it.each([
+  ['/a?b=%zz', { path: '/a', queryText: 'b=%zz' }],
+  ['http://x:1/a', { path: '/a', queryText: '' }],
+  ['https://x', { path: '/', queryText: '' }],
+  ['*', undefined],
+  ['', undefined],
+  ['/%zz', undefined],
+  ['/%ff', undefined],
+])('parseRequestUrl(%s)', (url, want) => expect(parseRequestUrl(url)).toEqual(want));
+
+it('reads parameters as the reference server does', () => {
+  const query = new URLSearchParams('a=&b=no&c=0&d=False&n=12&n=13&neg=-1&bad=abc&big=9223372036854775808&none=');
+  expect(['a', 'b', 'c', 'd', 'x'].map((name) => booleanParameter(query, name))).toEqual([
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
+  expect(['n', 'neg', 'none', 'x'].map((name) => integerParameter(query, name))).toEqual([
+    12,
+    -1,
+    undefined,
+    undefined,
+  ]);
+  expect(() => integerParameter(query, 'bad')).toThrow('strconv.ParseInt: parsing "abc": invalid syntax');
+  expect(() => integerParameter(query, 'big')).toThrow('parsing "9223372036854775808": value out of range');
+});
+
+it.each([
+  ['0', 0],
+  ['300ms', 300],
+  ['1.5h', 5_400_000],
+  ['2h45m', 9_900_000],
+  ['-1s', -1000],
+  ['1us', 0.001],
+  ['.5s', 500],
+  ['', undefined],
+  ['5', undefined],
+  ['s', undefined],
+  ['1s ', undefined],
+  ['1d', undefined],
+])('parseGoDuration(%s)', (text, ms) => expect(parseGoDuration(text)).toBe(ms));
+
+it.each([
+  ['', 60_000],
+  ['timeout=', 60_000],
+  ['timeout=0s', 60_000],
+  ['timeout=5s', 5000],
+  ['timeout=2m', 60_000],
+])('requestDeadlineMs(%s)', (query, ms) => expect(requestDeadlineMs(new URLSearchParams(query), 60_000)).toBe(ms));
+
+it.each([
+  ['x', 'time: invalid duration "x"'],
+  ['5', 'time: missing unit in duration "5"'],
+  ['5d', 'time: unknown unit "d" in duration "5d"'],
+])('requestDeadlineMs() refuses %s', (text, why) =>
+  expect(() => requestDeadlineMs(new URLSearchParams({ timeout: text }), 1)).toThrow(why),
+);

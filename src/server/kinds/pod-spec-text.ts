@@ -1,0 +1,85 @@
+/**
+ * A pod spec in the form in which the reference server compares two of them: its internal types as JSON, all fields,
+ * in their order. It appears in one message only, the one that refuses a change of a pod.
+ *
+ * The table holds the types people meet there; a part of another type is shown with its fields as they are written.
+ */
+import type { JsonObject, JsonValue } from '../../api/index.ts';
+import { isObject } from './fields.ts';
+
+/**
+ * Fields in order. Bare: nothing is null. `:s`, `:n`, `:b`: nothing is an empty text, 0, false. `=T`: a T, or null;
+ * `+T`: always a T; `*T`: a list of T, or null.
+ */
+const types: Readonly<Record<string, string>> = {
+  PodSpec:
+    'Volumes*Volume InitContainers*Container Containers*Container EphemeralContainers*EphemeralContainer ' +
+    'RestartPolicy:s TerminationGracePeriodSeconds ActiveDeadlineSeconds DNSPolicy:s NodeSelector ' +
+    'ServiceAccountName:s AutomountServiceAccountToken NodeName:s SecurityContext=PodSecurityContext ' +
+    'ImagePullSecrets*Named Hostname:s Subdomain:s SetHostnameAsFQDN Affinity SchedulerName:s ' +
+    'Tolerations*Toleration HostAliases*HostAlias PriorityClassName:s Priority PreemptionPolicy DNSConfig ' +
+    'ReadinessGates RuntimeClassName Overhead EnableServiceLinks TopologySpreadConstraints OS ' +
+    'SchedulingGates*Named ResourceClaims Resources=Resources HostnameOverride',
+  Container:
+    'Name:s Image:s Command Args WorkingDir:s Ports*ContainerPort EnvFrom Env*EnvVar Resources+Resources ' +
+    'ResizePolicy RestartPolicy RestartPolicyRules VolumeMounts*VolumeMount VolumeDevices LivenessProbe=Probe ' +
+    'ReadinessProbe=Probe StartupProbe=Probe Lifecycle TerminationMessagePath:s TerminationMessagePolicy:s ' +
+    'ImagePullPolicy:s SecurityContext=SecurityContext Stdin:b StdinOnce:b TTY:b',
+  ContainerPort: 'Name:s HostPort:n ContainerPort:n Protocol:s HostIP:s',
+  EnvVar: 'Name:s Value:s ValueFrom',
+  Resources: 'Limits Requests Claims',
+  VolumeMount:
+    'Name:s ReadOnly:b RecursiveReadOnly MountPath:s SubPath:s MountPropagation SubPathExpr:s',
+  Probe:
+    'Exec HTTPGet TCPSocket GRPC InitialDelaySeconds:n TimeoutSeconds:n PeriodSeconds:n SuccessThreshold:n ' +
+    'FailureThreshold:n TerminationGracePeriodSeconds',
+  SecurityContext:
+    'Capabilities Privileged SELinuxOptions WindowsOptions RunAsUser RunAsGroup RunAsNonRoot ' +
+    'ReadOnlyRootFilesystem AllowPrivilegeEscalation ProcMount SeccompProfile AppArmorProfile',
+  PodSecurityContext:
+    'HostNetwork:b HostPID:b HostIPC:b ShareProcessNamespace HostUsers SELinuxOptions WindowsOptions RunAsUser ' +
+    'RunAsGroup RunAsNonRoot SupplementalGroups SupplementalGroupsPolicy FSGroup FSGroupChangePolicy Sysctls ' +
+    'SeccompProfile AppArmorProfile SELinuxChangePolicy',
+  Toleration: 'Key:s Operator:s Value:s Effect:s TolerationSeconds',
+  HostAlias: 'IP:s Hostnames',
+  Named: 'Name:s',
+};
+
+/** These stand in the spec on the wire and in its security context there. */
+const hostFields = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
+
+export function podSpecText(spec: JsonObject): string {
+  const securityContext: JsonObject = { ...(spec.securityContext as JsonObject | undefined) };
+  for (const field of hostFields) if (spec[field] !== undefined) securityContext[field] = spec[field];
+  return JSON.stringify(typed({ ...spec, securityContext }, 'PodSpec'), undefined, 1);
+}
+
+const zeros: Readonly<Record<string, JsonValue>> = { s: '', n: 0, b: false };
+
+function typed(value: JsonObject, type: string): JsonObject {
+  const fields = types[type];
+  if (fields === undefined) return plain(value) as JsonObject;
+  const byName = new Map(Object.entries(value).map(([name, field]) => [name.toLowerCase(), field]));
+  const result: JsonObject = {};
+  for (const field of fields.split(' ')) {
+    const [, name = '', mark = '', rest = ''] = /^(\w+)([:=+*]?)(\w*)$/.exec(field)!;
+    result[name] = fieldOf(byName.get(name.toLowerCase()), mark, rest);
+  }
+  return result;
+}
+
+function fieldOf(value: JsonValue | undefined, mark: string, rest: string): JsonValue {
+  if (mark === ':') return value ?? zeros[rest]!;
+  if (mark === '+') return typed(isObject(value) ? value : {}, rest);
+  if (value === undefined || value === null) return null;
+  if (mark === '=') return isObject(value) ? typed(value, rest) : value;
+  if (mark === '*') return Array.isArray(value) ? value.map((item) => typed(item as JsonObject, rest)) : value;
+  return isObject(value) ? value : plain(value);
+}
+
+function plain(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(plain);
+  if (!isObject(value)) return value;
+  const named = Object.entries(value).map(([name, field]) => [name[0]!.toUpperCase() + name.slice(1), plain(field ?? null)]);
+  return Object.fromEntries(named) as JsonObject;
+}

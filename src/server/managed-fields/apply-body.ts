@@ -1,0 +1,53 @@
+/**
+ * The body of an apply request: YAML or JSON, as it was sent, with the type the URL wants. It is not brought into any
+ * other form, because what it leaves out matters. Faults are 400s in the words of the reference server.
+ */
+import type { JsonObject } from '../../api/json.ts';
+import { badRequest } from '../../api/status-error.ts';
+import {
+  applyFieldValidation,
+  type BodyType,
+  type FieldValidation,
+  readYaml,
+  YamlSyntaxError,
+} from '../codec/index.ts';
+import { isObject } from '../codec/json-objects.ts';
+
+export function readApplyBody(bytes: Uint8Array, resource: BodyType, fieldValidation: FieldValidation): JsonObject {
+  const { value, duplicates } = readBody(bytes);
+  if (!isObject(value))
+    throw badRequest('error decoding YAML: json: cannot unmarshal into Go value of type map[string]interface {}');
+  const { strictError } = applyFieldValidation(fieldValidation, {
+    unknownFields: [],
+    duplicateFields: [],
+    otherFaults: duplicates.map((text) => `yaml: unmarshal errors:\n  ${text}`),
+  });
+  if (strictError !== undefined && fieldValidation === 'Strict')
+    throw badRequest(`error strict decoding YAML: ${strictError}`);
+  checkType(value, resource);
+  const metadata = isObject(value.metadata) ? value.metadata : {};
+  if (metadata.managedFields !== undefined && metadata.managedFields !== null)
+    throw badRequest('metadata.managedFields must be nil');
+  return value;
+}
+
+function readBody(bytes: Uint8Array): ReturnType<typeof readYaml> {
+  try {
+    return readYaml(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+  } catch (err) {
+    if (!(err instanceof YamlSyntaxError)) throw err;
+    throw badRequest(`error decoding YAML: error converting YAML to JSON: ${err.message}`);
+  }
+}
+
+function checkType(value: JsonObject, { groupVersion, kind }: BodyType): void {
+  const found = typeof value.apiVersion === 'string' ? value.apiVersion : '';
+  if (found === groupVersion && value.kind === kind) return;
+  const group = (apiVersion: string) => (apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '');
+  if (value.kind === kind && found !== '' && group(found) === group(groupVersion))
+    throw badRequest(
+      `Incorrect version specified in apply patch. Specified patch version: ${found}, expected: ${groupVersion}`,
+    );
+  const shown = found.includes('/') ? found : `/${found}`;
+  throw badRequest(`invalid object type: ${shown}, Kind=${typeof value.kind === 'string' ? value.kind : ''}`);
+}

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../api/json.ts';
+import { StatusError } from '../../api/status-error.ts';
+import { builtInSchemas } from '../schema/schemas.ts';
+import { type ApplyRequest, applyPatch } from './apply-patch.ts';
+import { setOfPaths } from './field-set.ts';
+import { trackUpdate } from './track-update.ts';
+
+const schemas = builtInSchemas();
+const configMap = schemas.byKind('', 'v1', 'ConfigMap')!;
+const pod = schemas.byKind('', 'v1', 'Pod')!;
+const type = { apiVersion: 'v1', kind: 'ConfigMap' };
+const now = '2026-01-01T00:00:00Z';
+
+function apply(manager: string, body: JsonObject, live?: JsonObject, more: Partial<ApplyRequest> = {}): JsonObject {
+  const object = { ...type, metadata: { name: 'a' }, ...body };
+  return applyPatch({
+    ...(live && { live }),
+    body: object,
+    schema: configMap,
+    manager,
+    apiVersion: 'v1',
+    now,
+    ...more,
+  });
+}
+
+const owners = (object: JsonObject) =>
+  Object.fromEntries(
+    ((object.metadata as JsonObject).managedFields as { manager: string; fieldsV1: JsonObject }[]).map(
+      ({ manager, fieldsV1 }) => [manager, fieldsV1],
+    ),
+  );
+
+function refusal(run: () => unknown): StatusError {
+  try {
+    run();
+  } catch (err) {
+    expect(err).toBeInstanceOf(StatusError);
+    return err as StatusError;
+  }
+  throw new Error('not refused');
+}
+
+describe('applyPatch()', () => {
+  it('creates, and owns what the body names', () => {
+    const object = apply('alpha', { metadata: { name: 'a', labels: { x: 'y' } }, data: { k: 'v' } });
+    expect(object.data).toEqual({ k: 'v' });
+    expect(owners(object)).toEqual({ alpha: { 'f:data': { 'f:k': {} }, 'f:metadata': { 'f:labels': { 'f:x': {} } } } });
+  });
+
+  it('removes what it no longer applies, unless somebody else owns it', () => {
+    const first = apply('alpha', { data: { a: '1', both: 'x' } });
+    const second = apply('beta', { data: { b: '2', both: 'x' } }, first);
+    expect(second.data).toEqual({ a: '1', b: '2', both: 'x' });
+    const third = apply('alpha', { data: {} }, second);
+    expect(third.data).toEqual({ b: '2', both: 'x' });
+    expect(owners(third)).toEqual({ alpha: { 'f:data': {} }, beta: { 'f:data': { 'f:b': {}, 'f:both': {} } } });
+    expect(apply('alpha', {}, apply('alpha', { data: { k: 'v' } }))).not.toHaveProperty('data');
+  });
+
+  it('refuses to change what others own, and says what', () => {
+    const live = apply('alpha', { metadata: { name: 'a', labels: { x: 'y' } }, data: { k: 'v', l: 'w' } });
+    const one = refusal(() => apply('beta', { data: { k: 'other' } }, live));
+    expect(one.status).toMatchObject({
+      code: 409,
+      message: 'Apply failed with 1 conflict: conflict with "alpha": .data.k',
+      details: { causes: [{ reason: 'FieldManagerConflict', message: 'conflict with "alpha"', field: '.data.k' }] },
+    });
+    const many = { metadata: { name: 'a', labels: { x: 'other' } }, data: { k: 'other', l: 'other' } };
+    expect(refusal(() => apply('beta', many, live)).message).toBe(
+      'Apply failed with 3 conflicts: conflicts with "alpha":\n- .data.k\n- .data.l\n- .metadata.labels.x',
+    );
+  });
+
+  it('names the version of a plain writer it conflicts with', () => {
+    const live = { ...type, metadata: { name: 'a', uid: 'u' }, data: { k: 'v' } };
+    const managedFields = trackUpdate({ after: live, schema: configMap, manager: 'creator', apiVersion: 'v1', now });
+    const owned = { ...live, metadata: { ...live.metadata, managedFields: managedFields as never } };
+    expect(refusal(() => apply('alpha', { data: { k: 'x' } }, owned)).message).toBe(
+      'Apply failed with 1 conflict: conflict with "creator" using v1: .data.k',
+    );
+    const shared = apply('alpha', { data: { k: 'v' } }, owned);
+    expect(owners(shared)).toEqual({
+      alpha: { 'f:data': { 'f:k': {} } },
+      creator: { 'f:data': { '.': {}, 'f:k': {} } },
+    });
+    expect(((shared.metadata as JsonObject).managedFields as JsonObject[])[0]).not.toHaveProperty('time');
+  });
+
+  it('takes over by force', () => {
+    const live = apply('alpha', { data: { k: 'v', l: 'w' } });
+    const taken = apply('beta', { data: { k: 'other' } }, live, { force: true });
+    expect(taken.data).toEqual({ k: 'other', l: 'w' });
+    expect(owners(taken)).toEqual({ alpha: { 'f:data': { 'f:l': {} } }, beta: { 'f:data': { 'f:k': {} } } });
+  });
+
+  it('finds an owner for what was there before anybody applied', () => {
+    const live = { ...type, metadata: { name: 'a', uid: 'u' }, data: { k: 'v' } };
+    expect(owners(apply('alpha', { data: { l: 'w' } }, live))).toEqual({
+      alpha: { 'f:data': { 'f:l': {} } },
+      'before-first-apply': { 'f:data': { '.': {}, 'f:k': {} } },
+    });
+  });
+
+  it('merges keyed lists, and removes an element with its last owner', () => {
+    const request = { schema: pod };
+    const kind = { kind: 'Pod' };
+    const container = (name: string, more: JsonObject = {}) => ({ name, ...more });
+    const first = apply(
+      'alpha',
+      { ...kind, spec: { containers: [container('a', { image: 'x' }), container('b')] } },
+      undefined,
+      request,
+    );
+    const second = apply(
+      'beta',
+      { ...kind, spec: { containers: [container('c'), container('a', { env: [{ name: 'E' }] })] } },
+      first,
+      request,
+    );
+    expect(second.spec).toEqual({
+      containers: [container('c'), container('a', { image: 'x', env: [{ name: 'E' }] }), container('b')],
+    });
+    const third = apply('alpha', { ...kind, spec: { containers: [container('d')] } }, second, request);
+    expect(third.spec).toEqual({
+      containers: [container('c'), container('a', { env: [{ name: 'E' }] }), container('d')],
+    });
+  });
+
+  it('leaves out what the resource does not take', () => {
+    const object = apply('alpha', { kind: 'Pod', spec: { nodeName: 'n' }, status: { phase: 'Running' } }, undefined, {
+      schema: pod,
+      ignored: setOfPaths([['f:status']]),
+    });
+    expect(object).not.toHaveProperty('status');
+    expect(owners(object)).toEqual({ alpha: { 'f:spec': { 'f:nodeName': {} } } });
+  });
+
+  it.each<[body: JsonObject, message: string]>([
+    [
+      { unknown: 1 },
+      'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .unknown: field not declared in schema',
+    ],
+    [
+      { data: { k: 1 } },
+      'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .data.k: expected string, got &value.valueUnstructured{Value:1}',
+    ],
+  ])('refuses %j', (body, message) => {
+    const err = refusal(() => apply('alpha', body));
+    expect([err.code, err.message]).toEqual([500, message]);
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../api/json.ts';
+import { checkObject } from '../codec/check-object.ts';
+import { builtInSchemas } from '../schema/schemas.ts';
+import { setOfPaths } from './field-set.ts';
+import { trackUpdate, type UpdateToTrack } from './track-update.ts';
+
+const schemas = builtInSchemas();
+const configMap = schemas.byKind('', 'v1', 'ConfigMap')!;
+const deployment = schemas.byKind('apps', 'v1', 'Deployment')!;
+const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, '0')}Z`;
+
+function track(after: JsonObject, more: Partial<UpdateToTrack> = {}) {
+  return trackUpdate({ after, schema: configMap, manager: 'alpha', apiVersion: 'v1', now: at(0), ...more });
+}
+
+function stored(object: JsonObject, managedFields: unknown): JsonObject {
+  return { ...object, metadata: { ...(object.metadata as JsonObject), uid: 'u', managedFields } as JsonObject };
+}
+
+const entry = (manager: string, second: number, fieldsV1: object) => ({
+  manager,
+  operation: 'Update',
+  apiVersion: 'v1',
+  time: at(second),
+  fieldsType: 'FieldsV1',
+  fieldsV1,
+});
+
+describe('trackUpdate()', () => {
+  const first = { metadata: { name: 'a' }, data: { k: 'v' } };
+  const created = stored(first, track(first));
+
+  it('gives the creator all that is set, and nothing the server sets', () => {
+    expect(track({ ...first, metadata: { name: 'a', uid: 'u', creationTimestamp: at(0), generation: 1 } })).toEqual([
+      entry('alpha', 0, { 'f:data': { '.': {}, 'f:k': {} } }),
+    ]);
+  });
+
+  it('moves what another writer changes, and keeps what it does not', () => {
+    const after = stored({ ...first, data: { k: 'w', l: 'x' } }, undefined);
+    expect(track(after, { before: created, manager: 'beta', now: at(1) })).toEqual([
+      entry('alpha', 0, { 'f:data': {} }),
+      entry('beta', 1, { 'f:data': { 'f:k': {}, 'f:l': {} } }),
+    ]);
+  });
+
+  it('takes removed fields from everybody, and entries that own nothing away', () => {
+    const after = stored({ metadata: { name: 'a' } }, undefined);
+    expect(track(after, { before: created, manager: 'beta', now: at(1) })).toBeUndefined();
+  });
+
+  it('changes nothing, not even a time, when nothing changed or the owner writes again', () => {
+    const again = stored(structuredClone(first), undefined);
+    expect(track(again, { before: created, manager: 'beta', now: at(1) })).toEqual(track(first));
+    const rewritten = stored({ ...first, data: { k: 'w' } }, undefined);
+    expect(track(rewritten, { before: created, now: at(1) })).toEqual(track(first));
+  });
+
+  it('leaves an object without entries untracked, except when it is created', () => {
+    const untracked = stored(first, undefined);
+    expect(track({ ...first, data: { k: 'w' } }, { before: untracked })).toBeUndefined();
+    expect(track(stored({ ...first, data: { k: 'w' } }, [{}]), { before: created })).toBeUndefined();
+  });
+
+  it('keeps writers of a subresource apart', () => {
+    const before = stored(first, track(first));
+    const after = stored({ ...first, data: { k: 'w' } }, undefined);
+    expect(track(after, { before, subresource: 'status', now: at(1) })).toEqual([
+      entry('alpha', 0, { 'f:data': {} }),
+      { ...entry('alpha', 1, { 'f:data': { 'f:k': {} } }), subresource: 'status' },
+    ]);
+  });
+
+  it('does not count what it is told to ignore', () => {
+    const ignored = setOfPaths([['f:data']]);
+    expect(track(first, { ignored })).toBeUndefined();
+  });
+
+  it('owns structs only where a pointer was set, as the reference does', () => {
+    const spec = {
+      replicas: 1,
+      selector: { matchLabels: { app: 'a' } },
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } },
+      template: {
+        metadata: { labels: { app: 'a' } },
+        spec: { containers: [{ name: 'c', image: 'x', resources: {} }] },
+      },
+    };
+    const { object } = checkObject({ kind: 'Deployment', metadata: { name: 'a' }, spec }, deployment);
+    expect(track(object, { schema: deployment })?.[0]?.fieldsV1).toEqual({
+      'f:spec': {
+        'f:replicas': {},
+        'f:selector': {},
+        'f:strategy': { 'f:rollingUpdate': { '.': {}, 'f:maxSurge': {} }, 'f:type': {} },
+        'f:template': {
+          'f:metadata': { 'f:labels': { '.': {}, 'f:app': {} } },
+          'f:spec': {
+            'f:containers': { 'k:{"name":"c"}': { '.': {}, 'f:image': {}, 'f:name': {}, 'f:resources': {} } },
+          },
+        },
+      },
+    });
+  });
+
+  it('folds the oldest of more than ten writers into ancient-changes', () => {
+    let object = created;
+    for (let i = 1; i <= 12; i++) {
+      const data = { ...(object.data as JsonObject), [`k${i}`]: 'x' };
+      const managedFields = track({ ...object, data }, { before: object, manager: `m${i}`, now: at(i) });
+      object = stored({ ...object, data }, managedFields);
+    }
+    const entries = (object.metadata as JsonObject).managedFields as {
+      manager: string;
+      fieldsV1: JsonObject;
+      time: string;
+    }[];
+    expect(entries.map(({ manager }) => manager)).toEqual([
+      'ancient-changes',
+      'm4',
+      'm5',
+      'm6',
+      'm7',
+      'm8',
+      'm9',
+      'm10',
+      'm11',
+      'm12',
+    ]);
+    expect(entries[0]).toMatchObject({ time: at(3), fieldsV1: { 'f:data': { '.': {}, 'f:k1': {}, 'f:k3': {} } } });
+  });
+});
