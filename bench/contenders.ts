@@ -1,6 +1,6 @@
 /**
  * The two stores that are compared, each with fresh data in a folder of its own: the embedded one in this process,
- * with a flush before every answer, and a real etcd with its defaults, through the etcd backend. Without an etcd on
+ * with a flush before every answer, and a real etcd, which flushes too, through the etcd backend. Without an etcd on
  * the PATH the embedded store runs alone.
  *
  * When the signal fires the stores are closed, so whatever waits for them ends and the benchmark unwinds.

@@ -1,2 +1,9 @@
-/** The API server: LIST and WATCH from a watch cache on top of a store. Nothing stands in this room yet. */
-export {};
+/** The API server, started from code. */
+export type {
+  AuthorizationMode,
+  AutoCompactionOptions,
+  EtcdOptions,
+  RunningServer,
+  ServerOptions,
+} from './server-options.ts';
+export { startServer } from './start-server.ts';

@@ -15,7 +15,7 @@ import { ensurePki, type Pki } from '../../src/server/serving/pki.ts';
 
 export const TOKEN = 'the-token-of-the-administrator';
 
-export type Answer = { status: number; headers: NodeJS.Dict<string | string[]>; body: Buffer };
+type Answer = { status: number; headers: NodeJS.Dict<string | string[]>; body: Buffer };
 type Ask = {
   method?: string;
   headers?: Record<string, string | string[]>;

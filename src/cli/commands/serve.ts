@@ -150,6 +150,6 @@ async function stop(server: RunningServer): Promise<void> {
 }
 
 async function startReal(options: ServerOptions): Promise<RunningServer> {
-  const module = (await import('../../server/index.ts')) as unknown as { startServer: StartServer };
-  return module.startServer(options);
+  const { startServer } = await import('../../server/index.ts');
+  return startServer(options);
 }

@@ -14,7 +14,7 @@ export type PeerCertificate = {
   readonly expiresAtMs: number;
 };
 
-export type Credentials = {
+type Credentials = {
   /** The header as it came. */
   readonly authorization: string | undefined;
   /** `unverified`: one was shown, but nobody we trust vouches for it. */
@@ -34,7 +34,7 @@ export interface Authenticator {
 /** Undefined: 401. */
 export type Authenticate = (credentials: Credentials) => UserInfo | undefined | Promise<UserInfo | undefined>;
 
-export const ANONYMOUS: UserInfo = { username: 'system:anonymous', groups: ['system:unauthenticated'] };
+const ANONYMOUS: UserInfo = { username: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 const SILENT: Verdict = { kind: 'silent' };
 

@@ -21,7 +21,7 @@ export type Attributes =
     }
   | { readonly kind: 'path'; readonly verb: string; readonly path: string };
 
-export type Decision = { readonly allowed: boolean; readonly reason?: string };
+type Decision = { readonly allowed: boolean; readonly reason?: string };
 
 export interface Authorizer {
   authorize(user: UserInfo, attributes: Attributes): Decision | Promise<Decision>;

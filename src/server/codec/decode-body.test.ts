@@ -119,3 +119,15 @@ it.each([
 it('decodeBody() has no protobuf for custom resources', () => {
   expect(refusal(() => decode('', widgets, 'Warn', 'application/vnd.kubernetes.protobuf'))).toMatch(/^415 /);
 });
+
+it('decodeBody() takes DeleteOptions under every version it is told of', () => {
+  const schema = builtInSchemas().byName('io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions')!;
+  const options = { groupVersion: 'v1', kind: 'DeleteOptions', isCustom: false, schema };
+  const text = '{"apiVersion":"meta.k8s.io/v1","kind":"DeleteOptions","gracePeriodSeconds":0}';
+  expect(decode(text, { ...options, alsoVersions: ['meta.k8s.io/v1'] }).object).toEqual({
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    gracePeriodSeconds: 0,
+  });
+  expect(refusal(() => decode(text, options))).toMatch(/^400 /);
+});

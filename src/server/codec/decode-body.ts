@@ -19,7 +19,10 @@ import { readEnvelope, readKind } from './protobuf-reader.ts';
 import { readYaml, YamlSyntaxError } from './yaml-reader.ts';
 
 /** What a body is to be: a resource, or one of the kinds that subresources and deletes take. */
-export type BodyType = Pick<Resource, 'groupVersion' | 'kind' | 'schema' | 'isCustom'>;
+export type BodyType = Pick<Resource, 'groupVersion' | 'kind' | 'schema' | 'isCustom'> & {
+  /** Versions under which the same kind may also be sent: DeleteOptions belong to every group. */
+  readonly alsoVersions?: readonly string[];
+};
 
 export type BodyRequest = {
   /** The header as it came; absent or empty means JSON. */
@@ -136,6 +139,7 @@ function withType(value: JsonObject, resource: BodyType): JsonObject {
   if (kind === resource.kind && apiVersion === resource.groupVersion) return value;
   if (resource.isCustom) checkCustomType(value, kind, apiVersion, resource);
   const wanted = { kind: kind || resource.kind, apiVersion: apiVersion || resource.groupVersion };
+  if (resource.alsoVersions?.includes(wanted.apiVersion)) wanted.apiVersion = resource.groupVersion;
   if (wanted.kind !== resource.kind || wanted.apiVersion !== resource.groupVersion) throw wrongType(wanted, resource);
   return { ...value, ...wanted };
 }

@@ -35,13 +35,11 @@ function placesIn(document: JsonValue): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   const visit = (value: JsonValue | undefined, path: string): void => {
     if (typeof value !== 'object' || value === null) return;
-    if (Array.isArray(value)) value.forEach((item, i) => visit(item, `${path}[${i}]`));
-    else
-      for (const key of Object.keys(value)) {
-        const here = fieldPath(path, key);
-        places.set(here, places.size);
-        visit(value[key], here);
-      }
+    for (const [key, child] of Object.entries(value)) {
+      const here = Array.isArray(value) ? `${path}[${key}]` : fieldPath(path, key);
+      places.set(here, places.size);
+      visit(child, here);
+    }
   };
   visit(document, '');
   return places;

@@ -44,7 +44,8 @@ export function canonicalQuantity(text: string): string {
   if (isBinary) nanos = toNanosBinary(whole + fraction, fraction.length, binarySuffixes.indexOf(suffix));
   if (nanos === 0n) return '0';
   const minus = sign === '-' ? '-' : '';
-  if (isBinary && nanos >= 1024n * nano && nanos % nano === 0n) return minus + inBinary(nanos / nano);
+  // What has no binary suffix would be read as decimal the next time, so it is written so at once.
+  if (isBinary && nanos % (1024n * nano) === 0n) return minus + inBinary(nanos / nano);
   return minus + inDecimal(nanos, isExponent);
 }
 

@@ -29,6 +29,7 @@ describe('canonicalQuantity()', () => {
     ['0.0000000001', '1n'],
     ['100m', '100m'],
     ['001', '1'],
+    ['381437.5Ki', '390592k'],
   ])('%s becomes %s', (text, want) => expect(canonicalQuantity(text)).toBe(want));
 
   it.each(['lots', '', '1.2.3', '1Kib', 'm', '1 Gi', '--1', '.'])('refuses %j', (text) => {

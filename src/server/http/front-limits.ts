@@ -13,7 +13,13 @@ export type FrontLimits = InFlightLimits &
     readonly graceMs: number;
   };
 
-export const DEFAULT_LIMITS: FrontLimits = {
+/** The defaults with some of them replaced. The time to receive a request follows the time to answer it. */
+export function frontLimits(given: Partial<FrontLimits> = {}): FrontLimits {
+  const limits = { ...DEFAULT_LIMITS, ...given };
+  return { ...limits, receiveTimeoutMs: given.receiveTimeoutMs ?? limits.requestTimeoutMs + 5000 };
+}
+
+const DEFAULT_LIMITS: FrontLimits = {
   maxReadOnly: 400,
   maxMutating: 200,
   maxHeaderBytes: 1024 * 1024,

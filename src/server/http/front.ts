@@ -19,7 +19,7 @@ import { impersonate, isImpersonating } from '../auth/impersonation.ts';
 import { Connections } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import { type EncodedStatus, type ExchangeSurroundings, FrontExchange, type RequestHead } from './front-exchange.ts';
-import { DEFAULT_LIMITS, type FrontLimits } from './front-limits.ts';
+import { type FrontLimits, frontLimits } from './front-limits.ts';
 import { Http1Wire } from './http1-wire.ts';
 import { Http2Wire } from './http2-wire.ts';
 import { InFlight, type RequestKind, requestKind } from './in-flight.ts';
@@ -60,7 +60,7 @@ const HEALTH_PATH = /^\/(healthz|livez|readyz)(\/|$)/;
 
 export async function startFront(options: FrontOptions): Promise<Front> {
   const { authenticate, authorizer, handle, observer, log = () => {} } = options;
-  const limits: FrontLimits = { ...DEFAULT_LIMITS, ...options.limits };
+  const limits = frontLimits(options.limits);
   const connections = new Connections();
   const inFlight = new InFlight(limits);
   const open = new Set<FrontExchange>();

@@ -54,7 +54,7 @@ export class Http2Wire implements Wire {
   }
 
   writeDirect(bytes: Buffer): boolean {
-    return this.write(bytes);
+    return this.#stream.destroyed ? true : this.#stream.write(bytes);
   }
 
   closeAfter(): void {} // GOAWAY has told the client already

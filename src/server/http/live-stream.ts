@@ -25,6 +25,7 @@ export class LiveStream implements ByteStream, Flushable {
   readonly #limits: StreamLimits;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
+  #waitingBytes = 0;
   #sentBytes = 0;
   #drainListener: (() => void) | undefined;
   #isSlow = false;
@@ -55,13 +56,15 @@ export class LiveStream implements ByteStream, Flushable {
   write(bytes: Buffer): boolean {
     if (this.#state !== 'open') return true;
     if (bytes.length === 0) return !this.#isSlow; // an empty chunk would end the body
+    if (this.#pendingBytes === 0) {
+      this.#flusher.add(this);
+      this.#waitingBytes = this.#wire.bufferedBytes; // asked once a turn: it does not grow before the flush
+    }
     this.#pending.push(bytes);
     this.#pendingBytes += bytes.length;
-    if (this.#pending.length === 1) this.#flusher.add(this);
-    const { slowBytes, cutOffBytes } = this.#limits;
-    const buffered = this.bufferedBytes;
-    if (buffered <= slowBytes) return true;
-    if (buffered > cutOffBytes) this.#wire.destroy();
+    const buffered = this.#waitingBytes + this.#pendingBytes;
+    if (buffered <= this.#limits.slowBytes) return true;
+    if (buffered > this.#limits.cutOffBytes) this.#wire.destroy();
     this.#isSlow = true;
     return false;
   }

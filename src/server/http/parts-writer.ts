@@ -28,18 +28,18 @@ export async function writeParts(wire: Wire, parts: Iterable<Buffer>): Promise<v
 /** The head has gone out without a length. Compression runs on the thread pool, slice by slice. */
 export async function writePartsGzipped(wire: Wire, parts: Iterable<Buffer>): Promise<void> {
   const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 });
-  const failed = new Promise<never>((_, reject) => gzip.once('error', reject));
+  gzip.on('error', () => {}); // whoever waits hears of it below
   gzip.on('data', (bytes: Buffer) => wire.write(bytes));
   try {
     for (const slice of slices(parts, Number.POSITIVE_INFINITY, GZIP_SLICE_BYTES)) {
       const joined = slice.length === 1 ? slice[0]! : Buffer.concat(slice);
-      await Promise.race([new Promise<void>((resolve) => gzip.write(joined, () => resolve())), failed]);
+      await new Promise<void>((resolve, reject) => gzip.write(joined, (err) => (err ? reject(err) : resolve())));
       await drained(wire);
       if (!wire.isOpen) return;
     }
-    const ended = new Promise<void>((resolve) => gzip.once('end', resolve));
-    gzip.end();
-    await Promise.race([ended, failed]);
+    await new Promise<void>((resolve, reject) => {
+      gzip.once('end', resolve).once('error', reject).end();
+    });
     wire.end();
   } finally {
     gzip.destroy();

@@ -3,7 +3,7 @@ import type { Exchange } from './exchange.ts';
 import type { RequestKind } from './in-flight.ts';
 
 /** How a request ended. */
-export type RequestOutcome = {
+type RequestOutcome = {
   /** 0: the client left before there was an answer. */
   readonly status: number;
   readonly sentBytes: number;

@@ -16,10 +16,10 @@ import {
   type KubeObject,
 } from '../../api/index.ts';
 import { ensureObject, fill, isObject, numberAt, objectAt, objectsAt, sameValue, textAt } from './fields.ts';
+import { podSpecText } from './internal-text.ts';
 import type { KindRules, RuleContext } from './kind-rules.ts';
 import { lineDiff } from './line-diff.ts';
 import { containerLists, setPodSpecDefaults } from './pod-defaults.ts';
-import { podSpecText } from './pod-spec-text.ts';
 import { validatePodSpec } from './pod-validation.ts';
 import { qualityOfService } from './quality-of-service.ts';
 

@@ -22,7 +22,7 @@ import {
   union,
   withoutSubtrees,
 } from './field-set.ts';
-import { findManager, Manager, readManagers, writeManagers } from './managers.ts';
+import { findManager, Manager, type ManagerId, readManagers, writeManagers } from './managers.ts';
 
 export type UpdateToTrack = {
   /** The stored object; absent for a create. */
@@ -74,23 +74,24 @@ export function trackUpdate(update: UpdateToTrack): ManagedFieldsEntry[] | undef
   if (isSameComparison({ added: changed, modified: emptySet, removed }))
     return managers.length === 0 ? undefined : (entries as unknown as ManagedFieldsEntry[]);
 
+  const id = { manager, operation: 'Update', apiVersion, subresource };
+  const former = changed.size > 0 ? findManager(managers, id)?.set : undefined;
   const touched = union(changed, removed);
   for (const other of managers) if (other.mayTouch(touched)) other.set = difference(other.set, touched);
-  if (changed.size > 0) take(managers, { manager, operation: 'Update', apiVersion, subresource }, changed, now, before);
+  if (changed.size > 0) take(managers, id, changed, former, now);
   const written = writeManagers(managers);
   return written.length > 0 ? written : undefined;
 }
 
 /** Gives the writer what it changed; its time moves only if its set did. */
-function take(managers: Manager[], id: Manager['id'], changed: FieldSet, now: string, before: JsonObject): void {
+function take(managers: Manager[], id: ManagerId, changed: FieldSet, former: FieldSet | undefined, now: string): void {
   let self = findManager(managers, id);
   if (!self) {
     self = new Manager(id);
     managers.push(self);
   }
-  const former = findManager(readManagers(entriesOf(before)), id)?.set ?? emptySet;
   self.set = union(self.set, changed);
-  if (!setsEqual(former, self.set)) self.time = now;
+  if (!former || !setsEqual(former, self.set)) self.time = now;
 }
 
 /** The entries of the body if it brought any, else those of the stored object. One empty entry means: start anew. */

@@ -18,6 +18,9 @@ const maxOperations = 10_000;
 /** `copy` can double a document with every operation; this many values may be copied in all. */
 const maxCopied = 200_000;
 
+/** Inserting and removing moves what comes after; this many elements may be moved in all. */
+const maxMoved = 50_000_000;
+
 type Container = JsonObject | JsonValue[];
 
 export function jsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
@@ -36,6 +39,7 @@ class PatchRun {
   document: JsonValue;
   readonly #owned = new Set<Container>();
   #copied = 0;
+  #moved = 0;
 
   constructor(document: JsonValue) {
     this.document = document;
@@ -86,7 +90,8 @@ class PatchRun {
     }
     const parent = this.#own(path);
     const key = path.at(-1)!;
-    if (Array.isArray(parent)) parent.splice(key === '-' ? parent.length : indexOf(key, parent.length), 0, value);
+    if (Array.isArray(parent))
+      this.#splice(parent, key === '-' ? parent.length : indexOf(key, parent.length), 0, value);
     else setKey(parent, key, value);
   }
 
@@ -106,9 +111,15 @@ class PatchRun {
     const removed = this.#find(path);
     const parent = this.#own(path);
     const key = path.at(-1)!;
-    if (Array.isArray(parent)) parent.splice(indexOf(key, parent.length - 1), 1);
+    if (Array.isArray(parent)) this.#splice(parent, indexOf(key, parent.length - 1), 1);
     else delete parent[key];
     return removed;
+  }
+
+  #splice(list: JsonValue[], at: number, removed: number, ...added: JsonValue[]): void {
+    this.#moved += list.length - at;
+    if (this.#moved > maxMoved) throw tooLarge('Cannot apply the JSON patch: it moves too much');
+    list.splice(at, removed, ...added);
   }
 
   /** The value at a path. A member that is not there is a fault, or null where the caller says so. */

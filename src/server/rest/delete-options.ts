@@ -55,17 +55,13 @@ export async function deleteOptions(exchange: Exchange, resource: Resource): Pro
 function fromBody(exchange: Exchange, bytes: Buffer, { groupVersion }: Resource): JsonObject {
   const schema = builtInSchemas().byName(TYPE);
   if (!schema) throw new Error(`Cannot find schema "${TYPE}"`);
-  const contentType = exchange.headers['content-type'];
-  const decode = (version: string) =>
-    decodeBody({
-      contentType,
-      bytes,
-      resource: { kind: 'DeleteOptions', groupVersion: version, schema, isCustom: false },
-      fieldValidation: 'Ignore',
-    }).object;
-  const named = /"apiVersion"\s*:\s*"([^"]+)"|^apiVersion:\s*(\S+)/m.exec(bytes.subarray(0, 4096).toString('latin1'));
-  const version = named?.[1] ?? named?.[2];
-  return decode(version === 'v1' || version === 'meta.k8s.io/v1' || version === groupVersion ? version : 'v1');
+  const alsoVersions = ['meta.k8s.io/v1', groupVersion];
+  return decodeBody({
+    contentType: exchange.headers['content-type'],
+    bytes,
+    resource: { kind: 'DeleteOptions', groupVersion: 'v1', alsoVersions, schema, isCustom: false },
+    fieldValidation: 'Ignore',
+  }).object;
 }
 
 function fromQuery(query: URLSearchParams): JsonObject {
@@ -77,9 +73,4 @@ function fromQuery(query: URLSearchParams): JsonObject {
     ...(query.has('orphanDependents') && { orphanDependents: booleanParameter(query, 'orphanDependents') }),
     ...(query.has('dryRun') && { dryRun: query.getAll('dryRun') }),
   };
-}
-
-/** A kind that must not be deleted. */
-export function cannotDelete(field: string, why: string): FieldError {
-  return forbiddenValue(field, why);
 }

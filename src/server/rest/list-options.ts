@@ -68,8 +68,8 @@ export function listOptions(query: URLSearchParams, resource: Resource, namespac
   return { ...common, match: match as ListOptions['match'], limit, continueToken };
 }
 
-export function watchOptions(query: URLSearchParams, resource: Resource, namespace: string): WatchRequest {
-  const common = commonOptions(query, resource, namespace);
+export function watchOptions(query: URLSearchParams, resource: Resource, namespace: string, name = ''): WatchRequest {
+  const common = commonOptions(query, resource, namespace, name);
   const sendInitialEvents = query.has('sendInitialEvents') ? booleanParameter(query, 'sendInitialEvents') : undefined;
   const { match, resourceVersion } = common;
   const faults: FieldError[] = [];
@@ -100,9 +100,11 @@ export function watchOptions(query: URLSearchParams, resource: Resource, namespa
 }
 
 /** The selectors of a request for a collection. */
-export function selectionOf(query: URLSearchParams, resource: Resource, namespace: string): Selection {
+export function selectionOf(query: URLSearchParams, resource: Resource, namespace: string, name = ''): Selection {
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');
-  const fields = parseFieldSelector(query.get('fieldSelector') ?? '', fieldSupportOf(resource));
+  const asked = query.get('fieldSelector') ?? '';
+  const text = name === '' ? asked : [`metadata.name=${name}`, asked].filter(Boolean).join(',');
+  const fields = parseFieldSelector(text, fieldSupportOf(resource));
   return new Selection({ namespace, labels, fields });
 }
 
@@ -121,9 +123,9 @@ function parseFault(text: string): string {
   return `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`;
 }
 
-function commonOptions(query: URLSearchParams, resource: Resource, namespace: string) {
+function commonOptions(query: URLSearchParams, resource: Resource, namespace: string, name = '') {
   return {
-    selection: selectionOf(query, resource, namespace),
+    selection: selectionOf(query, resource, namespace, name),
     resourceVersion: query.get('resourceVersion') ?? '',
     match: query.get('resourceVersionMatch') ?? '',
   };

@@ -1,49 +1,35 @@
 /**
  * PATCH: the patch is applied to what is there, and the result goes the way of an update. Without a resourceVersion in
- * the patch it is applied again and again until it fits, so a race never shows to the client.
+ * the patch it is applied again and again until it fits, so a race never shows to the client. Apply, which says what
+ * a manager wants instead of what to change, also creates.
  */
-import {
-  badRequest,
-  invalid,
-  invalidValue,
-  type JsonObject,
-  type JsonValue,
-  type KubeObject,
-  notFound,
-  unsupportedMediaType,
-} from '../../api/index.ts';
-import { checkDecoded, goJson, JsonSyntaxError, mediaTypeOf, readJson, readYaml } from '../codec/index.ts';
+import { badRequest, type JsonObject, type KubeObject, notFound, plainError } from '../../api/index.ts';
+import { checkDecoded } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { jsonPatch, mergePatch, strategicMergePatch } from '../patch/index.ts';
+import { applyPatch, readApplyBody } from '../managed-fields/index.ts';
+import { patchObject, patchTypeOf } from '../patch/index.ts';
 import { negotiate } from './negotiation.ts';
-import { checkNames } from './prepare.ts';
+import { checkNames, ignoredFields } from './prepare.ts';
 import type { View } from './resources.ts';
-import type { Rest } from './rest.ts';
-import { answer, type Place, updateObject } from './write.ts';
-import { writeOptions } from './write-options.ts';
-
-const JSON_PATCH = 'application/json-patch+json';
-const MERGE = 'application/merge-patch+json';
-const STRATEGIC = 'application/strategic-merge-patch+json';
-const APPLY = 'application/apply-patch+yaml';
+import { nowInSeconds, type Rest } from './rest.ts';
+import { answer, createObject, type Place, updateObject } from './write.ts';
+import { type WriteOptions, writeOptions } from './write-options.ts';
 
 export async function handlePatch(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, false);
   const { resource } = view;
-  const type = mediaTypeOf(exchange.headers['content-type']);
-  const isKnown = [JSON_PATCH, MERGE, APPLY].includes(type) || (type === STRATEGIC && !resource.isCustom);
-  if (!isKnown) throw resource.isCustom ? unsupportedMediaType([JSON_PATCH, MERGE, APPLY]) : unsupportedMediaType();
-  const options = writeOptions(exchange, 'PatchOptions', type === APPLY);
-  const patch = readPatch(await exchange.readBody(), type);
+  const type = patchTypeOf(exchange.headers['content-type'], resource.isCustom);
+  const options = writeOptions(exchange, 'PatchOptions', type === 'apply');
+  const bytes = await exchange.readBody();
   const first = await rest.writes.read(view, place.namespace, place.name);
+  if (type === 'apply') return handleApply(rest, exchange, view, place, options, bytes);
   if (!first) throw notFound(resource, place.name);
   const warnings = new Set<string>();
   const updated = await updateObject(rest, exchange, view, place, options, first, (old) => {
-    const patched = applyTo(old as unknown as JsonObject, patch, type, view);
-    const refuse = (why: string) => rejected(patched, why);
-    const decoded = checkDecoded(patched, resource, options.fieldValidation, refuse);
-    for (const text of decoded.warnings) warnings.add(text);
-    const object = decoded.object as unknown as KubeObject;
+    const { fieldValidation } = options;
+    const patched = patchObject({ type, bytes, object: old as unknown as JsonObject, resource, fieldValidation });
+    for (const text of patched.warnings) warnings.add(text);
+    const object = patched.object as unknown as KubeObject;
     checkNames(view, object, place.namespace, place.name);
     return object;
   });
@@ -51,22 +37,58 @@ export async function handlePatch(rest: Rest, exchange: Exchange, view: View, pl
   answer(exchange, 200, format, view, updated);
 }
 
-function applyTo(old: JsonObject, patch: JsonValue, type: string, { resource }: View): JsonObject {
-  if (type === JSON_PATCH) return jsonPatch(old, patch) as JsonObject;
-  if (type === STRATEGIC) return strategicMergePatch(old, patch, resource.schema);
-  return mergePatch(old, patch) as JsonObject;
-}
-
-function readPatch(bytes: Buffer, type: string): JsonValue {
-  try {
-    return type === APPLY ? readYaml(bytes.toString()).value : readJson(bytes.toString()).value;
-  } catch (err) {
-    if (!(err instanceof JsonSyntaxError)) throw err;
-    throw badRequest(`error decoding patch: ${err.message}`);
+async function handleApply(
+  rest: Rest,
+  exchange: Exchange,
+  view: View,
+  place: Place,
+  options: WriteOptions,
+  bytes: Buffer,
+): Promise<void> {
+  const format = negotiate(exchange.headers, false);
+  const { resource } = view;
+  const body = readApplyBody(bytes, resource, options.fieldValidation);
+  const named = body.metadata as KubeObject['metadata'] | undefined;
+  if (named?.name !== undefined && named.name !== place.name)
+    throw badRequest(`the name of the object (${named.name}) does not match the name on the URL (${place.name})`);
+  const apply = (live?: KubeObject): KubeObject => {
+    const { schema, groupVersion } = resource;
+    const applied = applyPatch({
+      body,
+      schema,
+      manager: options.manager,
+      apiVersion: groupVersion,
+      subresource: place.subresource,
+      force: options.force,
+      now: nowInSeconds(),
+      ignored: ignoredFields(view, place.subresource),
+      ...(live && { live: live as unknown as JsonObject }),
+    });
+    const { object } = checkDecoded(applied, resource, 'Ignore', (why) => plainError(why));
+    checkNames(view, object as unknown as KubeObject, place.namespace, place.name);
+    return object as unknown as KubeObject;
+  };
+  const tracked = { ...options, isTracked: true };
+  for (;;) {
+    const current = await rest.writes.read(view, place.namespace, place.name);
+    if (current) {
+      const updated = await updateObject(rest, exchange, view, place, tracked, current, (old) => {
+        const seen = named?.resourceVersion;
+        const object = apply(old);
+        if (seen) object.metadata.resourceVersion = seen;
+        else delete object.metadata.resourceVersion;
+        return object;
+      });
+      answer(exchange, 200, format, view, updated);
+      return;
+    }
+    if (named?.uid || place.subresource !== '') throw notFound(resource, place.name);
+    const created = await createObject(rest, exchange, view, apply(), tracked).catch((err: { code?: number }) => {
+      if (err.code === 409) return undefined; // somebody was faster: then it is an update
+      throw err;
+    });
+    if (!created) continue;
+    answer(exchange, 201, format, view, created);
+    return;
   }
-}
-
-/** The result of a patch is no object of the kind; the empty name is the reference server's. */
-function rejected(patched: JsonObject, why: string) {
-  return invalid({ kind: '', group: '' }, '', [invalidValue('patch', goJson(patched), why)]);
 }

@@ -18,7 +18,7 @@ import {
 import type { RuleContext } from '../kinds/kind-rules.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../kinds/metadata-validation.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
-import { trackUpdate } from '../managed-fields/track-update.ts';
+import { emptySet, type FieldSet, setOfPaths, trackUpdate } from '../managed-fields/index.ts';
 import type { NameRule } from '../registry/kind-table.ts';
 import type { View } from './resources.ts';
 
@@ -26,11 +26,14 @@ const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_BASE = 63 - SUFFIX_LENGTH;
 
+/** Who writes, and whether the object carries its owners already. */
+export type Tracking = { readonly manager: string; readonly isTracked?: boolean };
+
 /** The object as it will be created; the caller's is not used any more. */
 export async function prepareCreate(
   view: View,
   object: KubeObject,
-  manager: string,
+  { manager, isTracked }: Tracking,
   context: RuleContext,
 ): Promise<KubeObject> {
   const { resource, facts } = view;
@@ -41,7 +44,7 @@ export async function prepareCreate(
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
   delete metadata.generation;
-  delete metadata.managedFields;
+  if (!isTracked) delete metadata.managedFields;
   metadata.uid = crypto.randomUUID();
   metadata.creationTimestamp = context.now;
   if (facts.hasGeneration) metadata.generation = 1;
@@ -49,7 +52,7 @@ export async function prepareCreate(
   rules.setDefaults?.(object);
   await rules.prepareCreate?.(object, context);
   refuse(view, object, [...validateObjectMeta(metadata, metaRules(view)), ...(rules.validate?.(object) ?? [])]);
-  track(view, undefined, object, manager, context);
+  if (!isTracked) track(view, undefined, object, manager, context);
   return object;
 }
 
@@ -58,7 +61,7 @@ export async function prepareUpdate(
   view: View,
   old: KubeObject,
   object: KubeObject,
-  manager: string,
+  { manager, isTracked }: Tracking,
   context: RuleContext,
 ): Promise<KubeObject> {
   const { resource, facts } = view;
@@ -73,7 +76,7 @@ export async function prepareUpdate(
     ...(rules.validate?.(object) ?? []),
     ...(rules.validateUpdate?.(object, old) ?? []),
   ]);
-  track(view, old, object, manager, context);
+  if (!isTracked) track(view, old, object, manager, context);
   return object;
 }
 
@@ -153,10 +156,18 @@ function track(
     apiVersion: groupVersion,
     subresource: context.subresource,
     now: context.now,
+    ignored: ignoredFields(view, context.subresource),
     ...(old && { before: old as unknown as JsonObject }),
   });
   if (managedFields) object.metadata.managedFields = managedFields;
   else delete object.metadata.managedFields;
+}
+
+const STATUS: FieldSet = setOfPaths([['f:status']]);
+
+/** What a write to this part of the object does not own, whatever its body says. */
+export function ignoredFields({ facts }: View, subresource: string): FieldSet {
+  return facts.hasStatus && subresource === '' ? STATUS : emptySet;
 }
 
 function refuse({ resource }: View, { metadata }: KubeObject, faults: readonly FieldError[]): void {

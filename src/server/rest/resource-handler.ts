@@ -40,7 +40,7 @@ async function handleObject(rest: Rest, exchange: Exchange, resource: Resource, 
   const isAllNamespaces = resource.isNamespaced && namespace === '';
   const isOnObject = name !== '';
   if (!resource.verbs.includes(verb) || (isAllNamespaces && verb === 'create') || (verb === 'create' && isOnObject))
-    throw methodNotAllowed(...(resource.isCustom ? ([verb, resource] as const) : []));
+    throw resource.isCustom ? methodNotAllowed(verb, resource) : methodNotAllowed();
   if (['update', 'patch'].includes(verb) && !isOnObject) throw methodNotAllowed();
   if (isVirtual(resource)) return handleVirtual(rest, exchange, resource, target);
   const view = rest.resources.view(resource);

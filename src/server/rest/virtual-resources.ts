@@ -2,7 +2,14 @@
  * Resources that are asked, not stored: reviews of who one is and what one may do. A create is a question, and its
  * answer is the object with a status.
  */
-import { invalid, invalidValue, badRequest, type JsonObject, type KubeObject, methodNotAllowed } from '../../api/index.ts';
+import {
+  badRequest,
+  invalid,
+  invalidValue,
+  type JsonObject,
+  type KubeObject,
+  methodNotAllowed,
+} from '../../api/index.ts';
 import type { Attributes } from '../auth/authorizer.ts';
 import { decodeBody } from '../codec/index.ts';
 import type { Exchange, Target, UserInfo } from '../http/exchange.ts';
@@ -18,8 +25,10 @@ const answers: Readonly<Record<string, Answer>> = {
   'selfsubjectreviews.authentication.k8s.io': (_rest, { user }) => ({ userInfo: userInfo(user) }),
   'tokenreviews.authentication.k8s.io': reviewToken,
   'selfsubjectaccessreviews.authorization.k8s.io': (rest, { user }, object) => reviewAccess(rest, user, object),
-  'subjectaccessreviews.authorization.k8s.io': (rest, _exchange, object) => reviewAccess(rest, subjectOf(object), object),
-  'localsubjectaccessreviews.authorization.k8s.io': (rest, _exchange, object) => reviewAccess(rest, subjectOf(object), object),
+  'subjectaccessreviews.authorization.k8s.io': (rest, _exchange, object) =>
+    reviewAccess(rest, subjectOf(object), object),
+  'localsubjectaccessreviews.authorization.k8s.io': (rest, _exchange, object) =>
+    reviewAccess(rest, subjectOf(object), object),
   'selfsubjectrulesreviews.authorization.k8s.io': (rest, { user }) => rest.rulesFor(user),
 };
 

@@ -23,14 +23,16 @@ export type WatchKeeper = {
   readonly minTimeoutMs: number;
 };
 
+/** `name`: the old spelling of a watch on one object. */
 export async function handleWatch(
   exchange: Exchange,
   view: View,
   namespace: string,
   keeper: WatchKeeper,
+  name = '',
 ): Promise<void> {
   const format = negotiate(exchange.headers, true);
-  const request = watchOptions(exchange.query, view.resource, namespace);
+  const request = watchOptions(exchange.query, view.resource, namespace, name);
   const { cache } = view;
   const { selection, allowsBookmarks } = request;
   const encoding = encodingFor(exchange, view, format);

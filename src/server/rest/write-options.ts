@@ -11,6 +11,8 @@ export type WriteOptions = {
   readonly manager: string;
   readonly fieldValidation: FieldValidation;
   readonly force: boolean;
+  /** The object says itself who owns what: apply has seen to it. */
+  readonly isTracked?: boolean;
 };
 
 export function writeOptions(

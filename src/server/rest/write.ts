@@ -52,7 +52,7 @@ export async function createObject(
 ): Promise<CachedObject | KubeObject> {
   await mustTakeContent(rest.resources, view, object);
   const isGenerated = !object.metadata.name && !!object.metadata.generateName;
-  const prepared = await prepareCreate(view, object, options.manager, rest.ruleContext(exchange, ''));
+  const prepared = await prepareCreate(view, object, options, rest.ruleContext(exchange, ''));
   const { name = '', namespace = '' } = prepared.metadata;
   if (options.isDryRun) {
     if (await rest.writes.read(view, namespace, name)) throw alreadyExists(view.resource, name);
@@ -113,7 +113,7 @@ export function updateObject(
       throw conflict(resource, place.name, uidMismatch(view, current, uid, old.metadata.uid!));
     delete object.metadata.resourceVersion;
     const context = rest.ruleContext(exchange, place.subresource);
-    const prepared = await prepareUpdate(view, old, object, options.manager, context);
+    const prepared = await prepareUpdate(view, old, object, options, context);
     if (isFinished(prepared)) return finishDeletion(rest, view, current, prepared, options);
     if (options.isDryRun) return { done: withVersion(prepared, current.revision) };
     const outcome = await rest.writes.replace(view, current, prepared);

@@ -15,7 +15,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+const OPENSSL = 'openssl'; // where there is one
+const hasOpenssl = spawnSync(OPENSSL, ['version']).status === 0;
 const inDays = (days: number) => new Date(Date.now() + days * 24 * 60 * 60 * 1000);
 
 it('ensurePki() makes an authority, a serving and a client certificate that fit together', () => {
@@ -69,7 +70,7 @@ it('ensurePki() makes a damaged leaf anew, but never replaces a damaged authorit
 it.runIf(hasOpenssl)('openssl accepts the chain, each certificate for its own purpose only', () => {
   ensurePki({ dataDir });
   const verify = (name: string, purpose: string) =>
-    spawnSync('openssl', ['verify', '-x509_strict', '-CAfile', 'ca.crt', '-purpose', purpose, `${name}.crt`], {
+    spawnSync(OPENSSL, ['verify', '-x509_strict', '-CAfile', 'ca.crt', '-purpose', purpose, `${name}.crt`], {
       cwd: join(dataDir, 'pki'),
       encoding: 'utf8',
     });

@@ -35,7 +35,7 @@ export type CacheWatchOptions = {
 };
 
 const STRETCH_EVENTS = 500;
-const STRETCH_OBJECTS = 200;
+const STRETCH_BYTES = 256 * 1024;
 
 export class CacheWatch implements Subscriber {
   readonly selection: Selection;
@@ -45,6 +45,7 @@ export class CacheWatch implements Subscriber {
   #complete: Revision;
   #onDrained: (() => void) | undefined;
   #endListeners: (() => void)[] = [];
+  #startsInFuture = false;
   /** When the next bookmark is due, by the clock of whoever asks. */
   bookmarkAt = 0;
 
@@ -81,14 +82,23 @@ export class CacheWatch implements Subscriber {
 
   deliver(frames: readonly Buffer[], revision: Revision): void {
     if (this.#state !== 'live') return;
-    if (this.#complete < this.#options.after + 1 && this.#startsInFuture) return this.#leaveFuture(revision);
+    if (revision <= this.#options.after) return; // it starts in the future
+    if (this.#startsInFuture) {
+      // The batch may hold changes from before the start: the window tells them apart.
+      this.#startsInFuture = false;
+      this.#goBehind(Promise.resolve());
+      return;
+    }
     this.#complete = revision;
     let canTakeMore = true;
     for (const frame of frames) canTakeMore = this.#options.stream.write(frame);
-    if (canTakeMore) return;
+    if (!canTakeMore) this.#goBehind(this.#drained());
+  }
+
+  #goBehind(until: Promise<void>): void {
     this.#options.cache.watchers.leave(this);
     this.#state = 'behind';
-    void this.#drained().then(() => this.#catchUp().catch((err: unknown) => this.fail(err)));
+    void until.then(() => this.#catchUp()).catch((err: unknown) => this.fail(err));
   }
 
   /** Only on a live stream that takes it: a bookmark must not overtake anything. False: not now. */
@@ -127,12 +137,20 @@ export class CacheWatch implements Subscriber {
   }
 
   async #writeInitial(objects: readonly CachedObject[]): Promise<void> {
-    for (let at = 0; at < objects.length && !this.#isEnded(); at += STRETCH_OBJECTS) {
-      const frames: Buffer[] = [];
-      for (const object of objects.slice(at, at + STRETCH_OBJECTS))
-        if (this.selection.matches(object)) frames.push(this.encoding.frame('ADDED', object));
+    let frames: Buffer[] = [];
+    let bytes = 0;
+    for (const object of objects) {
+      if (this.#isEnded()) return;
+      if (!this.selection.matches(object)) continue;
+      const frame = this.encoding.frame('ADDED', object);
+      frames.push(frame);
+      bytes += frame.length;
+      if (bytes < STRETCH_BYTES) continue;
       await this.#write(frames);
+      frames = [];
+      bytes = 0;
     }
+    await this.#write(frames);
   }
 
   async #catchUp(): Promise<void> {
@@ -147,6 +165,7 @@ export class CacheWatch implements Subscriber {
       const last = events[events.length - 1];
       if (!last) {
         // The window has nothing more: in this very turn it becomes live.
+        this.#startsInFuture = this.#complete > cache.revision;
         this.#complete = Math.max(this.#complete, cache.revision);
         this.#state = 'live';
         cache.watchers.join(this);

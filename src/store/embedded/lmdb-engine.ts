@@ -37,7 +37,7 @@ class LmdbEngine implements LogEngine {
   readonly #log: Table;
   readonly #meta: Table;
   readonly #lease: Table;
-  /** Reused for every look-up: lmdb copies it before it returns. */
+  /** Reused for every call: lmdb copies a key into its own buffer before it returns. */
   readonly #key = Buffer.alloc(KEY_BYTES);
 
   constructor(file: string, isDurable: boolean) {
@@ -64,11 +64,11 @@ class LmdbEngine implements LogEngine {
     try {
       await this.#env.batch(() => {
         for (const { revision, sub, record } of append) {
-          const isAppended = this.#log.put(keyFor(revision, sub), record, { append: true } as never);
+          const isAppended = this.#log.put(writeKey(this.#key, revision, sub), record, { append: true } as never);
           ignoreRejection(isAppended);
           first ??= isAppended;
         }
-        for (const { revision, sub } of remove) ignoreRejection(this.#log.remove(keyFor(revision, sub)));
+        for (const { revision, sub } of remove) ignoreRejection(this.#log.remove(writeKey(this.#key, revision, sub)));
         for (const [name, value] of meta) ignoreRejection(this.#meta.put(Buffer.from(name), numberToBytes(value)));
         for (const [id, ttl] of leases) {
           const key = idToBytes(id);

@@ -9,13 +9,13 @@ import type { LeaseId, Revision } from '../kv.ts';
 import type { LogEngine } from './engine.ts';
 import { Garbage } from './garbage.ts';
 import { KeyIndex, type Version } from './key-index.ts';
-import { decodeRecord, isIntact } from './log-record.ts';
+import { isIntact, readVersion } from './log-record.ts';
 
 /** What this code writes. A store of a higher format was written by a newer version and is left alone. */
 export const FORMAT = 1;
 
-const STEP_RECORDS = 2000;
-const STEP_BYTES = 8 * 1024 * 1024;
+const STEP_RECORDS = 500;
+const STEP_BYTES = 2 * 1024 * 1024;
 
 export type Recovered = {
   readonly index: KeyIndex;
@@ -37,9 +37,10 @@ export async function recover(engine: LogEngine, file: string): Promise<Recovere
     const entries = engine.scan(from, STEP_RECORDS, STEP_BYTES);
     for (const { revision, sub, record } of entries) {
       if (!isIntact(record)) throw corrupt(file, `the record of revision ${revision} is damaged`);
-      const { key, createRevision, modRevision, version, lease } = decodeRecord(record);
-      if (modRevision !== revision) throw corrupt(file, `revision ${revision} holds a record of ${modRevision}`);
-      addToIndex(index, garbage, key, { modRevision, sub, createRevision, version, lease });
+      const { key, version } = readVersion(record, sub);
+      if (version.modRevision !== revision)
+        throw corrupt(file, `revision ${revision} holds a record of ${version.modRevision}`);
+      addToIndex(index, garbage, key, version);
     }
     const end = entries[entries.length - 1];
     if (!end) break;

@@ -52,9 +52,11 @@ type Group = {
   readonly reject: (err: unknown) => void;
 };
 
-/** More than this in one group would hold the event loop for too long when it is published. */
+/** More than this in one group would hold the event loop, or a watcher's socket, for too long when it is published. */
 const MAX_GROUP_CHANGES = 1024;
-const MAX_REMOVALS = 500;
+const MAX_GROUP_BYTES = 8 * 1024 * 1024;
+/** A commit with more of these would be felt by the writes that share it. */
+const MAX_REMOVALS = 150;
 
 export class WritePipeline {
   readonly #options: PipelineOptions;
@@ -84,7 +86,7 @@ export class WritePipeline {
   add({ changes = [], meta, lease }: Work): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
     let group = this.#groups[this.#groups.length - 1];
-    if (!group || group.changes.length >= MAX_GROUP_CHANGES) {
+    if (!group || group.changes.length >= MAX_GROUP_CHANGES || group.bytes >= MAX_GROUP_BYTES) {
       group = newGroup();
       this.#groups.push(group);
     }

@@ -1,6 +1,6 @@
 /**
- * A pod spec in the form in which the reference server compares two of them: its internal types as JSON, all fields,
- * in their order. It appears in one message only, the one that refuses a change of a pod.
+ * Specs in the form in which the reference server compares two of them: its internal types as JSON, all fields, in
+ * their order. It appears in the messages that refuse a change of a pod and of a claim, and nowhere else.
  *
  * The table holds the types people meet there; a part of another type is shown with its fields as they are written.
  */
@@ -43,6 +43,10 @@ const types: Readonly<Record<string, string>> = {
   Toleration: 'Key:s Operator:s Value:s Effect:s TolerationSeconds',
   HostAlias: 'IP:s Hostnames',
   Named: 'Name:s',
+  PersistentVolumeClaimSpec:
+    'AccessModes Selector Resources+ClaimResources VolumeName:s StorageClassName VolumeMode DataSource DataSourceRef ' +
+    'VolumeAttributesClassName',
+  ClaimResources: 'Limits Requests',
 };
 
 /** These stand in the spec on the wire and in its security context there. */
@@ -52,6 +56,10 @@ export function podSpecText(spec: JsonObject): string {
   const securityContext: JsonObject = { ...(spec.securityContext as JsonObject | undefined) };
   for (const field of hostFields) if (spec[field] !== undefined) securityContext[field] = spec[field];
   return JSON.stringify(typed({ ...spec, securityContext }, 'PodSpec'), undefined, 1);
+}
+
+export function claimSpecText(spec: JsonObject): string {
+  return JSON.stringify(typed(spec, 'PersistentVolumeClaimSpec'), undefined, 1);
 }
 
 const zeros: Readonly<Record<string, JsonValue>> = { s: '', n: 0, b: false };

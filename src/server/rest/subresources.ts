@@ -1,0 +1,152 @@
+/**
+ * Parts of objects with a path of their own. `status` goes the way of the object itself, with the other parts kept;
+ * `scale` is a small object of its own that stands for a count; the rest are orders in the form of a create.
+ */
+import {
+  invalid,
+  invalidValue,
+  type JsonObject,
+  type KubeObject,
+  methodNotAllowed,
+  resourceNotFound,
+  successStatus,
+} from '../../api/index.ts';
+import { decodeBody, mediaTypeOf } from '../codec/index.ts';
+import type { Exchange, Target } from '../http/exchange.ts';
+import { applyBinding } from '../kinds/binding.ts';
+import { mayEvict } from '../kinds/eviction.ts';
+import { applyScale, toScale } from '../kinds/scale.ts';
+import { mergePatch } from '../patch/index.ts';
+import type { Resource, Subresource } from '../registry/resource.ts';
+import { builtInSchemas } from '../schema/schemas.ts';
+import { sendJson } from './answer.ts';
+import { deleteObject } from './delete.ts';
+import { negotiate } from './negotiation.ts';
+import { handlePatch } from './patch.ts';
+import { handleGet } from './read.ts';
+import type { View } from './resources.ts';
+import { nowInSeconds, type Rest } from './rest.ts';
+import { handleUpdate, mustRead, type Place, updateObject } from './write.ts';
+import { writeOptions } from './write-options.ts';
+
+type Order = (rest: Rest, exchange: Exchange, view: View, place: Place, part: Subresource) => Promise<void>;
+
+/** Subresources that are read and written like the object. */
+const PARTS = ['status', 'approval', 'ephemeralcontainers', 'resize'];
+
+const orders: Readonly<Record<string, Order>> = { binding: bind, eviction: evict, finalize };
+
+export async function handleSubresource(
+  rest: Rest,
+  exchange: Exchange,
+  resource: Resource,
+  { subresource, verb, namespace, name }: Extract<Target, { kind: 'resource' }>,
+): Promise<void> {
+  const part = resource.subresources.find((one) => one.name === subresource);
+  if (!part) throw resourceNotFound();
+  if (!part.verbs.includes(verb)) throw methodNotAllowed();
+  const view = rest.resources.view(resource);
+  const place = { namespace, name, subresource };
+  const order = orders[subresource];
+  if (order) return order(rest, exchange, view, place, part);
+  if (subresource === 'scale') return scale(rest, exchange, view, place, verb, part);
+  if (!PARTS.includes(subresource)) throw resourceNotFound();
+  if (verb === 'get') return handleGet(exchange, view, namespace, name);
+  if (verb === 'update') return handleUpdate(rest, exchange, view, place);
+  return handlePatch(rest, exchange, view, place);
+}
+
+async function scale(
+  rest: Rest,
+  exchange: Exchange,
+  view: View,
+  place: Place,
+  verb: string,
+  part: Subresource,
+): Promise<void> {
+  const format = negotiate(exchange.headers, false);
+  const first = await mustRead(rest, view, place);
+  if (verb === 'get') {
+    sendJson(exchange, 200, format, toScale(view.toObject(first)) as unknown as JsonObject);
+    return;
+  }
+  const options = writeOptions(exchange, verb === 'patch' ? 'PatchOptions' : 'UpdateOptions');
+  const body = await exchange.readBody();
+  const updated = await updateObject(rest, exchange, view, place, options, first, (old) => {
+    const before = toScale(old) as unknown as JsonObject;
+    const wanted = verb === 'patch' ? patchScale(exchange, before, body) : decodeScale(exchange, body, part);
+    const replicas = (wanted as { spec?: { replicas?: number } }).spec?.replicas ?? 0;
+    if (replicas < 0) {
+      const fault = invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0');
+      throw invalid({ kind: 'Scale', group: 'autoscaling' }, place.name, [fault]);
+    }
+    const { resourceVersion } = (wanted as unknown as KubeObject).metadata ?? {};
+    const object = applyScale(structuredClone(old), wanted as unknown as KubeObject);
+    if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
+    else delete object.metadata.resourceVersion;
+    return object;
+  });
+  const object = 'bytes' in updated ? view.toObject(updated as never) : updated;
+  sendJson(exchange, 200, format, toScale(object as KubeObject) as unknown as JsonObject);
+}
+
+/** A patch of a Scale is a merge, whatever it is called: it has no lists. */
+function patchScale(exchange: Exchange, before: JsonObject, body: Buffer): JsonObject {
+  const type = mediaTypeOf(exchange.headers['content-type']);
+  if (!type.endsWith('merge-patch+json')) throw methodNotAllowed();
+  return mergePatch(before, JSON.parse(body.toString())) as JsonObject;
+}
+
+function decodeScale(exchange: Exchange, bytes: Buffer, part: Subresource): JsonObject {
+  return decodePart(exchange, bytes, part.group ?? '', part.version ?? 'v1', part.kind);
+}
+
+async function bind(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+  const format = negotiate(exchange.headers, false);
+  const options = writeOptions(exchange, 'CreateOptions');
+  const binding = decodePart(exchange, await exchange.readBody(), '', 'v1', 'Binding') as unknown as KubeObject;
+  const first = await mustRead(rest, view, place);
+  await updateObject(rest, exchange, view, { ...place, subresource: 'binding' }, options, first, (old) => {
+    const pod = applyBinding(structuredClone(old), binding, nowInSeconds());
+    delete pod.metadata.resourceVersion;
+    return pod;
+  });
+  sendJson(exchange, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
+}
+
+async function evict(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+  const format = negotiate(exchange.headers, false);
+  const { isDryRun } = writeOptions(exchange, 'CreateOptions');
+  const eviction = decodePart(exchange, await exchange.readBody(), 'policy', 'v1', 'Eviction') as {
+    deleteOptions?: { gracePeriodSeconds?: number; preconditions?: { uid?: string; resourceVersion?: string } };
+  };
+  const first = await mustRead(rest, view, place);
+  await mayEvict(view.toObject(first), rest.ruleContext(exchange, place.subresource));
+  const { gracePeriodSeconds, preconditions } = eviction.deleteOptions ?? {};
+  await deleteObject(rest, view, place, {
+    isDryRun,
+    gracePeriodSeconds,
+    propagationPolicy: undefined,
+    orphanDependents: undefined,
+    uid: preconditions?.uid,
+    resourceVersion: preconditions?.resourceVersion,
+  });
+  sendJson(exchange, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
+}
+
+/** A Namespace whose spec is held by nobody any more, and that is being deleted, goes with this write. */
+function finalize(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+  return handleUpdate(rest, exchange, view, place);
+}
+
+function decodePart(exchange: Exchange, bytes: Buffer, group: string, version: string, kind: string): JsonObject {
+  const schema = builtInSchemas().byKind(group, version, kind);
+  if (!schema) throw new Error(`Cannot find schema of ${kind}`);
+  const { object, warnings } = decodeBody({
+    contentType: exchange.headers['content-type'],
+    bytes,
+    resource: { kind, groupVersion: group === '' ? version : `${group}/${version}`, schema, isCustom: false },
+  });
+  for (const text of warnings) exchange.warn(text);
+  return object;
+}

@@ -1,0 +1,141 @@
+/**
+ * A whole server: store, caches, API, listener, put together and taken apart in the right order.
+ *
+ *   front (TLS, who, may they) → health · metrics · discovery · OpenAPI · resources → caches → store
+ *
+ * Several servers can run in one process; they share nothing. Closing ends watches cleanly, lets requests finish, and
+ * leaves no timer, socket or file open.
+ */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { backgroundClock, closeOnce } from '../api/index.ts';
+import { openEmbeddedStore, openEtcdStore, type Store } from '../store/index.ts';
+import { authenticateBy, certificateAuthenticator } from './auth/authenticator.ts';
+import { alwaysAllow, mastersOnly } from './auth/authorizer.ts';
+import { adminToken, readTokenFile, tokenAuthenticator } from './auth/bearer-tokens.ts';
+import { ensureNamespaces } from './bootstrap.ts';
+import { Discovery } from './discovery/discovery.ts';
+import { Health } from './health/health.ts';
+import type { Exchange } from './http/exchange.ts';
+import { startFront } from './http/front.ts';
+import { makeMetrics } from './metrics/metrics.ts';
+import { requestMetrics } from './metrics/request-metrics.ts';
+import { OpenApi } from './openapi/openapi.ts';
+import { Registry } from './registry/registry.ts';
+import { handleResource } from './rest/resource-handler.ts';
+import { Resources } from './rest/resources.ts';
+import { Rest } from './rest/rest.ts';
+import { WatchCrowd } from './rest/watch-keeper.ts';
+import type { RunningServer, ServerOptions } from './server-options.ts';
+import { ensureAdminToken, writeKubeconfig } from './serving/kubeconfig.ts';
+import { loadTlsMaterial, urlOf } from './serving/tls-material.ts';
+import { addCacheMetrics } from './watchcache/cache-metrics.ts';
+
+const DEFAULT_PORT = 6443;
+const PAGE_NOT_FOUND = Buffer.from('404 page not found\n');
+
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const {
+    bindAddress = '127.0.0.1',
+    securePort = DEFAULT_PORT,
+    log = (line) => process.stderr.write(`${line}\n`),
+  } = options;
+  const dataDir = resolve(options.dataDir);
+  mkdirSync(dataDir, { recursive: true });
+  const store = await openStore(options, dataDir, log);
+  const closers: (() => void | Promise<void>)[] = [() => store.close()];
+  const close = closeOnce(async () => {
+    for (const closer of closers.reverse()) await closer();
+  });
+  try {
+    const tls = loadTlsMaterial({
+      dataDir,
+      bindAddress,
+      ...(options.tlsCertFile && { certFile: options.tlsCertFile }),
+      ...(options.tlsPrivateKeyFile && { keyFile: options.tlsPrivateKeyFile }),
+      ...(options.clientCaFile && { clientCaFile: options.clientCaFile }),
+    });
+    const token = ensureAdminToken(dataDir);
+    const known = [adminToken(token), ...(options.tokenAuthFile ? readTokenFile(options.tokenAuthFile) : [])];
+    const authenticate = authenticateBy(
+      [tokenAuthenticator(known), certificateAuthenticator()],
+      options.anonymousAuth ?? true,
+    );
+    const authorizer = options.authorizationMode === 'AlwaysAllow' ? alwaysAllow : mastersOnly;
+
+    const registry = new Registry();
+    const root = options.etcd?.prefix ?? '/registry';
+    const resources = new Resources({ registry, store, root, clock: backgroundClock, log });
+    const crowd = new WatchCrowd(options.minRequestTimeoutMs ?? 1_800_000, () => resources.caches());
+    closers.push(
+      () => resources.close(),
+      () => crowd.close(),
+    );
+    const rest = new Rest({ resources, keeper: crowd, authenticate, authorizer });
+    await ensureNamespaces(rest);
+
+    const metrics = makeMetrics();
+    addCacheMetrics(metrics, () => resources.caches());
+    const health = new Health(log);
+    health.addCheck('store', async () => void (await store.revision()), ['readyz']);
+    const discovery = new Discovery({ registry });
+    const openApi = new OpenApi({ registry });
+    const handle = async (exchange: Exchange): Promise<void> => {
+      if (await handleResource(rest, exchange)) return;
+      if (discovery.handle(exchange) || openApi.handle(exchange)) return;
+      if (await health.handle(exchange)) return;
+      if (exchange.path === '/metrics') await metrics.handle(exchange);
+      else exchange.send(404, 'text/plain; charset=utf-8', PAGE_NOT_FOUND);
+    };
+
+    const front = await startFront({
+      host: bindAddress,
+      port: securePort,
+      tls: { cert: tls.serving.certPem, key: tls.serving.keyPem, clientAuthorities: tls.clientAuthorities },
+      authenticate,
+      authorizer,
+      handle,
+      observer: requestMetrics(metrics),
+      limits: {
+        ...(options.maxRequestsInflight !== undefined && { maxReadOnly: options.maxRequestsInflight }),
+        ...(options.maxMutatingRequestsInflight !== undefined && { maxMutating: options.maxMutatingRequestsInflight }),
+        ...(options.requestTimeoutMs !== undefined && { requestTimeoutMs: options.requestTimeoutMs }),
+      },
+      log: (message, error) => log(error instanceof Error && error.stack ? `${message}\n${error.stack}` : message),
+    });
+    closers.push(() => {
+      health.stop();
+      return front.close();
+    });
+    const url = urlOf(bindAddress, front.port);
+    const kubeconfigPath = resolve(options.kubeconfigOut ?? join(dataDir, 'admin.kubeconfig'));
+    writeKubeconfig(kubeconfigPath, { server: url, authorityPem: tls.servingAuthorityPem, admin: tls.admin, token });
+    return { url, kubeconfigPath, close };
+  } catch (err) {
+    await close();
+    throw err;
+  }
+}
+
+function openStore(options: ServerOptions, dataDir: string, log: (line: string) => void): Promise<Store> {
+  const { etcd, autoCompaction } = options;
+  if (etcd) {
+    const { servers, caFile, certFile, keyFile } = etcd;
+    const tls = {
+      ...(caFile && { ca: readFileSync(caFile, 'utf8') }),
+      ...(certFile && { cert: readFileSync(certFile, 'utf8') }),
+      ...(keyFile && { key: readFileSync(keyFile, 'utf8') }),
+    };
+    return openEtcdStore({ endpoints: [...servers], ...(Object.keys(tls).length > 0 && { tls }) });
+  }
+  return openEmbeddedStore({
+    dataDir: join(dataDir, 'store'),
+    onFailure: (error) => log(`store failed: ${error.message}`),
+    ...(autoCompaction && {
+      autoCompaction:
+        autoCompaction.mode === 'periodic'
+          ? autoCompaction
+          : { mode: 'revision', retention: autoCompaction.retentionRevisions },
+    }),
+  });
+}
