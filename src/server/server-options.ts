@@ -18,6 +18,8 @@ export type ServerOptions = {
   /** Serve the embedded store as etcd, on these URLs. */
   readonly etcdListenClientUrls?: readonly string[];
   readonly autoCompaction?: AutoCompactionOptions;
+  /** Of the embedded store: `fsync`. `none` is for tests only, a crash of the machine may lose everything. */
+  readonly durability?: 'fsync' | 'none';
 
   /** true */
   readonly watchCache?: boolean;

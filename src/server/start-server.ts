@@ -22,6 +22,7 @@ import { makeMetrics } from './metrics/metrics.ts';
 import { requestMetrics } from './metrics/request-metrics.ts';
 import { OpenApi } from './openapi/openapi.ts';
 import { Registry } from './registry/registry.ts';
+import { encodeStatus } from './rest/answer.ts';
 import { handleResource } from './rest/resource-handler.ts';
 import { Resources } from './rest/resources.ts';
 import { Rest } from './rest/rest.ts';
@@ -96,6 +97,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       authorizer,
       handle,
       observer: requestMetrics(metrics),
+      encodeStatus,
       limits: {
         ...(options.maxRequestsInflight !== undefined && { maxReadOnly: options.maxRequestsInflight }),
         ...(options.maxMutatingRequestsInflight !== undefined && { maxMutating: options.maxMutatingRequestsInflight }),
@@ -118,7 +120,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 function openStore(options: ServerOptions, dataDir: string, log: (line: string) => void): Promise<Store> {
-  const { etcd, autoCompaction } = options;
+  const { etcd, autoCompaction, durability } = options;
   if (etcd) {
     const { servers, caFile, certFile, keyFile } = etcd;
     const tls = {
@@ -131,6 +133,7 @@ function openStore(options: ServerOptions, dataDir: string, log: (line: string) 
   return openEmbeddedStore({
     dataDir: join(dataDir, 'store'),
     onFailure: (error) => log(`store failed: ${error.message}`),
+    ...(durability && { durability }),
     ...(autoCompaction && {
       autoCompaction:
         autoCompaction.mode === 'periodic'

@@ -1,2 +1,5 @@
-/** What tests of controllers need: so far a clock that is turned by hand. */
+/** What tests need: a server of their own, a client that hides nothing, a clock that is turned by hand. */
+export { type Answer, ApiClient, type ApiClientOptions, type Ask, type ObjectList, type Query } from './api-client.ts';
 export { FakeClock } from './fake-clock.ts';
+export { credentialsOf, startTestServer, TestServer, type TestServerOptions } from './test-server.ts';
+export { type StreamEvent, WatchStream } from './watch-stream.ts';

@@ -19,7 +19,7 @@ export function standardHeaders(
   return {
     'Audit-Id': auditId !== undefined && isEchoable(auditId) ? auditId.slice(0, 64) : randomUUID(),
     'Cache-Control': 'no-cache, private',
-    'Content-Type': contentType,
+    ...(contentType !== '' && { 'Content-Type': contentType }),
     'X-Kubernetes-Pf-Flowschema-Uid': flowSchemaUid,
     'X-Kubernetes-Pf-Prioritylevel-Uid': priorityLevelUid,
   };

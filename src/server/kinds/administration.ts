@@ -95,7 +95,10 @@ const checkApiService = checksFrom([
 ]);
 
 export const flowSchemaRules: KindRules = {
-  setDefaults: defaultsFrom([['spec.matchingPrecedence', 1000]]),
+  setDefaults: (schema) => {
+    const spec = ensureObject(schema as JsonObject, 'spec');
+    if (!spec.matchingPrecedence) spec.matchingPrecedence = 1000;
+  },
   validate: checksFrom([
     ['spec.priorityLevelConfiguration.name', required],
     ['spec.matchingPrecedence', between(1, 10000)],

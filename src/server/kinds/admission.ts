@@ -61,7 +61,9 @@ function validateWebhook(webhook: JsonObject, path: string, names: Set<string>):
   else {
     for (const problem of checkDnsSubdomain(name)) errors.push(invalidValue(`${path}.name`, name, problem));
     if (name.split('.').length < 3)
-      errors.push(invalidValue(`${path}.name`, name, 'should be a domain with at least three segments separated by dots'));
+      errors.push(
+        invalidValue(`${path}.name`, name, 'should be a domain with at least three segments separated by dots'),
+      );
     if (names.has(name)) errors.push(duplicateValue(`${path}.name`, name));
     names.add(name);
   }

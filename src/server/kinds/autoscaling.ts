@@ -1,12 +1,15 @@
 /** Autoscalers in both versions, and disruption budgets: rules about how many pods there should be. */
+import { checkPathSegment, type FieldError, invalidValue, type JsonObject, type KubeObject } from '../../api/index.ts';
 import {
-  checkPathSegment,
-  type FieldError,
-  invalidValue,
-  type JsonObject,
-  type KubeObject,
-} from '../../api/index.ts';
-import { atLeast, countOrPercent, labelSelector, moreThan, named, notOver100Percent, oneOf, required } from './checks.ts';
+  atLeast,
+  countOrPercent,
+  labelSelector,
+  moreThan,
+  named,
+  notOver100Percent,
+  oneOf,
+  required,
+} from './checks.ts';
 import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom } from './field-table.ts';
 import { isEmpty, numberAt, objectAt } from './fields.ts';
 import type { KindRules } from './kind-rules.ts';
@@ -47,11 +50,7 @@ export const autoscalerRules: KindRules = {
 };
 const setReplicaDefaults = defaultsFrom([['spec.minReplicas', 1], ...behaviorDefaults]);
 const checkMetrics = checksFrom([
-  [
-    'spec.metrics[].type',
-    required,
-    oneOf('ContainerResource', 'External', 'Object', 'Pods', 'Resource'),
-  ],
+  ['spec.metrics[].type', required, oneOf('ContainerResource', 'External', 'Object', 'Pods', 'Resource')],
   ['spec.metrics[].resource.name', required],
   ['spec.metrics[].resource.target.type', required],
 ]);

@@ -26,7 +26,7 @@ export function requiredWith(detail = ''): Check {
   return (value, path) => (isEmpty(value) ? [requiredValue(path, detail)] : []);
 }
 
-/** `supported` in the order in which the message names it. */
+/** `supported` in the order in which the message names it. An empty text is the business of `required`. */
 export function oneOf(...supported: readonly string[]): Check {
   return (value, path) =>
     value === undefined || supported.includes(value as string) ? [] : [unsupportedValue(path, value, supported)];
@@ -123,7 +123,9 @@ function checkExpression(expression: JsonObject, path: string): FieldError[] {
       errors.push(requiredValue(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
   } else if (operator === 'Exists' || operator === 'DoesNotExist') {
     if (values.length > 0)
-      errors.push(forbiddenValue(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+      errors.push(
+        forbiddenValue(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
+      );
   } else errors.push(invalidValue(`${path}.operator`, operator, 'not a valid selector operator'));
   for (const problem of checkQualifiedName(key)) errors.push(invalidValue(`${path}.key`, key, problem));
   for (const [index, value] of values.entries())
@@ -132,7 +134,10 @@ function checkExpression(expression: JsonObject, path: string): FieldError[] {
 }
 
 /** Whether labels are selected; a selector that is no valid one selects nothing. */
-export function selects(selector: JsonObject | undefined, found: Readonly<Record<string, string>> | undefined): boolean {
+export function selects(
+  selector: JsonObject | undefined,
+  found: Readonly<Record<string, string>> | undefined,
+): boolean {
   try {
     return labelSelectorFromObject(selector as LabelSelectorObject | undefined).matches(found);
   } catch {

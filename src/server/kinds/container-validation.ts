@@ -117,8 +117,7 @@ function validateEnvFrom(sources: readonly JsonObject[], path: string, errors: F
   for (const [index, source] of sources.entries()) {
     const at = `${path}[${index}]`;
     const given = ['configMapRef', 'secretRef'].filter((name) => source[name]);
-    if (given.length === 0)
-      errors.push(invalidValue(at, '', 'must specify one of: `configMapRef` or `secretRef`'));
+    if (given.length === 0) errors.push(invalidValue(at, '', 'must specify one of: `configMapRef` or `secretRef`'));
     else if (given.length > 1)
       errors.push(invalidValue(at, '', 'may not have more than one field specified at a time'));
     for (const name of given) {
@@ -169,14 +168,17 @@ export function validateResources(resources: JsonObject, path: string, errors: F
       if (part === 'limits') continue;
       const limit = limits[name];
       if (limit === undefined) {
-        if (name.includes('/')) errors.push(requiredValue(`${path}.limits`, 'Limit must be set for non overcommitable resources'));
+        if (name.includes('/'))
+          errors.push(requiredValue(`${path}.limits`, 'Limit must be set for non overcommitable resources'));
         continue;
       }
       const difference = quantity.compare(parseQuantity(String(limit)));
       if (name.includes('/') && difference !== 0)
         errors.push(invalidValue(`${path}.requests`, amount, `must be equal to ${name} limit of ${limit}`));
       else if (difference > 0)
-        errors.push(invalidValue(`${path}.requests`, amount, `must be less than or equal to ${name} limit of ${limit}`));
+        errors.push(
+          invalidValue(`${path}.requests`, amount, `must be less than or equal to ${name} limit of ${limit}`),
+        );
     }
   }
 }
@@ -187,8 +189,13 @@ function validateHandler(handler: JsonObject | undefined, path: string, errors: 
   if (!handler) return;
   const given = handlers.filter((name) => handler[name]);
   if (given.length === 0) errors.push(requiredValue(path, 'must specify a handler type'));
-  for (const name of given.slice(1)) errors.push(forbiddenValue(`${path}.${name}`, 'may not specify more than 1 handler type'));
-  const [exec, httpGet, tcpSocket] = [objectAt(handler, 'exec'), objectAt(handler, 'httpGet'), objectAt(handler, 'tcpSocket')];
+  for (const name of given.slice(1))
+    errors.push(forbiddenValue(`${path}.${name}`, 'may not specify more than 1 handler type'));
+  const [exec, httpGet, tcpSocket] = [
+    objectAt(handler, 'exec'),
+    objectAt(handler, 'httpGet'),
+    objectAt(handler, 'tcpSocket'),
+  ];
   if (exec && isEmpty(exec.command)) errors.push(requiredValue(`${path}.exec.command`));
   if (httpGet) {
     if (textAt(httpGet, 'path') === '') errors.push(requiredValue(`${path}.httpGet.path`));
@@ -217,4 +224,3 @@ function validateProbe(probe: JsonObject | undefined, path: string, errors: Fiel
   const threshold = numberAt(probe, 'successThreshold') ?? 1;
   if (threshold !== 1) errors.push(invalidValue(`${path}.successThreshold`, threshold, 'must be 1'));
 }
-

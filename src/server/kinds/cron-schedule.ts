@@ -23,7 +23,10 @@ export function scheduleProblem(schedule: string): string | undefined {
     if (words.has(schedule) || /^@every ([0-9.]+(ns|us|µs|ms|s|m|h))+$/.test(schedule)) return undefined;
     return `unrecognized descriptor: ${schedule}`;
   }
-  const given = schedule.trim().split(/\s+/).filter((field) => field !== '');
+  const given = schedule
+    .trim()
+    .split(/\s+/)
+    .filter((field) => field !== '');
   if (given.length !== fields.length) return `expected exactly 5 fields, found ${given.length}: [${given.join(' ')}]`;
   for (const [index, field] of given.entries()) {
     for (const part of field.split(',')) {
@@ -39,7 +42,8 @@ function partProblem(part: string, bounds: Bounds): string | undefined {
   if (others.length > 0) return `too many slashes: ${part}`;
   const ends = range.split('-');
   if (ends.length > 2) return `too many hyphens: ${part}`;
-  if (step !== undefined && !/^\d+$/.test(step)) return `failed to parse int from ${step}: strconv.Atoi: parsing "${step}": invalid syntax`;
+  if (step !== undefined && !/^\d+$/.test(step))
+    return `failed to parse int from ${step}: strconv.Atoi: parsing "${step}": invalid syntax`;
   if (step === '0') return `step of range should be a positive number: ${part}`;
   if (range === '*' || range === '?') return undefined;
   const numbers = ends.map((end) => bounds.names?.get(end.toLowerCase()) ?? (/^\d+$/.test(end) ? Number(end) : end));

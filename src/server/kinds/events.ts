@@ -99,6 +99,12 @@ function validateReporter(event: KubeObject, controllerField: string, messageFie
       errors.push(invalidValue(field, '', `can have at most ${limitCharacters} characters`));
   }
   if (textAt(object, messageField).length > limitMessage)
-    errors.push(invalidValue(messageField === 'note' ? 'message' : messageField, '', `can have at most ${limitMessage} characters`));
+    errors.push(
+      invalidValue(
+        messageField === 'note' ? 'message' : messageField,
+        '',
+        `can have at most ${limitMessage} characters`,
+      ),
+    );
   return errors;
 }

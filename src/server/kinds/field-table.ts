@@ -27,11 +27,13 @@ type Step = { readonly name: string; readonly each: '' | 'list' | 'map' };
 type Visit = (owner: JsonObject, path: string) => void;
 
 export function defaultsFrom(rows: readonly DefaultRow[]): (object: KubeObject) => void {
-  const compiled = rows.map(([path, value, when]) => ({ ...parsePath(path), value, when }));
+  const compiled = rows.map(([path, value, when]) => {
+    const { steps, field } = parsePath(path);
+    return { steps, one: { [field]: value }, when };
+  });
   return (object) => {
-    for (const { steps, field, value, when } of compiled) {
+    for (const { steps, one, when } of compiled) {
       if (steps[0]?.name === 'spec' && object.spec === undefined) object.spec = {};
-      const one = { [field]: value };
       walk(object as JsonObject, steps, 0, '', (owner) => {
         if (!when || when(owner)) fill(owner, one);
       });
@@ -47,7 +49,11 @@ export function checksFrom(rows: readonly CheckRow[]): (object: KubeObject) => F
       walk(object as JsonObject, steps, 0, '', (owner, path) => {
         const at = childPath(path, field);
         for (const [value, place] of isEach ? elementsOf(owner[field], at) : [[owner[field], at] as const]) {
-          for (const check of checks) errors.push(...check(value ?? undefined, place, owner));
+          const found = errors.length;
+          for (const check of checks) {
+            errors.push(...check(value ?? undefined, place, owner));
+            if (errors.length > found) break; // one reason is enough for one value
+          }
         }
       });
     }

@@ -28,8 +28,7 @@ const types: Readonly<Record<string, string>> = {
   ContainerPort: 'Name:s HostPort:n ContainerPort:n Protocol:s HostIP:s',
   EnvVar: 'Name:s Value:s ValueFrom',
   Resources: 'Limits Requests Claims',
-  VolumeMount:
-    'Name:s ReadOnly:b RecursiveReadOnly MountPath:s SubPath:s MountPropagation SubPathExpr:s',
+  VolumeMount: 'Name:s ReadOnly:b RecursiveReadOnly MountPath:s SubPath:s MountPropagation SubPathExpr:s',
   Probe:
     'Exec HTTPGet TCPSocket GRPC InitialDelaySeconds:n TimeoutSeconds:n PeriodSeconds:n SuccessThreshold:n ' +
     'FailureThreshold:n TerminationGracePeriodSeconds',
@@ -88,6 +87,9 @@ function fieldOf(value: JsonValue | undefined, mark: string, rest: string): Json
 function plain(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(plain);
   if (!isObject(value)) return value;
-  const named = Object.entries(value).map(([name, field]) => [name[0]!.toUpperCase() + name.slice(1), plain(field ?? null)]);
+  const named = Object.entries(value).map(([name, field]) => [
+    name[0]!.toUpperCase() + name.slice(1),
+    plain(field ?? null),
+  ]);
   return Object.fromEntries(named) as JsonObject;
 }

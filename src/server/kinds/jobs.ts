@@ -2,16 +2,10 @@
  * Jobs and cron jobs. A job finds its pods by labels the server makes from the job's uid, unless it is told to select
  * by hand; they appear in the template, in the selector and, where the job has no labels, on the job itself.
  */
-import {
-  type FieldError,
-  invalidValue,
-  type JsonObject,
-  type KubeObject,
-  requiredValue,
-} from '../../api/index.ts';
+import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../api/index.ts';
 import { atLeast, labelSelector, oneOf, required } from './checks.ts';
-import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom, immutableFields } from './field-table.ts';
 import { scheduleProblem } from './cron-schedule.ts';
+import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom, immutableFields } from './field-table.ts';
 import { ensureObject, isEmpty, mapAt, numberAt, objectAt, sameValue, textAt } from './fields.ts';
 import type { KindRules } from './kind-rules.ts';
 import { setPodTemplateDefaults } from './pod-defaults.ts';
@@ -147,7 +141,10 @@ function validateTimeZone(zone: unknown): FieldError[] {
   if (zone === undefined || zone === null) return [];
   const path = 'spec.timeZone';
   if (zone === '') return [invalidValue(path, zone, 'timeZone must be nil or non-empty string')];
-  if (sameValue(zone, 'Local')) return [invalidValue(path, zone, 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones')];
+  if (sameValue(zone, 'Local'))
+    return [
+      invalidValue(path, zone, 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones'),
+    ];
   try {
     new Intl.DateTimeFormat('en', { timeZone: String(zone) });
     return [];

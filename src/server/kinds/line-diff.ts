@@ -48,7 +48,8 @@ function editsBetween(before: readonly string[], after: readonly string[]): Edit
   let head = 0;
   while (head < before.length && head < after.length && before[head] === after[head]) head++;
   let tail = 0;
-  while (tail < before.length - head && tail < after.length - head && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
+  while (tail < before.length - head && tail < after.length - head && before.at(-1 - tail) === after.at(-1 - tail))
+    tail++;
   const same = (lines: readonly string[]) => lines.map((line): Edit => ({ sign: ' ', line }));
   return [
     ...same(before.slice(0, head)),

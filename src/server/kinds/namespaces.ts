@@ -41,7 +41,8 @@ export const namespaceRules: KindRules = {
 
 /** Throws if the namespace is one of those that stay. */
 export function refuseToDelete(name: string): void {
-  if (lasting.has(name)) throw forbidden({ group: '', plural: 'namespaces' }, name, 'this namespace may not be deleted');
+  if (lasting.has(name))
+    throw forbidden({ group: '', plural: 'namespaces' }, name, 'this namespace may not be deleted');
 }
 
 /** What a delete does to a namespace besides setting its deletionTimestamp. */

@@ -11,7 +11,16 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../api/index.ts';
-import { checkPortName, labelSelector, named, oneOf, portNumber, portOrName, required, requiredWith } from './checks.ts';
+import {
+  checkPortName,
+  labelSelector,
+  named,
+  oneOf,
+  portNumber,
+  portOrName,
+  required,
+  requiredWith,
+} from './checks.ts';
 import { checksFrom, defaultsFrom, immutableFields } from './field-table.ts';
 import { ensureObject, isEmpty, objectAt, objectsAt, textAt, textsAt } from './fields.ts';
 import type { KindRules } from './kind-rules.ts';
@@ -23,7 +32,8 @@ const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix'];
 export const ingressRules: KindRules = {
   prepareCreate: async (ingress, { list }) => {
     const spec = ensureObject(ingress as JsonObject, 'spec');
-    const isChosen = spec.ingressClassName !== undefined || ingress.metadata.annotations?.['kubernetes.io/ingress.class'];
+    const isChosen =
+      spec.ingressClassName !== undefined || ingress.metadata.annotations?.['kubernetes.io/ingress.class'];
     if (isChosen) return;
     const classes = await list('networking.k8s.io', 'ingressclasses');
     const found = classes.find(({ metadata }) => metadata.annotations?.[defaultClass] === 'true');
@@ -45,7 +55,8 @@ const checkIngress = checksFrom([['spec.ingressClassName', named(checkDnsSubdoma
 function validateRule(rule: JsonObject, path: string, errors: FieldError[]): void {
   const host = textAt(rule, 'host');
   const plainHost = host.startsWith('*.') ? host.slice(2) : host;
-  if (host !== '') for (const problem of checkDnsSubdomain(plainHost)) errors.push(invalidValue(`${path}.host`, host, problem));
+  if (host !== '')
+    for (const problem of checkDnsSubdomain(plainHost)) errors.push(invalidValue(`${path}.host`, host, problem));
   const http = objectAt(rule, 'http');
   if (!http) return;
   if (objectsAt(http, 'paths').length === 0) errors.push(requiredValue(`${path}.http.paths`));
@@ -74,7 +85,8 @@ function validateBackend(backend: JsonObject, path: string, errors: FieldError[]
   const [portName, number] = [textAt(port, 'name'), port?.number];
   if (portName !== '' && number) errors.push(invalidValue(path, '', 'cannot set both port name & port number'));
   else if (portName !== '')
-    for (const problem of checkPortName(portName)) errors.push(invalidValue(`${path}.service.port.name`, portName, problem));
+    for (const problem of checkPortName(portName))
+      errors.push(invalidValue(`${path}.service.port.name`, portName, problem));
   else if (!number) errors.push(requiredValue(path, 'port name or number is required'));
   else errors.push(...portNumber(number, `${path}.service.port.number`, port!));
 }
@@ -132,8 +144,7 @@ export const endpointSliceRules: KindRules = {
     const seen = new Set<string>();
     for (const [index, port] of objectsAt(slice as JsonObject, 'ports').entries()) {
       const name = textAt(port, 'name');
-      if (seen.has(name))
-        errors.push(duplicateValue(`ports[${index}].name`, name));
+      if (seen.has(name)) errors.push(duplicateValue(`ports[${index}].name`, name));
       seen.add(name);
     }
     return errors;

@@ -44,7 +44,7 @@ export const nodeRules: KindRules = {
     const [spec, before] = [objectAt(node as JsonObject, 'spec') ?? {}, objectAt(old as JsonObject, 'spec') ?? {}];
     const errors: FieldError[] = [];
     if (textAt(before, 'providerID') !== '' && spec.providerID !== before.providerID)
-      errors.push(forbiddenValue('spec.providerID', "node updates may not change providerID except from \"\" to valid"));
+      errors.push(forbiddenValue('spec.providerID', 'node updates may not change providerID except from "" to valid'));
     const mayChange = ['taints', 'unschedulable', 'podCIDR', 'podCIDRs', 'providerID', 'configSource'];
     const kept = { ...spec };
     for (const field of mayChange) kept[field] = before[field];
@@ -54,13 +54,18 @@ export const nodeRules: KindRules = {
 };
 
 function validateTaint(taint: JsonObject, path: string, seen: Set<string>, errors: FieldError[]): void {
-  const { key, value, effect } = { key: textAt(taint, 'key'), value: textAt(taint, 'value'), effect: textAt(taint, 'effect') };
+  const { key, value, effect } = {
+    key: textAt(taint, 'key'),
+    value: textAt(taint, 'value'),
+    effect: textAt(taint, 'effect'),
+  };
   for (const problem of checkQualifiedName(key)) errors.push(invalidValue(`${path}.key`, key, problem));
   const problems = checkLabelValue(value);
   if (problems.length > 0) errors.push(invalidValue(`${path}.value`, value, problems.join(';')));
   if (!effects.includes(effect)) errors.push(unsupportedValue(`${path}.effect`, effect, effects));
   const identity = `${key}:${effect}`;
-  if (seen.has(identity)) errors.push(duplicateValue(path, { Key: key, Value: value, Effect: effect, TimeAdded: null }));
+  if (seen.has(identity))
+    errors.push(duplicateValue(path, { Key: key, Value: value, Effect: effect, TimeAdded: null }));
   seen.add(identity);
 }
 

@@ -5,7 +5,7 @@
  * links, requests from limits, priority) is in pods.ts.
  */
 import type { JsonObject } from '../../api/index.ts';
-import { ensureObject, fill, isObject, numberAt, objectAt, objectsAt, textAt } from './fields.ts';
+import { ensureObject, fill, isObject, objectAt, objectsAt, textAt } from './fields.ts';
 
 const specDefaults: JsonObject = {
   restartPolicy: 'Always',
@@ -41,13 +41,12 @@ export function setPodSpecDefaults(spec: JsonObject): void {
   if (!isObject(spec.securityContext)) spec.securityContext = {};
   joinServiceAccountNames(spec);
   for (const volume of objectsAt(spec, 'volumes')) setVolumeDefaults(volume);
-  const usesHostNetwork = spec.hostNetwork === true;
   for (const list of containerLists) {
-    for (const container of objectsAt(spec, list)) setContainerDefaults(container, usesHostNetwork);
+    for (const container of objectsAt(spec, list)) setContainerDefaults(container);
   }
 }
 
-export const containerLists = ['initContainers', 'containers', 'ephemeralContainers'] as const;
+const containerLists = ['initContainers', 'containers', 'ephemeralContainers'] as const;
 
 /** `metadata` and `spec` of a template, made if missing. */
 export function setPodTemplateDefaults(owner: JsonObject, name = 'template'): void {
@@ -64,14 +63,11 @@ function joinServiceAccountNames(spec: JsonObject): void {
   spec.serviceAccount = name;
 }
 
-function setContainerDefaults(container: JsonObject, usesHostNetwork: boolean): void {
+function setContainerDefaults(container: JsonObject): void {
   ensureObject(container, 'resources');
   fill(container, containerDefaults);
   if (textAt(container, 'imagePullPolicy') === '') container.imagePullPolicy = pullPolicyOf(textAt(container, 'image'));
-  for (const port of objectsAt(container, 'ports')) {
-    fill(port, portDefaults);
-    if (usesHostNetwork && !numberAt(port, 'hostPort')) port.hostPort = port.containerPort;
-  }
+  for (const port of objectsAt(container, 'ports')) fill(port, portDefaults);
   for (const variable of objectsAt(container, 'env')) {
     const fieldRef = objectAt(objectAt(variable, 'valueFrom'), 'fieldRef');
     if (fieldRef) fill(fieldRef, fieldRefDefaults);

@@ -98,7 +98,16 @@ function checkName(
 }
 
 const modeText = 'must be a number between 0 and 0777 (octal), both inclusive';
-const hostPathTypes = ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket'];
+const hostPathTypes = [
+  '',
+  'BlockDevice',
+  'CharDevice',
+  'Directory',
+  'DirectoryOrCreate',
+  'File',
+  'FileOrCreate',
+  'Socket',
+];
 
 /** What a source of a volume cannot do without. */
 const neededInVolume: Readonly<Record<string, readonly string[]>> = {
@@ -140,8 +149,10 @@ function validateSources(volume: JsonObject, path: string, errors: FieldError[])
       if (textAt(source, field) === '') errors.push(requiredValue(`${at}.${field}`));
     }
     const mode = numberAt(source, 'defaultMode');
-    if (mode !== undefined && (mode < 0 || mode > 0o777)) errors.push(invalidValue(`${at}.defaultMode`, mode, modeText));
-    for (const [index, item] of objectsAt(source, 'items').entries()) validateItem(item, `${at}.items[${index}]`, errors);
+    if (mode !== undefined && (mode < 0 || mode > 0o777))
+      errors.push(invalidValue(`${at}.defaultMode`, mode, modeText));
+    for (const [index, item] of objectsAt(source, 'items').entries())
+      validateItem(item, `${at}.items[${index}]`, errors);
     if (kind === 'hostPath') {
       const [target, type] = [textAt(source, 'path'), textAt(source, 'type')];
       if (target.split('/').includes('..')) errors.push(invalidValue(`${at}.path`, target, "must not contain '..'"));

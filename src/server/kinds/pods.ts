@@ -15,11 +15,11 @@ import {
   type JsonValue,
   type KubeObject,
 } from '../../api/index.ts';
-import { ensureObject, fill, isObject, numberAt, objectAt, objectsAt, sameValue, textAt } from './fields.ts';
+import { ensureObject, fill, numberAt, objectAt, objectsAt, sameValue, textAt } from './fields.ts';
 import { podSpecText } from './internal-text.ts';
 import type { KindRules, RuleContext } from './kind-rules.ts';
 import { lineDiff } from './line-diff.ts';
-import { containerLists, setPodSpecDefaults } from './pod-defaults.ts';
+import { setPodSpecDefaults } from './pod-defaults.ts';
 import { validatePodSpec } from './pod-validation.ts';
 import { qualityOfService } from './quality-of-service.ts';
 
@@ -28,7 +28,10 @@ export const podRules: KindRules = {
     const spec = ensureObject(pod as JsonObject, 'spec');
     setPodSpecDefaults(spec);
     fill(spec, { enableServiceLinks: true });
-    requestWhatIsLimited(spec);
+    for (const list of ['containers', 'initContainers']) {
+      for (const container of objectsAt(spec, list)) setContainerDefaults(container, spec.hostNetwork === true);
+    }
+    joinAddresses(objectAt(pod as JsonObject, 'status'));
   },
   prepareCreate: async (pod, context) => {
     const spec = ensureObject(pod as JsonObject, 'spec');
@@ -37,9 +40,13 @@ export const podRules: KindRules = {
     pod.status = freshStatus(spec);
   },
   prepareUpdate: (pod, old, { subresource }) => {
-    if (subresource === 'status') restoreOwners(pod, old);
-    if (subresource === 'ephemeralcontainers') keepAllBut(pod, old, (next) => takeEphemeralContainers(next, pod));
-    if (subresource === 'resize') keepAllBut(pod, old, (next) => takeResources(next, pod));
+    if (subresource === 'status') {
+      restoreOwners(pod, old);
+      const { qosClass } = objectAt(old as JsonObject, 'status') ?? {};
+      if (qosClass !== undefined) fill(ensureObject(pod as JsonObject, 'status'), { qosClass });
+    }
+    if (subresource === 'ephemeralcontainers') keepAllBut(pod, old, (next) => takeEphemeralContainers(next, specOf(pod)));
+    if (subresource === 'resize') keepAllBut(pod, old, (next) => takeResources(next, specOf(pod)));
     if (subresource === '') refuseSideways(pod, old);
   },
   validate: (pod) => validatePodSpec(objectAt(pod as JsonObject, 'spec') ?? {}, 'spec'),
@@ -47,7 +54,7 @@ export const podRules: KindRules = {
     // What only a subresource may write has been dealt with above, where it is known which one is written.
     const next = structuredClone(specOf(pod));
     next.ephemeralContainers = specOf(old).ephemeralContainers;
-    takeResources(specOf(old), { spec: next });
+    takeResources(next, specOf(old));
     return validateSpecUpdate(next, specOf(old));
   },
   gracePeriodSeconds: (pod, { gracePeriodSeconds }) => {
@@ -63,15 +70,28 @@ function specOf(pod: KubeObject): JsonObject {
   return objectAt(pod as JsonObject, 'spec') ?? {};
 }
 
-function requestWhatIsLimited(spec: JsonObject): void {
-  for (const list of containerLists) {
-    for (const container of objectsAt(spec, list)) {
-      const resources = objectAt(container, 'resources');
-      const limits = objectAt(resources, 'limits');
-      if (resources && limits) fill(ensureObject(resources, 'requests'), limits);
-    }
+/** What is limited is requested, and on the network of the host a port is a port of the host. */
+function setContainerDefaults(container: JsonObject, usesHostNetwork: boolean): void {
+  const resources = objectAt(container, 'resources');
+  const limits = objectAt(resources, 'limits');
+  if (resources && limits) fill(ensureObject(resources, 'requests'), limits);
+  if (!usesHostNetwork) return;
+  for (const port of objectsAt(container, 'ports')) if (!numberAt(port, 'hostPort')) port.hostPort = port.containerPort;
+}
+
+/** An address on its own and the first of the list are the same, whichever of them was written. */
+function joinAddresses(status: JsonObject | undefined): void {
+  if (!status) return;
+  for (const [one, all] of addressFields) {
+    const [first] = objectsAt(status, all);
+    if (status[one] !== undefined && !first) status[all] = [{ ip: status[one] }];
+    else if (status[one] === undefined && first) status[one] = first.ip;
   }
 }
+const addressFields = [
+  ['podIP', 'podIPs'],
+  ['hostIP', 'hostIPs'],
+] as const;
 
 const troubles = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
 const troubleToleration: JsonObject = { operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 };
@@ -127,17 +147,15 @@ function keepAllBut(pod: KubeObject, old: KubeObject, take: (spec: JsonObject) =
   if (old.status !== undefined) pod.status = structuredClone(old.status);
 }
 
-function takeEphemeralContainers(spec: JsonObject, from: { spec?: unknown }): void {
-  const given = isObject(from.spec) ? from.spec.ephemeralContainers : undefined;
-  if (given === undefined) delete spec.ephemeralContainers;
-  else spec.ephemeralContainers = given;
+function takeEphemeralContainers(spec: JsonObject, from: JsonObject): void {
+  if (from.ephemeralContainers === undefined) delete spec.ephemeralContainers;
+  else spec.ephemeralContainers = from.ephemeralContainers;
 }
 
 /** Between containers of equal names. */
-function takeResources(spec: JsonObject, from: { spec?: unknown }): void {
-  const given = isObject(from.spec) ? from.spec : {};
+function takeResources(spec: JsonObject, from: JsonObject): void {
   for (const list of ['containers', 'initContainers']) {
-    const byName = new Map(objectsAt(given, list).map((container) => [container.name, container]));
+    const byName = new Map(objectsAt(from, list).map((container) => [container.name, container]));
     for (const container of objectsAt(spec, list)) {
       const other = byName.get(container.name);
       if (!other) continue;
@@ -179,7 +197,9 @@ function validateSpecUpdate(next: JsonObject, old: JsonObject): FieldError[] {
     objectsAt(next, 'tolerations').some((other) => sameValue(withoutSeconds(other), withoutSeconds(toleration))),
   );
   if (!kept)
-    errors.push(forbiddenValue('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds'));
+    errors.push(
+      forbiddenValue('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds'),
+    );
   const munged = withMutableFieldsOf(old, next);
   if (!sameValue(munged, old)) {
     const difference = lineDiff(podSpecText(old), podSpecText(munged));
@@ -191,7 +211,8 @@ function validateSpecUpdate(next: JsonObject, old: JsonObject): FieldError[] {
 function validateDeadline(next: JsonValue | undefined, old: JsonValue | undefined): FieldError[] {
   if (typeof old !== 'number' || next === old) return [];
   const path = 'spec.activeDeadlineSeconds';
-  if (typeof next !== 'number') return [invalidValue(path, null, 'must not update from a positive integer to nil value')];
+  if (typeof next !== 'number')
+    return [invalidValue(path, null, 'must not update from a positive integer to nil value')];
   return next > old ? [invalidValue(path, next, 'must be less than or equal to previous value')] : [];
 }
 

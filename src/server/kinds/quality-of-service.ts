@@ -14,7 +14,8 @@ export function qualityOfService(spec: JsonObject): 'BestEffort' | 'Burstable' |
     if (addAmounts(limits, objectAt(resources, 'limits')) < counted.length) isLimited = false;
   }
   if (requests.size === 0 && limits.size === 0) return 'BestEffort';
-  const isExact = requests.size === limits.size && [...requests].every(([name, one]) => limits.get(name)?.compare(one) === 0);
+  const isExact =
+    requests.size === limits.size && [...requests].every(([name, one]) => limits.get(name)?.compare(one) === 0);
   return isLimited && isExact ? 'Guaranteed' : 'Burstable';
 }
 
@@ -22,7 +23,9 @@ export function qualityOfService(spec: JsonObject): 'BestEffort' | 'Burstable' |
 function resourcesOf(spec: JsonObject): (JsonObject | undefined)[] {
   const whole = objectAt(spec, 'resources');
   if (whole && !isEmpty(whole)) return [whole];
-  return ['containers', 'initContainers'].flatMap((list) => objectsAt(spec, list).map((one) => objectAt(one, 'resources')));
+  return ['containers', 'initContainers'].flatMap((list) =>
+    objectsAt(spec, list).map((one) => objectAt(one, 'resources')),
+  );
 }
 
 /** Answers how many of the counted resources there were. */

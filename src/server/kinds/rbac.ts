@@ -7,6 +7,11 @@ import type { KindRules } from './kind-rules.ts';
 
 const group = 'rbac.authorization.k8s.io';
 
+const bindingDefaults: DefaultRow[] = [
+  ['roleRef.apiGroup', group],
+  ['subjects[].apiGroup', group, ({ kind }) => kind === 'User' || kind === 'Group'],
+];
+
 export const roleRules: KindRules = roleRulesOf(true);
 export const clusterRoleRules: KindRules = roleRulesOf(false);
 export const roleBindingRules: KindRules = bindingRulesOf('Role', 'ClusterRole');
@@ -18,7 +23,9 @@ function roleRulesOf(isNamespaced: boolean): KindRules {
       if (role.rules === undefined) role.rules = null; // always written, by the reference server too
     },
     validate: (role) =>
-      objectsAt(role as JsonObject, 'rules').flatMap((rule, index) => validateRule(rule, `rules[${index}]`, isNamespaced)),
+      objectsAt(role as JsonObject, 'rules').flatMap((rule, index) =>
+        validateRule(rule, `rules[${index}]`, isNamespaced),
+      ),
   };
 }
 
@@ -39,11 +46,6 @@ function validateRule(rule: JsonObject, path: string, isNamespaced: boolean): Fi
     errors.push(requiredValue(`${path}.resources`, 'resource rules must supply at least one resource'));
   return errors;
 }
-
-const bindingDefaults: DefaultRow[] = [
-  ['roleRef.apiGroup', group],
-  ['subjects[].apiGroup', group, ({ kind }) => kind === 'User' || kind === 'Group'],
-];
 
 function bindingRulesOf(...roleKinds: string[]): KindRules {
   const check = checksFrom([

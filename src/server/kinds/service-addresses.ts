@@ -45,7 +45,9 @@ export function chooseAddress({ addresses }: Taken, seed: string): string {
 /** Whether an address that was asked for can be had. */
 export function checkAddress(address: string, { addresses }: Taken): FieldError[] {
   const host = address.startsWith(range.prefix) ? Number(address.slice(range.prefix.length)) : Number.NaN;
-  const refuse = (why: string) => [invalidValue('spec.clusterIPs', [address], `failed to allocate IP ${address}: ${why}`)];
+  const refuse = (why: string) => [
+    invalidValue('spec.clusterIPs', [address], `failed to allocate IP ${address}: ${why}`),
+  ];
   if (!(host >= range.first && host <= range.last))
     return refuse(`the provided IP (${address}) is not in the valid range. The range of valid IPs is ${range.text}`);
   return addresses.has(address) ? refuse('provided IP is already allocated') : [];

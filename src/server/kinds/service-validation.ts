@@ -47,7 +47,13 @@ export function validateService(service: KubeObject): FieldError[] {
   }
   for (const [index, address] of textsAt(spec, 'externalIPs').entries()) {
     if (!isAddress(address))
-      errors.push(invalidValue(`spec.externalIPs[${index}]`, address, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'));
+      errors.push(
+        invalidValue(
+          `spec.externalIPs[${index}]`,
+          address,
+          'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+        ),
+      );
   }
   errors.push(
     ...policy(spec.externalTrafficPolicy ?? undefined, 'spec.externalTrafficPolicy', spec),
@@ -108,7 +114,13 @@ function validateAddresses(spec: JsonObject, kind: string): FieldError[] {
   for (const [index, address] of all.entries()) {
     if (address === 'None' && index === 0) continue;
     if (!isAddress(address))
-      errors.push(invalidValue(`spec.clusterIPs[${index}]`, address, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'));
+      errors.push(
+        invalidValue(
+          `spec.clusterIPs[${index}]`,
+          address,
+          'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+        ),
+      );
   }
   if (spec.ipFamilyPolicy === 'RequireDualStack' && !(single === 'None' && isEmpty(spec.selector))) {
     const why = 'this cluster is not configured for dual-stack services';

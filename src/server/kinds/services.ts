@@ -4,13 +4,7 @@
  * The server gives them an address and, where their type wants it, ports on every node; an update that does not name
  * these keeps them, a change of type drops what the new type has no use for. An address never changes once given.
  */
-import {
-  type FieldError,
-  invalid,
-  invalidValue,
-  type JsonObject,
-  type KubeObject,
-} from '../../api/index.ts';
+import { type FieldError, invalid, invalidValue, type JsonObject, type KubeObject } from '../../api/index.ts';
 import { type DefaultRow, defaultsFrom } from './field-table.ts';
 import { ensureObject, fill, isEmpty, numberAt, objectAt, objectsAt, textAt, textsAt } from './fields.ts';
 import type { KindRules, RuleContext } from './kind-rules.ts';
@@ -34,6 +28,7 @@ const defaults: DefaultRow[] = [
   ['spec.externalTrafficPolicy', 'Cluster', (spec) => hasNodePorts(spec) || !isEmpty(spec.externalIPs)],
   ['spec.internalTrafficPolicy', 'Cluster', (spec) => !isExternal(spec)],
   ['spec.allocateLoadBalancerNodePorts', true, ofType('LoadBalancer')],
+  ['status.loadBalancer.ingress[].ipMode', 'VIP', (ingress) => !isEmpty(ingress.ip)],
 ];
 const setTableDefaults = defaultsFrom(defaults);
 
@@ -117,7 +112,8 @@ function dropWhatTypeHasNoUseFor(spec: JsonObject, before: JsonObject): void {
     if (spec.externalTrafficPolicy === before.externalTrafficPolicy && isEmpty(spec.externalIPs))
       delete spec.externalTrafficPolicy;
   }
-  if (!needsHealthPort(spec) && spec.healthCheckNodePort === before.healthCheckNodePort) delete spec.healthCheckNodePort;
+  if (!needsHealthPort(spec) && spec.healthCheckNodePort === before.healthCheckNodePort)
+    delete spec.healthCheckNodePort;
   if (!ofType('LoadBalancer')(spec)) {
     for (const field of ['allocateLoadBalancerNodePorts', 'loadBalancerClass'])
       if (spec[field] === before[field]) delete spec[field];

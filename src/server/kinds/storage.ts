@@ -104,7 +104,9 @@ const checkClaim = checksFrom([
 /** Of several defaults the youngest counts, then the first by name. */
 function newest(classes: readonly KubeObject[]): KubeObject | undefined {
   const age = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? '';
-  return [...classes].sort((a, b) => (age(a) === age(b) ? (a.metadata.name! < b.metadata.name! ? -1 : 1) : age(a) > age(b) ? -1 : 1))[0];
+  return [...classes].sort((a, b) =>
+    age(a) === age(b) ? (a.metadata.name! < b.metadata.name! ? -1 : 1) : age(a) > age(b) ? -1 : 1,
+  )[0];
 }
 
 function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {
@@ -116,7 +118,8 @@ function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {
     next.volumeAttributesClassName = kept.volumeAttributesClassName;
   }
   if (sameValue(next, kept)) return [];
-  const why = 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
+  const why =
+    'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
   return [forbiddenValue('spec', `${why}\n${lineDiff(claimSpecText(kept), claimSpecText(next))}`)];
 }
 
@@ -183,7 +186,10 @@ export const volumeAttachmentRules: KindRules = {
     const errors = checkAttachment(attachment);
     const source = objectAt(objectAt(attachment as JsonObject, 'spec'), 'source');
     const isEmptySource = isEmpty(source?.inlineVolumeSpec) && isEmpty(source?.persistentVolumeName);
-    if (isEmptySource) errors.push(requiredValue('spec.source', 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'));
+    if (isEmptySource)
+      errors.push(
+        requiredValue('spec.source', 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'),
+      );
     return errors;
   },
   validateUpdate: immutableFields(['spec']),

@@ -107,10 +107,7 @@ const checkDeployment = checksFrom(deploymentChecks);
 
 export const replicaSetRules: KindRules = {
   setDefaults: withTemplate(defaultsFrom([['spec.replicas', 1]])),
-  validate: (object) => [
-    ...checkReplicaSet(object),
-    ...validateReplicated(specOf(object), 'deployment'),
-  ],
+  validate: (object) => [...checkReplicaSet(object), ...validateReplicated(specOf(object), 'deployment')],
   validateUpdate: keepsSelector,
 };
 const checkReplicaSet = checksFrom([['spec.minReadySeconds', notNegative]]);
@@ -168,7 +165,10 @@ export const replicationControllerRules: KindRules = {
     if (isEmpty(spec.selector)) errors.push(requiredValue('spec.selector'));
     if (!objectAt(spec, 'template')) return [...errors, requiredValue('spec.template')];
     const selector = { matchLabels: spec.selector } as JsonObject;
-    return [...errors, ...validateTemplate(isEmpty(spec.selector) ? undefined : selector, spec, 'ReplicationController')];
+    return [
+      ...errors,
+      ...validateTemplate(isEmpty(spec.selector) ? undefined : selector, spec, 'ReplicationController'),
+    ];
   },
 };
 const checkController = checksFrom([

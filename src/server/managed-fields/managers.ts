@@ -58,7 +58,7 @@ export class Manager {
       ...(manager !== '' && { manager }),
       operation,
       apiVersion,
-      ...(this.time !== undefined && { time: this.time }),
+      ...(this.time && { time: this.time }),
       fieldsType: 'FieldsV1',
       fieldsV1: this.#isChanged || !this.#written ? toFieldsV1(this.set) : this.#written,
       ...(subresource !== '' && { subresource }),

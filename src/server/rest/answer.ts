@@ -2,10 +2,11 @@
  * Objects and lists on their way out, in the form the client asked for. What is shown as it is stored goes out as the
  * bytes of the cache; everything else is put together anew.
  */
-import { type JsonObject, type KubeObject, shapeNotAcceptable } from '../../api/index.ts';
+import { type JsonObject, type KubeObject, type StatusError, shapeNotAcceptable } from '../../api/index.ts';
 import { encodeObject, encodeYaml, goJson } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { wantsPretty } from '../http/status-body.ts';
+import type { EncodedStatus } from '../http/front-exchange.ts';
+import { statusBody, wantsPretty } from '../http/status-body.ts';
 import { type ListMeta, partialObject, partialObjectList } from '../tables/partial-metadata.ts';
 import { parseIncludeObject, tableFor } from '../tables/table.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
@@ -76,6 +77,13 @@ export function sendJson(exchange: Exchange, status: number, format: Format, bod
   const isPretty = wantsPretty(exchange.query, exchange.headers);
   if (format.mediaType === 'yaml') exchange.send(status, 'application/yaml', encodeYaml(body));
   else exchange.send(status, JSON_TYPE, encodeObject(body, { isCustom, isPretty }));
+}
+
+/** A refusal: in YAML for a client that takes nothing else. */
+export function encodeStatus({ headers, query }: Exchange, { status }: StatusError): EncodedStatus {
+  if (headers.accept === 'application/yaml')
+    return { contentType: 'application/yaml', body: encodeYaml(status as unknown as JsonObject) };
+  return { contentType: JSON_TYPE, body: statusBody(status, wantsPretty(query, headers)) };
 }
 
 /** The list as a gather of the bytes of its items. */

@@ -1,12 +1,5 @@
 /** How something is to be deleted: from the body if there is one, else from the query, never from both. */
-import {
-  type FieldError,
-  forbiddenValue,
-  invalid,
-  invalidValue,
-  type JsonObject,
-  unsupportedValue,
-} from '../../api/index.ts';
+import { type FieldError, invalid, invalidValue, type JsonObject, unsupportedValue } from '../../api/index.ts';
 import { decodeBody } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { booleanParameter, integerParameter } from '../http/query-parameters.ts';

@@ -61,7 +61,7 @@ export async function deleteObject(rest: Rest, view: View, place: Place, options
     checkPreconditions(view, object, options);
     const marked = mark(view, object, options, facts.hasGeneration);
     const stays =
-      (marked.metadata.finalizers ?? []).length > 0 || isHeldBySpec(view, marked) || gracePeriodOf(marked) > 0;
+      (marked.metadata.finalizers ?? []).length > 0 || isHeldBySpec(view, marked, object) || gracePeriodOf(marked) > 0;
     if (stays) {
       if (options.isDryRun) return { done: { object: withVersion(marked, current.revision), isGone: false } };
       const outcome = await rest.writes.replace(view, current, marked);
@@ -145,8 +145,10 @@ function hasOwnGracePeriod({ resource }: View): boolean {
   return !(resource.group === '' && resource.plural === 'namespaces');
 }
 
-function isHeldBySpec({ resource }: View, { spec }: KubeObject): boolean {
+/** A Namespace is only marked by its first deletion, and then held by the finalizers of its spec. */
+function isHeldBySpec({ resource }: View, { spec }: KubeObject, { metadata }: KubeObject): boolean {
   if (resource.group !== '' || resource.plural !== 'namespaces') return false;
+  if (metadata.deletionTimestamp === undefined) return true;
   return ((spec as { finalizers?: unknown[] } | undefined)?.finalizers ?? []).length > 0;
 }
 

@@ -73,19 +73,13 @@ export function watchOptions(query: URLSearchParams, resource: Resource, namespa
   const sendInitialEvents = query.has('sendInitialEvents') ? booleanParameter(query, 'sendInitialEvents') : undefined;
   const { match, resourceVersion } = common;
   const faults: FieldError[] = [];
-  if (sendInitialEvents === undefined) {
-    if (match !== '')
-      faults.push(
-        forbiddenValue(
-          'resourceVersionMatch',
-          'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
-        ),
-      );
-  } else if (match === '')
-    faults.push(
-      forbiddenValue('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
-    );
-  else if (match !== 'NotOlderThan') faults.push(unsupportedValue('resourceVersionMatch', match, ['NotOlderThan']));
+  const refuseMatch = (why: string) => faults.push(forbiddenValue('resourceVersionMatch', why));
+  if (sendInitialEvents === undefined && match !== '')
+    refuseMatch('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+  if (sendInitialEvents !== undefined && match !== 'NotOlderThan')
+    refuseMatch('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+  if (match !== '' && match !== 'NotOlderThan')
+    faults.push(unsupportedValue('resourceVersionMatch', match, ['NotOlderThan']));
   const timeoutSeconds = integerParameter(query, 'timeoutSeconds') ?? 0;
   integerParameter(query, 'limit');
   refuse(faults);

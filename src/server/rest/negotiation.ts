@@ -20,7 +20,7 @@ const STREAMED = ['application/json;stream=watch', `${PROTOBUF};stream=watch`];
 type Clause = { readonly type: string; readonly parameters: ReadonlyMap<string, string>; readonly weight: number };
 
 /** `isCollection`: the path also takes watches, which a refusal then lists. */
-export function negotiate(headers: IncomingHttpHeaders, isWatch: boolean, isCollection = isWatch): Format {
+export function negotiate(headers: IncomingHttpHeaders, isWatch: boolean, isCollection: boolean = isWatch): Format {
   const { accept } = headers;
   if (!accept || accept === '*/*' || accept === 'application/json') return plainFormat;
   const clauses = parseAccept(accept);
@@ -36,7 +36,7 @@ export function negotiate(headers: IncomingHttpHeaders, isWatch: boolean, isColl
 }
 
 function formatOf({ type, parameters }: Clause, isWatch: boolean): Format | undefined {
-  const isJson = type === 'application/json' || type === '*/*' || type === 'application/*';
+  const isJson = type === 'application/json' || type === '*/*';
   const isYaml = type === 'application/yaml' && !isWatch;
   if (!isJson && !isYaml) return undefined;
   const shape = shapeOf(parameters);

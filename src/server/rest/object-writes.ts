@@ -3,6 +3,7 @@
  * revision. A write that finds the object changed says so; whoever called decides whether to try again on what is
  * there now.
  */
+import { isDeepStrictEqual } from 'node:util';
 import {
   alreadyExists,
   conflict,
@@ -55,8 +56,7 @@ export class ObjectWrites {
     const { cache } = view;
     const value = cache.form.toStored(view.toStored(object));
     const { namespace, name } = current;
-    const unchanged = cache.form.fromStored(namespace, name, current.revision, value);
-    if (unchanged.bytes.equals(current.bytes)) return { stored: current };
+    if (isSame(current, cache.form.fromStored(namespace, name, current.revision, value))) return { stored: current };
     const key = cache.storeKey(namespace, name);
     const lease = await this.#leaseFor(view);
     const done = await this.#swap(view, 'update', current, { kind: 'put', key, value, lease });
@@ -105,6 +105,12 @@ export class ObjectWrites {
     this.#leases.set(cache.store, granted);
     return (await granted).id;
   }
+}
+
+/** The same content; the order of fields does not count. */
+function isSame(a: CachedObject, b: CachedObject): boolean {
+  if (a.bytes.length !== b.bytes.length) return false;
+  return a.bytes.equals(b.bytes) || isDeepStrictEqual(a.parse(), b.parse());
 }
 
 /** Tries a write on what is there now until it fits; gives up only when the object is gone. */

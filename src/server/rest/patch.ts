@@ -3,7 +3,7 @@
  * the patch it is applied again and again until it fits, so a race never shows to the client. Apply, which says what
  * a manager wants instead of what to change, also creates.
  */
-import { badRequest, type JsonObject, type KubeObject, notFound, plainError } from '../../api/index.ts';
+import { conflict, type JsonObject, type KubeObject, notFound, plainError } from '../../api/index.ts';
 import { checkDecoded } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { applyPatch, readApplyBody } from '../managed-fields/index.ts';
@@ -49,8 +49,6 @@ async function handleApply(
   const { resource } = view;
   const body = readApplyBody(bytes, resource, options.fieldValidation);
   const named = body.metadata as KubeObject['metadata'] | undefined;
-  if (named?.name !== undefined && named.name !== place.name)
-    throw badRequest(`the name of the object (${named.name}) does not match the name on the URL (${place.name})`);
   const apply = (live?: KubeObject): KubeObject => {
     const { schema, groupVersion } = resource;
     const applied = applyPatch({
@@ -82,8 +80,14 @@ async function handleApply(
       answer(exchange, 200, format, view, updated);
       return;
     }
-    if (named?.uid || place.subresource !== '') throw notFound(resource, place.name);
-    const created = await createObject(rest, exchange, view, apply(), tracked).catch((err: { code?: number }) => {
+    if (place.subresource !== '') throw notFound(resource, place.name);
+    if (named?.uid) {
+      const why = `uid mismatch: the provided object specified uid ${named.uid}, and no existing object was found`;
+      throw conflict(resource, place.name, why);
+    }
+    const object = apply();
+    delete object.metadata.resourceVersion;
+    const created = await createObject(rest, exchange, view, object, tracked).catch((err: { code?: number }) => {
       if (err.code === 409) return undefined; // somebody was faster: then it is an update
       throw err;
     });

@@ -41,13 +41,14 @@ export async function prepareCreate(
   const { metadata } = object;
   if (metadata.resourceVersion) throw plainError('resourceVersion should not be set on objects to be created');
   delete metadata.resourceVersion;
+  delete (metadata as JsonObject).selfLink;
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
-  delete metadata.generation;
   if (!isTracked) delete metadata.managedFields;
   metadata.uid = crypto.randomUUID();
   metadata.creationTimestamp = context.now;
   if (facts.hasGeneration) metadata.generation = 1;
+  mergeOwners(object, context);
   if (!metadata.name && metadata.generateName) metadata.name = generatedName(metadata.generateName);
   rules.setDefaults?.(object);
   await rules.prepareCreate?.(object, context);
@@ -67,14 +68,17 @@ export async function prepareUpdate(
   const { resource, facts } = view;
   const rules = rulesOf(resource);
   keepSystemMetadata(object, old);
+  mergeOwners(object, context);
   keepOtherPart(view, object, old, context.subresource);
   rules.setDefaults?.(object);
   await rules.prepareUpdate?.(object, old, context);
-  if (facts.hasGeneration) object.metadata.generation = nextGeneration(object, old);
+  if (facts.hasGeneration && context.subresource !== 'binding')
+    object.metadata.generation = nextGeneration(object, old);
   refuse(view, object, [
     ...validateObjectMetaUpdate(object.metadata, old.metadata),
     ...(rules.validate?.(object) ?? []),
-    ...(rules.validateUpdate?.(object, old) ?? []),
+    // A binding is what may change a pod's node, which nobody else may.
+    ...(context.subresource === 'binding' ? [] : (rules.validateUpdate?.(object, old) ?? [])),
   ]);
   if (!isTracked) track(view, old, object, manager, context);
   return object;
@@ -88,7 +92,7 @@ export function generatedName(base: string): string {
   return name;
 }
 
-/** Name and namespace of the body must be those of the path; what is missing is taken from there. */
+/** Name and namespace of the body must be those of the path; a missing namespace is taken from there. */
 export function checkNames(view: View, object: KubeObject, namespace: string, name: string): void {
   object.metadata ??= {};
   const { metadata } = object;
@@ -98,18 +102,34 @@ export function checkNames(view: View, object: KubeObject, namespace: string, na
     metadata.namespace = namespace;
   } else delete metadata.namespace;
   if (name === '') return;
-  if (metadata.name && metadata.name !== name)
+  if (!metadata.name)
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (metadata.name !== name)
     throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
-  metadata.name = name;
 }
 
 function keepSystemMetadata({ metadata }: KubeObject, { metadata: old }: KubeObject): void {
   metadata.uid ??= old.uid!;
+  delete (metadata as JsonObject).selfLink;
   for (const field of ['creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation'] as const) {
     if (old[field] === undefined) delete metadata[field];
     else (metadata as JsonObject)[field] = old[field];
   }
   if (old.generateName !== undefined) metadata.generateName = old.generateName;
+}
+
+/** An owner named twice is one owner; the client is told, since it may be refused one day. */
+function mergeOwners({ metadata }: KubeObject, { warn }: RuleContext): void {
+  const owners = metadata.ownerReferences;
+  if (!owners || owners.length < 2) return;
+  const kept = owners.filter((owner, at) => owners.findIndex((other) => isDeepStrictEqual(other, owner)) === at);
+  if (kept.length === owners.length) return;
+  const uids = [...new Set(owners.map(({ uid }) => uid).filter((uid, at, all) => all.indexOf(uid) !== at))];
+  warn(
+    '.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject ' +
+      `such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids.join(', ')}`,
+  );
+  metadata.ownerReferences = kept;
 }
 
 /** A write to the object leaves its status alone, a write to the status everything else. */
@@ -155,7 +175,7 @@ function track(
     manager,
     apiVersion: groupVersion,
     subresource: context.subresource,
-    now: context.now,
+    now: context.subresource === 'scale' ? '' : context.now, // a change of scale is not dated
     ignored: ignoredFields(view, context.subresource),
     ...(old && { before: old as unknown as JsonObject }),
   });

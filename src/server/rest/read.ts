@@ -31,6 +31,8 @@ const FILTER_STEP = 2000;
 
 export async function handleGet(exchange: Exchange, view: View, namespace: string, name: string): Promise<void> {
   const format = negotiate(exchange.headers, false);
+  if (exchange.query.get('export') === 'true')
+    throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
   const version = exchange.query.get('resourceVersion') ?? '';
   if (!isVersion(version)) throw plainError(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
   await waitForVersion(view.cache, version, exchange.signal);

@@ -39,7 +39,11 @@ async function handleObject(rest: Rest, exchange: Exchange, resource: Resource, 
   const { verb, namespace, name } = target;
   const isAllNamespaces = resource.isNamespaced && namespace === '';
   const isOnObject = name !== '';
-  if (!resource.verbs.includes(verb) || (isAllNamespaces && verb === 'create') || (verb === 'create' && isOnObject))
+  if (
+    !resource.verbs.includes(verb) ||
+    (isAllNamespaces && (verb === 'create' || verb === 'deletecollection')) ||
+    (verb === 'create' && isOnObject)
+  )
     throw resource.isCustom ? methodNotAllowed(verb, resource) : methodNotAllowed();
   if (['update', 'patch'].includes(verb) && !isOnObject) throw methodNotAllowed();
   if (isVirtual(resource)) return handleVirtual(rest, exchange, resource, target);

@@ -3,8 +3,8 @@
  * `scale` is a small object of its own that stands for a count; the rest are orders in the form of a create.
  */
 import {
+  type FieldError,
   invalid,
-  invalidValue,
   type JsonObject,
   type KubeObject,
   methodNotAllowed,
@@ -13,9 +13,9 @@ import {
 } from '../../api/index.ts';
 import { decodeBody, mediaTypeOf } from '../codec/index.ts';
 import type { Exchange, Target } from '../http/exchange.ts';
-import { applyBinding } from '../kinds/binding.ts';
-import { mayEvict } from '../kinds/eviction.ts';
-import { applyScale, toScale } from '../kinds/scale.ts';
+import { applyBinding, validateBinding } from '../kinds/binding.ts';
+import { allowEviction } from '../kinds/eviction.ts';
+import { applyScale, toScale, validateScale } from '../kinds/scale.ts';
 import { mergePatch } from '../patch/index.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
@@ -75,13 +75,10 @@ async function scale(
   const updated = await updateObject(rest, exchange, view, place, options, first, (old) => {
     const before = toScale(old) as unknown as JsonObject;
     const wanted = verb === 'patch' ? patchScale(exchange, before, body) : decodeScale(exchange, body, part);
-    const replicas = (wanted as { spec?: { replicas?: number } }).spec?.replicas ?? 0;
-    if (replicas < 0) {
-      const fault = invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0');
-      throw invalid({ kind: 'Scale', group: 'autoscaling' }, place.name, [fault]);
-    }
+    refuse({ kind: 'Scale', group: 'autoscaling' }, place.name, validateScale(wanted as unknown as KubeObject));
     const { resourceVersion } = (wanted as unknown as KubeObject).metadata ?? {};
-    const object = applyScale(structuredClone(old), wanted as unknown as KubeObject);
+    const object = structuredClone(old);
+    applyScale(object, wanted as unknown as KubeObject);
     if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
     else delete object.metadata.resourceVersion;
     return object;
@@ -105,9 +102,11 @@ async function bind(rest: Rest, exchange: Exchange, view: View, place: Place): P
   const format = negotiate(exchange.headers, false);
   const options = writeOptions(exchange, 'CreateOptions');
   const binding = decodePart(exchange, await exchange.readBody(), '', 'v1', 'Binding') as unknown as KubeObject;
+  refuse({ kind: 'Binding', group: '' }, place.name, validateBinding(binding));
   const first = await mustRead(rest, view, place);
-  await updateObject(rest, exchange, view, { ...place, subresource: 'binding' }, options, first, (old) => {
-    const pod = applyBinding(structuredClone(old), binding, nowInSeconds());
+  await updateObject(rest, exchange, view, place, options, first, (old) => {
+    const pod = structuredClone(old);
+    applyBinding(pod, binding, nowInSeconds());
     delete pod.metadata.resourceVersion;
     return pod;
   });
@@ -121,7 +120,8 @@ async function evict(rest: Rest, exchange: Exchange, view: View, place: Place): 
     deleteOptions?: { gracePeriodSeconds?: number; preconditions?: { uid?: string; resourceVersion?: string } };
   };
   const first = await mustRead(rest, view, place);
-  await mayEvict(view.toObject(first), rest.ruleContext(exchange, place.subresource));
+  const { budget } = await allowEviction(view.toObject(first), rest.ruleContext(exchange, place.subresource));
+  if (budget && !isDryRun) await spend(rest, exchange, budget);
   const { gracePeriodSeconds, preconditions } = eviction.deleteOptions ?? {};
   await deleteObject(rest, view, place, {
     isDryRun,
@@ -134,9 +134,24 @@ async function evict(rest: Rest, exchange: Exchange, view: View, place: Place): 
   sendJson(exchange, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
 }
 
+/** Writes down that one disruption fewer is allowed; whoever else evicts meanwhile makes this fail, and the client try again. */
+async function spend(rest: Rest, exchange: Exchange, budget: KubeObject): Promise<void> {
+  const view = rest.resources.viewOf('policy', 'poddisruptionbudgets');
+  const { namespace = '', name = '' } = budget.metadata;
+  const place = { namespace, name, subresource: 'status' };
+  const options = writeOptions(exchange, 'CreateOptions');
+  await updateObject(rest, exchange, view, place, options, await mustRead(rest, view, place), () =>
+    structuredClone(budget),
+  );
+}
+
 /** A Namespace whose spec is held by nobody any more, and that is being deleted, goes with this write. */
 function finalize(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
   return handleUpdate(rest, exchange, view, place);
+}
+
+function refuse(what: { kind: string; group: string }, name: string, faults: readonly FieldError[]): void {
+  if (faults.length > 0) throw invalid(what, name, faults);
 }
 
 function decodePart(exchange: Exchange, bytes: Buffer, group: string, version: string, kind: string): JsonObject {

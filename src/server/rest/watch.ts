@@ -129,7 +129,7 @@ class ObjectEncoding implements EventEncoding {
 /** Tables name their columns in the first event of each stream only, so no two streams share an encoding. */
 class TableEncoding implements EventEncoding {
   static #count = 0;
-  readonly id = `table ${TableEncoding.#count++}`;
+  readonly id: string = `table ${TableEncoding.#count++}`;
   readonly #view: View;
   readonly #includeObject: IncludeObject;
   readonly #version: 'v1' | 'v1beta1';
@@ -161,7 +161,7 @@ class TableEncoding implements EventEncoding {
 
 function bookmarkFor({ resource, cache }: View, revision: number, isInitialEnd: boolean): KubeObject {
   const bookmark = bookmarkObject(cache.form, revision, isInitialEnd);
-  return { ...bookmark, kind: resource.kind, apiVersion: resource.groupVersion } as KubeObject;
+  return { ...bookmark, kind: resource.kind, apiVersion: resource.groupVersion };
 }
 
 function line(type: string, object: object): Buffer {

@@ -86,7 +86,12 @@ export async function handleUpdate(rest: Rest, exchange: Exchange, view: View, p
     answer(exchange, 201, format, view, await createObject(rest, exchange, view, object, options));
     return;
   }
-  const updated = await updateObject(rest, exchange, view, place, options, current, () => structuredClone(object));
+  const updated = await updateObject(rest, exchange, view, place, options, current, (old) => {
+    const { uid } = object.metadata;
+    if (uid && uid !== old.metadata.uid)
+      throw conflict(view.resource, place.name, uidMismatch(view, place, uid, old.metadata.uid!));
+    return structuredClone(object);
+  });
   answer(exchange, 200, format, view, updated);
 }
 
@@ -103,14 +108,10 @@ export function updateObject(
   first: CachedObject | undefined,
   change: (old: KubeObject) => KubeObject | Promise<KubeObject>,
 ): Promise<CachedObject | KubeObject> {
-  const { resource } = view;
   return untilWritten<CachedObject | KubeObject>(view, first, place.name, async (current) => {
     const old = view.toObject(current);
     const object = await change(old);
     checkVersionSeen(view, object, current, place.name);
-    const { uid } = object.metadata;
-    if (uid && uid !== old.metadata.uid)
-      throw conflict(resource, place.name, uidMismatch(view, current, uid, old.metadata.uid!));
     delete object.metadata.resourceVersion;
     const context = rest.ruleContext(exchange, place.subresource);
     const prepared = await prepareUpdate(view, old, object, options, context);
@@ -192,7 +193,7 @@ export function withVersion(object: KubeObject, revision: number): KubeObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
 }
 
-function uidMismatch({ cache }: View, { namespace, name }: CachedObject, asked: string, found: string): string {
+function uidMismatch({ cache }: View, { namespace, name }: Place, asked: string, found: string): string {
   const key = cache.storeKey(namespace, name);
   return (
     `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ` +

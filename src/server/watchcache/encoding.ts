@@ -2,6 +2,8 @@
  * How objects and events are put into bytes for a reader: plain JSON here; tables and metadata elsewhere. Two readers
  * whose encodings have the same `id` get the very same bytes.
  */
+import type { JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
+import type { Schema } from '../schema/schema.ts';
 import type { CachedObject, ObjectForm } from './cached-object.ts';
 import type { CacheEvent } from './event-window.ts';
 import type { EventType } from './selection.ts';
@@ -27,7 +29,7 @@ export function frameOf(event: CacheEvent, type: EventType, encoding: EventEncod
 const END = Buffer.from('}\n');
 
 export class JsonEncoding implements EventEncoding {
-  readonly id = 'json';
+  readonly id: string = 'json';
   readonly #form: ObjectForm;
   readonly #heads: Readonly<Record<EventType, Buffer>>;
 
@@ -48,7 +50,31 @@ export class JsonEncoding implements EventEncoding {
   }
 }
 
-export function bookmarkObject(form: ObjectForm, revision: number, isInitialEnd: boolean) {
+/** An object of which only the version means something; the rest is what an empty one of its kind has. */
+export function bookmarkObject(form: ObjectForm, revision: number, isInitialEnd: boolean): KubeObject {
   const annotations = isInitialEnd ? { 'k8s.io/initial-events-end': 'true' } : undefined;
-  return { ...form.type, metadata: { resourceVersion: String(revision), ...(annotations && { annotations }) } };
+  const metadata = { resourceVersion: String(revision), ...(annotations && { annotations }) };
+  if (form.resource.isCustom) return { ...form.type, metadata };
+  const { schema, subresources } = form.resource;
+  const { metadata: _metadata, kind: _kind, apiVersion: _version, ...zero } = zeroFields(schema);
+  // Kinds with a scale count in a plain number inside the reference server, and a plain number is never left out.
+  if (subresources.some(({ name }) => name === 'scale')) zero.spec = { replicas: 0, ...(zero.spec as JsonObject) };
+  return { ...form.type, metadata, ...zero };
+}
+
+/** The fields that the reference server writes even if nothing is in them: required ones, and structures. */
+function zeroFields(schema: Schema): JsonObject {
+  const zero: JsonObject = {};
+  for (const [name, field] of schema.properties ?? []) {
+    const isStructure = field.properties !== undefined && field.default !== undefined;
+    if (isStructure) zero[name] = zeroFields(field);
+    else if (schema.required?.includes(name)) zero[name] = field.default ?? zeroOf(field);
+  }
+  return zero;
+}
+
+function zeroOf({ type }: Schema): JsonValue {
+  if (type === 'integer' || type === 'number') return 0;
+  if (type === 'string') return '';
+  return type === 'boolean' ? false : null;
 }

@@ -48,11 +48,15 @@ export class ResourceCache {
   readonly form: ObjectForm;
   readonly store: Store;
   readonly keyPrefix: string;
-  readonly objects = new OrderedMap<CachedObject>();
-  readonly watchers = new WatchIndex();
+  readonly objects: OrderedMap<CachedObject> = new OrderedMap();
+  readonly watchers: WatchIndex = new WatchIndex();
   readonly window: EventWindow;
   revision: Revision = 0;
-  readonly counts = { received: 0, dispatched: 0, initializations: 0 };
+  readonly counts: { received: number; dispatched: number; initializations: number } = {
+    received: 0,
+    dispatched: 0,
+    initializations: 0,
+  };
   readonly #clock: Clock;
   readonly #log: (message: string) => void;
   readonly #stop = new AbortController();

@@ -38,7 +38,10 @@ export class Selection {
     this.pinned = [...fields.pinned].find(([field]) => !field.startsWith('metadata.'));
     this.isScopeOnly =
       labels.isEmpty &&
-      fields.requirements.every(({ field, operator }) => operator === '=' && field === 'metadata.name');
+      fields.requirements.length < 2 &&
+      fields.requirements.every(
+        ({ field, operator, value }) => operator === '=' && field === 'metadata.name' && value !== '',
+      );
   }
 
   /** Whether the selectors, not only the scope, leave something out. */

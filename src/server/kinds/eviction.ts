@@ -1,0 +1,72 @@
+/**
+ * The `eviction` subresource: a delete that asks the disruption budgets first.
+ *
+ * Whether a budget allows it is read from what its controller wrote into its status; the answer carries the budget with
+ * the eviction written into it, to be stored before the pod is deleted. A pod that does not run disturbs nobody.
+ */
+import { forbidden, internalError, type JsonObject, type KubeObject, tooManyRequests } from '../../api/index.ts';
+import { selects } from './checks.ts';
+import { ensureObject, numberAt, objectAt, objectsAt, textAt } from './fields.ts';
+import type { RuleContext } from './kind-rules.ts';
+
+const refusal = "Cannot evict pod as it would violate the pod's disruption budget.";
+const limitDisrupted = 2000;
+
+export type Permission = {
+  /** To be written to its `status` before the pod goes; absent if no budget is touched. */
+  readonly budget?: KubeObject;
+};
+
+/** Throws a TooManyRequests if a budget forbids it, an InternalError if several budgets claim the pod. */
+export async function allowEviction(pod: KubeObject, { list, now }: RuleContext): Promise<Permission> {
+  const phase = textAt(objectAt(pod as JsonObject, 'status'), 'phase');
+  const isIdle = phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending';
+  if (isIdle || pod.metadata.deletionTimestamp) return {};
+  const budgets = await list('policy', 'poddisruptionbudgets', pod.metadata.namespace);
+  const matching = budgets.filter((budget) =>
+    selects(objectAt(objectAt(budget as JsonObject, 'spec'), 'selector'), pod.metadata.labels),
+  );
+  const [budget, ...others] = matching;
+  if (!budget) return {};
+  if (others.length > 0) {
+    const why = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
+    throw internalError(why);
+  }
+  if (!isReady(pod) && letsUnhealthyGo(budget)) return {};
+  return { budget: takeOne(budget, pod.metadata.name ?? '', now) };
+}
+
+function isReady(pod: KubeObject): boolean {
+  const conditions = objectsAt(objectAt(pod as JsonObject, 'status'), 'conditions');
+  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+}
+
+function letsUnhealthyGo(budget: KubeObject): boolean {
+  if (textAt(objectAt(budget as JsonObject, 'spec'), 'unhealthyPodEvictionPolicy') === 'AlwaysAllow') return true;
+  const status = objectAt(budget as JsonObject, 'status');
+  const [healthy, wanted] = [numberAt(status, 'currentHealthy') ?? 0, numberAt(status, 'desiredHealthy') ?? 0];
+  return healthy >= wanted && wanted > 0;
+}
+
+function takeOne(old: KubeObject, podName: string, now: string): KubeObject {
+  const { name = '', generation = 0 } = old.metadata;
+  const budget = structuredClone(old);
+  const status = ensureObject(budget as JsonObject, 'status');
+  const cause = (message: string) => [{ reason: 'DisruptionBudget', message }];
+  if ((numberAt(status, 'observedGeneration') ?? 0) < generation)
+    throw tooManyRequests(refusal, 10, cause(`The disruption budget ${name} is still being processed by the server.`));
+  const allowed = numberAt(status, 'disruptionsAllowed') ?? 0;
+  const what = { group: 'policy', plural: 'poddisruptionbudgets' };
+  if (allowed < 0) throw forbidden(what, name, 'pdb disruptions allowed is negative');
+  const disrupted = ensureObject(status, 'disruptedPods');
+  if (Object.keys(disrupted).length > limitDisrupted)
+    throw forbidden(what, name, 'DisruptedPods map too big - too many evictions not confirmed by PDB controller');
+  if (allowed === 0) {
+    const [healthy, wanted] = [numberAt(status, 'currentHealthy') ?? 0, numberAt(status, 'desiredHealthy') ?? 0];
+    const why = `The disruption budget ${name} needs ${wanted} healthy pods and has ${healthy} currently`;
+    throw tooManyRequests(refusal, 0, cause(why));
+  }
+  status.disruptionsAllowed = allowed - 1;
+  disrupted[podName] = now;
+  return budget;
+}

@@ -1,0 +1,118 @@
+/**
+ * The one door to the rules of the kinds: which resource has which.
+ *
+ * A kind that is not in the table has no rules beyond those all kinds share. Whatever the kind, a status that belongs
+ * to a subresource starts afresh on create, whatever the writer sent; kinds that decide otherwise say so in the table.
+ */
+import type { JsonObject } from '../../api/index.ts';
+import { checkObject } from '../codec/index.ts';
+import { qualifiedName, type Resource } from '../registry/resource.ts';
+import * as administration from './administration.ts';
+import * as admission from './admission.ts';
+import * as autoscaling from './autoscaling.ts';
+import { configMapRules, secretRules } from './config.ts';
+import { coreEventRules, newEventRules } from './events.ts';
+import { cronJobRules, jobRules } from './jobs.ts';
+import { type KindRules, noRules } from './kind-rules.ts';
+import { namespaceRules } from './namespaces.ts';
+import * as networking from './networking.ts';
+import * as nodes from './nodes.ts';
+import { podRules } from './pods.ts';
+import * as rbac from './rbac.ts';
+import { serviceRules } from './services.ts';
+import * as storage from './storage.ts';
+import * as workloads from './workloads.ts';
+
+const table: Readonly<Record<string, KindRules>> = {
+  configmaps: configMapRules,
+  endpoints: networking.endpointsRules,
+  events: coreEventRules,
+  limitranges: administration.limitRangeRules,
+  namespaces: namespaceRules,
+  nodes: nodes.nodeRules,
+  persistentvolumeclaims: storage.persistentVolumeClaimRules,
+  persistentvolumes: storage.persistentVolumeRules,
+  pods: podRules,
+  podtemplates: workloads.podTemplateRules,
+  replicationcontrollers: workloads.replicationControllerRules,
+  resourcequotas: administration.resourceQuotaRules,
+  secrets: secretRules,
+  services: serviceRules,
+
+  'mutatingadmissionpolicies.admissionregistration.k8s.io': admission.mutatingPolicyRules,
+  'mutatingadmissionpolicybindings.admissionregistration.k8s.io': admission.mutatingPolicyBindingRules,
+  'mutatingwebhookconfigurations.admissionregistration.k8s.io': admission.mutatingWebhookRules,
+  'validatingadmissionpolicies.admissionregistration.k8s.io': admission.validatingPolicyRules,
+  'validatingadmissionpolicybindings.admissionregistration.k8s.io': admission.validatingPolicyBindingRules,
+  'validatingwebhookconfigurations.admissionregistration.k8s.io': admission.validatingWebhookRules,
+  'apiservices.apiregistration.k8s.io': administration.apiServiceRules,
+
+  'controllerrevisions.apps': administration.controllerRevisionRules,
+  'daemonsets.apps': workloads.daemonSetRules,
+  'deployments.apps': workloads.deploymentRules,
+  'replicasets.apps': workloads.replicaSetRules,
+  'statefulsets.apps': workloads.statefulSetRules,
+  'horizontalpodautoscalers.autoscaling': autoscaling.autoscalerRules,
+  'cronjobs.batch': cronJobRules,
+  'jobs.batch': jobRules,
+  'certificatesigningrequests.certificates.k8s.io': administration.certificateRequestRules,
+  'leases.coordination.k8s.io': administration.leaseRules,
+  'endpointslices.discovery.k8s.io': networking.endpointSliceRules,
+  'events.events.k8s.io': newEventRules,
+  'flowschemas.flowcontrol.apiserver.k8s.io': administration.flowSchemaRules,
+  'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io': administration.priorityLevelRules,
+  'ingressclasses.networking.k8s.io': networking.ingressClassRules,
+  'ingresses.networking.k8s.io': networking.ingressRules,
+  'networkpolicies.networking.k8s.io': networking.networkPolicyRules,
+  'runtimeclasses.node.k8s.io': nodes.runtimeClassRules,
+  'poddisruptionbudgets.policy': autoscaling.disruptionBudgetRules,
+  'clusterrolebindings.rbac.authorization.k8s.io': rbac.clusterRoleBindingRules,
+  'clusterroles.rbac.authorization.k8s.io': rbac.clusterRoleRules,
+  'rolebindings.rbac.authorization.k8s.io': rbac.roleBindingRules,
+  'roles.rbac.authorization.k8s.io': rbac.roleRules,
+  'priorityclasses.scheduling.k8s.io': nodes.priorityClassRules,
+  'csidrivers.storage.k8s.io': storage.csiDriverRules,
+  'csinodes.storage.k8s.io': storage.csiNodeRules,
+  'csistoragecapacities.storage.k8s.io': storage.csiStorageCapacityRules,
+  'storageclasses.storage.k8s.io': storage.storageClassRules,
+  'volumeattachments.storage.k8s.io': storage.volumeAttachmentRules,
+  'volumeattributesclasses.storage.k8s.io': storage.volumeAttributesClassRules,
+};
+
+/** Kubelets register a node with its status. */
+const keepsStatus: ReadonlySet<string> = new Set(['nodes']);
+const notOurs: ReadonlySet<string> = new Set(['customresourcedefinitions.apiextensions.k8s.io']);
+
+const known = new WeakMap<Resource, KindRules>();
+
+export function rulesOf(resource: Resource): KindRules {
+  let rules = known.get(resource);
+  if (!rules) {
+    rules = makeRules(resource);
+    known.set(resource, rules);
+  }
+  return rules;
+}
+
+function makeRules(resource: Resource): KindRules {
+  const name = qualifiedName(resource);
+  if (resource.isCustom || notOurs.has(name)) return noRules;
+  const isOldAutoscaler = resource.group === 'autoscaling' && resource.version === 'v1';
+  const rules = isOldAutoscaler ? autoscaling.oldAutoscalerRules : (table[name] ?? noRules);
+  const hasStatus = resource.subresources.some((one) => one.name === 'status');
+  if (!hasStatus || keepsStatus.has(name)) return rules;
+  const fresh = freshStatus(resource);
+  return {
+    ...rules,
+    prepareCreate: (object, context) => {
+      object.status = structuredClone(fresh);
+      return rules.prepareCreate?.(object, context);
+    },
+  };
+}
+
+/** A status nobody has written to: what its type always writes. */
+function freshStatus({ schema }: Resource): JsonObject {
+  const type = schema.properties?.get('status');
+  return type ? checkObject({}, type).object : {};
+}

@@ -1,0 +1,105 @@
+/**
+ * A whole server for tests, in this process: storage in a folder of its own that goes with it, nothing flushed, on a
+ * free port, with a client that may do everything.
+ *
+ *     await using server = await startTestServer();
+ *     await server.client.create('/api/v1/namespaces/default/configmaps', { metadata: { name: 'a' } });
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunningServer, ServerOptions } from '../server/index.ts';
+import { startServer } from '../server/index.ts';
+import { ApiClient, type ApiClientOptions } from './api-client.ts';
+
+/** With a `dataDir` the storage is the caller's, and stays. */
+export type TestServerOptions = Partial<ServerOptions>;
+
+export class TestServer implements AsyncDisposable {
+  readonly dataDir: string;
+  /** What the server has logged. */
+  readonly logged: string[] = [];
+  readonly #options: TestServerOptions;
+  readonly #clients: ApiClient[] = [];
+  #running: RunningServer | undefined;
+  #client: ApiClient | undefined;
+
+  constructor(options: TestServerOptions) {
+    this.#options = options;
+    this.dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'longwatch-test-'));
+  }
+
+  get url(): string {
+    if (!this.#running) throw new Error('Cannot reach the test server: it is stopped');
+    return this.#running.url;
+  }
+
+  get kubeconfigPath(): string {
+    return this.#running?.kubeconfigPath ?? join(this.dataDir, 'admin.kubeconfig');
+  }
+
+  /** The administrator, over HTTP/1.1. */
+  get client(): ApiClient {
+    this.#client ??= this.connect();
+    return this.#client;
+  }
+
+  /** Another client, the administrator if not told otherwise; it is closed with the server. */
+  connect(options: Partial<ApiClientOptions> = {}): ApiClient {
+    const client = new ApiClient({ ...credentialsOf(this.dataDir, this.kubeconfigPath), url: this.url, ...options });
+    this.#clients.push(client);
+    return client;
+  }
+
+  async start(): Promise<void> {
+    const log = (line: string) => void this.logged.push(line);
+    this.#running ??= await startServer({
+      securePort: 0,
+      durability: 'none',
+      log,
+      ...this.#options,
+      dataDir: this.dataDir,
+    });
+  }
+
+  /** Gracefully, with everything kept; `start` brings it back, perhaps on another port. */
+  async stop(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    this.#client = undefined;
+    await running?.close();
+    for (const client of this.#clients.splice(0)) client.close();
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Connections first: a test that is over waits for nobody.
+    for (const client of this.#clients.splice(0)) client.close();
+    await this.stop();
+    if (this.#options.dataDir === undefined) rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const server = new TestServer(options);
+  try {
+    await server.start();
+    return server;
+  } catch (err) {
+    await server[Symbol.asyncDispose]();
+    throw err;
+  }
+}
+
+/** How the administrator of a server with this data folder gets in. */
+export function credentialsOf(dataDir: string, kubeconfigPath: string): { ca: string; token: string } {
+  const authority = /certificate-authority-data: (\S+)/.exec(readFileSync(kubeconfigPath, 'utf8'))?.[1] ?? '';
+  return {
+    ca: Buffer.from(authority, 'base64').toString('utf8'),
+    token: readFileSync(join(dataDir, 'admin.token'), 'utf8').trim(),
+  };
+}
