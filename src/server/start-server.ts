@@ -22,6 +22,7 @@ import { makeMetrics } from './metrics/metrics.ts';
 import { requestMetrics } from './metrics/request-metrics.ts';
 import { OpenApi } from './openapi/openapi.ts';
 import { Registry } from './registry/registry.ts';
+import { qualifiedName, type Resource } from './registry/resource.ts';
 import { encodeStatus } from './rest/answer.ts';
 import { handleResource } from './rest/resource-handler.ts';
 import { Resources } from './rest/resources.ts';
@@ -31,6 +32,7 @@ import type { RunningServer, ServerOptions } from './server-options.ts';
 import { ensureAdminToken, writeKubeconfig } from './serving/kubeconfig.ts';
 import { loadTlsMaterial, urlOf } from './serving/tls-material.ts';
 import { addCacheMetrics } from './watchcache/cache-metrics.ts';
+import { defaultWindowLimits, type WindowLimits } from './watchcache/event-window.ts';
 
 const DEFAULT_PORT = 6443;
 const PAGE_NOT_FOUND = Buffer.from('404 page not found\n');
@@ -66,7 +68,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
     const registry = new Registry();
     const root = options.etcd?.prefix ?? '/registry';
-    const resources = new Resources({ registry, store, root, clock: backgroundClock, log });
+    const resources = new Resources({
+      registry,
+      store,
+      root,
+      clock: backgroundClock,
+      log,
+      windowLimits: (resource) => windowLimitsOf(options, resource),
+    });
     const crowd = new WatchCrowd(options.minRequestTimeoutMs ?? 1_800_000, () => resources.caches());
     closers.push(
       () => resources.close(),
@@ -117,6 +126,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await close();
     throw err;
   }
+}
+
+/** Sizes of caches as the flags give them; the window still grows and shrinks by itself above that. */
+function windowLimitsOf(options: ServerOptions, resource: Resource): WindowLimits | 'off' | undefined {
+  const size = options.watchCacheSizes?.[qualifiedName(resource)] ?? options.defaultWatchCacheSize;
+  if (options.watchCache === false || size === 0) return 'off';
+  return size === undefined ? undefined : { ...defaultWindowLimits, minEvents: size };
 }
 
 function openStore(options: ServerOptions, dataDir: string, log: (line: string) => void): Promise<Store> {

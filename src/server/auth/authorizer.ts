@@ -21,14 +21,34 @@ export type Attributes =
     }
   | { readonly kind: 'path'; readonly verb: string; readonly path: string };
 
-type Decision = { readonly allowed: boolean; readonly reason?: string };
+export type Decision = { readonly allowed: boolean; readonly reason?: string };
+
+/** What a user may do, as far as it can be listed. */
+export type UserRules = {
+  readonly rules: readonly {
+    readonly verbs: readonly string[];
+    readonly apiGroups?: readonly string[];
+    readonly resources?: readonly string[];
+    readonly resourceNames?: readonly string[];
+    readonly nonResourceURLs?: readonly string[];
+  }[];
+  /** Why the list may be too short. */
+  readonly evaluationError?: string;
+};
 
 export interface Authorizer {
   authorize(user: UserInfo, attributes: Attributes): Decision | Promise<Decision>;
+  rulesFor(user: UserInfo, namespace: string): UserRules;
 }
 
 const ALLOWED: Decision = { allowed: true };
 const DENIED: Decision = { allowed: false };
+const ALL_RULES: UserRules = {
+  rules: [
+    { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+    { verbs: ['*'], nonResourceURLs: ['*'] },
+  ],
+};
 
 /** Paths that answer without a credential. */
 const PUBLIC_PATHS = new Set(['/healthz', '/livez', '/readyz', '/version', '/version/']);
@@ -40,16 +60,27 @@ export const mastersOnly: Authorizer = {
     if (attributes.kind === 'path' && PUBLIC_PATHS.has(attributes.path) && attributes.verb === 'get') return ALLOWED;
     return DENIED;
   },
+  rulesFor: ({ groups }) => (groups.includes('system:masters') ? ALL_RULES : { rules: [] }),
 };
 
 /** For `--authorization-mode AlwaysAllow`. Anonymous users included: it is for machines nobody else reaches. */
-export const alwaysAllow: Authorizer = { authorize: () => ALLOWED };
+export const alwaysAllow: Authorizer = { authorize: () => ALLOWED, rulesFor: () => ALL_RULES };
 
-/** What a request asks the authoriser for. */
-export function attributesOf(method: string, path: string, target: Target): Attributes {
+/**
+ * What a request asks the authoriser for. A list, watch or deletecollection that selects one object by its name counts
+ * as naming it, so that a rule for that name allows it.
+ */
+export function attributesOf(
+  method: string,
+  path: string,
+  target: Target,
+  query: () => URLSearchParams | undefined = () => undefined,
+): Attributes {
   if (target.kind === 'other') return { kind: 'path', verb: VERB_OF_METHOD[method] ?? method.toLowerCase(), path };
-  const { verb, group, version, resource, subresource, name } = target;
-  const namespace = target.namespace === '' && resource === 'namespaces' ? name : target.namespace;
+  const { verb, group, version, resource, subresource } = target;
+  const isCollection = target.name === '' && COLLECTION_VERBS.has(verb);
+  const name = isCollection ? selectedName(query()?.get('fieldSelector') ?? '') : target.name;
+  const namespace = target.namespace === '' && resource === 'namespaces' ? target.name : target.namespace;
   const isHead = verb === '' && method === 'HEAD';
   return { kind: 'resource', verb: isHead ? 'get' : verb, group, version, resource, subresource, namespace, name };
 }
@@ -59,6 +90,15 @@ export function forbiddenBy(user: UserInfo, attributes: Attributes, reason = '')
   if (attributes.kind === 'path') return forbiddenPath(username, attributes.verb, attributes.path, reason);
   const { verb, group, resource: plural, subresource, namespace, name } = attributes;
   return forbiddenRequest({ username, verb, group, plural, subresource, namespace, name, why: reason });
+}
+
+const COLLECTION_VERBS = new Set(['list', 'watch', 'deletecollection']);
+
+/** Whatever else is selected, nothing but the object of this name can be meant. */
+function selectedName(fieldSelector: string): string {
+  const match = /(?:^|,)metadata\.name==?([^,=!\\]+)(?:,|$)/.exec(fieldSelector);
+  const name = match?.[1] ?? '';
+  return name === '.' || name === '..' || /[/%]/.test(name) ? '' : name;
 }
 
 const VERB_OF_METHOD: Record<string, string> = {

@@ -7,6 +7,7 @@
 import { plainError } from '../../api/status-error.ts';
 import type { UserInfo } from '../http/exchange.ts';
 import { type Attributes, type Authorizer, forbiddenBy } from './authorizer.ts';
+import { serviceAccountGroups, serviceAccountOf } from './service-account-name.ts';
 
 /** `rawHeaders`: names and values in turn, repeated headers apart. */
 export async function impersonate(
@@ -22,8 +23,7 @@ export async function impersonate(
     if (!allowed) throw forbiddenBy(user, attributes, reason);
   }
   const account = serviceAccountOf(username);
-  const implied =
-    groups.length === 0 && account ? ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`] : [];
+  const implied = groups.length === 0 && account ? serviceAccountGroups(account.namespace) : [];
   const own = [...groups, ...implied];
   const everybody = username === 'system:anonymous' ? 'system:unauthenticated' : 'system:authenticated';
   return {
@@ -93,11 +93,6 @@ function rightsFor({ username, groups, uid, extra }: Identity): Attributes[] {
       values.map((value) => right('userextras', value, { ...authentication, subresource: key })),
     ),
   ];
-}
-
-function serviceAccountOf(username: string): { namespace: string; name: string } | undefined {
-  const match = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(username);
-  return match ? { namespace: match[1]!, name: match[2]! } : undefined;
 }
 
 function unescapeKey(key: string): string {

@@ -26,7 +26,7 @@ export function requiredWith(detail = ''): Check {
   return (value, path) => (isEmpty(value) ? [requiredValue(path, detail)] : []);
 }
 
-/** `supported` in the order in which the message names it. An empty text is the business of `required`. */
+/** `supported` in the order in which the message names it. */
 export function oneOf(...supported: readonly string[]): Check {
   return (value, path) =>
     value === undefined || supported.includes(value as string) ? [] : [unsupportedValue(path, value, supported)];

@@ -22,6 +22,8 @@ const jobDefaults: DefaultRow[] = [
   ['spec.suspend', false],
   ['spec.podReplacementPolicy', 'Failed', (spec) => spec.podFailurePolicy !== undefined],
   ['spec.podReplacementPolicy', 'TerminatingOrFailed'],
+  ['spec.podFailurePolicy.rules[].onPodConditions[].status', 'True'],
+  ['spec.manualSelector', false],
 ];
 const cronJobDefaults: DefaultRow[] = [
   ['spec.concurrencyPolicy', 'Allow'],

@@ -45,17 +45,17 @@ export const podRules: KindRules = {
       const { qosClass } = objectAt(old as JsonObject, 'status') ?? {};
       if (qosClass !== undefined) fill(ensureObject(pod as JsonObject, 'status'), { qosClass });
     }
-    if (subresource === 'ephemeralcontainers') keepAllBut(pod, old, (next) => takeEphemeralContainers(next, specOf(pod)));
+    if (subresource === 'ephemeralcontainers')
+      keepAllBut(pod, old, (next) => takeEphemeralContainers(next, specOf(pod)));
     if (subresource === 'resize') keepAllBut(pod, old, (next) => takeResources(next, specOf(pod)));
     if (subresource === '') refuseSideways(pod, old);
   },
   validate: (pod) => validatePodSpec(objectAt(pod as JsonObject, 'spec') ?? {}, 'spec'),
   validateUpdate: (pod, old) => {
+    const [next, before] = [specOf(pod), specOf(old)];
+    if (sameValue(next, before)) return [];
     // What only a subresource may write has been dealt with above, where it is known which one is written.
-    const next = structuredClone(specOf(pod));
-    next.ephemeralContainers = specOf(old).ephemeralContainers;
-    takeResources(next, specOf(old));
-    return validateSpecUpdate(next, specOf(old));
+    return validateSpecUpdate(withoutSideways(next, before), before);
   },
   gracePeriodSeconds: (pod, { gracePeriodSeconds }) => {
     const spec = specOf(pod);
@@ -164,15 +164,19 @@ function takeResources(spec: JsonObject, from: JsonObject): void {
   }
 }
 
+/** What belongs to a subresource is as it was. */
+function withoutSideways(next: JsonObject, old: JsonObject): JsonObject {
+  const spec = structuredClone(next);
+  spec.ephemeralContainers = old.ephemeralContainers;
+  takeResources(spec, old);
+  return spec;
+}
+
 /** The object itself may not be used to write what belongs to a subresource. */
 function refuseSideways(pod: KubeObject, old: KubeObject): void {
-  const [before, after] = [specOf(old), specOf(pod)];
-  const resources = (spec: JsonObject) =>
-    ['containers', 'initContainers'].map((list) => objectsAt(spec, list).map((container) => container.resources));
-  const isSame =
-    sameValue(after.ephemeralContainers, before.ephemeralContainers) && sameValue(resources(after), resources(before));
-  if (isSame) return;
-  const errors = validateSpecUpdate(after, before);
+  const [next, before] = [specOf(pod), specOf(old)];
+  if (sameValue(next, before) || sameValue(next, withoutSideways(next, before))) return;
+  const errors = validateSpecUpdate(next, before);
   if (errors.length > 0) throw invalid({ kind: 'Pod', group: '' }, pod.metadata.name ?? '', errors);
 }
 

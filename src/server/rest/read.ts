@@ -24,6 +24,7 @@ import { decodeToken, encodeToken } from './continue-token.ts';
 import { isVersion, type ListOptions, listOptions } from './list-options.ts';
 import { negotiate } from './negotiation.ts';
 import type { View } from './resources.ts';
+import { readStore, type StoreState, waitForStore } from './uncached.ts';
 
 /** How long a read waits for a revision that the cache has not reached. */
 export const WAIT_MS = 3000;
@@ -35,8 +36,7 @@ export async function handleGet(exchange: Exchange, view: View, namespace: strin
     throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
   const version = exchange.query.get('resourceVersion') ?? '';
   if (!isVersion(version)) throw plainError(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
-  await waitForVersion(view.cache, version, exchange.signal);
-  const found = view.cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
+  const found = await readObject(view.cache, namespace, name, version, exchange.signal);
   if (!found) throw notFound(view.resource, name);
   sendCached(exchange, 200, format, view, found);
 }
@@ -46,6 +46,32 @@ export async function handleList(exchange: Exchange, view: View, namespace: stri
   const options = listOptions(exchange.query, view.resource, namespace);
   const { items, meta } = await listObjects(view.cache, options, exchange.signal);
   await sendList(exchange, format, view, items, meta);
+}
+
+async function readObject(
+  cache: ResourceCache,
+  namespace: string,
+  name: string,
+  version: string,
+  signal: AbortSignal,
+): Promise<CachedObject | undefined> {
+  await waitForVersion(cache, version, signal);
+  if (cache.isKept) return cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
+  const { kv } = await cache.store.get(cache.storeKey(namespace, name), { signal });
+  return kv && cache.read(kv);
+}
+
+/** Everything in a scope, not older than `version` asks for. */
+export async function readState(
+  cache: ResourceCache,
+  scope: string,
+  start: string,
+  version: string,
+  signal: AbortSignal,
+): Promise<StoreState> {
+  await waitForVersion(cache, version, signal);
+  if (!cache.isKept) return readStore(cache, scope, start, undefined, signal);
+  return { objects: cache.objects.values(scope, start), revision: cache.revision };
 }
 
 export type ObjectList = {
@@ -76,9 +102,7 @@ export async function listObjects(
       throw token ? continueExpired(encodeToken({ revision: -1, start }, keyScope(options))) : listExpired();
     });
   } else {
-    await waitForVersion(cache, resourceVersion, signal);
-    revision = cache.revision;
-    all = cache.objects.values(scope, start);
+    ({ objects: all, revision } = await readState(cache, scope, start, resourceVersion, signal));
   }
   const { items, rest } = await pick(all, selection, limit);
   return { items, meta: listMeta(revision, items, rest, options), revision };
@@ -136,16 +160,16 @@ async function readExactly(
   await waitForVersion(cache, String(revision), signal);
   // The cache may still know what the store has compacted; whether a token is too old must not depend on that.
   await cache.store.get(cache.keyPrefix, { revision, signal });
-  const cached = cache.valuesAt(revision, scope, start);
-  if (cached) return cached;
-  const from = cache.storeKey('', start);
-  const end = `${cache.keyPrefix.slice(0, -1)}0`;
-  const { kvs } = await cache.store.range({ start: from, end }, { revision, signal });
-  return kvs.map((kv) => cache.read(kv)).filter(({ key }) => key.startsWith(scope));
+  const cached = cache.isKept ? cache.valuesAt(revision, scope, start) : undefined;
+  return cached ?? (await readStore(cache, scope, start, revision, signal)).objects;
 }
 
 /** Waits until the cache is as new as the request demands; 504 if it does not get there. */
 export async function waitForVersion(cache: ResourceCache, version: string, signal: AbortSignal): Promise<void> {
+  if (!cache.isKept) {
+    if (version !== '' && version !== '0') await waitForStore(cache, Number(version), WAIT_MS, signal);
+    return;
+  }
   if (version === '0' && cache.isReady) return;
   const revision = version === '' || version === '0' ? await cache.store.revision({ signal }) : Number(version);
   if (await cache.waitFor(revision, WAIT_MS, signal)) return;

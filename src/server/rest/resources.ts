@@ -30,7 +30,8 @@ export type ResourcesOptions = {
   /** The root of all keys, as in `/registry`. */
   readonly root: string;
   readonly clock: Clock;
-  readonly windowLimits?: (resource: Resource) => WindowLimits | undefined;
+  /** How many changes the cache of a resource keeps; `off`: no cache. */
+  readonly windowLimits?: (resource: Resource) => WindowLimits | 'off' | undefined;
   readonly log: (message: string) => void;
 };
 
@@ -96,7 +97,8 @@ export class Resources {
     if (!cache) {
       const limits = windowLimits?.(stored);
       const form = new ObjectForm(stored, facts);
-      cache = new ResourceCache({ store, form, keyPrefix, clock, log, ...(limits && { windowLimits: limits }) });
+      const kept = limits === 'off' ? { isKept: false } : limits && { windowLimits: limits };
+      cache = new ResourceCache({ store, form, keyPrefix, clock, log, ...kept });
       this.#caches.set(keyPrefix, cache);
     }
     return cache;

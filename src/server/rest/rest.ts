@@ -5,6 +5,7 @@ import type { Authorizer } from '../auth/authorizer.ts';
 import type { Exchange, UserInfo } from '../http/exchange.ts';
 import type { RuleContext } from '../kinds/kind-rules.ts';
 import { ObjectWrites } from './object-writes.ts';
+import { readState } from './read.ts';
 import type { Resources } from './resources.ts';
 import type { WatchKeeper } from './watch.ts';
 
@@ -46,8 +47,9 @@ export class Rest {
       warn: (text) => exchange.warn(text),
       list: async (group, plural, namespace) => {
         const view = this.resources.viewOf(group, plural);
-        await view.cache.waitForNow(3000, exchange.signal);
-        return view.cache.objects.values(namespace ? `${namespace}/` : '').map((cached) => view.toObject(cached));
+        const scope = namespace ? `${namespace}/` : '';
+        const { objects } = await readState(view.cache, scope, scope, '', exchange.signal);
+        return objects.map((cached) => view.toObject(cached));
       },
     };
   }

@@ -2,9 +2,8 @@
  * The watches of a server, as a crowd: each ends when its time is over, those that want bookmarks get one about once a
  * minute, all end with the server. One timer for all bookmarks, not one per watch.
  */
-import type { CacheWatch } from '../watchcache/cache-watch.ts';
 import type { ResourceCache } from '../watchcache/resource-cache.ts';
-import type { WatchKeeper } from './watch.ts';
+import type { KeptWatch, WatchKeeper } from './watch.ts';
 
 const BOOKMARK_MS = 60_000;
 const TICK_MS = 1000;
@@ -14,7 +13,7 @@ const LAST_BOOKMARK_MS = 2000;
 export class WatchCrowd implements WatchKeeper {
   readonly minTimeoutMs: number;
   readonly #caches: () => Iterable<ResourceCache>;
-  readonly #watches = new Map<CacheWatch, { readonly endsAt: number; readonly timer: NodeJS.Timeout }>();
+  readonly #watches = new Map<KeptWatch, { readonly endsAt: number; readonly timer: NodeJS.Timeout }>();
   readonly #tick: NodeJS.Timeout;
 
   constructor(minTimeoutMs: number, caches: () => Iterable<ResourceCache>) {
@@ -28,7 +27,7 @@ export class WatchCrowd implements WatchKeeper {
     return this.#watches.size;
   }
 
-  add(watch: CacheWatch, timeoutMs: number): void {
+  add(watch: KeptWatch, timeoutMs: number): void {
     const now = Date.now();
     const timer = setTimeout(() => watch.end(), Math.min(timeoutMs, 2 ** 31 - 1));
     timer.unref();

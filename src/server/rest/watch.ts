@@ -2,6 +2,7 @@
  * WATCH: where a stream starts, what it is encoded in, how long it lives. The stream itself is the cache's business.
  */
 import { type KubeObject, tooLargeResourceVersion, tooOldResourceVersion } from '../../api/index.ts';
+import { isStoreError } from '../../store/index.ts';
 import { goJson } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { asStatusError } from '../http/status-body.ts';
@@ -13,12 +14,19 @@ import { bookmarkObject, type EventEncoding, JsonEncoding } from '../watchcache/
 import type { EventType } from '../watchcache/selection.ts';
 import { type WatchRequest, watchOptions } from './list-options.ts';
 import { type Format, negotiate } from './negotiation.ts';
-import { scopeOf, WAIT_MS, waitForVersion } from './read.ts';
+import { readState, scopeOf, WAIT_MS, waitForVersion } from './read.ts';
 import type { View } from './resources.ts';
+import { StoreWatch } from './uncached.ts';
+
+/** What a keeper must be able to ask of a watch, wherever it reads from. */
+export type KeptWatch = Pick<
+  CacheWatch,
+  'allowsBookmarks' | 'askForProgress' | 'bookmarkAt' | 'end' | 'onEnd' | 'sendBookmark'
+>;
 
 export type WatchKeeper = {
   /** Knows of every watch that wants bookmarks, and of all that must end with the server. */
-  add(watch: CacheWatch, timeoutMs: number): void;
+  add(watch: KeptWatch, timeoutMs: number): void;
   /** For watches without a limit of their own. */
   readonly minTimeoutMs: number;
 };
@@ -36,6 +44,7 @@ export async function handleWatch(
   const { cache } = view;
   const { selection, allowsBookmarks } = request;
   const encoding = encodingFor(exchange, view, format);
+  if (!cache.isKept) return watchStore(exchange, view, request, encoding, keeper);
   const wantsState = request.sendInitialEvents ?? (request.resourceVersion === '' || request.resourceVersion === '0');
   if (!cache.isReady) await waitForVersion(cache, '0', exchange.signal);
   if (wantsState && request.resourceVersion === '') await waitForVersion(cache, '', exchange.signal);
@@ -57,6 +66,40 @@ export async function handleWatch(
   keeper.add(watch, timeoutOf(request, keeper));
   if (isTooNew) watch.fail(tooLargeResourceVersion(asked, cache.revision));
   else await watch.start();
+}
+
+/** The same without a cache. */
+async function watchStore(
+  exchange: Exchange,
+  { cache }: View,
+  request: WatchRequest,
+  encoding: EventEncoding,
+  keeper: WatchKeeper,
+): Promise<void> {
+  const { selection, resourceVersion, allowsBookmarks, sendInitialEvents } = request;
+  const asked = Number(resourceVersion || '0');
+  const wantsState = sendInitialEvents ?? asked === 0;
+  const { signal } = exchange;
+  const scope = scopeOf(selection);
+  let refusal: unknown;
+  const state = wantsState
+    ? await readState(cache, scope, scope, resourceVersion, signal).catch((err: unknown) => {
+        signal.throwIfAborted();
+        refusal = err;
+        return undefined;
+      })
+    : undefined;
+  const after = state?.revision ?? (asked || (await cache.store.revision({ signal })));
+  const stream = exchange.stream('application/json');
+  const frame = (err: unknown) => errorFrame(goneFor(err, after));
+  const watch = new StoreWatch(cache, stream, selection, encoding, after, allowsBookmarks, frame);
+  keeper.add(watch, timeoutOf(request, keeper));
+  if (refusal) watch.fail(refusal);
+  else await watch.run(state?.objects);
+}
+
+function goneFor(err: unknown, after: number): unknown {
+  return isStoreError(err, 'Compacted') ? tooOldResourceVersion(after, err.compactRevision ?? after) : err;
 }
 
 /** Between once and twice the minimum, so that watches that began together do not end together. */

@@ -229,7 +229,7 @@ export function isHistoryGone(err: unknown): boolean {
   return isStoreError(err, 'Compacted');
 }
 
-function toCacheEvent({ type, kv, prevKv }: WatchEvent, cache: ResourceCache): CacheEvent {
+export function toCacheEvent({ type, kv, prevKv }: WatchEvent, cache: ResourceCache): CacheEvent {
   const current = type === 'put' ? cache.read(kv) : undefined;
   return new CacheEvent(kv.modRevision, current, prevKv && cache.read(prevKv), 0);
 }

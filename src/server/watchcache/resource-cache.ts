@@ -34,6 +34,8 @@ export type ResourceCacheOptions = {
   readonly keyPrefix: string;
   readonly clock: Clock;
   readonly windowLimits?: WindowLimits;
+  /** False: nothing is kept, and whoever reads asks the store. */
+  readonly isKept?: boolean;
   readonly log: (message: string) => void;
 };
 
@@ -42,12 +44,17 @@ const RETRY_MS = 1000;
 /** How often progress is asked for while somebody waits. */
 const PROGRESS_MS = 100;
 
+/** `current` undefined: deleted; `previous` undefined: new to the listener. */
+export type ChangeListener = (current: CachedObject | undefined, previous: CachedObject | undefined) => void;
+
 type Waiter = { readonly revision: Revision; readonly resolve: () => void };
 
 export class ResourceCache {
   readonly form: ObjectForm;
   readonly store: Store;
   readonly keyPrefix: string;
+  /** Whether there is a cache at all; if not, this only knows how objects are stored. */
+  readonly isKept: boolean;
   readonly objects: OrderedMap<CachedObject> = new OrderedMap();
   readonly watchers: WatchIndex = new WatchIndex();
   readonly window: EventWindow;
@@ -63,16 +70,26 @@ export class ResourceCache {
   readonly #running: Promise<void>;
   #watch: Watch | undefined;
   #waiters: Waiter[] = [];
+  #followers: ChangeListener[] = [];
   #progressTimer: NodeJS.Timeout | undefined;
 
-  constructor({ store, form, keyPrefix, clock, windowLimits = defaultWindowLimits, log }: ResourceCacheOptions) {
+  constructor({
+    store,
+    form,
+    keyPrefix,
+    clock,
+    windowLimits = defaultWindowLimits,
+    isKept = true,
+    log,
+  }: ResourceCacheOptions) {
     this.store = store;
     this.form = form;
     this.keyPrefix = keyPrefix;
     this.window = new EventWindow(0, windowLimits);
     this.#clock = clock;
     this.#log = log;
-    this.#running = this.#run(this.#stop.signal);
+    this.isKept = isKept;
+    this.#running = isKept ? this.#run(this.#stop.signal) : Promise.resolve();
   }
 
   get isReady(): boolean {
@@ -101,6 +118,12 @@ export class ResourceCache {
   /** Waits until the cache has everything that was acknowledged before the call. */
   async waitForNow(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     return this.waitFor(await this.store.revision({ signal }), timeoutMs, signal);
+  }
+
+  /** Tells of every object that is there, and of every change from now on, in the turn in which it happens. */
+  follow(listener: ChangeListener): void {
+    for (const object of this.objects.values()) listener(object, undefined);
+    this.#followers.push(listener);
   }
 
   /** Asks the store how far it is; again and again while somebody waits. */
@@ -189,7 +212,10 @@ export class ResourceCache {
     this.counts.initializations++;
     if (this.isReady) this.#replace(found, revision);
     else {
-      for (const [key, object] of found) this.objects.set(key, object);
+      for (const [key, object] of found) {
+        this.objects.set(key, object);
+        for (const tell of this.#followers) tell(object, undefined);
+      }
       this.window.clear(revision);
       this.#advance(revision);
     }
@@ -231,6 +257,7 @@ export class ResourceCache {
       if (event.current) this.objects.set(event.current.key, event.current);
       else this.objects.delete(event.object.key);
       this.window.push(event);
+      for (const tell of this.#followers) tell(event.current, event.previous);
     }
     this.counts.received += events.length;
     this.revision = Math.max(this.revision, revision);

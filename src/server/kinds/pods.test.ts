@@ -1,0 +1,178 @@
+import { expect, it } from 'vitest';
+import { fieldErrorText, type JsonObject, type KubeObject } from '../../api/index.ts';
+import { apply, find } from './rules-run.testing.ts';
+
+const pods = find('pods');
+const container = { name: 'c', image: 'registry.example/app:1' };
+const bare = { spec: { containers: [container] } };
+const trouble = (key: string) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 });
+
+it('a pod with one container is stored with every default', async () => {
+  const { created, errors } = await apply(pods, bare);
+  expect(errors).toEqual([]);
+  expect(created.spec).toEqual({
+    containers: [
+      {
+        ...container,
+        resources: {},
+        terminationMessagePath: '/dev/termination-log',
+        terminationMessagePolicy: 'File',
+        imagePullPolicy: 'IfNotPresent',
+      },
+    ],
+    restartPolicy: 'Always',
+    terminationGracePeriodSeconds: 30,
+    dnsPolicy: 'ClusterFirst',
+    securityContext: {},
+    schedulerName: 'default-scheduler',
+    tolerations: [trouble('node.kubernetes.io/not-ready'), trouble('node.kubernetes.io/unreachable')],
+    priority: 0,
+    enableServiceLinks: true,
+    preemptionPolicy: 'PreemptLowerPriority',
+  });
+  expect(created.status).toEqual({ phase: 'Pending', qosClass: 'BestEffort' });
+});
+
+it.each([
+  ['app', 'Always'],
+  ['app:latest', 'Always'],
+  ['registry:5000/app', 'Always'],
+  ['registry:5000/app:1', 'IfNotPresent'],
+  ['app@sha256:01', 'IfNotPresent'],
+])('the image %s is pulled %s', async (image, policy) => {
+  const { created } = await apply(pods, { spec: { containers: [{ name: 'c', image }] } });
+  expect(created).toMatchObject({ spec: { containers: [{ imagePullPolicy: policy }] } });
+});
+
+it.each<[volume: JsonObject, want: JsonObject]>([
+  [{ secret: { secretName: 'x' } }, { secret: { secretName: 'x', defaultMode: 420 } }],
+  [{ hostPath: { path: '/x' } }, { hostPath: { path: '/x', type: '' } }],
+  [{}, { emptyDir: {} }],
+  [
+    { downwardAPI: { items: [{ path: 'l', fieldRef: { fieldPath: 'metadata.labels' } }] } },
+    {
+      downwardAPI: {
+        items: [{ path: 'l', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.labels' } }],
+        defaultMode: 420,
+      },
+    },
+  ],
+])('the volume %j becomes %j', async (volume, want) => {
+  const { created } = await apply(pods, { spec: { containers: [container], volumes: [{ name: 'v', ...volume }] } });
+  expect((created.spec as JsonObject).volumes).toEqual([{ name: 'v', ...want }]);
+});
+
+const limits = { cpu: '1', memory: '64Mi' };
+it.each<[claim: string, resources: JsonObject[], want: string]>([
+  ['asks for nothing', [{}], 'BestEffort'],
+  ['is limited in all it has', [{ limits }], 'Guaranteed'],
+  ['is limited in one container only', [{ limits }, {}], 'Burstable'],
+  ['requests less than its limit', [{ limits, requests: { cpu: '500m' } }], 'Burstable'],
+])('a pod that %s', async (_claim, resources, want) => {
+  const containers = resources.map((one, index) => ({ name: `c${index}`, image: 'x:1', resources: one }));
+  const { created } = await apply(pods, { spec: { containers } });
+  expect((created.status as JsonObject).qosClass).toBe(want);
+});
+
+it('a pod takes the priority of its class, and is refused without it', async () => {
+  const body = { spec: { containers: [container], priorityClassName: 'high' } };
+  const high = {
+    kind: 'PriorityClass',
+    apiVersion: 'v1',
+    metadata: { name: 'high' },
+    value: 7,
+    preemptionPolicy: 'Never',
+  };
+  const { created } = await apply(pods, body, { 'scheduling.k8s.io/priorityclasses': [high] });
+  expect(created.spec).toMatchObject({ priority: 7, preemptionPolicy: 'Never' });
+  await expect(apply(pods, body)).rejects.toThrow('no PriorityClass with name high was found');
+});
+
+const mayChange =
+  'spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,' +
+  '`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),' +
+  '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n';
+
+it.each<[claim: string, change: (spec: JsonObject) => void, want: string[]]>([
+  [
+    'a node selector',
+    (spec) => {
+      spec.nodeSelector = { x: 'y' };
+    },
+    [
+      `${mayChange}@@ -39,7 +39,9 @@\n  "TerminationGracePeriodSeconds": 30,\n  "ActiveDeadlineSeconds": null,\n` +
+        '  "DNSPolicy": "ClusterFirst",\n- "NodeSelector": null,\n+ "NodeSelector": {\n+  "x": "y"\n+ },\n' +
+        '  "ServiceAccountName": "",\n  "AutomountServiceAccountToken": null,\n  "NodeName": "",\n',
+    ],
+  ],
+  [
+    'another container',
+    (spec) => {
+      (spec.containers as JsonObject[]).push({ name: 'd', image: 'x' });
+    },
+    ['spec.containers: Forbidden: pod updates may not add or remove containers'],
+  ],
+  [
+    'fewer tolerations',
+    (spec) => {
+      spec.tolerations = [];
+    },
+    ['spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds'],
+  ],
+  [
+    'another image',
+    (spec) => {
+      (spec.containers as JsonObject[])[0]!.image = 'x:2';
+    },
+    [],
+  ],
+])('a pod is updated with %s', async (_claim, change, want) => {
+  const { created, rules, context } = await apply(pods, bare);
+  const next = structuredClone(created);
+  change(next.spec as JsonObject);
+  const before = structuredClone(created);
+  await rules.prepareUpdate?.(next, created, context);
+  expect(rules.validateUpdate?.(next, created).map(fieldErrorText)).toEqual(want);
+  expect(created).toEqual(before);
+});
+
+it('only its subresource may give a pod more resources', async () => {
+  const { created, rules, context } = await apply(pods, bare);
+  const next = structuredClone(created);
+  (next.spec as { containers: JsonObject[] }).containers[0]!.resources = { requests: { cpu: '1' } };
+  expect(() => rules.prepareUpdate?.(next, created, context)).toThrow('pod updates may not change fields');
+  await rules.prepareUpdate?.(next, created, { ...context, subresource: 'resize' });
+  expect(next.spec).toMatchObject({ containers: [{ resources: { requests: { cpu: '1' } } }] });
+  expect(rules.validateUpdate?.(next, created)).toEqual([]);
+});
+
+it('a write of the status keeps owners and quality of service, and joins the addresses', async () => {
+  const { created, rules, context } = await apply(pods, bare);
+  const owner = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u' };
+  created.metadata.ownerReferences = [owner];
+  const next: KubeObject = { ...structuredClone(created), status: { phase: 'Running', podIP: '10.1.2.3' } };
+  delete next.metadata.ownerReferences;
+  rules.setDefaults?.(next);
+  await rules.prepareUpdate?.(next, created, { ...context, subresource: 'status' });
+  expect(next.metadata.ownerReferences).toEqual([owner]);
+  expect(next.status).toEqual({
+    phase: 'Running',
+    podIP: '10.1.2.3',
+    podIPs: [{ ip: '10.1.2.3' }],
+    qosClass: 'BestEffort',
+  });
+});
+
+it.each<[claim: string, spec: JsonObject, phase: string, asked: number | undefined, want: number]>([
+  ['on no node', {}, 'Pending', undefined, 0],
+  ['on a node', { nodeName: 'n' }, 'Running', undefined, 30],
+  ['with its own period', { nodeName: 'n', terminationGracePeriodSeconds: 5 }, 'Running', undefined, 5],
+  ['asked for another', { nodeName: 'n' }, 'Running', 0, 0],
+  ['asked for less than none', { nodeName: 'n' }, 'Running', -3, 1],
+  ['that is done', { nodeName: 'n' }, 'Succeeded', undefined, 0],
+])('a pod %s is given time to end', async (_claim, spec, phase, asked, want) => {
+  const { created, rules } = await apply(pods, { spec: { containers: [container], ...spec } });
+  created.status = { phase };
+  const options = asked === undefined ? {} : { gracePeriodSeconds: asked };
+  expect(rules.gracePeriodSeconds?.(created, options)).toBe(want);
+});

@@ -1,0 +1,48 @@
+/** For tests: runs the rules of a kind over a body, as the write path does on create. */
+import { fieldErrorText, type JsonObject, type KubeObject } from '../../api/index.ts';
+import { builtInResources } from '../registry/built-in-resources.ts';
+import { qualifiedName, type Resource } from '../registry/resource.ts';
+import type { KindRules, RuleContext } from './kind-rules.ts';
+import { rulesOf } from './rules-of.ts';
+
+/** By `qualifiedName`, in its preferred version. */
+export function find(name: string): Resource {
+  return builtInResources().find((resource) => qualifiedName(resource) === name)!;
+}
+
+export type Run = {
+  readonly created: KubeObject;
+  /** As text, with their paths. */
+  readonly errors: string[];
+  readonly rules: KindRules;
+  readonly context: RuleContext;
+};
+
+/** `others` are the objects there are already, by `group/plural`. */
+export async function apply(
+  resource: Resource,
+  body: JsonObject,
+  others: Readonly<Record<string, readonly KubeObject[]>> = {},
+): Promise<Run> {
+  const context: RuleContext = {
+    now: '2024-01-01T00:00:00Z',
+    subresource: '',
+    list: async (group, plural) => others[`${group}/${plural}`] ?? [],
+    warn: () => {},
+  };
+  const created: KubeObject = {
+    kind: resource.kind,
+    apiVersion: resource.groupVersion,
+    ...structuredClone(body),
+    metadata: {
+      name: 'a',
+      ...(resource.isNamespaced && { namespace: 'ns' }),
+      uid: 'u1',
+      ...(body.metadata as JsonObject),
+    },
+  };
+  const rules = rulesOf(resource);
+  rules.setDefaults?.(created);
+  await rules.prepareCreate?.(created, context);
+  return { created, errors: (rules.validate?.(created) ?? []).map(fieldErrorText), rules, context };
+}

@@ -1,0 +1,182 @@
+import { expect, it } from 'vitest';
+import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { builtInResources } from '../registry/built-in-resources.ts';
+import { applyBinding, validateBinding } from './binding.ts';
+import { convertObject } from './conversion.ts';
+import { allowEviction } from './eviction.ts';
+import type { RuleContext } from './kind-rules.ts';
+import { applyScale, toScale, validateScale } from './scale.ts';
+
+const now = '2024-01-01T00:00:00Z';
+const resource = (groupVersion: string, plural: string) =>
+  builtInResources().find((one) => one.groupVersion === groupVersion && one.plural === plural)!;
+
+const deployment = (replicas: number): KubeObject => ({
+  kind: 'Deployment',
+  apiVersion: 'apps/v1',
+  metadata: { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '7', creationTimestamp: now, generation: 3 },
+  spec: { replicas, selector: { matchLabels: { app: 'a' } } },
+  status: {},
+});
+
+it('toScale() shows the replicas of a deployment, none as nothing', () => {
+  expect(toScale(deployment(1))).toEqual({
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '7', creationTimestamp: now },
+    spec: { replicas: 1 },
+    status: { replicas: 0, selector: 'app=a' },
+  });
+  expect(toScale(deployment(0)).spec).toEqual({});
+});
+
+it('toScale() and applyScale() follow the paths of a custom kind', () => {
+  const widget: KubeObject = {
+    kind: 'W',
+    apiVersion: 'x/v1',
+    metadata: { name: 'w' },
+    spec: { n: 2 },
+    status: { s: 'a=b' },
+  };
+  const paths = { specReplicas: 'spec.n', statusReplicas: 'status.n', labelSelector: 'status.s' };
+  expect(toScale(widget, paths)).toMatchObject({ spec: { replicas: 2 }, status: { replicas: 0, selector: 'a=b' } });
+  applyScale(widget, { ...toScale(widget, paths), spec: { replicas: 5 } }, paths);
+  expect(widget.spec).toEqual({ n: 5 });
+});
+
+it('validateScale() refuses less than none', () => {
+  expect(validateScale({ ...toScale(deployment(1)), spec: { replicas: -1 } })).toEqual([
+    {
+      reason: 'FieldValueInvalid',
+      field: 'spec.replicas',
+      message: 'Invalid value: -1: must be greater than or equal to 0',
+    },
+  ]);
+});
+
+const pod = (phase = 'Running'): KubeObject => ({
+  kind: 'Pod',
+  apiVersion: 'v1',
+  metadata: { name: 'a', namespace: 'ns', labels: { app: 'a' } },
+  spec: {},
+  status: { phase, conditions: [{ type: 'Ready', status: 'True' }] },
+});
+const binding = (name: string): KubeObject => ({
+  kind: 'Binding',
+  apiVersion: 'v1',
+  metadata: { name: 'a' },
+  target: { kind: 'Node', name },
+});
+
+it('applyBinding() sets the node once', () => {
+  const bound = pod('Pending');
+  applyBinding(bound, binding('n1'), now);
+  expect(bound.spec).toEqual({ nodeName: 'n1' });
+  expect((bound.status as JsonObject).conditions).toContainEqual({
+    type: 'PodScheduled',
+    status: 'True',
+    lastProbeTime: null,
+    lastTransitionTime: now,
+  });
+  expect(() => applyBinding(bound, binding('n2'), now)).toThrow(
+    'Operation cannot be fulfilled on pods/binding "a": pod a is already assigned to node "n1"',
+  );
+  expect(validateBinding(binding(''))).toMatchObject([{ field: 'target.name', message: 'Required value' }]);
+});
+
+const budget = (name: string, disruptionsAllowed: number): KubeObject => ({
+  kind: 'PodDisruptionBudget',
+  apiVersion: 'policy/v1',
+  metadata: { name, namespace: 'ns', generation: 1 },
+  spec: { selector: { matchLabels: { app: 'a' } } },
+  status: { observedGeneration: 1, disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1 },
+});
+const context = (...budgets: KubeObject[]): RuleContext => ({
+  now,
+  subresource: 'eviction',
+  list: async () => budgets,
+  warn: () => {},
+});
+
+it('allowEviction() asks the budget of the pod', async () => {
+  expect(await allowEviction(pod(), context())).toEqual({});
+  expect(await allowEviction(pod('Pending'), context(budget('b', 0)))).toEqual({});
+  const allowed = await allowEviction(pod(), context(budget('b', 1)));
+  expect(allowed.budget?.status).toMatchObject({ disruptionsAllowed: 0, disruptedPods: { a: now } });
+  await expect(allowEviction(pod(), context(budget('b', 0)))).rejects.toMatchObject({
+    code: 429,
+    message: "Cannot evict pod as it would violate the pod's disruption budget.",
+    status: {
+      details: {
+        causes: [
+          { reason: 'DisruptionBudget', message: 'The disruption budget b needs 1 healthy pods and has 1 currently' },
+        ],
+      },
+    },
+  });
+  await expect(allowEviction(pod(), context(budget('b', 1), budget('c', 1)))).rejects.toMatchObject({ code: 500 });
+});
+
+const coreEvent: KubeObject = {
+  kind: 'Event',
+  apiVersion: 'v1',
+  metadata: { name: 'e', namespace: 'ns' },
+  involvedObject: { kind: 'Pod', namespace: 'ns', name: 'p', apiVersion: 'v1' },
+  reason: 'Tested',
+  message: 'a message',
+  source: { component: 'test' },
+  firstTimestamp: now,
+  lastTimestamp: now,
+  count: 1,
+  type: 'Normal',
+  eventTime: null,
+  reportingComponent: '',
+  reportingInstance: '',
+};
+
+it('convertObject() shows an event in both forms', () => {
+  const [core, other] = [resource('v1', 'events'), resource('events.k8s.io/v1', 'events')];
+  const converted = convertObject(coreEvent, core, other);
+  expect(converted).toEqual({
+    kind: 'Event',
+    apiVersion: 'events.k8s.io/v1',
+    metadata: coreEvent.metadata,
+    eventTime: null,
+    reason: 'Tested',
+    regarding: coreEvent.involvedObject,
+    note: 'a message',
+    type: 'Normal',
+    deprecatedSource: { component: 'test' },
+    deprecatedFirstTimestamp: now,
+    deprecatedLastTimestamp: now,
+    deprecatedCount: 1,
+  });
+  expect(convertObject(converted, other, core)).toEqual(coreEvent);
+  expect(convertObject(coreEvent, core, core)).toBe(coreEvent);
+});
+
+const targets: [claim: string, metrics: JsonObject[]][] = [
+  ['the processor', []],
+  ['pods', [{ type: 'Pods', pods: { metric: { name: 'm' }, target: { type: 'AverageValue', averageValue: '5' } } }]],
+  ['another', [{ type: 'External', external: { metric: { name: 'q' }, target: { type: 'Value', value: '3' } } }]],
+];
+
+it.each(targets)('convertObject() keeps an autoscaler by %s there and back', (_claim, metrics) => {
+  const [old, current] = [
+    resource('autoscaling/v1', 'horizontalpodautoscalers'),
+    resource('autoscaling/v2', 'horizontalpodautoscalers'),
+  ];
+  const cpu = { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 70 } } };
+  const autoscaler: KubeObject = {
+    kind: 'HorizontalPodAutoscaler',
+    apiVersion: 'autoscaling/v2',
+    metadata: { name: 'h' },
+    spec: { scaleTargetRef: { kind: 'Deployment', name: 'a' }, maxReplicas: 3, metrics: [...metrics, cpu] },
+    status: { currentReplicas: 1, desiredReplicas: 2, currentMetrics: null },
+  };
+  const before = structuredClone(autoscaler);
+  const converted = convertObject(autoscaler, current, old);
+  expect(converted).toMatchObject({ apiVersion: 'autoscaling/v1', spec: { targetCPUUtilizationPercentage: 70 } });
+  expect(convertObject(converted, old, current)).toEqual(before);
+  expect(autoscaler).toEqual(before);
+});

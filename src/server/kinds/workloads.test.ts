@@ -1,0 +1,159 @@
+import { expect, it } from 'vitest';
+import { fieldErrorText, type JsonObject } from '../../api/index.ts';
+import { scheduleProblem } from './cron-schedule.ts';
+import { apply, find } from './rules-run.testing.ts';
+
+const labels = { app: 'a' };
+const selector = { matchLabels: labels };
+const podSpec = { containers: [{ name: 'c', image: 'registry.example/app:1' }] };
+const template = { metadata: { labels }, spec: podSpec };
+const body = { spec: { selector, template } };
+const storedTemplate = {
+  metadata: { labels },
+  spec: {
+    containers: [
+      {
+        name: 'c',
+        image: 'registry.example/app:1',
+        resources: {},
+        terminationMessagePath: '/dev/termination-log',
+        terminationMessagePolicy: 'File',
+        imagePullPolicy: 'IfNotPresent',
+      },
+    ],
+    restartPolicy: 'Always',
+    terminationGracePeriodSeconds: 30,
+    dnsPolicy: 'ClusterFirst',
+    securityContext: {},
+    schedulerName: 'default-scheduler',
+  },
+};
+
+it.each<[kind: string, spec: JsonObject, status: JsonObject]>([
+  [
+    'deployments.apps',
+    {
+      replicas: 1,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%' } },
+      revisionHistoryLimit: 10,
+      progressDeadlineSeconds: 600,
+    },
+    {},
+  ],
+  ['replicasets.apps', { replicas: 1 }, { replicas: 0 }],
+  [
+    'statefulsets.apps',
+    {
+      replicas: 1,
+      podManagementPolicy: 'OrderedReady',
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
+      revisionHistoryLimit: 10,
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
+    },
+    { replicas: 0, availableReplicas: 0 },
+  ],
+  [
+    'daemonsets.apps',
+    {
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+      revisionHistoryLimit: 10,
+    },
+    { currentNumberScheduled: 0, desiredNumberScheduled: 0, numberMisscheduled: 0, numberReady: 0 },
+  ],
+])('a new object of %s has its defaults, and no status of its writer', async (kind, spec, status) => {
+  const { created, errors } = await apply(find(kind), { ...body, status: { replicas: 5 } });
+  expect(errors).toEqual([]);
+  expect(created.spec).toEqual({ selector, template: storedTemplate, ...spec });
+  expect(created.status).toEqual(status);
+});
+
+const mismatch =
+  'spec.template.metadata.labels: Invalid value: {"app":"a"}: `selector` does not match template `labels`';
+
+it.each<[claim: string, spec: JsonObject, want: string[]]>([
+  ['a selector of other labels', { selector: { matchLabels: { app: 'b' } }, template }, [mismatch]],
+  ['no selector', { template }, ['spec.selector: Required value', mismatch]],
+  [
+    'too few replicas',
+    { selector, template, replicas: -1 },
+    ['spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
+  ],
+  [
+    'pods that end',
+    { selector, template: { ...template, spec: { ...podSpec, restartPolicy: 'Never' } } },
+    ['spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"'],
+  ],
+  [
+    'no room to roll in',
+    { selector, template, strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 0 } } },
+    ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0'],
+  ],
+])('a deployment with %s is refused', async (_claim, spec, want) => {
+  const { errors } = await apply(find('deployments.apps'), { spec });
+  expect(errors).toEqual(want);
+});
+
+it('the selector of a deployment is fixed', async () => {
+  const { created, rules } = await apply(find('deployments.apps'), body);
+  const next = structuredClone(created);
+  (next.spec as JsonObject).selector = { matchLabels: { app: 'b' } };
+  expect(rules.validateUpdate?.(next, created).map(fieldErrorText)).toEqual([
+    'spec.selector: Invalid value: {"matchLabels":{"app":"b"}}: field is immutable',
+  ]);
+});
+
+it('a write of the status leaves the labels of a deployment alone', async () => {
+  const { created, rules, context } = await apply(find('deployments.apps'), body);
+  const next = structuredClone(created);
+  next.metadata.labels = { x: 'y' };
+  await rules.prepareUpdate?.(next, created, { ...context, subresource: 'status' });
+  expect(next.metadata.labels).toBeUndefined();
+});
+
+it('of a stateful set only a few fields may change', async () => {
+  const { created, rules } = await apply(find('statefulsets.apps'), body);
+  const next = structuredClone(created);
+  (next.spec as JsonObject).replicas = 3;
+  expect(rules.validateUpdate?.(next, created)).toEqual([]);
+  (next.spec as JsonObject).serviceName = 'other';
+  expect(rules.validateUpdate?.(next, created)).toMatchObject([{ field: 'spec', reason: 'FieldValueForbidden' }]);
+});
+
+it('a job selects its pods by its uid', async () => {
+  const job = { spec: { template: { spec: { ...podSpec, restartPolicy: 'Never' } } } };
+  const { created, errors } = await apply(find('jobs.batch'), job);
+  const generated = {
+    'controller-uid': 'u1',
+    'job-name': 'a',
+    'batch.kubernetes.io/controller-uid': 'u1',
+    'batch.kubernetes.io/job-name': 'a',
+  };
+  expect(errors).toEqual([]);
+  expect(created.metadata.labels).toEqual(generated);
+  expect(created.spec).toMatchObject({
+    completions: 1,
+    parallelism: 1,
+    backoffLimit: 6,
+    completionMode: 'NonIndexed',
+    suspend: false,
+    podReplacementPolicy: 'TerminatingOrFailed',
+    manualSelector: false,
+    selector: { matchLabels: { 'batch.kubernetes.io/controller-uid': 'u1' } },
+    template: { metadata: { labels: generated } },
+  });
+});
+
+it('a job whose pods restart for ever is refused', async () => {
+  const { errors } = await apply(find('jobs.batch'), { spec: { template: { spec: podSpec } } });
+  expect(errors).toEqual(['spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"']);
+});
+
+it.each([
+  ['*/5 * * * *', undefined],
+  ['0 0 1-15,20 jan-mar sun', undefined],
+  ['@hourly', undefined],
+  ['* * * *', 'expected exactly 5 fields, found 4: [* * * *]'],
+  ['61 * * * *', 'end of range (61) above maximum (59): 61'],
+  ['x * * * *', 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'],
+  ['@often', 'unrecognized descriptor: @often'],
+])('scheduleProblem(%s) is %s', (schedule, want) => expect(scheduleProblem(schedule)).toBe(want));

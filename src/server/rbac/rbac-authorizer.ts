@@ -1,0 +1,76 @@
+/**
+ * The authoriser of `--authorization-mode RBAC`: roles and bindings, followed as the watch caches see them change.
+ *
+ * Always true: a decision reads memory only; it is made from the index as it is in that moment, and no decision is
+ * kept. `system:masters` may do everything, whatever the bindings say: an administrator cannot lock himself out.
+ */
+import type { KubeObject } from '../../api/index.ts';
+import type { Attributes, Authorizer, Decision, UserRules } from '../auth/authorizer.ts';
+import type { UserInfo } from '../http/exchange.ts';
+import type { Resources } from '../rest/resources.ts';
+import type { CachedObject } from '../watchcache/cached-object.ts';
+import { RoleIndex } from './role-index.ts';
+
+export const RBAC_GROUP = 'rbac.authorization.k8s.io';
+const KINDS = ['clusterroles', 'roles', 'clusterrolebindings', 'rolebindings'] as const;
+const ALLOWED: Decision = { allowed: true };
+const DENIED: Decision = { allowed: false };
+
+export class RbacAuthorizer implements Authorizer {
+  readonly index: RoleIndex = new RoleIndex();
+  readonly #listeners: (() => void)[] = [];
+
+  authorize(user: UserInfo, attributes: Attributes): Decision {
+    if (user.groups.includes('system:masters')) return ALLOWED;
+    const allowed = this.index.decide(user, attributes);
+    if (allowed) return allowed;
+    const { errors } = this.index.rulesFor(user, attributes.kind === 'resource' ? attributes.namespace : '');
+    return errors.length === 0 ? DENIED : { allowed: false, reason: `RBAC: ${showErrors(errors)}` };
+  }
+
+  rulesFor(user: UserInfo, namespace: string): UserRules {
+    const { rules, errors } = this.index.rulesFor(user, namespace);
+    return { rules, ...(errors.length > 0 && { evaluationError: showErrors(errors) }) };
+  }
+
+  /** Told after every change of a role or binding. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Learns all roles and bindings, and every change from then on; resolves once it knows what is stored now. */
+  async follow({ viewOf }: Pick<Resources, 'viewOf'>, signal: AbortSignal): Promise<void> {
+    await Promise.all(
+      KINDS.map(async (plural) => {
+        const { cache } = viewOf(RBAC_GROUP, plural);
+        const isBinding = plural.endsWith('bindings');
+        cache.follow((current, previous) => {
+          if (isBinding) this.#bindingChanged(current, previous);
+          else this.#roleChanged(current, previous);
+          for (const listener of this.#listeners) listener();
+        });
+        await cache.waitForNow(FILL_MS, signal);
+      }),
+    );
+  }
+
+  #roleChanged(current: CachedObject | undefined, previous: CachedObject | undefined): void {
+    if (current) this.index.setRole(current.parse());
+    else if (previous) this.index.removeRole(previous.namespace, previous.name);
+  }
+
+  #bindingChanged(current: CachedObject | undefined, previous: CachedObject | undefined): void {
+    if (previous) this.index.removeBinding(parsed(previous));
+    if (current) this.index.setBinding(parsed(current));
+  }
+}
+
+const FILL_MS = 10_000;
+
+function parsed(cached: CachedObject): KubeObject {
+  return cached.parse();
+}
+
+function showErrors(errors: readonly string[]): string {
+  return errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`;
+}

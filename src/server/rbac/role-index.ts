@@ -1,0 +1,164 @@
+/**
+ * All roles and bindings, laid out for the question that every request asks: which rules does this user have here?
+ *
+ *   subject (user or group) ─► namespace, or '' for everywhere ─► grants ─► role ─► rules by resource
+ *
+ * Always true: the index holds what it was told last, and nothing derived from it is kept elsewhere. A grant names its
+ * role; the role is looked up when the question comes, so either may come and go first. A subject costs what is
+ * granted to it, whatever others have.
+ */
+import type { JsonObject, KubeObject } from '../../api/index.ts';
+import type { Attributes, Decision } from '../auth/authorizer.ts';
+import type { UserInfo } from '../http/exchange.ts';
+import { serviceAccountUser } from '../auth/service-account-name.ts';
+import { allowsOnResource, allowsPath, type PolicyRule, resourcePatterns, rulesIn } from './policy-rule.ts';
+
+export type RoleRef = { readonly kind: string; readonly name: string };
+
+export type Subject = { readonly kind: string; readonly name: string; readonly namespace?: string };
+
+type Grant = { readonly roleKey: string; readonly decision: Decision };
+
+/** By binding; everywhere under ''. */
+type Grants = Map<string, Map<string, Grant>>;
+
+type CompiledRole = {
+  readonly rules: readonly PolicyRule[];
+  readonly byResource: ReadonlyMap<string, readonly PolicyRule[]>;
+  readonly onPaths: readonly PolicyRule[];
+};
+
+export class RoleIndex {
+  readonly #roles = new Map<string, CompiledRole>();
+  readonly #subjects = new Map<string, Grants>();
+
+  setRole(role: KubeObject): void {
+    this.#roles.set(roleKey(role.metadata.namespace ?? '', role.metadata.name!), compile(rulesIn(role)));
+  }
+
+  removeRole(namespace: string, name: string): void {
+    this.#roles.delete(roleKey(namespace, name));
+  }
+
+  setBinding(binding: KubeObject): void {
+    const { namespace = '', name = '' } = binding.metadata;
+    const { roleRef, subjects } = bindingOf(binding);
+    const where = roleRef.kind === 'ClusterRole' ? '' : namespace;
+    for (const subject of subjects) {
+      const grants = entry(this.#subjects, subjectKey(subject, namespace), () => new Map());
+      const reason = `RBAC: allowed by ${showBinding(namespace, name)} of ${roleRef.kind} ${JSON.stringify(roleRef.name)} to ${showSubject(subject)}`;
+      entry(grants, namespace, () => new Map()).set(name, {
+        roleKey: roleKey(where, roleRef.name),
+        decision: { allowed: true, reason },
+      });
+    }
+  }
+
+  /** `binding`: as it was when it was set. */
+  removeBinding(binding: KubeObject): void {
+    const { namespace = '', name = '' } = binding.metadata;
+    for (const subject of bindingOf(binding).subjects) {
+      const key = subjectKey(subject, namespace);
+      const grants = this.#subjects.get(key);
+      const here = grants?.get(namespace);
+      if (!grants || !here?.delete(name) || here.size > 0) continue;
+      grants.delete(namespace);
+      if (grants.size === 0) this.#subjects.delete(key);
+    }
+  }
+
+  /** Why it is allowed; undefined if nothing allows it. */
+  decide(user: UserInfo, attributes: Attributes): Decision | undefined {
+    const patterns =
+      attributes.kind === 'resource' ? resourcePatterns(attributes.resource, attributes.subresource) : [];
+    const namespace = attributes.kind === 'resource' ? attributes.namespace : '';
+    const allows = ({ byResource, onPaths }: CompiledRole) =>
+      attributes.kind === 'resource'
+        ? patterns.some((pattern) => byResource.get(pattern)?.some((rule) => allowsOnResource(rule, attributes)))
+        : onPaths.some((rule) => allowsPath(rule, attributes.verb, attributes.path));
+    for (const grant of this.#grantsOf(user, namespace)) {
+      const role = this.#roles.get(grant.roleKey);
+      if (role && allows(role)) return grant.decision;
+    }
+    return undefined;
+  }
+
+  /** Everything a user may do in a namespace, and the roles that are granted but do not exist. */
+  rulesFor(user: UserInfo, namespace: string): { readonly rules: PolicyRule[]; readonly errors: string[] } {
+    const rules: PolicyRule[] = [];
+    const errors = new Set<string>();
+    for (const { roleKey: key } of this.#grantsOf(user, namespace)) {
+      const role = this.#roles.get(key);
+      if (role) rules.push(...role.rules);
+      else errors.add(roleNotFound(key));
+    }
+    return { rules, errors: [...errors] };
+  }
+
+  /** Of a role a binding in `namespace` refers to; undefined if there is none. */
+  rulesOf({ kind, name }: RoleRef, namespace: string): readonly PolicyRule[] | undefined {
+    return this.#roles.get(roleKey(kind === 'ClusterRole' ? '' : namespace, name))?.rules;
+  }
+
+  *#grantsOf({ username, groups }: UserInfo, namespace: string): Generator<Grant> {
+    for (let i = -1; i < groups.length; i++) {
+      const grants = this.#subjects.get(i < 0 ? `User ${username}` : `Group ${groups[i]}`);
+      if (!grants) continue;
+      const everywhere = grants.get('');
+      if (everywhere) yield* everywhere.values();
+      const here = namespace === '' ? undefined : grants.get(namespace);
+      if (here) yield* here.values();
+    }
+  }
+}
+
+export function bindingOf(binding: KubeObject): { readonly roleRef: RoleRef; readonly subjects: readonly Subject[] } {
+  const { roleRef, subjects } = binding as unknown as JsonObject;
+  return {
+    roleRef: roleRef as unknown as RoleRef,
+    subjects: (subjects as unknown as Subject[] | null | undefined) ?? [],
+  };
+}
+
+function compile(rules: readonly PolicyRule[]): CompiledRole {
+  const byResource = new Map<string, PolicyRule[]>();
+  for (const rule of rules)
+    for (const resource of new Set(rule.resources)) entry(byResource, resource, () => []).push(rule);
+  return { rules, byResource, onPaths: rules.filter(({ nonResourceURLs }) => nonResourceURLs?.length) };
+}
+
+/** A service account is a user with a name of its own form. */
+function subjectKey({ kind, name, namespace }: Subject, bindingNamespace: string): string {
+  if (kind !== 'ServiceAccount') return `${kind} ${name}`;
+  return `User ${serviceAccountUser(namespace || bindingNamespace, name)}`;
+}
+
+/** A Role lies in a namespace, a ClusterRole in none; a space cannot be part of either name. */
+function roleKey(namespace: string, name: string): string {
+  return `${namespace} ${name}`;
+}
+
+function roleNotFound(key: string): string {
+  const space = key.indexOf(' ');
+  const kind = space === 0 ? 'clusterrole' : 'role';
+  return `${kind}.rbac.authorization.k8s.io ${JSON.stringify(key.slice(space + 1))} not found`;
+}
+
+function showBinding(namespace: string, name: string): string {
+  return namespace === ''
+    ? `ClusterRoleBinding ${JSON.stringify(name)}`
+    : `RoleBinding ${JSON.stringify(`${name}/${namespace}`)}`;
+}
+
+function showSubject({ kind, name, namespace }: Subject): string {
+  return `${kind} ${JSON.stringify(namespace ? `${name}/${namespace}` : name)}`;
+}
+
+function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}

@@ -1,0 +1,90 @@
+/**
+ * What servers under test stand on: the embedded store, and a real etcd where there is one. Each offers what truly
+ * happened, read from the store itself, to hold a watch against.
+ */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { openEmbeddedStore, openEtcdStore, type Store } from '../../src/store/index.ts';
+import { type StreamEvent, startTestServer, type TestServer, type TestServerOptions } from '../../src/testing/index.ts';
+import { readThrough } from '../contract/watching.ts';
+import { type EtcdCluster, etcdVersion, startEtcd } from '../etcd-server.ts';
+
+export type Ground = {
+  readonly name: 'embedded' | 'etcd';
+  /** A server on storage of its own. */
+  open(options?: TestServerOptions): Promise<TestServer>;
+  /** The store under a server; the embedded one has a single owner, so its server is stopped for it. */
+  storeOf(server: TestServer): Promise<Store>;
+  rootOf(server: TestServer): string;
+};
+
+const embedded: Ground = {
+  name: 'embedded',
+  open: startTestServer,
+  storeOf: async (server) => {
+    await server.stop();
+    const off = { mode: 'off' } as const;
+    return openEmbeddedStore({ dataDir: join(server.dataDir, 'store'), durability: 'none', autoCompaction: off });
+  },
+  rootOf: () => '/registry',
+};
+
+/** The same tests on every ground; those on etcd are skipped, for all to see, where there is none. */
+export function onEveryGround(tests: (ground: Ground) => void): void {
+  describe('on the embedded store', () => tests(embedded));
+  onEtcd(tests);
+}
+
+/** `flags` are more flags of etcd. */
+export function onEtcd(tests: (ground: Ground & { etcd(): EtcdCluster }) => void, flags: readonly string[] = []): void {
+  const version = etcdVersion();
+  describe.skipIf(!version)(`on etcd ${version ?? '(skipped: there is none on the PATH)'}`, () => {
+    let etcd: EtcdCluster | undefined;
+    const roots = new WeakMap<TestServer, string>();
+    let count = 0;
+    beforeAll(async () => {
+      etcd = await startEtcd({ flags });
+    });
+    afterAll(() => etcd?.[Symbol.asyncDispose]());
+    tests({
+      name: 'etcd',
+      etcd: () => etcd!,
+      async open(options = {}) {
+        const prefix = options.etcd?.prefix ?? `/ground-${count++}`;
+        const server = await startTestServer({ ...options, etcd: { servers: etcd!.urls, prefix } });
+        roots.set(server, prefix);
+        return server;
+      },
+      storeOf: () => openEtcdStore({ endpoints: [...etcd!.urls] }),
+      rootOf: (server) => roots.get(server)!,
+    });
+  });
+}
+
+/** Every change of a resource after a revision, as the store tells it, in the words of `told`. */
+export async function truth(ground: Ground, server: TestServer, plural: string, after: string): Promise<string[]> {
+  const root = ground.rootOf(server);
+  const store = await ground.storeOf(server);
+  try {
+    const prefix = `${root}/${plural}/`;
+    await using watch = store.watch({ prefix }, { fromRevision: Number(after) + 1, progress: true });
+    const batches = await readThrough(watch, await store.revision());
+    return batches
+      .flatMap(({ events }) => events)
+      .map(({ type, kv }) => {
+        const name = kv.key.slice(prefix.length);
+        if (type === 'delete') return `DELETED ${name} ${kv.modRevision}`;
+        const { data } = JSON.parse(Buffer.from(kv.value).toString('utf8')) as { data?: { value?: string } };
+        return `${kv.version === 1 ? 'ADDED' : 'MODIFIED'} ${name} ${kv.modRevision} ${data?.value ?? ''}`;
+      });
+  } finally {
+    await store.close();
+  }
+}
+
+/** An event of a watch in one line; a delete without what the object held. */
+export function told({ type, object: { metadata, data } }: StreamEvent): string {
+  const { namespace, name, resourceVersion } = metadata;
+  const line = `${type} ${namespace}/${name} ${resourceVersion}`;
+  return type === 'DELETED' ? line : `${line} ${(data as { value?: string } | undefined)?.value ?? ''}`;
+}
