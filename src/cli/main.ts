@@ -3,7 +3,7 @@
  * The command line: one program, a file per verb in commands/. Logs go to stderr, answers to stdout.
  *
  * A verb loads what it needs only when it runs: help and mistakes are answered at once. Alone, `longwatch` prints its
- * help; `npm start` alone serves.
+ * help.
  */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
@@ -17,8 +17,5 @@ const program = new Command('longwatch')
   .showHelpAfterError('(longwatch COMMAND --help lists what there is)');
 addServeCommand(program);
 
-const { npm_lifecycle_event: script, npm_package_name: owner } = process.env;
-const isNpmStart = script === 'start' && owner === 'longwatch';
-if (process.argv.length <= 2 && isNpmStart) await program.parseAsync(['serve'], { from: 'user' });
-else if (process.argv.length <= 2) program.outputHelp();
+if (process.argv.length <= 2) program.outputHelp();
 else await program.parseAsync();

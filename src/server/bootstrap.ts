@@ -1,23 +1,66 @@
-/** What a cluster has before anybody puts something in: made when the server starts, if it is not there. */
+/**
+ * What a cluster has before anybody puts something in: namespaces, the system's roles and bindings, flow control. Made
+ * when the server starts, if it is not there; what is there is brought up to what the server needs.
+ *
+ * Always true: done before the first request is let in. Several servers may start on one store: whoever is second finds
+ * the object made and leaves it. All writes are under way at once, so that the store commits them together.
+ */
 import type { KubeObject } from '../api/index.ts';
 import type { Exchange } from './http/exchange.ts';
+import { type BootstrapObject, bootstrapObjects } from './rbac/bootstrap-objects.ts';
+import { reconciled, refersElsewhere } from './rbac/reconcile.ts';
+import { prepareCreate } from './rest/prepare.ts';
+import type { View } from './rest/resources.ts';
 import type { Rest } from './rest/rest.ts';
-import { createObject } from './rest/write.ts';
+import type { CachedObject } from './watchcache/cached-object.ts';
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+const MANAGER = 'longwatch';
+const FILL_MS = 10_000;
 
-export async function ensureNamespaces(rest: Rest): Promise<void> {
-  const view = rest.resources.viewOf('', 'namespaces');
-  // Nobody asked over the wire: there is no one to warn, and nothing to wait for.
-  const exchange = { warn: () => {}, signal: new AbortController().signal } as unknown as Exchange;
-  const options = { isDryRun: false, manager: 'longwatch', fieldValidation: 'Ignore', force: false } as const;
-  await Promise.all(
-    NAMESPACES.map(async (name) => {
-      if (await rest.writes.read(view, '', name)) return;
-      const namespace: KubeObject = { kind: 'Namespace', apiVersion: 'v1', metadata: { name } };
-      await createObject(rest, exchange, view, namespace, options).catch((err: { code?: number }) => {
-        if (err.code !== 409) throw err; // another server on the same store was faster
-      });
-    }),
-  );
+// Nobody asked over the wire: there is no one to warn, and nothing to wait for.
+const nobody = { warn: () => {}, signal: new AbortController().signal } as unknown as Exchange;
+
+export async function bootstrap(rest: Rest): Promise<void> {
+  const namespaces = NAMESPACES.map((name) => ({
+    group: '',
+    plural: 'namespaces',
+    object: { kind: 'Namespace', apiVersion: 'v1', metadata: { name } } as KubeObject,
+  }));
+  const wanted: BootstrapObject[] = [...namespaces, ...bootstrapObjects()];
+  const views = new Map(wanted.map(({ group, plural }) => [plural, rest.resources.viewOf(group, plural)]));
+  const settle = () =>
+    Promise.all([...views.values()].map(({ cache }) => cache.isKept && cache.waitForNow(FILL_MS, nobody.signal)));
+  await settle();
+  await Promise.all(wanted.map(({ plural, object }) => ensure(rest, views.get(plural)!, object)));
+  await settle();
+}
+
+async function ensure(rest: Rest, view: View, wanted: KubeObject): Promise<void> {
+  const found = await find(rest, view, wanted.metadata);
+  if (!found) return create(rest, view, wanted);
+  const stored = view.toObject(found);
+  if (refersElsewhere(stored, wanted)) {
+    await rest.writes.remove(view, found);
+    return create(rest, view, wanted);
+  }
+  const better = reconciled(stored, wanted);
+  // Lost to another server: it wanted the same.
+  if (better) await rest.writes.replace(view, found, better);
+}
+
+async function find(
+  rest: Rest,
+  view: View,
+  { namespace = '', name = '' }: KubeObject['metadata'],
+): Promise<CachedObject | undefined> {
+  if (view.cache.isKept) return view.cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
+  return rest.writes.read(view, namespace, name);
+}
+
+async function create(rest: Rest, view: View, object: KubeObject): Promise<void> {
+  const prepared = await prepareCreate(view, object, { manager: MANAGER }, rest.ruleContext(nobody, ''));
+  await rest.writes.create(view, prepared).catch((err: { code?: number }) => {
+    if (err.code !== 409) throw err; // another server on the same store was faster
+  });
 }

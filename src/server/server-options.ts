@@ -15,8 +15,6 @@ export type ServerOptions = {
   readonly kubeconfigOut?: string;
 
   readonly etcd?: EtcdOptions;
-  /** Serve the embedded store as etcd, on these URLs. */
-  readonly etcdListenClientUrls?: readonly string[];
   readonly autoCompaction?: AutoCompactionOptions;
   /** Of the embedded store: `fsync`. `none` is for tests only, a crash of the machine may lose everything. */
   readonly durability?: 'fsync' | 'none';

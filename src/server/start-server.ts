@@ -11,9 +11,9 @@ import { join, resolve } from 'node:path';
 import { backgroundClock, closeOnce } from '../api/index.ts';
 import { openEmbeddedStore, openEtcdStore, type Store } from '../store/index.ts';
 import { authenticateBy, certificateAuthenticator } from './auth/authenticator.ts';
-import { alwaysAllow, mastersOnly } from './auth/authorizer.ts';
+import { alwaysAllow } from './auth/authorizer.ts';
 import { adminToken, readTokenFile, tokenAuthenticator } from './auth/bearer-tokens.ts';
-import { ensureNamespaces } from './bootstrap.ts';
+import { bootstrap } from './bootstrap.ts';
 import { Discovery } from './discovery/discovery.ts';
 import { Health } from './health/health.ts';
 import type { Exchange } from './http/exchange.ts';
@@ -21,6 +21,8 @@ import { startFront } from './http/front.ts';
 import { makeMetrics } from './metrics/metrics.ts';
 import { requestMetrics } from './metrics/request-metrics.ts';
 import { OpenApi } from './openapi/openapi.ts';
+import { Aggregator } from './rbac/aggregation.ts';
+import { RBAC_GROUP, RbacAuthorizer } from './rbac/rbac-authorizer.ts';
 import { Registry } from './registry/registry.ts';
 import { qualifiedName, type Resource } from './registry/resource.ts';
 import { encodeStatus } from './rest/answer.ts';
@@ -31,7 +33,7 @@ import { WatchCrowd } from './rest/watch-keeper.ts';
 import type { RunningServer, ServerOptions } from './server-options.ts';
 import { ensureAdminToken, writeKubeconfig } from './serving/kubeconfig.ts';
 import { loadTlsMaterial, urlOf } from './serving/tls-material.ts';
-import { addCacheMetrics } from './watchcache/cache-metrics.ts';
+import { addCacheMetrics, addStoreMetrics } from './watchcache/cache-metrics.ts';
 import { defaultWindowLimits, type WindowLimits } from './watchcache/event-window.ts';
 
 const DEFAULT_PORT = 6443;
@@ -64,7 +66,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       [tokenAuthenticator(known), certificateAuthenticator()],
       options.anonymousAuth ?? true,
     );
-    const authorizer = options.authorizationMode === 'AlwaysAllow' ? alwaysAllow : mastersOnly;
+    const rbac = new RbacAuthorizer();
+    const authorizer = options.authorizationMode === 'AlwaysAllow' ? alwaysAllow : rbac;
 
     const registry = new Registry();
     const root = options.etcd?.prefix ?? '/registry';
@@ -82,10 +85,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       () => crowd.close(),
     );
     const rest = new Rest({ resources, keeper: crowd, authenticate, authorizer });
-    await ensureNamespaces(rest);
+    rbac.follow(resources);
+    const aggregator = new Aggregator(resources.viewOf(RBAC_GROUP, 'clusterroles'), rest.writes, log);
+    closers.push(() => aggregator.close());
+    await bootstrap(rest);
 
     const metrics = makeMetrics();
     addCacheMetrics(metrics, () => resources.caches());
+    addStoreMetrics(metrics, store);
     const health = new Health(log);
     health.addCheck('store', async () => void (await store.revision()), ['readyz']);
     const discovery = new Discovery({ registry });
@@ -131,8 +138,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 /** Sizes of caches as the flags give them; the window still grows and shrinks by itself above that. */
 function windowLimitsOf(options: ServerOptions, resource: Resource): WindowLimits | 'off' | undefined {
   const size = options.watchCacheSizes?.[qualifiedName(resource)] ?? options.defaultWatchCacheSize;
-  if (options.watchCache === false || size === 0) return 'off';
-  return size === undefined ? undefined : { ...defaultWindowLimits, minEvents: size };
+  // Who may do what is decided from memory: without its cache there would be nothing to decide from.
+  if ((options.watchCache === false || size === 0) && resource.group !== RBAC_GROUP) return 'off';
+  return !size ? undefined : { ...defaultWindowLimits, minEvents: size };
 }
 
 function openStore(options: ServerOptions, dataDir: string, log: (line: string) => void): Promise<Store> {

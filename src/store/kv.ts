@@ -178,6 +178,14 @@ export type StoreStatus = {
   readonly sizeInUseBytes: number;
   /** Sentences, empty when all is well. */
   readonly problems: readonly string[];
+  /** Where the backend tells: how many watches there are, and what compaction has done since the store was opened. */
+  readonly watchers?: number;
+  readonly compaction?: {
+    readonly revision: Revision;
+    /** 0: there was none. */
+    readonly lastAtUnixSeconds: number;
+    readonly totalSeconds: number;
+  };
 };
 
 export type SnapshotInfo = { readonly revision: Revision | undefined; readonly bytes: number; readonly sha256: string };

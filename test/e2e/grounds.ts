@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe } from 'vitest';
+import type { KubeObject } from '../../src/api/index.ts';
 import { openEmbeddedStore, openEtcdStore, type Store } from '../../src/store/index.ts';
 import { type StreamEvent, startTestServer, type TestServer, type TestServerOptions } from '../../src/testing/index.ts';
 import { readThrough } from '../contract/watching.ts';
@@ -35,9 +36,11 @@ export function onEveryGround(tests: (ground: Ground) => void): void {
   onEtcd(tests);
 }
 
-/** `flags` are more flags of etcd. */
-export function onEtcd(tests: (ground: Ground & { etcd(): EtcdCluster }) => void, flags: readonly string[] = []): void {
+/** `progressEvery`: how often etcd speaks of progress by itself. */
+export function onEtcd(tests: (ground: Ground & { etcd(): EtcdCluster }) => void, progressEvery = '100ms'): void {
   const version = etcdVersion();
+  const isOld = /^3\.[0-5]\./.test(version ?? '');
+  const flags = [`--${isOld ? 'experimental-' : ''}watch-progress-notify-interval=${progressEvery}`];
   describe.skipIf(!version)(`on etcd ${version ?? '(skipped: there is none on the PATH)'}`, () => {
     let etcd: EtcdCluster | undefined;
     const roots = new WeakMap<TestServer, string>();
@@ -61,30 +64,52 @@ export function onEtcd(tests: (ground: Ground & { etcd(): EtcdCluster }) => void
   });
 }
 
-/** Every change of a resource after a revision, as the store tells it, in the words of `told`. */
-export async function truth(ground: Ground, server: TestServer, plural: string, after: string): Promise<string[]> {
+export type Change = {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  /** `namespace/name` or `name`. */
+  readonly key: string;
+  readonly revision: number;
+  /** What it is after the change. */
+  readonly object: KubeObject | undefined;
+};
+
+/** Every change of a resource after a revision, as the store tells it. */
+export async function changesOf(ground: Ground, server: TestServer, plural: string, after: string): Promise<Change[]> {
   const root = ground.rootOf(server);
   const store = await ground.storeOf(server);
   try {
     const prefix = `${root}/${plural}/`;
     await using watch = store.watch({ prefix }, { fromRevision: Number(after) + 1, progress: true });
     const batches = await readThrough(watch, await store.revision());
-    return batches
-      .flatMap(({ events }) => events)
-      .map(({ type, kv }) => {
-        const name = kv.key.slice(prefix.length);
-        if (type === 'delete') return `DELETED ${name} ${kv.modRevision}`;
-        const { data } = JSON.parse(Buffer.from(kv.value).toString('utf8')) as { data?: { value?: string } };
-        return `${kv.version === 1 ? 'ADDED' : 'MODIFIED'} ${name} ${kv.modRevision} ${data?.value ?? ''}`;
-      });
+    return batches.flatMap(({ events }) =>
+      events.map(({ type, kv }) => ({
+        type: type === 'delete' ? 'DELETED' : kv.version === 1 ? 'ADDED' : 'MODIFIED',
+        key: kv.key.slice(prefix.length),
+        revision: kv.modRevision,
+        object: type === 'delete' ? undefined : (JSON.parse(Buffer.from(kv.value).toString('utf8')) as KubeObject),
+      })),
+    );
   } finally {
     await store.close();
   }
 }
 
+/** The same in the words of `told`. */
+export async function truth(ground: Ground, server: TestServer, plural: string, after: string): Promise<string[]> {
+  const changes = await changesOf(ground, server, plural, after);
+  return changes.map(({ type, key, revision, object }) =>
+    object ? `${type} ${key} ${revision} ${valueOf(object)}` : `${type} ${key} ${revision}`,
+  );
+}
+
 /** An event of a watch in one line; a delete without what the object held. */
-export function told({ type, object: { metadata, data } }: StreamEvent): string {
-  const { namespace, name, resourceVersion } = metadata;
+export function told({ type, object }: StreamEvent): string {
+  const { namespace, name, resourceVersion } = object.metadata;
   const line = `${type} ${namespace}/${name} ${resourceVersion}`;
-  return type === 'DELETED' ? line : `${line} ${(data as { value?: string } | undefined)?.value ?? ''}`;
+  return type === 'DELETED' ? line : `${line} ${valueOf(object)}`;
+}
+
+/** `data.value` of a ConfigMap, by which a test tells its states apart. */
+export function valueOf({ data }: KubeObject): string {
+  return (data as { value?: string } | undefined)?.value ?? '';
 }

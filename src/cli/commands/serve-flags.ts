@@ -18,7 +18,6 @@ export type ServeFlags = {
   etcdCafile?: string;
   etcdCertfile?: string;
   etcdKeyfile?: string;
-  etcdListenClientUrls?: string[];
   watchCache: boolean;
   defaultWatchCacheSize?: number;
   watchCacheSizes?: Record<string, number>;
@@ -39,10 +38,6 @@ export type ServeFlags = {
 
 export function toServerOptions(flags: ServeFlags): ServerOptions {
   const etcd = toEtcdOptions(flags);
-  if (etcd && flags.etcdListenClientUrls)
-    throw new InvalidArgumentError(
-      '--etcd-listen-client-urls serves the embedded store, and --etcd-servers leaves that out: give one of them.',
-    );
   if ((flags.tlsCertFile === undefined) !== (flags.tlsPrivateKeyFile === undefined))
     throw new InvalidArgumentError(
       '--tls-cert-file and --tls-private-key-file belong together: give both, or neither to have a certificate made.',
@@ -64,7 +59,6 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     verbosity: flags.v,
     ...(etcd && { etcd }),
     ...given('kubeconfigOut', flags.kubeconfigOut),
-    ...given('etcdListenClientUrls', flags.etcdListenClientUrls),
     ...given('defaultWatchCacheSize', flags.defaultWatchCacheSize),
     ...given('watchCacheSizes', flags.watchCacheSizes),
     ...given('tlsCertFile', flags.tlsCertFile),

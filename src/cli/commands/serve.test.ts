@@ -103,7 +103,6 @@ it.each([
   [['--tls-cert-file', 'x'], 'give both, or neither to have a certificate made'],
   [['--etcd-cafile', 'x'], 'need --etcd-servers'],
   [['--etcd-servers', 'http://a:1', '--etcd-keyfile', 'x'], '--etcd-certfile and --etcd-keyfile belong together'],
-  [['--etcd-servers', 'http://a:1', '--etcd-listen-client-urls', 'http://b:2'], 'give one of them'],
   [['--auto-compaction-mode', 'revision'], 'is no number of revisions'],
   [['--sercure-port', '1'], '(Did you mean --secure-port?)'],
   [['extra'], 'too many arguments'],

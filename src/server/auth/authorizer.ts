@@ -4,6 +4,8 @@
  *
  * Always true: what no rule allows is forbidden, and the refusal does not say whether the thing exists.
  */
+import { parseFieldSelector } from '../../api/field-selector.ts';
+import { checkPathSegment } from '../../api/names.ts';
 import { forbiddenPath, forbiddenRequest, type StatusError } from '../../api/status-error.ts';
 import type { Target, UserInfo } from '../http/exchange.ts';
 
@@ -94,11 +96,15 @@ export function forbiddenBy(user: UserInfo, attributes: Attributes, reason = '')
 
 const COLLECTION_VERBS = new Set(['list', 'watch', 'deletecollection']);
 
-/** Whatever else is selected, nothing but the object of this name can be meant. */
+/** By the parser that the list goes by: whatever else is selected, only the object of this name can be meant. */
 function selectedName(fieldSelector: string): string {
-  const match = /(?:^|,)metadata\.name==?([^,=!\\]+)(?:,|$)/.exec(fieldSelector);
-  const name = match?.[1] ?? '';
-  return name === '.' || name === '..' || /[/%]/.test(name) ? '' : name;
+  if (!fieldSelector.includes('metadata.name')) return '';
+  try {
+    const name = parseFieldSelector(fieldSelector).pinned.get('metadata.name') ?? '';
+    return checkPathSegment(name).length === 0 ? name : '';
+  } catch {
+    return ''; // the list will say what is wrong with it
+  }
 }
 
 const VERB_OF_METHOD: Record<string, string> = {

@@ -10,9 +10,9 @@ import {
   parseQuantity,
   requiredValue,
 } from '../../api/index.ts';
-import { atLeast, between, moreThan, oneOf, required } from './checks.ts';
-import { checksFrom, defaultsFrom, immutableFields } from './field-table.ts';
-import { ensureObject, fill, isEmpty, objectAt, objectsAt, sortedEntries, textAt } from './fields.ts';
+import { atLeast, between, moreThan, oneOf, required } from './engine/checks.ts';
+import { checksFrom, defaultsFrom, immutableFields } from './engine/field-table.ts';
+import { ensureObject, fill, isEmpty, objectAt, objectsAt, sortedEntries, textAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
 
 export const leaseRules: KindRules = {

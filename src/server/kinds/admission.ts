@@ -9,9 +9,9 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../api/index.ts';
-import { labelSelector, oneOf, required, requiredWith } from './checks.ts';
-import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom } from './field-table.ts';
-import { isEmpty, numberAt, objectAt, objectsAt, textAt } from './fields.ts';
+import { labelSelector, oneOf, required, requiredWith } from './engine/checks.ts';
+import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom } from './engine/field-table.ts';
+import { isEmpty, numberAt, objectAt, objectsAt, textAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
 
 const webhookDefaults: DefaultRow[] = [

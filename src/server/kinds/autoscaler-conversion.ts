@@ -3,7 +3,7 @@
  * and the conditions travel in annotations, as JSON, under the names the reference server uses.
  */
 import type { JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
-import { isEmpty, isObject, objectAt, objectsAt, textAt } from './fields.ts';
+import { isEmpty, isObject, objectAt, objectsAt, textAt } from './engine/fields.ts';
 
 const prefix = 'autoscaling.alpha.kubernetes.io/';
 const annotationNames = {

@@ -9,9 +9,9 @@ import {
   notOver100Percent,
   oneOf,
   required,
-} from './checks.ts';
-import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom } from './field-table.ts';
-import { isEmpty, numberAt, objectAt } from './fields.ts';
+} from './engine/checks.ts';
+import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom } from './engine/field-table.ts';
+import { isEmpty, numberAt, objectAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
 
 const cpuMetric = {

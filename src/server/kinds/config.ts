@@ -11,8 +11,8 @@ import {
   requiredValue,
   tooLong,
 } from '../../api/index.ts';
-import { immutable } from './field-table.ts';
-import { isEmpty, mapAt, sameValue, sortedEntries, textAt } from './fields.ts';
+import { immutable } from './engine/field-table.ts';
+import { isEmpty, mapAt, sameValue, sortedEntries, textAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
 
 const limitBytes = 1024 * 1024;

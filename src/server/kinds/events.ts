@@ -12,8 +12,8 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../api/index.ts';
-import { immutableFields } from './field-table.ts';
-import { fill, objectAt, textAt } from './fields.ts';
+import { immutableFields } from './engine/field-table.ts';
+import { fill, objectAt, textAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
 
 const coreDefaults: JsonObject = {

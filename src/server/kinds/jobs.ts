@@ -3,13 +3,13 @@
  * by hand; they appear in the template, in the selector and, where the job has no labels, on the job itself.
  */
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../api/index.ts';
-import { atLeast, labelSelector, oneOf, required } from './checks.ts';
 import { scheduleProblem } from './cron-schedule.ts';
-import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom, immutableFields } from './field-table.ts';
-import { ensureObject, isEmpty, mapAt, numberAt, objectAt, sameValue, textAt } from './fields.ts';
+import { atLeast, labelSelector, oneOf, required } from './engine/checks.ts';
+import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom, immutableFields } from './engine/field-table.ts';
+import { ensureObject, isEmpty, mapAt, numberAt, objectAt, sameValue, textAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
-import { setPodTemplateDefaults } from './pod-defaults.ts';
-import { validatePodTemplate, validateTemplateLabels } from './pod-validation.ts';
+import { setPodTemplateDefaults } from './pods/pod-defaults.ts';
+import { validatePodTemplate, validateTemplateLabels } from './pods/pod-validation.ts';
 
 const isOpen = (spec: JsonObject) => spec.completions === undefined && spec.parallelism === undefined;
 

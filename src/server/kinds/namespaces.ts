@@ -5,16 +5,14 @@
 import {
   checkQualifiedName,
   checkStandardFinalizer,
-  forbidden,
   invalidValue,
   type JsonObject,
   type KubeObject,
 } from '../../api/index.ts';
-import { ensureObject, objectAt, textAt, textsAt } from './fields.ts';
+import { ensureObject, objectAt, textsAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
-const lasting: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
 export const namespaceRules: KindRules = {
   setDefaults: setNameLabel,
@@ -38,27 +36,6 @@ export const namespaceRules: KindRules = {
       ),
     ),
 };
-
-/** Throws if the namespace is one of those that stay. */
-export function refuseToDelete(name: string): void {
-  if (lasting.has(name))
-    throw forbidden({ group: '', plural: 'namespaces' }, name, 'this namespace may not be deleted');
-}
-
-/** What a delete does to a namespace besides setting its deletionTimestamp. */
-export function markTerminating(namespace: KubeObject): void {
-  ensureObject(namespace as JsonObject, 'status').phase = 'Terminating';
-}
-
-/** Whether nothing holds a namespace that is being deleted any more. */
-export function isReadyToGo(namespace: KubeObject): boolean {
-  const held = textsAt(objectAt(namespace as JsonObject, 'spec'), 'finalizers').length > 0;
-  return !held && (namespace.metadata.finalizers?.length ?? 0) === 0;
-}
-
-export function isTerminating(namespace: KubeObject): boolean {
-  return textAt(objectAt(namespace as JsonObject, 'status'), 'phase') === 'Terminating';
-}
 
 function setNameLabel(namespace: KubeObject): void {
   const { name } = namespace.metadata;

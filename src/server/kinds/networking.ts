@@ -20,9 +20,9 @@ import {
   portOrName,
   required,
   requiredWith,
-} from './checks.ts';
-import { checksFrom, defaultsFrom, immutableFields } from './field-table.ts';
-import { ensureObject, isEmpty, objectAt, objectsAt, textAt, textsAt } from './fields.ts';
+} from './engine/checks.ts';
+import { checksFrom, defaultsFrom, immutableFields } from './engine/field-table.ts';
+import { ensureObject, isEmpty, objectAt, objectsAt, textAt, textsAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
 
 const protocol = oneOf('SCTP', 'TCP', 'UDP');

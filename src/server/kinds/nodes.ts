@@ -10,9 +10,9 @@ import {
   type JsonObject,
   unsupportedValue,
 } from '../../api/index.ts';
-import { named, oneOf, required } from './checks.ts';
-import { checksFrom, defaultsFrom, immutableFields } from './field-table.ts';
-import { ensureObject, isEmpty, objectAt, objectsAt, sameValue, textAt } from './fields.ts';
+import { named, oneOf, required } from './engine/checks.ts';
+import { checksFrom, defaultsFrom, immutableFields } from './engine/field-table.ts';
+import { ensureObject, isEmpty, objectAt, objectsAt, sameValue, textAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];

@@ -1,8 +1,8 @@
 /** Roles and the bindings that give them to people. What a binding refers to never changes. */
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../api/index.ts';
-import { oneOf, required } from './checks.ts';
-import { checksFrom, type DefaultRow, defaultsFrom } from './field-table.ts';
-import { isEmpty, objectAt, objectsAt, sameValue, textAt } from './fields.ts';
+import { oneOf, required } from './engine/checks.ts';
+import { checksFrom, type DefaultRow, defaultsFrom } from './engine/field-table.ts';
+import { isEmpty, objectAt, objectsAt, sameValue, textAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
 
 const group = 'rbac.authorization.k8s.io';

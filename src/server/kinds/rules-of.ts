@@ -17,9 +17,9 @@ import { type KindRules, noRules } from './kind-rules.ts';
 import { namespaceRules } from './namespaces.ts';
 import * as networking from './networking.ts';
 import * as nodes from './nodes.ts';
-import { podRules } from './pods.ts';
+import { podRules } from './pods/pods.ts';
 import * as rbac from './rbac.ts';
-import { serviceRules } from './services.ts';
+import { serviceRules } from './services/services.ts';
 import * as storage from './storage.ts';
 import * as workloads from './workloads.ts';
 

@@ -14,7 +14,7 @@ import {
   labelSelectorFromLabels,
   labelSelectorFromObject,
 } from '../../api/index.ts';
-import { ensureObject, isObject, numberAt, objectAt, valueAt } from './fields.ts';
+import { ensureObject, isObject, numberAt, objectAt, valueAt } from './engine/fields.ts';
 
 /** As in a custom resource definition, without the leading dot. */
 export type ScalePaths = {

@@ -12,12 +12,12 @@ import {
   parseQuantity,
   requiredValue,
 } from '../../api/index.ts';
-import { labelSelector, named, oneOf, required, requiredWith } from './checks.ts';
-import { checksFrom, defaultsFrom, immutable, immutableFields } from './field-table.ts';
-import { isEmpty, isObject, objectAt, sameValue, textAt, textsAt } from './fields.ts';
-import { claimSpecText } from './internal-text.ts';
+import { labelSelector, named, oneOf, required, requiredWith } from './engine/checks.ts';
+import { checksFrom, defaultsFrom, immutable, immutableFields } from './engine/field-table.ts';
+import { isEmpty, isObject, objectAt, sameValue, textAt, textsAt } from './engine/fields.ts';
+import { claimSpecText } from './engine/internal-text.ts';
+import { lineDiff } from './engine/line-diff.ts';
 import type { KindRules } from './kind-rules.ts';
-import { lineDiff } from './line-diff.ts';
 
 const accessModes = oneOf('ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod');
 const volumeModes = oneOf('Block', 'Filesystem');

@@ -14,12 +14,12 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../api/index.ts';
-import { atLeast, countOrPercent, labelSelector, notOver100Percent, oneOf, percentOf } from './checks.ts';
-import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom, immutableFields } from './field-table.ts';
-import { ensureObject, fill, isEmpty, mapAt, numberAt, objectAt, sameValue, textAt } from './fields.ts';
+import { atLeast, countOrPercent, labelSelector, notOver100Percent, oneOf, percentOf } from './engine/checks.ts';
+import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom, immutableFields } from './engine/field-table.ts';
+import { ensureObject, fill, isEmpty, mapAt, numberAt, objectAt, sameValue, textAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
-import { setPodTemplateDefaults } from './pod-defaults.ts';
-import { validatePodTemplate, validateTemplateLabels } from './pod-validation.ts';
+import { setPodTemplateDefaults } from './pods/pod-defaults.ts';
+import { validatePodTemplate, validateTemplateLabels } from './pods/pod-validation.ts';
 
 const isRolling = (owner: JsonObject) => owner.type === 'RollingUpdate';
 

@@ -90,6 +90,13 @@ function isSameButForCollector(object: KubeObject, old: KubeObject): boolean {
 }
 
 function withoutCollectorFields({ metadata, ...rest }: KubeObject): object {
-  const { finalizers: _f, ownerReferences: _o, managedFields: _m, resourceVersion: _v, generation: _g, ...kept } = metadata;
+  const {
+    finalizers: _f,
+    ownerReferences: _o,
+    managedFields: _m,
+    resourceVersion: _v,
+    generation: _g,
+    ...kept
+  } = metadata;
   return { ...rest, metadata: kept };
 }

@@ -87,7 +87,8 @@ function piecesOf({ verbs, apiGroups, resources, resourceNames, nonResourceURLs 
             resources: [resource],
             ...(name !== undefined && { resourceNames: [name] }),
           });
-  for (const url of nonResourceURLs ?? []) for (const verb of verbs) pieces.push({ verbs: [verb], nonResourceURLs: [url] });
+  for (const url of nonResourceURLs ?? [])
+    for (const verb of verbs) pieces.push({ verbs: [verb], nonResourceURLs: [url] });
   return pieces;
 }
 

@@ -4,7 +4,6 @@
  * Always true: a decision reads memory only; it is made from the index as it is in that moment, and no decision is
  * kept. `system:masters` may do everything, whatever the bindings say: an administrator cannot lock himself out.
  */
-import type { KubeObject } from '../../api/index.ts';
 import type { Attributes, Authorizer, Decision, UserRules } from '../auth/authorizer.ts';
 import type { UserInfo } from '../http/exchange.ts';
 import type { Resources } from '../rest/resources.ts';
@@ -38,20 +37,16 @@ export class RbacAuthorizer implements Authorizer {
     this.#listeners.push(listener);
   }
 
-  /** Learns all roles and bindings, and every change from then on; resolves once it knows what is stored now. */
-  async follow({ viewOf }: Pick<Resources, 'viewOf'>, signal: AbortSignal): Promise<void> {
-    await Promise.all(
-      KINDS.map(async (plural) => {
-        const { cache } = viewOf(RBAC_GROUP, plural);
-        const isBinding = plural.endsWith('bindings');
-        cache.follow((current, previous) => {
-          if (isBinding) this.#bindingChanged(current, previous);
-          else this.#roleChanged(current, previous);
-          for (const listener of this.#listeners) listener();
-        });
-        await cache.waitForNow(FILL_MS, signal);
-      }),
-    );
+  /** Learns all roles and bindings as their caches fill, and every change from then on. */
+  follow(resources: Pick<Resources, 'viewOf'>): void {
+    for (const plural of KINDS) {
+      const isBinding = plural.endsWith('bindings');
+      resources.viewOf(RBAC_GROUP, plural).cache.follow((current, previous) => {
+        if (isBinding) this.#bindingChanged(current, previous);
+        else this.#roleChanged(current, previous);
+        for (const listener of this.#listeners) listener();
+      });
+    }
   }
 
   #roleChanged(current: CachedObject | undefined, previous: CachedObject | undefined): void {
@@ -60,15 +55,9 @@ export class RbacAuthorizer implements Authorizer {
   }
 
   #bindingChanged(current: CachedObject | undefined, previous: CachedObject | undefined): void {
-    if (previous) this.index.removeBinding(parsed(previous));
-    if (current) this.index.setBinding(parsed(current));
+    if (previous) this.index.removeBinding(previous.parse());
+    if (current) this.index.setBinding(current.parse());
   }
-}
-
-const FILL_MS = 10_000;
-
-function parsed(cached: CachedObject): KubeObject {
-  return cached.parse();
 }
 
 function showErrors(errors: readonly string[]): string {

@@ -9,8 +9,8 @@
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { Attributes, Decision } from '../auth/authorizer.ts';
-import type { UserInfo } from '../http/exchange.ts';
 import { serviceAccountUser } from '../auth/service-account-name.ts';
+import type { UserInfo } from '../http/exchange.ts';
 import { allowsOnResource, allowsPath, type PolicyRule, resourcePatterns, rulesIn } from './policy-rule.ts';
 
 export type RoleRef = { readonly kind: string; readonly name: string };

@@ -99,11 +99,13 @@ export async function listObjects(
     revision = exact;
     all = await readExactly(cache, exact, scope, start, signal).catch((err: unknown) => {
       if (!isStoreError(err, 'Compacted')) throw err;
+      cache.counts.stale++;
       throw token ? continueExpired(encodeToken({ revision: -1, start }, keyScope(options))) : listExpired();
     });
   } else {
     ({ objects: all, revision } = await readState(cache, scope, start, resourceVersion, signal));
   }
+  cache.counts.lists++;
   const { items, rest } = await pick(all, selection, limit);
   return { items, meta: listMeta(revision, items, rest, options), revision };
 }

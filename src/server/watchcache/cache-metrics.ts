@@ -1,37 +1,112 @@
-/** What the caches tell whoever looks after them: read when somebody looks, so counting costs nothing in between. */
+/**
+ * What the caches and the store tell whoever looks after them: read when somebody looks, so that counting costs nothing
+ * in between. The names are those of the reference server and of the runbooks people have for it.
+ */
+import type { Store, StoreStatus } from '../../store/index.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ResourceCache } from './resource-cache.ts';
 
+const LABELS = ['group', 'resource'] as const;
+
+type CacheFigure = { readonly name: string; readonly help: string; readonly read: (cache: ResourceCache) => number };
+
+const counters: readonly CacheFigure[] = [
+  {
+    name: 'apiserver_watch_cache_events_received_total',
+    help: 'Events the watch cache got from the store.',
+    read: ({ counts }) => counts.received,
+  },
+  {
+    name: 'apiserver_watch_cache_events_dispatched_total',
+    help: 'Events handed to watchers.',
+    read: ({ counts }) => counts.dispatched,
+  },
+  {
+    name: 'apiserver_watch_cache_initializations_total',
+    help: 'Times the cache was filled from the store.',
+    read: ({ counts }) => counts.initializations,
+  },
+  {
+    name: 'apiserver_watch_cache_capacity_increase_total',
+    help: 'Times the window of recent changes was given more room.',
+    read: ({ window }) => window.growths,
+  },
+  {
+    name: 'apiserver_watch_cache_list_total',
+    help: 'Lists served from the cache.',
+    read: ({ counts }) => counts.lists,
+  },
+  {
+    name: 'apiserver_watch_cache_stale_total',
+    help: 'Reads and watches refused because the history they asked for is gone.',
+    read: ({ counts }) => counts.stale,
+  },
+  {
+    name: 'apiserver_watch_cache_bookmarks_total',
+    help: 'Bookmarks sent.',
+    read: ({ counts }) => counts.bookmarks,
+  },
+];
+
+const gauges: readonly CacheFigure[] = [
+  {
+    name: 'apiserver_watch_cache_resource_version',
+    help: 'The revision the cache has reached.',
+    read: ({ revision }) => revision,
+  },
+  {
+    name: 'apiserver_watch_cache_capacity',
+    help: 'Recent changes there is room for.',
+    read: ({ window }) => window.capacity,
+  },
+  {
+    name: 'apiserver_registered_watchers',
+    help: 'Watchers that are up to date and live.',
+    read: ({ watchers }) => watchers.size,
+  },
+  { name: 'apiserver_resource_objects', help: 'Objects there are.', read: ({ objects }) => objects.size },
+];
+
 export function addCacheMetrics(metrics: Metrics, caches: () => Iterable<ResourceCache>): void {
-  const labels = ['group', 'resource'] as const;
-  const gauges = {
-    received: metrics.gauge(
-      'apiserver_watch_cache_events_received_total',
-      'Events the watch cache got from the store.',
-      labels,
-    ),
-    dispatched: metrics.gauge('apiserver_watch_cache_events_dispatched_total', 'Events handed to watchers.', labels),
-    initializations: metrics.gauge(
-      'apiserver_watch_cache_initializations_total',
-      'Times the cache was filled.',
-      labels,
-    ),
-    revision: metrics.gauge('apiserver_watch_cache_resource_version', 'The revision the cache has reached.', labels),
-    capacity: metrics.gauge('apiserver_watch_cache_capacity', 'Events in the window of recent changes.', labels),
-    watchers: metrics.gauge('apiserver_registered_watchers', 'Watchers that are up to date and live.', labels),
-    objects: metrics.gauge('apiserver_resource_objects', 'Objects there are.', labels),
-  };
+  const told = new Map<string, number>();
+  const counted = counters.map((figure) => ({ figure, metric: metrics.counter(figure.name, figure.help, LABELS) }));
+  const measured = gauges.map((figure) => ({ figure, metric: metrics.gauge(figure.name, figure.help, LABELS) }));
   metrics.onScrape(() => {
     for (const cache of caches()) {
       const { group, plural } = cache.form.resource;
-      const of = { group, resource: plural };
-      gauges.received.set(of, cache.counts.received);
-      gauges.dispatched.set(of, cache.counts.dispatched);
-      gauges.initializations.set(of, cache.counts.initializations);
-      gauges.revision.set(of, cache.revision);
-      gauges.capacity.set(of, cache.window.size);
-      gauges.watchers.set(of, cache.watchers.size);
-      gauges.objects.set(of, cache.objects.size);
+      const labels = { group, resource: plural };
+      for (const { figure, metric } of counted) {
+        const id = `${figure.name} ${cache.keyPrefix}`;
+        const value = figure.read(cache);
+        metric.inc(labels, value - (told.get(id) ?? 0));
+        told.set(id, value);
+      }
+      for (const { figure, metric } of measured) metric.set(labels, figure.read(cache));
     }
+  });
+}
+
+/** The store's own figures; a scrape shows those of the last one asked for, so that it never waits for a store. */
+export function addStoreMetrics(metrics: Metrics, store: Store): void {
+  const size = metrics.gauge('apiserver_storage_size_bytes', 'Size of the storage database file.', [
+    'storage_cluster_id',
+  ]);
+  const watchers = metrics.gauge('etcd_debugging_mvcc_watcher_total', 'Watchers of the store.');
+  const last = metrics.gauge('etcd_debugging_mvcc_db_compaction_last', 'The unix time of the last compaction.');
+  const seconds = metrics.gauge(
+    'etcd_debugging_mvcc_db_compaction_total_duration_seconds',
+    'Time compactions have taken in all.',
+  );
+  const revision = metrics.gauge('etcd_debugging_mvcc_compact_revision', 'The revision of the last compaction.');
+  const show = (status: StoreStatus) => {
+    size.set({ storage_cluster_id: status.backend }, status.sizeBytes);
+    if (status.watchers !== undefined) watchers.set(status.watchers);
+    if (!status.compaction) return;
+    last.set(status.compaction.lastAtUnixSeconds);
+    seconds.set(status.compaction.totalSeconds);
+    revision.set(status.compaction.revision);
+  };
+  metrics.onScrape(() => {
+    store.status().then(show, () => {}); // a store that does not answer is told by /readyz
   });
 }

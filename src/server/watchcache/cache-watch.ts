@@ -107,6 +107,7 @@ export class CacheWatch implements Subscriber {
     if (this.#state !== 'live' || revision <= this.#options.after) return false;
     this.#complete = revision;
     this.#options.stream.write(this.encoding.bookmark(revision, false));
+    this.#options.cache.counts.bookmarks++;
     return true;
   }
 
@@ -123,6 +124,7 @@ export class CacheWatch implements Subscriber {
   /** Tells the client why, and ends. */
   fail(err: unknown): void {
     if (this.#isEnded()) return;
+    if (isHistoryGone(err)) this.#options.cache.counts.stale++;
     this.#options.stream.write(this.#options.errorFrame(err));
     this.end();
   }

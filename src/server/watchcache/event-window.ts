@@ -62,10 +62,14 @@ export class EventWindow {
   #bytes = 0;
   /** Everything above it is here. */
   since: number;
+  /** How many events there is room for without asking for more: it doubles when they do not fit. */
+  capacity: number;
+  growths = 0;
 
   constructor(since: number, limits: WindowLimits = defaultWindowLimits) {
     this.since = since;
     this.#limits = limits;
+    this.capacity = limits.minEvents;
   }
 
   get size(): number {
@@ -75,6 +79,10 @@ export class EventWindow {
   push(event: CacheEvent): void {
     this.#events.push(event);
     this.#bytes += event.bytes;
+    if (this.size > this.capacity) {
+      this.capacity *= 2;
+      this.growths++;
+    }
     while (this.size > this.#limits.maxEvents || (this.#bytes > this.#limits.maxBytes && this.size > 1)) this.#drop();
   }
 
@@ -82,6 +90,7 @@ export class EventWindow {
   trim(now: number): void {
     while (this.size > this.#limits.minEvents && now - this.#events[this.#start]!.at > this.#limits.freshMs)
       this.#drop();
+    while (this.capacity > this.#limits.minEvents && this.size <= this.capacity / 4) this.capacity /= 2;
   }
 
   clear(since: number): void {

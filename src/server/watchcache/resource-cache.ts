@@ -47,6 +47,16 @@ const PROGRESS_MS = 100;
 /** `current` undefined: deleted; `previous` undefined: new to the listener. */
 export type ChangeListener = (current: CachedObject | undefined, previous: CachedObject | undefined) => void;
 
+/** What happened so far; whoever does it counts it. */
+export type CacheCounts = {
+  received: number;
+  dispatched: number;
+  initializations: number;
+  lists: number;
+  stale: number;
+  bookmarks: number;
+};
+
 type Waiter = { readonly revision: Revision; readonly resolve: () => void };
 
 export class ResourceCache {
@@ -59,10 +69,13 @@ export class ResourceCache {
   readonly watchers: WatchIndex = new WatchIndex();
   readonly window: EventWindow;
   revision: Revision = 0;
-  readonly counts: { received: number; dispatched: number; initializations: number } = {
+  readonly counts: CacheCounts = {
     received: 0,
     dispatched: 0,
     initializations: 0,
+    lists: 0,
+    stale: 0,
+    bookmarks: 0,
   };
   readonly #clock: Clock;
   readonly #log: (message: string) => void;

@@ -22,6 +22,10 @@ export class Compactor implements RemovalSource {
   #admitted: Revision;
   readonly #index: KeyIndex;
   readonly #garbage: Garbage;
+  /** When the removal that is under way began; when the last one ended; how long all have taken. */
+  #beganAtMs = 0;
+  #endedAtMs = 0;
+  #totalMs = 0;
   readonly #pins = new Set<{ readonly revision: Revision }>();
   #waiters: { readonly revision: Revision; readonly resolve: () => void; readonly reject: (err: unknown) => void }[] =
     [];
@@ -50,7 +54,16 @@ export class Compactor implements RemovalSource {
 
   /** The mark is durable: from now on it holds. */
   schedule(revision: Revision): void {
+    if (this.#finished >= this.revision) this.#beganAtMs = Date.now();
     this.revision = Math.max(this.revision, revision);
+  }
+
+  figures(): { revision: Revision; lastAtUnixSeconds: number; totalSeconds: number } {
+    return {
+      revision: this.revision,
+      lastAtUnixSeconds: Math.floor(this.#endedAtMs / 1000),
+      totalSeconds: this.#totalMs / 1000,
+    };
   }
 
   /** Keeps what a reader at `revision` needs until the pin is dropped. */
@@ -76,6 +89,8 @@ export class Compactor implements RemovalSource {
   committed({ finished }: Removal): void {
     if (finished === undefined) return;
     this.#finished = finished;
+    this.#endedAtMs = Date.now();
+    if (this.#beganAtMs > 0) this.#totalMs += this.#endedAtMs - this.#beganAtMs;
     const isServed = (waiter: { revision: Revision }) => waiter.revision <= finished;
     for (const waiter of this.#waiters.filter(isServed)) waiter.resolve();
     this.#waiters = this.#waiters.filter((waiter) => !isServed(waiter));

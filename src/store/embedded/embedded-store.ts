@@ -323,6 +323,8 @@ class EmbeddedStore implements Store, WatchSource {
       sizeBytes: fileBytes,
       sizeInUseBytes: usedBytes,
       problems: problem === undefined ? [] : [problem],
+      watchers: this.#watchers.size,
+      compaction: this.#compactor.figures(),
     };
   }
 

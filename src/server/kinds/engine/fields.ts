@@ -4,7 +4,7 @@
  * Readers never throw: what is absent, or of another type, reads as nothing (the schema has been checked before). As in
  * the reference server an empty text, list or map is no different from none at all, and that is how values are compared.
  */
-import type { JsonObject, JsonValue } from '../../api/index.ts';
+import type { JsonObject, JsonValue } from '../../../api/index.ts';
 
 type Owner = JsonObject | undefined;
 

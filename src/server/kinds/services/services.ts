@@ -4,10 +4,10 @@
  * The server gives them an address and, where their type wants it, ports on every node; an update that does not name
  * these keeps them, a change of type drops what the new type has no use for. An address never changes once given.
  */
-import { type FieldError, invalid, invalidValue, type JsonObject, type KubeObject } from '../../api/index.ts';
-import { type DefaultRow, defaultsFrom } from './field-table.ts';
-import { ensureObject, fill, isEmpty, numberAt, objectAt, objectsAt, textAt, textsAt } from './fields.ts';
-import type { KindRules, RuleContext } from './kind-rules.ts';
+import { type FieldError, invalid, invalidValue, type JsonObject, type KubeObject } from '../../../api/index.ts';
+import { type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
+import { ensureObject, fill, isEmpty, numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
+import type { KindRules, RuleContext } from '../kind-rules.ts';
 import { allocateNodePorts, checkAddress, chooseAddress, chooseNodePort, takenBy } from './service-addresses.ts';
 import { validateService } from './service-validation.ts';
 

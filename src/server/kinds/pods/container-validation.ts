@@ -16,10 +16,10 @@ import {
   parseQuantity,
   requiredValue,
   valueNotFound,
-} from '../../api/index.ts';
-import { atLeast, checkPortName, oneOf, portNumber, portOrName, required } from './checks.ts';
-import type { Check } from './field-table.ts';
-import { isEmpty, numberAt, objectAt, objectsAt, sortedEntries, textAt } from './fields.ts';
+} from '../../../api/index.ts';
+import { atLeast, checkPortName, oneOf, portNumber, portOrName, required } from '../engine/checks.ts';
+import type { Check } from '../engine/field-table.ts';
+import { isEmpty, numberAt, objectAt, objectsAt, sortedEntries, textAt } from '../engine/fields.ts';
 
 /** What containers of one pod share: names must differ, mounts must name a volume. */
 export type ContainerScope = { readonly names: Set<string>; readonly volumes: ReadonlySet<string> };

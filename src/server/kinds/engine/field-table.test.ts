@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fieldErrorText, type KubeObject } from '../../api/index.ts';
+import { fieldErrorText, type KubeObject } from '../../../api/index.ts';
 import { between, oneOf, required } from './checks.ts';
 import { checksFrom, defaultsFrom, immutableFields } from './field-table.ts';
 import { sameValue } from './fields.ts';

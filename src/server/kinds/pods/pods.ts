@@ -14,11 +14,11 @@ import {
   type JsonObject,
   type JsonValue,
   type KubeObject,
-} from '../../api/index.ts';
-import { ensureObject, fill, numberAt, objectAt, objectsAt, sameValue, textAt } from './fields.ts';
-import { podSpecText } from './internal-text.ts';
-import type { KindRules, RuleContext } from './kind-rules.ts';
-import { lineDiff } from './line-diff.ts';
+} from '../../../api/index.ts';
+import { ensureObject, fill, numberAt, objectAt, objectsAt, sameValue, textAt } from '../engine/fields.ts';
+import { podSpecText } from '../engine/internal-text.ts';
+import { lineDiff } from '../engine/line-diff.ts';
+import type { KindRules, RuleContext } from '../kind-rules.ts';
 import { setPodSpecDefaults } from './pod-defaults.ts';
 import { validatePodSpec } from './pod-validation.ts';
 import { qualityOfService } from './quality-of-service.ts';

@@ -15,10 +15,10 @@ import {
   labelSelectorFromObject,
   requiredValue,
   unsupportedValue,
-} from '../../api/index.ts';
+} from '../../../api/index.ts';
+import { validateLabels } from '../metadata-validation.ts';
 import type { Check } from './field-table.ts';
 import { isEmpty, isObject, objectsAt, textAt, textsAt } from './fields.ts';
-import { validateLabels } from './metadata-validation.ts';
 
 export const required: Check = requiredWith();
 

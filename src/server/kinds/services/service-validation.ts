@@ -10,10 +10,10 @@ import {
   type JsonObject,
   type KubeObject,
   requiredValue,
-} from '../../api/index.ts';
-import { between, oneOf, portNumber, portOrName } from './checks.ts';
-import { isEmpty, mapAt, numberAt, objectAt, objectsAt, textAt, textsAt } from './fields.ts';
-import { validateLabels } from './metadata-validation.ts';
+} from '../../../api/index.ts';
+import { between, oneOf, portNumber, portOrName } from '../engine/checks.ts';
+import { isEmpty, mapAt, numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
+import { validateLabels } from '../metadata-validation.ts';
 
 const protocol = oneOf('SCTP', 'TCP', 'UDP');
 const affinity = oneOf('ClientIP', 'None');

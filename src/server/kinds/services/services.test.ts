@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { fieldErrorText, type JsonObject, type KubeObject } from '../../api/index.ts';
-import { apply, find } from './rules-run.testing.ts';
+import { fieldErrorText, type JsonObject, type KubeObject } from '../../../api/index.ts';
+import { apply, find } from '../rules-run.testing.ts';
 
 const services = find('services');
 const selector = { app: 'a' };

@@ -13,7 +13,7 @@ import {
   type JsonValue,
   type KubeObject,
   keyPath,
-} from '../../api/index.ts';
+} from '../../../api/index.ts';
 import { fill, isObject, sameValue, sortedEntries, valueAt } from './fields.ts';
 
 /** What a field is if nobody set it, and for which owners of the field that holds. */

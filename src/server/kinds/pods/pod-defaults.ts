@@ -4,8 +4,8 @@
  * Values are the reference server's, kept as data where they are no more than that. What only real pods get (service
  * links, requests from limits, priority) is in pods.ts.
  */
-import type { JsonObject } from '../../api/index.ts';
-import { ensureObject, fill, isObject, objectAt, objectsAt, textAt } from './fields.ts';
+import type { JsonObject } from '../../../api/index.ts';
+import { ensureObject, fill, isObject, objectAt, objectsAt, textAt } from '../engine/fields.ts';
 
 const specDefaults: JsonObject = {
   restartPolicy: 'Always',

@@ -16,11 +16,11 @@ import {
   type JsonObject,
   requiredValue,
   unsupportedValue,
-} from '../../api/index.ts';
-import { between, oneOf, selects } from './checks.ts';
+} from '../../../api/index.ts';
+import { between, oneOf, selects } from '../engine/checks.ts';
+import { isObject, mapAt, numberAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
+import { validateAnnotations, validateLabels } from '../metadata-validation.ts';
 import { validateContainer, validateLocalPath, validateResources } from './container-validation.ts';
-import { isObject, mapAt, numberAt, objectAt, objectsAt, textAt } from './fields.ts';
-import { validateAnnotations, validateLabels } from './metadata-validation.ts';
 
 const restartPolicy = oneOf('Always', 'OnFailure', 'Never');
 const dnsPolicy = oneOf('ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None');

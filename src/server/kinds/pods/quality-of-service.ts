@@ -1,6 +1,6 @@
 /** How safe a pod is from eviction, told by what its containers ask for and are limited to. */
-import { type JsonObject, parseQuantity, type Quantity, zeroQuantity } from '../../api/index.ts';
-import { isEmpty, objectAt, objectsAt } from './fields.ts';
+import { type JsonObject, parseQuantity, type Quantity, zeroQuantity } from '../../../api/index.ts';
+import { isEmpty, objectAt, objectsAt } from '../engine/fields.ts';
 
 const counted = ['cpu', 'memory'] as const;
 type Amounts = Map<string, Quantity>;

@@ -4,7 +4,7 @@
  *
  * The table holds the types people meet there; a part of another type is shown with its fields as they are written.
  */
-import type { JsonObject, JsonValue } from '../../api/index.ts';
+import type { JsonObject, JsonValue } from '../../../api/index.ts';
 import { isObject } from './fields.ts';
 
 /**

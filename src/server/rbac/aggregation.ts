@@ -1,0 +1,102 @@
+/**
+ * Cluster roles that gather the rules of others by label (admin, edit and view are such), kept up to date.
+ *
+ * Always true: the rules of a gathering role are the union of what it selects, in order of names and without
+ * repetition; it never selects itself. A write happens only when that changes something, so that several servers on one
+ * store settle instead of chasing each other. What fails is tried again.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type JsonObject,
+  type KubeObject,
+  type LabelSelectorObject,
+  labelSelectorFromObject,
+} from '../../api/index.ts';
+import type { ObjectWrites } from '../rest/object-writes.ts';
+import type { View } from '../rest/resources.ts';
+import { type PolicyRule, rulesIn } from './policy-rule.ts';
+
+/** Changes that come close together are answered once. */
+const SETTLE_MS = 20;
+const RETRY_MS = 1000;
+
+export function aggregatedRules(role: KubeObject, all: readonly KubeObject[]): PolicyRule[] {
+  const seen = new Set<string>();
+  const rules: PolicyRule[] = [];
+  const inOrder = [...all].sort((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1));
+  for (const selector of selectorsOf(role).map(labelSelectorFromObject))
+    for (const other of inOrder) {
+      if (other.metadata.name === role.metadata.name || !selector.matches(other.metadata.labels ?? {})) continue;
+      for (const rule of rulesIn(other)) {
+        const text = JSON.stringify(rule);
+        if (!seen.has(text)) rules.push(rule);
+        seen.add(text);
+      }
+    }
+  return rules;
+}
+
+/** Runs until the signal fires; `view` is that of the cluster roles. */
+export class Aggregator {
+  readonly #view: View;
+  readonly #writes: ObjectWrites;
+  readonly #log: (line: string) => void;
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+  #isDue = false;
+
+  constructor(view: View, writes: ObjectWrites, log: (line: string) => void) {
+    this.#view = view;
+    this.#writes = writes;
+    this.#log = log;
+    view.cache.follow(() => this.#wake());
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  #wake(): void {
+    this.#isDue = true;
+    if (!this.#stop.signal.aborted) this.#running ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    const wait = (ms: number) => delay(ms, undefined, { signal, ref: false }).catch(() => {});
+    while (this.#isDue && !signal.aborted) {
+      await wait(SETTLE_MS);
+      if (signal.aborted) break;
+      this.#isDue = false;
+      try {
+        await this.#gather();
+      } catch (err) {
+        this.#log(`cannot gather the rules of cluster roles: ${(err as Error).message}; trying again`);
+        this.#isDue = true;
+        await wait(RETRY_MS);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #gather(): Promise<void> {
+    const cached = this.#view.cache.objects.values();
+    const all = cached.map((one) => this.#view.toObject(one));
+    for (const [i, role] of all.entries()) {
+      if (selectorsOf(role).length === 0) continue;
+      const rules = aggregatedRules(role, all);
+      if (isDeepStrictEqual(rules, rulesIn(role))) continue;
+      // Lost to another writer: the change that won wakes us again.
+      await this.#writes.replace(this.#view, cached[i]!, { ...role, rules: rules as unknown as JsonObject[] });
+    }
+  }
+}
+
+function selectorsOf(role: KubeObject): readonly LabelSelectorObject[] {
+  const { aggregationRule } = role as unknown as {
+    aggregationRule?: { clusterRoleSelectors?: LabelSelectorObject[] } | null;
+  };
+  return aggregationRule?.clusterRoleSelectors ?? [];
+}
