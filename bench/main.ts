@@ -1,5 +1,6 @@
 /**
- * `npm run bench -- [--quick] [--json] [NAME...]`: runs all benchmarks or the named ones.
+ * `npm run bench -- [--quick] [--json] [--profile FOLDER] [NAME...]`: runs all benchmarks or the named ones; `store` and
+ * `server` name all of their kind.
  *
  * A target that is missed is a figure in the table, not a failure; the exit code tells only whether everything could
  * be measured. What is going on goes to stderr, results go to stdout.
@@ -11,6 +12,14 @@ import { parseArgs } from 'node:util';
 import { etcdVersion } from '../test/etcd-server.ts';
 import type { Benchmark } from './contenders.ts';
 import { type Judged, judge, printTables } from './report.ts';
+import { serverFanOut } from './server-fan-out.ts';
+import { serverLists } from './server-lists.ts';
+import { serverMemory } from './server-memory.ts';
+import { serverNodeWatches } from './server-node-watches.ts';
+import { type JudgedServerRow, judgeServer, printServerTables, type ServerBenchmark } from './server-report.ts';
+import { serverResume } from './server-resume.ts';
+import { serverStart } from './server-start.ts';
+import { serverWrites } from './server-writes.ts';
 import { storeCompaction } from './store-compaction.ts';
 import { storeOpen } from './store-open.ts';
 import { storeReads } from './store-reads.ts';
@@ -19,8 +28,11 @@ import { storeSlowWatcher } from './store-slow-watcher.ts';
 import { storeWatches } from './store-watches.ts';
 import { storeWrites } from './store-writes.ts';
 
-const benchmarks: readonly Benchmark[] = [
+const storeBenchmarks: readonly Benchmark[] = [
   ...[storeWrites, storeReads, storeWatches, storeSlowWatcher, storeOpen, storeCompaction, storeRewriting],
+];
+const serverBenchmarks: readonly ServerBenchmark[] = [
+  ...[serverWrites, serverLists, serverFanOut, serverNodeWatches, serverResume, serverMemory, serverStart],
 ];
 const BENCHMARK_LIMIT_MS = 120_000;
 /** Of statfs(2): file systems that live in memory, where a flush costs nothing. */
@@ -30,7 +42,11 @@ const memoryFileSystems: ReadonlyMap<number, string> = new Map([
 ]);
 
 const { values: flags, positionals: names } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    profile: { type: 'string' },
+  },
   allowPositionals: true,
 });
 const say = (text: string) => console.error(text);
@@ -46,7 +62,7 @@ try {
 }
 
 async function main(): Promise<void> {
-  const chosen = names.length === 0 ? benchmarks : names.map(benchmarkNamed);
+  const chosen = chosenNames();
   const etcd = etcdVersion();
   const folder = mkdtempSync(join(tmpdir(), 'longwatch-bench-'));
   const warnings = [
@@ -65,24 +81,23 @@ async function main(): Promise<void> {
   for (const warning of warnings) say(warning);
   const begin = performance.now();
   const rows: Judged[] = [];
+  const serverRows: JudgedServerRow[] = [];
+  const context = { isQuick: flags.quick, hasEtcd: etcd !== undefined, folder, say };
   try {
-    for (const { name, run } of chosen) {
-      const limit = AbortSignal.timeout(BENCHMARK_LIMIT_MS);
-      const signal = AbortSignal.any([stop.signal, limit]);
-      try {
-        rows.push(
-          ...(await run({ isQuick: flags.quick, hasEtcd: etcd !== undefined, folder, signal, say })).map(judge),
-        );
-      } catch (err) {
-        throw new Error(`Cannot finish benchmark ${JSON.stringify(name)}`, { cause: signal.reason ?? err });
-      }
+    for (const { name, run } of storeBenchmarks)
+      if (chosen.has(name)) rows.push(...(await bounded(name, (signal) => run({ ...context, signal }))).map(judge));
+    const profileFolder = flags.profile;
+    for (const { name, run } of serverBenchmarks) {
+      if (!chosen.has(name)) continue;
+      const found = await bounded(name, (signal) => run({ ...context, signal, profileFolder }));
+      serverRows.push(...found.map(judgeServer));
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
   const seconds = Math.round((performance.now() - begin) / 1000);
   if (flags.json) {
-    console.log(JSON.stringify({ ...machine, seconds, rows }, undefined, 2));
+    console.log(JSON.stringify({ ...machine, seconds, rows, serverRows }, undefined, 2));
     return;
   }
   const { date, node, cpu, load } = machine;
@@ -91,13 +106,28 @@ async function main(): Promise<void> {
   );
   for (const warning of warnings) console.log(warning);
   console.log('\nBest round (median round); ratio of the best (of the medians)\n');
-  printTables(rows);
+  if (rows.length > 0) printTables(rows);
+  if (serverRows.length > 0) printServerTables(serverRows);
 }
 
-function benchmarkNamed(name: string): Benchmark {
-  const found = benchmarks.find((benchmark) => benchmark.name === name);
-  if (found) return found;
-  throw new Error(`Cannot run ${JSON.stringify(name)}: there are ${benchmarks.map((one) => one.name).join(', ')}`);
+/** No benchmark runs for longer than its limit, nor after a signal to stop. */
+async function bounded<T>(name: string, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(BENCHMARK_LIMIT_MS)]);
+  try {
+    return await run(signal);
+  } catch (err) {
+    throw new Error(`Cannot finish benchmark ${JSON.stringify(name)}`, { cause: signal.reason ?? err });
+  }
+}
+
+function chosenNames(): ReadonlySet<string> {
+  const kinds = { store: storeBenchmarks.map(({ name }) => name), server: serverBenchmarks.map(({ name }) => name) };
+  const known = [...kinds.store, ...kinds.server];
+  if (names.length === 0) return new Set(known);
+  const unknown = names.find((name) => !known.includes(name) && !(name in kinds));
+  if (unknown !== undefined)
+    throw new Error(`Cannot run ${JSON.stringify(unknown)}: there are store, server, ${known.join(', ')}`);
+  return new Set(names.flatMap((name) => kinds[name as keyof typeof kinds] ?? [name]));
 }
 
 function warnAboutDisk(folder: string): string[] {

@@ -118,7 +118,9 @@ obey((order) => {
   if (order.kind !== 'load') return;
   list = readFileSync(order.listFile);
   object = readFileSync(order.objectFile);
-  event = framed(Buffer.concat([Buffer.from('{"type":"MODIFIED","object":'), object.subarray(0, -1), Buffer.from('}\n')]));
+  event = framed(
+    Buffer.concat([Buffer.from('{"type":"MODIFIED","object":'), object.subarray(0, -1), Buffer.from('}\n')]),
+  );
   missed = framed(Buffer.concat(Array.from({ length: order.frames }, () => event.plain)));
 });
 process.send!(ready);

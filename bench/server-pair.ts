@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type Endpoint } from './server-client.ts';
-import { endpointOf, type PodData, PODS, podName } from './server-data.ts';
+import { endpointOf, PODS, type PodData, podName } from './server-data.ts';
 import { MeasuredProcess } from './server-process.ts';
 import type { ServerContext } from './server-report.ts';
 

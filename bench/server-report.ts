@@ -88,7 +88,9 @@ export function printServerTables(rows: readonly JudgedServerRow[]): void {
       row.note ?? '',
     ]),
   );
-  console.log('\nThe phases behind them, median of the rounds: CPU of the measured process, rate and latency at the client');
+  console.log(
+    '\nThe phases behind them, median of the rounds: CPU of the measured process, rate and latency at the client',
+  );
   console.log('(which shares the machine), delay of the measured event loop\n');
   const seen = new Set<Phases>();
   const body = rows.flatMap(({ what, phases }) => {

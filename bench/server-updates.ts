@@ -1,6 +1,6 @@
 /** A stream of updates to pods of one server, each on the version that the one before has left: no conflicts. */
 import type { Client } from './server-client.ts';
-import { type PodData, PODS, podName, updater, versionIn } from './server-data.ts';
+import { PODS, type PodData, podName, updater, versionIn } from './server-data.ts';
 import type { ServerContext } from './server-report.ts';
 
 export type Update = (client: Client, i: number) => Promise<void>;

@@ -30,13 +30,24 @@ export class Watchers implements Disposable {
     this.counts = new Uint32Array(size);
   }
 
-  /** One connection per path. They are connected first; then all ask at once, and all have an answer on return. */
-  static async overHttp1({ port, token }: Endpoint, paths: readonly string[]): Promise<Watchers> {
+  /** One connection per path. All have an answer on return. */
+  static async overHttp1(endpoint: Endpoint, paths: readonly string[]): Promise<Watchers> {
+    const { watchers, ask } = await Watchers.connectHttp1(endpoint, paths);
+    await ask();
+    return watchers;
+  }
+
+  /** The connections only; with `ask` all ask at once. */
+  static async connectHttp1(
+    { port, token }: Endpoint,
+    paths: readonly string[],
+  ): Promise<{ watchers: Watchers; ask: () => Promise<unknown> }> {
     const watchers = new Watchers(paths.length);
     const sockets = await inGroups(paths, () => connectTls(port, 'http/1.1'));
     watchers.#closers = sockets.map((socket) => () => void socket.destroy());
-    await Promise.all(sockets.map((socket, i) => watchers.#askHttp1(i, socket, requestHead('GET', paths[i]!, token))));
-    return watchers;
+    const askOne = (socket: TLSSocket, i: number) =>
+      watchers.#askHttp1(i, socket, requestHead('GET', paths[i]!, token));
+    return { watchers, ask: () => Promise.all(sockets.map(askOne)) };
   }
 
   static async overHttp2(

@@ -98,7 +98,7 @@ export async function changesOf(ground: Ground, server: TestServer, plural: stri
 export async function truth(ground: Ground, server: TestServer, plural: string, after: string): Promise<string[]> {
   const changes = await changesOf(ground, server, plural, after);
   return changes.map(({ type, key, revision, object }) =>
-    object ? `${type} ${key} ${revision} ${valueOf(object)}` : `${type} ${key} ${revision}`,
+    object ? `${type} ${key} ${revision} ${dataOf(object)}` : `${type} ${key} ${revision}`,
   );
 }
 
@@ -106,10 +106,10 @@ export async function truth(ground: Ground, server: TestServer, plural: string, 
 export function told({ type, object }: StreamEvent): string {
   const { namespace, name, resourceVersion } = object.metadata;
   const line = `${type} ${namespace}/${name} ${resourceVersion}`;
-  return type === 'DELETED' ? line : `${line} ${valueOf(object)}`;
+  return type === 'DELETED' ? line : `${line} ${dataOf(object)}`;
 }
 
 /** `data.value` of a ConfigMap, by which a test tells its states apart. */
-export function valueOf({ data }: KubeObject): string {
+export function dataOf({ data }: KubeObject): string {
   return (data as { value?: string } | undefined)?.value ?? '';
 }

@@ -119,6 +119,9 @@ class EmbeddedStore implements Store, WatchSource {
   readonly #chores: Promise<void>[];
   #published: Revision;
   #readsInARow = 0;
+  /** Does nothing; while a reader waits for a change it keeps the process from ending under it. */
+  readonly #holder = setInterval(() => {}, 2 ** 30).unref();
+  #waitingReaders = 0;
   #closed: StoreError | undefined;
   readonly close: () => Promise<void>;
 
@@ -164,6 +167,7 @@ class EmbeddedStore implements Store, WatchSource {
       this.#compactor.fail(this.#closed);
       await Promise.all(this.#chores);
       await this.#pipeline.idle();
+      clearInterval(this.#holder);
       await engine.close();
       unlock();
     });
@@ -292,6 +296,14 @@ class EmbeddedStore implements Store, WatchSource {
 
   left(watcher: Watcher): void {
     this.#watchers.delete(watcher);
+  }
+
+  hold(): void {
+    if (this.#waitingReaders++ === 0) this.#holder.ref();
+  }
+
+  release(): void {
+    if (--this.#waitingReaders === 0) this.#holder.unref();
   }
 
   readLog(range: KeyRange, from: Revision, wantsPrevKv: boolean): { events: WatchEvent[]; revision: Revision } {

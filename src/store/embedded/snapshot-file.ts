@@ -43,7 +43,9 @@ export async function writeSnapshot(file: string, source: SnapshotSource): Promi
   const { engine, revision, compactRevision, signal } = source;
   if (existsSync(file)) throw existsAlready(file);
   const draft = `${file}.${process.pid}.${draftCount++}.partial`; // two snapshots to one file must not share it
-  const handle = await open(draft, 'wx', 0o600);
+  const handle = await open(draft, 'wx', 0o600).catch((err: unknown) => {
+    throw cannotWrite(file, err);
+  });
   const hash = createHash('sha256');
   let bytes = 0;
   const write = async (data: Buffer) => {
@@ -79,8 +81,16 @@ export async function writeSnapshot(file: string, source: SnapshotSource): Promi
   } catch (err) {
     await handle.close().catch(() => {});
     await rm(draft, { force: true });
-    throw err;
+    throw cannotWrite(file, err);
   }
+}
+
+/** What the file system refused; anything else as it is. */
+function cannotWrite(file: string, err: unknown): unknown {
+  const { code, message } = err as NodeJS.ErrnoException;
+  if (!(err instanceof Error) || err instanceof StoreError || !/^E[A-Z]+$/.test(code ?? '')) return err;
+  const why = `Cannot write snapshot ${JSON.stringify(file)}: ${message}`;
+  return new StoreError(code === 'ENOSPC' ? 'NoSpace' : 'InvalidArgument', why, { cause: err });
 }
 
 function existsAlready(file: string): StoreError {

@@ -26,6 +26,9 @@ export type WatchSource = {
   readLog(range: KeyRange, from: Revision, wantsPrevKv: boolean): { events: WatchEvent[]; revision: Revision };
   /** The watcher has come to its end. */
   left(watcher: Watcher): void;
+  /** A reader waits: the process has something to live for until it is told otherwise. */
+  hold(): void;
+  release(): void;
 };
 
 /** How far a reader may fall behind before it is sent to the log. */
@@ -157,8 +160,14 @@ export class Watcher implements Watch, HubMember {
       }
       if (this.#queue.length > 0) return this.#take();
       if (this.#state.kind === 'behind') await this.#catchUp();
-      else await new Promise<void>((resolve) => this.#wakers.push(resolve));
+      else await this.#change();
     }
+  }
+
+  async #change(): Promise<void> {
+    this.#source.hold();
+    await new Promise<void>((resolve) => this.#wakers.push(resolve));
+    this.#source.release();
   }
 
   /** Reads one stretch of the log; the turn of the loop in between keeps a long way back from holding others up. */

@@ -1,0 +1,105 @@
+/**
+ * What an update costs while thousands watch, each another node: with 0, 500 and 5,000 watchers on servers of their own
+ * that take turns. Every update is of a pod on one of the first 500 nodes, so with watchers it concerns exactly one.
+ */
+import { type Done, interleave, median } from './measure.ts';
+import { ClientPool } from './server-client.ts';
+import { endpointOf, nodeName, PODS, type PodData, preparePods } from './server-data.ts';
+import { newestVersion } from './server-fan-out.ts';
+import { MeasuredProcess } from './server-process.ts';
+import { phaseRow, type ServerBenchmark, type ServerContext, type ServerRow } from './server-report.ts';
+import { makeUpdate, type Update } from './server-updates.ts';
+import { Watchers } from './server-watchers.ts';
+
+export const serverNodeWatches: ServerBenchmark = { name: 'server-node-watches', run };
+
+const NODES = 5000;
+const WATCHED = 500;
+const WIDTH = 8;
+const STREAMS = 50;
+/** How much more an update may cost with ten times the watchers: nothing, within the noise of measuring. */
+const GROWTH_LIMIT = 1.1;
+const crowds = ['0', '500', '5000'] as const;
+
+type Crowd = {
+  readonly process: MeasuredProcess;
+  readonly pool: ClientPool;
+  readonly update: Update;
+  readonly watchers: Watchers | undefined;
+};
+
+async function run(context: ServerContext): Promise<ServerRow[]> {
+  const { isQuick, signal, say } = context;
+  const updates = isQuick ? 500 : 2000;
+  await using all = new AsyncDisposables();
+  const started = new Map<string, Crowd>();
+  for (const crowd of crowds) {
+    say(`${crowd} watchers, each of a node: opening`);
+    started.set(crowd, await startCrowd(context, Number(crowd), all));
+  }
+  const once = async (crowd: (typeof crowds)[number]) => {
+    const { process, pool, update, watchers } = started.get(crowd)!;
+    const work = async (): Promise<Done> => {
+      const before = watchers?.total ?? 0;
+      const done = await pool.run(updates, WIDTH, (client, i) => update(client, i % WATCHED), { signal });
+      await watchers?.reached(before + updates);
+      return done;
+    };
+    return process.measure(`node watches ${crowd}`, work);
+  };
+  for (const crowd of crowds) await once(crowd);
+  say('updates before them');
+  const phases = await interleave(isQuick ? 2 : 4, crowds, once, isQuick ? 4000 : 15_000);
+  const few = median(phases['500'].map((phase) => phase.cpuMicrosPerOperation));
+  return [
+    ...crowds.map((crowd) =>
+      phaseRow(
+        `update before ${crowd} watchers of a node each`,
+        'CPU µs',
+        { server: phases[crowd] },
+        (phase) => phase.cpuMicrosPerOperation,
+        { note: crowd === '0' ? '' : 'each concerns one watcher' },
+      ),
+    ),
+    phaseRow(
+      'the same, 5000 to 500 watchers',
+      '× CPU',
+      { server: phases['5000'] },
+      (p) => p.cpuMicrosPerOperation / few,
+      {
+        target: { value: GROWTH_LIMIT },
+      },
+    ),
+  ];
+}
+
+async function startCrowd(context: ServerContext, size: number, all: AsyncDisposables): Promise<Crowd> {
+  const data: PodData = await preparePods(context, NODES, NODES);
+  const process = await MeasuredProcess.startServer(context, data.dataDir);
+  all.add(() => process[Symbol.asyncDispose]());
+  const endpoint = endpointOf(process, data.dataDir);
+  const pool = await ClientPool.open(endpoint, WIDTH);
+  all.add(() => pool[Symbol.dispose]());
+  const version = await newestVersion({ server: { process, endpoint } });
+  const paths = Array.from({ length: size }, (_, i) => pathFor(i, version));
+  const watchers = size === 0 ? undefined : await Watchers.overHttp2(endpoint, paths, STREAMS);
+  all.add(() => watchers?.[Symbol.dispose]());
+  return { process, pool, update: await makeUpdate(context, data, NODES), watchers };
+}
+
+function pathFor(node: number, version: string): string {
+  return `${PODS}?watch=1&resourceVersion=${version}&fieldSelector=spec.nodeName%3D${nodeName(node)}`;
+}
+
+/** Closes what was opened, last first; Node 20 has no stack for that. */
+class AsyncDisposables implements AsyncDisposable {
+  readonly #closers: (() => void | Promise<void>)[] = [];
+
+  add(close: () => void | Promise<void>): void {
+    this.#closers.push(close);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const close of this.#closers.reverse()) await close();
+  }
+}

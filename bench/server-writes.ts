@@ -1,0 +1,72 @@
+/**
+ * Single objects: create at 1, 32 and 128 in flight, get and update at 32, on the embedded store with a flush before
+ * every answer. Bare Node takes the same bodies and answers with an object of the same length, from memory.
+ */
+import { type Done, interleave } from './measure.ts';
+import { type Client, ClientPool } from './server-client.ts';
+import { GROUPS, newPod, PODS, podName, preparePods } from './server-data.ts';
+import { type ContestantName, contestants, startPair } from './server-pair.ts';
+import { phaseRow, type ServerBenchmark, type ServerContext, type ServerRow } from './server-report.ts';
+import { makeUpdate } from './server-updates.ts';
+
+export const serverWrites: ServerBenchmark = { name: 'server-writes', run };
+
+const MOST = 128;
+const PODS_THERE = 1000;
+const CREATES_PER_SECOND = 3000;
+
+type Work = Readonly<Record<ContestantName, (client: Client, i: number) => Promise<unknown>>>;
+
+async function run(context: ServerContext): Promise<ServerRow[]> {
+  const { isQuick, signal, say } = context;
+  const rounds = isQuick ? 2 : 4;
+  const limitMs = isQuick ? 4000 : 12_000;
+  const roundLimitMs = isQuick ? 1000 : 2000;
+  const data = await preparePods(context, PODS_THERE, GROUPS);
+  await using pair = await startPair(context, data);
+  using server = await ClientPool.open(pair.server.endpoint, MOST);
+  using bare = await ClientPool.open(pair.bare.endpoint, MOST);
+  const pools = { server, bare };
+  const measured = (what: string, count: number, width: number, work: Work) => {
+    say(what);
+    const once = (name: ContestantName) => {
+      const phase = (): Promise<Done> => pools[name].run(count, width, work[name], { signal, limitMs: roundLimitMs });
+      return pair[name].process.measure(`${what} ${name}`, phase);
+    };
+    return interleave(rounds, contestants, once, limitMs);
+  };
+
+  let created = 0;
+  const create: Work = {
+    server: (client) => client.must('POST', PODS, newPod(`new-${String(created++).padStart(7, '0')}`)),
+    bare: (client) => client.must('POST', '/object', newPod(podName(0))),
+  };
+  const get = (query: string): Work => ({
+    server: (client, i) => client.must('GET', `${PODS}/${podName(i % PODS_THERE)}${query}`),
+    bare: (client) => client.must('GET', '/object'),
+  });
+  const change = await makeUpdate(context, data, GROUPS);
+  const update: Work = {
+    server: (client, i) => change(client, i % PODS_THERE),
+    bare: (client) => client.must('PUT', '/object', newPod(podName(0))),
+  };
+  for (const name of contestants) await pools[name].run(1500, 32, create[name], { signal });
+
+  const scale = isQuick ? 0.25 : 1;
+  const perSecond = ({ perSecond: rate }: { perSecond: number }) => rate;
+  const row = async (what: string, count: number, width: number, work: Work, target?: number) => {
+    const phases = await measured(what, Math.round(count * scale), width, work);
+    return phaseRow(what, 'per s', phases, perSecond, {
+      better: 'higher',
+      ...(target !== undefined && { target: { value: target } }),
+    });
+  };
+  return [
+    await row('create pod, 1 in flight', 800, 1, create),
+    await row('create pod, 32 in flight', 4000, 32, create, CREATES_PER_SECOND),
+    await row('create pod, 128 in flight', 4000, MOST, create),
+    await row('update pod, 32 in flight', 4000, 32, update),
+    await row('get pod, consistent, 32 in flight', 8000, 32, get('')),
+    await row('get pod, resourceVersion=0, 32 in flight', 8000, 32, get('?resourceVersion=0')),
+  ];
+}

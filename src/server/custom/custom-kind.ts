@@ -1,0 +1,150 @@
+/**
+ * One version of a custom kind, ready to work: everything that its definition says, compiled once.
+ *
+ * A definition that changes makes new ones; what holds an old one goes on with it until it asks again. Only
+ * `life.isTerminating` moves, for all versions of a definition together: whoever creates looks at it first.
+ */
+import type { JsonObject, KubeObject } from '../../api/index.ts';
+import type { Resource, Subresource } from '../registry/resource.ts';
+import { builtInSchemas, objectMetaName } from '../schema/schemas.ts';
+import type { PrinterColumn } from '../tables/custom-columns.ts';
+import { type CompiledRules, compileRules } from './cel/compile-rules.ts';
+import {
+  type Definition,
+  type DefinitionVersion,
+  isConditionTrue,
+  type ScalePaths,
+  storageVersionOf,
+} from './definition.ts';
+import { compileSchema, type SchemaCheck } from './schema-checks.ts';
+import { readStructural, type Structural, withEmbeddedTypes } from './structural.ts';
+
+const VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+const PART_VERBS = ['get', 'patch', 'update'];
+
+export type CustomKind = {
+  readonly structural: Structural;
+  readonly check: SchemaCheck;
+  /** Absent where the schema has no rules. */
+  readonly rules: CompiledRules | undefined;
+  readonly printerColumns: readonly PrinterColumn[];
+  readonly scale: ScalePaths | undefined;
+  /** Told to everybody who uses this version. */
+  readonly deprecation: string | undefined;
+  /** The resource in whose form objects are stored, served or not. */
+  readonly storedAs: () => Resource;
+  /** Objects last written at or before this revision may not be what the schema says now. */
+  readonly definedAt: number;
+  readonly life: DefinitionLife;
+};
+
+export type DefinitionLife = { isTerminating: boolean };
+
+/** The resources that a definition serves, one for each version that is served. */
+export function customResources(definition: Definition, definedAt: number, life: DefinitionLife): Resource[] {
+  const made = new Map<string, Resource>();
+  const storage = storageVersionOf(definition.spec)!;
+  const resourceOf = (name: string): Resource => {
+    let resource = made.get(name);
+    if (!resource) {
+      const version = definition.spec.versions.find((one) => one.name === name)!;
+      resource = toResource(definition, version, storage, definedAt, life, () => resourceOf(storage));
+      made.set(name, resource);
+    }
+    return resource;
+  };
+  return definition.spec.versions.filter(({ served }) => served).map(({ name }) => resourceOf(name));
+}
+
+/** Served once established, until the last object is gone. */
+export function isServed(definition: Definition): boolean {
+  return isConditionTrue(definition, 'Established');
+}
+
+function toResource(
+  { spec, status }: Definition,
+  version: DefinitionVersion,
+  storageVersion: string,
+  definedAt: number,
+  life: DefinitionLife,
+  storedAs: () => Resource,
+): Resource {
+  const { group, scope, names } = spec;
+  const { acceptedNames } = status;
+  const openApi = version.schema?.openAPIV3Schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const kindName = names.kind;
+  return {
+    group,
+    version: version.name,
+    groupVersion: `${group}/${version.name}`,
+    plural: names.plural,
+    singular: acceptedNames.singular ?? names.singular ?? kindName.toLowerCase(),
+    kind: kindName,
+    listKind: acceptedNames.listKind ?? names.listKind ?? `${kindName}List`,
+    isNamespaced: scope === 'Namespaced',
+    verbs: VERBS,
+    shortNames: acceptedNames.shortNames ?? [],
+    categories: acceptedNames.categories ?? [],
+    subresources: subresourcesOf(version, kindName),
+    schema: builtInSchemas().custom(withEmbeddedTypes(openApi, objectMetaName)),
+    isCustom: true,
+    storageVersion,
+    selectableFields: (version.selectableFields ?? []).map(({ jsonPath }) => jsonPath.slice(1)),
+    openApi,
+    custom: lazyKind(openApi, version, `${group}/${version.name} ${kindName}`, definedAt, life, storedAs),
+  };
+}
+
+/** Compiled when first used: most versions of most definitions never are. */
+function lazyKind(
+  openApi: JsonObject,
+  version: DefinitionVersion,
+  title: string,
+  definedAt: number,
+  life: DefinitionLife,
+  storedAs: () => Resource,
+): CustomKind {
+  let structural: Structural | undefined;
+  let check: SchemaCheck | undefined;
+  let rules: { found: CompiledRules | undefined } | undefined;
+  const { deprecated, deprecationWarning, additionalPrinterColumns = [], subresources } = version;
+  return {
+    get structural() {
+      structural ??= readStructural(openApi);
+      return structural;
+    },
+    get check() {
+      check ??= compileSchema(openApi);
+      return check;
+    },
+    get rules() {
+      rules ??= { found: compileRules(this.structural) };
+      return rules.found;
+    },
+    printerColumns: additionalPrinterColumns,
+    scale: subresources?.scale,
+    deprecation: deprecated ? (deprecationWarning ?? `${title} is deprecated`) : undefined,
+    storedAs,
+    definedAt,
+    life,
+  };
+}
+
+function subresourcesOf({ subresources }: DefinitionVersion, kind: string): Subresource[] {
+  const parts: Subresource[] = [];
+  if (subresources?.status) parts.push({ name: 'status', verbs: PART_VERBS, kind });
+  if (subresources?.scale)
+    parts.push({ name: 'scale', verbs: PART_VERBS, kind: 'Scale', group: 'autoscaling', version: 'v1' });
+  return parts;
+}
+
+/** The kind behind a custom resource; a fault of ours if it has none. */
+export function kindOf({ custom, plural }: Pick<Resource, 'custom' | 'plural'>): CustomKind {
+  if (!custom) throw new Error(`Cannot find the definition of custom resource "${plural}"`);
+  return custom;
+}
+
+/** The same object in another version of its kind: conversion None changes the name of the version and nothing else. */
+export function inVersion(object: KubeObject, { groupVersion }: Pick<Resource, 'groupVersion'>): KubeObject {
+  return object.apiVersion === groupVersion ? object : { ...object, apiVersion: groupVersion };
+}

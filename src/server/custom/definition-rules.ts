@@ -1,0 +1,76 @@
+/**
+ * The rules of the kind CustomResourceDefinition: what it fills in, what it refuses, what may not change once objects
+ * exist, and what its deletion leaves behind until the last of them is gone.
+ */
+import type { FieldError, JsonObject, KubeObject } from '../../api/index.ts';
+import { immutable } from '../kinds/field-table.ts';
+import { sameValue } from '../kinds/fields.ts';
+import type { KindRules } from '../kinds/kind-rules.ts';
+import { asDefinition, CLEANUP_FINALIZER, type Definition, isConditionTrue, withCondition } from './definition.ts';
+import { validateDefinition } from './definition-validation.ts';
+
+export const definitionRules: KindRules = {
+  setDefaults: (object) => setDefinitionDefaults(asDefinition(object)),
+  prepareCreate: (object) => {
+    const storage = asDefinition(object).spec?.versions?.find((version) => version.storage)?.name;
+    object.status = {
+      conditions: null,
+      acceptedNames: { plural: '', kind: '' },
+      storedVersions: storage === undefined ? [] : [storage],
+    };
+  },
+  prepareUpdate: (object, old, { subresource }) => {
+    object.status ??= structuredClone(old.status) as JsonObject;
+    if (subresource === '') addStoredVersion(asDefinition(object));
+  },
+  validate: (object) => (object.spec === undefined ? [] : validateDefinition(asDefinition(object))),
+  validateUpdate: (object, old) => changeFaults(asDefinition(object), asDefinition(old)),
+  markDeleted: (object, now) => markTerminating(object, now),
+};
+
+function setDefinitionDefaults({ spec }: Definition): void {
+  if (!spec) return;
+  if (spec.names) {
+    const { names } = spec;
+    if (names.kind && !names.singular) names.singular = names.kind.toLowerCase();
+    if (names.kind && !names.listKind) names.listKind = `${names.kind}List`;
+  }
+  spec.conversion ??= { strategy: 'None' };
+}
+
+/** From now on objects may be stored in that version. */
+function addStoredVersion({ spec, status }: Definition): void {
+  for (const { name, storage } of spec.versions ?? [])
+    if (storage && !status.storedVersions.includes(name)) status.storedVersions.push(name);
+}
+
+function changeFaults(next: Definition, old: Definition): FieldError[] {
+  const fields: [path: string, value: unknown, before: unknown][] = [
+    ['spec.group', next.spec.group, old.spec.group],
+    ['spec.names.plural', next.spec.names.plural, old.spec.names.plural],
+  ];
+  // Before it is established nobody can have made an object of it.
+  if (isConditionTrue(old, 'Established')) {
+    fields.push(
+      ['spec.scope', next.spec.scope, old.spec.scope],
+      ['spec.names.kind', next.spec.names.kind, old.spec.names.kind],
+    );
+  }
+  return fields.flatMap(([path, value, before]) => (sameValue(value, before) ? [] : [immutable(path, value)]));
+}
+
+function markTerminating(object: KubeObject, now: string): void {
+  const { metadata, status } = asDefinition(object);
+  const finalizers = metadata.finalizers ?? [];
+  if (!finalizers.includes(CLEANUP_FINALIZER)) metadata.finalizers = [...finalizers, CLEANUP_FINALIZER];
+  status.conditions = withCondition(
+    status.conditions,
+    {
+      type: 'Terminating',
+      status: 'True',
+      reason: 'InstanceDeletionPending',
+      message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+    },
+    now,
+  );
+}

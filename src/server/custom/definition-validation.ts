@@ -1,0 +1,256 @@
+/**
+ * What a definition may say. Pure; every fault in one answer, in the order and the words of the reference server.
+ *
+ * What all versions have alike is told of under the place where older definitions had it: `spec.validation` stands for
+ * a schema that all share, `spec.subresources` for subresources.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  checkDns1035Label,
+  checkDnsSubdomain,
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  type JsonObject,
+  requiredValue,
+  unsupportedValue,
+} from '../../api/index.ts';
+import { compileJsonPath, JsonPathError } from '../tables/json-path.ts';
+import { checkRules } from './cel/check-rules.ts';
+import type { Definition, DefinitionNames, DefinitionSpec, DefinitionVersion } from './definition.ts';
+import { checkStructural } from './structural-schema.ts';
+import { asObject } from './structural.ts';
+
+const APPROVAL = 'api-approved.kubernetes.io';
+const APPROVAL_PAGE = 'https://github.com/kubernetes/enhancements/pull/1111';
+const COLUMN_TYPES = ['integer', 'number', 'string', 'boolean', 'date'];
+const COLUMN_FORMATS = ['int32', 'int64', 'float', 'double', 'byte', 'date', 'date-time', 'password'];
+const LIMIT_SELECTABLE = 8;
+const LIMIT_WARNING_BYTES = 256;
+
+export function validateDefinition(definition: Definition): FieldError[] {
+  const { metadata, spec, status } = definition;
+  const faults: FieldError[] = [];
+  const { plural = '' } = spec.names ?? {};
+  if (metadata.name && metadata.name !== `${plural}.${spec.group}`)
+    faults.push(invalidValue('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group'));
+  faults.push(...groupFaults(spec.group ?? ''), ...scopeFaults(spec.scope ?? ''));
+  faults.push(...versionFaults(spec.versions ?? []), ...nameFaults(spec.names ?? {}));
+  for (const [index, version] of (spec.versions ?? []).entries()) {
+    const place = (field: keyof DefinitionVersion) => placeOf(spec, index, field);
+    faults.push(
+      ...schemaFaults(version, index, place('schema')),
+      ...(place('subresources') === undefined ? [] : subresourceFaults(version, place('subresources')!)),
+      ...(place('additionalPrinterColumns') === undefined
+        ? []
+        : columnFaults(version, place('additionalPrinterColumns')!)),
+      ...(place('selectableFields') === undefined ? [] : selectableFaults(version, place('selectableFields')!)),
+    );
+  }
+  faults.push(...conversionFaults(spec), ...approvalFaults(definition));
+  if (spec.preserveUnknownFields === true) {
+    const why = 'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
+    faults.push(invalidValue('spec.preserveUnknownFields', true, why));
+  }
+  return [...faults, ...storedFaults(spec.versions ?? [], status?.storedVersions ?? [])];
+}
+
+/** The place a field of a version is told of; undefined: it was told of with the first version already. */
+function placeOf({ versions }: DefinitionSpec, index: number, field: keyof DefinitionVersion): string | undefined {
+  const isShared = versions.every((version) => isDeepStrictEqual(version[field], versions[0]![field]));
+  if (!isShared) return `spec.versions[${index}].${field}`;
+  if (index > 0) return undefined;
+  return field === 'schema' ? 'spec.validation' : `spec.${field}`;
+}
+
+function groupFaults(group: string): FieldError[] {
+  if (group === '') return [requiredValue('spec.group')];
+  const problems = checkDnsSubdomain(group);
+  if (problems.length > 0) return [invalidValue('spec.group', group, problems.join(','))];
+  return group.includes('.') ? [] : [invalidValue('spec.group', group, 'should be a domain with at least one dot')];
+}
+
+function scopeFaults(scope: string): FieldError[] {
+  if (scope === '') return [requiredValue('spec.scope')];
+  const known = ['Cluster', 'Namespaced'];
+  return known.includes(scope) ? [] : [unsupportedValue('spec.scope', scope, known)];
+}
+
+function versionFaults(versions: readonly DefinitionVersion[]): FieldError[] {
+  const faults: FieldError[] = [];
+  for (const [index, { name, deprecated, deprecationWarning }] of versions.entries()) {
+    const at = `spec.versions[${index}]`;
+    const problems = checkDns1035Label(name ?? '');
+    if (problems.length > 0) faults.push(invalidValue(`${at}.name`, name ?? '', problems.join(',')));
+    if (deprecationWarning === undefined) continue;
+    const wrong = (why: string) => faults.push(invalidValue(`${at}.deprecationWarning`, deprecationWarning, why));
+    if (!deprecated) wrong('can only be set for deprecated versions');
+    else if (deprecationWarning === '') wrong('must not be an empty string');
+    else if (Buffer.byteLength(deprecationWarning) > LIMIT_WARNING_BYTES)
+      wrong(`must be <= ${LIMIT_WARNING_BYTES} bytes`);
+  }
+  const shown = versions.map(shownVersion);
+  if (new Set(versions.map(({ name }) => name)).size < versions.length)
+    faults.push(invalidValue('spec.versions', shown, 'must contain unique version names'));
+  if (versions.filter(({ storage }) => storage).length !== 1)
+    faults.push(invalidValue('spec.versions', shown, 'must have exactly one version marked as storage version'));
+  return faults;
+}
+
+/** A version as the reference server shows it inside a message. */
+function shownVersion({ name, served, storage, deprecated, deprecationWarning }: DefinitionVersion): JsonObject {
+  return {
+    Name: name,
+    Served: served,
+    Storage: storage,
+    Deprecated: deprecated ?? false,
+    DeprecationWarning: deprecationWarning ?? null,
+    Schema: null,
+    Subresources: null,
+    AdditionalPrinterColumns: null,
+    SelectableFields: null,
+  };
+}
+
+function nameFaults(names: Partial<DefinitionNames>): FieldError[] {
+  const faults: FieldError[] = [];
+  const label = (field: string, name: string, isMixed = false) => {
+    if (name === '') {
+      faults.push(requiredValue(`spec.names.${field}`));
+      return;
+    }
+    const problems = checkDns1035Label(isMixed ? name.toLowerCase() : name);
+    const lead = isMixed ? 'may have mixed case, but should otherwise match: ' : '';
+    if (problems.length > 0) faults.push(invalidValue(`spec.names.${field}`, name, lead + problems.join(',')));
+  };
+  const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = names;
+  label('plural', plural);
+  if (kind !== '' || singular !== '') label('singular', singular);
+  label('kind', kind, true);
+  if (kind !== '' || listKind !== '') label('listKind', listKind, true);
+  for (const [index, name] of shortNames.entries()) label(`shortNames[${index}]`, name);
+  if (kind !== '' && kind === listKind)
+    faults.push(invalidValue('spec.names.listKind', listKind, 'kind and listKind may not be the same'));
+  for (const [index, name] of categories.entries()) label(`categories[${index}]`, name);
+  return faults;
+}
+
+function schemaFaults({ schema }: DefinitionVersion, index: number, place: string | undefined): FieldError[] {
+  const openApi = schema?.openAPIV3Schema;
+  if (!openApi) return [requiredValue(`spec.versions[${index}].schema.openAPIV3Schema`)];
+  if (place === undefined) return [];
+  const path = `${place}.openAPIV3Schema`;
+  const faults = checkStructural(openApi, path);
+  return faults.length > 0 ? faults : checkRules(openApi, path);
+}
+
+function subresourceFaults({ subresources }: DefinitionVersion, path: string): FieldError[] {
+  const scale = subresources?.scale;
+  if (!scale) return [];
+  const faults: FieldError[] = [];
+  const check = (field: keyof typeof scale, roots: readonly string[], isRequired = true) => {
+    const value = scale[field] ?? '';
+    const at = `${path}.scale.${field}`;
+    if (value === '') {
+      if (isRequired) faults.push(requiredValue(at));
+      return;
+    }
+    if (!isSimplePath(value)) faults.push(invalidValue(at, value, 'must be a simple json path with dot notation'));
+    if (!roots.some((root) => value.startsWith(`${root}.`)))
+      faults.push(invalidValue(at, value, `should be a json path under ${roots.join(' or ')}`));
+  };
+  check('specReplicasPath', ['.spec']);
+  check('statusReplicasPath', ['.status']);
+  check('labelSelectorPath', ['.spec', '.status'], false);
+  return faults;
+}
+
+function columnFaults({ additionalPrinterColumns = [] }: DefinitionVersion, path: string): FieldError[] {
+  return additionalPrinterColumns.flatMap(({ name, type, format, jsonPath }, index) => {
+    const at = `${path}[${index}]`;
+    const faults: FieldError[] = [];
+    if (!name) faults.push(requiredValue(`${at}.name`));
+    if (!type) faults.push(requiredValue(`${at}.type`, `must be one of ${COLUMN_TYPES.join(',')}`));
+    else if (!COLUMN_TYPES.includes(type))
+      faults.push(invalidValue(`${at}.type`, type, `must be one of ${COLUMN_TYPES.join(',')}`));
+    if (format && !COLUMN_FORMATS.includes(format))
+      faults.push(invalidValue(`${at}.format`, format, `must be one of ${COLUMN_FORMATS.join(',')}`));
+    if (!jsonPath) faults.push(requiredValue(`${at}.jsonPath`));
+    else faults.push(...jsonPathFaults(jsonPath, `${at}.jsonPath`));
+    return faults;
+  });
+}
+
+function jsonPathFaults(text: string, path: string): FieldError[] {
+  try {
+    compileJsonPath(text);
+    return text.startsWith('.') || text.startsWith('[') ? [] : [invalidValue(path, text, 'must start with a dot')];
+  } catch (err) {
+    if (err instanceof JsonPathError) return [invalidValue(path, text, err.message)];
+    throw err;
+  }
+}
+
+function selectableFaults({ selectableFields = [], schema }: DefinitionVersion, path: string): FieldError[] {
+  const faults: FieldError[] = [];
+  if (selectableFields.length > LIMIT_SELECTABLE)
+    faults.push(invalidValue(path, selectableFields.length, `must have at most ${LIMIT_SELECTABLE} items`));
+  const seen = new Set<string>();
+  for (const [index, { jsonPath = '' }] of selectableFields.entries()) {
+    const at = `${path}[${index}].jsonPath`;
+    if (jsonPath === '') faults.push(requiredValue(at));
+    else if (!isSimplePath(jsonPath))
+      faults.push(invalidValue(at, jsonPath, 'is an invalid path: must be a simple json path with dot notation'));
+    else if (jsonPath.startsWith('.metadata.') || !isSelectable(schema?.openAPIV3Schema ?? {}, jsonPath))
+      faults.push(invalidValue(at, jsonPath, 'must point to a field of type string, integer or boolean outside of metadata'));
+    else if (seen.has(jsonPath)) faults.push(invalidValue(at, jsonPath, 'must not be declared twice'));
+    seen.add(jsonPath);
+  }
+  return faults;
+}
+
+function isSelectable(schema: JsonObject, jsonPath: string): boolean {
+  let found: JsonObject | undefined = schema;
+  for (const name of jsonPath.slice(1).split('.')) found = asObject(asObject(found?.properties)?.[name]);
+  return ['string', 'integer', 'boolean'].includes(found?.type as string);
+}
+
+/** `.spec.replicas`: names only. */
+function isSimplePath(path: string): boolean {
+  return /^(\.[A-Za-z_$][\w$-]*)+$/.test(path);
+}
+
+function conversionFaults({ conversion }: DefinitionSpec): FieldError[] {
+  const strategy = conversion?.strategy ?? 'None';
+  const known = ['None', 'Webhook'];
+  if (!known.includes(strategy)) return [unsupportedValue('spec.conversion.strategy', strategy, known)];
+  if (strategy === 'Webhook')
+    return [forbiddenValue('spec.conversion.strategy', 'this server converts with the strategy None only')];
+  if (conversion?.webhook === undefined) return [];
+  return [forbiddenValue('spec.conversion.webhookClientConfig', 'should not be set when strategy is not set to Webhook')];
+}
+
+/** Groups of the Kubernetes project itself are not for everybody. */
+function approvalFaults({ metadata, spec }: Definition): FieldError[] {
+  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(spec.group ?? '')) return [];
+  const at = `metadata.annotations[${APPROVAL}]`;
+  const value = metadata.annotations?.[APPROVAL] ?? '';
+  if (value === '')
+    return [requiredValue(at, `protected groups must have approval annotation "${APPROVAL}", see ${APPROVAL_PAGE}`)];
+  if (value.startsWith('unapproved') || URL.canParse(value)) return [];
+  const why = `protected groups must have approval annotation "${APPROVAL}" with either a URL or a reason starting with "unapproved", see ${APPROVAL_PAGE}`;
+  return [invalidValue(at, value, why)];
+}
+
+function storedFaults(versions: readonly DefinitionVersion[], stored: readonly string[]): FieldError[] {
+  const path = 'status.storedVersions';
+  if (stored.length === 0) return [invalidValue(path, null, 'must have at least one stored version')];
+  const faults = stored.flatMap((name, index) =>
+    versions.some((version) => version.name === name)
+      ? []
+      : [invalidValue(`${path}[${index}]`, name, 'must appear in spec.versions')],
+  );
+  for (const { name } of versions.filter(({ storage }) => storage).slice(-1))
+    if (!stored.includes(name)) faults.push(invalidValue(path, stored, `must have the storage version ${name}`));
+  return faults;
+}
