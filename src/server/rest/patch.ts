@@ -3,8 +3,16 @@
  * the patch it is applied again and again until it fits, so a race never shows to the client. Apply, which says what
  * a manager wants instead of what to change, also creates.
  */
-import { conflict, type JsonObject, type KubeObject, notFound, plainError } from '../../api/index.ts';
-import { checkDecoded } from '../codec/index.ts';
+import {
+  conflict,
+  invalid,
+  invalidValue,
+  type JsonObject,
+  type KubeObject,
+  notFound,
+  plainError,
+} from '../../api/index.ts';
+import { checkDecoded, goJson } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { applyPatch, readApplyBody } from '../managed-fields/index.ts';
 import { patchObject, patchTypeOf } from '../patch/index.ts';
@@ -30,11 +38,24 @@ export async function handlePatch(rest: Rest, exchange: Exchange, view: View, pl
     const patched = patchObject({ type, bytes, object: old as unknown as JsonObject, resource, fieldValidation });
     for (const text of patched.warnings) warnings.add(text);
     const object = patched.object as unknown as KubeObject;
+    checkKind(rest, view, patched.object);
     checkNames(view, object, place.namespace, place.name);
     return object;
   });
   for (const text of warnings) exchange.warn(text);
   answer(exchange, 200, format, view, updated);
+}
+
+/** A patch cannot make one kind of another: the result is taken for what it says it is, and then does not fit. */
+function checkKind({ resources }: Rest, { resource }: View, object: JsonObject): void {
+  const { kind, apiVersion } = object;
+  if (kind === resource.kind && apiVersion === resource.groupVersion) return;
+  const refuse = (why: string) => invalid({ kind: '', group: '' }, '', [invalidValue('patch', goJson(object), why)]);
+  const [version = '', group = ''] = String(apiVersion).split('/').reverse();
+  const other = resources.registry.findByKind(group, version, String(kind));
+  if (!other) throw refuse(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
+  checkDecoded(object, other, 'Ignore', refuse);
+  throw refuse(`${String(kind)} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${resource.kind}`);
 }
 
 async function handleApply(

@@ -21,6 +21,8 @@ class FakeSource implements WatchSource {
   published = () => this.#revision;
   compacted = () => this.compactRevision;
   left = (watcher: Watcher) => void this.watchers.delete(watcher);
+  hold = () => {};
+  release = () => {};
 
   readLog = (range: KeyRange, from: Revision) => {
     this.reads++;

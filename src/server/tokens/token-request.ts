@@ -1,0 +1,106 @@
+/**
+ * `serviceaccounts/NAME/token`: a create that answers with a token instead of storing something.
+ *
+ * Always true: a token lives between ten minutes and 2^32 seconds, an hour if nothing is said; it is bound only to an
+ * object that exists now, and with the uid that was named, if one was.
+ */
+import {
+  badRequest,
+  conflict,
+  type FieldError,
+  invalid,
+  invalidValue,
+  type JsonObject,
+  type KubeObject,
+  notFound,
+} from '../../api/index.ts';
+import type { View } from '../rest/resources.ts';
+import type { BoundObject, ServiceAccountTokens } from './service-account-tokens.ts';
+
+const DEFAULT_SECONDS = 3600;
+const MIN_SECONDS = 600;
+const MAX_SECONDS = 2 ** 32;
+
+type BoundRef = { kind?: string; apiVersion?: string; name?: string; uid?: string };
+type Spec = { audiences?: string[] | null; expirationSeconds?: number | null; boundObjectRef?: BoundRef | null };
+
+export type TokenRequestTools = {
+  readonly tokens: ServiceAccountTokens;
+  readonly viewOf: (group: string, plural: string) => View;
+  readonly read: (view: View, namespace: string, name: string) => Promise<KubeObject | undefined>;
+  readonly nowMs: number;
+};
+
+/** The request as it is answered; `account` is the one in the path. */
+export async function answerTokenRequest(
+  request: JsonObject,
+  account: KubeObject,
+  tools: TokenRequestTools,
+): Promise<JsonObject> {
+  const { metadata } = request as unknown as KubeObject;
+  const { name = '', namespace = '' } = account.metadata;
+  if (metadata?.name && metadata.name !== name)
+    throw badRequest(`name in URL does not match name in TokenRequest object`);
+  if (metadata?.namespace && metadata.namespace !== namespace)
+    throw badRequest(`namespace in URL does not match namespace in TokenRequest object`);
+
+  const spec = (request.spec ?? {}) as Spec;
+  const expirationSeconds = spec.expirationSeconds ?? DEFAULT_SECONDS;
+  const faults = checkSeconds(expirationSeconds);
+  if (faults.length > 0) throw invalid({ kind: 'TokenRequest', group: 'authentication.k8s.io' }, '', faults);
+  const audiences = spec.audiences?.length ? spec.audiences : [...tools.tokens.audiences];
+  const bound = spec.boundObjectRef ? await boundObject(spec.boundObjectRef, account, tools) : undefined;
+
+  const expiresAtMs = Math.floor(tools.nowMs / 1000 + expirationSeconds) * 1000;
+  const token = tools.tokens.sign(account, audiences, expiresAtMs, bound);
+  return {
+    ...request,
+    metadata: { name, namespace, creationTimestamp: inSeconds(tools.nowMs) },
+    spec: { audiences, expirationSeconds, boundObjectRef: (spec.boundObjectRef as JsonObject | undefined) ?? null },
+    status: { token, expirationTimestamp: inSeconds(expiresAtMs) },
+  };
+}
+
+function checkSeconds(seconds: number): FieldError[] {
+  const field = 'spec.expirationSeconds';
+  if (seconds < MIN_SECONDS) return [invalidValue(field, seconds, 'may not specify a duration less than 10 minutes')];
+  if (seconds > MAX_SECONDS)
+    return [invalidValue(field, seconds, 'may not specify a duration larger than 2^32 seconds')];
+  return [];
+}
+
+const PLURALS: Readonly<Record<BoundObject['kind'], string>> = { Pod: 'pods', Secret: 'secrets', Node: 'nodes' };
+
+async function boundObject(
+  { kind = '', apiVersion = '', name = '', uid = '' }: BoundRef,
+  account: KubeObject,
+  { viewOf, read }: TokenRequestTools,
+): Promise<BoundObject> {
+  if (apiVersion !== 'v1' || !Object.hasOwn(PLURALS, kind))
+    throw badRequest(`cannot bind token to object of type ${apiVersion}, Kind=${kind}`);
+  const bound = kind as BoundObject['kind'];
+  const view = viewOf('', PLURALS[bound]);
+  const object = await read(view, bound === 'Node' ? '' : (account.metadata.namespace ?? ''), name);
+  if (!object) throw notFound(view.resource, name);
+  if (bound === 'Pod') checkPod(object, account);
+  const found = object.metadata.uid ?? '';
+  if (uid !== '' && uid !== found)
+    throw conflict(
+      view.resource,
+      name,
+      `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+    );
+  return { kind: bound, name, uid: found };
+}
+
+function checkPod({ spec }: KubeObject, account: KubeObject): void {
+  const { serviceAccountName = '' } = (spec ?? {}) as { serviceAccountName?: string };
+  if (serviceAccountName !== account.metadata.name)
+    throw badRequest(
+      `cannot bind token for serviceaccount ${JSON.stringify(account.metadata.name)} to pod running with different serviceaccount name.`,
+    );
+}
+
+function inSeconds(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
