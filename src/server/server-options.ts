@@ -30,6 +30,12 @@ export type ServerOptions = {
   readonly tlsPrivateKeyFile?: string;
   readonly clientCaFile?: string;
   readonly tokenAuthFile?: string;
+  /** Who signs service-account tokens, by name: https://kubernetes.default.svc.cluster.local */
+  readonly serviceAccountIssuer?: string;
+  /** RSA or EC P-256; made in `<dataDir>/pki` without it. Servers that share a store must share it. */
+  readonly serviceAccountSigningKeyFile?: string;
+  /** One line of JSON per request: who did what, and how it ended. */
+  readonly auditLogPath?: string;
   /** RBAC */
   readonly authorizationMode?: AuthorizationMode;
   /** true */

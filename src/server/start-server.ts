@@ -10,10 +10,10 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backgroundClock, closeOnce } from '../api/index.ts';
 import { openEmbeddedStore, openEtcdStore, type Store } from '../store/index.ts';
-import { authenticateBy, certificateAuthenticator } from './auth/authenticator.ts';
-import { alwaysAllow } from './auth/authorizer.ts';
-import { adminToken, readTokenFile, tokenAuthenticator } from './auth/bearer-tokens.ts';
+import { makeAccess } from './auth/access.ts';
 import { bootstrap } from './bootstrap.ts';
+import { DEFINITIONS } from './custom/definition.ts';
+import { Definitions } from './custom/definitions.ts';
 import { Discovery } from './discovery/discovery.ts';
 import { Health } from './health/health.ts';
 import type { Exchange } from './http/exchange.ts';
@@ -22,7 +22,7 @@ import { makeMetrics } from './metrics/metrics.ts';
 import { requestMetrics } from './metrics/request-metrics.ts';
 import { OpenApi } from './openapi/openapi.ts';
 import { Aggregator } from './rbac/aggregation.ts';
-import { RBAC_GROUP, RbacAuthorizer } from './rbac/rbac-authorizer.ts';
+import { RBAC_GROUP } from './rbac/rbac-authorizer.ts';
 import { Registry } from './registry/registry.ts';
 import { qualifiedName, type Resource } from './registry/resource.ts';
 import { encodeStatus } from './rest/answer.ts';
@@ -33,6 +33,7 @@ import { WatchCrowd } from './rest/watch-keeper.ts';
 import type { RunningServer, ServerOptions } from './server-options.ts';
 import { ensureAdminToken, writeKubeconfig } from './serving/kubeconfig.ts';
 import { loadTlsMaterial, urlOf } from './serving/tls-material.ts';
+import { handleOpenId } from './tokens/openid.ts';
 import { addCacheMetrics, addStoreMetrics } from './watchcache/cache-metrics.ts';
 import { defaultWindowLimits, type WindowLimits } from './watchcache/event-window.ts';
 
@@ -61,14 +62,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       ...(options.clientCaFile && { clientCaFile: options.clientCaFile }),
     });
     const token = ensureAdminToken(dataDir);
-    const known = [adminToken(token), ...(options.tokenAuthFile ? readTokenFile(options.tokenAuthFile) : [])];
-    const authenticate = authenticateBy(
-      [tokenAuthenticator(known), certificateAuthenticator()],
-      options.anonymousAuth ?? true,
-    );
-    const rbac = new RbacAuthorizer();
-    const authorizer = options.authorizationMode === 'AlwaysAllow' ? alwaysAllow : rbac;
-
     const registry = new Registry();
     const root = options.etcd?.prefix ?? '/registry';
     const resources = new Resources({
@@ -84,11 +77,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       () => resources.close(),
       () => crowd.close(),
     );
-    const rest = new Rest({ resources, keeper: crowd, authenticate, authorizer });
-    rbac.follow(resources);
+    const access = makeAccess(options, dataDir, token, resources, () => crowd.checkRights());
+    const rest = new Rest({ resources, keeper: crowd, ...access });
     const aggregator = new Aggregator(resources.viewOf(RBAC_GROUP, 'clusterroles'), rest.writes, log);
     closers.push(() => aggregator.close());
     await bootstrap(rest);
+    const definitions = new Definitions({ rest, endWatches: (cache) => crowd.endOf(cache), log });
+    closers.push(() => definitions.close());
+    await definitions.start();
 
     const metrics = makeMetrics();
     addCacheMetrics(metrics, () => resources.caches());
@@ -97,10 +93,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     health.addCheck('store', async () => void (await store.revision()), ['readyz']);
     const discovery = new Discovery({ registry });
     const openApi = new OpenApi({ registry });
+    let url = '';
     const handle = async (exchange: Exchange): Promise<void> => {
       if (await handleResource(rest, exchange)) return;
       if (discovery.handle(exchange) || openApi.handle(exchange)) return;
-      if (await health.handle(exchange)) return;
+      if ((await health.handle(exchange)) || handleOpenId(exchange, access.tokens, () => url)) return;
       if (exchange.path === '/metrics') await metrics.handle(exchange);
       else exchange.send(404, 'text/plain; charset=utf-8', PAGE_NOT_FOUND);
     };
@@ -109,8 +106,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       host: bindAddress,
       port: securePort,
       tls: { cert: tls.serving.certPem, key: tls.serving.keyPem, clientAuthorities: tls.clientAuthorities },
-      authenticate,
-      authorizer,
+      authenticate: access.authenticate,
+      authorizer: access.authorizer,
       handle,
       observer: requestMetrics(metrics),
       encodeStatus,
@@ -125,7 +122,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       health.stop();
       return front.close();
     });
-    const url = urlOf(bindAddress, front.port);
+    url = urlOf(bindAddress, front.port);
     const kubeconfigPath = resolve(options.kubeconfigOut ?? join(dataDir, 'admin.kubeconfig'));
     writeKubeconfig(kubeconfigPath, { server: url, authorityPem: tls.servingAuthorityPem, admin: tls.admin, token });
     return { url, kubeconfigPath, close };
@@ -138,8 +135,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 /** Sizes of caches as the flags give them; the window still grows and shrinks by itself above that. */
 function windowLimitsOf(options: ServerOptions, resource: Resource): WindowLimits | 'off' | undefined {
   const size = options.watchCacheSizes?.[qualifiedName(resource)] ?? options.defaultWatchCacheSize;
-  // Who may do what is decided from memory: without its cache there would be nothing to decide from.
-  if ((options.watchCache === false || size === 0) && resource.group !== RBAC_GROUP) return 'off';
+  // Who may do what, and which kinds there are, is decided from memory: without a cache there is nothing to decide from.
+  const isNeeded = resource.group === RBAC_GROUP || qualifiedName(resource) === qualifiedName(DEFINITIONS);
+  if ((options.watchCache === false || size === 0) && !isNeeded) return 'off';
   return !size ? undefined : { ...defaultWindowLimits, minEvents: size };
 }
 

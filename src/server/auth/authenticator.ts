@@ -19,10 +19,13 @@ type Credentials = {
   readonly authorization: string | undefined;
   /** `unverified`: one was shown, but nobody we trust vouches for it. */
   readonly certificate: PeerCertificate | 'unverified' | undefined;
+  /** Whom a token must be meant for; this server, if nothing is said. */
+  readonly audiences?: readonly string[];
 };
 
 export type Verdict =
-  | { readonly kind: 'known'; readonly user: UserInfo }
+  /** `audiences`: those asked for that the credential is meant for, if it says. */
+  | { readonly kind: 'known'; readonly user: UserInfo; readonly audiences?: readonly string[] }
   /** Nothing in the request is meant for this authenticator. */
   | { readonly kind: 'silent' }
   | { readonly kind: 'refused' };

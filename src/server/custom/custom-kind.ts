@@ -4,7 +4,7 @@
  * A definition that changes makes new ones; what holds an old one goes on with it until it asks again. Only
  * `life.isTerminating` moves, for all versions of a definition together: whoever creates looks at it first.
  */
-import type { JsonObject, KubeObject } from '../../api/index.ts';
+import type { JsonObject } from '../../api/index.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import { builtInSchemas, objectMetaName } from '../schema/schemas.ts';
 import type { PrinterColumn } from '../tables/custom-columns.ts';
@@ -40,8 +40,15 @@ export type CustomKind = {
 
 export type DefinitionLife = { isTerminating: boolean };
 
-/** The resources that a definition serves, one for each version that is served. */
-export function customResources(definition: Definition, definedAt: number, life: DefinitionLife): Resource[] {
+export type DefinedResources = {
+  /** One for each version that is served. */
+  readonly served: readonly Resource[];
+  /** In whose form objects are stored; served or not. */
+  readonly stored: Resource;
+};
+
+/** The resources that a definition makes. */
+export function customResources(definition: Definition, definedAt: number, life: DefinitionLife): DefinedResources {
   const made = new Map<string, Resource>();
   const storage = storageVersionOf(definition.spec)!;
   const resourceOf = (name: string): Resource => {
@@ -53,7 +60,8 @@ export function customResources(definition: Definition, definedAt: number, life:
     }
     return resource;
   };
-  return definition.spec.versions.filter(({ served }) => served).map(({ name }) => resourceOf(name));
+  const served = definition.spec.versions.filter((version) => version.served).map(({ name }) => resourceOf(name));
+  return { served, stored: resourceOf(storage) };
 }
 
 /** Served once established, until the last object is gone. */
@@ -142,9 +150,4 @@ function subresourcesOf({ subresources }: DefinitionVersion, kind: string): Subr
 export function kindOf({ custom, plural }: Pick<Resource, 'custom' | 'plural'>): CustomKind {
   if (!custom) throw new Error(`Cannot find the definition of custom resource "${plural}"`);
   return custom;
-}
-
-/** The same object in another version of its kind: conversion None changes the name of the version and nothing else. */
-export function inVersion(object: KubeObject, { groupVersion }: Pick<Resource, 'groupVersion'>): KubeObject {
-  return object.apiVersion === groupVersion ? object : { ...object, apiVersion: groupVersion };
 }

@@ -3,8 +3,8 @@
  * exist, and what its deletion leaves behind until the last of them is gone.
  */
 import type { FieldError, JsonObject, KubeObject } from '../../api/index.ts';
-import { immutable } from '../kinds/field-table.ts';
-import { sameValue } from '../kinds/fields.ts';
+import { immutable } from '../kinds/engine/field-table.ts';
+import { sameValue } from '../kinds/engine/fields.ts';
 import type { KindRules } from '../kinds/kind-rules.ts';
 import { asDefinition, CLEANUP_FINALIZER, type Definition, isConditionTrue, withCondition } from './definition.ts';
 import { validateDefinition } from './definition-validation.ts';

@@ -27,10 +27,13 @@ export type KindRules = {
   readonly setDefaults?: (object: KubeObject) => void;
   readonly prepareCreate?: (object: KubeObject, context: RuleContext) => void | Promise<void>;
   readonly prepareUpdate?: (object: KubeObject, old: KubeObject, context: RuleContext) => void | Promise<void>;
-  readonly validate?: (object: KubeObject) => FieldError[];
+  /** `old` is what it takes the place of, absent on create. */
+  readonly validate?: (object: KubeObject, old?: KubeObject) => FieldError[];
   readonly validateUpdate?: (object: KubeObject, old: KubeObject) => FieldError[];
   /** How long an object stays when it is deleted; kinds without it go at once. */
   readonly gracePeriodSeconds?: (object: KubeObject, options: DeleteOptions) => number;
+  /** What else its deletion leaves in an object when it is first asked for; may hold it by a finalizer. */
+  readonly markDeleted?: (object: KubeObject, now: string) => void;
 };
 
 /** A kind without rules of its own. */

@@ -6,6 +6,8 @@
  */
 import type { JsonObject } from '../../api/index.ts';
 import { checkObject } from '../codec/index.ts';
+import { customRulesOf } from '../custom/custom-rules.ts';
+import { definitionRules } from '../custom/definition-rules.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import * as administration from './administration.ts';
 import * as admission from './admission.ts';
@@ -81,7 +83,8 @@ const table: Readonly<Record<string, KindRules>> = {
 
 /** Kubelets register a node with its status. */
 const keepsStatus: ReadonlySet<string> = new Set(['nodes']);
-const notOurs: ReadonlySet<string> = new Set(['customresourcedefinitions.apiextensions.k8s.io']);
+
+const definitions = 'customresourcedefinitions.apiextensions.k8s.io';
 
 const known = new WeakMap<Resource, KindRules>();
 
@@ -96,7 +99,8 @@ export function rulesOf(resource: Resource): KindRules {
 
 function makeRules(resource: Resource): KindRules {
   const name = qualifiedName(resource);
-  if (resource.isCustom || notOurs.has(name)) return noRules;
+  if (resource.isCustom) return customRulesOf(resource);
+  if (name === definitions) return definitionRules;
   const isOldAutoscaler = resource.group === 'autoscaling' && resource.version === 'v1';
   const rules = isOldAutoscaler ? autoscaling.oldAutoscalerRules : (table[name] ?? noRules);
   const hasStatus = resource.subresources.some((one) => one.name === 'status');

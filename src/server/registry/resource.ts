@@ -1,5 +1,6 @@
 /** One resource of the API: what discovery says of it, where it is stored, and which type its objects have. */
 import type { JsonObject } from '../../api/json.ts';
+import type { CustomKind } from '../custom/custom-kind.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
@@ -36,6 +37,8 @@ export interface Resource {
   readonly selectableFields?: readonly string[];
   /** Custom kinds: the schema as it was given, to be published; absent: any object. */
   readonly openApi?: JsonObject;
+  /** Custom kinds: everything else that the definition says of this version. */
+  readonly custom?: CustomKind;
 }
 
 /** `configmaps`, or `deployments.apps`: how messages name a resource. */

@@ -122,7 +122,9 @@ function toTable(
   listMeta: ListMeta,
 ): JsonObject {
   const includeObject = parseIncludeObject(exchange.query.get('includeObject'));
-  return tableFor(resource, objects, { includeObject, now: Date.now(), listMeta, version }) as unknown as JsonObject;
+  const printerColumns = resource.custom?.printerColumns ?? [];
+  const options = { includeObject, now: Date.now(), listMeta, version, printerColumns };
+  return tableFor(resource, objects, options) as unknown as JsonObject;
 }
 
 function isPlain(exchange: Exchange, format: Format): boolean {

@@ -12,6 +12,7 @@ import {
 } from '../../api/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
+import { qualifiedName } from '../registry/resource.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { sendJson, sendList } from './answer.ts';
 import { type DeleteOptions, deleteOptions } from './delete-options.ts';
@@ -134,15 +135,16 @@ function mark(view: View, object: KubeObject, options: DeleteOptions, hasGenerat
   const end = new Date(Date.parse(nowInSeconds()) + grace * 1000);
   marked.metadata.deletionTimestamp = `${end.toISOString().slice(0, 19)}Z`;
   if (hasOwnGracePeriod(view)) marked.metadata.deletionGracePeriodSeconds = grace;
-  if (isNew && hasGeneration && (metadata.generation ?? 0) > 0) marked.metadata.generation = metadata.generation! + 1;
+  if (isNew) rules.markDeleted?.(marked, nowInSeconds());
+  if (isNew && hasGeneration && !rules.markDeleted && (metadata.generation ?? 0) > 0) marked.metadata.generation = metadata.generation! + 1;
   if (view.resource.plural === 'namespaces' && view.resource.group === '')
     marked.status = { ...(object.status as JsonObject | undefined), phase: 'Terminating' };
   return marked;
 }
 
-/** Namespaces go when their finalizers do; nobody waits for a time. */
+/** Namespaces and definitions go when their finalizers do; nobody waits for a time. */
 function hasOwnGracePeriod({ resource }: View): boolean {
-  return !(resource.group === '' && resource.plural === 'namespaces');
+  return !['namespaces', 'customresourcedefinitions.apiextensions.k8s.io'].includes(qualifiedName(resource));
 }
 
 /** A Namespace is only marked by its first deletion, and then held by the finalizers of its spec. */

@@ -73,10 +73,10 @@ export async function prepareUpdate(
   rules.setDefaults?.(object);
   await rules.prepareUpdate?.(object, old, context);
   if (facts.hasGeneration && context.subresource !== 'binding')
-    object.metadata.generation = nextGeneration(object, old);
+    object.metadata.generation = nextGeneration(view, object, old);
   refuse(view, object, [
     ...validateObjectMetaUpdate(object.metadata, old.metadata),
-    ...(rules.validate?.(object) ?? []),
+    ...(rules.validate?.(object, old) ?? []),
     // A binding is what may change a pod's node, which nobody else may.
     ...(context.subresource === 'binding' ? [] : (rules.validateUpdate?.(object, old) ?? [])),
   ]);
@@ -152,13 +152,15 @@ function managedOf({ metadata }: KubeObject): Pick<KubeObject['metadata'], 'mana
   return metadata.managedFields ? { managedFields: metadata.managedFields } : {};
 }
 
-function nextGeneration(object: KubeObject, old: KubeObject): number {
+function nextGeneration(view: View, object: KubeObject, old: KubeObject): number {
   const generation = old.metadata.generation ?? 0;
-  return isDeepStrictEqual(wanted(object), wanted(old)) ? generation : generation + 1;
+  return isDeepStrictEqual(wanted(view, object), wanted(view, old)) ? generation : generation + 1;
 }
 
-function wanted({ kind: _kind, apiVersion: _version, metadata: _metadata, status: _status, ...rest }: KubeObject) {
-  return rest;
+/** A custom kind without a status of its own may call anything so: then it is a field like others. */
+function wanted({ resource, facts }: View, object: KubeObject) {
+  const { kind: _kind, apiVersion: _version, metadata: _metadata, status, ...rest } = object;
+  return resource.isCustom && !facts.hasStatus ? { ...rest, status } : rest;
 }
 
 function track(

@@ -55,8 +55,8 @@ async function readObject(
   version: string,
   signal: AbortSignal,
 ): Promise<CachedObject | undefined> {
-  await waitForVersion(cache, version, signal);
-  if (cache.isKept) return cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
+  if (await isFreshEnough(cache, version, signal))
+    return cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
   const { kv } = await cache.store.get(cache.storeKey(namespace, name), { signal });
   return kv && cache.read(kv);
 }
@@ -69,8 +69,7 @@ export async function readState(
   version: string,
   signal: AbortSignal,
 ): Promise<StoreState> {
-  await waitForVersion(cache, version, signal);
-  if (!cache.isKept) return readStore(cache, scope, start, undefined, signal);
+  if (!(await isFreshEnough(cache, version, signal))) return readStore(cache, scope, start, undefined, signal);
   return { objects: cache.objects.values(scope, start), revision: cache.revision };
 }
 
@@ -159,23 +158,27 @@ async function readExactly(
   start: string,
   signal: AbortSignal,
 ): Promise<readonly CachedObject[]> {
-  await waitForVersion(cache, String(revision), signal);
+  await isFreshEnough(cache, String(revision), signal);
   // The cache may still know what the store has compacted; whether a token is too old must not depend on that.
   await cache.store.get(cache.keyPrefix, { revision, signal });
   const cached = cache.isKept ? cache.valuesAt(revision, scope, start) : undefined;
   return cached ?? (await readStore(cache, scope, start, revision, signal)).objects;
 }
 
-/** Waits until the cache is as new as the request demands; 504 if it does not get there. */
-export async function waitForVersion(cache: ResourceCache, version: string, signal: AbortSignal): Promise<void> {
+/**
+ * Waits until the cache is as new as the request demands. False: it keeps nothing, or does not get there in time for
+ * a read of the present, and the store must be asked itself. A future that does not come is a 504.
+ */
+export async function isFreshEnough(cache: ResourceCache, version: string, signal: AbortSignal): Promise<boolean> {
+  const isNumbered = version !== '' && version !== '0';
   if (!cache.isKept) {
-    if (version !== '' && version !== '0') await waitForStore(cache, Number(version), WAIT_MS, signal);
-    return;
+    if (isNumbered) await waitForStore(cache, Number(version), WAIT_MS, signal);
+    return false;
   }
-  if (version === '0' && cache.isReady) return;
-  const revision = version === '' || version === '0' ? await cache.store.revision({ signal }) : Number(version);
-  if (await cache.waitFor(revision, WAIT_MS, signal)) return;
-  throw tooLargeResourceVersion(revision, cache.revision);
+  if (version === '0' && cache.isReady) return true;
+  if (!isNumbered) return cache.waitForNow(WAIT_MS, signal);
+  if (await cache.waitFor(Number(version), WAIT_MS, signal)) return true;
+  throw tooLargeResourceVersion(version, cache.revision);
 }
 
 /** The keys a selection can be found under begin with this. */

@@ -69,6 +69,14 @@ export class Resources {
     return this.#caches.values();
   }
 
+  /** The cache of a custom resource whose definition has changed or gone, for the caller to close: it is not used any more. */
+  forget(resource: Resource): ResourceCache | undefined {
+    const keyPrefix = this.#keyPrefixOf(resource);
+    const cache = this.#caches.get(keyPrefix);
+    this.#caches.delete(keyPrefix);
+    return cache;
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#caches.values()].map((cache) => cache.close()));
   }
@@ -76,7 +84,7 @@ export class Resources {
   #makeView(resource: Resource): View {
     const facts = factsOf(resource);
     const { group, version, plural } = facts.storage;
-    const stored = this.registry.find(group, version, plural) ?? resource;
+    const stored = resource.custom?.storedAs() ?? this.registry.find(group, version, plural) ?? resource;
     const cache = this.#cacheOf(stored);
     const isStorageForm = stored === resource;
     return {
@@ -89,10 +97,14 @@ export class Resources {
     };
   }
 
+  #keyPrefixOf(resource: Resource): string {
+    return `${this.#options.root}/${keyFromText(factsOf(resource).keyPrefix)}/`;
+  }
+
   #cacheOf(stored: Resource): ResourceCache {
     const facts = factsOf(stored);
-    const { store, root, clock, log, windowLimits } = this.#options;
-    const keyPrefix = `${root}/${keyFromText(facts.keyPrefix)}/`;
+    const { store, clock, log, windowLimits } = this.#options;
+    const keyPrefix = this.#keyPrefixOf(stored);
     let cache = this.#caches.get(keyPrefix);
     if (!cache) {
       const limits = windowLimits?.(stored);

@@ -1,9 +1,10 @@
 /** What every handler of the resource API works with. */
-import type { JsonObject } from '../../api/index.ts';
-import type { Authenticate } from '../auth/authenticator.ts';
-import type { Authorizer } from '../auth/authorizer.ts';
-import type { Exchange, UserInfo } from '../http/exchange.ts';
+import { type Authorizer, attributesOf } from '../auth/authorizer.ts';
+import type { ReviewToken } from '../auth/token-review.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { RuleContext } from '../kinds/kind-rules.ts';
+import type { WriteGuard } from '../rbac/escalation.ts';
+import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
 import { ObjectWrites } from './object-writes.ts';
 import { readState } from './read.ts';
 import type { Resources } from './resources.ts';
@@ -12,31 +13,38 @@ import type { WatchKeeper } from './watch.ts';
 export type RestParts = {
   readonly resources: Resources;
   readonly keeper: WatchKeeper;
-  readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
+  readonly reviewToken: ReviewToken;
+  readonly tokens: ServiceAccountTokens;
+  /** Asked before anything is written, with the object as it will be stored. */
+  readonly guard: WriteGuard;
 };
 
 export class Rest {
   readonly resources: Resources;
   readonly keeper: WatchKeeper;
-  readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
+  readonly reviewToken: ReviewToken;
+  readonly tokens: ServiceAccountTokens;
+  readonly guard: WriteGuard;
   readonly writes: ObjectWrites = new ObjectWrites();
 
-  constructor({ resources, keeper, authenticate, authorizer }: RestParts) {
+  constructor({ resources, keeper, authorizer, reviewToken, tokens, guard }: RestParts) {
     this.resources = resources;
     this.keeper = keeper;
-    this.authenticate = authenticate;
     this.authorizer = authorizer;
+    this.reviewToken = reviewToken;
+    this.tokens = tokens;
+    this.guard = guard;
   }
 
-  /** What a user may do, as far as it can be listed. */
-  rulesFor({ groups }: UserInfo): JsonObject {
-    const all = groups.includes('system:masters');
+  /** Keeps a watch only as long as whoever asked for it may watch. */
+  keeperFor({ user, method, path, target, query }: Exchange): WatchKeeper {
+    const attributes = attributesOf(method, path, target, () => query);
+    const mayGoOn = async () => (await this.authorizer.authorize(user, attributes)).allowed;
     return {
-      resourceRules: all ? [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }] : [],
-      nonResourceRules: all ? [{ verbs: ['*'], nonResourceURLs: ['*'] }] : [],
-      incomplete: false,
+      minTimeoutMs: this.keeper.minTimeoutMs,
+      add: (watch, timeoutMs) => this.keeper.add(watch, timeoutMs, mayGoOn),
     };
   }
 

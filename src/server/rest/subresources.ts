@@ -8,10 +8,12 @@ import {
   type JsonObject,
   type KubeObject,
   methodNotAllowed,
+  notFound,
   resourceNotFound,
   successStatus,
 } from '../../api/index.ts';
 import { decodeBody, mediaTypeOf } from '../codec/index.ts';
+import { scalePathsOf, toCustomScale } from '../custom/custom-scale.ts';
 import type { Exchange, Target } from '../http/exchange.ts';
 import { applyBinding, validateBinding } from '../kinds/binding.ts';
 import { allowEviction } from '../kinds/eviction.ts';
@@ -19,6 +21,7 @@ import { applyScale, toScale, validateScale } from '../kinds/scale.ts';
 import { mergePatch } from '../patch/index.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
+import { answerTokenRequest } from '../tokens/token-request.ts';
 import { sendJson } from './answer.ts';
 import { deleteObject } from './delete.ts';
 import { negotiate } from './negotiation.ts';
@@ -34,7 +37,7 @@ type Order = (rest: Rest, exchange: Exchange, view: View, place: Place, part: Su
 /** Subresources that are read and written like the object. */
 const PARTS = ['status', 'approval', 'ephemeralcontainers', 'resize'];
 
-const orders: Readonly<Record<string, Order>> = { binding: bind, eviction: evict, finalize };
+const orders: Readonly<Record<string, Order>> = { binding: bind, eviction: evict, finalize, token: makeToken };
 
 export async function handleSubresource(
   rest: Rest,
@@ -43,7 +46,7 @@ export async function handleSubresource(
   { subresource, verb, namespace, name }: Extract<Target, { kind: 'resource' }>,
 ): Promise<void> {
   const part = resource.subresources.find((one) => one.name === subresource);
-  if (!part) throw resourceNotFound();
+  if (!part) throw resource.isCustom ? notFound(resource, name) : resourceNotFound();
   if (!part.verbs.includes(verb)) throw methodNotAllowed();
   const view = rest.resources.view(resource);
   const place = { namespace, name, subresource };
@@ -66,25 +69,30 @@ async function scale(
 ): Promise<void> {
   const format = negotiate(exchange.headers, false);
   const first = await mustRead(rest, view, place);
+  const paths = view.resource.custom?.scale;
+  const scaleOf = (object: KubeObject) =>
+    (paths ? toCustomScale(object, paths) : toScale(object)) as unknown as JsonObject;
   if (verb === 'get') {
-    sendJson(exchange, 200, format, toScale(view.toObject(first)) as unknown as JsonObject);
+    sendJson(exchange, 200, format, scaleOf(view.toObject(first)));
     return;
   }
   const options = writeOptions(exchange, verb === 'patch' ? 'PatchOptions' : 'UpdateOptions');
   const body = await exchange.readBody();
   const updated = await updateObject(rest, exchange, view, place, options, first, (old) => {
-    const before = toScale(old) as unknown as JsonObject;
+    const before = scaleOf(old);
     const wanted = verb === 'patch' ? patchScale(exchange, before, body) : decodeScale(exchange, body, part);
-    refuse({ kind: 'Scale', group: 'autoscaling' }, place.name, validateScale(wanted as unknown as KubeObject));
+    // Of a custom object it is the count itself that is refused, with the object.
+    if (!paths)
+      refuse({ kind: 'Scale', group: 'autoscaling' }, place.name, validateScale(wanted as unknown as KubeObject));
     const { resourceVersion } = (wanted as unknown as KubeObject).metadata ?? {};
     const object = structuredClone(old);
-    applyScale(object, wanted as unknown as KubeObject);
+    applyScale(object, wanted as unknown as KubeObject, paths && scalePathsOf(paths));
     if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
     else delete object.metadata.resourceVersion;
     return object;
   });
   const object = 'bytes' in updated ? view.toObject(updated as never) : updated;
-  sendJson(exchange, 200, format, toScale(object as KubeObject) as unknown as JsonObject);
+  sendJson(exchange, 200, format, scaleOf(object as KubeObject));
 }
 
 /** A patch of a Scale is a merge, whatever it is called: it has no lists. */
@@ -143,6 +151,21 @@ async function spend(rest: Rest, exchange: Exchange, budget: KubeObject): Promis
   await updateObject(rest, exchange, view, place, options, await mustRead(rest, view, place), () =>
     structuredClone(budget),
   );
+}
+
+async function makeToken(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+  const format = negotiate(exchange.headers, false);
+  writeOptions(exchange, 'CreateOptions');
+  const body = await exchange.readBody();
+  const request = decodePart(exchange, body, 'authentication.k8s.io', 'v1', 'TokenRequest');
+  const account = view.toObject(await mustRead(rest, view, place));
+  const answer = await answerTokenRequest(request, account, {
+    tokens: rest.tokens,
+    nowMs: Date.now(),
+    viewOf: (group, plural) => rest.resources.viewOf(group, plural),
+    read: async (other, namespace, name) => (await rest.writes.read(other, namespace, name))?.parse(),
+  });
+  sendJson(exchange, 201, format, answer);
 }
 
 /** A Namespace whose spec is held by nobody any more, and that is being deleted, goes with this write. */

@@ -10,11 +10,22 @@ const TICK_MS = 1000;
 /** A last bookmark lets a watch resume from where it was, however quiet it has been. */
 const LAST_BOOKMARK_MS = 2000;
 
+/** Between a change of rights and the check it causes. */
+const SETTLE_MS = 200;
+const CHECKS_PER_TURN = 500;
+
+type Kept = {
+  readonly endsAt: number;
+  readonly timer: NodeJS.Timeout;
+  readonly mayGoOn: (() => Promise<boolean>) | undefined;
+};
+
 export class WatchCrowd implements WatchKeeper {
   readonly minTimeoutMs: number;
   readonly #caches: () => Iterable<ResourceCache>;
-  readonly #watches = new Map<KeptWatch, { readonly endsAt: number; readonly timer: NodeJS.Timeout }>();
+  readonly #watches = new Map<KeptWatch, Kept>();
   readonly #tick: NodeJS.Timeout;
+  #checking: NodeJS.Timeout | undefined;
 
   constructor(minTimeoutMs: number, caches: () => Iterable<ResourceCache>) {
     this.minTimeoutMs = minTimeoutMs;
@@ -27,22 +38,43 @@ export class WatchCrowd implements WatchKeeper {
     return this.#watches.size;
   }
 
-  add(watch: KeptWatch, timeoutMs: number): void {
+  add(watch: KeptWatch, timeoutMs: number, mayGoOn?: () => Promise<boolean>): void {
     const now = Date.now();
     const timer = setTimeout(() => watch.end(), Math.min(timeoutMs, 2 ** 31 - 1));
     timer.unref();
     const endsAt = now + timeoutMs;
-    this.#watches.set(watch, { endsAt, timer });
+    this.#watches.set(watch, { endsAt, timer, mayGoOn });
     watch.bookmarkAt = nextBookmark(now, endsAt);
     watch.onEnd(() => {
       clearTimeout(timer);
       this.#watches.delete(watch);
     });
+    // Rights may have changed between the request and now.
+    if (mayGoOn) void endUnless(watch, mayGoOn);
+  }
+
+  /** Rights have changed: ends the watches of those who lost theirs. Many changes in a row are one check. */
+  checkRights(): void {
+    this.#checking ??= setTimeout(() => {
+      this.#checking = undefined;
+      void this.#endForbidden();
+    }, SETTLE_MS);
+    this.#checking.unref();
   }
 
   close(): void {
+    clearTimeout(this.#checking);
     clearInterval(this.#tick);
     for (const watch of [...this.#watches.keys()]) watch.end();
+  }
+
+  /** In slices: there may be thousands, and others wait for their turn. */
+  async #endForbidden(): Promise<void> {
+    let asked = 0;
+    for (const [watch, { mayGoOn }] of [...this.#watches]) {
+      if (mayGoOn) await endUnless(watch, mayGoOn);
+      if (++asked % CHECKS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
   #onTick(now: number): void {
@@ -54,6 +86,10 @@ export class WatchCrowd implements WatchKeeper {
     }
     for (const cache of this.#caches()) cache.trim();
   }
+}
+
+async function endUnless(watch: KeptWatch, mayGoOn: () => Promise<boolean>): Promise<void> {
+  if (!(await mayGoOn().catch(() => false))) watch.end();
 }
 
 function nextBookmark(now: number, endsAt: number): number {

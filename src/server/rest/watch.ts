@@ -14,7 +14,7 @@ import { bookmarkObject, type EventEncoding, JsonEncoding } from '../watchcache/
 import type { EventType } from '../watchcache/selection.ts';
 import { type WatchRequest, watchOptions } from './list-options.ts';
 import { type Format, negotiate } from './negotiation.ts';
-import { readState, scopeOf, WAIT_MS, waitForVersion } from './read.ts';
+import { isFreshEnough, readState, scopeOf, WAIT_MS } from './read.ts';
 import type { View } from './resources.ts';
 import { StoreWatch } from './uncached.ts';
 
@@ -25,8 +25,11 @@ export type KeptWatch = Pick<
 >;
 
 export type WatchKeeper = {
-  /** Knows of every watch that wants bookmarks, and of all that must end with the server. */
-  add(watch: KeptWatch, timeoutMs: number): void;
+  /**
+   * Knows of every watch that wants bookmarks, and of all that must end with the server. `mayGoOn`: asked again when
+   * rights have changed.
+   */
+  add(watch: KeptWatch, timeoutMs: number, mayGoOn?: () => Promise<boolean>): void;
   /** For watches without a limit of their own. */
   readonly minTimeoutMs: number;
 };
@@ -44,10 +47,9 @@ export async function handleWatch(
   const { cache } = view;
   const { selection, allowsBookmarks } = request;
   const encoding = encodingFor(exchange, view, format);
-  if (!cache.isKept) return watchStore(exchange, view, request, encoding, keeper);
   const wantsState = request.sendInitialEvents ?? (request.resourceVersion === '' || request.resourceVersion === '0');
-  if (!cache.isReady) await waitForVersion(cache, '0', exchange.signal);
-  if (wantsState && request.resourceVersion === '') await waitForVersion(cache, '', exchange.signal);
+  const isFresh = await isFreshEnough(cache, wantsState && request.resourceVersion === '' ? '' : '0', exchange.signal);
+  if (!isFresh) return watchStore(exchange, view, request, encoding, keeper);
   const asked = Number(request.resourceVersion || '0');
   const isTooNew = wantsState && asked > 0 && !(await cache.waitFor(asked, WAIT_MS, exchange.signal));
   const stream = exchange.stream('application/json');
@@ -68,7 +70,7 @@ export async function handleWatch(
   else await watch.start();
 }
 
-/** The same without a cache. */
+/** The same from the store itself, where there is no cache or it is too far behind. */
 async function watchStore(
   exchange: Exchange,
   { cache }: View,

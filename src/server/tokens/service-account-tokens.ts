@@ -60,8 +60,8 @@ export class ServiceAccountTokens implements Authenticator {
   readonly #key: TokenKey;
   readonly #resources: Pick<Resources, 'viewOf'>;
   readonly #now: () => number;
-  /** By the hash of the token, oldest first; undefined where the signature is not ours. */
-  readonly #verified = new Map<string, { readonly claims: Claims | undefined; readonly until: number }>();
+  /** By the hash of the token, oldest first. Only good ones: a flood of bad ones must not push them out. */
+  readonly #verified = new Map<string, { readonly claims: Claims; readonly until: number }>();
 
   constructor({ resources, key, issuer = DEFAULT_ISSUER, audiences = [issuer], now = Date.now }: TokensOptions) {
     this.#resources = resources;
@@ -92,9 +92,10 @@ export class ServiceAccountTokens implements Authenticator {
   }
 
   /** `audiences`: whom the token must be meant for; this server, if nothing is said. */
-  authenticate({ authorization, audiences = this.audiences }: Parameters<Authenticator['authenticate']>[0]):
-    | Verdict
-    | Promise<Verdict> {
+  authenticate({
+    authorization,
+    audiences = this.audiences,
+  }: Parameters<Authenticator['authenticate']>[0]): Verdict | Promise<Verdict> {
     const token = bearerToken(authorization);
     if (token === undefined) return { kind: 'silent' };
     const claims = this.#claimsOf(token);
@@ -130,6 +131,7 @@ export class ServiceAccountTokens implements Authenticator {
     const found = verifiedClaims([this.#key], token);
     const claims = found && readClaims(found);
     this.#verified.delete(hash);
+    if (!claims) return undefined;
     this.#verified.set(hash, { claims, until: now + REMEMBER_MS });
     if (this.#verified.size > REMEMBER_COUNT) this.#verified.delete(this.#verified.keys().next().value!);
     return claims;

@@ -43,6 +43,8 @@ const FILL_PAGE = 10_000;
 const RETRY_MS = 1000;
 /** How often progress is asked for while somebody waits. */
 const PROGRESS_MS = 100;
+/** How long readers go to the store at once after one has waited in vain. */
+const IMPATIENT_MS = 30_000;
 
 /** `current` undefined: deleted; `previous` undefined: new to the listener. */
 export type ChangeListener = (current: CachedObject | undefined, previous: CachedObject | undefined) => void;
@@ -83,6 +85,7 @@ export class ResourceCache {
   readonly #running: Promise<void>;
   #watch: Watch | undefined;
   #waiters: Waiter[] = [];
+  #impatientUntil = 0;
   #followers: ChangeListener[] = [];
   #progressTimer: NodeJS.Timeout | undefined;
 
@@ -128,9 +131,17 @@ export class ResourceCache {
     return isReached;
   }
 
-  /** Waits until the cache has everything that was acknowledged before the call. */
+  /**
+   * Waits until the cache has everything that was acknowledged before the call. A store that does not answer questions
+   * about its progress (an old etcd) is asked once in a while only: otherwise every reader would wait in vain.
+   */
   async waitForNow(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
-    return this.waitFor(await this.store.revision({ signal }), timeoutMs, signal);
+    const revision = await this.store.revision({ signal });
+    if (this.revision >= revision) return true;
+    if (this.#clock.now() < this.#impatientUntil) return false;
+    const isReached = await this.waitFor(revision, timeoutMs, signal);
+    if (!isReached && this.isReady) this.#impatientUntil = this.#clock.now() + IMPATIENT_MS;
+    return isReached;
   }
 
   /** Tells of every object that is there, and of every change from now on, in the turn in which it happens. */

@@ -1,0 +1,51 @@
+/**
+ * Everything that decides about access, put together for one server: who asks, what they may do, what they may give
+ * away, and the tokens they get.
+ */
+import { escalationGuard, type WriteGuard } from '../rbac/escalation.ts';
+import { RbacAuthorizer } from '../rbac/rbac-authorizer.ts';
+import type { Resources } from '../rest/resources.ts';
+import type { ServerOptions } from '../server-options.ts';
+import { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
+import { ensureSigningKey } from '../tokens/signing-key.ts';
+import { type Authenticate, authenticateBy, certificateAuthenticator } from './authenticator.ts';
+import { type Authorizer, alwaysAllow } from './authorizer.ts';
+import { adminToken, readTokenFile, tokenAuthenticator } from './bearer-tokens.ts';
+import { type ReviewToken, tokenReviewer } from './token-review.ts';
+
+export type Access = {
+  readonly authenticate: Authenticate;
+  readonly authorizer: Authorizer;
+  readonly reviewToken: ReviewToken;
+  readonly tokens: ServiceAccountTokens;
+  readonly guard: WriteGuard;
+};
+
+/** `onRightsChanged`: told after every change of a role or binding, if those decide. */
+export function makeAccess(
+  options: ServerOptions,
+  dataDir: string,
+  administratorsToken: string,
+  resources: Resources,
+  onRightsChanged: () => void,
+): Access {
+  const known = [adminToken(administratorsToken)];
+  if (options.tokenAuthFile) known.push(...readTokenFile(options.tokenAuthFile));
+  const tokens = new ServiceAccountTokens({
+    resources,
+    key: ensureSigningKey(dataDir, options.serviceAccountSigningKeyFile),
+    ...(options.serviceAccountIssuer && { issuer: options.serviceAccountIssuer }),
+  });
+  const byToken = [tokenAuthenticator(known), tokens];
+  const rbac = new RbacAuthorizer();
+  rbac.follow(resources);
+  const authorizer = options.authorizationMode === 'AlwaysAllow' ? alwaysAllow : rbac;
+  if (authorizer === rbac) rbac.onChange(onRightsChanged);
+  return {
+    authenticate: authenticateBy([...byToken, certificateAuthenticator()], options.anonymousAuth ?? true),
+    authorizer,
+    reviewToken: tokenReviewer(byToken, tokens.audiences),
+    tokens,
+    guard: escalationGuard(rbac.index, authorizer),
+  };
+}

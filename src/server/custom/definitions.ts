@@ -1,0 +1,255 @@
+/**
+ * Follows the definitions of custom kinds and keeps the registry true to them: what is established is served, in the
+ * turn in which the cache learns of it; what has changed is served anew; what is gone is not served any more.
+ *
+ * Also settles what nobody else does: which names a definition gets, when it is established, and the end of its objects
+ * when it is deleted. All of that is written by compare-and-swap on what the cache shows, so several servers on one
+ * store do it together and agree. What fails is tried again.
+ *
+ *   cache ─► #onChange: registry, at once ─► #settle: conditions, cleanup, one after the other
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { trackUpdate } from '../managed-fields/index.ts';
+import type { Resource } from '../registry/resource.ts';
+import type { View } from '../rest/resources.ts';
+import { nowInSeconds, type Rest } from '../rest/rest.ts';
+import type { CachedObject } from '../watchcache/cached-object.ts';
+import type { ResourceCache } from '../watchcache/resource-cache.ts';
+import { judgeNames, namesInUse } from './accepted-names.ts';
+import { customResources, type DefinedResources, type DefinitionLife, isServed } from './custom-kind.ts';
+import {
+  asDefinition,
+  CLEANUP_FINALIZER,
+  type Definition,
+  type DefinitionNames,
+  type DefinitionStatus,
+  isConditionTrue,
+  withCondition,
+} from './definition.ts';
+import { removeInstances } from './instance-cleanup.ts';
+
+const RETRY_MS = 1000;
+/** A cache that is given up goes on for so long: requests that hold it already may finish. */
+const RETIRE_MS = 5000;
+const WAIT_MS = 3000;
+
+export type DefinitionsOptions = {
+  readonly rest: Rest;
+  /** Ends the watches on a cache. */
+  readonly endWatches: (cache: ResourceCache) => void;
+  readonly log: (line: string) => void;
+};
+
+type Known = {
+  readonly id: string;
+  readonly resources: DefinedResources;
+  readonly life: DefinitionLife;
+};
+
+export class Definitions {
+  readonly #options: DefinitionsOptions;
+  readonly #view: View;
+  readonly #stop = new AbortController();
+  readonly #known = new Map<string, Known>();
+  readonly #due = new Set<string>();
+  readonly #tasks = new Set<Promise<void>>();
+  readonly #cleaning = new Set<string>();
+  #isSettling = false;
+
+  constructor(options: DefinitionsOptions) {
+    this.#options = options;
+    this.#view = options.rest.resources.viewOf('apiextensions.k8s.io', 'customresourcedefinitions');
+  }
+
+  /** Resolves once everything that is stored is served. */
+  async start(): Promise<void> {
+    const { cache } = this.#view;
+    await cache.waitForNow(WAIT_MS, this.#stop.signal);
+    cache.follow((current, previous) => this.#onChange(current, previous));
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#tasks);
+  }
+
+  #onChange(current: CachedObject | undefined, previous: CachedObject | undefined): void {
+    const { name } = (current ?? previous)!;
+    const definition = current && asDefinition(current.parse());
+    if (definition && isServed(definition)) this.#serve(name, definition, current.revision);
+    else this.#withdraw(name);
+    if (!definition) this.#wakeRivals(asDefinition(previous!.parse()));
+    else this.#wake(name);
+  }
+
+  #serve(name: string, definition: Definition, revision: number): void {
+    const { spec, status, metadata } = definition;
+    const id = JSON.stringify([metadata.uid, spec, status.acceptedNames]);
+    const isTerminating = metadata.deletionTimestamp !== undefined;
+    const known = this.#known.get(name);
+    if (known?.id === id) {
+      known.life.isTerminating = isTerminating;
+      return;
+    }
+    const life = { isTerminating };
+    const { registry } = this.#options.rest.resources;
+    try {
+      const resources = customResources(definition, revision, life);
+      this.#known.set(name, { id, resources, life });
+      if (known) this.#retire(known.resources.stored);
+      const versions = new Set(resources.served.map(({ version }) => version));
+      for (const resource of resources.served) registry.add(resource);
+      for (const old of known?.resources.served ?? []) if (!versions.has(old.version)) registry.remove(old);
+    } catch (err) {
+      this.#options.log(`cannot serve custom resource definition ${name}: ${(err as Error).message}`);
+    }
+  }
+
+  #withdraw(name: string): void {
+    const known = this.#known.get(name);
+    if (!known) return;
+    this.#known.delete(name);
+    for (const resource of known.resources.served) this.#options.rest.resources.registry.remove(resource);
+    this.#retire(known.resources.stored);
+  }
+
+  /** Watchers are first given what has happened until now. */
+  #retire(stored: Resource): void {
+    const { rest, endWatches } = this.#options;
+    const cache = rest.resources.forget(stored);
+    if (!cache) return;
+    const { signal } = this.#stop;
+    const task = async () => {
+      try {
+        if (cache.isKept) await cache.waitForNow(WAIT_MS, signal);
+      } catch {
+        // The store is away or we are closing: the watches end all the same.
+      }
+      endWatches(cache);
+      await delay(RETIRE_MS, undefined, { signal, ref: false }).catch(() => {});
+      await cache.close();
+    };
+    this.#run(task());
+  }
+
+  /** Those whose names were taken may have them now. */
+  #wakeRivals({ spec }: Definition): void {
+    for (const cached of this.#view.cache.objects.values()) {
+      const other = asDefinition(cached.parse());
+      if (other.spec.group === spec.group && !isConditionTrue(other, 'NamesAccepted')) this.#wake(cached.name);
+    }
+  }
+
+  #wake(name: string): void {
+    this.#due.add(name);
+    if (this.#isSettling || this.#stop.signal.aborted) return;
+    this.#isSettling = true;
+    this.#run(this.#settleAll());
+  }
+
+  #run(task: Promise<void>): void {
+    this.#tasks.add(task);
+    void task.finally(() => this.#tasks.delete(task));
+  }
+
+  async #settleAll(): Promise<void> {
+    const { signal } = this.#stop;
+    for (const name of this.#due) {
+      if (signal.aborted) break;
+      this.#due.delete(name);
+      try {
+        await this.#settle(name);
+      } catch (err) {
+        if (signal.aborted) break;
+        this.#options.log(`cannot settle custom resource definition ${name}: ${(err as Error).message}; trying again`);
+        await delay(RETRY_MS, undefined, { signal, ref: false }).catch(() => {});
+        this.#due.add(name);
+      }
+    }
+    this.#isSettling = false;
+  }
+
+  async #settle(name: string): Promise<void> {
+    let current: CachedObject | undefined = this.#view.cache.objects.get(name);
+    while (current) {
+      const definition = asDefinition(current.parse());
+      if (definition.metadata.deletionTimestamp !== undefined) {
+        if (definition.metadata.finalizers?.includes(CLEANUP_FINALIZER)) this.#cleanUp(name, definition, current);
+        return;
+      }
+      const status = this.#nextStatus(definition);
+      if (isDeepStrictEqual(status, definition.status)) return;
+      current = await this.#writeStatus(current, definition, status);
+      // The names of this one must be known before another is judged.
+      if (current) await this.#view.cache.waitFor(current.revision, WAIT_MS, this.#stop.signal);
+    }
+  }
+
+  /** One step at a time, as clients are used to see it: first the names, then established. */
+  #nextStatus(definition: Definition): DefinitionStatus {
+    const now = nowInSeconds();
+    const { acceptedNames, namesAccepted, established } = judgeNames(definition, namesInUse(this.#others(definition)));
+    const named = { ...definition.status, acceptedNames };
+    named.conditions = withCondition(named.conditions, namesAccepted, now);
+    named.conditions = withCondition(named.conditions, established, now);
+    if (!isDeepStrictEqual(named, definition.status) || established.reason !== 'Installing') return named;
+    const message = 'the initial names have been accepted';
+    const done = { type: 'Established', status: 'True', reason: 'InitialNamesAccepted', message } as const;
+    return { ...named, conditions: withCondition(named.conditions, done, now) };
+  }
+
+  *#others({ spec, metadata }: Definition): Iterable<DefinitionNames> {
+    for (const cached of this.#view.cache.objects.values()) {
+      if (cached.name === metadata.name) continue;
+      const other = asDefinition(cached.parse());
+      if (other.spec.group === spec.group) yield other.status.acceptedNames;
+    }
+    for (const { isCustom, group, plural, singular, shortNames, kind, listKind } of this.#options.rest.resources.registry.all())
+      if (!isCustom && group === spec.group) yield { plural, singular, shortNames: [...shortNames], kind, listKind };
+  }
+
+  /** What is stored now; undefined if somebody else was faster, whose change wakes us again. */
+  async #writeStatus(
+    current: CachedObject,
+    definition: Definition,
+    status: DefinitionStatus,
+  ): Promise<CachedObject | undefined> {
+    const before = definition as unknown as KubeObject;
+    const after: KubeObject = { ...before, metadata: { ...before.metadata }, status: status as unknown as JsonObject };
+    delete after.metadata.resourceVersion;
+    const { schema, groupVersion } = this.#view.resource;
+    const managedFields = trackUpdate({
+      before: before as unknown as JsonObject,
+      after: after as unknown as JsonObject,
+      schema,
+      manager: 'kube-apiserver',
+      apiVersion: groupVersion,
+      subresource: 'status',
+      now: nowInSeconds(),
+    });
+    if (managedFields) after.metadata.managedFields = managedFields;
+    const outcome = await this.#options.rest.writes.replace(this.#view, current, after);
+    return 'stored' in outcome ? outcome.stored : undefined;
+  }
+
+  #cleanUp(name: string, definition: Definition, { revision }: CachedObject): void {
+    if (this.#cleaning.has(name)) return;
+    this.#cleaning.add(name);
+    const { rest, log } = this.#options;
+    const stored =
+      this.#known.get(name)?.resources.stored ?? customResources(definition, revision, { isTerminating: true }).stored;
+    const { signal } = this.#stop;
+    const task = removeInstances({ rest, definitions: this.#view, name, stored, signal })
+      .catch(async (err: unknown) => {
+        if (signal.aborted) return;
+        log(`cannot remove the objects of custom resource definition ${name}: ${(err as Error).message}; trying again`);
+        await delay(RETRY_MS, undefined, { signal, ref: false }).catch(() => {});
+        this.#cleaning.delete(name);
+        this.#wake(name);
+      })
+      .finally(() => this.#cleaning.delete(name));
+    this.#run(task);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The end of a custom kind: its objects are deleted, those that are held are waited for, and when none is left the
+ * definition itself goes, in a transaction that holds only while there is still none.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { isStatusError, type JsonObject, type KubeObject } from '../../api/index.ts';
+import type { Resource } from '../registry/resource.ts';
+import { deleteObject } from '../rest/delete.ts';
+import type { View } from '../rest/resources.ts';
+import { nowInSeconds, type Rest } from '../rest/rest.ts';
+import type { CachedObject } from '../watchcache/cached-object.ts';
+import { asDefinition, CLEANUP_FINALIZER, conditionOf, withCondition } from './definition.ts';
+
+const PAGE = 500;
+const POLL_MS = 50;
+const LIMIT_POLL_MS = 2000;
+const PLAIN_DELETE = {
+  isDryRun: false,
+  gracePeriodSeconds: undefined,
+  propagationPolicy: undefined,
+  orphanDependents: undefined,
+  uid: undefined,
+  resourceVersion: undefined,
+} as const;
+
+export type Cleanup = {
+  readonly rest: Rest;
+  /** Of the definitions. */
+  readonly definitions: View;
+  readonly name: string;
+  /** The resource in whose form the objects are stored. */
+  readonly stored: Resource;
+  readonly signal: AbortSignal;
+};
+
+/** Returns when the definition is gone, or is no longer to be deleted by us. */
+export async function removeInstances({ rest, definitions, name, stored, signal }: Cleanup): Promise<void> {
+  const view = rest.resources.view(stored);
+  const { store, keyPrefix } = view.cache;
+  for (let pollMs = POLL_MS; !signal.aborted; pollMs = Math.min(pollMs * 2, LIMIT_POLL_MS)) {
+    const definition = await rest.writes.read(definitions, '', name);
+    if (!definition || !isOurs(definition)) return;
+    const { kvs } = await store.range({ prefix: keyPrefix }, { limit: PAGE, signal });
+    if (kvs.length === 0) {
+      if (await release(definitions, definition, keyPrefix)) return;
+      continue;
+    }
+    if (!(await tellProgress(rest, definitions, definition))) continue;
+    let isHeld = true;
+    for (const kv of kvs) {
+      signal.throwIfAborted();
+      const { namespace, name: instance } = view.cache.read(kv);
+      const place = { namespace, name: instance, subresource: '' };
+      const deletion = await deleteObject(rest, view, place, PLAIN_DELETE).catch((err: unknown) => {
+        if (isStatusError(err, 'NotFound')) return { isGone: true };
+        throw err;
+      });
+      if (deletion.isGone) isHeld = false;
+    }
+    if (isHeld) await delay(pollMs, undefined, { signal, ref: false });
+  }
+}
+
+function isOurs(definition: CachedObject): boolean {
+  const { deletionTimestamp, finalizers } = definition.parse().metadata;
+  return deletionTimestamp !== undefined && (finalizers ?? []).includes(CLEANUP_FINALIZER);
+}
+
+/** False: the definition has changed meanwhile. */
+async function tellProgress(rest: Rest, definitions: View, current: CachedObject): Promise<boolean> {
+  const definition = asDefinition(current.parse());
+  if (conditionOf(definition, 'Terminating')?.reason === 'InstanceDeletionInProgress') return true;
+  const { status } = definition;
+  const conditions = withCondition(
+    status.conditions,
+    {
+      type: 'Terminating',
+      status: 'True',
+      reason: 'InstanceDeletionInProgress',
+      message: 'CustomResource deletion is in progress',
+    },
+    nowInSeconds(),
+  );
+  const next = { ...definition, status: { ...status, conditions } as unknown as JsonObject } as KubeObject;
+  return 'stored' in (await rest.writes.replace(definitions, current, next));
+}
+
+/** Takes our finalizer off, and with the last one the definition, if there is still no object of it. */
+async function release({ cache }: View, current: CachedObject, instances: string): Promise<boolean> {
+  const key = cache.storeKey('', current.name);
+  const definition = current.parse();
+  const left = (definition.metadata.finalizers ?? []).filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
+  const next = { ...definition, metadata: { ...definition.metadata, finalizers: left } };
+  const { succeeded } = await cache.store.txn({
+    compare: [
+      { range: { key }, target: 'modRevision', is: '=', than: current.revision },
+      { range: { prefix: instances }, target: 'modRevision', is: '=', than: 0 },
+    ],
+    // biome-ignore format: two ways to end
+    then: [
+      left.length === 0
+        ? { kind: 'delete', range: { key } }
+        : { kind: 'put', key, value: cache.form.toStored(next) },
+    ],
+  });
+  return succeeded;
+}
