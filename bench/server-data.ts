@@ -138,6 +138,8 @@ function podToSend(name: string) {
           env: [
             { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
             { name: 'CART_TIMEOUT', value: '2s' },
+            { name: 'SEARCH_URL', value: 'http://search.default.svc.cluster.local:8080/v2/query' },
+            { name: 'LOG_LEVEL', value: 'info' },
             { name: 'FEATURE_FLAGS', value: 'new-checkout,fast-search,no-banner' },
           ],
           resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { cpu: '1', memory: '512Mi' } },

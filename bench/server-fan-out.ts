@@ -18,7 +18,6 @@ import { Watchers } from './server-watchers.ts';
 
 export const serverFanOut: ServerBenchmark = { name: 'server-fan-out', run };
 
-const WATCHERS = 1000;
 const STREAMS = 10;
 const UPDATES_PER_SECOND = 50;
 const BARE_SHARE = 0.6;
@@ -29,6 +28,7 @@ type Send = (client: Client, n: number) => Promise<unknown>;
 
 async function run(context: ServerContext): Promise<ServerRow[]> {
   const { isQuick, signal, say } = context;
+  const size = isQuick ? 500 : 1000;
   const updates = isQuick ? 20 : 60;
   const pacedUpdates = UPDATES_PER_SECOND * (isQuick ? 1 : 3);
   const rounds = isQuick ? 2 : 3;
@@ -38,9 +38,9 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
   const update = await makeUpdate(context, data, GROUPS);
   const rows: ServerRow[] = [];
   for (const protocol of ['HTTP/1.1', 'HTTP/2'] as const) {
-    say(`fan-out over ${protocol}: opening ${WATCHERS} watches on each side`);
-    using server = await openWatchers(pair, 'server', protocol);
-    using bare = await openWatchers(pair, 'bare', protocol);
+    say(`fan-out over ${protocol}: opening ${size} watches on each side`);
+    using server = await openWatchers(pair, 'server', protocol, size);
+    using bare = await openWatchers(pair, 'bare', protocol, size);
     const watchers = { server, bare };
     const send = { server: sendToServer(update), bare: sendToBare };
     const measured = (what: string, work: (name: ContestantName) => Promise<Done>) => {
@@ -51,7 +51,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     };
     const stream = async (name: ContestantName, width: number) => {
       using pool = await ClientPool.open(pair[name].endpoint, width);
-      return updateAndCount(pool, width, send[name], watchers[name], updates, signal);
+      return await updateAndCount(pool, width, send[name], watchers[name], updates, signal);
     };
     await stream('server', 1);
     await stream('bare', 1);
@@ -59,9 +59,9 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     const ahead = await measured(`${AHEAD} ahead`, (name) => stream(name, AHEAD));
     const paced = await measured(`at ${UPDATES_PER_SECOND}/s`, async (name) => {
       using pool = await ClientPool.open(pair[name].endpoint, AHEAD);
-      return updateAtPace(pool, send[name], watchers[name], pacedUpdates, signal);
+      return await updateAtPace(pool, send[name], watchers[name], pacedUpdates, signal);
     });
-    const to = `fan-out to ${WATCHERS} over ${protocol}`;
+    const to = `fan-out to ${size} over ${protocol}`;
     const more = { better: 'higher', target: { ratio: BARE_SHARE } } as const;
     rows.push(
       phaseRow(`${to}, one at a time`, 'events/CPU-s', single, perCpuSecond, more),
@@ -74,10 +74,15 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
   return rows;
 }
 
-async function openWatchers(pair: Pair, name: ContestantName, protocol: 'HTTP/1.1' | 'HTTP/2'): Promise<Watchers> {
+async function openWatchers(
+  pair: Pair,
+  name: ContestantName,
+  protocol: 'HTTP/1.1' | 'HTTP/2',
+  size: number,
+): Promise<Watchers> {
   const { endpoint } = pair[name];
   const path = name === 'server' ? `${PODS}?watch=1&resourceVersion=${await newestVersion(pair)}` : '/watch';
-  const paths = Array.from({ length: WATCHERS }, () => path);
+  const paths = Array.from({ length: size }, () => path);
   return protocol === 'HTTP/1.1' ? Watchers.overHttp1(endpoint, paths) : Watchers.overHttp2(endpoint, paths, STREAMS);
 }
 

@@ -87,7 +87,7 @@ async function memoryOfWatches(
 ): Promise<number> {
   const { dataDir } = await preparePods(context, 10, GROUPS);
   await using process = await MeasuredProcess.startServer(context, dataDir);
-  return growth(process, (count) => open(count, { process, dataDir }), more);
+  return await growth(process, (count) => open(count, { process, dataDir }), more);
 }
 
 async function openWatches({ process, dataDir }: Server, count: number, streams: number): Promise<Disposable> {
@@ -110,7 +110,7 @@ async function memoryOfConnections(context: ServerContext, more: number): Promis
     }
     return { [Symbol.dispose]: () => void sockets.map((socket) => socket.destroy()) };
   };
-  return growth(process, open, more);
+  return await growth(process, open, more);
 }
 
 /** KB of RSS per connection or watch, over `more` of them. */

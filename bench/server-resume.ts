@@ -33,7 +33,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
       Array.from({ length: size }, () => path[name]),
     );
     using watchers = waiting.watchers;
-    return pair[name].process.measure(`resume ${name}`, async (): Promise<Done> => {
+    return await pair[name].process.measure(`resume ${name}`, async (): Promise<Done> => {
       const begin = performance.now();
       await waiting.ask();
       await watchers.reached(size * MISSED);

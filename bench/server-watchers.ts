@@ -103,7 +103,10 @@ export class Watchers implements Disposable {
         if (events > 0) this.#count(watcher, events);
       });
       socket.on('error', reject);
-      socket.on('close', () => this.#broke());
+      socket.on('close', () => {
+        reject(new Error('Cannot watch: the connection was closed'));
+        this.#broke();
+      });
       socket.write(head, 'latin1');
     });
   }

@@ -10,6 +10,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backgroundClock, closeOnce } from '../api/index.ts';
 import { openEmbeddedStore, openEtcdStore, type Store } from '../store/index.ts';
+import { openAuditLog } from './audit/audit-log.ts';
 import { makeAccess } from './auth/access.ts';
 import { bootstrap } from './bootstrap.ts';
 import { DEFINITIONS } from './custom/definition.ts';
@@ -82,7 +83,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const aggregator = new Aggregator(resources.viewOf(RBAC_GROUP, 'clusterroles'), rest.writes, log);
     closers.push(() => aggregator.close());
     await bootstrap(rest);
-    const definitions = new Definitions({ rest, endWatches: (cache) => crowd.endOf(cache), log });
+    const definitions = new Definitions({ rest, log });
     closers.push(() => definitions.close());
     await definitions.start();
 
@@ -102,6 +103,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       else exchange.send(404, 'text/plain; charset=utf-8', PAGE_NOT_FOUND);
     };
 
+    let observer = requestMetrics(metrics);
+    if (options.auditLogPath) {
+      const audit = await openAuditLog(resolve(options.auditLogPath), observer, log);
+      closers.push(() => audit.close());
+      observer = audit.observer;
+    }
     const front = await startFront({
       host: bindAddress,
       port: securePort,
@@ -109,7 +116,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       authenticate: access.authenticate,
       authorizer: access.authorizer,
       handle,
-      observer: requestMetrics(metrics),
+      observer,
       encodeStatus,
       limits: {
         ...(options.maxRequestsInflight !== undefined && { maxReadOnly: options.maxRequestsInflight }),

@@ -119,7 +119,8 @@ export class ApiClient implements AsyncDisposable {
 
   #open(method: string, path: string, ask: Ask, agent: Agent): Promise<Opened> {
     const { token, protocol } = this.#options;
-    const search = new URLSearchParams(Object.entries(ask.query ?? {}).map(([name, value]) => [name, String(value)]));
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(ask.query ?? {})) search.set(name, String(value));
     const fullPath = search.size > 0 ? `${path}?${search}` : path;
     const isPlain = typeof ask.body === 'string' || Buffer.isBuffer(ask.body);
     const body = isPlain ? (ask.body as string | Buffer) : ask.body && JSON.stringify(ask.body);

@@ -3,6 +3,7 @@
  * go on from where they were as if nothing had happened.
  */
 import { expect, it } from 'vitest';
+import { isStatusError } from '../../src/api/index.ts';
 import type { ApiClient } from '../../src/testing/index.ts';
 import { CONFIG_MAPS } from '../e2e/writers.ts';
 import { startServerProcess } from './server-under-fire.ts';
@@ -35,12 +36,12 @@ it('every acknowledged write outlives kill -9, and watches go on without a gap',
     }
     // Dies in the middle of the writing, by a count that differs from round to round.
     let left = 150 + 77 * round;
-    const killed = new Promise<void>((resolve) => {
+    const killed = new Promise<void>((resolve, reject) => {
       const onAnswer = (name: string, version: number) => {
         owed.push(`${name} ${version}`);
         if (--left === 0) resolve(server.kill());
       };
-      for (let i = 0; i < WRITERS; i++) void write(client, `object-${i}`, acknowledged, tried, onAnswer);
+      for (let i = 0; i < WRITERS; i++) write(client, `object-${i}`, acknowledged, tried, onAnswer).catch(reject);
     });
     await killed;
     resumeAt = await watching;
@@ -72,7 +73,8 @@ async function write(
       acknowledged.set(name, { value, version });
       onAnswer(name, version);
     }
-  } catch {
+  } catch (err) {
+    if (isStatusError(err)) throw err;
     // The server is gone; what was asked last may have happened.
   }
 }

@@ -1,6 +1,6 @@
 /** Watchers that do not read: they cost the server little and the others nothing, and miss nothing silently. */
 import { expect, it } from 'vitest';
-import type { WatchStream } from '../../src/testing/index.ts';
+import { type ApiClient, type StreamEvent, startTestServer, type WatchStream } from '../../src/testing/index.ts';
 import { CONFIG_MAPS } from '../e2e/writers.ts';
 import { startServerProcess } from './server-under-fire.ts';
 import { temporaryDir } from './temporary-dir.ts';
@@ -34,25 +34,47 @@ it.each(['http1', 'http2'] as const)(
     }
     // 50 MiB went to each of 30: kept for all of them it would be 1.5 GiB. The window alone may take 64 MiB.
     expect((await server.memoryBytes()) - before).toBeLessThan(500 * MIB);
-    for (const watch of slow.slice(0, 8)) await catchUp(watch, written);
+    for (const watch of slow.slice(0, 8)) await catchUp(watch, client, written);
     for (const watch of slow) watch.close();
     expect((await client.list(CONFIG_MAPS)).items).toHaveLength(1);
   },
   90_000,
 );
 
-/** Everything, in order; or a part and a clean end, or an ERROR that says why. */
-async function catchUp(watch: WatchStream, written: readonly string[]): Promise<void> {
-  const seen: string[] = [];
-  while (seen.length < written.length) {
-    const event = await watch.next();
-    if (!event) break;
-    if (event.type === 'ERROR') {
-      expect(event.object).toMatchObject({ code: 410 });
-      break;
-    }
-    seen.push(event.object.metadata.resourceVersion!);
+it.each(['http1', 'http2'] as const)('%s: a watch goes on over a long way of big changes', async (protocol) => {
+  await using server = await startTestServer();
+  const client = server.connect({ protocol });
+  const { resourceVersion } = (await client.list(CONFIG_MAPS)).metadata;
+  const written: string[] = [];
+  for (let i = 0; i < 50; i++) {
+    const object = { metadata: { name: `big-${i}` }, data: { big: BIG } };
+    written.push((await client.create(CONFIG_MAPS, object)).metadata.resourceVersion!);
   }
-  expect(seen).toEqual(written.slice(0, seen.length));
-  expect(seen.length).toBeGreaterThan(0);
+  await using fromWindow = await client.watch(CONFIG_MAPS, { resourceVersion });
+  expect(versionsOf(await fromWindow.take(written.length))).toEqual(written);
+  await server.restart();
+  await using fromLog = await server.connect({ protocol }).watch(CONFIG_MAPS, { resourceVersion });
+  expect(versionsOf(await fromLog.take(written.length))).toEqual(written);
+});
+
+function versionsOf(events: readonly StreamEvent[]): (string | undefined)[] {
+  return events.map(({ object }) => object.metadata.resourceVersion);
+}
+
+/** Everything, in order, from this watch and those that take it up where it broke off; each must get further. */
+async function catchUp(first: WatchStream, client: ApiClient, written: readonly string[]): Promise<void> {
+  const seen: string[] = [];
+  for (let watch = first; seen.length < written.length; ) {
+    const before = seen.length;
+    for (;;) {
+      const event = await watch.next().catch(() => undefined);
+      if (!event) break;
+      seen.push(event.object.metadata.resourceVersion!);
+      if (seen.length === written.length) break;
+    }
+    watch.close();
+    expect(seen).toEqual(written.slice(0, seen.length));
+    expect(seen.length).toBeGreaterThan(before);
+    if (seen.length < written.length) watch = await client.watch(CONFIG_MAPS, { resourceVersion: seen.at(-1)! });
+  }
 }

@@ -27,6 +27,9 @@ export type ServeFlags = {
   tlsPrivateKeyFile?: string;
   clientCaFile?: string;
   tokenAuthFile?: string;
+  serviceAccountIssuer?: string;
+  serviceAccountSigningKeyFile?: string;
+  auditLogPath?: string;
   authorizationMode: 'RBAC' | 'AlwaysAllow';
   anonymousAuth: boolean;
   maxRequestsInflight: number;
@@ -65,6 +68,9 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     ...given('tlsPrivateKeyFile', flags.tlsPrivateKeyFile),
     ...given('clientCaFile', flags.clientCaFile),
     ...given('tokenAuthFile', flags.tokenAuthFile),
+    ...given('serviceAccountIssuer', flags.serviceAccountIssuer),
+    ...given('serviceAccountSigningKeyFile', flags.serviceAccountSigningKeyFile),
+    ...given('auditLogPath', flags.auditLogPath),
   };
 }
 

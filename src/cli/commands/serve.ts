@@ -63,6 +63,9 @@ export function addServeCommand(program: Command, start: StartServer = startReal
     .option('--tls-private-key-file <file>', 'its private key')
     .option('--client-ca-file <file>', 'trust client certificates of this authority too')
     .option('--token-auth-file <file>', 'tokens, one per line: token,user,uid,"group1,group2"')
+    .option('--service-account-issuer <url>', 'who signs the tokens of service accounts, by name')
+    .option('--service-account-signing-key-file <file>', 'sign them with this key; without it one is made')
+    .option('--audit-log-path <file>', 'write one line of JSON per request: who did what, and how it ended')
     .addOption(
       option('--authorization-mode <mode>', 'who may do what').choices(['RBAC', 'AlwaysAllow']).default('RBAC'),
     )

@@ -28,7 +28,11 @@ function faultsOf(schema: JsonObject, value: JsonValue, path: string): FieldErro
   compileSchema(schema)(filled, undefined, '', faults);
   return faults.map(({ reason, field, message }) => {
     const below = field === '' || field === '<nil>' ? path : `${path}.${field}`;
-    return { reason, field: below, message: message.replaceAll(': in body', `: ${path} in body`).replace(/: {2}in body/, `: ${path} in body`) };
+    return {
+      reason,
+      field: below,
+      message: message.replaceAll(': in body', `: ${path} in body`).replace(/: {2}in body/, `: ${path} in body`),
+    };
   });
 }
 

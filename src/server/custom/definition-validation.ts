@@ -18,8 +18,8 @@ import {
 import { compileJsonPath, JsonPathError } from '../tables/json-path.ts';
 import { checkRules } from './cel/check-rules.ts';
 import type { Definition, DefinitionNames, DefinitionSpec, DefinitionVersion } from './definition.ts';
-import { checkStructural } from './structural-schema.ts';
 import { asObject } from './structural.ts';
+import { checkStructural } from './structural-schema.ts';
 
 const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_PAGE = 'https://github.com/kubernetes/enhancements/pull/1111';
@@ -49,7 +49,8 @@ export function validateDefinition(definition: Definition): FieldError[] {
   }
   faults.push(...conversionFaults(spec), ...approvalFaults(definition));
   if (spec.preserveUnknownFields === true) {
-    const why = 'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
+    const why =
+      'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
     faults.push(invalidValue('spec.preserveUnknownFields', true, why));
   }
   return [...faults, ...storedFaults(spec.versions ?? [], status?.storedVersions ?? [])];
@@ -202,7 +203,9 @@ function selectableFaults({ selectableFields = [], schema }: DefinitionVersion, 
     else if (!isSimplePath(jsonPath))
       faults.push(invalidValue(at, jsonPath, 'is an invalid path: must be a simple json path with dot notation'));
     else if (jsonPath.startsWith('.metadata.') || !isSelectable(schema?.openAPIV3Schema ?? {}, jsonPath))
-      faults.push(invalidValue(at, jsonPath, 'must point to a field of type string, integer or boolean outside of metadata'));
+      faults.push(
+        invalidValue(at, jsonPath, 'must point to a field of type string, integer or boolean outside of metadata'),
+      );
     else if (seen.has(jsonPath)) faults.push(invalidValue(at, jsonPath, 'must not be declared twice'));
     seen.add(jsonPath);
   }
@@ -227,7 +230,9 @@ function conversionFaults({ conversion }: DefinitionSpec): FieldError[] {
   if (strategy === 'Webhook')
     return [forbiddenValue('spec.conversion.strategy', 'this server converts with the strategy None only')];
   if (conversion?.webhook === undefined) return [];
-  return [forbiddenValue('spec.conversion.webhookClientConfig', 'should not be set when strategy is not set to Webhook')];
+  return [
+    forbiddenValue('spec.conversion.webhookClientConfig', 'should not be set when strategy is not set to Webhook'),
+  ];
 }
 
 /** Groups of the Kubernetes project itself are not for everybody. */

@@ -37,8 +37,6 @@ const WAIT_MS = 3000;
 
 export type DefinitionsOptions = {
   readonly rest: Rest;
-  /** Ends the watches on a cache. */
-  readonly endWatches: (cache: ResourceCache) => void;
   readonly log: (line: string) => void;
 };
 
@@ -56,6 +54,8 @@ export class Definitions {
   readonly #due = new Set<string>();
   readonly #tasks = new Set<Promise<void>>();
   readonly #cleaning = new Set<string>();
+  /** Caches that are given up, and when they are closed. */
+  readonly #retired = new Map<ResourceCache, NodeJS.Timeout>();
   #isSettling = false;
 
   constructor(options: DefinitionsOptions) {
@@ -73,6 +73,8 @@ export class Definitions {
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#tasks);
+    for (const timer of this.#retired.values()) clearTimeout(timer);
+    await Promise.all([...this.#retired.keys()].map((cache) => cache.close()));
   }
 
   #onChange(current: CachedObject | undefined, previous: CachedObject | undefined): void {
@@ -117,8 +119,7 @@ export class Definitions {
 
   /** Watchers are first given what has happened until now. */
   #retire(stored: Resource): void {
-    const { rest, endWatches } = this.#options;
-    const cache = rest.resources.forget(stored);
+    const cache = this.#options.rest.resources.forget(stored);
     if (!cache) return;
     const { signal } = this.#stop;
     const task = async () => {
@@ -127,9 +128,12 @@ export class Definitions {
       } catch {
         // The store is away or we are closing: the watches end all the same.
       }
-      endWatches(cache);
-      await delay(RETIRE_MS, undefined, { signal, ref: false }).catch(() => {});
-      await cache.close();
+      cache.endWatches();
+      const close = () => {
+        this.#retired.delete(cache);
+        this.#run(cache.close());
+      };
+      this.#retired.set(cache, setTimeout(close, RETIRE_MS).unref());
     };
     this.#run(task());
   }
@@ -206,7 +210,15 @@ export class Definitions {
       const other = asDefinition(cached.parse());
       if (other.spec.group === spec.group) yield other.status.acceptedNames;
     }
-    for (const { isCustom, group, plural, singular, shortNames, kind, listKind } of this.#options.rest.resources.registry.all())
+    for (const {
+      isCustom,
+      group,
+      plural,
+      singular,
+      shortNames,
+      kind,
+      listKind,
+    } of this.#options.rest.resources.registry.all())
       if (!isCustom && group === spec.group) yield { plural, singular, shortNames: [...shortNames], kind, listKind };
   }
 

@@ -220,7 +220,7 @@ export function keyOf(item: JsonValue, keys: readonly string[]): string {
 function enumPart({ enum: allowed }: JsonObject): Part | undefined {
   if (!Array.isArray(allowed) || allowed.length === 0) return undefined;
   const shown = allowed.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
-  const simple = new Set(allowed.filter((value) => typeof value !== 'object' || value === null));
+  const simple: ReadonlySet<unknown> = new Set(allowed.filter((value) => typeof value !== 'object' || value === null));
   const structured = allowed.filter((value) => typeof value === 'object' && value !== null);
   return (value, _old, path, faults) => {
     if (simple.has(value) || structured.some((one) => isDeepStrictEqual(one, value))) return;

@@ -25,7 +25,10 @@ const checks: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ['ipv4', isIPv4],
   ['ipv6', isIPv6],
   ['cidr', isCidr],
-  ['mac', (text) => /^[0-9a-f]{2}([:-][0-9a-f]{2}){5}([:-][0-9a-f]{2}){0,14}$|^[0-9a-f]{4}(\.[0-9a-f]{4}){2,9}$/i.test(text)],
+  [
+    'mac',
+    (text) => /^[0-9a-f]{2}([:-][0-9a-f]{2}){5}([:-][0-9a-f]{2}){0,14}$|^[0-9a-f]{4}(\.[0-9a-f]{4}){2,9}$/i.test(text),
+  ],
   ['uuid', (text) => uuidPattern.test(text)],
   ['uuid3', (text) => uuidPattern.exec(text)?.[1] === '3'],
   ['uuid4', (text) => isUuidVersion(text, '4')],

@@ -93,7 +93,8 @@ class StructuralWalk {
     const forbid = (field: string, why: string) => this.#faults.push(forbiddenValue(`${path}.${field}`, why));
     if (schema.uniqueItems === true)
       forbid('uniqueItems', 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic');
-    if (schema.additionalProperties === false) forbid('additionalProperties', 'additionalProperties cannot be set to false');
+    if (schema.additionalProperties === false)
+      forbid('additionalProperties', 'additionalProperties cannot be set to false');
     if (schema.additionalProperties !== undefined && schema.properties !== undefined)
       forbid('additionalProperties', 'additionalProperties and properties are mutual exclusive');
     if (schema.additionalProperties !== undefined && place === 'root')
@@ -111,19 +112,28 @@ class StructuralWalk {
     if (listType !== undefined && !['atomic', 'set', 'map'].includes(listType as string))
       this.#faults.push(unsupportedValue(at('list-type'), listType, ['atomic', 'set', 'map']));
     if (listType !== undefined && schema.type !== 'array')
-      this.#faults.push(invalidValue(`${path}.type`, schema.type ?? '', 'must be array if x-kubernetes-list-type is specified'));
+      this.#faults.push(
+        invalidValue(`${path}.type`, schema.type ?? '', 'must be array if x-kubernetes-list-type is specified'),
+      );
     if (listType === 'map') this.#checkMapKeys(schema, path);
     else if (keys !== undefined)
-      this.#faults.push(invalidValue(at('list-type'), listType ?? null, 'must be map if x-kubernetes-list-map-keys is non-empty'));
+      this.#faults.push(
+        invalidValue(at('list-type'), listType ?? null, 'must be map if x-kubernetes-list-map-keys is non-empty'),
+      );
     const mapType = schema['x-kubernetes-map-type'];
     if (mapType !== undefined && !['granular', 'atomic'].includes(mapType as string))
       this.#faults.push(unsupportedValue(at('map-type'), mapType, ['granular', 'atomic']));
     if (schema['x-kubernetes-embedded-resource'] === true) {
       if (schema.type !== 'object')
-        this.#faults.push(invalidValue(`${path}.type`, schema.type ?? '', 'must be object if x-kubernetes-embedded-resource is true'));
+        this.#faults.push(
+          invalidValue(`${path}.type`, schema.type ?? '', 'must be object if x-kubernetes-embedded-resource is true'),
+        );
       if (schema['x-kubernetes-preserve-unknown-fields'] !== true && !asObject(schema.properties))
         this.#faults.push(
-          requiredValue(`${path}.properties`, 'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields'),
+          requiredValue(
+            `${path}.properties`,
+            'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields',
+          ),
         );
     }
     if (schema['x-kubernetes-preserve-unknown-fields'] === false)
@@ -142,10 +152,14 @@ class StructuralWalk {
     const required = new Set(Array.isArray(items.required) ? items.required : []);
     for (const [index, key] of (keys as string[]).entries()) {
       const field = asObject(properties[key]);
-      if (!field) this.#faults.push(invalidValue(`${at}[${index}]`, key, 'entries must all be names of item properties'));
+      if (!field)
+        this.#faults.push(invalidValue(`${at}[${index}]`, key, 'entries must all be names of item properties'));
       else if (!required.has(key) && field.default === undefined)
         this.#faults.push(
-          requiredValue(`${path}.items.properties[${key}].default`, 'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property'),
+          requiredValue(
+            `${path}.items.properties[${key}].default`,
+            'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property',
+          ),
         );
     }
   }
@@ -156,7 +170,10 @@ class StructuralWalk {
     for (const name of Object.keys(asObject(metadata?.properties) ?? {})) {
       if (name === 'name' || name === 'generateName') continue;
       this.#faults.push(
-        forbiddenValue(`${path}.properties[metadata]`, 'must not specify anything other than name and generateName, but metadata is implicitly specified'),
+        forbiddenValue(
+          `${path}.properties[metadata]`,
+          'must not specify anything other than name and generateName, but metadata is implicitly specified',
+        ),
       );
       return;
     }
@@ -207,6 +224,8 @@ function checkPattern({ pattern }: JsonObject, path: string, faults: FieldError[
     compilePattern(pattern);
   } catch (err) {
     if (!(err instanceof PatternError)) throw err;
-    faults.push(invalidValue(`${path}.pattern`, pattern, `must be a valid regular expression, but isn't: ${err.message}`));
+    faults.push(
+      invalidValue(`${path}.pattern`, pattern, `must be a valid regular expression, but isn't: ${err.message}`),
+    );
   }
 }

@@ -3,8 +3,8 @@
  * objects have what every object of the API has.
  */
 import {
-  childPath,
   checkDnsSubdomain,
+  childPath,
   duplicateValue,
   type FieldError,
   invalidValue,

@@ -42,6 +42,12 @@ export interface Exchange {
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   readonly user: UserInfo;
+  /** Who really asked, if it is in the name of `user`. */
+  readonly impersonator?: UserInfo | undefined;
+  /** Where the connection comes from. */
+  readonly remoteAddress?: string | undefined;
+  /** What the answer calls this request by, once it has begun. */
+  readonly auditId?: string | undefined;
   readonly target: Target;
   /** Fires when the client is gone or the request's time is over. */
   readonly signal: AbortSignal;

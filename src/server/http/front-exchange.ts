@@ -40,6 +40,7 @@ export type RequestHead = {
   readonly headers: IncomingHttpHeaders;
   /** Names and values in turn, repeated headers apart. */
   readonly rawHeaders: readonly string[];
+  readonly remoteAddress: string | undefined;
 };
 
 export class FrontExchange implements Exchange {
@@ -48,6 +49,9 @@ export class FrontExchange implements Exchange {
   readonly headers: IncomingHttpHeaders;
   readonly target: Target;
   user: UserInfo = { username: '', groups: [] };
+  impersonator: UserInfo | undefined;
+  readonly remoteAddress: string | undefined;
+  auditId: string | undefined;
   readonly startedAtMs: number = performance.now();
   status = 0;
   readonly #shared: ExchangeSurroundings;
@@ -75,6 +79,7 @@ export class FrontExchange implements Exchange {
     this.path = head.path;
     this.#queryText = head.queryText;
     this.headers = head.headers;
+    this.remoteAddress = head.remoteAddress;
     this.target = parse(() => this.query);
     wire.onClose(() => {
       clearTimeout(this.#deadline);
@@ -218,6 +223,7 @@ export class FrontExchange implements Exchange {
     this.status = status;
     const auditId = this.headers['audit-id'];
     const headers = standardHeaders(typeof auditId === 'string' ? auditId : undefined, contentType, this.#shared);
+    this.auditId = String(headers['Audit-Id']);
     if (this.#warnings) headers.Warning = warningValues(this.#warnings);
     if (this.#shared.isDraining) this.#wire.closeAfter();
     return Object.assign(headers, more);

@@ -81,7 +81,7 @@ export async function startFront(options: FrontOptions): Promise<Front> {
       const socket = request.socket as TLSSocket;
       connections.addWire(socket, wire);
       const certificate = () => connections.certificateOf(socket, () => socket);
-      accept(wire, method, url, headers, rawHeaders, certificate);
+      accept(wire, method, url, { headers, rawHeaders, remoteAddress: socket.remoteAddress }, certificate);
     },
     http2: (stream, headers, rawHeaders) => {
       const [method, url] = [String(headers[':method']), String(headers[':path'])];
@@ -89,7 +89,8 @@ export async function startFront(options: FrontOptions): Promise<Front> {
       const { session } = stream;
       if (!session) return wire.destroy();
       const certificate = () => connections.certificateOf(session, () => session.socket as TLSSocket);
-      accept(wire, method, url, headers as IncomingHttpHeaders, rawHeaders, certificate);
+      const remoteAddress = session.destroyed ? undefined : session.socket.remoteAddress;
+      accept(wire, method, url, { headers: headers as IncomingHttpHeaders, rawHeaders, remoteAddress }, certificate);
     },
   });
   listener.on('connection', (socket) => connections.addSocket(socket));
@@ -103,8 +104,7 @@ export async function startFront(options: FrontOptions): Promise<Front> {
     wire: Wire,
     method: string,
     url: string,
-    headers: IncomingHttpHeaders,
-    rawHeaders: readonly string[],
+    origin: Pick<RequestHead, 'headers' | 'rawHeaders' | 'remoteAddress'>,
     certificate: Certificate,
   ): void {
     const parsed = parseRequestUrl(url);
@@ -114,7 +114,7 @@ export async function startFront(options: FrontOptions): Promise<Front> {
       return;
     }
     const { path, queryText } = parsed;
-    const head: RequestHead = { method, path, queryText, headers, rawHeaders };
+    const head: RequestHead = { method, path, queryText, ...origin };
     const exchange = new FrontExchange(shared, wire, head, (query) => parseTarget(method, path, query));
     open.add(exchange);
     const seat: Seat = { kind: undefined, wasLetIn: false };
@@ -147,14 +147,18 @@ export async function startFront(options: FrontOptions): Promise<Front> {
     const found = authenticate({ authorization, certificate: certificate() });
     const known = found instanceof Promise ? await found : found;
     if (!known) throw unauthorized();
-    exchange.user = isImpersonating(exchange.headers) ? await impersonate(known, head.rawHeaders, authorizer) : known;
+    exchange.user = known;
+    if (isImpersonating(exchange.headers)) {
+      exchange.user = await impersonate(known, head.rawHeaders, authorizer);
+      exchange.impersonator = known;
+    }
 
     if (!isLong && !isHealth) {
       const kind = requestKind(method);
       if (!inFlight.take(kind)) return sendAway(exchange);
       seat.kind = kind;
     }
-    const attributes = attributesOf(method, path, target);
+    const attributes = attributesOf(method, path, target, () => exchange.query);
     const decision = authorizer.authorize(exchange.user, attributes);
     const { allowed, reason } = decision instanceof Promise ? await decision : decision;
     if (!allowed) throw forbiddenBy(exchange.user, attributes, reason);

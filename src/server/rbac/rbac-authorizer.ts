@@ -8,12 +8,11 @@ import type { Attributes, Authorizer, Decision, UserRules } from '../auth/author
 import type { UserInfo } from '../http/exchange.ts';
 import type { Resources } from '../rest/resources.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
-import { RoleIndex } from './role-index.ts';
+import { RoleIndex, showErrors } from './role-index.ts';
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const KINDS = ['clusterroles', 'roles', 'clusterrolebindings', 'rolebindings'] as const;
 const ALLOWED: Decision = { allowed: true };
-const DENIED: Decision = { allowed: false };
 
 export class RbacAuthorizer implements Authorizer {
   readonly index: RoleIndex = new RoleIndex();
@@ -21,10 +20,7 @@ export class RbacAuthorizer implements Authorizer {
 
   authorize(user: UserInfo, attributes: Attributes): Decision {
     if (user.groups.includes('system:masters')) return ALLOWED;
-    const allowed = this.index.decide(user, attributes);
-    if (allowed) return allowed;
-    const { errors } = this.index.rulesFor(user, attributes.kind === 'resource' ? attributes.namespace : '');
-    return errors.length === 0 ? DENIED : { allowed: false, reason: `RBAC: ${showErrors(errors)}` };
+    return this.index.decide(user, attributes);
   }
 
   rulesFor(user: UserInfo, namespace: string): UserRules {
@@ -58,8 +54,4 @@ export class RbacAuthorizer implements Authorizer {
     if (previous) this.index.removeBinding(previous.parse());
     if (current) this.index.setBinding(current.parse());
   }
-}
-
-function showErrors(errors: readonly string[]): string {
-  return errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`;
 }

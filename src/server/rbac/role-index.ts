@@ -17,6 +17,9 @@ export type RoleRef = { readonly kind: string; readonly name: string };
 
 export type Subject = { readonly kind: string; readonly name: string; readonly namespace?: string };
 
+type OnResource = Extract<Attributes, { kind: 'resource' }>;
+type OnPath = Extract<Attributes, { kind: 'path' }>;
+
 type Grant = { readonly roleKey: string; readonly decision: Decision };
 
 /** By binding; everywhere under ''. */
@@ -67,31 +70,34 @@ export class RoleIndex {
     }
   }
 
-  /** Why it is allowed; undefined if nothing allows it. */
-  decide(user: UserInfo, attributes: Attributes): Decision | undefined {
-    const patterns =
-      attributes.kind === 'resource' ? resourcePatterns(attributes.resource, attributes.subresource) : [];
-    const namespace = attributes.kind === 'resource' ? attributes.namespace : '';
-    const allows = ({ byResource, onPaths }: CompiledRole) =>
-      attributes.kind === 'resource'
-        ? patterns.some((pattern) => byResource.get(pattern)?.some((rule) => allowsOnResource(rule, attributes)))
-        : onPaths.some((rule) => allowsPath(rule, attributes.verb, attributes.path));
-    for (const grant of this.#grantsOf(user, namespace)) {
-      const role = this.#roles.get(grant.roleKey);
-      if (role && allows(role)) return grant.decision;
-    }
-    return undefined;
+  /** With the binding that allows it, or with the roles that are granted and do not exist. */
+  decide(user: UserInfo, attributes: Attributes): Decision {
+    const isResource = attributes.kind === 'resource';
+    const patterns = isResource ? resourcePatterns(attributes.resource, attributes.subresource) : [];
+    const namespace = isResource ? attributes.namespace : '';
+    let missing: Set<string> | undefined;
+    for (const grants of this.#grantsOf(user, namespace))
+      for (const { roleKey: key, decision } of grants.values()) {
+        const role = this.#roles.get(key);
+        if (!role) {
+          missing ??= new Set();
+          missing.add(roleNotFound(key));
+        } else if (isResource ? allowsResource(role, patterns, attributes) : allowsOther(role, attributes))
+          return decision;
+      }
+    return missing ? { allowed: false, reason: `RBAC: ${showErrors([...missing])}` } : DENIED;
   }
 
   /** Everything a user may do in a namespace, and the roles that are granted but do not exist. */
   rulesFor(user: UserInfo, namespace: string): { readonly rules: PolicyRule[]; readonly errors: string[] } {
     const rules: PolicyRule[] = [];
     const errors = new Set<string>();
-    for (const { roleKey: key } of this.#grantsOf(user, namespace)) {
-      const role = this.#roles.get(key);
-      if (role) rules.push(...role.rules);
-      else errors.add(roleNotFound(key));
-    }
+    for (const grants of this.#grantsOf(user, namespace))
+      for (const { roleKey: key } of grants.values()) {
+        const role = this.#roles.get(key);
+        if (role) rules.push(...role.rules);
+        else errors.add(roleNotFound(key));
+      }
     return { rules, errors: [...errors] };
   }
 
@@ -100,16 +106,23 @@ export class RoleIndex {
     return this.#roles.get(roleKey(kind === 'ClusterRole' ? '' : namespace, name))?.rules;
   }
 
-  *#grantsOf({ username, groups }: UserInfo, namespace: string): Generator<Grant> {
+  /** Those that count in a namespace, of the user and of each of his groups. */
+  #grantsOf({ username, groups }: UserInfo, namespace: string): ReadonlyMap<string, Grant>[] {
+    const found: ReadonlyMap<string, Grant>[] = [];
     for (let i = -1; i < groups.length; i++) {
       const grants = this.#subjects.get(i < 0 ? `User ${username}` : `Group ${groups[i]}`);
-      if (!grants) continue;
-      const everywhere = grants.get('');
-      if (everywhere) yield* everywhere.values();
-      const here = namespace === '' ? undefined : grants.get(namespace);
-      if (here) yield* here.values();
+      const everywhere = grants?.get('');
+      if (everywhere) found.push(everywhere);
+      const here = namespace === '' ? undefined : grants?.get(namespace);
+      if (here) found.push(here);
     }
+    return found;
   }
+}
+
+/** As one sentence. */
+export function showErrors(errors: readonly string[]): string {
+  return errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`;
 }
 
 export function bindingOf(binding: KubeObject): { readonly roleRef: RoleRef; readonly subjects: readonly Subject[] } {
@@ -118,6 +131,20 @@ export function bindingOf(binding: KubeObject): { readonly roleRef: RoleRef; rea
     roleRef: roleRef as unknown as RoleRef,
     subjects: (subjects as unknown as Subject[] | null | undefined) ?? [],
   };
+}
+
+const DENIED: Decision = { allowed: false };
+
+function allowsResource({ byResource }: CompiledRole, patterns: readonly string[], attributes: OnResource): boolean {
+  for (const pattern of patterns) {
+    const rules = byResource.get(pattern);
+    if (rules) for (const rule of rules) if (allowsOnResource(rule, attributes)) return true;
+  }
+  return false;
+}
+
+function allowsOther({ onPaths }: CompiledRole, { verb, path }: OnPath): boolean {
+  return onPaths.some((rule) => allowsPath(rule, verb, path));
 }
 
 function compile(rules: readonly PolicyRule[]): CompiledRole {

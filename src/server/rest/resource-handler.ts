@@ -30,6 +30,8 @@ export async function handleResource(rest: Rest, exchange: Exchange): Promise<bo
     if (resource.isCustom) return false;
     throw resourceNotFound();
   }
+  const isAcrossAll = resource.isNamespaced && target.namespace === '';
+  if (resource.isCustom && isAcrossAll && !['list', 'watch'].includes(target.verb)) return false;
   if (target.subresource !== '') await handleSubresource(rest, exchange, resource, target);
   else await handleObject(rest, exchange, resource, target);
   return true;

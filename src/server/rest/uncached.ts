@@ -80,6 +80,7 @@ export class StoreWatch {
     this.encoding = encoding;
     this.#after = after;
     this.#errorFrame = errorFrame;
+    cache.watches.add(this);
     stream.onDrain(() => this.#onDrained?.());
     stream.onClose(() => this.end());
   }
@@ -131,6 +132,7 @@ export class StoreWatch {
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
+    this.#cache.watches.delete(this);
     void this.#watch?.return();
     this.#onDrained?.();
     this.#stream.end();

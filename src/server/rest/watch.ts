@@ -200,7 +200,9 @@ class TableEncoding implements EventEncoding {
     const hasColumns = this.#isFirst;
     this.#isFirst = false;
     const listMeta = { resourceVersion: object.metadata.resourceVersion ?? '' };
-    return { includeObject: this.#includeObject, now: Date.now(), listMeta, version: this.#version, hasColumns };
+    const printerColumns = this.#view.resource.custom?.printerColumns ?? [];
+    const shape = { includeObject: this.#includeObject, version: this.#version, hasColumns, printerColumns };
+    return { ...shape, now: Date.now(), listMeta };
   }
 }
 

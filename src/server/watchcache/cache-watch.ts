@@ -54,6 +54,7 @@ export class CacheWatch implements Subscriber {
     this.encoding = options.encoding;
     this.#options = options;
     this.#complete = options.after;
+    options.cache.watches.add(this);
     options.stream.onDrain(() => this.#onDrained?.());
     options.stream.onClose(() => this.end());
   }
@@ -132,6 +133,7 @@ export class CacheWatch implements Subscriber {
   end(): void {
     if (this.#isEnded()) return;
     this.#options.cache.watchers.leave(this);
+    this.#options.cache.watches.delete(this);
     this.#state = 'ended';
     this.#onDrained?.();
     this.#options.stream.end();

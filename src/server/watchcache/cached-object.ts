@@ -19,6 +19,7 @@
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { Labels } from '../../api/label-selector.ts';
 import { goJson } from '../codec/encode.ts';
+import { mayBeOutdated, restoreObject } from '../custom/restore.ts';
 import { type KindFacts, readField } from '../registry/kind-facts.ts';
 import type { Resource } from '../registry/resource.ts';
 
@@ -121,7 +122,7 @@ export class ObjectForm {
   }
 
   fromStored(namespace: string, name: string, revision: number, value: Uint8Array): CachedObject {
-    const stored = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    const stored = this.#upToDate(Buffer.from(value.buffer, value.byteOffset, value.byteLength), revision);
     const uidAt = stored.indexOf(UID_MARK);
     if (uidAt < 0) throw new Error(`Cannot read ${this.resource.kind} "${name}": what is stored has no uid`);
     const insertAt = stored.indexOf(QUOTE, uidAt + UID_MARK.length) + 1;
@@ -137,5 +138,11 @@ export class ObjectForm {
     at += bytes.write(version, at, 'latin1');
     stored.copy(bytes, at, insertAt);
     return new CachedObject(this, namespace, name, revision, bytes, versionAt);
+  }
+
+  /** A custom object that was written under an older definition is read as the present one says. */
+  #upToDate(stored: Buffer, revision: number): Buffer {
+    if (!this.resource.isCustom || !mayBeOutdated(this.resource, revision)) return stored;
+    return this.toStored(restoreObject(JSON.parse(stored.toString('utf8')) as KubeObject, this.resource));
   }
 }

@@ -69,6 +69,8 @@ export class ResourceCache {
   readonly isKept: boolean;
   readonly objects: OrderedMap<CachedObject> = new OrderedMap();
   readonly watchers: WatchIndex = new WatchIndex();
+  /** All watches that read from here, live or behind. */
+  readonly watches: Set<{ end(): void }> = new Set();
   readonly window: EventWindow;
   revision: Revision = 0;
   readonly counts: CacheCounts = {
@@ -106,6 +108,11 @@ export class ResourceCache {
     this.#log = log;
     this.isKept = isKept;
     this.#running = isKept ? this.#run(this.#stop.signal) : Promise.resolve();
+  }
+
+  /** Ends all watches: what they were told of is not served any more, or not in this form. */
+  endWatches(): void {
+    for (const watch of [...this.watches]) watch.end();
   }
 
   get isReady(): boolean {

@@ -2,23 +2,22 @@
  * The store inside this process: durable, one owner per data directory.
  *
  *   txn → Head (judge, give a revision) → WritePipeline (group commit) → #publish → index, hub, answer
- *   read → KeyIndex at a revision → log          watch → hub while live, log while behind
+ *   read → PublishedState: index at a revision → log          watch → hub while live, log while behind
  *
- * Always true: `#published` is the highest revision that is durable, and all that anybody is shown; the index holds
- * what is published, the head what is on its way. What is written where is said in each room of this folder.
+ * Always true: the published state is what is durable, and all that anybody is shown; the head is what is on its way. What is
+ * kept where is said in each room of this folder.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { backgroundClock, type Clock, closeOnce, untilAborted } from '../../api/index.ts';
 import { StoreError } from '../errors.ts';
-import { type Bounds, boundsOf, checkKey, checkNotNegative, isInBounds } from '../keys.ts';
+import { boundsOf, checkKey, checkNotNegative } from '../keys.ts';
 import type {
   CallOptions,
   GetResult,
   Key,
   KeyRange,
-  KeyValue,
   Lease,
   LeaseId,
   LeaseInfo,
@@ -32,25 +31,21 @@ import type {
   Txn,
   TxnResult,
   Watch,
-  WatchEvent,
   WatchOptions,
 } from '../kv.ts';
 import { type AutoCompaction, runAutoCompaction } from './auto-compaction.ts';
 import { Compactor } from './compactor.ts';
 import { lockDataDir } from './data-dir-lock.ts';
 import type { LogEngine } from './engine.ts';
-import type { Garbage } from './garbage.ts';
 import { type Change, Head } from './head.ts';
-import { isLive, type KeyIndex, type Version } from './key-index.ts';
-import { Leases } from './leases.ts';
+import type { Leases } from './leases.ts';
 import { openLmdbEngine } from './lmdb-engine.ts';
-import { decodeRecord, keyValueOf } from './log-record.ts';
+import { PublishedState } from './published-state.ts';
 import { Quota } from './quota.ts';
-import { RangeScan } from './range-scan.ts';
-import { addToIndex, FORMAT, type Recovered, recover } from './recovery.ts';
+import { FORMAT, type Recovered, recover, recoverLeases } from './recovery.ts';
 import { writeSnapshot } from './snapshot-file.ts';
 import { checkTxn, defaultTxnLimits, runTxn, type TxnContext, type TxnLimits, tombstone } from './transaction.ts';
-import { type HubChange, WatchHub } from './watch-hub.ts';
+import { WatchHub } from './watch-hub.ts';
 import { Watcher, type WatchLimits, type WatchSource } from './watcher.ts';
 import { WritePipeline } from './write-pipeline.ts';
 
@@ -75,7 +70,6 @@ export type EmbeddedStoreOptions = {
 
 const GIB = 1024 ** 3;
 const SCAN_STEP_KEYS = 1000;
-const LOG_STRETCH = { records: 1000, bytes: 1024 * 1024 };
 const READS_IN_A_ROW = 500;
 const LEASE_TICK_MS = 500;
 const LEASES_PER_TICK = 500;
@@ -105,8 +99,7 @@ class EmbeddedStore implements Store, WatchSource {
   readonly hub = new WatchHub();
   readonly limits: WatchLimits;
   readonly #engine: LogEngine;
-  readonly #index: KeyIndex;
-  readonly #garbage: Garbage;
+  readonly #state: PublishedState;
   readonly #head: Head;
   readonly #leases: Leases;
   readonly #quota: Quota;
@@ -117,7 +110,6 @@ class EmbeddedStore implements Store, WatchSource {
   readonly #watchers = new Set<Watcher>();
   readonly #stop = new AbortController();
   readonly #chores: Promise<void>[];
-  #published: Revision;
   #readsInARow = 0;
   /** Does nothing; while a reader waits for a change it keeps the process from ending under it. */
   readonly #holder = setInterval(() => {}, 2 ** 30).unref();
@@ -127,13 +119,12 @@ class EmbeddedStore implements Store, WatchSource {
 
   constructor(engine: LogEngine, recovered: Recovered, unlock: () => void, options: EmbeddedStoreOptions) {
     const clock = options.clock ?? backgroundClock;
-    const { index, garbage, revision } = recovered;
+    const { index, garbage, revision, compactScheduled, compactFinished } = recovered;
     this.limits = options.watchLimits ?? { events: 10_000, bytes: 8 * 1024 * 1024 };
     this.#engine = engine;
-    this.#index = index;
-    this.#garbage = garbage;
-    this.#published = revision;
-    this.#head = new Head(revision, index, this.#read);
+    this.#compactor = new Compactor(compactScheduled, compactFinished, index, garbage);
+    this.#state = new PublishedState(engine, recovered, this.#compactor);
+    this.#head = new Head(revision, index, this.#state.read);
     this.#leases = recoverLeases(recovered, clock);
     this.#quota = new Quota(
       engine,
@@ -144,9 +135,8 @@ class EmbeddedStore implements Store, WatchSource {
       },
       () => this.#pipeline?.pendingBytes ?? 0,
     );
-    this.#compactor = new Compactor(recovered.compactScheduled, recovered.compactFinished, index, garbage);
     this.#txnLimits = options.txnLimits ?? defaultTxnLimits;
-    this.#txnContext = { head: this.#head, leases: this.#leases, readAt: this.#readAt };
+    this.#txnContext = { head: this.#head, leases: this.#leases, readRange: this.#state.readRange };
     this.#pipeline = new WritePipeline({
       engine,
       publish: this.#publish,
@@ -178,15 +168,14 @@ class EmbeddedStore implements Store, WatchSource {
   async get(key: Key, { revision, signal }: ReadOptions & CallOptions = {}): Promise<GetResult> {
     this.#mustBeOpen(signal);
     if (++this.#readsInARow === READS_IN_A_ROW) await this.#letOthersRun(signal);
-    const version = this.#index.at(checkKey(key), this.#readableRevision(revision));
-    return { revision: this.#published, kv: version && this.#read(key, version) };
+    return { revision: this.#state.revision, kv: this.#state.get(checkKey(key), revision) };
   }
 
   async range(range: KeyRange, options: RangeOptions & CallOptions = {}): Promise<RangeResult> {
     this.#mustBeOpen(options.signal);
     if (++this.#readsInARow === READS_IN_A_ROW) await this.#letOthersRun(options.signal);
-    const revision = this.#published;
-    const scan = this.#scan(boundsOf(range), options.revision, options);
+    const { revision } = this.#state;
+    const scan = this.#state.scan(boundsOf(range), options);
     const unpin = this.#compactor.pin(options.revision || revision);
     try {
       while (!scan.step(SCAN_STEP_KEYS)) {
@@ -197,12 +186,12 @@ class EmbeddedStore implements Store, WatchSource {
       unpin();
       this.#pipeline.wake();
     }
-    return toRangeResult(scan, revision, options);
+    return scan.result(revision, options);
   }
 
   async revision({ signal }: CallOptions = {}): Promise<Revision> {
     this.#mustBeOpen(signal);
-    return this.#published;
+    return this.#state.revision;
   }
 
   // ---- writes
@@ -222,7 +211,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   async compact(revision: Revision, { physical, signal }: { physical?: boolean } & CallOptions = {}): Promise<void> {
     this.#mustBeOpen(signal);
-    this.#compactor.admit(revision, this.#published);
+    this.#compactor.admit(revision, this.#state.revision);
     const marked = this.#pipeline.add({ meta: ['compact.scheduled', revision] }).then(() => {
       this.#compactor.schedule(revision);
       this.#pipeline.wake();
@@ -287,11 +276,15 @@ class EmbeddedStore implements Store, WatchSource {
   }
 
   published(): Revision {
-    return this.#published;
+    return this.#state.revision;
   }
 
   compacted(): Revision {
     return this.#compactor.revision;
+  }
+
+  readLog(range: KeyRange, from: Revision, wantsPrevKv: boolean): ReturnType<WatchSource['readLog']> {
+    return this.#state.readLog(range, from, wantsPrevKv);
   }
 
   left(watcher: Watcher): void {
@@ -306,21 +299,6 @@ class EmbeddedStore implements Store, WatchSource {
     if (--this.#waitingReaders === 0) this.#holder.unref();
   }
 
-  readLog(range: KeyRange, from: Revision, wantsPrevKv: boolean): { events: WatchEvent[]; revision: Revision } {
-    const bounds = boundsOf(range);
-    const events: WatchEvent[] = [];
-    let last: Revision | undefined;
-    for (const { revision, record } of this.#engine.scan(from, LOG_STRETCH.records, LOG_STRETCH.bytes)) {
-      if (revision > this.#published) break; // durable, but its turn to be shown has not come
-      last = revision;
-      const kv = decodeRecord(record);
-      if (!isInBounds(kv.key, bounds)) continue;
-      const before = wantsPrevKv ? this.#index.at(kv.key, revision - 1) : undefined;
-      events.push(eventOf(kv, before && this.#read(kv.key, before)));
-    }
-    return { events, revision: last ?? this.#published };
-  }
-
   // ---- the store itself
 
   async status({ signal }: CallOptions = {}): Promise<StoreStatus> {
@@ -331,7 +309,7 @@ class EmbeddedStore implements Store, WatchSource {
     return {
       backend: 'embedded',
       version: String(FORMAT),
-      revision: this.#published,
+      revision: this.#state.revision,
       sizeBytes: fileBytes,
       sizeInUseBytes: usedBytes,
       problems: problem === undefined ? [] : [problem],
@@ -342,7 +320,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   async snapshot(file: string, { signal }: CallOptions = {}): Promise<SnapshotInfo> {
     this.#mustBeOpen(signal);
-    const revision = this.#published;
+    const revision = this.#state.revision;
     const compactRevision = this.#compactor.revision;
     const unpin = this.#compactor.pin(0);
     try {
@@ -366,66 +344,12 @@ class EmbeddedStore implements Store, WatchSource {
 
   /** Durable now: into the index, to the watchers, and only then do the callers hear of it. */
   readonly #publish = (changes: readonly Change[]): void => {
-    const last = changes[changes.length - 1];
-    if (!last) return;
-    const news: HubChange[] = [];
-    const isHeard = this.hub.size > 0;
-    let bytes = 0;
-    for (const change of changes) {
-      const superseded = addToIndex(this.#index, this.#garbage, change.key, change.version);
-      bytes += change.record.length;
-      if (isHeard) news.push(this.#newsOf(change, superseded));
-    }
+    if (changes.length === 0) return;
+    const news = this.#state.publish(changes, this.hub.size > 0);
     this.#head.published(changes);
-    this.#quota.wrote(bytes);
-    this.#published = last.version.modRevision;
-    if (isHeard) this.hub.publish(this.#published, news);
+    this.#quota.wrote(changes.reduce((bytes, { record }) => bytes + record.length, 0));
+    if (news.length > 0) this.hub.publish(this.#state.revision, news);
   };
-
-  #newsOf({ key, version, record }: Change, superseded: Version | undefined): HubChange {
-    const kv = isLive(version) ? keyValueOf(key, version, record) : decodeRecord(record);
-    const readPrevKv = () => (superseded && isLive(superseded) ? this.#read(key, superseded) : undefined);
-    return { event: eventOf(kv, undefined), bytes: record.length, readPrevKv };
-  }
-
-  readonly #read = (key: Key, version: Version): KeyValue => {
-    const record = this.#engine.read({ revision: version.modRevision, sub: version.sub });
-    if (!record)
-      throw new StoreError(
-        'Corrupt',
-        `Cannot read ${JSON.stringify(key)}: its record of revision ${version.modRevision} is missing`,
-      );
-    return keyValueOf(key, version, record);
-  };
-
-  readonly #readAt = (bounds: Bounds, revision: Revision, options: RangeOptions): RangeResult => {
-    const scan = this.#scan(bounds, revision, options);
-    while (!scan.step(Number.POSITIVE_INFINITY));
-    return toRangeResult(scan, this.#published, options);
-  };
-
-  #scan(bounds: Bounds, asked: Revision | undefined, options: RangeOptions): RangeScan {
-    const at = this.#readableRevision(asked);
-    checkNotNegative('limit', options.limit ?? 0);
-    return new RangeScan(this.#index, bounds, at, at === this.#published, options, this.#read);
-  }
-
-  #readableRevision(asked: Revision | undefined): Revision {
-    if (!asked) return this.#published;
-    checkNotNegative('revision', asked);
-    if (asked > this.#published)
-      throw new StoreError('FutureRevision', `Cannot read at revision ${asked}: the store is at ${this.#published}`, {
-        currentRevision: this.#published,
-      });
-    const compactRevision = this.#compactor.revision;
-    if (asked < compactRevision)
-      throw new StoreError(
-        'Compacted',
-        `Cannot read at revision ${asked}: history before ${compactRevision} is compacted`,
-        { compactRevision },
-      );
-    return asked;
-  }
 
   async #revoke(id: LeaseId): Promise<void> {
     const { keys } = this.#leases.mustHave(id);
@@ -443,7 +367,7 @@ class EmbeddedStore implements Store, WatchSource {
       });
     const autoCompaction = options.autoCompaction ?? { mode: 'periodic', retentionMs: 5 * 60_000 };
     const target = {
-      revision: () => this.#published,
+      revision: () => this.#state.revision,
       compactRevision: () => this.#compactor.revision,
       compact: (revision: Revision) => this.compact(revision, { signal }),
     };
@@ -487,30 +411,9 @@ class EmbeddedStore implements Store, WatchSource {
   }
 }
 
-function recoverLeases({ leases, index }: Recovered, clock: Clock): Leases {
-  const recovered = new Leases(clock);
-  for (const [id, ttl] of leases) recovered.add(id, ttl);
-  for (const { key, latest } of index.slice({ start: '', end: undefined }, Number.POSITIVE_INFINITY)) {
-    if (latest.lease === 0n) continue;
-    // A snapshot may catch a lease that was just being revoked: its keys end as soon as they may.
-    if (!recovered.get(latest.lease)) recovered.add(latest.lease, recovered.ttlFor(0));
-    recovered.move(key, 0n, latest.lease);
-  }
-  return recovered;
-}
-
 async function every(ms: number, clock: Clock, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   for (;;) {
     await clock.sleep(ms, signal);
     await work();
   }
-}
-
-function eventOf(kv: KeyValue, prevKv: KeyValue | undefined): WatchEvent {
-  return { type: kv.createRevision === 0 ? 'delete' : 'put', kv, prevKv };
-}
-
-function toRangeResult(scan: RangeScan, revision: Revision, { countOnly }: RangeOptions): RangeResult {
-  const { kvs, count } = scan;
-  return { revision, kvs, count, more: !countOnly && kvs.length < count };
 }

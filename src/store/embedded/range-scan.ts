@@ -3,7 +3,7 @@
  * everything it needs must stay readable (not compacted) from the first step to the last.
  */
 import type { Bounds } from '../keys.ts';
-import type { Key, KeyValue, RangeOptions, Revision } from '../kv.ts';
+import type { Key, KeyValue, RangeOptions, RangeResult, Revision } from '../kv.ts';
 import { type KeyIndex, liveAt, type Version } from './key-index.ts';
 import { withValue } from './log-record.ts';
 
@@ -57,5 +57,10 @@ export class RangeScan {
     if (slice.length < entries) return true;
     this.#start = `${slice[slice.length - 1]!.key}\0`;
     return false;
+  }
+
+  /** What was found, for a store that is at `revision`. */
+  result(revision: Revision, { countOnly }: RangeOptions): RangeResult {
+    return { revision, kvs: this.kvs, count: this.count, more: !countOnly && this.kvs.length < this.count };
   }
 }

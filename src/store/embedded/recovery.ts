@@ -4,11 +4,13 @@
  * loop while it is opened.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../api/index.ts';
 import { StoreError } from '../errors.ts';
 import type { LeaseId, Revision } from '../kv.ts';
 import type { LogEngine } from './engine.ts';
 import { Garbage } from './garbage.ts';
 import { KeyIndex, type Version } from './key-index.ts';
+import { Leases } from './leases.ts';
 import { isIntact, readVersion } from './log-record.ts';
 
 /** What this code writes. A store of a higher format was written by a newer version and is left alone. */
@@ -58,6 +60,19 @@ export function addToIndex(index: KeyIndex, garbage: Garbage, key: string, versi
   if (superseded) garbage.superseded(entry, superseded, version.modRevision);
   if (version.createRevision === 0) garbage.deleted(entry, version);
   return superseded;
+}
+
+/** The leases as they were, each with its whole time before it, and the keys that go with them. */
+export function recoverLeases({ leases, index }: Recovered, clock: Clock): Leases {
+  const recovered = new Leases(clock);
+  for (const [id, ttl] of leases) recovered.add(id, ttl);
+  for (const { key, latest } of index.slice({ start: '', end: undefined }, Number.POSITIVE_INFINITY)) {
+    if (latest.lease === 0n) continue;
+    // A snapshot may catch a lease that was just being revoked: its keys end as soon as they may.
+    if (!recovered.get(latest.lease)) recovered.add(latest.lease, recovered.ttlFor(0));
+    recovered.move(key, 0n, latest.lease);
+  }
+  return recovered;
 }
 
 async function checkFormat(engine: LogEngine, file: string): Promise<void> {

@@ -28,10 +28,10 @@ beforeEach(() => {
     keyValueOf(key, version, records.get(`${version.modRevision}/${version.sub}`)!),
   );
   leases = new Leases(new FakeClock());
-  const readAt = () => {
+  const readRange = () => {
     throw new Error('the past was asked for');
   };
-  context = { head, leases, readAt };
+  context = { head, leases, readRange };
 });
 
 const run = (...then: Op[]): TxnOutcome => runTxn({ then }, context);

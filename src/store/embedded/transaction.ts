@@ -21,7 +21,7 @@ export type TxnContext = {
   readonly head: Head;
   readonly leases: Leases;
   /** A read of the past, or a refusal of it, for a range with a revision. */
-  readonly readAt: (bounds: Bounds, revision: Revision, options: RangeOptions) => RangeResult;
+  readonly readRange: (bounds: Bounds, options: RangeOptions) => RangeResult;
 };
 
 export type TxnOutcome = { readonly succeeded: boolean; readonly results: OpResult[]; readonly changes: Change[] };
@@ -65,11 +65,11 @@ function checkOverlaps(ops: readonly Op[]): void {
   }
 }
 
-function checkBranch(ops: readonly Op[], { leases, readAt }: TxnContext): void {
+function checkBranch(ops: readonly Op[], { leases, readRange }: TxnContext): void {
   for (const op of ops) {
     if (op.kind === 'put' && op.lease) leases.mustHave(op.lease);
     if (op.kind === 'range' && op.options?.revision)
-      readAt(boundsOf(op.range), op.options.revision, { countOnly: true, limit: 1 });
+      readRange(boundsOf(op.range), { revision: op.options.revision, countOnly: true });
   }
 }
 
@@ -144,10 +144,14 @@ export function tombstone(modRevision: Revision, sub: number): Version {
   return { modRevision, sub, createRevision: 0, version: 0, lease: 0n };
 }
 
-function runRange(op: Op & { kind: 'range' }, { head, readAt }: TxnContext, changes: readonly Change[]): RangeResult {
+function runRange(
+  op: Op & { kind: 'range' },
+  { head, readRange }: TxnContext,
+  changes: readonly Change[],
+): RangeResult {
   const { revision, limit = 0, keysOnly = false, countOnly = false } = op.options ?? {};
   const now = head.revision + (changes.length > 0 ? 1 : 0);
-  if (revision) return { ...readAt(boundsOf(op.range), revision, op.options ?? {}), revision: now };
+  if (revision) return { ...readRange(boundsOf(op.range), op.options ?? {}), revision: now };
   const count = head.count(op.range);
   if (countOnly) return { revision: now, kvs: [], count, more: false };
   const keys = head.keys(op.range, limit > 0 ? limit : undefined);

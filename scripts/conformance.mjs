@@ -1,0 +1,89 @@
+/**
+ * `node scripts/conformance.mjs [--update] [RUNNER ARGS]`: plays the recorded scenarios of a real kube-apiserver against
+ * this server, as a process of its own, and compares with those that have passed before.
+ *
+ * The scenarios live beside the repository, in ../shared/conformance; where they are not, there is nothing to play and
+ * the run passes. It fails when one fails that is named in test/conformance-passing.txt; one that passes for the first
+ * time is told, and `--update` writes the list anew. Runner args choose scenarios (`--scenario 'watch/*'`); without any,
+ * all are played, those that need compaction and protobuf too.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureBuilt, root, say } from './setup.mjs';
+
+const suite = join(root, '..', 'shared', 'conformance');
+const listFile = join(root, 'test', 'conformance-passing.txt');
+const args = process.argv.slice(2);
+const isUpdate = args.includes('--update');
+const chosen = args.filter((arg) => arg !== '--update');
+
+if (existsSync(join(suite, 'run.mjs'))) process.exitCode = await main();
+else say(`skipped the conformance scenarios: there is no folder ${suite}`);
+
+async function main() {
+  ensureBuilt();
+  const folder = mkdtempSync(join(tmpdir(), 'longwatch-conformance-'));
+  const server = await startServer(join(folder, 'data'));
+  try {
+    const results = await play(server.kubeconfig, join(folder, 'results.json'));
+    return judge(results);
+  } finally {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** `longwatch serve` with the short history that the scenarios about compaction wait for. */
+async function startServer(dataDir) {
+  const flags = ['--secure-port', '0', '--data-dir', dataDir, '--auto-compaction-retention', '20s'];
+  const main = join(root, 'dist', 'cli', 'main.js');
+  const child = spawn(process.execPath, [main, 'serve', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  const [line] = await Promise.race([once(child.stdout, 'data'), exited]);
+  const kubeconfig = /^longwatch ready \S+ kubeconfig=(.+) in \d+ ms/.exec(String(line))?.[1];
+  if (!kubeconfig) throw new Error(`Cannot start the server: ${line}`);
+  return {
+    kubeconfig,
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+async function play(kubeconfig, json) {
+  const options = ['--kubeconfig', kubeconfig, '--json', json, '--jobs', '3', '--with', 'all', ...chosen];
+  const runner = spawn(process.execPath, [join(suite, 'run.mjs'), ...options], { stdio: 'inherit' });
+  const [code] = await once(runner, 'exit');
+  if (!existsSync(json)) throw new Error(`Cannot judge the scenarios: the runner exited with ${code} and told nothing`);
+  return JSON.parse(readFileSync(json, 'utf8')).results;
+}
+
+/** The exit code: 1 if something failed that has passed before. */
+function judge(results) {
+  const known = new Set(readFileSync(listFile, 'utf8').split('\n').filter(Boolean));
+  const passing = results.filter(({ ok }) => ok).map(({ name }) => name);
+  const failing = results.filter(({ ok }) => !ok).map(({ name }) => name);
+  const broken = failing.filter((name) => known.has(name));
+  const mended = passing.filter((name) => !known.has(name));
+  if (mended.length > 0) say(`pass for the first time: ${mended.join(' ')}`);
+  if (isUpdate) {
+    // What was not played keeps its place.
+    const all = [...known, ...passing].filter((name) => !failing.includes(name));
+    writeFileSync(
+      listFile,
+      [...new Set(all)]
+        .sort()
+        .map((name) => `${name}\n`)
+        .join(''),
+    );
+    say(`${listFile} is up to date`);
+    return 0;
+  }
+  if (broken.length > 0) say(`passed before and fail now: ${broken.join(' ')}`);
+  say(`conformance: ${passing.length} of ${results.length} pass, ${broken.length} of ${known.size} known ones broken`);
+  return broken.length > 0 ? 1 : 0;
+}

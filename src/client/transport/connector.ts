@@ -1,0 +1,86 @@
+/**
+ * Opens connections for the HTTP client: TLS with what the cluster asks for, directly or through a proxy by CONNECT.
+ * Whatever goes wrong here is a TransportError of the phase `connect`: nothing of any request was sent.
+ */
+import type { Socket } from 'node:net';
+import type { buildConnector as BuildConnector } from 'undici';
+import { TransportError } from '../errors.ts';
+
+export type TlsMaterial = {
+  readonly authority?: string;
+  readonly cert?: string;
+  readonly key?: string;
+};
+
+export type ConnectorOptions = TlsMaterial & {
+  readonly skipsTlsVerify: boolean;
+  readonly tlsServerName?: string;
+  readonly proxy?: URL;
+  readonly timeoutMs: number;
+};
+
+/** Probes of the kernel; a dead peer is also found by the idle limit of a watch. */
+const KEEP_ALIVE_DELAY_MS = 30_000;
+
+export function makeConnector(
+  buildConnector: typeof BuildConnector,
+  { authority, cert, key, skipsTlsVerify, tlsServerName, proxy, timeoutMs }: ConnectorOptions,
+): BuildConnector.connector {
+  const connect = buildConnector({
+    ...(authority !== undefined && { ca: authority }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    rejectUnauthorized: !skipsTlsVerify,
+    timeout: timeoutMs,
+    keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS,
+  });
+  return (asked, done) => {
+    const options = tlsServerName === undefined ? asked : { ...asked, servername: tlsServerName };
+    const target = `${asked.hostname}:${asked.port || (asked.protocol === 'https:' ? 443 : 80)}`;
+    const fail = (cause: unknown) => done(connectError(target, cause, proxy), null);
+    const finish: BuildConnector.Callback = (...[err, socket]) => (err ? fail(err) : done(null, socket));
+    if (!proxy) return connect(options, finish);
+    tunnel(proxy, target, timeoutMs).then(
+      (socket) =>
+        asked.protocol === 'https:' ? connect({ ...options, httpSocket: socket }, finish) : done(null, socket),
+      fail,
+    );
+  };
+}
+
+function connectError(target: string, cause: unknown, proxy: URL | undefined): TransportError {
+  const { code = '', message } = cause as NodeJS.ErrnoException;
+  const way = proxy ? ` through ${proxy.protocol}//${proxy.host}` : '';
+  return new TransportError('connect', `Cannot connect to ${target}${way}: ${message || code}`, {
+    cause,
+    isTimeout: code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT',
+  });
+}
+
+async function tunnel(proxy: URL, target: string, timeoutMs: number): Promise<Socket> {
+  const { request } = proxy.protocol === 'https:' ? await import('node:https') : await import('node:http');
+  const login = decodeURIComponent(proxy.username) + (proxy.password && `:${decodeURIComponent(proxy.password)}`);
+  return new Promise((resolve, reject) => {
+    const asked = request({
+      host: proxy.hostname.replace(/^\[|\]$/g, ''),
+      port: proxy.port || (proxy.protocol === 'https:' ? 443 : 80),
+      method: 'CONNECT',
+      path: target,
+      agent: false,
+      headers: {
+        host: target,
+        ...(login && { 'proxy-authorization': `Basic ${Buffer.from(login).toString('base64')}` }),
+      },
+      ...(timeoutMs > 0 && { timeout: timeoutMs }),
+    });
+    asked.once('connect', (response, socket) => {
+      socket.setTimeout(0);
+      if (response.statusCode === 200) return resolve(socket as Socket);
+      socket.destroy();
+      reject(new Error(`the proxy answered ${response.statusCode} ${response.statusMessage}`));
+    });
+    asked.once('timeout', () => asked.destroy(new Error(`no answer from the proxy within ${timeoutMs} ms`)));
+    asked.once('error', reject);
+    asked.end();
+  });
+}

@@ -1,0 +1,77 @@
+/** What the transport is told, and what it tells. */
+import type { Clock } from '../../api/index.ts';
+import type { TransportPhase } from '../errors.ts';
+import type { Timeouts } from './deadline.ts';
+
+export type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+export type QueryValue = string | number | boolean | readonly string[] | undefined;
+export type Query = Readonly<Record<string, QueryValue>>;
+
+export type RequestOptions = {
+  /** What is undefined is left out; a list is repeated. */
+  readonly query?: Query;
+  /** Text and bytes go as they are, everything else as JSON. */
+  readonly body?: unknown;
+  /** application/json */
+  readonly contentType?: string;
+  /** application/json */
+  readonly accept?: string;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly signal?: AbortSignal;
+  readonly timeouts?: Partial<Omit<Timeouts, 'connectMs'>>;
+  /** How often it may be sent, the first time included; 1 is never again. */
+  readonly maxTries?: number;
+};
+
+export type Answer<T> = {
+  readonly code: number;
+  readonly headers: Headers;
+  /** Text, unless the answer is JSON. */
+  readonly body: T;
+};
+
+/** An answer whose body is read as it comes. It holds a connection until it is read to the end or closed. */
+export type StreamAnswer = {
+  readonly code: number;
+  readonly headers: Headers;
+  /** To be read once. Nothing is read from the socket beyond a small buffer until it is asked for. */
+  readonly chunks: AsyncIterable<Buffer>;
+  close(): void;
+};
+
+/** One request on the wire; a repetition is one of its own. */
+export type RequestSample = {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly isStream: boolean;
+  /** Absent if there was no answer. */
+  readonly code?: number;
+  /** Where it failed without an answer; `aborted` by the caller. */
+  readonly failed?: TransportPhase | 'aborted';
+  /** Until the body was read; of a stream, until it began. */
+  readonly durationMs: number;
+};
+
+export type TransportOptions = {
+  readonly timeouts?: Partial<Timeouts>;
+  /** For short requests: 32. Streams do not count. */
+  readonly maxConnections?: number;
+  /** How often a request may be sent: 6. */
+  readonly maxTries?: number;
+  /** The longest Retry-After that is waited for: 60 s. */
+  readonly maxRetryAfterMs?: number;
+  /** Of one answer that is not a stream: 512 MiB. */
+  readonly maxBodyBytes?: number;
+  readonly userAgent?: string;
+  readonly clock?: Clock;
+  /** In [0, 1). */
+  readonly random?: () => number;
+  /** 0: nothing; 6: one line for each request; 7: its headers; 8: bodies, cut; 9: bodies. Secrets never. */
+  readonly verbosity?: number;
+  readonly log?: (line: string, level: number) => void;
+  readonly onRequest?: (sample: RequestSample) => void;
+  /** Warnings of the server, such as that a version is deprecated. */
+  readonly onWarning?: (text: string) => void;
+};

@@ -1,0 +1,272 @@
+/**
+ * HTTP to one cluster, as one user: paths in, typed answers or errors out.
+ *
+ * Every request ends: by its answer, by a limit, or by the caller's signal; all listeners and timers end with it. A
+ * request is repeated only where `retry-policy.ts` says so, and once after a 401 if there are other credentials. After
+ * `close` every request fails at once, running ones too.
+ */
+import type { Dispatcher } from 'undici';
+import { type Clock, systemClock } from '../../api/index.ts';
+import type { ClusterAccess } from '../config/cluster-access.ts';
+import { type Identity, noCredentials } from '../config/credentials.ts';
+import type { Impersonation } from '../config/kubeconfig-file.ts';
+import { isApiError, isTransportError, TransportError, type TransportPhase } from '../errors.ts';
+import { Connections, type Purpose } from './connections.ts';
+import { Deadline, type Timeouts } from './deadline.ts';
+import { pathWithQuery, warningsIn } from './http-text.ts';
+import { refusalOf } from './refusal.ts';
+import { RequestLog } from './request-log.ts';
+import { retryDelay } from './retry-policy.ts';
+import type {
+  Answer,
+  Headers,
+  RequestOptions,
+  RequestSample,
+  StreamAnswer,
+  TransportOptions,
+} from './transport-options.ts';
+
+/** Servers give up on a request after 60 s and say so: we wait a little longer than that. */
+const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 65_000, idleMs: 60_000, totalMs: 0 };
+const MAX_BODY_BYTES = 512 * 1024 * 1024;
+/** A buffer between socket and reader; once it is full the socket is paused. */
+const STREAM_BUFFER_BYTES = 256 * 1024;
+const CLOSED = 'TRANSPORT_CLOSED';
+
+type Opened = { readonly code: number; readonly headers: Headers; readonly body: Dispatcher.ResponseData['body'] };
+type Call = { readonly method: string; readonly path: string; readonly request: string; readonly deadline: Deadline };
+
+export class Transport implements AsyncDisposable {
+  readonly access: ClusterAccess;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly #options: TransportOptions;
+  readonly #timeouts: Timeouts;
+  readonly #connections: Connections;
+  readonly #log: RequestLog;
+  readonly #running = new Set<Deadline>();
+  readonly #basePath: string;
+  #isClosed = false;
+
+  constructor(access: ClusterAccess, options: TransportOptions = {}) {
+    this.access = access;
+    this.clock = options.clock ?? systemClock;
+    this.random = options.random ?? Math.random;
+    this.#options = options;
+    this.#timeouts = { ...defaultTimeouts, ...options.timeouts };
+    this.#log = new RequestLog(options);
+    this.#basePath = access.server.pathname.replace(/\/+$/, '');
+    const { maxConnections = 32 } = options;
+    this.#connections = new Connections({ access, connectMs: this.#timeouts.connectMs, maxConnections });
+  }
+
+  /** A whole answer. Throws ApiError for everything but success, TransportError if there is no answer. */
+  async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<T>> {
+    const call = this.#begin(method, path, options);
+    try {
+      call.deadline.limit('total', options.timeouts?.totalMs ?? this.#timeouts.totalMs);
+      const maxTries = options.maxTries ?? this.#options.maxTries ?? 6;
+      const limits = { maxTries, maxWaitMs: this.#options.maxRetryAfterMs ?? 60_000 };
+      for (let tries = 1; ; tries++) {
+        try {
+          return await this.#renewing(call, options, 'short', (opened, begin) => this.#whole<T>(call, opened, begin));
+        } catch (error) {
+          const delayMs = retryDelay({ method, error, tries }, limits, this.random());
+          if (delayMs === undefined) throw error;
+          this.#log.repeated(call.request, error, delayMs);
+          await this.clock.sleep(delayMs, call.deadline.signal);
+        }
+      }
+    } finally {
+      this.#end(call.deadline);
+    }
+  }
+
+  /** The beginning of an answer, its body to be read as it comes; never repeated. There is no idle limit but the call's. */
+  async stream(method: string, path: string, options: RequestOptions = {}): Promise<StreamAnswer> {
+    const call = this.#begin(method, path, options);
+    try {
+      const { idleMs = 0, totalMs = 0 } = options.timeouts ?? {};
+      call.deadline.limit('total', totalMs);
+      return await this.#renewing(call, options, 'stream', async (opened, begin) => {
+        if (opened.code >= 300) await this.#whole(call, opened, begin); // throws
+        this.#report(call, opened, begin, true);
+        call.deadline.limitIdle(idleMs);
+        const chunks = this.#chunks(call, opened.body);
+        const close = () => {
+          opened.body.destroy();
+          this.#end(call.deadline);
+        };
+        return { code: opened.code, headers: opened.headers, chunks, close };
+      });
+    } catch (error) {
+      this.#end(call.deadline);
+      throw error;
+    }
+  }
+
+  /** Breaks every connection; what runs fails. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const deadline of this.#running) deadline.cut(closedError());
+    await this.#connections.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #begin(method: string, path: string, { query, signal }: RequestOptions): Call {
+    signal?.throwIfAborted();
+    if (this.#isClosed) throw closedError();
+    const fullPath = this.#basePath + pathWithQuery(path, query);
+    const request = `${method} ${fullPath}`;
+    const deadline = new Deadline(this.clock, request, signal);
+    this.#running.add(deadline);
+    return { method, path: fullPath, request, deadline };
+  }
+
+  #end(deadline: Deadline): void {
+    this.#running.delete(deadline);
+    deadline[Symbol.dispose]();
+  }
+
+  /** Sends it, and once more with other credentials if the first are refused and there are others. */
+  async #renewing<R>(
+    call: Call,
+    options: RequestOptions,
+    purpose: Purpose,
+    read: (opened: Opened, begin: number) => Promise<R>,
+  ): Promise<R> {
+    const { credentials = noCredentials } = this.access;
+    for (let isSecond = false; ; isSecond = true) {
+      const identity = await credentials.current(call.deadline.signal);
+      const begin = this.clock.now();
+      try {
+        return await read(await this.#open(call, options, purpose, identity), begin);
+      } catch (error) {
+        if (!isApiError(error)) this.#reportFailure(call, error, begin, purpose === 'stream');
+        if (isSecond || !isApiError(error, 'Unauthorized') || !credentials.refused(identity)) throw error;
+      }
+    }
+  }
+
+  async #open(call: Call, options: RequestOptions, purpose: Purpose, identity: Identity): Promise<Opened> {
+    const { method, path, request, deadline } = call;
+    const { contentType = 'application/json', accept = 'application/json' } = options;
+    const body = bodyOf(options.body);
+    const headers = {
+      accept,
+      'user-agent': this.#options.userAgent ?? 'longwatch',
+      ...(body !== undefined && { 'content-type': contentType }),
+      ...(this.access.impersonate && impersonationHeaders(this.access.impersonate)),
+      ...(identity.authorization !== undefined && { authorization: identity.authorization }),
+      ...(options.headers as Record<string, string | string[]> | undefined),
+    };
+    this.#log.sent(request, headers, path, body);
+    const lift = deadline.limit('headers', options.timeouts?.headersMs ?? this.#timeouts.headersMs);
+    try {
+      const pool = await this.#connections.pool(purpose, identity);
+      const answer = await pool.request({
+        path,
+        method: method as Dispatcher.HttpMethod,
+        headers,
+        body: body ?? null,
+        signal: deadline.signal,
+        ...(purpose === 'stream' && { highWaterMark: STREAM_BUFFER_BYTES }),
+      });
+      answer.body.on('error', () => {}); // told to whoever reads, and to nobody else
+      if (this.#options.onWarning) for (const text of warningsIn(answer.headers.warning)) this.#options.onWarning(text);
+      return { code: answer.statusCode, headers: answer.headers, body: answer.body };
+    } catch (error) {
+      throw deadline.errorOf(error, 'headers');
+    } finally {
+      lift();
+    }
+  }
+
+  async #whole<T>(call: Call, opened: Opened, begin: number): Promise<Answer<T>> {
+    const { code, headers } = opened;
+    const { maxBodyBytes = MAX_BODY_BYTES } = this.#options;
+    call.deadline.limitIdle(this.#timeouts.idleMs);
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of this.#chunks(call, opened.body, false)) {
+      bytes += chunk.length;
+      if (bytes > maxBodyBytes)
+        throw new TransportError('body', `Cannot read ${call.request}: over ${maxBodyBytes} bytes`);
+      parts.push(chunk);
+    }
+    const text = (parts.length === 1 ? parts[0]! : Buffer.concat(parts)).toString('utf8');
+    this.#report(call, opened, begin, false, text);
+    if (code >= 300) throw refusalOf(code, headers, text, call.request);
+    if (!String(headers['content-type'] ?? '').includes('json')) return { code, headers, body: text as T };
+    try {
+      return { code, headers, body: JSON.parse(text) as T };
+    } catch (cause) {
+      throw new TransportError('body', `Cannot read ${call.request}: ${(cause as Error).message}`, { cause });
+    }
+  }
+
+  async *#chunks(call: Call, body: Opened['body'], endsCall = true): AsyncGenerator<Buffer, void, void> {
+    const { deadline } = call;
+    const reader = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        deadline.waiting();
+        const { done, value } = await reader.next();
+        deadline.arrived();
+        if (done) return;
+        yield value;
+      }
+    } catch (error) {
+      throw deadline.errorOf(error, 'body');
+    } finally {
+      if (!body.readableEnded) body.destroy();
+      if (endsCall) this.#end(deadline);
+    }
+  }
+
+  #report(call: Call, { code, headers }: Opened, begin: number, isStream: boolean, body?: string): void {
+    const durationMs = this.clock.now() - begin;
+    this.#log.answered(call.request, call.path, code, headers, durationMs, body);
+    this.#options.onRequest?.({ ...sampleOf(call), isStream, code, durationMs });
+  }
+
+  #reportFailure(call: Call, error: unknown, begin: number, isStream: boolean): void {
+    const durationMs = this.clock.now() - begin;
+    const failed: TransportPhase | 'aborted' = isTransportError(error) ? error.phase : 'aborted';
+    this.#log.failed(call.request, error, durationMs);
+    this.#options.onRequest?.({ ...sampleOf(call), isStream, failed, durationMs });
+  }
+}
+
+/** The transport was closed, by us: nothing to try again. */
+export function isClosed(err: unknown): boolean {
+  return isTransportError(err) && err.code === CLOSED;
+}
+
+function closedError(): TransportError {
+  return new TransportError('connect', 'Cannot send a request: the transport is closed', { code: CLOSED });
+}
+
+function sampleOf({ method, path }: Call): Pick<RequestSample, 'method' | 'path'> {
+  const end = path.indexOf('?');
+  return { method, path: end < 0 ? path : path.slice(0, end) };
+}
+
+function bodyOf(body: unknown): string | Buffer | undefined {
+  if (body === undefined || typeof body === 'string' || Buffer.isBuffer(body)) return body;
+  return JSON.stringify(body);
+}
+
+function impersonationHeaders({ user, uid, groups, extra }: Impersonation): Record<string, string | string[]> {
+  return {
+    'impersonate-user': user,
+    ...(uid !== undefined && { 'impersonate-uid': uid }),
+    ...(groups && groups.length > 0 && { 'impersonate-group': [...groups] }),
+    ...Object.fromEntries(
+      Object.entries(extra ?? {}).map(([key, values]) => [`impersonate-extra-${encodeURIComponent(key)}`, [...values]]),
+    ),
+  };
+}

@@ -1,0 +1,293 @@
+/**
+ * The work queue of a controller: which keys want attention, and who may give it.
+ *
+ *     addAfter, addRateLimited --> delayed --(due)--> waiting --get--> in flight --done--> gone
+ *     add ------------------------------------------> waiting            add: once more when done
+ *
+ * Always true: a key waits once, however often it is added; it is in flight with one worker at most; what was added is
+ * handed out at least once after it was added, unless the queue is closed. Who comes next is the business of
+ * WaitingLine. Why a key was added is kept through all merging, up to `causeLimit` reasons.
+ *
+ * Bounded: at most `limit` keys are waiting, delayed or in flight; a further one is refused by QueueFullError, so
+ * nothing is lost without a word. After `close` or `drain` adds are ignored and say so by `false`.
+ */
+import { type Clock, systemClock, untilAborted } from '../../api/index.ts';
+import { Chain } from './chain.ts';
+import { DelayLine } from './delay-line.ts';
+import { QueueMetrics, type QueueMetricsSnapshot, type QueueObserver } from './queue-metrics.ts';
+import { DEFAULT_RETRIES, RetryDelays, type RetryOptions } from './retry-delays.ts';
+import { type AgeingOptions, type InLine, type Ticket, WaitingLine } from './waiting-line.ts';
+
+export type WorkQueueOptions<K> = {
+  readonly clock?: Clock;
+  /** Tells keys apart; the key itself where it is a string. */
+  readonly identify?: (key: K) => unknown;
+  /** Whose turn a key is; "ns/name" and { namespace } are understood without. */
+  readonly namespaceOf?: (key: K) => string;
+  readonly retries?: Partial<RetryOptions>;
+  readonly ageing?: Partial<AgeingOptions>;
+  readonly limit?: number;
+  readonly causeLimit?: number;
+  readonly observer?: QueueObserver;
+};
+
+export type AddOptions = {
+  /** Why; kept until the key is handed out. */
+  readonly cause?: string | readonly string[];
+  /** Higher comes first, 0 if not told; of several the highest counts. */
+  readonly priority?: number;
+  readonly namespace?: string;
+};
+
+export type WorkItem<K> = {
+  readonly key: K;
+  readonly causes: readonly string[];
+  /** Further causes that there was no room for. */
+  readonly omittedCauses: number;
+  /** 1, and one more for each failure since the key was last forgotten. */
+  readonly attempt: number;
+  readonly priority: number;
+  readonly namespace: string;
+  readonly waitedMs: number;
+};
+
+export class QueueFullError extends Error {
+  override readonly name = 'QueueFullError';
+}
+
+/** One wish for attention, with all that were merged into it. */
+type Wish<K> = InLine & {
+  readonly id: unknown;
+  readonly key: K;
+  readonly causes: Set<string>;
+  omittedCauses: number;
+  addedAt: number;
+};
+
+type InFlight<K> = { readonly startedAt: number; again: Wish<K> | undefined };
+type Reader<K> = (item: WorkItem<K> | undefined) => void;
+
+const DEFAULT_AGEING: AgeingOptions = { agedAfterMs: 1000, agedTurn: 4 };
+
+export class WorkQueue<K> implements AsyncDisposable {
+  readonly #clock: Clock;
+  readonly #identify: (key: K) => unknown;
+  readonly #namespaceOf: (key: K) => string;
+  readonly #limit: number;
+  readonly #causeLimit: number;
+  readonly #metrics: QueueMetrics;
+  readonly #retries: RetryDelays;
+  readonly #line: WaitingLine<Wish<K>>;
+  readonly #delayed: DelayLine<Wish<K>>;
+  readonly #waiting = new Map<unknown, Ticket<Wish<K>>>();
+  readonly #inFlight = new Map<unknown, InFlight<K>>();
+  readonly #readers = new Chain<Reader<K>>();
+  #state: 'open' | 'draining' | 'closed' = 'open';
+  #onIdle: (() => void)[] = [];
+
+  constructor(options: WorkQueueOptions<K> = {}) {
+    this.#clock = options.clock ?? systemClock;
+    this.#identify = options.identify ?? ((key) => key);
+    this.#namespaceOf = options.namespaceOf ?? namespaceOfKey;
+    this.#limit = options.limit ?? 1_000_000;
+    this.#causeLimit = options.causeLimit ?? 8;
+    this.#metrics = new QueueMetrics(options.observer);
+    this.#retries = new RetryDelays({ ...DEFAULT_RETRIES, ...options.retries }, this.#clock, this.#limit);
+    this.#line = new WaitingLine({ ...DEFAULT_AGEING, ...options.ageing });
+    this.#delayed = new DelayLine(this.#clock, (wish) => this.#accept(wish));
+  }
+
+  /** How many wait, ready to be handed out. */
+  get depth(): number {
+    return this.#line.size;
+  }
+
+  /** False if the queue takes nothing more. */
+  add(key: K, options: AddOptions = {}): boolean {
+    if (this.#state !== 'open') return false;
+    const wish = this.#wish(key, options);
+    this.#checkRoom(wish);
+    this.#accept(wish);
+    return true;
+  }
+
+  /** Adds the key when the time has come; of several times the earliest counts. A key that waits now waits besides. */
+  addAfter(key: K, delayMs: number, options: AddOptions = {}): boolean {
+    if (Number.isNaN(delayMs)) throw new RangeError(`Cannot add ${show(key)} later: the delay is not a number`);
+    if (this.#state !== 'open') return false;
+    if (delayMs <= 0) {
+      this.add(key, options);
+    } else {
+      const wish = this.#wish(key, options);
+      const known = this.#delayed.get(wish.id);
+      if (known) this.#merge(known, wish);
+      else this.#checkRoom(wish);
+      this.#delayed.put(wish.id, known ?? wish, this.#clock.now() + delayMs);
+    }
+    this.#metrics.retried();
+    return true;
+  }
+
+  /** Counts a failure and adds the key after its backoff, which is returned; undefined if nothing more is taken. */
+  addRateLimited(key: K, options: AddOptions = {}): number | undefined {
+    if (this.#state !== 'open') return undefined;
+    const delayMs = this.#retries.next(this.#identify(key));
+    this.addAfter(key, delayMs, options);
+    return delayMs;
+  }
+
+  /** Its failures are forgiven; where it waits does not change. */
+  forget(key: K): void {
+    this.#retries.forget(this.#identify(key));
+  }
+
+  /** Failures since the key was last forgotten. */
+  retries(key: K): number {
+    return this.#retries.failures(this.#identify(key));
+  }
+
+  /** The next key, once there is one; undefined when the queue has ended. Whoever gets a key owes `done`. */
+  get(signal?: AbortSignal): Promise<WorkItem<K> | undefined> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (this.#line.size > 0) return Promise.resolve(this.#take());
+    if (this.#hasEnded()) return Promise.resolve(undefined);
+    return new Promise((resolve, reject) => {
+      const stop = () => {
+        this.#readers.remove(link);
+        reject(signal?.reason);
+      };
+      const link = this.#readers.append((item) => {
+        signal?.removeEventListener('abort', stop);
+        resolve(item);
+      });
+      signal?.addEventListener('abort', stop, { once: true });
+    });
+  }
+
+  done(key: K): void {
+    const id = this.#identify(key);
+    const work = this.#inFlight.get(id);
+    if (!work) throw new Error(`Cannot finish ${show(key)}: it is not in flight`);
+    this.#inFlight.delete(id);
+    if (work.again) this.#enqueue(work.again);
+    this.#metrics.worked(this.#clock.now() - work.startedAt);
+    this.#endIfIdle();
+  }
+
+  /** Takes nothing more, drops what is delayed, and waits until all that waits has been handed out and is done. */
+  async drain(signal?: AbortSignal): Promise<void> {
+    if (this.#state === 'open') this.#state = 'draining';
+    this.#delayed.clear();
+    this.#endIfIdle();
+    if (this.#line.size === 0 && this.#inFlight.size === 0) return;
+    await untilAborted(new Promise<void>((resolve) => this.#onIdle.push(resolve)), signal);
+  }
+
+  /** Takes nothing more and drops what waits; readers get undefined. What is in flight is still owed its `done`. */
+  close(): void {
+    this.#state = 'closed';
+    this.#delayed.clear();
+    this.#line.clear();
+    this.#waiting.clear();
+    for (const work of this.#inFlight.values()) work.again = undefined;
+    this.#endIfIdle();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+  }
+
+  metrics(): QueueMetricsSnapshot {
+    const startedAt = [...this.#inFlight.values()].map((work) => work.startedAt);
+    return this.#metrics.snapshot(this.#clock.now(), this.#line.size, this.#delayed.size, startedAt);
+  }
+
+  #wish(key: K, { cause, priority = 0, namespace }: AddOptions): Wish<K> {
+    if (Number.isNaN(priority)) throw new RangeError(`Cannot add ${show(key)}: its priority is not a number`);
+    const wish: Wish<K> = {
+      id: this.#identify(key),
+      key,
+      namespace: namespace ?? this.#namespaceOf(key),
+      priority,
+      causes: new Set(),
+      omittedCauses: 0,
+      addedAt: this.#clock.now(),
+    };
+    if (typeof cause === 'string') this.#addCause(wish, cause);
+    else for (const one of cause ?? []) this.#addCause(wish, one);
+    return wish;
+  }
+
+  #accept(wish: Wish<K>): void {
+    const work = this.#inFlight.get(wish.id);
+    const ticket = this.#waiting.get(wish.id);
+    if (ticket) {
+      this.#merge(ticket.item, wish, ticket);
+    } else if (work?.again) {
+      this.#merge(work.again, wish);
+    } else {
+      wish.addedAt = this.#clock.now(); // one that was delayed has not waited for a worker until now
+      if (work) work.again = wish;
+      else this.#enqueue(wish);
+      this.#metrics.added(this.#line.size);
+    }
+  }
+
+  #enqueue(wish: Wish<K>): void {
+    this.#waiting.set(wish.id, this.#line.push(wish));
+    const reader = this.#readers.shift();
+    reader?.(this.#take());
+  }
+
+  #take(): WorkItem<K> | undefined {
+    const now = this.#clock.now();
+    const wish = this.#line.take(now)!;
+    this.#waiting.delete(wish.id);
+    this.#inFlight.set(wish.id, { startedAt: now, again: undefined });
+    const { key, omittedCauses, priority, namespace } = wish;
+    const waitedMs = now - wish.addedAt;
+    this.#metrics.taken(waitedMs, this.#line.size);
+    const attempt = this.#retries.failures(wish.id) + 1;
+    return { key, causes: [...wish.causes], omittedCauses, attempt, priority, namespace, waitedMs };
+  }
+
+  #merge(into: Wish<K>, wish: Wish<K>, ticket?: Ticket<Wish<K>>): void {
+    for (const cause of wish.causes) this.#addCause(into, cause);
+    into.omittedCauses += wish.omittedCauses;
+    if (ticket) this.#line.raise(ticket, wish.priority);
+    else into.priority = Math.max(into.priority, wish.priority);
+  }
+
+  #addCause(wish: Wish<K>, cause: string): void {
+    if (wish.causes.size < this.#causeLimit) wish.causes.add(cause);
+    else if (!wish.causes.has(cause)) wish.omittedCauses++;
+  }
+
+  /** One that is held already is never refused: what is in flight can always come back. */
+  #checkRoom({ id, key }: Wish<K>): void {
+    const held = this.#waiting.size + this.#inFlight.size + this.#delayed.size;
+    if (held < this.#limit || this.#waiting.has(id) || this.#inFlight.has(id) || this.#delayed.get(id)) return;
+    throw new QueueFullError(`Cannot add ${show(key)}: the queue holds ${held} keys`);
+  }
+
+  #hasEnded(): boolean {
+    return this.#state === 'closed' || (this.#state === 'draining' && this.#line.size + this.#inFlight.size === 0);
+  }
+
+  #endIfIdle(): void {
+    if (this.#hasEnded())
+      for (let reader = this.#readers.shift(); reader; reader = this.#readers.shift()) reader(undefined);
+    if (this.#state === 'open' || this.#line.size + this.#inFlight.size > 0) return;
+    for (const resolve of this.#onIdle.splice(0)) resolve();
+  }
+}
+
+function namespaceOfKey(key: unknown): string {
+  if (typeof key === 'string') return key.slice(0, Math.max(0, key.indexOf('/')));
+  const namespace = (key as { namespace?: unknown } | null)?.namespace;
+  return typeof namespace === 'string' ? namespace : '';
+}
+
+function show(key: unknown): string {
+  return typeof key === 'object' ? JSON.stringify(key) : JSON.stringify(String(key));
+}

@@ -1,0 +1,247 @@
+/**
+ * N workers over one queue: they get keys, run the handler, and see to it that nothing is forgotten afterwards.
+ *
+ *     handler returns                 done, failures forgiven
+ *     handler returns requeueAfterMs  the same, and the key comes back then
+ *     handler throws TerminalError    done, failures forgiven, no retry
+ *     handler throws anything else    the key comes back after its backoff, with its causes and priority
+ *
+ * Whatever a handler throws ends there: it is told to `onOutcome` and harms neither its worker nor other keys. When a
+ * reconcile takes longer than `timeoutMs` its signal fires with ReconcileTimeoutError; the worker still waits for it
+ * to end, because starting the key anew beside it would put one key into two hands.
+ *
+ * `stop` takes no new keys, gives those in flight `graceMs` to end, then fires their signals and gives them
+ * `abortGraceMs` more. Keys that were cut short go back to the queue. A handler that ignores its signal is given up on
+ * ("abandoned"), its key stays in flight.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Clock, closeOnce, systemClock } from '../../api/index.ts';
+import { isTerminalError, PoolStoppedError, ReconcileTimeoutError } from './terminal-error.ts';
+import type { WorkItem, WorkQueue } from './work-queue.ts';
+
+export type WorkContext = {
+  readonly causes: readonly string[];
+  readonly attempt: number;
+  readonly priority: number;
+  /** Fires when the time of this reconcile is up, or the pool stops and the grace is over. */
+  readonly signal: AbortSignal;
+};
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement is the usual one
+export type WorkResult = { readonly requeueAfterMs?: number } | undefined | void;
+
+export type WorkHandler<K> = (key: K, context: WorkContext) => WorkResult | Promise<WorkResult>;
+
+export type WorkOutcome<K> = {
+  readonly key: K;
+  readonly result: 'success' | 'requeue_after' | 'error' | 'terminal_error' | 'stopped' | 'abandoned';
+  readonly attempt: number;
+  readonly durationMs: number;
+  readonly error?: unknown;
+  /** When the key comes back, if it does. */
+  readonly retryAfterMs?: number;
+};
+
+export type WorkerPoolOptions<K> = {
+  readonly queue: WorkQueue<K>;
+  readonly handler: WorkHandler<K>;
+  readonly workers?: number;
+  /** For one reconcile; none if not told. */
+  readonly timeoutMs?: number;
+  readonly graceMs?: number;
+  readonly abortGraceMs?: number;
+  readonly clock?: Clock;
+  /** Hears of every reconcile, successes as well. Must not throw. */
+  readonly onOutcome?: (outcome: WorkOutcome<K>) => void;
+};
+
+export type PoolMetricsSnapshot = {
+  readonly controller_runtime_reconcile_total: Readonly<Record<WorkOutcome<unknown>['result'], number>>;
+  readonly controller_runtime_reconcile_errors_total: number;
+  readonly controller_runtime_terminal_reconcile_errors_total: number;
+  readonly controller_runtime_reconcile_timeouts_total: number;
+  readonly controller_runtime_active_workers: number;
+  readonly controller_runtime_max_concurrent_reconciles: number;
+};
+
+type Work<K> = { readonly item: WorkItem<K>; readonly startedAt: number; readonly abort: AbortController };
+
+/** A backlog of handlers that never wait must not keep timers and sockets from their turn. */
+const STRETCH_KEYS = 64;
+const STRETCH_MS = 5;
+
+export class WorkerPool<K> implements AsyncDisposable {
+  readonly #options: WorkerPoolOptions<K>;
+  readonly #clock: Clock;
+  readonly #size: number;
+  readonly #stopping = new AbortController();
+  readonly #active = new Set<Work<K>>();
+  readonly #workers: Promise<unknown>;
+  readonly #counts = { success: 0, requeue_after: 0, error: 0, terminal_error: 0, stopped: 0, abandoned: 0 };
+  #timeouts = 0;
+  #stretchKeys = 0;
+  #stretchEnd: number;
+
+  /** Starts at once. */
+  constructor(options: WorkerPoolOptions<K>) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#size = options.workers ?? 4;
+    if (!(Number.isInteger(this.#size) && this.#size > 0))
+      throw new RangeError(`Cannot start a worker pool: ${this.#size} workers`);
+    this.#stretchEnd = this.#clock.now() + STRETCH_MS;
+    this.#workers = Promise.all(Array.from({ length: this.#size }, () => this.#work()));
+    this.#workers.catch(() => {}); // told by `ended` and `stop`
+  }
+
+  /** Ends when the queue has ended or the pool was stopped; rejects only if `onOutcome` throws. */
+  get ended(): Promise<void> {
+    return this.#workers.then(() => {});
+  }
+
+  readonly stop: () => Promise<void> = closeOnce(() => this.#stop());
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  metrics(): PoolMetricsSnapshot {
+    const { error, terminal_error: terminal } = this.#counts;
+    return {
+      controller_runtime_reconcile_total: { ...this.#counts },
+      controller_runtime_reconcile_errors_total: error + terminal,
+      controller_runtime_terminal_reconcile_errors_total: terminal,
+      controller_runtime_reconcile_timeouts_total: this.#timeouts,
+      controller_runtime_active_workers: this.#active.size,
+      controller_runtime_max_concurrent_reconciles: this.#size,
+    };
+  }
+
+  async #work(): Promise<void> {
+    const { signal } = this.#stopping;
+    for (;;) {
+      const item = await this.#options.queue.get(signal).catch((err: unknown) => {
+        if (signal.aborted) return undefined;
+        throw err;
+      });
+      if (!item) return;
+      if (signal.aborted) {
+        this.#putBack(item); // handed out in the same breath as the pool was stopped
+        return;
+      }
+      await this.#reconcile(item);
+      if (++this.#stretchKeys >= STRETCH_KEYS || this.#clock.now() >= this.#stretchEnd) {
+        await nextTurn();
+        this.#stretchKeys = 0;
+        this.#stretchEnd = this.#clock.now() + STRETCH_MS;
+      }
+    }
+  }
+
+  async #reconcile(item: WorkItem<K>): Promise<void> {
+    const work: Work<K> = { item, startedAt: this.#clock.now(), abort: new AbortController() };
+    this.#active.add(work);
+    const verdict = await this.#run(work);
+    if ('error' in verdict) this.#fail(work, verdict.error);
+    else this.#succeed(work, verdict.requeueAfterMs);
+  }
+
+  async #run(work: Work<K>): Promise<{ error: unknown } | { requeueAfterMs: number | undefined }> {
+    const { key, causes, attempt, priority } = work.item;
+    const ended = this.#limitTime(work);
+    try {
+      const result = await this.#options.handler(key, { causes, attempt, priority, signal: work.abort.signal });
+      const requeueAfterMs = result?.requeueAfterMs;
+      if (Number.isNaN(requeueAfterMs)) throw new RangeError('Cannot requeue the key: the delay is not a number');
+      return { requeueAfterMs };
+    } catch (error) {
+      return { error };
+    } finally {
+      ended.abort();
+    }
+  }
+
+  #succeed(work: Work<K>, requeueAfterMs: number | undefined): void {
+    const { queue } = this.#options;
+    const { key, priority } = work.item;
+    queue.forget(key);
+    if (requeueAfterMs === undefined) {
+      this.#finish(work, 'success');
+    } else {
+      queue.addAfter(key, requeueAfterMs, { cause: 'requeue', priority });
+      this.#finish(work, 'requeue_after', { retryAfterMs: requeueAfterMs });
+    }
+  }
+
+  #fail(work: Work<K>, error: unknown): void {
+    const { queue } = this.#options;
+    const { key, causes, priority } = work.item;
+    if (work.abort.signal.reason instanceof PoolStoppedError) {
+      queue.add(key, { cause: causes, priority });
+      this.#finish(work, 'stopped', { error });
+    } else if (isTerminalError(error)) {
+      queue.forget(key);
+      this.#finish(work, 'terminal_error', { error });
+    } else {
+      const retryAfterMs = queue.addRateLimited(key, { cause: causes, priority });
+      this.#finish(work, 'error', { error, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+    }
+  }
+
+  #finish(work: Work<K>, result: WorkOutcome<K>['result'], more: Partial<WorkOutcome<K>> = {}): void {
+    this.#options.queue.done(work.item.key);
+    if (!this.#active.delete(work)) return; // abandoned before: it was told then
+    this.#tell(work, result, more);
+  }
+
+  #tell({ item, startedAt }: Work<K>, result: WorkOutcome<K>['result'], more: Partial<WorkOutcome<K>> = {}): void {
+    this.#counts[result]++;
+    const { key, attempt } = item;
+    this.#options.onOutcome?.({ key, result, attempt, durationMs: this.#clock.now() - startedAt, ...more });
+  }
+
+  /** To be aborted when the reconcile has ended. */
+  #limitTime(work: Work<K>): AbortController {
+    const ended = new AbortController();
+    const { timeoutMs } = this.#options;
+    if (timeoutMs === undefined) return ended;
+    void this.#clock.sleep(timeoutMs, ended.signal).then(
+      () => {
+        this.#timeouts++;
+        work.abort.abort(new ReconcileTimeoutError(timeoutMs));
+      },
+      () => {},
+    );
+    return ended;
+  }
+
+  #putBack({ key, causes, priority }: WorkItem<K>): void {
+    this.#options.queue.add(key, { cause: causes, priority });
+    this.#options.queue.done(key);
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping.abort();
+    const { graceMs = 30_000, abortGraceMs = 5_000 } = this.#options;
+    if (await this.#endsWithin(graceMs)) return;
+    for (const work of this.#active) work.abort.abort(new PoolStoppedError());
+    if (await this.#endsWithin(abortGraceMs)) return;
+    for (const work of this.#active) {
+      this.#active.delete(work);
+      this.#tell(work, 'abandoned');
+    }
+  }
+
+  async #endsWithin(ms: number): Promise<boolean> {
+    const waited = new AbortController();
+    const late = this.#clock.sleep(ms, waited.signal).then(
+      () => false,
+      () => true,
+    );
+    try {
+      return await Promise.race([this.#workers.then(() => true), late]);
+    } finally {
+      waited.abort();
+    }
+  }
+}

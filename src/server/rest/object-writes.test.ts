@@ -1,0 +1,200 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { backgroundClock, type KubeObject } from '../../api/index.ts';
+import { openEmbeddedStore, type Store, StoreError } from '../../store/index.ts';
+import { Registry } from '../registry/registry.ts';
+import { ObjectWrites, untilWritten } from './object-writes.ts';
+import { Resources, type View } from './resources.ts';
+
+let dataDir: string;
+let store: Store;
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'longwatch-writes-'));
+  store = await openEmbeddedStore({ dataDir, durability: 'none' });
+});
+afterAll(async () => {
+  await store.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+/** No cache: what is tested here is between the writes and the store. */
+function viewOver(over: Store, group: string, plural: string): View {
+  const options = { registry: new Registry(), store: over, root: '/registry', clock: backgroundClock, log: () => {} };
+  return new Resources({ ...options, windowLimits: () => 'off' }).viewOf(group, plural);
+}
+
+function withOther(other: Partial<Store>): Store {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const own = other[name as keyof Store] ?? target[name as keyof Store];
+      return typeof own === 'function' ? (own as () => unknown).bind(target) : own;
+    },
+  });
+}
+
+let names = 0;
+function configMap(data: Record<string, string> = {}): KubeObject {
+  const metadata = { name: `cm-${names++}`, namespace: 'ns', uid: 'u-1' };
+  return { kind: 'ConfigMap', apiVersion: 'v1', metadata, data };
+}
+
+const statusOf = (code: number, reason?: string) =>
+  expect.objectContaining({ code, ...(reason && { status: expect.objectContaining({ reason }) }) });
+
+describe('ObjectWrites', () => {
+  const writes = new ObjectWrites();
+
+  it('creates once: the second finds it taken', async () => {
+    const view = viewOver(store, '', 'configmaps');
+    const object = configMap({ a: '1' });
+    const created = await writes.create(view, object);
+    expect(created.parse()).toMatchObject({
+      data: { a: '1' },
+      metadata: { resourceVersion: String(created.revision) },
+    });
+    expect(await store.revision()).toBe(created.revision);
+    await expect(writes.create(view, object)).rejects.toThrow(statusOf(409, 'AlreadyExists'));
+    expect((await writes.read(view, 'ns', object.metadata.name!))?.bytes).toEqual(created.bytes);
+  });
+
+  it('replaces what it has seen and nothing else', async () => {
+    const view = viewOver(store, '', 'configmaps');
+    const object = configMap({ a: '1' });
+    const first = await writes.create(view, object);
+    const done = await writes.replace(view, first, { ...object, data: { a: '2' } });
+    const second = 'stored' in done ? done.stored : undefined;
+    expect(second?.revision).toBe(first.revision + 1);
+    const late = await writes.replace(view, first, { ...object, data: { a: '3' } });
+    expect('instead' in late && late.instead?.bytes).toEqual(second?.bytes);
+    expect(await writes.remove(view, first)).toMatchObject({ instead: { revision: second?.revision } });
+    const removal = await writes.remove(view, second!);
+    const removed = 'removed' in removal ? removal.removed : undefined;
+    expect(removed?.parse()).toMatchObject({
+      data: { a: '2' },
+      metadata: { resourceVersion: String(first.revision + 2) },
+    });
+    expect(await writes.replace(view, second!, object)).toEqual({ instead: undefined });
+    expect(await writes.remove(view, second!)).toEqual({ instead: undefined });
+  });
+
+  it('writes nothing when nothing changes, whatever the order of fields', async () => {
+    const view = viewOver(store, '', 'configmaps');
+    const object = { ...configMap({ a: '1', b: '2' }), immutable: false };
+    const first = await writes.create(view, object);
+    const { kind, apiVersion, metadata, immutable } = object;
+    const turned: KubeObject = {
+      immutable,
+      data: { b: '2', a: '1' },
+      metadata: { ...metadata, resourceVersion: '1' },
+      kind,
+      apiVersion,
+    };
+    expect(await writes.replace(view, first, turned)).toEqual({ stored: first });
+    expect(await store.revision()).toBe(first.revision);
+    const done = await writes.replace(view, first, { ...turned, data: { b: '1', a: '2' } });
+    expect('stored' in done && done.stored.revision).toBe(first.revision + 1);
+  });
+
+  it('loses none of many changes made at once', async () => {
+    const view = viewOver(store, '', 'configmaps');
+    const object = configMap();
+    const first = await writes.create(view, object);
+    await Promise.all(
+      Array.from({ length: 12 }, (_, writer) =>
+        untilWritten(view, first, object.metadata.name!, async (current) => {
+          const old = current.parse();
+          const next = { ...old, data: { ...(old.data as object), [`w${writer}`]: '1' } };
+          const outcome = await writes.replace(view, current, next);
+          return 'stored' in outcome ? { done: outcome.stored } : outcome;
+        }),
+      ),
+    );
+    const last = await writes.read(view, 'ns', object.metadata.name!);
+    expect(Object.keys(last!.parse().data as object)).toHaveLength(12);
+    expect(last!.revision).toBe(first.revision + 12);
+  });
+
+  it('gives up on what is gone', async () => {
+    const view = viewOver(store, '', 'configmaps');
+    const attempt = vi.fn(async () => ({ instead: undefined }));
+    await expect(untilWritten(view, undefined, 'x', attempt)).rejects.toThrow(statusOf(404));
+    expect(attempt).not.toHaveBeenCalled();
+    const first = await writes.create(view, configMap());
+    await expect(untilWritten(view, first, 'x', attempt)).rejects.toThrow('configmaps "x" not found');
+  });
+
+  describe('of events', () => {
+    const event = (name: string): KubeObject => {
+      const metadata = { name, namespace: 'ns', uid: 'u' };
+      return { kind: 'Event', apiVersion: 'v1', metadata, involvedObject: {}, message: '' };
+    };
+
+    it('gives them about an hour, by leases that close ones share', async () => {
+      const view = viewOver(store, '', 'events');
+      const own = new ObjectWrites();
+      const before = (await store.leases()).length;
+      for (let at = 0; at < 5; at++) await own.create(view, event(`e${names++}`));
+      const first = await own.create(view, event('changed'));
+      const outcome = await own.replace(view, first, { ...event('changed'), message: 'again' });
+      expect('stored' in outcome).toBe(true);
+      const leases = await store.leases();
+      expect(leases.length).toBe(before + 1);
+      const info = await store.leaseInfo(leases.at(-1)!);
+      expect(info?.grantedTtlSeconds).toBeGreaterThanOrEqual(3600);
+      expect(info?.grantedTtlSeconds).toBeLessThanOrEqual(3700);
+      expect(info?.keys).toHaveLength(6);
+    });
+
+    it('takes a new lease when the old one is shared out, and when one could not be had', async () => {
+      vi.useFakeTimers({ toFake: ['Date'] });
+      try {
+        const grantLease = vi.fn<Store['grantLease']>((...args) => store.grantLease(...args));
+        grantLease.mockRejectedValueOnce(new StoreError('Unavailable', 'Cannot grant'));
+        const view = viewOver(withOther({ grantLease }), '', 'events');
+        const own = new ObjectWrites();
+        await expect(own.create(view, event(`e${names++}`))).rejects.toThrow('Cannot grant');
+        await own.create(view, event(`e${names++}`));
+        vi.setSystemTime(Date.now() + 59_000);
+        await own.create(view, event(`e${names++}`));
+        expect(grantLease).toHaveBeenCalledTimes(2);
+        vi.setSystemTime(Date.now() + 2000);
+        await own.create(view, event(`e${names++}`));
+        expect(grantLease).toHaveBeenCalledTimes(3);
+      } finally {
+        vi.useRealTimers();
+      }
+    });
+
+    it('gives no lease to anything else', async () => {
+      const created = await writes.create(viewOver(store, '', 'configmaps'), configMap());
+      const { kv } = await store.get(`/registry/configmaps/${created.key}`);
+      expect(kv?.lease).toBe(0n);
+    });
+  });
+
+  describe('when the store refuses', () => {
+    const refusing = (code: ConstructorParameters<typeof StoreError>[0]) =>
+      viewOver(withOther({ txn: () => Promise.reject(new StoreError(code, 'the store says no')) }), '', 'configmaps');
+
+    it.each([
+      ['InvalidArgument', 413, 'RequestEntityTooLarge'],
+      ['TooManyRequests', 429, 'TooManyRequests'],
+      ['Unavailable', 500, 'ServerTimeout'],
+    ] as const)('answers %s with %i %s', async (code, status, reason) => {
+      await expect(writes.create(refusing(code), configMap())).rejects.toThrow(statusOf(status, reason));
+    });
+
+    it('does not call it a conflict that the disk is full: clients would try again for ever', async () => {
+      const refused = await writes.create(refusing('NoSpace'), configMap()).catch((err: { code: number }) => err);
+      expect(refused).not.toMatchObject({ code: 409 });
+    });
+
+    it('does not ask to be tried again when the write may have happened', async () => {
+      const refused = await writes.create(refusing('OutcomeUnknown'), configMap()).catch((err: unknown) => err);
+      expect(refused).toMatchObject({ code: 500 });
+      expect(refused).not.toMatchObject({ status: { details: { retryAfterSeconds: expect.anything() } } });
+    });
+  });
+});

@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ResourceCache } from '../watchcache/resource-cache.ts';
+import type { KeptWatch } from './watch.ts';
+import { WatchCrowd } from './watch-keeper.ts';
+
+/** A watch that writes down when it was asked what. */
+class NotedWatch implements KeptWatch {
+  bookmarkAt = 0;
+  readonly allowsBookmarks: boolean;
+  readonly notes: string[] = [];
+  canTakeBookmarks = true;
+  #endListeners: (() => void)[] = [];
+
+  constructor(allowsBookmarks = true) {
+    this.allowsBookmarks = allowsBookmarks;
+  }
+
+  #note(what: string): void {
+    this.notes.push(`${Math.round((Date.now() - START) / 1000)} ${what}`);
+  }
+
+  timesOf(what: string): number[] {
+    return this.notes.filter((note) => note.endsWith(what)).map((note) => Number.parseInt(note, 10));
+  }
+
+  askForProgress(): void {
+    this.#note('progress');
+  }
+
+  sendBookmark(): boolean {
+    if (this.canTakeBookmarks) this.#note('bookmark');
+    return this.canTakeBookmarks;
+  }
+
+  onEnd(listener: () => void): void {
+    this.#endListeners.push(listener);
+  }
+
+  end(): void {
+    this.#note('end');
+    for (const listener of this.#endListeners.splice(0)) listener();
+  }
+}
+
+const START = 1_000_000_000_000;
+let crowd: WatchCrowd;
+let trims = 0;
+beforeEach(() => {
+  vi.useFakeTimers({ now: START });
+  trims = 0;
+  crowd = new WatchCrowd(1_800_000, () => [{ trim: () => trims++ } as unknown as ResourceCache]);
+});
+afterEach(() => {
+  crowd.close();
+  vi.useRealTimers();
+});
+
+describe('WatchCrowd', () => {
+  it('has a bookmark sent about once a minute, after asking the store how far it is', () => {
+    const watch = new NotedWatch();
+    crowd.add(watch, 3_600_000);
+    vi.advanceTimersByTime(600_000);
+    const sent = watch.timesOf('bookmark');
+    expect(sent.length).toBeGreaterThanOrEqual(9);
+    for (const [at, time] of sent.entries()) {
+      const since = time - (sent[at - 1] ?? 0);
+      expect(since).toBeGreaterThanOrEqual(54);
+      expect(since).toBeLessThanOrEqual(61);
+      expect(watch.timesOf('progress')).toContain(time - 1);
+    }
+  });
+
+  it('has a last bookmark sent two seconds before the end', () => {
+    const watch = new NotedWatch();
+    crowd.add(watch, 20_000);
+    vi.advanceTimersByTime(60_000);
+    expect(watch.notes.filter((note) => !note.endsWith('progress'))).toEqual(['18 bookmark', '20 end']);
+  });
+
+  it('tries again every second while a watch cannot take one', () => {
+    const watch = new NotedWatch();
+    watch.canTakeBookmarks = false;
+    crowd.add(watch, 3_600_000);
+    vi.advanceTimersByTime(65_000);
+    watch.canTakeBookmarks = true;
+    vi.advanceTimersByTime(1000);
+    expect(watch.timesOf('bookmark')).toEqual([66]);
+  });
+
+  it('sends none to watches that want none', () => {
+    const watch = new NotedWatch(false);
+    crowd.add(watch, 200_000);
+    vi.advanceTimersByTime(300_000);
+    expect(watch.notes).toEqual(['200 end']);
+  });
+
+  it('ends a watch when its time is over, and forgets it and its timer', () => {
+    const [short, long, gone] = [new NotedWatch(false), new NotedWatch(false), new NotedWatch(false)];
+    crowd.add(short, 5000);
+    crowd.add(long, 50_000);
+    crowd.add(gone, 5000);
+    gone.end();
+    expect([crowd.size, vi.getTimerCount()]).toEqual([2, 3]); // two ends and the tick
+    vi.advanceTimersByTime(5000);
+    expect([crowd.size, short.notes, gone.notes]).toEqual([1, ['5 end'], ['0 end']]);
+    crowd.close();
+    expect([crowd.size, vi.getTimerCount(), long.notes]).toEqual([0, 0, ['5 end']]);
+  });
+
+  it('does not end a watch at once whose time is longer than a timer can be', () => {
+    const watch = new NotedWatch(false);
+    crowd.add(watch, 2 ** 40);
+    vi.advanceTimersByTime(1000);
+    expect(watch.notes).toEqual([]);
+  });
+
+  it('trims the caches every second', () => {
+    vi.advanceTimersByTime(10_000);
+    expect(trims).toBe(10);
+  });
+
+  it('ends watches whose rights are gone, once the changes have settled', async () => {
+    const [kept, lost] = [new NotedWatch(false), new NotedWatch(false)];
+    let isAllowed = true;
+    crowd.add(kept, 100_000, async () => true);
+    crowd.add(lost, 100_000, async () => isAllowed);
+    await vi.advanceTimersByTimeAsync(1000);
+    isAllowed = false;
+    for (let change = 0; change < 5; change++) crowd.checkRights();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([kept.notes, lost.notes.length, crowd.size]).toEqual([[], 1, 1]);
+  });
+
+  it('ends at once a watch whose rights went before it was there, and one whose rights cannot be judged', async () => {
+    const watches = [new NotedWatch(false), new NotedWatch(false)];
+    crowd.add(watches[0]!, 100_000, async () => false);
+    crowd.add(watches[1]!, 100_000, () => Promise.reject(new Error('no judge')));
+    await vi.advanceTimersByTimeAsync(0);
+    expect([crowd.size, ...watches.map(({ notes }) => notes.length)]).toEqual([0, 1, 1]);
+  });
+});

@@ -1,0 +1,397 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Op, openEmbeddedStore, type Store, StoreError, type Watch } from '../../store/index.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { factsOf } from '../registry/kind-facts.ts';
+import { Registry } from '../registry/registry.ts';
+import { type CachedObject, ObjectForm } from './cached-object.ts';
+import { JsonEncoding } from './encoding.ts';
+import type { CacheEvent, WindowLimits } from './event-window.ts';
+import { defaultWindowLimits } from './event-window.ts';
+import { ResourceCache } from './resource-cache.ts';
+import { Selection } from './selection.ts';
+
+const configMaps = new Registry().find('', 'v1', 'configmaps')!;
+const form = new ObjectForm(configMaps, factsOf(configMaps));
+const never = new AbortController().signal;
+
+let dataDir: string;
+let store: Store;
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'longwatch-cache-'));
+  store = await openEmbeddedStore({ dataDir, durability: 'none' });
+});
+afterAll(async () => {
+  await store.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+/** A corner of the store with a cache over it. */
+class Corner implements AsyncDisposable {
+  static #count = 0;
+  readonly clock = new FakeClock();
+  readonly logged: string[] = [];
+  readonly prefix = `/registry/corner-${Corner.#count++}/`;
+  readonly #limits: WindowLimits;
+  #cache: ResourceCache | undefined;
+
+  constructor(limits: Partial<WindowLimits> = {}) {
+    this.#limits = { ...defaultWindowLimits, ...limits };
+  }
+
+  /** Made when first asked for. */
+  get cache(): ResourceCache {
+    return this.open();
+  }
+
+  open(over: Store = store): ResourceCache {
+    const log = (line: string) => void this.logged.push(line);
+    const { clock, prefix: keyPrefix } = this;
+    this.#cache ??= new ResourceCache({ store: over, form, keyPrefix, clock, windowLimits: this.#limits, log });
+    return this.#cache;
+  }
+
+  put(key: string, text = ''): Op {
+    const [namespace = '', name = ''] = key.split('/');
+    const metadata = { name, namespace, uid: `uid-of-${key}` };
+    return { kind: 'put', key: this.prefix + key, value: form.toStored({ ...form.type, metadata, data: { text } }) };
+  }
+
+  remove(key: string): Op {
+    return { kind: 'delete', range: { key: this.prefix + key } };
+  }
+
+  async write(...ops: Op[]): Promise<number> {
+    return (await store.txn({ then: ops })).revision;
+  }
+
+  /** Until the cache has everything that was written. */
+  async settled(): Promise<ResourceCache> {
+    expect(await this.cache.waitForNow(3000, never)).toBe(true);
+    return this.cache;
+  }
+
+  /** What the store itself says. */
+  async truthAt(revision: number, prefix = '', start = prefix): Promise<string[]> {
+    const { kvs } = await store.range({ prefix: this.prefix + prefix }, { revision });
+    return shown(kvs.map((kv) => this.cache.read(kv)).filter(({ key }) => key >= start));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#cache?.close();
+  }
+}
+
+function shown(objects: readonly CachedObject[] | undefined): string[] {
+  return (objects ?? []).map((object) => `${object.key}@${object.revision} ${object.parse().data?.['text' as never]}`);
+}
+
+function shownEvents(events: readonly CacheEvent[]): string[] {
+  return events.map(({ revision, current, previous }) => {
+    const type = !previous ? 'ADDED' : current ? 'MODIFIED' : 'DELETED';
+    return `${type} ${(current ?? previous)!.key}@${revision}`;
+  });
+}
+
+/** The store, with a watch that can be broken and a range that can be held up. */
+function breakable(): { over: Store; breakWatch: (error: Error) => void; hold: () => () => void } {
+  let broken: (error: Error) => void = () => {};
+  let gate: Promise<void> | undefined;
+  const watch: Store['watch'] = (...args) => {
+    const real = store.watch(...args);
+    const failure = new Promise<never>((_resolve, reject) => {
+      broken = reject;
+    });
+    failure.catch(() => {});
+    const fragile: Watch = {
+      next: () => Promise.race([real.next(), failure]),
+      return: () => real.return(),
+      started: () => real.started(),
+      requestProgress: () => real.requestProgress(),
+      [Symbol.asyncIterator]: () => fragile,
+      [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
+    };
+    return fragile;
+  };
+  const range: Store['range'] = async (...args) => {
+    await gate;
+    return store.range(...args);
+  };
+  const hold = () => {
+    let open = () => {};
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    return open;
+  };
+  return { over: withOther({ watch, range }), breakWatch: (error) => broken(error), hold };
+}
+
+function withOther(other: Partial<Store>): Store {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const own = other[name as keyof Store] ?? target[name as keyof Store];
+      return typeof own === 'function' ? (own as () => unknown).bind(target) : own;
+    },
+  });
+}
+
+const COMPACTED = new StoreError('Compacted', 'Cannot watch: history is compacted', { compactRevision: 1 });
+
+describe('ResourceCache', () => {
+  it('fills from the store and follows it', async () => {
+    await using corner = new Corner();
+    await corner.write(corner.put('b/x'), corner.put('a-b/x'), corner.put('a/y'));
+    const filled = await corner.write(corner.put('a/x', 'old'));
+    expect(corner.cache.isReady).toBe(false);
+    await corner.settled();
+    expect(shown(corner.cache.objects.values())).toEqual(await corner.truthAt(filled));
+    expect(corner.cache.window.since).toBe(filled);
+    const last = await corner.write(corner.put('a/x', 'new'), corner.remove('b/x'));
+    const cache = await corner.settled();
+    expect(cache.revision).toBe(last);
+    expect(shown(cache.objects.values())).toEqual([`a-b/x@${filled - 1} `, `a/x@${last} new`, `a/y@${filled - 1} `]);
+    expect(shownEvents(cache.window.after(filled))).toEqual([`MODIFIED a/x@${last}`, `DELETED b/x@${last}`]);
+    expect(cache.counts).toMatchObject({ received: 2, initializations: 1 });
+  });
+
+  it('tells followers of what is there and of every change, in order', async () => {
+    await using corner = new Corner();
+    await corner.write(corner.put('a/x'));
+    await corner.settled();
+    const told: string[] = [];
+    corner.cache.follow((current, previous) => told.push(`${previous?.key ?? '-'} > ${current?.key ?? '-'}`));
+    expect(told).toEqual(['- > a/x']);
+    await corner.write(corner.put('a/x', '2'), corner.put('a/y'));
+    await corner.write(corner.remove('a/x'));
+    await corner.settled();
+    expect(told).toEqual(['- > a/x', 'a/x > a/x', '- > a/y', 'a/x > -']);
+  });
+
+  it('knows the state at every revision of its window', async () => {
+    const key = fc.constantFrom('a/x', 'a/y', 'a-b/x', 'b/x', 'b/y');
+    const op = fc.record({ key, isDelete: fc.boolean(), text: fc.constantFrom('1', '2') });
+    const txn = fc.uniqueArray(op, { minLength: 1, maxLength: 3, selector: ({ key }) => key });
+    const history = fc.array(txn, { minLength: 1, maxLength: 25 });
+    const places = fc.constantFrom<[prefix: string, start: string]>(
+      ['', ''],
+      ['a/', 'a/'],
+      ['a/', 'a/x\0'],
+      ['', 'a/y'],
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        history,
+        fc.integer({ min: 2, max: 40 }),
+        places,
+        fc.nat(5),
+        async (txns, maxEvents, place, early) => {
+          await using corner = new Corner({ maxEvents, minEvents: 1 });
+          const apply = async (changes: (typeof txns)[number]) => {
+            await corner.write(
+              ...changes.map(({ key, isDelete, text }) => (isDelete ? corner.remove(key) : corner.put(key, text))),
+            );
+          };
+          for (const changes of txns.slice(0, early)) await apply(changes);
+          await corner.settled();
+          for (const changes of txns.slice(early)) await apply(changes);
+          const cache = await corner.settled();
+          for (let revision = cache.window.since; revision <= cache.revision; revision++) {
+            const [prefix, start] = place;
+            expect(shown(cache.valuesAt(revision, prefix, start))).toEqual(
+              await corner.truthAt(revision, prefix, start),
+            );
+          }
+          expect(cache.valuesAt(cache.window.since - 1, '', '')).toBeUndefined();
+          expect(cache.valuesAt(cache.revision + 1, '', '')).toBeUndefined();
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  describe('waiting', () => {
+    it('waits until the cache has what was asked for, also when others were written', async () => {
+      await using corner = new Corner();
+      await corner.settled();
+      const next = corner.cache.revision + 1;
+      const waiting = corner.cache.waitFor(next, 3000, never);
+      const written = await corner.write(corner.put('a/x'));
+      expect(await waiting).toBe(true);
+      expect(corner.cache.revision).toBe(written);
+      await store.txn({ then: [{ kind: 'put', key: '/elsewhere', value: Buffer.from('1') }] });
+      expect(await corner.cache.waitForNow(3000, never)).toBe(true);
+      expect(corner.cache.revision).toBe(written + 1);
+    });
+
+    it('gives up after its time, and at once when the reader leaves', async () => {
+      await using corner = new Corner();
+      await corner.settled();
+      const future = corner.cache.revision + 1000;
+      expect(await corner.cache.waitFor(future, 5, never)).toBe(false);
+      const leaving = new AbortController();
+      const waiting = corner.cache.waitFor(future, 60_000, leaving.signal);
+      leaving.abort(new Error('gone'));
+      await expect(waiting).rejects.toThrow('gone');
+      await expect(corner.cache.waitFor(future, 60_000, leaving.signal)).rejects.toThrow('gone');
+      expect(await corner.cache.waitFor(corner.cache.revision, 0, leaving.signal)).toBe(true);
+    });
+
+    it('does not make every reader wait for a store that tells no progress', async () => {
+      await using corner = new Corner();
+      const { revision: now } = await store.range({ key: '/x' });
+      const deaf = withOther({ revision: async () => now + 1000 });
+      const cache = corner.open(deaf);
+      expect(await cache.waitFor(now, 3000, never)).toBe(true);
+      expect(await cache.waitForNow(5, never)).toBe(false);
+      const asked = performance.now();
+      expect(await cache.waitForNow(60_000, never)).toBe(false);
+      expect(performance.now() - asked).toBeLessThan(1000);
+    });
+  });
+
+  it('lets go of old changes by its clock', async () => {
+    await using corner = new Corner({ freshMs: 75_000, minEvents: 1 });
+    await corner.settled();
+    const first = await corner.write(corner.put('a/x', '1'));
+    await corner.settled();
+    await corner.clock.advance(60_000);
+    const second = await corner.write(corner.put('a/x', '2'));
+    await corner.settled();
+    await corner.clock.advance(15_000);
+    corner.cache.trim();
+    expect(corner.cache.window.size).toBe(2);
+    await corner.clock.advance(1);
+    corner.cache.trim();
+    expect([corner.cache.window.size, corner.cache.window.since, second]).toEqual([1, first, first + 1]);
+  });
+
+  it('keeps nothing and watches nothing when told so', async () => {
+    const watch = vi.fn(store.watch.bind(store));
+    const cache = new ResourceCache({
+      store: withOther({ watch }),
+      form,
+      keyPrefix: '/registry/none/',
+      clock: new FakeClock(),
+      isKept: false,
+      log: () => {},
+    });
+    await cache.close();
+    expect([cache.isKept, cache.isReady, watch.mock.calls.length]).toEqual([false, false, 0]);
+  });
+
+  describe('after its history is gone', () => {
+    it('makes exactly the difference into events, and goes on', async () => {
+      await using corner = new Corner();
+      const { over, breakWatch, hold } = breakable();
+      await corner.write(corner.put('a/kept'), corner.put('a/changed', '1'), corner.put('a/removed'));
+      const before = await corner.write(corner.put('a/twice'));
+      corner.open(over);
+      await corner.settled();
+      const followed: string[] = [];
+      corner.cache.follow((current) => followed.push(current?.key ?? '-'));
+      followed.length = 0;
+      const open = hold();
+      breakWatch(COMPACTED);
+      const changed = await corner.write(corner.put('a/changed', '2'));
+      await corner.write(corner.remove('a/removed'), corner.put('a/brief'));
+      const twice = await corner.write(corner.remove('a/twice'), corner.remove('a/brief'));
+      const again = await corner.write(corner.put('a/twice', 'new'), corner.put('b/new'));
+      open();
+      const cache = await corner.settled();
+      expect(cache.revision).toBe(again);
+      expect(shown(cache.objects.values())).toEqual(await corner.truthAt(again));
+      expect(shownEvents(cache.window.after(before)).sort()).toEqual(
+        [
+          `DELETED a/removed@${again}`,
+          `MODIFIED a/changed@${changed}`,
+          `MODIFIED a/twice@${again}`,
+          `ADDED b/new@${again}`,
+        ].sort(),
+      );
+      expect(followed).toHaveLength(4);
+      expect(twice).toBe(again - 1);
+      const next = await corner.write(corner.put('b/new', '2'));
+      await corner.settled();
+      expect(shownEvents(cache.window.after(again))).toEqual([`MODIFIED b/new@${next}`]);
+      expect(cache.counts.initializations).toBe(2);
+    });
+
+    it('does not pretend to know the states it has missed', async () => {
+      await using corner = new Corner();
+      const { over, breakWatch, hold } = breakable();
+      const before = await corner.write(corner.put('a/x', '1'));
+      corner.open(over);
+      await corner.settled();
+      const open = hold();
+      breakWatch(COMPACTED);
+      await corner.write(corner.put('a/x', '2'), corner.put('a/brief'));
+      await corner.write(corner.remove('a/brief'));
+      const after = await corner.write(corner.put('a/x', '3'));
+      open();
+      const cache = await corner.settled();
+      for (let revision = before; revision <= after; revision++) {
+        const known = cache.valuesAt(revision, '', '');
+        if (known) expect([revision, ...shown(known)]).toEqual([revision, ...(await corner.truthAt(revision))]);
+      }
+      expect(shown(cache.valuesAt(after, '', ''))).toEqual([`a/x@${after} 3`]);
+    });
+
+    it('reads anew after another failure too, a while later', async () => {
+      await using corner = new Corner();
+      const { over, breakWatch } = breakable();
+      corner.open(over);
+      await corner.settled();
+      breakWatch(new StoreError('Unavailable', 'Cannot reach the store'));
+      await vi.waitFor(() => expect(corner.logged).toHaveLength(1));
+      const written = await corner.write(corner.put('a/x'));
+      await corner.settled();
+      expect(shown(corner.cache.objects.values())).toEqual([`a/x@${written} `]);
+    });
+  });
+
+  it('ends with the store, quietly', async () => {
+    await using corner = new Corner();
+    const { over, breakWatch } = breakable();
+    corner.open(over);
+    await corner.settled();
+    breakWatch(new StoreError('Closed', 'Cannot use the store: it is closed'));
+    await corner.cache.close();
+    expect(corner.logged).toEqual([]);
+  });
+
+  it('does not lose a change for its watchers when a follower fails', async () => {
+    await using corner = new Corner();
+    await corner.settled();
+    let isBad = true;
+    corner.cache.follow(() => {
+      if (isBad) throw new Error('Cannot follow');
+    });
+    const got: string[] = [];
+    corner.cache.watchers.join({
+      selection: new Selection({}),
+      encoding: new JsonEncoding(form),
+      deliver: (frames) =>
+        void got.push(...frames.map((frame) => (JSON.parse(String(frame)) as { type: string }).type)),
+    });
+    await corner.write(corner.put('a/x'));
+    await vi.waitFor(() => expect(corner.cache.objects.size).toBe(1));
+    isBad = false;
+    await corner.write(corner.put('a/x', '2'));
+    await vi.waitFor(() => expect(shown(corner.cache.objects.values())[0]).toMatch(/ 2$/), { timeout: 5000 });
+    expect(got).toEqual(['ADDED', 'MODIFIED']);
+  });
+
+  it('goes on past a value that is no object', async () => {
+    await using corner = new Corner();
+    await corner.write(corner.put('a/x'));
+    await corner.settled();
+    await corner.write({ kind: 'put', key: `${corner.prefix}a/broken`, value: Buffer.from('not an object') });
+    const last = await corner.write(corner.put('a/y'));
+    expect(await corner.cache.waitFor(last, 2500, never)).toBe(true);
+    expect(corner.cache.objects.values().map(({ key }) => key)).toEqual(['a/x', 'a/y']);
+  });
+});
