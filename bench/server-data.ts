@@ -82,6 +82,14 @@ export function versionIn(body: Buffer): number {
   return Number(/"resourceVersion":"(\d+)"/.exec(body.toString('latin1', 0, 600))![1]);
 }
 
+/** Of the whole resource, from the head of a list. */
+export async function newestVersion(endpoint: Endpoint): Promise<number> {
+  const client = await Client.open(endpoint);
+  const { body } = await client.must('GET', `${PODS}?limit=1`);
+  client.close();
+  return versionIn(body);
+}
+
 function templateIn(context: ServerContext): Promise<Template> {
   let template = templates.get(context.folder);
   if (!template) {

@@ -9,8 +9,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Done, interleave } from './measure.ts';
-import { Client, ClientPool } from './server-client.ts';
-import { GROUPS, PODS, preparePods } from './server-data.ts';
+import { type Client, ClientPool } from './server-client.ts';
+import { GROUPS, newestVersion, PODS, preparePods } from './server-data.ts';
 import { type ContestantName, contestants, type Pair, startPair } from './server-pair.ts';
 import { perCpuSecond, phaseRow, type ServerBenchmark, type ServerContext, type ServerRow } from './server-report.ts';
 import { makeUpdate, type Update } from './server-updates.ts';
@@ -30,9 +30,9 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
   const { isQuick, signal, say } = context;
   const size = isQuick ? 500 : 1000;
   const updates = isQuick ? 20 : 60;
-  const pacedUpdates = UPDATES_PER_SECOND * (isQuick ? 1 : 3);
+  const pacedUpdates = UPDATES_PER_SECOND * (isQuick ? 1 : 2);
   const rounds = isQuick ? 2 : 3;
-  const limitMs = isQuick ? 4000 : 15_000;
+  const limitMs = isQuick ? 2500 : 9000;
   const data = await preparePods(context, 1000, GROUPS);
   await using pair = await startPair(context, data);
   const update = await makeUpdate(context, data, GROUPS);
@@ -81,17 +81,9 @@ async function openWatchers(
   size: number,
 ): Promise<Watchers> {
   const { endpoint } = pair[name];
-  const path = name === 'server' ? `${PODS}?watch=1&resourceVersion=${await newestVersion(pair)}` : '/watch';
+  const path = name === 'server' ? `${PODS}?watch=1&resourceVersion=${await newestVersion(endpoint)}` : '/watch';
   const paths = Array.from({ length: size }, () => path);
   return protocol === 'HTTP/1.1' ? Watchers.overHttp1(endpoint, paths) : Watchers.overHttp2(endpoint, paths, STREAMS);
-}
-
-/** Of the whole resource, from the head of a list. */
-export async function newestVersion({ server }: Pick<Pair, 'server'>): Promise<string> {
-  const client = await Client.open(server.endpoint);
-  const { body } = await client.must('GET', `${PODS}?limit=1`);
-  client.close();
-  return /"resourceVersion":"(\d+)"/.exec(body.toString('latin1', 0, 300))![1]!;
 }
 
 function sendToServer(update: Update): Send {

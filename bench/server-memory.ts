@@ -7,8 +7,7 @@
  */
 import type { TLSSocket } from 'node:tls';
 import { Client, connectTls } from './server-client.ts';
-import { endpointOf, GROUPS, PODS, preparePods } from './server-data.ts';
-import { newestVersion } from './server-fan-out.ts';
+import { endpointOf, GROUPS, newestVersion, PODS, preparePods } from './server-data.ts';
 import { MeasuredProcess } from './server-process.ts';
 import { type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from './server-report.ts';
 import { Watchers } from './server-watchers.ts';
@@ -92,7 +91,7 @@ async function memoryOfWatches(
 
 async function openWatches({ process, dataDir }: Server, count: number, streams: number): Promise<Disposable> {
   const endpoint = endpointOf(process, dataDir);
-  const version = await newestVersion({ server: { process, endpoint } });
+  const version = await newestVersion(endpoint);
   const paths = Array.from({ length: count }, () => `${PODS}?watch=1&resourceVersion=${version}`);
   return streams === 0 ? Watchers.overHttp1(endpoint, paths) : Watchers.overHttp2(endpoint, paths, streams);
 }

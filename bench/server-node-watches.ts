@@ -4,10 +4,9 @@
  */
 import { type Done, interleave, median } from './measure.ts';
 import { ClientPool } from './server-client.ts';
-import { endpointOf, nodeName, PODS, type PodData, preparePods } from './server-data.ts';
-import { newestVersion } from './server-fan-out.ts';
-import { MeasuredProcess } from './server-process.ts';
-import { phaseRow, type ServerBenchmark, type ServerContext, type ServerRow } from './server-report.ts';
+import { endpointOf, newestVersion, nodeName, PODS, type PodData, preparePods } from './server-data.ts';
+import { MeasuredProcess, type Phase } from './server-process.ts';
+import { phaseRow, type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from './server-report.ts';
 import { makeUpdate, type Update } from './server-updates.ts';
 import { Watchers } from './server-watchers.ts';
 
@@ -50,27 +49,15 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
   for (const crowd of crowds) await once(crowd);
   say('updates before them');
   const phases = await interleave(isQuick ? 2 : 4, crowds, once, isQuick ? 4000 : 15_000);
-  const few = median(phases['500'].map((phase) => phase.cpuMicrosPerOperation));
-  return [
-    ...crowds.map((crowd) =>
-      phaseRow(
-        `update before ${crowd} watchers of a node each`,
-        'CPU µs',
-        { server: phases[crowd] },
-        (phase) => phase.cpuMicrosPerOperation,
-        { note: crowd === '0' ? '' : 'each concerns one watcher' },
-      ),
-    ),
-    phaseRow(
-      'the same, 5000 to 500 watchers',
-      '× CPU',
-      { server: phases['5000'] },
-      (p) => p.cpuMicrosPerOperation / few,
-      {
-        target: { value: GROWTH_LIMIT },
-      },
-    ),
-  ];
+  const micros = (phase: Phase) => phase.cpuMicrosPerOperation;
+  const rows = crowds.map((crowd) =>
+    phaseRow(`update before ${crowd} watchers of a node each`, 'CPU µs', { server: phases[crowd] }, micros, {
+      note: crowd === '0' ? '' : 'each concerns one watcher',
+    }),
+  );
+  const few = median(phases['500'].map(micros));
+  const growth = phases['5000'].map((phase) => micros(phase) / few);
+  return [...rows, valueRow('the same, 5000 to 500 watchers', '× CPU', growth, { target: { value: GROWTH_LIMIT } })];
 }
 
 async function startCrowd(context: ServerContext, size: number, all: AsyncDisposables): Promise<Crowd> {
@@ -80,14 +67,14 @@ async function startCrowd(context: ServerContext, size: number, all: AsyncDispos
   const endpoint = endpointOf(process, data.dataDir);
   const pool = await ClientPool.open(endpoint, WIDTH);
   all.add(() => pool[Symbol.dispose]());
-  const version = await newestVersion({ server: { process, endpoint } });
+  const version = await newestVersion(endpoint);
   const paths = Array.from({ length: size }, (_, i) => pathFor(i, version));
   const watchers = size === 0 ? undefined : await Watchers.overHttp2(endpoint, paths, STREAMS);
   all.add(() => watchers?.[Symbol.dispose]());
   return { process, pool, update: await makeUpdate(context, data, NODES), watchers };
 }
 
-function pathFor(node: number, version: string): string {
+function pathFor(node: number, version: number): string {
   return `${PODS}?watch=1&resourceVersion=${version}&fieldSelector=spec.nodeName%3D${nodeName(node)}`;
 }
 

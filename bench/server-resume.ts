@@ -4,8 +4,7 @@
  */
 import { type Done, interleave } from './measure.ts';
 import { ClientPool } from './server-client.ts';
-import { GROUPS, PODS, preparePods } from './server-data.ts';
-import { newestVersion } from './server-fan-out.ts';
+import { GROUPS, newestVersion, PODS, preparePods } from './server-data.ts';
 import { type ContestantName, contestants, startPair } from './server-pair.ts';
 import { perCpuSecond, phaseRow, type ServerBenchmark, type ServerContext, type ServerRow } from './server-report.ts';
 import { makeUpdate } from './server-updates.ts';
@@ -20,7 +19,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
   const size = isQuick ? 300 : 1000;
   const data = await preparePods(context, 1000, GROUPS);
   await using pair = await startPair(context, data, MISSED);
-  const version = await newestVersion(pair);
+  const version = await newestVersion(pair.server.endpoint);
   const update = await makeUpdate(context, data, GROUPS);
   using pool = await ClientPool.open(pair.server.endpoint, 8);
   await pool.run(MISSED, 8, update, { signal });

@@ -19,8 +19,8 @@ type Work = Readonly<Record<ContestantName, (client: Client, i: number) => Promi
 
 async function run(context: ServerContext): Promise<ServerRow[]> {
   const { isQuick, signal, say } = context;
-  const rounds = isQuick ? 2 : 4;
-  const limitMs = isQuick ? 4000 : 12_000;
+  const rounds = isQuick ? 2 : 3;
+  const limitMs = isQuick ? 3000 : 9000;
   const roundLimitMs = isQuick ? 1000 : 2000;
   const data = await preparePods(context, PODS_THERE, GROUPS);
   await using pair = await startPair(context, data);

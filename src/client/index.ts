@@ -1,2 +1,172 @@
-/** The client: watch, reflector and informers against any Kubernetes cluster. Nothing stands in this room yet. */
-export {};
+/** The client: configuration, typed resources and watches against any Kubernetes cluster. */
+export type { ClusterAccess } from './config/cluster-access.ts';
+export {
+  basicCredentials,
+  type Credentials,
+  certificateCredentials,
+  type Identity,
+  noCredentials,
+  tokenCredentials,
+  tokenFileCredentials,
+} from './config/credentials.ts';
+export type { InClusterOptions } from './config/in-cluster.ts';
+export {
+  type AccessOptions,
+  type ContextSummary,
+  type Environment,
+  KubeConfig,
+  type LoadOptions,
+} from './config/kube-config.ts';
+export type { Impersonation } from './config/kubeconfig-file.ts';
+export { RotatingFile, type RotatingFileOptions } from './config/rotating-file.ts';
+export {
+  ApiError,
+  ConfigError,
+  isApiError,
+  isExpired,
+  isTransportError,
+  TransportError,
+  type TransportPhase,
+} from './errors.ts';
+export { type ConnectOptions, connect, KubeClient } from './kube-client.ts';
+export {
+  checkSpec,
+  defineResource,
+  defineResourceOf,
+  InvalidObjectError,
+  type ObjectOf,
+  type Resource,
+  type ResourceDefinition,
+} from './resources/define-resource.ts';
+export { type DiscoveredResource, Discovery, type ResourceQuery } from './resources/discovery.ts';
+export {
+  type ClusterRole,
+  type ClusterRoleBinding,
+  type CustomResourceDefinition,
+  clusterRoleBindings,
+  clusterRoles,
+  customResourceDefinitions,
+  type EndpointSlice,
+  endpointSlices,
+  type Ingress,
+  type IngressBackend,
+  ingresses,
+  type Lease,
+  leases,
+  type NetworkPolicy,
+  networkPolicies,
+  type PodDisruptionBudget,
+  type PolicyRule,
+  podDisruptionBudgets,
+  type Role,
+  type RoleBinding,
+  type RoleRef,
+  roleBindings,
+  roles,
+  type Subject,
+} from './resources/kinds/cluster.ts';
+export {
+  type ConfigMap,
+  configMaps,
+  type Event,
+  events,
+  type Namespace,
+  type Node,
+  namespaces,
+  nodes,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type Secret,
+  type Service,
+  type ServiceAccount,
+  type ServicePort,
+  secrets,
+  serviceAccounts,
+  services,
+} from './resources/kinds/core.ts';
+export {
+  type Container,
+  type ContainerPort,
+  type ContainerState,
+  type ContainerStatus,
+  type EnvVar,
+  type Pod,
+  type PodSpec,
+  type PodStatus,
+  type PodTemplate,
+  type Probe,
+  pods,
+  type Resources,
+  type Volume,
+} from './resources/kinds/pod.ts';
+export {
+  type CronJob,
+  cronJobs,
+  type DaemonSet,
+  type Deployment,
+  daemonSets,
+  deployments,
+  type Job,
+  type JobSpec,
+  jobs,
+  type ReplicaSet,
+  replicaSets,
+  type StatefulSet,
+  statefulSets,
+} from './resources/kinds/workloads.ts';
+export type { ListPage, ListPagesOptions } from './resources/list-pages.ts';
+export type {
+  AnyObject,
+  ApiObject,
+  Applied,
+  Condition,
+  DeepPartial,
+  Draft,
+  DynamicObject,
+  ListMeta,
+  MergePatch,
+  ObjectList,
+  ObjectReference,
+  Open,
+  Scale,
+  StoredMeta,
+  UnknownFields,
+} from './resources/objects.ts';
+export type {
+  ApplyOptions,
+  CallOptions,
+  DeleteCollectionOptions,
+  DeleteOptions,
+  GetOptions,
+  ListOptions,
+  SelectOptions,
+  WriteOptions,
+} from './resources/options.ts';
+export { type JsonPatchOperation, jsonPatch, mergePatch, type Patch, strategicPatch } from './resources/patches.ts';
+export { ResourceClient } from './resources/resource-client.ts';
+export type { FieldSelection, LabelSelection } from './resources/selectors.ts';
+export type { SchemaIssue, SchemaResult, StandardSchemaV1 } from './resources/standard-schema.ts';
+export { SubresourceClient } from './resources/subresource-client.ts';
+export type { Timeouts } from './transport/deadline.ts';
+export { Transport } from './transport/transport.ts';
+export type {
+  Answer,
+  Headers,
+  Query,
+  QueryValue,
+  RequestOptions,
+  RequestSample,
+  StreamAnswer,
+  TransportOptions,
+} from './transport/transport-options.ts';
+export { Backoff, type BackoffOptions } from './watch/backoff.ts';
+export { type WatchOptions, watch } from './watch/watch.ts';
+export type { BookmarkEvent, ChangeEvent, WatchEvent } from './watch/watch-event.ts';
+export {
+  type Interruption,
+  type StartPoint,
+  type WatchResumingOptions,
+  watchResuming,
+} from './watch/watch-resuming.ts';

@@ -36,7 +36,7 @@ export type Grounds = AsyncDisposable & {
   readonly dataDir: string;
   readonly adminToken: string;
   ask(path: string, options?: Ask): Promise<Answer>;
-  /** As the administrator; refusals throw. */
+  /** As the administrator, patches as JSON patches; refusals throw. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever the server says
   admin(method: string, path: string, body?: unknown): Promise<any>;
   watch(path: string, options?: Ask): Promise<Stream>;
@@ -89,7 +89,8 @@ export async function startGrounds(): Promise<Grounds> {
     adminToken,
     ask,
     async admin(method, path, body) {
-      const { code, text, body: answer } = await ask(path, { method, token: adminToken, body });
+      const contentType = method === 'PATCH' ? 'application/json-patch+json' : 'application/json';
+      const { code, text, body: answer } = await ask(path, { method, token: adminToken, body, contentType });
       if (code >= 400) throw new Error(`Cannot ${method} ${path}: ${text}`);
       return answer;
     },

@@ -257,6 +257,28 @@ describe('a reader of config maps', () => {
     expect((await grounds.ask('/api/v1/namespaces/default/serviceaccounts/bob/token', token)).code).toBe(403);
   });
 
+  it('who may see one object may list and watch that one', async () => {
+    const { admin, ask } = grounds;
+    await admin('POST', `${RBAC}/namespaces/default/roles`, {
+      metadata: { name: 'one' },
+      rules: rules(['get list watch', '', 'secrets']).map((rule) => ({ ...rule, resourceNames: ['other'] })),
+    });
+    await admin('POST', `${RBAC}/namespaces/default/rolebindings`, bind('one', 'one', 'User', 'uno'));
+    const uno = async (query: string) =>
+      (await ask(secrets + query, { token: grounds.adminToken, headers: ['Impersonate-User', 'uno'] })).code;
+    expect(await uno('?fieldSelector=metadata.name%3Dother')).toBe(200);
+    expect(await uno('?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Dother')).toBe(200);
+    const tricks = [
+      'metadata.name!=other',
+      'metadata.name=crown',
+      'type!=x\\,metadata.name=other',
+      'metadata.name=other%',
+    ];
+    for (const trick of ['', ...tricks].map((text) => `?fieldSelector=${encodeURIComponent(text)}`))
+      expect(await uno(trick)).toBe(403);
+    expect(await uno('?fieldSelector=&fieldSelector=metadata.name%3Dother')).toBe(403);
+  });
+
   it('loses an open watch with the right to it', async () => {
     const bindings = `${RBAC}/namespaces/default/rolebindings`;
     const { admin } = grounds;
@@ -363,6 +385,31 @@ describe('giving away', () => {
     toAdmin.roleRef.kind = 'ClusterRole';
     expect((await rita('POST', bindings, toAdmin)).code).toBe(403);
     expect((await rita('POST', bindings, bind('to-nothing', 'nothing', 'User', 'rita'))).code).toBe(404);
+
+    await admin('PATCH', `${roles}/role-writer`, [
+      { op: 'add', path: '/rules/0/verbs/-', value: 'escalate' },
+      { op: 'add', path: '/rules/0/verbs/-', value: 'bind' },
+    ]);
+    expect((await rita('POST', roles, large)).code).toBe(201);
+    expect((await rita('POST', bindings, bind('to-large', 'large', 'User', 'rita'))).code).toBe(201);
+  });
+
+  it('only who has everything lets a role gather others', async () => {
+    const { admin, ask } = grounds;
+    await admin('POST', `${RBAC}/clusterroles`, {
+      metadata: { name: 'cluster-writer' },
+      rules: rules(['create', 'rbac.authorization.k8s.io', 'clusterroles']),
+    });
+    await admin('POST', `${RBAC}/clusterrolebindings`, {
+      ...bind('carl', 'cluster-writer', 'User', 'carl'),
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-writer' },
+    });
+    const body = { metadata: { name: 'greedy' }, aggregationRule: { clusterRoleSelectors: [{ matchLabels: {} }] } };
+    const headers = ['Impersonate-User', 'carl'];
+    const refusal = await ask(`${RBAC}/clusterroles`, { method: 'POST', token: grounds.adminToken, headers, body });
+    expect(refusal.body.message).toBe(
+      'clusterroles.rbac.authorization.k8s.io "greedy" is forbidden: must have cluster-admin privileges to use an aggregationRule',
+    );
   });
 });
 

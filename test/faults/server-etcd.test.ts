@@ -84,7 +84,30 @@ onEtcd((ground) => {
     expect(state.get('changes-twice')).toBe('after-again');
     expect(state.get('stays')).toBe('before');
   }, 90_000);
+
+  it('watchers who leave while the log is read for them leave nothing behind in etcd', async () => {
+    await using server = await ground.open();
+    const { client } = server;
+    const { metadata } = await client.create(CONFIG_MAPS, { metadata: { name: 'old' } });
+    await client.create(CONFIG_MAPS, { metadata: { name: 'newer' } });
+    await client.create('/api/v1/namespaces/default/secrets', { metadata: { name: 'something-else' } });
+    await server.restart();
+    await server.client.list(CONFIG_MAPS);
+    const [url] = ground.etcd().urls;
+    const before = await watchersOf(url!);
+    for (let i = 0; i < 30; i++) {
+      await using watch = await server.client.watch(CONFIG_MAPS, { resourceVersion: metadata.resourceVersion! });
+      await watch.next();
+    }
+    while ((await watchersOf(url!)) > before) await server.client.list(CONFIG_MAPS);
+  });
 });
+
+/** How many watches etcd serves. */
+async function watchersOf(url: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^etcd_debugging_mvcc_watcher_total (\S+)$/m.exec(text)?.[1]);
+}
 
 async function change(client: ApiClient): Promise<void> {
   const path = (name: string) => `${CONFIG_MAPS}/${name}`;

@@ -34,7 +34,13 @@ const STREAM_BUFFER_BYTES = 256 * 1024;
 const CLOSED = 'TRANSPORT_CLOSED';
 
 type Opened = { readonly code: number; readonly headers: Headers; readonly body: Dispatcher.ResponseData['body'] };
-type Call = { readonly method: string; readonly path: string; readonly request: string; readonly deadline: Deadline };
+type Call = {
+  readonly method: string;
+  readonly path: string;
+  readonly request: string;
+  readonly deadline: Deadline;
+  readonly idleMs: number;
+};
 
 export class Transport implements AsyncDisposable {
   readonly access: ClusterAccess;
@@ -116,14 +122,14 @@ export class Transport implements AsyncDisposable {
     await this.close();
   }
 
-  #begin(method: string, path: string, { query, signal }: RequestOptions): Call {
+  #begin(method: string, path: string, { query, signal, timeouts }: RequestOptions): Call {
     signal?.throwIfAborted();
     if (this.#isClosed) throw closedError();
     const fullPath = this.#basePath + pathWithQuery(path, query);
     const request = `${method} ${fullPath}`;
     const deadline = new Deadline(this.clock, request, signal);
     this.#running.add(deadline);
-    return { method, path: fullPath, request, deadline };
+    return { method, path: fullPath, request, deadline, idleMs: timeouts?.idleMs ?? this.#timeouts.idleMs };
   }
 
   #end(deadline: Deadline): void {
@@ -188,7 +194,7 @@ export class Transport implements AsyncDisposable {
   async #whole<T>(call: Call, opened: Opened, begin: number): Promise<Answer<T>> {
     const { code, headers } = opened;
     const { maxBodyBytes = MAX_BODY_BYTES } = this.#options;
-    call.deadline.limitIdle(this.#timeouts.idleMs);
+    call.deadline.limitIdle(call.idleMs);
     const parts: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of this.#chunks(call, opened.body, false)) {

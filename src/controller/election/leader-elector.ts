@@ -16,10 +16,30 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Clock, closeOnce, systemClock, untilAborted } from '../../api/index.ts';
 import { type LeaderFunction, LeaderWork } from './leader-work.ts';
-import { claimedLease, codeOf, holderOf, type Lease, type LeaseClient, type LeaseName } from './lease.ts';
-import { newLease, releasedLease, renewedLease, transitionsOf } from './lease.ts';
-import { candidateWaitMs, checkTimings, DEFAULT_TIMINGS, type ElectionTimings } from './lease-decision.ts';
-import { hasExpired, NOTHING_SEEN, nextStep, type Observation, observe, type Term } from './lease-decision.ts';
+import {
+  claimedLease,
+  codeOf,
+  holderOf,
+  type Lease,
+  type LeaseClient,
+  type LeaseName,
+  newLease,
+  releasedLease,
+  renewedLease,
+  transitionsOf,
+} from './lease.ts';
+import {
+  candidateWaitMs,
+  checkTimings,
+  DEFAULT_TIMINGS,
+  type ElectionTimings,
+  hasExpired,
+  NOTHING_SEEN,
+  nextStep,
+  type Observation,
+  observe,
+  type Term,
+} from './lease-decision.ts';
 import { type Role, RoleFeed } from './role-feed.ts';
 
 export type LeaderElectorOptions = Partial<ElectionTimings> & {
@@ -81,7 +101,7 @@ export class LeaderElector implements AsyncDisposable {
 
   /** The role now and each change, until `stop`. */
   roles(signal?: AbortSignal): AsyncIterable<Role> {
-    return this.#feed.listen(this.role, signal);
+    return this.#feed.listen(() => this.role, signal);
   }
 
   /** Runs the function once in each term; its signal fires when the term ends. The next waits until it has ended. */
@@ -90,8 +110,9 @@ export class LeaderElector implements AsyncDisposable {
     return this.#work.run(work, signal);
   }
 
-  /** The lease has changed, says a watch: look now instead of at the next round. */
+  /** The lease has changed, says a watch: look now instead of at the next round. A leader hears only its own echo. */
   poke(): void {
+    if (this.#term) return;
     this.#poked = true;
     this.#wake?.();
   }
@@ -186,7 +207,7 @@ export class LeaderElector implements AsyncDisposable {
     const waitMs = this.#term
       ? Math.min(this.#timings.retryMs, this.#term.askedAt + this.#timings.renewDeadlineMs - now)
       : candidateWaitMs(this.#seen, this.#timings, now, this.#random());
-    if (this.#poked || waitMs <= 0) {
+    if (this.#poked) {
       this.#poked = false;
       return;
     }
@@ -194,7 +215,7 @@ export class LeaderElector implements AsyncDisposable {
     const stop = () => poked.abort();
     this.#wake = stop;
     this.#stopping.signal.addEventListener('abort', stop, { once: true });
-    await this.#clock.sleep(waitMs, poked.signal).catch(() => {});
+    await this.#clock.sleep(wholeMs(waitMs), poked.signal).catch(() => {});
     this.#stopping.signal.removeEventListener('abort', stop);
     this.#wake = undefined;
     this.#poked = false;
@@ -214,7 +235,7 @@ export class LeaderElector implements AsyncDisposable {
     const { requestTimeoutMs = this.#timings.renewDeadlineMs / 2 } = this.#options;
     const term = this.#term;
     const leftMs = term ? term.askedAt + this.#timings.renewDeadlineMs - this.#clock.now() : Infinity;
-    const limitMs = Math.max(0, Math.min(requestTimeoutMs, leftMs));
+    const limitMs = wholeMs(Math.min(requestTimeoutMs, leftMs));
     const call = new AbortController();
     const stop = () => call.abort(stopping.reason);
     stopping.addEventListener('abort', stop, { once: true });
@@ -296,6 +317,11 @@ export class LeaderElector implements AsyncDisposable {
 function ignoreConflict(err: unknown): undefined {
   const code = codeOf(err);
   if (code !== 404 && code !== 409) throw err;
+}
+
+/** At least one: a rest below what a timer can tell would be waited for again and again without time going on. */
+function wholeMs(ms: number): number {
+  return Math.max(1, Math.ceil(ms));
 }
 
 function timingsOf(options: Partial<ElectionTimings>): ElectionTimings {

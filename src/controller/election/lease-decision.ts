@@ -36,7 +36,12 @@ export type Observation = {
 export const NOTHING_SEEN: Observation = { lease: undefined, holder: '', heldUntil: -Infinity };
 
 /** `now` is the time at which the answer came in. */
-export function observe(before: Observation, lease: Lease | undefined, leaseDurationMs: number, now: number): Observation {
+export function observe(
+  before: Observation,
+  lease: Lease | undefined,
+  leaseDurationMs: number,
+  now: number,
+): Observation {
   // A lease that was deleted by hand: its holder may not have noticed yet, so its time still counts.
   if (!lease) return { ...before, lease: undefined };
   const seen = before.lease?.metadata;

@@ -28,8 +28,8 @@ export class RoleFeed {
     for (const { wake } of this.#listeners) wake();
   }
 
-  async *listen(current: Role, signal: AbortSignal | undefined): AsyncGenerator<Role, void, void> {
-    const listener: Listener = { slot: current, wake: () => {} };
+  async *listen(current: () => Role, signal: AbortSignal | undefined): AsyncGenerator<Role, void, void> {
+    const listener: Listener = { slot: current(), wake: () => {} };
     const stop = () => listener.wake();
     signal?.addEventListener('abort', stop, { once: true });
     this.#listeners.add(listener);

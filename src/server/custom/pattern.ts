@@ -21,7 +21,9 @@ type Before = 'begin' | 'word' | 'line' | 'other';
 type Situation = {
   readonly states: readonly number[];
   readonly before: Before;
+  /** What follows each of the first characters, as far as it is known. */
   readonly ascii: (Situation | true | undefined)[];
+  isMatchAtEnd: boolean | undefined;
 };
 
 const LIMIT_STATES = 20_000;
@@ -65,7 +67,8 @@ class Automaton {
       if (next === true) return true;
       now = next;
     }
-    return this.#step(now, END) === true;
+    now.isMatchAtEnd ??= this.#step(now, END) === true;
+    return now.isMatchAtEnd;
   }
 
   #learn(from: Situation, code: number): Situation | true {
@@ -102,9 +105,9 @@ class Automaton {
     if (!known) {
       if (this.#situations.size >= LIMIT_SITUATIONS) {
         this.#situations = new Map();
-        this.#first = { states: [], before: 'begin', ascii: [] };
+        this.#first = newSituation([], 'begin');
       }
-      known = { states, before, ascii: [] };
+      known = newSituation(states, before);
       this.#situations.set(id, known);
     }
     return known;
@@ -141,6 +144,11 @@ class Automaton {
     if (this.#states.length >= LIMIT_STATES) throw new PatternError('error parsing regexp: expression is too large');
     return this.#states.push(state) - 1;
   }
+}
+
+/** All alike in memory, with room for every character: that is what makes the look-up fast. */
+function newSituation(states: readonly number[], before: Before): Situation {
+  return { states, before, ascii: new Array<undefined>(128).fill(undefined), isMatchAtEnd: undefined };
 }
 
 function holds(what: Assertion, before: Before, code: number): boolean {

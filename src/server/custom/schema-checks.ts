@@ -46,7 +46,7 @@ export function compileSchema(schema: JsonObject): SchemaCheck {
   };
 }
 
-export function typeNameOf(value: JsonValue): string {
+function typeNameOf(value: JsonValue): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
@@ -127,7 +127,7 @@ function closest(verdicts: readonly FieldError[][]): FieldError[] {
 }
 
 function stringPart({ maxLength, minLength, pattern, format, type }: JsonObject): Part | undefined {
-  const matches = typeof pattern === 'string' && pattern !== '' ? compilePattern(pattern) : undefined;
+  const matches = typeof pattern === 'string' && pattern !== '' ? whenAsked(pattern) : undefined;
   const hasFormat = typeof format === 'string' && (type === 'string' || type === undefined);
   const isOfFormat = hasFormat ? formatCheck(format) : undefined;
   if (maxLength === undefined && minLength === undefined && !matches && !isOfFormat) return undefined;
@@ -141,6 +141,15 @@ function stringPart({ maxLength, minLength, pattern, format, type }: JsonObject)
       faults.push(invalidValue(path, value, `${path} in body should match '${pattern}'`));
     if (isOfFormat && !isOfFormat(value))
       faults.push(typeInvalid(path, value, `${path} in body must be of type ${format}: ${quote(value)}`));
+  };
+}
+
+/** Compiled when the first value comes: most patterns of most definitions never see one. */
+function whenAsked(pattern: string): (text: string) => boolean {
+  let matches: ((text: string) => boolean) | undefined;
+  return (text) => {
+    matches ??= compilePattern(pattern);
+    return matches(text);
   };
 }
 

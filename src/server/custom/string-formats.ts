@@ -50,21 +50,21 @@ export function formatCheck(format: string): FormatCheck | undefined {
   return checks.get(format);
 }
 
-export function isDateTime(text: string): boolean {
+function isDateTime(text: string): boolean {
   const at = text.search(/t/i);
   const time = timePattern.exec(text.slice(at + 1));
   if (at < 0 || !time || !isDate(text.slice(0, at))) return false;
   return Number(time[1]) < 24 && Number(time[2]) < 60 && Number(time[3]) < 60;
 }
 
-export function isCidr(text: string): boolean {
+function isCidr(text: string): boolean {
   const slash = text.lastIndexOf('/');
   const version = isIP(text.slice(0, Math.max(slash, 0)));
   const bits = text.slice(slash + 1);
   return version !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
 }
 
-export function isDuration(text: string): boolean {
+function isDuration(text: string): boolean {
   try {
     parseGoDuration(text);
     return true;

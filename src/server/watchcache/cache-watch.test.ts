@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseFieldSelector, parseLabelSelector } from '../../api/index.ts';
-import { type Op, openEmbeddedStore, type Store } from '../../store/index.ts';
+import { type Op, openEmbeddedStore, type Store, StoreError } from '../../store/index.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import type { ByteStream } from '../http/exchange.ts';
 import { factsOf } from '../registry/kind-facts.ts';
@@ -328,6 +328,53 @@ describe('CacheWatch', () => {
             : [`DELETED a/gone@${change}`, `MODIFIED a/left@${change}`],
         );
     }
+  });
+
+  it('loses nothing that was missed while the cache had to be read anew', async () => {
+    let breakWatch: (error: Error) => void = () => {};
+    let gate: Promise<void> | undefined;
+    const fragile = new Proxy(store, {
+      get: (target, name) => {
+        if (name === 'range')
+          return async (...args: Parameters<Store['range']>) => {
+            await gate;
+            return target.range(...args);
+          };
+        const own = target[name as keyof Store];
+        if (name !== 'watch') return typeof own === 'function' ? (own as () => unknown).bind(target) : own;
+        return (...args: Parameters<Store['watch']>) => {
+          const watch = target.watch(...args);
+          if (args[1]?.prevKv) return watch; // not the cache's own
+          const next = watch.next.bind(watch);
+          const broken = new Promise<never>((_resolve, reject) => {
+            breakWatch = reject;
+          });
+          broken.catch(() => {});
+          watch.next = () => Promise.race([next(), broken]);
+          return watch;
+        };
+      },
+    });
+    const ground = new Ground({}, fragile);
+    await ground.write(ground.put('a/x'));
+    await ground.settled();
+    let open = () => {};
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    breakWatch(new StoreError('Compacted', 'Cannot watch: history is compacted'));
+    // What came and went, and what was selected for a while: the difference in the end shows neither.
+    const seen = await ground.write(ground.put('a/brief'), ground.put('a/x', { labels: { color: 'red' } }));
+    const gone = await ground.write(ground.remove('a/brief'), ground.put('a/x', { text: 'plain again' }));
+    await ground.write(ground.put('a/z'));
+    open();
+    await ground.settled();
+    const all = new Client();
+    await ground.watch(all, { after: seen }).start();
+    expect(all.events).toEqual([`DELETED a/brief@${gone}`, `MODIFIED a/x@${gone}`, `ADDED a/z@${gone + 1}`]);
+    const red = new Client();
+    await ground.watch(red, { after: seen, selection: labelled('color=red') }).start();
+    expect(red.events).toEqual([`DELETED a/x@${gone}`]);
   });
 
   it('gives only what is above a start in the future', async () => {

@@ -103,7 +103,7 @@ describe('ObjectForm and CachedObject', () => {
           expect(gone.withRevision(revision).bytes).toEqual(cached.bytes);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 

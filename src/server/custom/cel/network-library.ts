@@ -55,9 +55,7 @@ export function registerNetwork(environment: Environment): void {
     .registerType('Network', Network)
     .registerFunction('url(string): Url', (text: string) => new Url(text))
     .registerFunction('isURL(string): bool', (text: string) => succeeds(() => new Url(text)))
-    .registerFunction('Url.getScheme(): string', (it: Url) =>
-      it.isPathOnly ? '' : it.url.protocol.slice(0, -1),
-    )
+    .registerFunction('Url.getScheme(): string', (it: Url) => (it.isPathOnly ? '' : it.url.protocol.slice(0, -1)))
     .registerFunction('Url.getHost(): string', (it: Url) => (it.isPathOnly ? '' : it.url.host))
     .registerFunction('Url.getHostname(): string', (it: Url) =>
       it.isPathOnly ? '' : it.url.hostname.replace(/^\[(.*)\]$/, '$1'),
@@ -85,13 +83,9 @@ export function registerNetwork(environment: Environment): void {
     )
     .registerFunction('cidr(string): Network', (text: string) => new Network(text))
     .registerFunction('isCIDR(string): bool', (text: string) => succeeds(() => new Network(text)))
-    .registerFunction('Network.containsIP(string): bool', (it: Network, text: string) =>
-      it.contains(new Address(text)),
-    )
+    .registerFunction('Network.containsIP(string): bool', (it: Network, text: string) => it.contains(new Address(text)))
     .registerFunction('Network.containsIP(Address): bool', (it: Network, other: Address) => it.contains(other))
-    .registerFunction('Network.containsCIDR(string): bool', (it: Network, text: string) =>
-      holds(it, new Network(text)),
-    )
+    .registerFunction('Network.containsCIDR(string): bool', (it: Network, text: string) => holds(it, new Network(text)))
     .registerFunction('Network.containsCIDR(Network): bool', (it: Network, other: Network) => holds(it, other))
     .registerFunction('Network.ip(): Address', (it: Network) => it.address)
     .registerFunction('Network.prefixLength(): int', (it: Network) => BigInt(it.bits));

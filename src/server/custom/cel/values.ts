@@ -155,11 +155,11 @@ const plainText: ValueForm = {
   },
 };
 
-const time: ValueForm = { type: 'timestamp', toValue: (value) => new Date(String(value)) };
+const time: ValueForm = { type: 'google.protobuf.Timestamp', toValue: (value) => new Date(String(value)) };
 const textForms: Readonly<Record<string, ValueForm>> = {
   'date-time': time,
   date: time,
-  duration: { type: 'duration', toValue: (value) => toDuration(String(value)) },
+  duration: { type: 'google.protobuf.Duration', toValue: (value) => toDuration(String(value)) },
   byte: { type: 'bytes', toValue: (value) => new Uint8Array(Buffer.from(String(value), 'base64')) },
 };
 

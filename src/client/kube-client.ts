@@ -1,0 +1,71 @@
+/**
+ * One cluster, one user: where everything else starts.
+ *
+ *     await using client = await connect();
+ *     for await (const pod of client.resource(pods).listAll({ allNamespaces: true })) ...
+ *     for await (const { type, object } of client.watch(pods, { resourceVersion, signal })) ...
+ *
+ * Closing it breaks its connections; watches that run throw.
+ */
+import type { ClusterAccess } from './config/cluster-access.ts';
+import { type AccessOptions, KubeConfig, type LoadOptions } from './config/kube-config.ts';
+import type { Resource } from './resources/define-resource.ts';
+import { Discovery } from './resources/discovery.ts';
+import type { AnyObject } from './resources/objects.ts';
+import { ResourceClient } from './resources/resource-client.ts';
+import { Transport } from './transport/transport.ts';
+import type { TransportOptions } from './transport/transport-options.ts';
+import { type WatchOptions, watch } from './watch/watch.ts';
+import type { WatchEvent } from './watch/watch-event.ts';
+import { type WatchResumingOptions, watchResuming } from './watch/watch-resuming.ts';
+
+export class KubeClient implements AsyncDisposable {
+  readonly transport: Transport;
+  readonly discovery: Discovery;
+
+  constructor(access: ClusterAccess, options: TransportOptions = {}) {
+    this.transport = new Transport(access, options);
+    this.discovery = new Discovery(this.transport);
+  }
+
+  /** That of the context. */
+  get namespace(): string {
+    return this.transport.access.namespace;
+  }
+
+  resource<T extends AnyObject>(resource: Resource<T>, namespace: string = this.namespace): ResourceClient<T> {
+    return new ResourceClient(this.transport, resource, namespace);
+  }
+
+  /** One request: ends when its connection ends. */
+  watch<T extends AnyObject>(
+    resource: Resource<T>,
+    options: WatchOptions = {},
+  ): AsyncGenerator<WatchEvent<T>, void, void> {
+    return watch(this.transport, resource, options);
+  }
+
+  /** As many requests as it takes: ends with `Expired`, a refusal, or the signal. */
+  watchResuming<T extends AnyObject>(
+    resource: Resource<T>,
+    options: WatchResumingOptions,
+  ): AsyncGenerator<WatchEvent<T>, void, void> {
+    return watchResuming(this.transport, resource, options);
+  }
+
+  async close(): Promise<void> {
+    await this.transport.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+export type ConnectOptions = LoadOptions & AccessOptions & TransportOptions;
+
+/** With the configuration that kubectl would use, or the pod's own. Nothing is sent yet. */
+export async function connect(options: ConnectOptions = {}): Promise<KubeClient> {
+  const config = await KubeConfig.load(options);
+  return new KubeClient(config.access(options), options);
+}

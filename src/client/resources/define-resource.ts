@@ -1,0 +1,72 @@
+/**
+ * Resource tokens: one value that knows the path of a resource and carries the type of its objects. Reads, writes and
+ * watches take the same token, so they cannot disagree.
+ *
+ *     const crons = defineResource<CronSpec>({ group: 'ex.io', version: 'v1', plural: 'crons', kind: 'Cron', isNamespaced: true });
+ *     for (const { spec } of (await client.resource(crons).list()).items) ...
+ */
+import type { AnyObject, ApiObject, UnknownFields } from './objects.ts';
+import { issueText, type StandardSchemaV1 } from './standard-schema.ts';
+
+/** Exists in types only. */
+declare const objectType: unique symbol;
+
+export type Resource<T extends AnyObject = AnyObject> = {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  /** `v1`, `apps/v1`. */
+  readonly apiVersion: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly isNamespaced: boolean;
+  /** Describes `spec`. */
+  readonly validate?: StandardSchemaV1;
+  readonly [objectType]?: T;
+};
+
+/** The type of a token's objects. */
+export type ObjectOf<R> = R extends Resource<infer T> ? T : never;
+
+export type ResourceDefinition<Spec = unknown> = {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly isNamespaced: boolean;
+  /** What is written is checked against it before it is sent; what is read is not: see `checkSpec`. */
+  readonly validate?: StandardSchemaV1<unknown, Spec>;
+};
+
+/** With a validator the type of `spec` is the validator's. */
+export function defineResource<Spec = UnknownFields, Status = UnknownFields>(
+  definition: ResourceDefinition<Spec>,
+): Resource<ApiObject<Spec, Status>> {
+  return defineResourceOf<ApiObject<Spec, Status>>(definition as ResourceDefinition);
+}
+
+/** The same for objects of any shape, such as those without a spec. */
+export function defineResourceOf<T extends AnyObject>(definition: ResourceDefinition): Resource<T> {
+  const { group, version, plural, kind } = definition;
+  if (!version || !plural || !kind)
+    throw new TypeError(
+      `Cannot define a resource: version "${version}", plural "${plural}" and kind "${kind}" must be set`,
+    );
+  return Object.freeze({ ...definition, apiVersion: group === '' ? version : `${group}/${version}` }) as Resource<T>;
+}
+
+export class InvalidObjectError extends Error {
+  override readonly name = 'InvalidObjectError';
+  readonly issues: readonly string[];
+
+  constructor(kind: string, name: string, issues: readonly string[]) {
+    super(`Cannot use ${kind} "${name}": ${issues.map((issue) => `spec.${issue}`).join('; ')}`);
+    this.issues = issues;
+  }
+}
+
+/** What the validator of the resource objects to in an object; nothing if there is no validator. */
+export async function checkSpec(resource: Resource, object: object): Promise<readonly string[]> {
+  const result = await resource.validate?.['~standard'].validate((object as { spec?: unknown }).spec);
+  return result?.issues?.map(issueText) ?? [];
+}

@@ -1,0 +1,52 @@
+/**
+ * A long list in pages. All pages belong to one snapshot, that of the first, as long as the server still has it.
+ *
+ * When it has not (410), the error carries a token for the rest as it is now. The listing goes on with it, and says so:
+ * pages from there on have `isConsistent: false`, and what changed in between may be missing or old. Whoever cannot live
+ * with that says `onExpired: 'throw'`. A page that is empty may still be followed by others.
+ */
+import { isExpired } from '../errors.ts';
+import type { ObjectList } from './objects.ts';
+import type { ListOptions } from './options.ts';
+
+export type ListPagesOptions = Omit<ListOptions, 'continue'> & {
+  /** continue */
+  readonly onExpired?: 'continue' | 'throw';
+};
+
+export type ListPage<T> = ObjectList<T> & {
+  /** All pages up to this one show the same moment. */
+  readonly isConsistent: boolean;
+};
+
+const PAGE_ITEMS = 500;
+
+export async function* listPages<T>(
+  list: (options: ListOptions) => Promise<ObjectList<T>>,
+  { onExpired = 'continue', ...options }: ListPagesOptions,
+): AsyncGenerator<ListPage<T>, void, void> {
+  const { resourceVersion, resourceVersionMatch, limit = PAGE_ITEMS, ...rest } = options;
+  const first = {
+    ...rest,
+    limit,
+    ...(resourceVersion !== undefined && { resourceVersion }),
+    ...(resourceVersionMatch && { resourceVersionMatch }),
+  };
+  let token: string | undefined;
+  let isConsistent = true;
+  do {
+    let page: ObjectList<T>;
+    try {
+      // A token knows its version; naming one beside it is refused.
+      page = await list(token === undefined ? first : { ...rest, limit, continue: token });
+    } catch (err) {
+      const next = isExpired(err) ? err.status.metadata.continue : undefined;
+      if (token === undefined || !next || next === token || onExpired === 'throw') throw err;
+      token = next;
+      isConsistent = false;
+      continue;
+    }
+    token = page.metadata.continue || undefined;
+    yield { ...page, isConsistent };
+  } while (token !== undefined);
+}

@@ -1,0 +1,53 @@
+/** Reads and writes of one subresource, such as `status` or `scale`. */
+import type { Transport } from '../transport/transport.ts';
+import type { RequestOptions } from '../transport/transport-options.ts';
+import type { Resource } from './define-resource.ts';
+import type { UnknownFields } from './objects.ts';
+import { type ApplyOptions, type CallOptions, type WriteOptions, writeQuery } from './options.ts';
+import type { Patch } from './patches.ts';
+import { objectPath } from './resource-path.ts';
+
+export class SubresourceClient<S extends object> {
+  readonly #transport: Transport;
+  readonly #resource: Resource;
+  readonly #name: string;
+  readonly #namespace: string;
+
+  constructor(transport: Transport, resource: Resource, name: string, namespace: string) {
+    this.#transport = transport;
+    this.#resource = resource;
+    this.#name = name;
+    this.#namespace = namespace;
+  }
+
+  get(name: string, options: CallOptions = {}): Promise<S> {
+    return this.#ask('GET', name, {}, options);
+  }
+
+  /** For subresources that are done rather than held: an eviction, a token request. */
+  create<R extends object = S>(name: string, body: object, options: WriteOptions = {}): Promise<R> {
+    return this.#ask<R>('POST', name, { query: writeQuery(options), body }, options);
+  }
+
+  /** `object` with its metadata: name, and resourceVersion if it must still be that one. */
+  update(name: string, object: S, options: WriteOptions = {}): Promise<S> {
+    return this.#ask('PUT', name, { query: writeQuery(options), body: object }, options);
+  }
+
+  patch(name: string, { contentType, body }: Patch<never>, options: WriteOptions = {}): Promise<S> {
+    return this.#ask('PATCH', name, { query: writeQuery(options), body, contentType }, options);
+  }
+
+  apply(name: string, object: UnknownFields, options: ApplyOptions): Promise<S> {
+    const { apiVersion, kind } = this.#resource;
+    const query = { ...writeQuery(options), force: options.force || undefined };
+    const body = { apiVersion, kind, metadata: { name }, ...object };
+    return this.#ask('PATCH', name, { query, body, contentType: 'application/apply-patch+yaml' }, options);
+  }
+
+  async #ask<R = S>(method: string, name: string, request: RequestOptions, options: CallOptions): Promise<R> {
+    const path = objectPath(this.#resource, options.namespace ?? this.#namespace, name, this.#name);
+    const { signal } = options;
+    return (await this.#transport.request<R>(method, path, signal ? { ...request, signal } : request)).body;
+  }
+}

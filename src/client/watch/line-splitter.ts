@@ -1,0 +1,54 @@
+/**
+ * Bytes to lines: a stream in chunks of any size, cut at newlines. Cutting happens on bytes, so a character that is split
+ * between two chunks stays whole; a line that lies within one chunk is never copied before it becomes text.
+ *
+ * Bounded: a line longer than `maxLineBytes` throws. What is left after the last newline is `rest`.
+ */
+import { TransportError } from '../errors.ts';
+
+const NEWLINE = 10;
+
+export class LineSplitter {
+  readonly #maxLineBytes: number;
+  /** Of a line whose end has not come. */
+  #started: Buffer[] = [];
+  #startedBytes = 0;
+
+  constructor(maxLineBytes: number) {
+    this.#maxLineBytes = maxLineBytes;
+  }
+
+  /** How many bytes of an unfinished line are held. */
+  get rest(): number {
+    return this.#startedBytes;
+  }
+
+  /** The lines that end in this chunk, each made into text when it is asked for; empty ones are left out. */
+  *lines(chunk: Buffer): Generator<string, void, void> {
+    let from = 0;
+    for (;;) {
+      const end = chunk.indexOf(NEWLINE, from);
+      if (end < 0) break;
+      this.#bound(this.#startedBytes + end - from);
+      const line =
+        this.#startedBytes === 0
+          ? chunk.toString('utf8', from, end)
+          : Buffer.concat([...this.#started, chunk.subarray(from, end)]).toString('utf8');
+      this.#started = [];
+      this.#startedBytes = 0;
+      from = end + 1;
+      if (line.trim() !== '') yield line;
+    }
+    if (from === chunk.length) return;
+    this.#startedBytes += chunk.length - from;
+    this.#bound(this.#startedBytes);
+    this.#started.push(chunk.subarray(from));
+  }
+
+  #bound(bytes: number): void {
+    if (bytes <= this.#maxLineBytes) return;
+    throw new TransportError('body', `Cannot read the stream: a line has more than ${this.#maxLineBytes} bytes`, {
+      code: 'LINE_TOO_LONG',
+    });
+  }
+}

@@ -1,0 +1,46 @@
+/** Events of a watch, as types and from their text. */
+import type { Status } from '../../api/index.ts';
+import { ApiError, TransportError } from '../errors.ts';
+import type { AnyObject } from '../resources/objects.ts';
+
+export type WatchEvent<T extends AnyObject = AnyObject> = ChangeEvent<T> | BookmarkEvent;
+
+export type ChangeEvent<T extends AnyObject = AnyObject> = {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  /** Of a DELETED event: its last state, with the version of the deletion. */
+  readonly object: T;
+};
+
+/** Everything up to this version has been sent. */
+export type BookmarkEvent = {
+  readonly type: 'BOOKMARK';
+  readonly object: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly metadata: { readonly resourceVersion: string; readonly annotations?: Readonly<Record<string, string>> };
+  };
+  /** What came before was the initial state; it is complete now. */
+  readonly isInitialEventsEnd: boolean;
+};
+
+const END_MARK = 'k8s.io/initial-events-end';
+
+/** An ERROR event is thrown, as the refusal it is. */
+export function parseEvent<T extends AnyObject>(line: string, request: string): WatchEvent<T> {
+  let parsed: { type?: unknown; object?: unknown };
+  try {
+    parsed = JSON.parse(line) as typeof parsed;
+  } catch (cause) {
+    throw new TransportError('body', `Cannot read an event of ${request}: ${(cause as Error).message}`, { cause });
+  }
+  const { type, object } = parsed ?? {};
+  if (typeof object === 'object' && object !== null) {
+    if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') return { type, object: object as T };
+    if (type === 'BOOKMARK') {
+      const bookmark = object as BookmarkEvent['object'];
+      return { type, object: bookmark, isInitialEventsEnd: bookmark.metadata.annotations?.[END_MARK] === 'true' };
+    }
+    if (type === 'ERROR') throw new ApiError(object as Status, request);
+  }
+  throw new TransportError('body', `Cannot read an event of ${request}: its type is ${JSON.stringify(type)}`);
+}

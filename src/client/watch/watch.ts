@@ -1,0 +1,90 @@
+/**
+ * One watch request as a stream of events: what the server sends, in its order, until the server ends it.
+ *
+ * The request is made when the first event is asked for, and ends when the loop is left, by any door. Bytes are read
+ * only as events are asked for: a reader that is slow pauses the socket, and in the end the server. A clean end ends the
+ * loop; a refusal, before the stream or within it, throws ApiError; everything else throws TransportError, with the phase
+ * `headers`, `body`, `idle` (the stream is dead, or its bookmarks are off) or `total` (the server did not end it in time).
+ */
+import { TransportError } from '../errors.ts';
+import type { Resource } from '../resources/define-resource.ts';
+import type { AnyObject } from '../resources/objects.ts';
+import { type SelectOptions, selectQuery } from '../resources/options.ts';
+import { collectionPath } from '../resources/resource-path.ts';
+import type { Transport } from '../transport/transport.ts';
+import { LineSplitter } from './line-splitter.ts';
+import { parseEvent, type WatchEvent } from './watch-event.ts';
+
+export type WatchOptions = SelectOptions & {
+  /** That of the context. */
+  readonly namespace?: string;
+  /** Events after this version. Without one, or with `'0'`, the watch begins with an ADDED for everything there is. */
+  readonly resourceVersion?: string;
+  /** true */
+  readonly allowBookmarks?: boolean;
+  /** Begins with an ADDED for everything there is, and a bookmark that marks the end of it. */
+  readonly sendInitialEvents?: boolean;
+  /** After this the server ends the stream: without it after 30 to 60 minutes. */
+  readonly timeoutSeconds?: number;
+  readonly signal?: AbortSignal;
+  /** How long to wait for headers: 30 s. */
+  readonly headersTimeoutMs?: number;
+  /**
+   * A stream that is silent for longer is dead: 75 s with bookmarks, of which servers send one a minute; no limit without
+   * them. 0 is no limit.
+   */
+  readonly idleTimeoutMs?: number;
+  /** Of one event: 64 MiB. */
+  readonly maxEventBytes?: number;
+  /** Called when the server has accepted the watch, before the first event. */
+  readonly onOpen?: () => void;
+};
+
+const HEADERS_MS = 30_000;
+const IDLE_MS = 75_000;
+/** How long after `timeoutSeconds` a server that did not end the stream is given up. */
+const OVERTIME_MS = 15_000;
+const MAX_EVENT_BYTES = 64 * 1024 * 1024;
+
+export async function* watch<T extends AnyObject>(
+  transport: Transport,
+  resource: Resource<T>,
+  options: WatchOptions = {},
+): AsyncGenerator<WatchEvent<T>, void, void> {
+  const { allowBookmarks = true, sendInitialEvents, timeoutSeconds, signal } = options;
+  const namespace = options.allNamespaces ? undefined : (options.namespace ?? transport.access.namespace);
+  const path = collectionPath(resource, namespace);
+  const stream = await transport.stream('GET', path, {
+    query: {
+      watch: true,
+      ...selectQuery(options),
+      resourceVersion: options.resourceVersion,
+      allowWatchBookmarks: allowBookmarks || undefined,
+      ...(sendInitialEvents !== undefined && { sendInitialEvents, resourceVersionMatch: 'NotOlderThan' }),
+      timeoutSeconds,
+    },
+    timeouts: {
+      headersMs: options.headersTimeoutMs ?? HEADERS_MS,
+      idleMs: options.idleTimeoutMs ?? (allowBookmarks ? IDLE_MS : 0),
+      totalMs: timeoutSeconds ? timeoutSeconds * 1000 + OVERTIME_MS : 0,
+    },
+    ...(signal && { signal }),
+  });
+  try {
+    options.onOpen?.();
+    const request = `watch of ${path}`;
+    const splitter = new LineSplitter(options.maxEventBytes ?? MAX_EVENT_BYTES);
+    for await (const chunk of stream.chunks)
+      for (const line of splitter.lines(chunk)) {
+        yield parseEvent<T>(line, request);
+        signal?.throwIfAborted(); // events that are already here are not delivered after an abort
+      }
+    if (splitter.rest > 0)
+      throw new TransportError(
+        'body',
+        `Cannot finish ${request}: it ended inside an event, after ${splitter.rest} bytes`,
+      );
+  } finally {
+    stream.close();
+  }
+}

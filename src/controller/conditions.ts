@@ -1,0 +1,71 @@
+/**
+ * Conditions in an object's status: one per type, and `lastTransitionTime` is when its status last changed.
+ *
+ * Nothing is changed in place. Where nothing would be different the same array comes back, so `===` tells a controller
+ * whether there is anything to write.
+ */
+export type ConditionStatus = 'True' | 'False' | 'Unknown';
+
+export type Condition = {
+  readonly type: string;
+  readonly status: ConditionStatus;
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
+};
+
+/** `lastTransitionTime` only where it is known better than "now". */
+export type NewCondition = Omit<Condition, 'lastTransitionTime'> & { readonly lastTransitionTime?: string };
+
+/** Adds the condition, or updates the one of its type where it stands. */
+export function setCondition(
+  conditions: readonly Condition[] | undefined,
+  wanted: NewCondition,
+  now: Date = new Date(),
+): readonly Condition[] {
+  const before = conditions ?? [];
+  const index = before.findIndex(({ type }) => type === wanted.type);
+  const known = before[index];
+  const time = wanted.lastTransitionTime ?? rfc3339(now);
+  if (!known) return [...before, { ...wanted, lastTransitionTime: time }];
+  const next: Condition = {
+    ...known,
+    ...wanted,
+    lastTransitionTime: known.status === wanted.status ? known.lastTransitionTime : time,
+  };
+  return isSame(known, next) ? before : before.with(index, next);
+}
+
+export function removeCondition(conditions: readonly Condition[] | undefined, type: string): readonly Condition[] {
+  const before = conditions ?? [];
+  const left = before.filter((condition) => condition.type !== type);
+  return left.length === before.length ? before : left;
+}
+
+export function findCondition(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+export function isConditionTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
+  return findCondition(conditions, type)?.status === 'True';
+}
+
+/** False says that the condition is there and False: one that is absent is unknown. */
+export function isConditionFalse(conditions: readonly Condition[] | undefined, type: string): boolean {
+  return findCondition(conditions, type)?.status === 'False';
+}
+
+function isSame(a: Condition, b: Condition): boolean {
+  return (
+    a.status === b.status &&
+    a.reason === b.reason &&
+    a.message === b.message &&
+    a.observedGeneration === b.observedGeneration
+  );
+}
+
+/** Whole seconds, as the API keeps times. */
+function rfc3339(date: Date): string {
+  return `${date.toISOString().slice(0, 19)}Z`;
+}

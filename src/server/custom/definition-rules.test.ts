@@ -1,0 +1,239 @@
+import { expect, it } from 'vitest';
+import { fieldErrorText, type JsonObject, type KubeObject } from '../../api/index.ts';
+import { judgeNames, namesInUse } from './accepted-names.ts';
+import { asDefinition, type DefinitionNames } from './definition.ts';
+import { definitionRules } from './definition-rules.ts';
+import { checkStructural } from './structural-schema.ts';
+
+const context = { now: '2026-01-01T00:00:00Z', subresource: '', warn: () => {}, list: async () => [] };
+
+type Version = JsonObject & { name: string };
+
+function crd(
+  change: (spec: JsonObject & { versions: Version[]; names: DefinitionNames }) => void = () => {},
+): KubeObject {
+  const version = { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } };
+  const names = { plural: 'foos', kind: 'Foo' };
+  const spec = { group: 'ex.io', scope: 'Namespaced', names, versions: [version as Version] };
+  change(spec as never);
+  const object = {
+    kind: 'CustomResourceDefinition',
+    apiVersion: 'apiextensions.k8s.io/v1',
+    metadata: { name: 'foos.ex.io' },
+    spec,
+  };
+  return object as unknown as KubeObject;
+}
+
+async function created(object: KubeObject): Promise<KubeObject> {
+  definitionRules.setDefaults?.(object);
+  await definitionRules.prepareCreate?.(object, context);
+  return object;
+}
+
+async function faultsOf(object: KubeObject): Promise<string[]> {
+  return definitionRules.validate!(await created(object)).map(fieldErrorText);
+}
+
+it('a new definition gets its names, its conversion and an empty status', async () => {
+  const object = await created(crd());
+  expect(object.spec).toMatchObject({
+    names: { plural: 'foos', singular: 'foo', kind: 'Foo', listKind: 'FooList' },
+    conversion: { strategy: 'None' },
+  });
+  expect(object.status).toEqual({ conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: ['v1'] });
+});
+
+it.each<[claim: string, change: Parameters<typeof crd>[0], want: (string | RegExp)[]]>([
+  ['that is good', undefined, []],
+  ['without a group', (spec) => delete spec.group, [/^metadata.name: /, 'spec.group: Required value']],
+  [
+    'with a bad plural',
+    (spec) => (spec.names.plural = 'Foos'),
+    [/^metadata.name: /, /^spec.names.plural: Invalid value: "Foos"/],
+  ],
+  [
+    'with one name for both kinds',
+    (spec) => (spec.names.listKind = 'Foo'),
+    ['spec.names.listKind: Invalid value: "Foo": kind and listKind may not be the same'],
+  ],
+  [
+    'with a version twice',
+    (spec) => spec.versions.push({ ...spec.versions[0]!, storage: false }),
+    [/must contain unique version names/],
+  ],
+  [
+    'with a bad scale',
+    (spec) => (spec.versions[0]!.subresources = { scale: { specReplicasPath: '.x.y', statusReplicasPath: '' } }),
+    [
+      /^spec.subresources.scale.specReplicasPath: Invalid value: ".x.y": should be a json path under .spec/,
+      'spec.subresources.scale.statusReplicasPath: Required value',
+    ],
+  ],
+  [
+    'with a bad column',
+    (spec) => (spec.versions[0]!.additionalPrinterColumns = [{ name: 'A', type: 'float', jsonPath: '.a' }]),
+    [/^spec.additionalPrinterColumns\[0\].type: Invalid value: "float"/],
+  ],
+  [
+    'with a field to select that is not declared',
+    (spec) => (spec.versions[0]!.selectableFields = [{ jsonPath: '.spec.zz' }]),
+    [/^spec.selectableFields\[0\].jsonPath: Invalid value/],
+  ],
+  ['with a webhook', (spec) => (spec.conversion = { strategy: 'Webhook' }), [/^spec.conversion.strategy: Forbidden/]],
+  [
+    'that keeps everything',
+    (spec) => (spec.preserveUnknownFields = true),
+    [/^spec.preserveUnknownFields: Invalid value: true/],
+  ],
+])('a definition %s is judged', async (_claim, change, want) => {
+  const faults = await faultsOf(crd(change as never));
+  expect(faults).toHaveLength(want.length);
+  for (const [index, one] of want.entries()) expect(faults[index]).toMatch(one);
+});
+
+it('a group of the Kubernetes project needs approval', async () => {
+  const object = crd((spec) => (spec.group = 'x.k8s.io'));
+  object.metadata.name = 'foos.x.k8s.io';
+  expect(await faultsOf(object)).toEqual([expect.stringContaining('protected groups must have approval annotation')]);
+  object.metadata.annotations = { 'api-approved.kubernetes.io': 'unapproved, a test' };
+  expect(await faultsOf(object)).toEqual([]);
+});
+
+it('what objects depend on does not change once the definition is established', async () => {
+  const old = await created(crd());
+  const next = structuredClone(old);
+  asDefinition(next).spec.scope = 'Cluster';
+  expect(definitionRules.validateUpdate!(next, old)).toEqual([]);
+  asDefinition(old).status.conditions = [{ type: 'Established', status: 'True' }];
+  expect(definitionRules.validateUpdate!(next, old).map(fieldErrorText)).toEqual([
+    'spec.scope: Invalid value: "Cluster": field is immutable',
+  ]);
+});
+
+it('a new storage version is stored from then on, and none that is stored may go', async () => {
+  const old = await created(crd());
+  const next = structuredClone(old);
+  const { spec } = asDefinition(next);
+  spec.versions[0]!.storage = false;
+  spec.versions.push({ ...spec.versions[0]!, name: 'v2', storage: true });
+  await definitionRules.prepareUpdate?.(next, old, context);
+  expect(asDefinition(next).status.storedVersions).toEqual(['v1', 'v2']);
+  spec.versions.shift();
+  expect(definitionRules.validate!(next).map(fieldErrorText)).toEqual([
+    'status.storedVersions[0]: Invalid value: "v1": must appear in spec.versions',
+  ]);
+});
+
+it.each<[claim: string, schema: JsonObject, want: string[]]>([
+  ['without a type', {}, ['s.type: Required value: must not be empty at the root']],
+  [
+    'of a list',
+    { type: 'array', items: { type: 'string' } },
+    ['s.type: Invalid value: "array": must be object at the root'],
+  ],
+  [
+    'with untyped fields and items',
+    { type: 'object', properties: { a: {}, b: { type: 'array', items: {} } } },
+    [
+      's.properties[a].type: Required value: must not be empty for specified object fields',
+      's.properties[b].items.type: Required value: must not be empty for specified array items',
+    ],
+  ],
+  [
+    'with types inside a combination',
+    { type: 'object', properties: { a: { type: 'string' } }, anyOf: [{ properties: { a: { type: 'string' } } }] },
+    ['s.anyOf[0].properties[a].type: Forbidden: must be empty to be structural'],
+  ],
+  [
+    'with a field only inside a combination',
+    { type: 'object', allOf: [{ properties: { a: { minLength: 1 } } }] },
+    ['s.properties[a]: Required value: because it is defined in s.allOf[0].properties[a]'],
+  ],
+  [
+    'with what is not supported',
+    {
+      type: 'object',
+      properties: {
+        a: { type: 'array', uniqueItems: true, items: { type: 'string' } },
+        b: { $ref: 'x', type: 'string' },
+      },
+    },
+    [
+      's.properties[a].uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic',
+      's.properties[b].$ref: Forbidden: $ref is not supported',
+    ],
+  ],
+  [
+    'with a bad pattern',
+    { type: 'object', properties: { a: { type: 'string', pattern: '(' } } },
+    [
+      's.properties[a].pattern: Invalid value: "(": must be a valid regular expression, but isn\'t: error parsing regexp: missing closing )',
+    ],
+  ],
+  [
+    'with a bad default',
+    { type: 'object', properties: { a: { type: 'integer', default: 'x' } } },
+    [
+      's.properties[a].default: Invalid value: "string": s.properties[a].default in body must be of type integer: "string"',
+    ],
+  ],
+  [
+    'with keys that may be missing',
+    {
+      type: 'object',
+      properties: {
+        a: {
+          type: 'array',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['k'],
+          items: { type: 'object', properties: { k: { type: 'string' } } },
+        },
+      },
+    },
+    [
+      's.properties[a].items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property',
+    ],
+  ],
+  [
+    'with int-or-string',
+    {
+      type: 'object',
+      properties: { a: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] } },
+    },
+    [],
+  ],
+  ['with free fields', { type: 'object', properties: { a: { 'x-kubernetes-preserve-unknown-fields': true } } }, []],
+])('a schema %s is judged', (_claim, schema, want) =>
+  expect(checkStructural(schema, 's').map(fieldErrorText)).toEqual(want),
+);
+
+it.each<[claim: string, names: DefinitionNames, reason: string, message: string]>([
+  ['free', { plural: 'bars', kind: 'Bar' }, 'NoConflicts', 'no conflicts found'],
+  ['taken as short name', { plural: 'f', kind: 'Bar' }, 'PluralConflict', '"f" is already in use'],
+  [
+    'taken as singular',
+    { plural: 'bars', singular: 'foo', kind: 'Bar' },
+    'SingularConflict',
+    '"foo" is already in use',
+  ],
+  [
+    'taken short names',
+    { plural: 'bars', kind: 'Bar', shortNames: ['f', 'foos'] },
+    'ShortNamesConflict',
+    '["f" is already in use, "foos" is already in use]',
+  ],
+  ['taken as kind', { plural: 'bars', kind: 'Foo', listKind: 'BarList' }, 'KindConflict', '"Foo" is already in use'],
+  [
+    'taken as list',
+    { plural: 'bars', kind: 'Bar', listKind: 'FooList' },
+    'ListKindConflict',
+    '"FooList" is already in use',
+  ],
+])('names that are %s are judged', async (_claim, names, reason, message) => {
+  const definition = asDefinition(await created(crd((spec) => (spec.names = names))));
+  const inUse = namesInUse([{ plural: 'foos', singular: 'foo', shortNames: ['f'], kind: 'Foo', listKind: 'FooList' }]);
+  const { namesAccepted, established } = judgeNames(definition, inUse);
+  expect(namesAccepted).toMatchObject({ reason, message });
+  expect(established.reason).toBe(reason === 'NoConflicts' ? 'Installing' : 'NotAccepted');
+});

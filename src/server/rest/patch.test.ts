@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { backgroundClock } from '../../api/index.ts';
+import { openEmbeddedStore, type Store, StoreError } from '../../store/index.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { Registry } from '../registry/registry.ts';
+import { handlePatch } from './patch.ts';
+import { Resources } from './resources.ts';
+import { Rest, type RestParts } from './rest.ts';
+
+let dataDir: string;
+let store: Store;
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'longwatch-patch-'));
+  store = await openEmbeddedStore({ dataDir, durability: 'none' });
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+it('an apply that cannot create says so, however often it would have to try', async () => {
+  let tries = 0;
+  const full = new Proxy(store, {
+    get: (target, name) => {
+      if (name === 'txn')
+        return async () => {
+          // The end of a loop that would never let go of the process.
+          if (++tries > 20) throw new Error('Cannot give up');
+          throw new StoreError('NoSpace', 'Cannot write: the store is full');
+        };
+      const own = target[name as keyof Store];
+      return typeof own === 'function' ? (own as () => unknown).bind(target) : own;
+    },
+  });
+  const registry = new Registry();
+  const options = { registry, store: full, root: '/registry', clock: backgroundClock, log: () => {} };
+  const resources = new Resources({ ...options, windowLimits: () => 'off' });
+  const rest = new Rest({ resources, guard: () => {} } as unknown as RestParts);
+  const body = { kind: 'Node', apiVersion: 'v1', metadata: { name: 'n1' } };
+  const exchange = {
+    query: new URLSearchParams('fieldManager=me'),
+    headers: { 'content-type': 'application/apply-patch+yaml' },
+    user: { username: 'u', groups: [] },
+    signal: new AbortController().signal,
+    readBody: async () => Buffer.from(JSON.stringify(body)),
+    warn: () => {},
+  } as unknown as Exchange;
+  const place = { namespace: '', name: 'n1', subresource: '' };
+  const view = resources.viewOf('', 'nodes');
+  await expect(handlePatch(rest, exchange, view, place)).rejects.toThrow('the store is full');
+  expect(tries).toBeLessThanOrEqual(2);
+});

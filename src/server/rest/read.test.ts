@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { backgroundClock, type KubeObject } from '../../api/index.ts';
+import { openEmbeddedStore, type Store } from '../../store/index.ts';
+import { Registry } from '../registry/registry.ts';
+import { defaultWindowLimits } from '../watchcache/event-window.ts';
+import { listOptions } from './list-options.ts';
+import { ObjectWrites } from './object-writes.ts';
+import { listObjects, type ObjectList } from './read.ts';
+import { Resources, type View } from './resources.ts';
+
+let dataDir: string;
+let store: Store;
+let resources: Resources;
+const writes = new ObjectWrites();
+const never = new AbortController().signal;
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'longwatch-read-'));
+  store = await openEmbeddedStore({ dataDir, durability: 'none' });
+});
+afterEach(async () => {
+  await resources.close();
+  await store.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+function open(isKept: boolean, maxEvents = 1000): Resources {
+  const windowLimits = () => (isKept ? { ...defaultWindowLimits, minEvents: 1, maxEvents } : ('off' as const));
+  const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
+  resources = new Resources({ ...options, windowLimits });
+  return resources;
+}
+
+function configMap(key: string, text = '', labels: Record<string, string> = {}): KubeObject {
+  const [namespace = '', name = ''] = key.split('/');
+  return { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name, namespace, uid: 'u', labels }, data: { text } };
+}
+
+async function change(view: View, key: string, text: string): Promise<number> {
+  const [namespace = '', name = ''] = key.split('/');
+  const current = await writes.read(view, namespace, name);
+  const outcome = await writes.replace(view, current!, configMap(key, text));
+  return 'stored' in outcome ? outcome.stored.revision : 0;
+}
+
+async function remove(view: View, key: string): Promise<void> {
+  const [namespace = '', name = ''] = key.split('/');
+  await writes.remove(view, (await writes.read(view, namespace, name))!);
+}
+
+const list = (view: View, query: string, namespace = '') =>
+  listObjects(view.cache, listOptions(new URLSearchParams(query), view.resource, namespace), never);
+const keysOf = ({ items }: ObjectList) => items.map(({ key }) => key);
+
+describe.each([
+  ['with a cache', true, 1000],
+  ['with a cache that forgets soon', true, 1],
+  ['without a cache', false, 0],
+])('listObjects() %s', (_claim, isKept, maxEvents) => {
+  async function filled(): Promise<View> {
+    const view = open(isKept, maxEvents).viewOf('', 'configmaps');
+    for (const key of ['b/1', 'a/2', 'a/1', 'a-b/1', 'a/3', 'c/1']) await writes.create(view, configMap(key));
+    return view;
+  }
+
+  it('has everything that was acknowledged, in order of keys', async () => {
+    const view = await filled();
+    const all = await list(view, '');
+    expect(keysOf(all)).toEqual(['a-b/1', 'a/1', 'a/2', 'a/3', 'b/1', 'c/1']);
+    expect(all.meta).toEqual({ resourceVersion: String(await store.revision()) });
+    expect(keysOf(await list(view, '', 'a'))).toEqual(['a/1', 'a/2', 'a/3']);
+    expect(keysOf(await list(view, '', 'none'))).toEqual([]);
+    expect(keysOf(await list(view, 'fieldSelector=metadata.name%3D1'))).toEqual(['a-b/1', 'a/1', 'b/1', 'c/1']);
+    expect(keysOf(await list(view, 'fieldSelector=metadata.namespace%3Da'))).toEqual(['a/1', 'a/2', 'a/3']);
+  });
+
+  it('gives pages of one snapshot, whatever happens in between', async () => {
+    const view = await filled();
+    const before = keysOf(await list(view, ''));
+    const first = await list(view, 'limit=2');
+    expect(first.meta.remainingItemCount).toBe(4);
+    const seen = keysOf(first);
+    let token = first.meta.continue;
+    for (let page = 0; token; page++) {
+      await writes.create(view, configMap(`a/new-${page}`));
+      if (page === 0) await remove(view, 'b/1');
+      await change(view, 'c/1', `changed ${page}`);
+      const next = await list(view, `limit=2&continue=${token}`);
+      expect(next.meta.resourceVersion).toBe(first.meta.resourceVersion);
+      for (const item of next.items) expect(item.revision).toBeLessThanOrEqual(first.revision);
+      seen.push(...keysOf(next));
+      token = next.meta.continue;
+    }
+    expect(seen).toEqual(before);
+  });
+
+  it('gives pages of a selection without counting what is left', async () => {
+    const view = await filled();
+    await writes.create(view, configMap('a/red', '', { color: 'red' }));
+    await writes.create(view, configMap('b/red', '', { color: 'red' }));
+    await writes.create(view, configMap('c/red', '', { color: 'red' }));
+    const first = await list(view, 'limit=2&labelSelector=color%3Dred');
+    expect([keysOf(first), first.meta.remainingItemCount]).toEqual([['a/red', 'b/red'], undefined]);
+    const second = await list(view, `limit=2&labelSelector=color%3Dred&continue=${first.meta.continue}`);
+    expect([keysOf(second), second.meta.continue]).toEqual([['c/red'], undefined]);
+  });
+
+  it('says 410 when the snapshot of a token is compacted, with a token that goes on in the present', async () => {
+    const view = await filled();
+    const first = await list(view, 'limit=2');
+    const last = await change(view, 'a/3', 'new');
+    await store.compact(last);
+    const refused = (await list(view, `limit=2&continue=${first.meta.continue}`).catch((err: unknown) => err)) as {
+      code: number;
+      status: { metadata: { continue: string } };
+    };
+    expect(refused.code).toBe(410);
+    const rest = await list(view, `continue=${refused.status.metadata.continue}`);
+    expect([keysOf(rest), rest.meta.resourceVersion]).toEqual([['a/2', 'a/3', 'b/1', 'c/1'], String(last)]);
+    await expect(list(view, `resourceVersion=${first.revision}&resourceVersionMatch=Exact`)).rejects.toThrow(
+      'The resourceVersion for the provided list is too old.',
+    );
+  });
+
+  it('reads at, or not before, the revision that was asked for', async () => {
+    const view = await filled();
+    const old = await change(view, 'a/1', 'old');
+    const now = await change(view, 'a/1', 'new');
+    await list(view, '');
+    const textAt = async (query: string) => {
+      const { items, meta } = await list(view, query, 'a');
+      return [meta.resourceVersion, (items[0]!.parse().data as { text: string }).text, items.length];
+    };
+    expect(await textAt(`resourceVersion=${old}&resourceVersionMatch=Exact`)).toEqual([String(old), 'old', 3]);
+    expect(await textAt(`resourceVersion=${old}&limit=1`)).toEqual([String(old), 'old', 1]);
+    expect(await textAt(`resourceVersion=${old}&limit=1&resourceVersionMatch=NotOlderThan`)).toEqual([
+      String(now),
+      'new',
+      1,
+    ]);
+    expect(await textAt(`resourceVersion=${old}`)).toEqual([String(now), 'new', 3]);
+    expect(await textAt('resourceVersion=0&limit=1')).toEqual([String(now), 'new', 3]);
+  });
+
+  it('refuses a version beside a token', async () => {
+    const view = await filled();
+    const { meta } = await list(view, 'limit=2');
+    await expect(list(view, `continue=${meta.continue}&resourceVersion=5`)).rejects.toThrow(
+      'specifying resource version is not allowed when using continue',
+    );
+    expect(keysOf(await list(view, `limit=1&continue=${meta.continue}&resourceVersion=0`))).toHaveLength(4);
+  });
+});
+
+describe('a resource that is stored in the form of another', () => {
+  it('is selected by the fields it shows', async () => {
+    const view = open(true).viewOf('events.k8s.io', 'events');
+    const of = (name: string): KubeObject => ({
+      kind: 'Event',
+      apiVersion: 'events.k8s.io/v1',
+      metadata: { name, namespace: 'ns', uid: 'u' },
+      regarding: { kind: 'Pod', name },
+      reportingController: `controller-of-${name}`,
+      reason: 'Because',
+      type: 'Normal',
+    });
+    for (const name of ['a', 'b']) await writes.create(view, of(name));
+    expect(keysOf(await list(view, 'fieldSelector=regarding.name%3Da'))).toEqual(['ns/a']);
+    expect(keysOf(await list(view, 'fieldSelector=reportingController%3Dcontroller-of-b'))).toEqual(['ns/b']);
+    expect(keysOf(await list(view, 'fieldSelector=reason%3DBecause'))).toEqual(['ns/a', 'ns/b']);
+  });
+});

@@ -1,0 +1,166 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { backgroundClock, type KubeObject } from '../../api/index.ts';
+import { openEmbeddedStore, type Store } from '../../store/index.ts';
+import type { ByteStream, Exchange } from '../http/exchange.ts';
+import { Registry } from '../registry/registry.ts';
+import { defaultWindowLimits } from '../watchcache/event-window.ts';
+import { ObjectWrites } from './object-writes.ts';
+import { Resources, type View } from './resources.ts';
+import { handleWatch, type KeptWatch, type WatchKeeper } from './watch.ts';
+
+let dataDir: string;
+let store: Store;
+let resources: Resources;
+const writes = new ObjectWrites();
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'longwatch-handle-watch-'));
+  store = await openEmbeddedStore({ dataDir, durability: 'none' });
+});
+afterEach(async () => {
+  await resources.close();
+  await store.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+function open(isKept: boolean): View {
+  const windowLimits = () => (isKept ? defaultWindowLimits : ('off' as const));
+  const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
+  resources = new Resources({ ...options, windowLimits });
+  return resources.viewOf('', 'configmaps');
+}
+
+function configMap(name: string): KubeObject {
+  return { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name, namespace: 'ns', uid: 'u' } };
+}
+
+type Event = { type: string; object: KubeObject & { code?: number; columnDefinitions?: unknown[] | null } };
+
+/** Asks for a watch and keeps all that comes. */
+class Asking implements WatchKeeper {
+  readonly minTimeoutMs = 1000;
+  readonly kept: { watch: KeptWatch; timeoutMs: number }[] = [];
+  isEnded = false;
+  #text = '';
+
+  constructor(view: View, query: string, accept = 'application/json') {
+    let close = () => {};
+    const stream: ByteStream = {
+      bufferedBytes: 0,
+      write: (bytes) => {
+        this.#text += bytes.toString();
+        return true;
+      },
+      onDrain: () => {},
+      onClose: (listener) => {
+        close = listener;
+      },
+      end: () => {
+        this.isEnded = true;
+        close();
+      },
+    };
+    const exchange = {
+      query: new URLSearchParams(query),
+      headers: { accept },
+      signal: new AbortController().signal,
+      stream: () => stream,
+    } as unknown as Exchange;
+    void handleWatch(exchange, view, 'ns', this);
+  }
+
+  add(watch: KeptWatch, timeoutMs: number): void {
+    this.kept.push({ watch, timeoutMs });
+  }
+
+  get events(): Event[] {
+    const lines = this.#text.split('\n').filter(Boolean);
+    return lines.map((line) => JSON.parse(line) as Event);
+  }
+
+  get shown(): string[] {
+    return this.events.map(({ type, object: { metadata, code } }) => {
+      if (type === 'ERROR') return `ERROR ${code}`;
+      const isEnd = metadata.annotations?.['k8s.io/initial-events-end'] === 'true';
+      return `${type} ${isEnd ? 'end' : (metadata.name ?? '')}`.trim();
+    });
+  }
+}
+
+describe.each([
+  ['with a cache', true],
+  ['without a cache', false],
+])('handleWatch() %s', (_claim, isKept) => {
+  it.each<[query: string, want: string[]]>([
+    ['', ['ADDED a', 'ADDED b']],
+    ['resourceVersion=0', ['ADDED a', 'ADDED b']],
+    ['allowWatchBookmarks=true', ['ADDED a', 'ADDED b', 'BOOKMARK end']],
+    ['resourceVersion=0&allowWatchBookmarks=true', ['ADDED a', 'ADDED b', 'BOOKMARK end']],
+    ['resourceVersion=FIRST', ['ADDED b']],
+    ['resourceVersion=FIRST&allowWatchBookmarks=true', ['ADDED b']],
+    ['resourceVersion=LAST', []],
+    ['sendInitialEvents=true&resourceVersionMatch=NotOlderThan', ['ADDED a', 'ADDED b']],
+    [
+      'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1',
+      ['ADDED a', 'ADDED b', 'BOOKMARK end'],
+    ],
+    [
+      'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1&resourceVersion=FIRST',
+      ['ADDED a', 'ADDED b', 'BOOKMARK end'],
+    ],
+    ['sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1', []],
+    ['sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=FIRST', ['ADDED b']],
+    ['fieldSelector=metadata.name%3Db', ['ADDED b']],
+  ])('begins "%s" where it should, and goes on from there', async (query, want) => {
+    const view = open(isKept);
+    const { revision: first } = await writes.create(view, configMap('a'));
+    const { revision: last } = await writes.create(view, configMap('b'));
+    const { cache } = view;
+    if (isKept) await cache.waitForNow(3000, new AbortController().signal);
+    const asking = new Asking(view, query.replace('FIRST', String(first)).replace('LAST', String(last)));
+    await vi.waitFor(() => expect(asking.shown).toEqual(want));
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+    await writes.create(view, configMap('later'));
+    const isOthers = query.startsWith('fieldSelector');
+    await vi.waitFor(() => expect(asking.shown).toEqual(isOthers ? want : [...want, 'ADDED later']));
+    asking.kept[0]!.watch.end();
+    expect(asking.isEnded).toBe(true);
+  });
+
+  it('lives as long as it says, or as long as the server wants', async () => {
+    const view = open(isKept);
+    const asked = new Asking(view, 'timeoutSeconds=7');
+    const plain = new Asking(view, '');
+    await vi.waitFor(() => expect([asked.kept.length, plain.kept.length]).toEqual([1, 1]));
+    expect(asked.kept[0]!.timeoutMs).toBe(7000);
+    expect(plain.kept[0]!.timeoutMs).toBeGreaterThanOrEqual(1000);
+    expect(plain.kept[0]!.timeoutMs).toBeLessThan(2000);
+    for (const { kept } of [asked, plain]) kept[0]!.watch.end();
+  });
+
+  it('names the columns of a table in the first event only', async () => {
+    const view = open(isKept);
+    for (const name of ['a', 'b']) await writes.create(view, configMap(name));
+    const asking = new Asking(view, '', 'application/json;as=Table;g=meta.k8s.io;v=v1');
+    await vi.waitFor(() => expect(asking.events).toHaveLength(2));
+    expect(asking.events.map(({ object }) => Array.isArray(object.columnDefinitions))).toEqual([true, false]);
+    asking.kept[0]!.watch.end();
+  });
+});
+
+it('handleWatch() does not keep what it made for one reader only', async () => {
+  const view = open(true);
+  const signal = new AbortController().signal;
+  await view.cache.waitForNow(3000, signal);
+  const accept = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+  const readers = Array.from({ length: 20 }, () => new Asking(view, 'resourceVersion=0', accept));
+  await vi.waitFor(() => expect(view.cache.watchers.size).toBe(20));
+  for (let at = 0; at < 5; at++) await writes.create(view, configMap(`n${at}`));
+  await vi.waitFor(() => expect(readers.every(({ events }) => events.length === 5)).toBe(true));
+  const frames = view.cache.window.after(view.cache.window.since).map((event) => event.frames.size);
+  expect(Math.max(...frames)).toBeLessThanOrEqual(1);
+  for (const { kept } of readers) kept[0]!.watch.end();
+});
