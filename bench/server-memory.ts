@@ -18,7 +18,7 @@ const MB = 1e6;
 const TIMES_JSON = 1.6;
 const HTTP1_LIMIT_KB = 8;
 const HTTP2_LIMIT_KB = 12;
-const FIRST = 300;
+const FIRST = 200;
 
 async function run(context: ServerContext): Promise<ServerRow[]> {
   const { isQuick, say } = context;
@@ -27,7 +27,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     say(`memory: ${pods} pods`);
     rows.push(await memoryOfPods(context, pods));
   }
-  const more = isQuick ? 500 : 1000;
+  const more = isQuick ? 300 : 1000;
   const rounds = isQuick ? 1 : 3;
   const http1: number[] = [];
   const bare: number[] = [];

@@ -4,7 +4,7 @@
  */
 import { type Done, interleave, median } from './measure.ts';
 import { ClientPool } from './server-client.ts';
-import { endpointOf, newestVersion, nodeName, PODS, type PodData, preparePods } from './server-data.ts';
+import { endpointOf, newestVersion, nodeName, PODS, preparePods } from './server-data.ts';
 import { MeasuredProcess, type Phase } from './server-process.ts';
 import { phaseRow, type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from './server-report.ts';
 import { makeUpdate, type Update } from './server-updates.ts';
@@ -12,13 +12,10 @@ import { Watchers } from './server-watchers.ts';
 
 export const serverNodeWatches: ServerBenchmark = { name: 'server-node-watches', run };
 
-const NODES = 5000;
-const WATCHED = 500;
 const WIDTH = 8;
 const STREAMS = 50;
 /** How much more an update may cost with ten times the watchers: nothing, within the noise of measuring. */
 const GROWTH_LIMIT = 1.1;
-const crowds = ['0', '500', '5000'] as const;
 
 type Crowd = {
   readonly process: MeasuredProcess;
@@ -30,17 +27,19 @@ type Crowd = {
 async function run(context: ServerContext): Promise<ServerRow[]> {
   const { isQuick, signal, say } = context;
   const updates = isQuick ? 500 : 2000;
+  const [watched, nodes] = isQuick ? [200, 2000] : [500, 5000];
+  const crowds = ['0', String(watched), String(nodes)];
   await using all = new AsyncDisposables();
   const started = new Map<string, Crowd>();
   for (const crowd of crowds) {
     say(`${crowd} watchers, each of a node: opening`);
-    started.set(crowd, await startCrowd(context, Number(crowd), all));
+    started.set(crowd, await startCrowd(context, Number(crowd), nodes, all));
   }
-  const once = async (crowd: (typeof crowds)[number]) => {
+  const once = async (crowd: string) => {
     const { process, pool, update, watchers } = started.get(crowd)!;
     const work = async (): Promise<Done> => {
       const before = watchers?.total ?? 0;
-      const done = await pool.run(updates, WIDTH, (client, i) => update(client, i % WATCHED), { signal });
+      const done = await pool.run(updates, WIDTH, (client, i) => update(client, i % watched), { signal });
       await watchers?.reached(before + updates);
       return done;
     };
@@ -51,17 +50,20 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
   const phases = await interleave(isQuick ? 2 : 4, crowds, once, isQuick ? 4000 : 15_000);
   const micros = (phase: Phase) => phase.cpuMicrosPerOperation;
   const rows = crowds.map((crowd) =>
-    phaseRow(`update before ${crowd} watchers of a node each`, 'CPU µs', { server: phases[crowd] }, micros, {
+    phaseRow(`update before ${crowd} watchers of a node each`, 'CPU µs', { server: phases[crowd]! }, micros, {
       note: crowd === '0' ? '' : 'each concerns one watcher',
     }),
   );
-  const few = median(phases['500'].map(micros));
-  const growth = phases['5000'].map((phase) => micros(phase) / few);
-  return [...rows, valueRow('the same, 5000 to 500 watchers', '× CPU', growth, { target: { value: GROWTH_LIMIT } })];
+  const few = median(phases[String(watched)]!.map(micros));
+  const growth = phases[String(nodes)]!.map((phase) => micros(phase) / few);
+  return [
+    ...rows,
+    valueRow(`the same, ${nodes} to ${watched} watchers`, '× CPU', growth, { target: { value: GROWTH_LIMIT } }),
+  ];
 }
 
-async function startCrowd(context: ServerContext, size: number, all: AsyncDisposables): Promise<Crowd> {
-  const data: PodData = await preparePods(context, NODES, NODES);
+async function startCrowd(context: ServerContext, size: number, nodes: number, all: AsyncDisposables): Promise<Crowd> {
+  const data = await preparePods(context, nodes, nodes);
   const process = await MeasuredProcess.startServer(context, data.dataDir);
   all.add(() => process[Symbol.asyncDispose]());
   const endpoint = endpointOf(process, data.dataDir);
@@ -71,7 +73,7 @@ async function startCrowd(context: ServerContext, size: number, all: AsyncDispos
   const paths = Array.from({ length: size }, (_, i) => pathFor(i, version));
   const watchers = size === 0 ? undefined : await Watchers.overHttp2(endpoint, paths, STREAMS);
   all.add(() => watchers?.[Symbol.dispose]());
-  return { process, pool, update: await makeUpdate(context, data, NODES), watchers };
+  return { process, pool, update: await makeUpdate(context, data, nodes), watchers };
 }
 
 function pathFor(node: number, version: number): string {

@@ -117,6 +117,20 @@ onEveryGround((ground) => {
     await expect(client.patch(`${WIDGETS}/a/scale`, { spec: { replicas: -1 } })).rejects.toThrow('non-negative');
   });
 
+  it('fields are applied on the server, and others keep theirs', async () => {
+    await using server = await ground.open();
+    const { client } = server;
+    await install(client);
+    const headers = { 'content-type': 'application/apply-patch+yaml' };
+    const apply = (manager: string, spec: JsonObject) =>
+      client.ask('PATCH', `${WIDGETS}/a`, { query: { fieldManager: manager }, headers, body: widget('a', spec) });
+    expect((await apply('one', { size: 2 })).status).toBe(201);
+    expect((await apply('two', { color: 'blue' })).status).toBe(200);
+    expect((await apply('two', { color: 'blue', size: 3 })).status).toBe(409);
+    expect(await client.get(`${WIDGETS}/a`)).toMatchObject({ spec: { size: 2, color: 'blue' } });
+    expect((await apply('one', { size: 7 })).status).toBe(422);
+  });
+
   it('a selectable field selects, and columns are shown', async () => {
     await using server = await ground.open();
     const { client } = server;

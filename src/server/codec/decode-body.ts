@@ -30,6 +30,8 @@ export type BodyRequest = {
   readonly bytes: Uint8Array;
   readonly resource: BodyType;
   readonly fieldValidation?: FieldValidation;
+  /** Told what is worth a `Warning` even if the body is refused. */
+  readonly warn?: (text: string) => void;
 };
 
 export type DecodedBody = {
@@ -50,14 +52,15 @@ type Parsed = {
   readonly otherFaults: readonly string[];
 };
 
-export function decodeBody({ contentType, bytes, resource, fieldValidation = 'Warn' }: BodyRequest): DecodedBody {
+export function decodeBody({ contentType, bytes, resource, fieldValidation = 'Warn', warn }: BodyRequest): DecodedBody {
   const { json, yaml, protobuf } = mediaTypes;
+  const tell = fieldValidation === 'Warn' ? warn : undefined;
   switch (mediaTypeOf(contentType)) {
     case json:
     case '':
-      return decodeText(parseJson(bytes, resource), resource, fieldValidation);
+      return decodeText(parseJson(bytes, resource), resource, fieldValidation, tell);
     case yaml:
-      return decodeText(parseYaml(bytes, resource), resource, fieldValidation);
+      return decodeText(parseYaml(bytes, resource), resource, fieldValidation, tell);
     case protobuf:
       if (!resource.isCustom) return { object: decodeProtobuf(bytes, resource), warnings: [] };
   }
@@ -89,8 +92,13 @@ export function checkDecoded(
   }
 }
 
-function decodeText(parsed: Parsed, resource: BodyType, fieldValidation: FieldValidation): DecodedBody {
-  const typed = withType(parsed.value, resource);
+function decodeText(
+  parsed: Parsed,
+  resource: BodyType,
+  fieldValidation: FieldValidation,
+  warn?: (text: string) => void,
+): DecodedBody {
+  const typed = withType(parsed.value, resource, warn);
   const refuse = (why: string) => cannotHandle(typed, resource, why);
   const { duplicateFields, otherFaults, value: document } = parsed;
   return checkDecoded(typed, resource, fieldValidation, refuse, { duplicateFields, otherFaults, document });
@@ -133,11 +141,11 @@ function decodeProtobuf(bytes: Uint8Array, resource: BodyType): JsonObject {
 }
 
 /** The value with the type of the URL, or a refusal if it says it has another one. */
-function withType(value: JsonObject, resource: BodyType): JsonObject {
+function withType(value: JsonObject, resource: BodyType, warn?: (text: string) => void): JsonObject {
   const kind = typeWord(value, 'kind', resource);
   const apiVersion = typeWord(value, 'apiVersion', resource);
   if (kind === resource.kind && apiVersion === resource.groupVersion) return value;
-  if (resource.isCustom) checkCustomType(value, kind, apiVersion, resource);
+  if (resource.isCustom) checkCustomType(value, kind, apiVersion, resource, warn);
   const wanted = { kind: kind || resource.kind, apiVersion: apiVersion || resource.groupVersion };
   if (resource.alsoVersions?.includes(wanted.apiVersion)) wanted.apiVersion = resource.groupVersion;
   if (wanted.kind !== resource.kind || wanted.apiVersion !== resource.groupVersion) throw wrongType(wanted, resource);
@@ -155,13 +163,24 @@ function typeWord(value: JsonObject, field: string, resource: BodyType): string 
   );
 }
 
-function checkCustomType(value: JsonObject, kind: string, apiVersion: string, resource: BodyType): void {
+function checkCustomType(
+  value: JsonObject,
+  kind: string,
+  apiVersion: string,
+  resource: BodyType,
+  warn: (text: string) => void = () => {},
+): void {
   const { groupVersion } = resource;
   if (kind === '') {
     const text = JSON.stringify(value);
     throw unrecognized(resource, `Object 'Kind' is missing in '${text}'`, beginning(Buffer.from(text)));
   }
-  if (apiVersion !== groupVersion) throw wrongVersion(apiVersion, groupVersion);
+  if (apiVersion !== groupVersion) {
+    // Of a version that is not there no field is known.
+    for (const field of Object.keys(value).sort())
+      if (!['apiVersion', 'kind', 'metadata'].includes(field)) warn(`unknown field "${field}"`);
+    throw wrongVersion(apiVersion, groupVersion);
+  }
   if (kind === resource.kind) return;
   const metadata = isObject(value.metadata) ? value.metadata : {};
   const name = typeof metadata.name === 'string' ? metadata.name : '';

@@ -41,7 +41,7 @@ function makeRules(resource: Resource, kind: CustomKind): KindRules {
 }
 
 /** All faults; rules in CEL are only asked about an object that is otherwise good. */
-export function validateCustom(object: KubeObject, old: KubeObject | undefined, kind: CustomKind): FieldError[] {
+function validateCustom(object: KubeObject, old: KubeObject | undefined, kind: CustomKind): FieldError[] {
   const { structural, check, scale, rules } = kind;
   const value = object as unknown as JsonObject;
   const before = old as unknown as JsonObject | undefined;

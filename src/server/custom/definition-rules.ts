@@ -12,6 +12,7 @@ import { validateDefinition } from './definition-validation.ts';
 export const definitionRules: KindRules = {
   setDefaults: (object) => setDefinitionDefaults(asDefinition(object)),
   prepareCreate: (object) => {
+    object.spec ??= {};
     const storage = asDefinition(object).spec?.versions?.find((version) => version.storage)?.name;
     object.status = {
       conditions: null,
@@ -20,10 +21,11 @@ export const definitionRules: KindRules = {
     };
   },
   prepareUpdate: (object, old, { subresource }) => {
+    object.spec ??= {};
     object.status ??= structuredClone(old.status) as JsonObject;
     if (subresource === '') addStoredVersion(asDefinition(object));
   },
-  validate: (object) => (object.spec === undefined ? [] : validateDefinition(asDefinition(object))),
+  validate: (object) => validateDefinition(asDefinition(object)),
   validateUpdate: (object, old) => changeFaults(asDefinition(object), asDefinition(old)),
   markDeleted: (object, now) => markTerminating(object, now),
 };
@@ -47,13 +49,13 @@ function addStoredVersion({ spec, status }: Definition): void {
 function changeFaults(next: Definition, old: Definition): FieldError[] {
   const fields: [path: string, value: unknown, before: unknown][] = [
     ['spec.group', next.spec.group, old.spec.group],
-    ['spec.names.plural', next.spec.names.plural, old.spec.names.plural],
+    ['spec.names.plural', next.spec.names?.plural, old.spec.names.plural],
   ];
   // Before it is established nobody can have made an object of it.
   if (isConditionTrue(old, 'Established')) {
     fields.push(
       ['spec.scope', next.spec.scope, old.spec.scope],
-      ['spec.names.kind', next.spec.names.kind, old.spec.names.kind],
+      ['spec.names.kind', next.spec.names?.kind, old.spec.names.kind],
     );
   }
   return fields.flatMap(([path, value, before]) => (sameValue(value, before) ? [] : [immutable(path, value)]));

@@ -38,16 +38,20 @@ export class RbacAuthorizer implements Authorizer {
     for (const plural of KINDS) {
       const isBinding = plural.endsWith('bindings');
       resources.viewOf(RBAC_GROUP, plural).cache.follow((current, previous) => {
-        if (isBinding) this.#bindingChanged(current, previous);
-        else this.#roleChanged(current, previous);
-        for (const listener of this.#listeners) listener();
+        try {
+          if (isBinding) this.#bindingChanged(current, previous);
+          else this.#roleChanged(current, previous);
+        } finally {
+          for (const listener of this.#listeners) listener();
+        }
       });
     }
   }
 
   #roleChanged(current: CachedObject | undefined, previous: CachedObject | undefined): void {
+    // Away with the old rules first: if the new ones cannot be read, there are none.
+    if (previous) this.index.removeRole(previous.namespace, previous.name);
     if (current) this.index.setRole(current.parse());
-    else if (previous) this.index.removeRole(previous.namespace, previous.name);
   }
 
   #bindingChanged(current: CachedObject | undefined, previous: CachedObject | undefined): void {

@@ -136,7 +136,8 @@ function mark(view: View, object: KubeObject, options: DeleteOptions, hasGenerat
   marked.metadata.deletionTimestamp = `${end.toISOString().slice(0, 19)}Z`;
   if (hasOwnGracePeriod(view)) marked.metadata.deletionGracePeriodSeconds = grace;
   if (isNew) rules.markDeleted?.(marked, nowInSeconds());
-  if (isNew && hasGeneration && !rules.markDeleted && (metadata.generation ?? 0) > 0) marked.metadata.generation = metadata.generation! + 1;
+  if (isNew && hasGeneration && !rules.markDeleted && (metadata.generation ?? 0) > 0)
+    marked.metadata.generation = metadata.generation! + 1;
   if (view.resource.plural === 'namespaces' && view.resource.group === '')
     marked.status = { ...(object.status as JsonObject | undefined), phase: 'Terminating' };
   return marked;

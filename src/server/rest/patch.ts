@@ -94,8 +94,8 @@ async function handleApply(
       const updated = await updateObject(rest, exchange, view, place, tracked, current, (old) => {
         const seen = named?.resourceVersion;
         const object = apply(old);
-        if (seen) object.metadata.resourceVersion = seen;
-        else delete object.metadata.resourceVersion;
+        // Applied to what is there: for kinds that insist on a version, that one was seen.
+        object.metadata.resourceVersion = seen || old.metadata.resourceVersion!;
         return object;
       });
       answer(exchange, 200, format, view, updated);

@@ -88,7 +88,6 @@ async function scale(
     const object = structuredClone(old);
     applyScale(object, wanted as unknown as KubeObject, paths && scalePathsOf(paths));
     if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
-    else delete object.metadata.resourceVersion;
     return object;
   });
   const object = 'bytes' in updated ? view.toObject(updated as never) : updated;

@@ -141,6 +141,7 @@ export async function decodeObject(exchange: Exchange, { resource }: View, optio
     bytes: await exchange.readBody(),
     resource,
     fieldValidation: options.fieldValidation,
+    warn: (text) => exchange.warn(text),
   });
   for (const text of warnings) exchange.warn(text);
   return object as unknown as KubeObject;

@@ -14,7 +14,7 @@ import type { UserInfo } from '../http/exchange.ts';
 import type { Resources } from '../rest/resources.ts';
 import { publicJwk, signToken, type TokenKey, verifiedClaims } from './jwt.ts';
 
-export const DEFAULT_ISSUER = 'https://kubernetes.default.svc.cluster.local';
+const DEFAULT_ISSUER = 'https://kubernetes.default.svc.cluster.local';
 const CLAIMS_OF_OURS = 'kubernetes.io';
 const REMEMBER_MS = 60_000;
 const REMEMBER_COUNT = 2000;

@@ -245,7 +245,7 @@ export class ResourceCache {
     else {
       for (const [key, object] of found) {
         this.objects.set(key, object);
-        for (const tell of this.#followers) tell(object, undefined);
+        this.#tell(object, undefined);
       }
       this.window.clear(revision);
       this.#advance(revision);
@@ -288,12 +288,24 @@ export class ResourceCache {
       if (event.current) this.objects.set(event.current.key, event.current);
       else this.objects.delete(event.object.key);
       this.window.push(event);
-      for (const tell of this.#followers) tell(event.current, event.previous);
+      this.#tell(event.current, event.previous);
     }
     this.counts.received += events.length;
     this.revision = Math.max(this.revision, revision);
     this.counts.dispatched += this.watchers.publish(events, this.revision);
     this.#advance(revision);
+  }
+
+  /** A follower that fails harms nobody but itself. */
+  #tell(current: CachedObject | undefined, previous: CachedObject | undefined): void {
+    for (const follower of this.#followers) {
+      try {
+        follower(current, previous);
+      } catch (err) {
+        const { key } = (current ?? previous)!;
+        this.#log(`cannot follow ${this.form.resource.plural} "${key}": ${(err as Error).message}`);
+      }
+    }
   }
 
   #advance(revision: Revision): void {

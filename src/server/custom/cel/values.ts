@@ -40,7 +40,7 @@ const metadataNode: Structural['source'] = {
 };
 
 /** The spelling of a field name in a rule; undefined if there is none. */
-export function celName(name: string): string | undefined {
+function celName(name: string): string | undefined {
   if (reserved.has(name)) return `__${name}__`;
   const escaped = name
     .replaceAll('__', '__underscores__')
