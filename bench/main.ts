@@ -83,15 +83,15 @@ async function main(): Promise<void> {
   const rows: Judged[] = [];
   const serverRows: JudgedServerRow[] = [];
   const context = { isQuick: flags.quick, hasEtcd: etcd !== undefined, folder, say };
+  const profileFolder = flags.profile;
   try {
     for (const { name, run } of storeBenchmarks)
-      if (chosen.has(name)) rows.push(...(await bounded(name, (signal) => run({ ...context, signal }))).map(judge));
-    const profileFolder = flags.profile;
-    for (const { name, run } of serverBenchmarks) {
-      if (!chosen.has(name)) continue;
-      const found = await bounded(name, (signal) => run({ ...context, signal, profileFolder }));
-      serverRows.push(...found.map(judgeServer));
-    }
+      if (chosen.has(name)) await bounded(name, async (signal) => add(rows, await run({ ...context, signal }), judge));
+    for (const { name, run } of serverBenchmarks)
+      if (chosen.has(name))
+        await bounded(name, async (signal) =>
+          add(serverRows, await run({ ...context, signal, profileFolder }), judgeServer),
+        );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -110,20 +110,26 @@ async function main(): Promise<void> {
   if (serverRows.length > 0) printServerTables(serverRows);
 }
 
-/** No benchmark runs for longer than its limit, nor after a signal to stop. */
-async function bounded<T>(name: string, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/** No benchmark runs for longer than its limit. One that fails is told of, and leaves the others their turn. */
+async function bounded(name: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  stop.signal.throwIfAborted();
   // Not AbortSignal.timeout: Node 20 may collect one that only a combined signal refers to, and then it never fires.
   const limit = new AbortController();
   const late = new Error(`Cannot finish within ${BENCHMARK_LIMIT_MS / 1000} s`);
   const timer = setTimeout(() => limit.abort(late), BENCHMARK_LIMIT_MS);
   const signal = AbortSignal.any([stop.signal, limit.signal]);
   try {
-    return await run(signal);
+    await run(signal);
   } catch (err) {
-    throw new Error(`Cannot finish benchmark ${JSON.stringify(name)}`, { cause: signal.reason ?? err });
+    console.error(new Error(`Cannot finish benchmark ${JSON.stringify(name)}`, { cause: signal.reason ?? err }));
+    process.exitCode = 1;
   } finally {
     clearTimeout(timer);
   }
+}
+
+function add<From, To>(rows: To[], found: readonly From[], judged: (row: From) => To): void {
+  rows.push(...found.map(judged));
 }
 
 function chosenNames(): ReadonlySet<string> {

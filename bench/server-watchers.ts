@@ -111,18 +111,25 @@ export class Watchers implements Disposable {
     });
   }
 
-  async #askHttp2(watcher: number, session: ClientHttp2Session, path: string, token: string): Promise<void> {
-    const stream = session.request({ ':path': path, authorization: `Bearer ${token}`, accept: 'application/json' });
-    let before = 0;
-    stream.on('data', (part: Buffer) => {
-      const events = countEvents(part, before);
-      before = part[part.length - 1]!;
-      if (events > 0) this.#count(watcher, events);
+  #askHttp2(watcher: number, session: ClientHttp2Session, path: string, token: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stream = session.request({ ':path': path, authorization: `Bearer ${token}`, accept: 'application/json' });
+      let before = 0;
+      stream.on('response', (headers) => {
+        if (headers[':status'] === 200) resolve();
+        else reject(new Error(`Cannot watch: ${JSON.stringify(headers)}`));
+      });
+      stream.on('data', (part: Buffer) => {
+        const events = countEvents(part, before);
+        before = part[part.length - 1]!;
+        if (events > 0) this.#count(watcher, events);
+      });
+      stream.on('error', reject);
+      stream.on('close', () => {
+        reject(new Error('Cannot watch: the stream was closed'));
+        this.#broke();
+      });
     });
-    stream.on('error', () => {});
-    stream.on('close', () => this.#broke());
-    const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
-    if (headers[':status'] !== 200) throw new Error(`Cannot watch: ${JSON.stringify(headers)}`);
   }
 
   #count(watcher: number, events: number): void {

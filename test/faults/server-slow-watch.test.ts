@@ -71,10 +71,10 @@ it.each(['http1', 'http2'] as const)('%s: a watcher that reads survives a burst 
   const writer = server.connect({ protocol: 'http2' });
   await using watch = await server.connect({ protocol }).watch(CONFIG_MAPS, { resourceVersion: '0' });
   const create = (i: number) => writer.create(CONFIG_MAPS, { metadata: { name: `big-${i}` }, data: { big: BIG } });
-  const reading = watch.take(80);
-  const made = await Promise.all(Array.from({ length: 80 }, (_, i) => create(i)));
+  const writing = Promise.all(Array.from({ length: 80 }, (_, i) => create(i)));
+  const [events, made] = await Promise.all([watch.take(80), writing]);
   const versions = made.map(({ metadata }) => metadata.resourceVersion!);
-  expect(versionsOf(await reading)).toEqual(versions.sort((a, b) => Number(a) - Number(b)));
+  expect(versionsOf(events)).toEqual(versions.sort((a, b) => Number(a) - Number(b)));
 });
 
 function versionsOf(events: readonly StreamEvent[]): (string | undefined)[] {

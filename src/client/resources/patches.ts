@@ -13,11 +13,12 @@ export type JsonPatchOperation =
 export type Patch<T extends AnyObject = AnyObject> = {
   readonly contentType: string;
   readonly body: unknown;
-  readonly forType?: (object: T) => void;
+  /** Exists in types only: a patch for one kind is none for another. */
+  readonly appliesTo?: (object: T) => void;
 };
 
 /** RFC 6902: operations, one after the other, all or none. */
-export function jsonPatch(operations: readonly JsonPatchOperation[]): Patch<never> {
+export function jsonPatch(operations: readonly JsonPatchOperation[]): Patch {
   return { contentType: 'application/json-patch+json', body: operations };
 }
 

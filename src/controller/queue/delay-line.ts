@@ -57,7 +57,7 @@ export class DelayLine<T> {
   #arm(): void {
     const next = this.#heap.peek();
     if (next && this.#timer && this.#timer.wakesAt <= next.dueAt) return; // it will look again then
-    this.#timer?.stop.abort();
+    this.#timer?.stop.abort('another timer has taken over');
     this.#timer = undefined;
     if (!next) return;
     const now = this.#clock.now();

@@ -108,10 +108,13 @@ describe('WaitingLine', () => {
 class ReferenceLine {
   /** By arrival. */
   items: Item[] = [];
-  #raisedLater: string[] = [];
   #rings = new Map<number, string[]>();
   #turn = 0;
+  /** When each came to its band. */
+  readonly #joined = new Map<string, number>();
+  #joins = 0;
   readonly #ageing: { agedAfterMs: number; agedTurn: number };
+
   constructor(ageing: { agedAfterMs: number; agedTurn: number }) {
     this.#ageing = ageing;
   }
@@ -121,7 +124,6 @@ class ReferenceLine {
     if (priority <= found.priority) return;
     this.#updateRings();
     found.priority = priority;
-    this.#raisedLater = [...this.#raisedLater.filter((one) => one !== name), name];
     this.#joined.set(name, ++this.#joins);
     this.#updateRings();
   }
@@ -143,9 +145,6 @@ class ReferenceLine {
     this.#updateRings();
     return taken;
   }
-
-  #joins = 0;
-  readonly #joined = new Map<string, number>();
 
   #lane(priority: number, namespace: string): Item[] {
     const mine = this.items.filter((one) => one.priority === priority && one.namespace === namespace);

@@ -70,6 +70,9 @@ type Work<K> = { readonly item: WorkItem<K>; readonly startedAt: number; readonl
 const STRETCH_KEYS = 64;
 const STRETCH_MS = 5;
 
+/** Given as a reason because making the default one, an exception with a stack, costs more than all else here. */
+const ENDED = 'the reconcile has ended';
+
 export class WorkerPool<K> implements AsyncDisposable {
   readonly #options: WorkerPoolOptions<K>;
   readonly #clock: Clock;
@@ -157,7 +160,7 @@ export class WorkerPool<K> implements AsyncDisposable {
     } catch (error) {
       return { error };
     } finally {
-      ended.abort();
+      ended?.abort(ENDED);
     }
   }
 
@@ -201,10 +204,10 @@ export class WorkerPool<K> implements AsyncDisposable {
   }
 
   /** To be aborted when the reconcile has ended. */
-  #limitTime(work: Work<K>): AbortController {
-    const ended = new AbortController();
+  #limitTime(work: Work<K>): AbortController | undefined {
     const { timeoutMs } = this.#options;
-    if (timeoutMs === undefined) return ended;
+    if (timeoutMs === undefined) return undefined;
+    const ended = new AbortController();
     void this.#clock.sleep(timeoutMs, ended.signal).then(
       () => {
         this.#timeouts++;

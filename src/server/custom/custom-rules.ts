@@ -25,16 +25,12 @@ function makeRules(resource: Resource, kind: CustomKind): KindRules {
   const hasStatus = resource.subresources.some(({ name }) => name === 'status');
   return {
     setDefaults: (object) => setDefaults(object as unknown as JsonObject, kind.structural),
-    prepareCreate: (object, { warn }) => {
+    prepareCreate: (object) => {
       if (kind.life.isTerminating) {
         const why = 'create not allowed while custom resource definition is terminating';
         throw forbidden(resource, object.metadata.name ?? '', why);
       }
       if (hasStatus) delete object.status;
-      if (kind.deprecation) warn(kind.deprecation);
-    },
-    prepareUpdate: (_object, _old, { warn }) => {
-      if (kind.deprecation) warn(kind.deprecation);
     },
     validate: (object, old) => validateCustom(object, old, kind),
   };

@@ -25,15 +25,8 @@ function faultsOf(schema: JsonObject, value: JsonValue, path: string): FieldErro
   const filled = structuredClone(value);
   setDefaults(filled, readStructural(schema));
   const faults: FieldError[] = [];
-  compileSchema(schema)(filled, undefined, '', faults);
-  return faults.map(({ reason, field, message }) => {
-    const below = field === '' || field === '<nil>' ? path : `${path}.${field}`;
-    return {
-      reason,
-      field: below,
-      message: message.replaceAll(': in body', `: ${path} in body`).replace(/: {2}in body/, `: ${path} in body`),
-    };
-  });
+  compileSchema(schema)(filled, undefined, path, faults);
+  return faults;
 }
 
 function prune(value: JsonValue, schema: JsonObject): JsonValue {

@@ -154,8 +154,10 @@ export class Definitions {
   }
 
   #run(task: Promise<void>): void {
-    this.#tasks.add(task);
-    void task.finally(() => this.#tasks.delete(task));
+    const ended: Promise<void> = task
+      .catch((err: unknown) => this.#options.log(`custom resource definitions: ${(err as Error).message}`))
+      .finally(() => this.#tasks.delete(ended));
+    this.#tasks.add(ended);
   }
 
   async #settleAll(): Promise<void> {
@@ -208,7 +210,7 @@ export class Definitions {
     for (const cached of this.#view.cache.objects.values()) {
       if (cached.name === metadata.name) continue;
       const other = asDefinition(cached.parse());
-      if (other.spec.group === spec.group) yield other.status.acceptedNames;
+      if (other.spec.group === spec.group && other.status?.acceptedNames) yield other.status.acceptedNames;
     }
     for (const {
       isCustom,

@@ -11,7 +11,8 @@ import { nowInSeconds, type Rest } from '../rest/rest.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { asDefinition, CLEANUP_FINALIZER, conditionOf, withCondition } from './definition.ts';
 
-const PAGE = 500;
+/** Deletes that share a flush of the store. */
+const AT_ONCE = 50;
 const POLL_MS = 50;
 const LIMIT_POLL_MS = 2000;
 const PLAIN_DELETE = {
@@ -40,24 +41,37 @@ export async function removeInstances({ rest, definitions, name, stored, signal 
   for (let pollMs = POLL_MS; !signal.aborted; pollMs = Math.min(pollMs * 2, LIMIT_POLL_MS)) {
     const definition = await rest.writes.read(definitions, '', name);
     if (!definition || !isOurs(definition)) return;
-    const { kvs } = await store.range({ prefix: keyPrefix }, { limit: PAGE, signal });
-    if (kvs.length === 0) {
+    const { count } = await store.range({ prefix: keyPrefix }, { limit: 1, keysOnly: true, signal });
+    if (count === 0) {
       if (await release(definitions, definition, keyPrefix)) return;
       continue;
     }
     if (!(await tellProgress(rest, definitions, definition))) continue;
-    let isHeld = true;
-    for (const kv of kvs) {
-      signal.throwIfAborted();
-      const { namespace, name: instance } = view.cache.read(kv);
-      const place = { namespace, name: instance, subresource: '' };
-      const deletion = await deleteObject(rest, view, place, PLAIN_DELETE).catch((err: unknown) => {
-        if (isStatusError(err, 'NotFound')) return { isGone: true };
-        throw err;
-      });
-      if (deletion.isGone) isHeld = false;
-    }
-    if (isHeld) await delay(pollMs, undefined, { signal, ref: false });
+    if (!(await removeAll(rest, view, signal))) await delay(pollMs, undefined, { signal, ref: false });
+  }
+}
+
+/** Asks every object to go; true if at least one went. */
+async function removeAll(rest: Rest, view: View, signal: AbortSignal): Promise<boolean> {
+  const { store, keyPrefix } = view.cache;
+  const end = `${keyPrefix.slice(0, -1)}0`; // the character after the slash
+  let hasRemoved = false;
+  for (let start = keyPrefix; ; ) {
+    const { kvs, more } = await store.range({ start, end }, { limit: AT_ONCE, signal });
+    const gone = await Promise.all(kvs.map((kv) => remove(rest, view, view.cache.read(kv))));
+    hasRemoved ||= gone.includes(true);
+    if (!more) return hasRemoved;
+    start = `${kvs.at(-1)!.key}\0`;
+  }
+}
+
+/** True: it is gone, by us or by somebody else. */
+async function remove(rest: Rest, view: View, { namespace, name }: CachedObject): Promise<boolean> {
+  try {
+    return (await deleteObject(rest, view, { namespace, name, subresource: '' }, PLAIN_DELETE)).isGone;
+  } catch (err) {
+    if (isStatusError(err, 'NotFound')) return true;
+    throw err;
   }
 }
 

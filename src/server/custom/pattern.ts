@@ -6,11 +6,16 @@
  * first met and kept (a lazy automaton), so that a text costs one look-up for each character once it is warm. What is
  * kept is bounded: when it grows too large it is forgotten and built again.
  */
-import { type Assertion, type CharacterTest, isWordCode, type PatternNode, readPattern } from './pattern-syntax.ts';
+import {
+  type Assertion,
+  type CharacterTest,
+  isWordCode,
+  PatternError,
+  type PatternNode,
+  readPattern,
+} from './pattern-syntax.ts';
 
-export { PatternError } from './pattern-syntax.ts';
-
-import { PatternError } from './pattern-syntax.ts';
+export { PatternError };
 
 /** A node of the graph: a character to take, an assertion to hold, or a fork. */
 type State = { test?: CharacterTest; what?: Assertion; next: number[] };

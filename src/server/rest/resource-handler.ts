@@ -32,6 +32,7 @@ export async function handleResource(rest: Rest, exchange: Exchange): Promise<bo
   }
   const isAcrossAll = resource.isNamespaced && target.namespace === '';
   if (resource.isCustom && isAcrossAll && !['list', 'watch'].includes(target.verb)) return false;
+  if (resource.custom?.deprecation) exchange.warn(resource.custom.deprecation);
   if (target.subresource !== '') await handleSubresource(rest, exchange, resource, target);
   else await handleObject(rest, exchange, resource, target);
   return true;

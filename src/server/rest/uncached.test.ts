@@ -161,8 +161,13 @@ describe('StoreWatch', () => {
     const watch = watchOn(client, after);
     void watch.run(undefined);
     await nextTurn();
+    const { revision } = await writes.create(view, configMap('a/first'));
+    await vi.waitFor(() => expect(client.events).toEqual([`ADDED first@${revision}`]));
+    expect(watch.sendBookmark()).toBe(true);
+    client.text = '';
     client.isSlow = true;
     const want: string[] = [];
+    await nextTurn();
     for (let at = 0; at < 10; at++)
       want.push(`ADDED ${at}@${(await writes.create(view, configMap(`a/${at}`))).revision}`);
     await nextTurn();

@@ -393,6 +393,16 @@ describe('CacheWatch', () => {
     await vi.waitFor(() => expect(client.events).toEqual([`ADDED a/4@${later}`, `ADDED a/5@${later + 1}`]));
   });
 
+  it('gives only the later part of a batch in the middle of which it starts', async () => {
+    const ground = new Ground();
+    const now = await ground.settled();
+    const client = new Client();
+    await ground.watch(client, { after: now + 3 }).start();
+    await Promise.all(['1', '2', '3', '4', '5'].map((name) => ground.write(ground.put(`a/${name}`))));
+    await ground.settled();
+    await vi.waitFor(() => expect(client.events).toEqual([`ADDED a/4@${now + 4}`, `ADDED a/5@${now + 5}`]));
+  });
+
   it('sends a bookmark when it is live and has something new to say', async () => {
     const ground = new Ground();
     await ground.settled();
@@ -411,7 +421,9 @@ describe('CacheWatch', () => {
 
   describe('that begins before the cache was filled', () => {
     /** A cache that was filled some revisions after the last change of its resource. */
-    async function quietGround(): Promise<{ ground: Ground; before: number; opened: () => number }> {
+    async function quietGround(
+      tellsProgress = true,
+    ): Promise<{ ground: Ground; before: number; opened: () => number }> {
       let open = 0;
       const counting = new Proxy(store, {
         get: (target, name) => {
@@ -421,6 +433,7 @@ describe('CacheWatch', () => {
           return (...args: Parameters<Store['watch']>) => {
             const watch = target.watch(...args);
             const end = watch.return.bind(watch);
+            if (!tellsProgress) watch.requestProgress = () => {};
             let isOpen = true;
             open++;
             watch.return = () => {
@@ -436,7 +449,7 @@ describe('CacheWatch', () => {
       for (let at = 0; at < 3; at++)
         await store.txn({ then: [{ kind: 'put', key: '/elsewhere', value: Buffer.from('1') }] });
       const ground = new Ground({}, counting);
-      await ground.settled();
+      await ground.cache.waitFor(before + 3, 3000, never);
       return { ground, before, opened: () => open - 1 }; // one is the cache's own
     }
 
@@ -452,8 +465,8 @@ describe('CacheWatch', () => {
       await started;
     });
 
-    it('leaves no watch of the store behind when the client leaves', async () => {
-      const { ground, before, opened } = await quietGround();
+    it('leaves no watch of the store behind when the client leaves a store that says nothing', async () => {
+      const { ground, before, opened } = await quietGround(false);
       const client = new Client();
       const watch = ground.watch(client, { after: before });
       void watch.start();

@@ -33,8 +33,9 @@ const custom = formOf(widgets);
 
 const UID = '7b5c2a0e-0000-4000-8000-000000000001';
 
+/** Its own uid comes last, as a client may write it. */
 function objectOf(form: ObjectForm, metadata: KubeObject['metadata'], rest: JsonObject = {}): KubeObject {
-  return { ...form.type, metadata: { name: 'a', namespace: 'ns', uid: UID, ...metadata }, ...rest };
+  return { ...rest, metadata: { ...metadata, namespace: 'ns', name: metadata.name ?? 'a', uid: UID }, ...form.type };
 }
 
 const tricky: [name: string, metadata: KubeObject['metadata'], rest: JsonObject][] = [

@@ -45,10 +45,10 @@ export type Service = ApiObject<
   }>
 >;
 
-export type Namespace = ApiObject<
-  Open<{ finalizers?: string[] }>,
-  Open<{ phase?: 'Active' | 'Terminating'; conditions?: Condition[] }>
->;
+export type Namespace = AnyObject & {
+  spec?: { finalizers?: string[] };
+  status?: Open<{ phase?: 'Active' | 'Terminating'; conditions?: Condition[] }>;
+};
 
 export type Node = ApiObject<
   Open<{

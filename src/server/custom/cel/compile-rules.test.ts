@@ -95,6 +95,70 @@ it.each<[rule: string, good: JsonObject, bad?: JsonObject]>([
   if (bad) expect(check({ rule }, bad)).toHaveLength(1);
 });
 
+/** As they stand in definitions that many people install. */
+it.each<[rule: string, good: JsonObject, bad: JsonObject]>([
+  [
+    "self.items.all(l, l.name in ['a', 'b'] ? !has(l.size) : true)",
+    { items: [{ name: 'a' }] },
+    { items: [{ name: 'a', size: 1 }] },
+  ],
+  [
+    "!(self.items.exists(f, f.name == 'x') && self.items.exists(f, f.name == 'y'))",
+    { items: [{ name: 'x' }] },
+    { items: [{ name: 'x' }, { name: 'y' }] },
+  ],
+  [
+    "self.items.filter(f, f.name.startsWith('h')).size() <= 1",
+    { items: [{ name: 'h1' }] },
+    { items: [{ name: 'h1' }, { name: 'h2' }] },
+  ],
+  [
+    '(size(self.items) != 1 || !has(self.items[0].size) || self.items[0].size != 3) ? false : true',
+    { items: [{ name: 'a', size: 3 }] },
+    { items: [{ name: 'a' }] },
+  ],
+  ['[has(self.n), has(self.m)].exists_one(x, x)', { n: 1 }, { n: 1, m: 1 }],
+  ['[has(self.n), has(self.m)].filter(x, x == true).size() == 1', { m: 1 }, {}],
+  ['has(self.n) == has(self.m)', {}, { n: 1 }],
+  ["duration(self.s) != duration('0s')", { s: '1s' }, { s: '0s' }],
+  [
+    "size(self.s) == 0 && self.__namespace__ == 'x' ? has(self.n) : true",
+    { s: 'a', namespace: 'x' },
+    { s: '', namespace: 'x' },
+  ],
+  ["self.s.split('.')[0].size() < 4 && !self.s.contains('..')", { s: 'abc.defgh' }, { s: 'abcd.e' }],
+  ['int(self.s) > 5 && string(self.n) == self.s', { s: '6', n: 6 }, { s: '6', n: 7 }],
+  ["self.labels.exists(k, k == 'a' && self.labels[k].matches('^v'))", { labels: { a: 'v1' } }, { labels: { a: 'x' } }],
+  ['has(self.inner) && has(self.inner.x) ? self.inner.x > 0 : true', {}, { inner: { x: 0 } }],
+  ['string(self.port).size() > 1', { port: 80 }, { port: 'a' }],
+])('the rule %s of practice works', (rule, good, bad) => {
+  expect(check({ rule }, good)).toEqual([]);
+  expect(check({ rule }, bad)).toHaveLength(1);
+});
+
+it.each<[rule: string, good: [JsonObject, JsonObject], bad: [JsonObject, JsonObject]]>([
+  ['!has(oldSelf.s) || has(self.s)', [{ s: 'b' }, { s: 'a' }], [{}, { s: 'a' }]],
+  ['self.s == oldSelf.s', [{ s: 'a', n: 1 }, { s: 'a' }], [{ s: 'b' }, { s: 'a' }]],
+  [
+    'oldSelf.names.all(x, x in self.names)',
+    [{ names: ['a', 'b'] }, { names: ['a'] }],
+    [{ names: [] }, { names: ['a'] }],
+  ],
+  [
+    'self.items.all(i, oldSelf.items.exists(o, o == i))',
+    [{ items: [] }, { items: [] }],
+    [{ items: [{ name: 'b' }] }, { items: [{ name: 'a' }] }],
+  ],
+  [
+    'self.inner == oldSelf.inner',
+    [{ inner: { x: 1 }, n: 2 }, { inner: { x: 1 } }],
+    [{ inner: { x: 2 } }, { inner: { x: 1 } }],
+  ],
+])('the rule %s about changes works', (rule, good, bad) => {
+  expect(check({ rule }, ...good)).toEqual([]);
+  expect(check({ rule }, ...bad)).toHaveLength(1);
+});
+
 it.each<[claim: string, rule: JsonObject, spec: JsonObject, old: JsonObject | undefined, want: string[]]>([
   ['names itself', { rule: 'self.n < 4' }, { n: 5 }, undefined, ['spec: Invalid value: failed rule: self.n < 4']],
   [

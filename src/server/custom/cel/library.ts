@@ -38,6 +38,9 @@ function makeEnvironment(): Environment {
   registerSets(environment);
   registerQuantities(environment);
   registerNetwork(environment);
+  environment.registerFunction('hasField(dyn, string): bool', (owner: unknown, field: string) =>
+    owner instanceof Map ? owner.has(field) : Object.hasOwn(owner as object, field),
+  );
   environment.registerOperator('int == double', (a: bigint, b: number) => Number(a) === b);
   return environment;
 }

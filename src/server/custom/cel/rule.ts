@@ -60,7 +60,7 @@ export function compileRule(text: RuleText, environment: Environment): Rule {
 function compile(text: string, environment: Environment, wanted: string) {
   if (text.length > LIMIT_CHARACTERS) throw new RuleError(`must not be longer than ${LIMIT_CHARACTERS} characters`);
   try {
-    const expression = environment.parse(text);
+    const expression = environment.parse(withIndexedHas(text));
     const facts = examine(expression.ast as unknown as Node);
     const checked = expression.check();
     if (!checked.valid) throw checked.error ?? new RuleError('does not compile');
@@ -71,6 +71,18 @@ function compile(text: string, environment: Environment, wanted: string) {
     if (!(err instanceof ParseError || err instanceof CelTypeError || err instanceof EvaluationError)) throw err;
     throw new RuleError(`compilation failed: ${located(err, text)}`, { cause: err });
   }
+}
+
+/**
+ * `has(a[0].b)` is good CEL but not to the parser, which wants names only: it becomes a call of our own. Everything else,
+ * texts in quotes included, stays as it is.
+ */
+function withIndexedHas(text: string): string {
+  if (!/\bhas\s*\([^)]*\[/.test(text)) return text;
+  return text.replace(
+    /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\bhas\s*\(([^()]*\][^()]*)\.(\w+)\s*\)/g,
+    (whole, owner, field) => (field === undefined ? whole : `hasField(${owner}, "${field}")`),
+  );
 }
 
 /** Walks a parsed expression: what it costs, what it uses. Calls of `matches` are led to our own engine. */

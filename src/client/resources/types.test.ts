@@ -1,0 +1,69 @@
+/** What the compiler promises; nothing here runs against a server. */
+import { expect, expectTypeOf, it } from 'vitest';
+import type { KubeClient } from '../kube-client.ts';
+import type { WatchEvent } from '../watch/watch-event.ts';
+import { defineResource, type ObjectOf } from './define-resource.ts';
+import { type ConfigMap, configMaps } from './kinds/core.ts';
+import { type Pod, pods } from './kinds/pod.ts';
+import { deployments } from './kinds/workloads.ts';
+import type { Draft, ObjectList } from './objects.ts';
+import { mergePatch } from './patches.ts';
+import type { StandardSchemaV1 } from './standard-schema.ts';
+
+type CronSpec = { schedule: string; retries?: number };
+const crons = defineResource<CronSpec, { last?: string }>({
+  group: 'ex.io',
+  version: 'v1',
+  plural: 'crons',
+  kind: 'Cron',
+  isNamespaced: true,
+});
+
+/** Never called. */
+async function uses(client: KubeClient) {
+  expectTypeOf(client.resource(pods).get('a')).resolves.toEqualTypeOf<Pod>();
+  expectTypeOf(client.resource(pods).list()).resolves.toEqualTypeOf<ObjectList<Pod>>();
+  expectTypeOf((await client.resource(pods).get('a')).metadata.name).toEqualTypeOf<string>();
+  expectTypeOf((await client.resource(pods).get('a')).spec.nodeName).toEqualTypeOf<string | undefined>();
+  expectTypeOf((await client.resource(pods).get('a')).spec.dnsPolicy).toEqualTypeOf<unknown>();
+  expectTypeOf((await client.resource(crons).get('a')).spec).toEqualTypeOf<CronSpec>();
+  expectTypeOf((await client.resource(crons).get('a')).status?.last).toEqualTypeOf<string | undefined>();
+  expectTypeOf((await client.resource(deployments).scale.get('a')).spec.replicas).toEqualTypeOf<number | undefined>();
+
+  for await (const event of client.watch(pods)) {
+    expectTypeOf(event).toEqualTypeOf<WatchEvent<Pod>>();
+    if (event.type === 'BOOKMARK') expectTypeOf(event.isInitialEventsEnd).toEqualTypeOf<boolean>();
+    else expectTypeOf(event.object).toEqualTypeOf<Pod>();
+  }
+
+  await client.resource(configMaps).create({ metadata: { generateName: 'a-' }, data: { a: 'b' } });
+  await client.resource(configMaps).patch('a', mergePatch({ data: { a: null } }));
+  await client.resource(crons).apply({ metadata: { name: 'a' }, spec: { retries: 1 } }, { fieldManager: 'me' });
+  // @ts-expect-error data is text
+  await client.resource(configMaps).create({ metadata: { name: 'a' }, data: { a: 1 } });
+  // @ts-expect-error a pod has no data
+  await client.resource(pods).create({ metadata: { name: 'a' }, spec: { containers: [] }, data: {} });
+  // @ts-expect-error schedule is missing
+  await client.resource(crons).create({ metadata: { name: 'a' }, spec: {} });
+  // @ts-expect-error who applies must say who it is
+  await client.resource(configMaps).apply({ metadata: { name: 'a' } }, {});
+  // @ts-expect-error a start is missing
+  client.watchResuming(pods, {});
+  client.watchResuming(pods, { sendInitialEvents: true });
+}
+
+it('tokens carry the types of their objects', () => {
+  expectTypeOf<ObjectOf<typeof pods>>().toEqualTypeOf<Pod>();
+  expectTypeOf<Draft<ConfigMap>['metadata']['name']>().toEqualTypeOf<string | undefined>();
+  const schema = {} as StandardSchemaV1<unknown, { size: number }>;
+  const sized = defineResource({
+    group: 'ex.io',
+    version: 'v1',
+    plural: 's',
+    kind: 'S',
+    isNamespaced: true,
+    validate: schema,
+  });
+  expectTypeOf<ObjectOf<typeof sized>['spec']>().toEqualTypeOf<{ size: number }>();
+  expect(uses).toBeTypeOf('function');
+});

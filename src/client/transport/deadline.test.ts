@@ -1,0 +1,52 @@
+import { getEventListeners } from 'node:events';
+import { expect, it } from 'vitest';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { Deadline } from './deadline.ts';
+
+it('a limit that passes cuts with its phase, one that was lifted does not', async () => {
+  const clock = new FakeClock();
+  const deadline = new Deadline(clock, 'GET /');
+  deadline.limit('headers', 100)();
+  deadline.limit('total', 300);
+  await clock.advance(299);
+  expect(deadline.signal.aborted).toBe(false);
+  await clock.advance(1);
+  expect(deadline.errorOf(new Error('socket'), 'body')).toMatchObject({ phase: 'total', isTimeout: true });
+  expect(deadline.signal.reason.message).toBe('Cannot finish GET /: no end within 300 ms');
+});
+
+it('idle time counts only while something is waited for', async () => {
+  const clock = new FakeClock();
+  const deadline = new Deadline(clock, 'GET /');
+  deadline.limitIdle(100);
+  await clock.advance(1000); // nobody asks
+  deadline.waiting();
+  await clock.advance(99);
+  deadline.arrived();
+  deadline.waiting();
+  await clock.advance(99);
+  expect(deadline.signal.aborted).toBe(false);
+  await clock.advance(1);
+  expect(deadline.signal.reason).toMatchObject({ phase: 'idle', isTimeout: true });
+});
+
+it("the caller's reason is passed on, and nothing is left behind", async () => {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const deadline = new Deadline(clock, 'GET /', stop.signal);
+  deadline.limit('total', 100);
+  deadline.limitIdle(100);
+  const reason = new Error('mine');
+  stop.abort(reason);
+  expect(deadline.errorOf(new Error('socket'), 'headers')).toBe(reason);
+  deadline[Symbol.dispose]();
+  await clock.advance(0);
+  expect(clock.sleeping).toBe(0);
+  expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+});
+
+it('the first cut counts', () => {
+  const deadline = new Deadline(new FakeClock(), 'GET /', AbortSignal.abort('before'));
+  deadline.cut('after');
+  expect(deadline.signal.reason).toBe('before');
+});
