@@ -94,8 +94,10 @@ it('connections do not pile up: many broken watches leave none behind', async ()
   await using client = await adminThrough(server, proxy.port);
   for (let i = 0; i < 20; i++) {
     const stop = new AbortController();
-    const watch = client.watch(configMaps, { resourceVersion: '1', signal: stop.signal, onOpen: () => stop.abort() });
-    await expect(watch.next()).rejects.toBe(stop.signal.reason);
+    const reason = new Error('enough');
+    const onOpen = () => stop.abort(reason);
+    const watch = client.watch(configMaps, { resourceVersion: '1', signal: stop.signal, onOpen });
+    await expect(watch.next()).rejects.toBe(reason);
   }
   await until(() => proxy.open === 0);
   expect(proxy.opened).toBe(20);

@@ -5,6 +5,7 @@
 import {
   badRequest,
   type FieldError,
+  FieldSelector,
   type FieldSupport,
   fieldErrorText,
   fieldLabelNotSupported,
@@ -20,7 +21,7 @@ import {
 } from '../../api/index.ts';
 import { booleanParameter, integerParameter } from '../http/query-parameters.ts';
 import { factsOf } from '../registry/kind-facts.ts';
-import type { Resource } from '../registry/resource.ts';
+import { qualifiedName, type Resource } from '../registry/resource.ts';
 import { Selection } from '../watchcache/selection.ts';
 
 export type ListOptions = {
@@ -98,8 +99,23 @@ export function selectionOf(query: URLSearchParams, resource: Resource, namespac
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');
   const asked = query.get('fieldSelector') ?? '';
   const text = name === '' ? asked : [`metadata.name=${name}`, asked].filter(Boolean).join(',');
-  const fields = parseFieldSelector(text, fieldSupportOf(resource));
+  const fields = asStored(parseFieldSelector(text, fieldSupportOf(resource)), resource);
   return new Selection({ namespace, labels, fields });
+}
+
+/** Of a resource that is stored in the form of another: what its fields are called there. */
+const storedNames: Readonly<Record<string, readonly (readonly [shown: RegExp, stored: string])[]>> = {
+  'events.events.k8s.io': [
+    [/^regarding\./, 'involvedObject.'],
+    [/^reportingController$/, 'reportingComponent'],
+  ],
+};
+
+function asStored(fields: FieldSelector, resource: Resource): FieldSelector {
+  const names = storedNames[qualifiedName(resource)];
+  if (!names) return fields;
+  const nameOf = (field: string) => names.reduce((name, [shown, stored]) => name.replace(shown, stored), field);
+  return new FieldSelector(fields.requirements.map((term) => ({ ...term, field: nameOf(term.field) })));
 }
 
 /** `''` and `'0'` are versions too; anything else must be a number. */

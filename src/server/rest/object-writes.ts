@@ -6,9 +6,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   alreadyExists,
-  conflict,
   type KubeObject,
   notFound,
+  plainError,
   serverTimeout,
   tooLarge,
   tooManyRequests,
@@ -135,9 +135,11 @@ async function answered<T>({ resource }: View, verb: string, write: () => Promis
     return await write();
   } catch (err) {
     if (isStoreError(err, 'InvalidArgument')) throw tooLarge(`Request entity too large: ${err.message}`);
-    if (isStoreError(err, 'NoSpace')) throw conflict(resource, '', err.message);
+    if (isStoreError(err, 'NoSpace')) throw plainError(err.message, { cause: err });
     if (isStoreError(err, 'TooManyRequests')) throw tooManyRequests(err.message, 1);
-    if (isStoreError(err, 'OutcomeUnknown') || isStoreError(err, 'Unavailable')) throw serverTimeout(resource, verb, 1);
+    // Clients try again by themselves when told to wait: only where nothing can have been written.
+    if (isStoreError(err, 'OutcomeUnknown')) throw serverTimeout(resource, verb, 0);
+    if (isStoreError(err, 'Unavailable')) throw serverTimeout(resource, verb, 1);
     throw err;
   }
 }

@@ -7,6 +7,7 @@ import {
   conflict,
   invalid,
   invalidValue,
+  isStatusError,
   type JsonObject,
   type KubeObject,
   notFound,
@@ -108,8 +109,8 @@ async function handleApply(
     }
     const object = apply();
     delete object.metadata.resourceVersion;
-    const created = await createObject(rest, exchange, view, object, tracked).catch((err: { code?: number }) => {
-      if (err.code === 409) return undefined; // somebody was faster: then it is an update
+    const created = await createObject(rest, exchange, view, object, tracked).catch((err: unknown) => {
+      if (isStatusError(err, 'AlreadyExists')) return undefined; // somebody was faster: then it is an update
       throw err;
     });
     if (!created) continue;

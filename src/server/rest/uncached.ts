@@ -2,7 +2,7 @@
  * GET, LIST and WATCH straight from the store, for a server that is told to keep no cache: the same answers, slower.
  * Every list is a range of the store, every watch a watch of the store.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { tooLargeResourceVersion } from '../../api/index.ts';
 import type { Revision, Watch } from '../../store/index.ts';
 import type { ByteStream } from '../http/exchange.ts';
@@ -13,6 +13,8 @@ import type { ResourceCache } from '../watchcache/resource-cache.ts';
 import type { Selection } from '../watchcache/selection.ts';
 
 const POLL_MS = 50;
+/** Objects looked at before others get their turn. */
+const STRETCH_OBJECTS = 250;
 
 export type StoreState = { readonly objects: readonly CachedObject[]; readonly revision: Revision };
 
@@ -25,9 +27,13 @@ export async function readStore(
   signal: AbortSignal,
 ): Promise<StoreState> {
   const from = cache.storeKey('', start);
-  const end = `${cache.keyPrefix.slice(0, -1)}0`; // the character after the slash
+  const end = `${cache.storeKey('', scope).slice(0, -1)}0`; // the character after the slash that ends the scope
   const found = await cache.store.range({ start: from, end }, { signal, ...(revision && { revision }) });
-  const objects = found.kvs.map((kv) => cache.read(kv)).filter(({ key }) => key.startsWith(scope));
+  const objects: CachedObject[] = [];
+  for (const kv of found.kvs) {
+    objects.push(cache.read(kv));
+    if (objects.length % 2000 === 0) await nextTurn();
+  }
   return { objects, revision: revision ?? found.revision };
 }
 
@@ -88,8 +94,12 @@ export class StoreWatch {
   /** Runs until the watch ends. Never rejects. */
   async run(initial: readonly CachedObject[] | undefined): Promise<void> {
     try {
-      for (const object of initial ?? [])
+      let seen = 0;
+      for (const object of initial ?? []) {
+        if (++seen % STRETCH_OBJECTS === 0) await nextTurn();
+        if (this.#isEnded) return;
         if (this.selection.matches(object)) await this.#write(this.encoding.frame('ADDED', object));
+      }
       if (initial && this.allowsBookmarks) await this.#write(this.encoding.bookmark(this.#after, true));
       if (this.#isEnded) return;
       const cache = this.#cache;
@@ -99,6 +109,7 @@ export class StoreWatch {
           const event = toCacheEvent(change, cache);
           const type = this.selection.typeOf(event);
           if (type) await this.#write(frameOf(event, type, this.encoding));
+          if (++seen % STRETCH_OBJECTS === 0) await nextTurn();
         }
         this.#complete = revision;
       }

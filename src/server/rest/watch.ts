@@ -173,6 +173,7 @@ class ObjectEncoding implements EventEncoding {
 
 /** Tables name their columns in the first event of each stream only, so no two streams share an encoding. */
 class TableEncoding implements EventEncoding {
+  readonly isPrivate = true;
   static #count = 0;
   readonly id: string = `table ${TableEncoding.#count++}`;
   readonly #view: View;

@@ -9,6 +9,7 @@ import {
   conflict,
   invalid,
   invalidValue,
+  isStatusError,
   type KubeObject,
   notFound,
   noUniqueName,
@@ -63,7 +64,7 @@ export async function createObject(
     try {
       return await rest.writes.create(view, prepared);
     } catch (err) {
-      if ((err as { code?: number }).code !== 409) throw err;
+      if (!isStatusError(err, 'AlreadyExists')) throw err;
       if (isGenerated) {
         if (attempt === NAME_TRIES) throw noUniqueName(view.resource, prepared.metadata.name!);
         prepared.metadata.name = generatedName(prepared.metadata.generateName!);

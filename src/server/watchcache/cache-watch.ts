@@ -11,7 +11,7 @@
  * when its history is compacted away is it sent 410 and ended.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isStoreError, type Revision, type WatchEvent } from '../../store/index.ts';
+import { isStoreError, type Revision, StoreError, type Watch, type WatchEvent } from '../../store/index.ts';
 import type { ByteStream } from '../http/exchange.ts';
 import type { CachedObject } from './cached-object.ts';
 import { type EventEncoding, frameOf } from './encoding.ts';
@@ -36,6 +36,8 @@ export type CacheWatchOptions = {
 
 const STRETCH_EVENTS = 500;
 const STRETCH_BYTES = 256 * 1024;
+/** Objects looked at before others get their turn. */
+const STRETCH_OBJECTS = 250;
 
 export class CacheWatch implements Subscriber {
   readonly selection: Selection;
@@ -44,6 +46,8 @@ export class CacheWatch implements Subscriber {
   #state: 'initial' | 'behind' | 'live' | 'ended' = 'initial';
   #complete: Revision;
   #onDrained: (() => void) | undefined;
+  /** While it reads from the store's log. */
+  #log: Watch | undefined;
   #endListeners: (() => void)[] = [];
   #startsInFuture = false;
   /** When the next bookmark is due, by the clock of whoever asks. */
@@ -97,6 +101,7 @@ export class CacheWatch implements Subscriber {
   }
 
   #goBehind(until: Promise<void>): void {
+    if (this.#isEnded()) return; // the client left in the middle of a write
     this.#options.cache.watchers.leave(this);
     this.#state = 'behind';
     void until.then(() => this.#catchUp()).catch((err: unknown) => this.fail(err));
@@ -114,6 +119,7 @@ export class CacheWatch implements Subscriber {
 
   askForProgress(): void {
     this.#options.cache.askForProgress();
+    this.#log?.requestProgress();
   }
 
   /** Called once, when nothing more will be written. */
@@ -136,6 +142,7 @@ export class CacheWatch implements Subscriber {
     this.#options.cache.watches.delete(this);
     this.#state = 'ended';
     this.#onDrained?.();
+    void this.#log?.return();
     this.#options.stream.end();
     for (const listener of this.#endListeners.splice(0)) listener();
   }
@@ -143,7 +150,9 @@ export class CacheWatch implements Subscriber {
   async #writeInitial(objects: readonly CachedObject[]): Promise<void> {
     let frames: Buffer[] = [];
     let bytes = 0;
+    let seen = 0;
     for (const object of objects) {
+      if (++seen % STRETCH_OBJECTS === 0) await nextTurn();
       if (this.#isEnded()) return;
       if (!this.selection.matches(object)) continue;
       const frame = this.encoding.frame('ADDED', object);
@@ -161,7 +170,7 @@ export class CacheWatch implements Subscriber {
     const { cache } = this.#options;
     this.#state = this.#isEnded() ? 'ended' : 'behind';
     while (!this.#isEnded()) {
-      if (this.#complete < cache.window.since) {
+      if (!this.#isInWindow()) {
         await this.#readLog();
         continue;
       }
@@ -183,17 +192,26 @@ export class CacheWatch implements Subscriber {
   /** From the store's own history, until the window takes over. */
   async #readLog(): Promise<void> {
     const { cache } = this.#options;
-    const watch = cache.store.watch({ prefix: cache.keyPrefix }, { fromRevision: this.#complete + 1, prevKv: true });
+    const options = { fromRevision: this.#complete + 1, prevKv: true, progress: true };
+    const watch = cache.store.watch({ prefix: cache.keyPrefix }, options);
+    this.#log = watch;
+    watch.requestProgress(); // nothing may follow at all: then this says that it has caught up
     try {
       for await (const batch of watch) {
         const events = batch.events.map((event) => toCacheEvent(event, cache));
         this.#complete = batch.revision;
         await this.#write(this.#framesOf(events));
-        if (this.#isEnded() || this.#complete >= cache.window.since) return;
+        if (this.#isEnded() || this.#isInWindow()) return;
       }
     } finally {
+      this.#log = undefined;
       await watch.return();
     }
+  }
+
+  #isInWindow(): boolean {
+    const { cache } = this.#options;
+    return this.#complete >= cache.window.since && !cache.isMissed(this.#complete);
   }
 
   #framesOf(events: readonly CacheEvent[]): Buffer[] {
@@ -206,11 +224,17 @@ export class CacheWatch implements Subscriber {
     return frames;
   }
 
-  /** Writes a stretch and waits until the client can take the next; others get their turn in between. */
+  /** Writes a stretch at a time and waits until the client can take the next; others get their turn in between. */
   async #write(frames: readonly Buffer[]): Promise<void> {
-    if (frames.length === 0) return;
-    if (!this.#options.stream.write(Buffer.concat(frames))) await this.#drained();
-    else await nextTurn();
+    let from = 0;
+    do {
+      let to = from;
+      for (let bytes = 0; to < frames.length && bytes < STRETCH_BYTES; to++) bytes += frames[to]!.length;
+      const canTakeMore = from === to || this.#options.stream.write(Buffer.concat(frames.slice(from, to)));
+      from = to;
+      if (canTakeMore) await nextTurn();
+      else await this.#drained();
+    } while (from < frames.length && !this.#isEnded());
   }
 
   #drained(): Promise<void> {
@@ -234,6 +258,12 @@ export function isHistoryGone(err: unknown): boolean {
 }
 
 export function toCacheEvent({ type, kv, prevKv }: WatchEvent, cache: ResourceCache): CacheEvent {
+  if (!prevKv && kv.createRevision !== kv.modRevision)
+    throw new StoreError(
+      'Compacted',
+      `Cannot tell what ${JSON.stringify(kv.key)} was before revision ${kv.modRevision}: that is compacted`,
+      { compactRevision: kv.modRevision },
+    );
   const current = type === 'put' ? cache.read(kv) : undefined;
   return new CacheEvent(kv.modRevision, current, prevKv && cache.read(prevKv), 0);
 }

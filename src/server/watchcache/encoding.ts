@@ -10,6 +10,8 @@ import type { EventType } from './selection.ts';
 
 export interface EventEncoding {
   readonly id: string;
+  /** True: made for one reader only, so that keeping its frames would serve nobody. */
+  readonly isPrivate?: boolean;
   /** One event, complete with its line feed. */
   frame(type: EventType, object: CachedObject): Buffer;
   bookmark(revision: number, isInitialEnd: boolean): Buffer;
@@ -17,10 +19,12 @@ export interface EventEncoding {
 
 /** The frame of an event, made at most once per encoding and type. */
 export function frameOf(event: CacheEvent, type: EventType, encoding: EventEncoding): Buffer {
+  const object = type === 'DELETED' ? event.gone : event.current!;
+  if (encoding.isPrivate) return encoding.frame(type, object);
   const id = `${type} ${encoding.id}`;
   let frame = event.frames.get(id);
   if (!frame) {
-    frame = encoding.frame(type, type === 'DELETED' ? event.gone : event.current!);
+    frame = encoding.frame(type, object);
     event.frames.set(id, frame);
   }
   return frame;

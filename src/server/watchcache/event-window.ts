@@ -50,14 +50,16 @@ export class CacheEvent {
     return this.#gone;
   }
 
+  /** What it keeps alive that nothing else would: of a deletion that is the object as it was. */
   get bytes(): number {
-    return (this.current?.bytes.length ?? 0) + 200;
+    return this.object.bytes.length + 200;
   }
 }
 
 export class EventWindow {
   readonly #limits: WindowLimits;
-  #events: CacheEvent[] = [];
+  /** Undefined: let go. */
+  #events: (CacheEvent | undefined)[] = [];
   #start = 0;
   #bytes = 0;
   /** Everything above it is here. */
@@ -109,16 +111,17 @@ export class EventWindow {
       if (this.#events[middle]!.revision <= revision) low = middle + 1;
       else high = middle;
     }
-    if (this.#events.length - low <= limit) return this.#events.slice(low);
+    if (this.#events.length - low <= limit) return this.#events.slice(low) as CacheEvent[];
     let end = low + limit;
     while (end < this.#events.length && this.#events[end]!.revision === this.#events[end - 1]!.revision) end++;
-    return this.#events.slice(low, end);
+    return this.#events.slice(low, end) as CacheEvent[];
   }
 
   #drop(): void {
     const { revision } = this.#events[this.#start]!;
     do {
       this.#bytes -= this.#events[this.#start]!.bytes;
+      this.#events[this.#start] = undefined;
       this.#start++;
     } while (this.#events[this.#start]?.revision === revision);
     this.since = revision;

@@ -89,6 +89,8 @@ export class ResourceCache {
   #waiters: Waiter[] = [];
   #impatientUntil = 0;
   #followers: ChangeListener[] = [];
+  /** Stretches of revisions whose single changes were missed: the window holds only what became of them. */
+  #gaps: { readonly after: Revision; readonly until: Revision }[] = [];
   #progressTimer: NodeJS.Timeout | undefined;
 
   constructor({
@@ -173,7 +175,7 @@ export class ResourceCache {
    */
   valuesAt(revision: Revision, prefix: string, start: string): CachedObject[] | undefined {
     if (revision === this.revision) return this.objects.values(prefix, start);
-    if (revision > this.revision || revision < this.window.since) return undefined;
+    if (revision > this.revision || revision < this.window.since || this.isMissed(revision)) return undefined;
     const undone = new Map<string, CachedObject | undefined>();
     for (const event of this.window.after(revision)) {
       const { key } = event.object;
@@ -183,6 +185,11 @@ export class ResourceCache {
     const kept = this.objects.values(prefix, start).filter(({ key }) => !undone.has(key));
     for (const [key, object] of undone) if (object && key.startsWith(prefix) && key >= start) kept.push(object);
     return kept.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  }
+
+  /** Whether the state at this revision, and so the changes after it, are not known here. */
+  isMissed(revision: Revision): boolean {
+    return this.#gaps.some(({ after, until }) => after < revision && revision < until);
   }
 
   /** What a pair of the store is in the cache. */
@@ -197,6 +204,7 @@ export class ResourceCache {
 
   trim(): void {
     this.window.trim(this.#clock.now());
+    this.#gaps = this.#gaps.filter(({ until }) => until > this.window.since);
   }
 
   async close(): Promise<void> {
@@ -234,8 +242,8 @@ export class ResourceCache {
       const page = await this.store.range({ start, end }, { limit: FILL_PAGE, signal, ...(revision && { revision }) });
       revision ??= page.revision;
       for (const kv of page.kvs) {
-        const object = this.read(kv);
-        found.set(object.key, object);
+        const object = this.#readIfAble(kv);
+        if (object) found.set(object.key, object);
       }
       if (!page.more) break;
       start = `${page.kvs[page.kvs.length - 1]!.key}\0`;
@@ -255,6 +263,7 @@ export class ResourceCache {
 
   #replace(found: ReadonlyMap<string, CachedObject>, revision: Revision): void {
     const events: CacheEvent[] = [];
+    this.#gaps.push({ after: this.revision, until: revision });
     for (const previous of this.objects.values())
       if (!found.has(previous.key)) events.push(new CacheEvent(revision, undefined, previous, this.#clock.now()));
     for (const current of found.values()) {
@@ -276,7 +285,7 @@ export class ResourceCache {
       const { namespace, name } = this.#nameOf(kv.key);
       const key = namespace === '' ? name : `${namespace}/${name}`;
       const previous = changed.has(key) ? changed.get(key) : this.objects.get(key);
-      const current = type === 'put' ? this.form.fromStored(namespace, name, kv.modRevision, kv.value) : undefined;
+      const current = type === 'put' ? this.#readIfAble(kv) : undefined;
       changed.set(key, current);
       if (current || previous) events.push(new CacheEvent(kv.modRevision, current, previous, now));
     }
@@ -305,6 +314,16 @@ export class ResourceCache {
         const { key } = (current ?? previous)!;
         this.#log(`cannot follow ${this.form.resource.plural} "${key}": ${(err as Error).message}`);
       }
+    }
+  }
+
+  /** A value that is no object is as good as absent: it must not stop all others. */
+  #readIfAble(kv: KeyValue): CachedObject | undefined {
+    try {
+      return this.read(kv);
+    } catch (err) {
+      this.#log(`watch cache of ${this.form.resource.plural}: ${(err as Error).message}; left out`);
+      return undefined;
     }
   }
 

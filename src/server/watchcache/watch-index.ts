@@ -17,6 +17,8 @@ export interface Subscriber {
   readonly encoding: EventEncoding;
   /** Frames of one batch, in order; must not throw and may leave the index. */
   deliver(frames: readonly Buffer[], revision: number): void;
+  /** What it wants cannot be put into bytes: it must end, since it would miss something. */
+  fail?(err: unknown): void;
 }
 
 type Group = {
@@ -68,13 +70,23 @@ export class WatchIndex {
   publish(events: readonly CacheEvent[], revision: number): number {
     if (this.#size === 0) return 0;
     const touched = new Set<Group>();
+    const failed = new Map<Group, unknown>();
     for (const event of events)
       for (const group of this.#candidates(event)) {
-        const type = group.selection.typeOf(event);
-        if (!type) continue;
-        group.frames.push(frameOf(event, type, group.encoding));
-        touched.add(group);
+        try {
+          const type = group.selection.typeOf(event);
+          if (!type) continue;
+          group.frames.push(frameOf(event, type, group.encoding));
+          touched.add(group);
+        } catch (err) {
+          failed.set(group, err); // the others must not notice
+        }
       }
+    for (const [group, err] of failed) {
+      touched.delete(group);
+      group.frames = [];
+      for (const member of [...group.members]) member.fail?.(err);
+    }
     let deliveries = 0;
     for (const group of touched) {
       const { frames } = group;
@@ -92,6 +104,7 @@ export class WatchIndex {
     yield* this.#bucket('all');
     if (object.namespace !== '') yield* this.#bucket(`namespace ${object.namespace}`);
     yield* this.#bucket(`name ${object.name}`);
+    if (object.namespace !== '') yield* this.#bucket(`name ${object.namespace}/${object.name}`);
     for (const field of this.#pinnedFields.keys()) {
       const now = current?.field(field);
       const before = previous?.field(field);
@@ -131,7 +144,7 @@ function groupId({ selection, encoding }: Subscriber): string {
 }
 
 function bucketOf({ name, namespace, pinned }: Selection): string {
-  if (name !== '') return `name ${name}`;
+  if (name !== '') return namespace === '' ? `name ${name}` : `name ${namespace}/${name}`;
   if (pinned) return `${pinned[0]}=${pinned[1]}`;
   return namespace === '' ? 'all' : `namespace ${namespace}`;
 }
