@@ -60,7 +60,9 @@ it('a watch from before the history is refused with 410, and one from its edge i
   await using server = await startTestServer({ autoCompaction: { mode: 'periodic', retentionMs: 100 } });
   const { client } = server;
   const first = await client.create(CONFIG_MAPS, { metadata: { name: 'first' } });
-  const exact = { resourceVersion: first.metadata.resourceVersion!, resourceVersionMatch: 'Exact' };
+  // When the second is gone, what followed the first is gone too; of the first alone that would not be certain.
+  const second = await client.patch(`${CONFIG_MAPS}/first`, { data: { value: 'second' } });
+  const exact = { resourceVersion: second.metadata.resourceVersion!, resourceVersionMatch: 'Exact' };
   const isGone = () =>
     client.list(CONFIG_MAPS, exact).then(
       () => false,

@@ -8,8 +8,8 @@ import { isStoreError, type Store, type WatchBatch } from '../../src/store/index
 export type WriteLog = { readonly acknowledged: Map<string, number>; readonly unknown: Set<string> };
 export type Seen = { revision: number; key: string; value: string; type: string };
 
-export const encode = (text: string): Buffer => Buffer.from(text);
-export const decode = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
+const encode = (text: string): Buffer => Buffer.from(text);
+const decode = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 
 /** Two keys in one revision per write, so that a split revision would show. */
 export async function writeUntil(store: Store, name: string, isOver: () => boolean): Promise<WriteLog> {

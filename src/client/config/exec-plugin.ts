@@ -5,7 +5,7 @@
  * never twice at once. It gets KUBERNETES_EXEC_INFO, and our stdin only if its mode wants that and stdin is a terminal.
  * What it writes to stderr goes to the user's terminal when it talks with the user, and else into the error.
  */
-import { untilAborted } from '../../api/index.ts';
+import { untilAborted } from '../../api/abort.ts';
 import { ConfigError } from '../errors.ts';
 import type { Credentials, Identity } from './credentials.ts';
 import type { ExecEntry } from './kubeconfig-file.ts';

@@ -5,7 +5,7 @@
  * leaves the last good one in use: a file is often gone for a moment while it is replaced. The first must succeed.
  */
 import { readFile } from 'node:fs/promises';
-import { type Clock, systemClock } from '../../api/index.ts';
+import { type Clock, systemClock } from '../../api/clock.ts';
 import { ConfigError } from '../errors.ts';
 
 /** Kubelet renews a token hours before it ends; certificates likewise. */

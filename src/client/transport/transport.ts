@@ -6,7 +6,7 @@
  * `close` every request fails at once, running ones too.
  */
 import type { Dispatcher } from 'undici';
-import { type Clock, systemClock } from '../../api/index.ts';
+import { type Clock, systemClock } from '../../api/clock.ts';
 import type { ClusterAccess } from '../config/cluster-access.ts';
 import { type Identity, noCredentials } from '../config/credentials.ts';
 import type { Impersonation } from '../config/kubeconfig-file.ts';

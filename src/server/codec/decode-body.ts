@@ -40,7 +40,7 @@ export type DecodedBody = {
   readonly warnings: readonly string[];
 };
 
-export const mediaTypes: { readonly json: string; readonly yaml: string; readonly protobuf: string } = {
+const mediaTypes: { readonly json: string; readonly yaml: string; readonly protobuf: string } = {
   json: 'application/json',
   yaml: 'application/yaml',
   protobuf: 'application/vnd.kubernetes.protobuf',

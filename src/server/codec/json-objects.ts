@@ -19,13 +19,6 @@ export function ownValue(object: JsonObject, key: string): JsonValue | undefined
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** A shallow copy without one key. */
-export function withoutKey(object: JsonObject, dropped: string): JsonObject {
-  const copy: JsonObject = {};
-  for (const key of Object.keys(object)) if (key !== dropped) setKey(copy, key, object[key]!);
-  return copy;
-}
-
 /** Same JSON: the order of keys does not count, that of list elements does. */
 export function jsonEqual(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === b) return true;

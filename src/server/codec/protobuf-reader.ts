@@ -18,7 +18,7 @@ export type Envelope = { readonly apiVersion: string; readonly kind: string; rea
 const magic = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
 const maxDepth = 100;
 
-export function hasMagic(bytes: Uint8Array): boolean {
+function hasMagic(bytes: Uint8Array): boolean {
   return bytes.length >= 4 && magic.every((byte, i) => bytes[i] === byte);
 }
 

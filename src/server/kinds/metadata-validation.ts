@@ -33,7 +33,7 @@ export type ObjectMetaRules = {
   readonly allowsPlainFinalizers?: boolean;
 };
 
-export const annotationsLimitBytes: number = 256 * 1024;
+const annotationsLimitBytes: number = 256 * 1024;
 const managerLimitBytes = 128;
 const subresourceLimitBytes = 256;
 const immutableText = 'field is immutable';

@@ -3,8 +3,6 @@ import type { JsonObject } from '../../api/json.ts';
 import type { CustomKind } from '../custom/custom-kind.ts';
 import type { Schema } from '../schema/schema.ts';
 
-export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
-
 export type Subresource = {
   readonly name: string;
   readonly verbs: readonly string[];

@@ -95,7 +95,7 @@ export function watchOptions(query: URLSearchParams, resource: Resource, namespa
 }
 
 /** The selectors of a request for a collection. */
-export function selectionOf(query: URLSearchParams, resource: Resource, namespace: string, name = ''): Selection {
+function selectionOf(query: URLSearchParams, resource: Resource, namespace: string, name = ''): Selection {
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');
   const asked = query.get('fieldSelector') ?? '';
   const text = name === '' ? asked : [`metadata.name=${name}`, asked].filter(Boolean).join(',');

@@ -136,7 +136,7 @@ export function answer(
   else sendObject(exchange, status, format, view, object);
 }
 
-export async function decodeObject(exchange: Exchange, { resource }: View, options: WriteOptions): Promise<KubeObject> {
+async function decodeObject(exchange: Exchange, { resource }: View, options: WriteOptions): Promise<KubeObject> {
   const { object, warnings } = decodeBody({
     contentType: exchange.headers['content-type'],
     bytes: await exchange.readBody(),

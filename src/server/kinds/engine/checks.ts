@@ -57,12 +57,8 @@ export function named(check: (name: string) => readonly string[]): Check {
     typeof value === 'string' && value !== '' ? check(value).map((problem) => invalidValue(path, value, problem)) : [];
 }
 
-export const labels: Check = (value, path) => (isObject(value) ? validateLabels(value as Labels, path) : []);
+const labels: Check = (value, path) => (isObject(value) ? validateLabels(value as Labels, path) : []);
 type Labels = Record<string, string>;
-
-export function forbidden(detail: string): Check {
-  return (value, path) => (value === undefined ? [] : [forbiddenValue(path, detail)]);
-}
 
 export const portNumber: Check = between(1, 65535);
 

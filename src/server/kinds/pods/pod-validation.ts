@@ -174,7 +174,7 @@ function validateItem(item: JsonObject, path: string, errors: FieldError[]): voi
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
-export function validateTolerations(tolerations: readonly JsonObject[], path: string, errors: FieldError[]): void {
+function validateTolerations(tolerations: readonly JsonObject[], path: string, errors: FieldError[]): void {
   for (const [index, toleration] of tolerations.entries()) {
     const at = `${path}[${index}]`;
     const { key, operator, value, effect } = {
