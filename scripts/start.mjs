@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { ensureBuilt, root } from './setup.mjs';
 
 ensureBuilt();
+performance.mark('set up'); // from here on it is the server that takes time
 const [first] = process.argv.slice(2);
 if (first === undefined || (first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first)))
   process.argv.splice(2, 0, 'serve');

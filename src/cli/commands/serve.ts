@@ -112,7 +112,9 @@ async function serve(flags: ServeFlags, command: Command, start: StartServer): P
     return;
   }
   const stopped = untilSignalled().then(() => stop(server));
-  const readyMs = Math.round(performance.now()); // since the process began: what a user waits for
+  // Since the process began, which is what a user waits for; set-up that came before it in a clone does not count.
+  const begin = performance.getEntriesByName('set up')[0]?.startTime ?? 0;
+  const readyMs = Math.round(performance.now() - begin);
   process.stdout.write(`longwatch ready ${server.url} kubeconfig=${server.kubeconfigPath} in ${readyMs} ms\n`);
   await stopped;
 }

@@ -28,7 +28,7 @@ import { readStore, type StoreState, waitForStore } from './uncached.ts';
 
 /** How long a read waits for a revision that the cache has not reached. */
 export const WAIT_MS = 3000;
-const FILTER_STEP = 2000;
+const FILTER_STEP = 200;
 
 export async function handleGet(exchange: Exchange, view: View, namespace: string, name: string): Promise<void> {
   const format = negotiate(exchange.headers, false);

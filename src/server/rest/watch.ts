@@ -11,7 +11,8 @@ import { bookmarkTable, type IncludeObject, parseIncludeObject, tableFor } from 
 import { CacheWatch, isHistoryGone } from '../watchcache/cache-watch.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { bookmarkObject, type EventEncoding, JsonEncoding } from '../watchcache/encoding.ts';
-import type { EventType } from '../watchcache/selection.ts';
+import type { ResourceCache } from '../watchcache/resource-cache.ts';
+import type { EventType, Selection } from '../watchcache/selection.ts';
 import { type WatchRequest, watchOptions } from './list-options.ts';
 import { type Format, negotiate } from './negotiation.ts';
 import { isFreshEnough, readState, scopeOf, WAIT_MS } from './read.ts';
@@ -54,7 +55,7 @@ export async function handleWatch(
   const isTooNew = wantsState && asked > 0 && !(await cache.waitFor(asked, WAIT_MS, exchange.signal));
   const stream = exchange.stream('application/json');
   const after = wantsState || asked === 0 ? cache.revision : asked;
-  const initial = wantsState ? cache.objects.values(scopeOf(selection)) : undefined;
+  const initial = wantsState ? candidatesOf(cache, selection) : undefined;
   const watch = new CacheWatch({
     cache,
     stream,
@@ -68,6 +69,15 @@ export async function handleWatch(
   keeper.add(watch, timeoutOf(request, keeper));
   if (isTooNew) watch.fail(tooLargeResourceVersion(asked, cache.revision));
   else await watch.start();
+}
+
+/** What a selection can match at all: one object, if it names it. */
+function candidatesOf(cache: ResourceCache, selection: Selection): readonly CachedObject[] {
+  const { namespace, name } = selection;
+  const isOne = name !== '' && (namespace !== '' || !cache.form.resource.isNamespaced);
+  if (!isOne) return cache.objects.values(scopeOf(selection));
+  const found = cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
+  return found ? [found] : [];
 }
 
 /** The same from the store itself, where there is no cache or it is too far behind. */

@@ -33,6 +33,8 @@ export class CachedObject {
   readonly form: ObjectForm;
   readonly namespace: string;
   readonly name: string;
+  /** Its place in the order of lists. */
+  readonly key: string;
   readonly revision: number;
   readonly bytes: Buffer;
   /** Where in `bytes` the digits of the version begin. */
@@ -43,14 +45,10 @@ export class CachedObject {
     this.form = form;
     this.namespace = namespace;
     this.name = name;
+    this.key = namespace === '' ? name : `${namespace}/${name}`;
     this.revision = revision;
     this.bytes = bytes;
     this.#versionAt = versionAt;
-  }
-
-  /** Its place in the order of lists. */
-  get key(): string {
-    return this.namespace === '' ? this.name : `${this.namespace}/${this.name}`;
   }
 
   get labels(): Labels | undefined {

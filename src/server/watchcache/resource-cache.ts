@@ -19,6 +19,7 @@ import {
   keyToText,
   type Revision,
   type Store,
+  StoreError,
   type Watch,
   type WatchBatch,
 } from '../../store/index.ts';
@@ -39,7 +40,7 @@ export type ResourceCacheOptions = {
   readonly log: (message: string) => void;
 };
 
-const FILL_PAGE = 10_000;
+const FILL_PAGE = 1000;
 const RETRY_MS = 1000;
 /** How often progress is asked for while somebody waits. */
 const PROGRESS_MS = 100;
@@ -70,7 +71,7 @@ export class ResourceCache {
   readonly objects: OrderedMap<CachedObject> = new OrderedMap();
   readonly watchers: WatchIndex = new WatchIndex();
   /** All watches that read from here, live or behind. */
-  readonly watches: Set<{ end(): void }> = new Set();
+  readonly watches: Set<{ end(): void; fail(err: unknown): void }> = new Set();
   readonly window: EventWindow;
   revision: Revision = 0;
   readonly counts: CacheCounts = {
@@ -249,6 +250,7 @@ export class ResourceCache {
       start = `${page.kvs[page.kvs.length - 1]!.key}\0`;
     }
     this.counts.initializations++;
+    if (revision < this.revision) this.#startOver();
     if (this.isReady) this.#replace(found, revision);
     else {
       for (const [key, object] of found) {
@@ -259,6 +261,18 @@ export class ResourceCache {
       this.#advance(revision);
     }
     return revision;
+  }
+
+  /** The store was set back, to a backup perhaps: what clients have seen is not its history any more. */
+  #startOver(): void {
+    this.#log(
+      `watch cache of ${this.form.resource.plural}: the store is behind revision ${this.revision}; starting over`,
+    );
+    for (const previous of this.objects.values()) this.#tell(undefined, previous);
+    this.objects.clear();
+    this.revision = 0;
+    for (const watch of [...this.watches])
+      watch.fail(new StoreError('Compacted', 'Cannot go on: the store was set back'));
   }
 
   #replace(found: ReadonlyMap<string, CachedObject>, revision: Revision): void {
