@@ -154,6 +154,8 @@ export interface Watch extends AsyncIterableIterator<WatchBatch>, AsyncDisposabl
    * Best effort: while the watch is behind, or starts in the future, none may come. Ask again.
    */
   requestProgress(): void;
+  /** False once it is known that the store behind it does not answer that, and sends progress only when it will. */
+  readonly answersProgress?: boolean;
   return(): Promise<IteratorResult<WatchBatch>>;
   [Symbol.asyncIterator](): Watch;
 }

@@ -100,7 +100,7 @@ it('connections do not pile up: many broken watches leave none behind', async ()
     await expect(watch.next()).rejects.toBe(reason);
   }
   await until(() => proxy.open === 0);
-  expect(proxy.opened).toBe(20);
+  expect(proxy.opened).toBe(20); // one each
 });
 
 it('a certificate of another name or authority is refused before anything is sent', async () => {

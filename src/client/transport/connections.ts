@@ -1,17 +1,20 @@
 /**
- * The connections to one cluster, kept open and used again: a bounded pool for short requests, and one without a bound
- * for streams, each of which has a connection of its own. So a slow reader of one watch delays nobody, and watches never
- * take the places of requests.
+ * The connections to one cluster. Short requests share a bounded pool of them, kept open and used again. Every stream has
+ * one of its own, which ends with it: so a slow reader of one watch delays nobody, watches never take the places of
+ * requests, and one that is given up leaves nothing behind.
  *
  * When certificates change, new connections are made with the new ones; streams that run on the old ones run on. The
  * HTTP client itself is loaded with the first request.
  */
-import type { Pool } from 'undici';
+import type { Client, Dispatcher, Pool } from 'undici';
 import type { ClusterAccess } from '../config/cluster-access.ts';
 import type { Identity } from '../config/credentials.ts';
-import { makeConnector, type TlsMaterial } from './connector.ts';
+import { type Connector, makeConnector, type TlsMaterial } from './connector.ts';
 
 export type Purpose = 'short' | 'stream';
+
+/** To be released when the request is over, by whatever end. */
+export type Lease = { readonly dispatcher: Dispatcher; release(): void };
 
 export type ConnectionsOptions = {
   readonly access: ClusterAccess;
@@ -19,64 +22,66 @@ export type ConnectionsOptions = {
   readonly maxConnections: number;
 };
 
-type Pools = Record<Purpose, Pool> & { readonly material: TlsMaterial };
+type Current = { readonly material: TlsMaterial; readonly connect: Connector; readonly pool: Pool };
 
 /** Longer than this nobody waits on an idle connection; servers that close earlier say so, and are believed. */
 const KEEP_ALIVE_MS = 30_000;
+/** The Deadline of a request has the limits. */
+const noLimits = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
 
 export class Connections {
   readonly #options: ConnectionsOptions;
-  readonly #open = new Set<Pool>();
-  #pools: Pools | undefined;
+  readonly #open = new Set<Pool | Client>();
+  #current: Current | undefined;
   #isClosed = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
   }
 
-  async pool(purpose: Purpose, { cert, key }: Identity): Promise<Pool> {
-    const { authority } = this.#options.access;
-    const pem = typeof authority === 'string' ? authority : await authority?.text();
+  async lease(purpose: Purpose, { cert, key }: Identity): Promise<Lease> {
+    const { access } = this.#options;
+    const pem = typeof access.authority === 'string' ? access.authority : await access.authority?.text();
     const material: TlsMaterial = {
       ...(pem !== undefined && { authority: pem }),
       ...(cert !== undefined && { cert }),
       ...(key !== undefined && { key }),
     };
-    if (!this.#pools || !isSame(this.#pools.material, material)) await this.#renew(material);
-    return this.#pools![purpose];
+    const { Client, Pool, buildConnector } = await import('undici');
+    if (this.#isClosed) throw new Error('the connections are closed');
+    if (!this.#current || !isSame(this.#current.material, material)) {
+      const { connectMs: timeoutMs, maxConnections: connections } = this.#options;
+      const { skipsTlsVerify = false, tlsServerName, proxy } = access;
+      const connect = makeConnector(buildConnector, {
+        ...material,
+        skipsTlsVerify,
+        ...(tlsServerName !== undefined && { tlsServerName }),
+        ...(proxy && { proxy }),
+        timeoutMs,
+      });
+      if (this.#current) this.#retire(this.#current.pool);
+      const pool = new Pool(access.server.origin, { ...noLimits, connections, connect });
+      this.#open.add(pool);
+      this.#current = { material, connect, pool };
+    }
+    if (purpose === 'short') return { dispatcher: this.#current.pool, release: () => {} };
+    const client = new Client(access.server.origin, { ...noLimits, connect: this.#current.connect });
+    this.#open.add(client);
+    return { dispatcher: client, release: () => this.#destroy(client) };
   }
 
   /** Breaks every connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#open].map((pool) => pool.destroy()));
+    await Promise.all([...this.#open].map((one) => one.destroy()));
     this.#open.clear();
   }
 
-  async #renew(material: TlsMaterial): Promise<void> {
-    const { Pool, buildConnector } = await import('undici');
-    if (this.#pools && isSame(this.#pools.material, material)) return; // someone else was faster
-    const { access, connectMs, maxConnections } = this.#options;
-    const connect = makeConnector(buildConnector, {
-      ...material,
-      skipsTlsVerify: access.skipsTlsVerify ?? false,
-      ...(access.tlsServerName !== undefined && { tlsServerName: access.tlsServerName }),
-      ...(access.proxy && { proxy: access.proxy }),
-      timeoutMs: connectMs,
-    });
-    const make = (connections: number | null) => {
-      const limits = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS }; // the Deadline has the limits
-      const pool = new Pool(access.server.origin, { connections, pipelining: 1, connect, ...limits });
-      this.#open.add(pool);
-      return pool;
-    };
-    const old = this.#pools;
-    this.#pools = { short: make(maxConnections), stream: make(null), material };
-    if (old) for (const pool of [old.short, old.stream]) this.#retire(pool);
-    if (this.#isClosed) await this.close();
+  #destroy(client: Client): void {
+    if (this.#open.delete(client)) client.destroy().catch(() => {});
   }
 
-  /** It takes nothing new, and goes when its last stream has ended. */
+  /** It takes nothing new, and goes when its last request has ended. */
   #retire(pool: Pool): void {
     pool.close().then(
       () => this.#open.delete(pool),

@@ -12,6 +12,8 @@ export type TlsMaterial = {
   readonly key?: string;
 };
 
+export type Connector = BuildConnector.connector;
+
 export type ConnectorOptions = TlsMaterial & {
   readonly skipsTlsVerify: boolean;
   readonly tlsServerName?: string;
@@ -25,7 +27,7 @@ const KEEP_ALIVE_DELAY_MS = 30_000;
 export function makeConnector(
   buildConnector: typeof BuildConnector,
   { authority, cert, key, skipsTlsVerify, tlsServerName, proxy, timeoutMs }: ConnectorOptions,
-): BuildConnector.connector {
+): Connector {
   const connect = buildConnector({
     ...(authority !== undefined && { ca: authority }),
     ...(cert !== undefined && { cert }),

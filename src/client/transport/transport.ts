@@ -40,6 +40,8 @@ type Call = {
   readonly request: string;
   readonly deadline: Deadline;
   readonly idleMs: number;
+  /** Gives the connection back. */
+  release: () => void;
 };
 
 export class Transport implements AsyncDisposable {
@@ -84,7 +86,7 @@ export class Transport implements AsyncDisposable {
         }
       }
     } finally {
-      this.#end(call.deadline);
+      this.#end(call);
     }
   }
 
@@ -101,12 +103,12 @@ export class Transport implements AsyncDisposable {
         const chunks = this.#chunks(call, opened.body);
         const close = () => {
           opened.body.destroy();
-          this.#end(call.deadline);
+          this.#end(call);
         };
         return { code: opened.code, headers: opened.headers, chunks, close };
       });
     } catch (error) {
-      this.#end(call.deadline);
+      this.#end(call);
       throw error;
     }
   }
@@ -127,14 +129,16 @@ export class Transport implements AsyncDisposable {
     if (this.#isClosed) throw closedError();
     const fullPath = this.#basePath + pathWithQuery(path, query);
     const request = `${method} ${fullPath}`;
+    const idleMs = timeouts?.idleMs ?? this.#timeouts.idleMs;
     const deadline = new Deadline(this.clock, request, signal);
     this.#running.add(deadline);
-    return { method, path: fullPath, request, deadline, idleMs: timeouts?.idleMs ?? this.#timeouts.idleMs };
+    return { method, path: fullPath, request, deadline, idleMs, release: () => {} };
   }
 
-  #end(deadline: Deadline): void {
-    this.#running.delete(deadline);
-    deadline[Symbol.dispose]();
+  #end(call: Call): void {
+    this.#running.delete(call.deadline);
+    call.deadline[Symbol.dispose]();
+    call.release();
   }
 
   /** Sends it, and once more with other credentials if the first are refused and there are others. */
@@ -172,8 +176,11 @@ export class Transport implements AsyncDisposable {
     this.#log.sent(request, headers, path, body);
     const lift = deadline.limit('headers', options.timeouts?.headersMs ?? this.#timeouts.headersMs);
     try {
-      const pool = await this.#connections.pool(purpose, identity);
-      const answer = await pool.request({
+      call.release(); // of the try before
+      const { dispatcher, release } = await this.#connections.lease(purpose, identity);
+      call.release = release;
+      deadline.signal.throwIfAborted();
+      const answer = await dispatcher.request({
         path,
         method: method as Dispatcher.HttpMethod,
         headers,
@@ -229,7 +236,7 @@ export class Transport implements AsyncDisposable {
       throw deadline.errorOf(error, 'body');
     } finally {
       if (!body.readableEnded) body.destroy();
-      if (endsCall) this.#end(deadline);
+      if (endsCall) this.#end(call);
     }
   }
 

@@ -91,7 +91,8 @@ export class Http2Wire implements Wire {
   }
 
   destroy(): void {
-    if (this.isOpen) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    // With a mere close() the client would see a clean end.
+    if (this.isOpen) this.#stream.destroy(new Error('the stream was cut off'));
   }
 }
 

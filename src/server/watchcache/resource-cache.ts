@@ -44,6 +44,8 @@ const FILL_PAGE = 1000;
 const RETRY_MS = 1000;
 /** How often progress is asked for while somebody waits. */
 const PROGRESS_MS = 100;
+/** Long enough for a store that answers questions about its progress. */
+const SHORT_WAIT_MS = 50;
 /** How long readers go to the store at once after one has waited in vain. */
 const IMPATIENT_MS = 30_000;
 
@@ -149,6 +151,8 @@ export class ResourceCache {
     const revision = await this.store.revision({ signal });
     if (this.revision >= revision) return true;
     if (this.#clock.now() < this.#impatientUntil) return false;
+    if (await this.waitFor(revision, SHORT_WAIT_MS, signal)) return true;
+    if (this.#watch?.answersProgress === false) return false;
     const isReached = await this.waitFor(revision, timeoutMs, signal);
     if (!isReached && this.isReady) this.#impatientUntil = this.#clock.now() + IMPATIENT_MS;
     return isReached;

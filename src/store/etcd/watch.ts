@@ -49,6 +49,7 @@ const finalCodes: ReadonlySet<number> = new Set([
 ]);
 
 export class EtcdWatch implements Watch {
+  answersProgress?: boolean;
   readonly #source: WatchSource;
   readonly #range: KeyRange;
   readonly #options: WatchOptions;
@@ -224,8 +225,9 @@ export class EtcdWatch implements Watch {
         const now = await revision(this.#stop.signal);
         this.#progressTarget = Math.max(this.#progressTarget ?? 0, now);
         const live = this.#live;
-        if (live?.isCreated && answersProgressTruly(await versionOf(live.connection)))
-          live.call.send(watchProgressRequest);
+        if (!live?.isCreated) continue;
+        this.answersProgress = answersProgressTruly(await versionOf(live.connection));
+        if (this.answersProgress) live.call.send(watchProgressRequest);
       } catch {
         // Best effort, as promised: whoever needs it asks again.
       }
