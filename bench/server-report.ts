@@ -88,10 +88,6 @@ export function printServerTables(rows: readonly JudgedServerRow[]): void {
       row.note ?? '',
     ]),
   );
-  console.log(
-    '\nThe phases behind them, median of the rounds: CPU of the measured process, rate and latency at the client',
-  );
-  console.log('(which shares the machine), delay of the measured event loop\n');
   const seen = new Set<Phases>();
   const body = rows.flatMap(({ what, phases }) => {
     if (!phases || seen.has(phases)) return [];
@@ -101,6 +97,11 @@ export function printServerTables(rows: readonly JudgedServerRow[]): void {
       rounds ? [[what, name, ...showPhases(rounds)]] : [],
     );
   });
+  if (body.length === 0) return;
+  console.log(
+    '\nThe phases behind them, median of the rounds: CPU of the measured process, rate and latency at the client',
+  );
+  console.log('(which shares the machine), delay of the measured event loop\n');
   printTable(['what', 'of', 'CPU µs', 'per s', 'p50 ms', 'p99 ms', 'loop p99 ms', 'max ms'], body);
 }
 

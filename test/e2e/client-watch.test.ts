@@ -4,13 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import {
-  KubeClient as Client,
-  configMaps,
-  type KubeClient,
-  mergePatch,
-  type WatchEvent,
-} from '../../src/client/index.ts';
+import { configMaps, KubeClient, mergePatch, type WatchEvent } from '../../src/client/index.ts';
 import { startTestServer, TestServer } from '../../src/testing/index.ts';
 import { accessOf, adminOf, until } from './client-under-test.ts';
 

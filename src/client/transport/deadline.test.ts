@@ -45,6 +45,19 @@ it("the caller's reason is passed on, and nothing is left behind", async () => {
   expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
 });
 
+it('many requests on one signal are no leak', async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => void warnings.push(warning);
+  process.on('warning', onWarning);
+  const { signal } = new AbortController();
+  const deadlines = Array.from({ length: 30 }, () => new Deadline(new FakeClock(), 'GET /', signal));
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('warning', onWarning);
+  for (const deadline of deadlines) deadline[Symbol.dispose]();
+  expect(warnings).toEqual([]);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
 it('the first cut counts', () => {
   const deadline = new Deadline(new FakeClock(), 'GET /', AbortSignal.abort('before'));
   deadline.cut('after');

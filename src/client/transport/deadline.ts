@@ -4,6 +4,7 @@
  * `signal` is what the request listens to. It fires with the caller's own reason or with a TransportError that names
  * the phase, and only the first counts. Disposing takes every timer down and leaves no listener on the caller's signal.
  */
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../api/index.ts';
 import { TransportError, type TransportPhase } from '../errors.ts';
 
@@ -19,6 +20,8 @@ export type Timeouts = {
   readonly totalMs: number;
 };
 
+/** Not 0, though it means no limit: Node 20 throws when it is asked for the limit of a signal that has 0. */
+const MANY_LISTENERS = 1_000_000;
 /** Cheap to throw again and again: it never reaches a user. */
 const lifted = new Error('limit lifted');
 
@@ -36,7 +39,11 @@ export class Deadline {
     this.#request = request;
     this.#caller = caller;
     if (caller?.aborted) this.cut(caller.reason);
-    else caller?.addEventListener('abort', this.#onAbort, { once: true });
+    else if (caller) {
+      // One signal for all watches of a program is the normal case, and ten listeners are no leak there.
+      setMaxListeners(MANY_LISTENERS, caller);
+      caller.addEventListener('abort', this.#onAbort, { once: true });
+    }
   }
 
   get signal(): AbortSignal {

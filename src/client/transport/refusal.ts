@@ -25,7 +25,7 @@ export function refusalOf(code: number, headers: Headers, text: string, request:
 }
 
 /** Only seconds are used by API servers; a date is left alone. */
-export function retryAfterOf(headers: Headers): number | undefined {
+function retryAfterOf(headers: Headers): number | undefined {
   const value = headers['retry-after'];
   return typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : undefined;
 }

@@ -24,9 +24,9 @@ export type Step =
   | { readonly kind: 'again'; readonly atLeastMs: number; readonly isFailure: true }
   | { readonly kind: 'stop'; readonly error: unknown };
 
-export const SHORT_MS = 1_000;
+const SHORT_MS = 1_000;
 /** So many short empty streams in a row, and the version is given up. */
-export const MAX_EMPTY = 5;
+const MAX_EMPTY = 5;
 
 export function afterEnd({ error, livedMs, events, emptyBefore }: Ended): Step {
   if (error === undefined) {

@@ -1,0 +1,51 @@
+/** What a reflector is told, and whom it tells. */
+import type { AnyObject } from '../resources/objects.ts';
+import type { SelectOptions } from '../resources/options.ts';
+import type { ReflectorState } from './reflector-state.ts';
+
+export type ReflectorOptions = SelectOptions & {
+  /** That of the context. */
+  readonly namespace?: string;
+  /** The pause after a failure, before jitter: from 800 ms to 30 s. */
+  readonly backoff?: { readonly minMs?: number; readonly maxMs?: number };
+  /** How long a stream must live to be called healthy: 30 s. */
+  readonly healthyMs?: number;
+  /** A stream that is silent for longer is dead: 75 s, since servers send a bookmark a minute. */
+  readonly idleTimeoutMs?: number;
+  /** How long the initial state may take to come by stream; after that it is listed in pages: 60 s. */
+  readonly initialTimeoutMs?: number;
+  /** false: list in pages without asking for a stream first. */
+  readonly useWatchList?: boolean;
+  /** Of one page of a list: 500. */
+  readonly pageItems?: number;
+};
+
+/**
+ * Called in the order of the server's history, without waiting: what takes long belongs behind a queue. What it throws
+ * is a bug, and stops the reflector.
+ */
+export interface ReflectorSink<T extends AnyObject> {
+  /** The whole state at one version. */
+  replace(objects: readonly T[], resourceVersion: string): void;
+  upsert(object: T): void;
+  /** The last state of what is gone. */
+  remove(object: T): void;
+  /** Nothing else has happened up to this version. */
+  progress(resourceVersion: string): void;
+  /** Not for every version: only when it does something else than before. */
+  changed(state: ReflectorState): void;
+}
+
+/** Since the start. */
+export type ReflectorCounts = {
+  /** How often the whole state was fetched. */
+  readonly fills: number;
+  /** Of those, in pages. */
+  readonly pagedFills: number;
+  /** Streams that the server accepted. */
+  readonly streams: number;
+  /** Ends that were followed by a pause. */
+  readonly failures: number;
+  readonly events: number;
+  readonly bookmarks: number;
+};
