@@ -6,7 +6,7 @@
  * the whole state anew, in one piece. It ends by its signal, or by throwing what is no failure of the world: a transport
  * that was closed, or a bug.
  */
-import { isExpired, TransportError } from '../errors.ts';
+import { isApiError, isExpired } from '../errors.ts';
 import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import type { ListOptions } from '../resources/options.ts';
@@ -15,7 +15,8 @@ import type { Transport } from '../transport/transport.ts';
 import { watch } from '../watch/watch.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
 import type { ReflectorCounts, ReflectorOptions, ReflectorSink } from './reflector-options.ts';
-import { type Fact, NO_INITIAL_END, type Policy, type ReflectorState, transition } from './reflector-state.ts';
+import { type Fact, type Policy, type ReflectorState, transition } from './reflector-state.ts';
+import { StreamLimit } from './stream-limit.ts';
 import { refusesWatchList, rememberRefusal } from './watch-list-support.ts';
 
 /** Seconds; spread, so that many watches that began together do not end together. */
@@ -32,8 +33,8 @@ export class Reflector<T extends AnyObject> {
   readonly #counts = { fills: 0, pagedFills: 0, streams: 0, failures: 0, events: 0, bookmarks: 0 };
   #state: ReflectorState;
   #lastContact: number | undefined;
-  /** The server took the request for a stream, but did not do its part. */
-  #streamFailed = false;
+  /** Why the initial state is not asked for by stream any more. */
+  #streamFailure: { readonly error: unknown } | undefined;
   #isRunning = false;
 
   constructor(transport: Transport, resource: Resource<T>, sink: ReflectorSink<T>, options: ReflectorOptions = {}) {
@@ -122,7 +123,7 @@ export class Reflector<T extends AnyObject> {
     } catch (err) {
       error = err;
     } finally {
-      limit.lift();
+      limit[Symbol.dispose]();
     }
     signal.throwIfAborted();
     this.#end(error, clock.now() - (openedAt ?? begin), events);
@@ -174,7 +175,7 @@ export class Reflector<T extends AnyObject> {
         if (!isExpired(err)) throw err;
         // Its snapshot was compacted between two pages. In one piece it cannot be.
         const whole = await resource.list(options);
-        items.splice(0, items.length, ...[]);
+        items.length = 0;
         for (const item of whole.items) items.push(item);
         version = whole.metadata.resourceVersion;
       }
@@ -185,6 +186,9 @@ export class Reflector<T extends AnyObject> {
     if (error !== undefined) return this.#end(error, this.#transport.clock.now() - begin, 0);
     this.#contact();
     this.#counts.pagedFills++;
+    // The server takes the selection, so it was the stream that it refused, and it will refuse others. A stream that
+    // took too long is no refusal: it may have been the size of this collection.
+    if (isApiError(this.#streamFailure?.error)) rememberRefusal(this.#transport, this.#resource);
     this.#fill(items, version);
   }
 
@@ -213,9 +217,7 @@ export class Reflector<T extends AnyObject> {
     if (this.#state.kind === 'waiting') this.#counts.failures++;
     const fellBack = before.kind === 'filling' && before.by === 'stream' && this.#state.kind === 'filling';
     if (!fellBack || this.#state.by === 'stream') return;
-    this.#streamFailed = true;
-    // Its own refusal counts for all; that it took too long may have been this collection's size.
-    if (!(error instanceof TransportError)) rememberRefusal(this.#transport, this.#resource);
+    this.#streamFailure = { error };
   }
 
   #move(fact: Fact): void {
@@ -227,7 +229,7 @@ export class Reflector<T extends AnyObject> {
   }
 
   #fillBy(): 'stream' | 'pages' {
-    if (this.#options.useWatchList === false || this.#streamFailed) return 'pages';
+    if (this.#options.useWatchList === false || this.#streamFailure) return 'pages';
     return refusesWatchList(this.#transport, this.#resource) ? 'pages' : 'stream';
   }
 
@@ -243,38 +245,5 @@ export class Reflector<T extends AnyObject> {
       ...(labelSelector !== undefined && { labelSelector }),
       ...(fieldSelector !== undefined && { fieldSelector }),
     };
-  }
-}
-
-/** The caller's signal, and a limit that can be lifted before it strikes. Leaves no listener behind. */
-class StreamLimit {
-  readonly #caller: AbortSignal;
-  readonly #cut = new AbortController();
-  readonly #lift = new AbortController();
-  readonly #onAbort = () => this.#cut.abort(this.#caller.reason);
-
-  constructor(caller: AbortSignal) {
-    this.#caller = caller;
-    caller.addEventListener('abort', this.#onAbort, { once: true });
-  }
-
-  get signal(): AbortSignal {
-    return this.#cut.signal;
-  }
-
-  get lifted(): AbortSignal {
-    return this.#lift.signal;
-  }
-
-  start(time: Promise<void>): void {
-    const message = 'Cannot use the watch: its initial state did not end in time';
-    time.then(
-      () => this.#cut.abort(new TransportError('total', message, { code: NO_INITIAL_END, isTimeout: true })),
-      () => {}, // lifted in time
-    );
-  }
-
-  lift(): void {
-    this.#lift.abort();
   }
 }

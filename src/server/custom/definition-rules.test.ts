@@ -5,7 +5,13 @@ import { asDefinition, type DefinitionNames } from './definition.ts';
 import { definitionRules } from './definition-rules.ts';
 import { checkStructural } from './structural-schema.ts';
 
-const context = { now: '2026-01-01T00:00:00Z', subresource: '', warn: () => {}, list: async () => [] };
+const context = {
+  now: '2026-01-01T00:00:00Z',
+  subresource: '',
+  warn: () => {},
+  list: async () => [],
+  listKnown: async () => [],
+};
 
 type Version = JsonObject & { name: string };
 

@@ -28,6 +28,7 @@ export async function apply(
     now: '2024-01-01T00:00:00Z',
     subresource: '',
     list: async (group, plural) => others[`${group}/${plural}`] ?? [],
+    listKnown: async (group, plural) => others[`${group}/${plural}`] ?? [],
     warn: () => {},
   };
   const created: KubeObject = {

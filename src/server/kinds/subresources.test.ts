@@ -95,6 +95,7 @@ const context = (...budgets: KubeObject[]): RuleContext => ({
   now,
   subresource: 'eviction',
   list: async () => budgets,
+  listKnown: async () => budgets,
   warn: () => {},
 });
 

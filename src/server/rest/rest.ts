@@ -53,6 +53,11 @@ export class Rest {
       now: nowInSeconds(),
       subresource,
       warn: (text) => exchange.warn(text),
+      listKnown: async (group, plural) => {
+        const view = this.resources.viewOf(group, plural);
+        const { objects } = await readState(view.cache, '', '', '0', exchange.signal);
+        return objects.map((cached) => view.toObject(cached));
+      },
       list: async (group, plural, namespace) => {
         const view = this.resources.viewOf(group, plural);
         const scope = namespace ? `${namespace}/` : '';

@@ -92,7 +92,10 @@ export async function handleUpdate(rest: Rest, exchange: Exchange, view: View, p
     const { uid } = object.metadata;
     if (uid && uid !== old.metadata.uid)
       throw conflict(view.resource, place.name, uidMismatch(view, place, uid, old.metadata.uid!));
-    return structuredClone(object);
+    // Preparing changes the object. One that names its version gets no second attempt, and needs no whole copy.
+    const { resourceVersion } = object.metadata;
+    const isConditional = resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== '0';
+    return isConditional ? { ...object, metadata: { ...object.metadata } } : structuredClone(object);
   });
   answer(exchange, 200, format, view, updated);
 }

@@ -148,22 +148,23 @@ export class CacheWatch implements Subscriber {
   }
 
   async #writeInitial(objects: readonly CachedObject[]): Promise<void> {
-    let frames: Buffer[] = [];
+    let parts: Buffer[] = [];
     let bytes = 0;
     let seen = 0;
     for (const object of objects) {
       if (++seen % STRETCH_OBJECTS === 0) await nextTurn();
       if (this.#isEnded()) return;
       if (!this.selection.matches(object)) continue;
-      const frame = this.encoding.frame('ADDED', object);
-      frames.push(frame);
-      bytes += frame.length;
+      for (const part of this.encoding.parts?.('ADDED', object) ?? [this.encoding.frame('ADDED', object)]) {
+        parts.push(part);
+        bytes += part.length;
+      }
       if (bytes < STRETCH_BYTES) continue;
-      await this.#write(frames);
-      frames = [];
+      await this.#write(parts);
+      parts = [];
       bytes = 0;
     }
-    await this.#write(frames);
+    await this.#write(parts);
   }
 
   async #catchUp(): Promise<void> {
@@ -225,16 +226,17 @@ export class CacheWatch implements Subscriber {
   }
 
   /** Writes a stretch at a time and waits until the client can take the next; others get their turn in between. */
-  async #write(frames: readonly Buffer[]): Promise<void> {
-    let from = 0;
+  async #write(parts: readonly Buffer[]): Promise<void> {
+    let at = 0;
     do {
-      let to = from;
-      for (let bytes = 0; to < frames.length && bytes < STRETCH_BYTES; to++) bytes += frames[to]!.length;
-      const canTakeMore = from === to || this.#options.stream.write(Buffer.concat(frames.slice(from, to)));
-      from = to;
+      let canTakeMore = true;
+      for (let bytes = 0; at < parts.length && bytes < STRETCH_BYTES; at++) {
+        bytes += parts[at]!.length;
+        canTakeMore = this.#options.stream.write(parts[at]!); // what is written in one turn leaves as one
+      }
       if (canTakeMore) await nextTurn();
       else await this.#drained();
-    } while (from < frames.length && !this.#isEnded());
+    } while (at < parts.length && !this.#isEnded());
   }
 
   #drained(): Promise<void> {

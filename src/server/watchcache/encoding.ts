@@ -14,6 +14,8 @@ export interface EventEncoding {
   readonly isPrivate?: boolean;
   /** One event, complete with its line feed. */
   frame(type: EventType, object: CachedObject): Buffer;
+  /** The same in pieces, where that spares a copy: for what is sent to one reader only. */
+  parts?(type: EventType, object: CachedObject): readonly Buffer[];
   bookmark(revision: number, isInitialEnd: boolean): Buffer;
 }
 
@@ -44,7 +46,11 @@ export class JsonEncoding implements EventEncoding {
   }
 
   frame(type: EventType, object: CachedObject): Buffer {
-    return Buffer.concat([this.#heads[type], object.bytes.subarray(this.#form.skip), END]);
+    return Buffer.concat(this.parts(type, object));
+  }
+
+  parts(type: EventType, object: CachedObject): readonly Buffer[] {
+    return [this.#heads[type], object.bytes.subarray(this.#form.skip), END];
   }
 
   bookmark(revision: number, isInitialEnd: boolean): Buffer {

@@ -89,7 +89,7 @@ export class ResourceCache {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   #watch: Watch | undefined;
-  #waiters: Waiter[] = [];
+  readonly #waiters = new Set<Waiter>();
   #impatientUntil = 0;
   #followers: ChangeListener[] = [];
   /** Stretches of revisions whose single changes were missed: the window holds only what became of them. */
@@ -128,17 +128,20 @@ export class ResourceCache {
   async waitFor(revision: Revision, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     if (this.revision >= revision) return true;
     signal.throwIfAborted();
-    let waiter: Waiter | undefined;
-    const reached = new Promise<boolean>((resolve) => {
-      waiter = { revision, resolve: () => resolve(true) };
-      this.#waiters.push(waiter);
+    const isReached = await new Promise<boolean>((resolve) => {
+      const settle = (isDone: boolean) => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', giveUp);
+        this.#waiters.delete(waiter);
+        resolve(isDone);
+      };
+      const giveUp = () => settle(false);
+      const timer = setTimeout(giveUp, timeoutMs);
+      const waiter: Waiter = { revision, resolve: () => settle(true) };
+      signal.addEventListener('abort', giveUp, { once: true });
+      this.#waiters.add(waiter);
+      this.askForProgress();
     });
-    this.askForProgress();
-    const timer = new AbortController();
-    const tooLate = delay(timeoutMs, false, { signal: AbortSignal.any([timer.signal, signal]) }).catch(() => false);
-    const isReached = await Promise.race([reached, tooLate]);
-    timer.abort();
-    this.#waiters = this.#waiters.filter((one) => one !== waiter);
     signal.throwIfAborted();
     return isReached;
   }
@@ -167,10 +170,10 @@ export class ResourceCache {
   /** Asks the store how far it is; again and again while somebody waits. */
   askForProgress(): void {
     this.#watch?.requestProgress();
-    if (this.#progressTimer || this.#waiters.length === 0) return;
+    if (this.#progressTimer || this.#waiters.size === 0) return;
     this.#progressTimer = setTimeout(() => {
       this.#progressTimer = undefined;
-      if (this.#waiters.length > 0) this.askForProgress();
+      if (this.#waiters.size > 0) this.askForProgress();
     }, PROGRESS_MS);
   }
 
@@ -347,10 +350,7 @@ export class ResourceCache {
 
   #advance(revision: Revision): void {
     this.revision = Math.max(this.revision, revision);
-    if (this.#waiters.length === 0) return;
-    const isServed = (waiter: Waiter) => waiter.revision <= this.revision;
-    for (const waiter of this.#waiters.filter(isServed)) waiter.resolve();
-    this.#waiters = this.#waiters.filter((waiter) => !isServed(waiter));
+    for (const waiter of [...this.#waiters]) if (waiter.revision <= this.revision) waiter.resolve();
   }
 
   #nameOf(storeKey: string): { namespace: string; name: string } {

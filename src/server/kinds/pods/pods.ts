@@ -107,10 +107,11 @@ function tolerates(toleration: JsonObject, wanted: string): boolean {
   return (key === '' || key === wanted) && (effect === '' || effect === 'NoExecute');
 }
 
-async function setPriority(spec: JsonObject, name: string, { list }: RuleContext): Promise<void> {
+async function setPriority(spec: JsonObject, name: string, { list, listKnown }: RuleContext): Promise<void> {
   const wanted = textAt(spec, 'priorityClassName');
-  const classes = await list('scheduling.k8s.io', 'priorityclasses');
-  const found = classes.find((one) => (wanted === '' ? one.globalDefault === true : one.metadata.name === wanted));
+  const isIt = (one: KubeObject) => (wanted === '' ? one.globalDefault === true : one.metadata.name === wanted);
+  let found = (await listKnown('scheduling.k8s.io', 'priorityclasses')).find(isIt);
+  if (!found && wanted !== '') found = (await list('scheduling.k8s.io', 'priorityclasses')).find(isIt);
   const pods = { group: '', plural: 'pods' };
   if (wanted !== '' && !found) throw forbidden(pods, name, `no PriorityClass with name ${wanted} was found`);
   const priority = typeof found?.value === 'number' ? found.value : 0;

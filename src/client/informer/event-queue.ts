@@ -1,0 +1,119 @@
+/**
+ * What one handler has still to be told, in order. The writer never waits.
+ *
+ * Up to `limit` events wait one by one. Beyond that, an event of a key that waits already is joined with it: the
+ * handler misses states in between, but never the last one, and `old` is still what it was told before. So no more than
+ * `limit` events wait, and two for each key (a deletion and an addition). What is added and deleted while it waits is
+ * never told at all. A joined event keeps its earlier place: between keys the order may change, within a key it does not.
+ */
+import type { AnyObject } from '../resources/objects.ts';
+import type { InformerEvent } from './informer-event.ts';
+
+export class EventQueue<T extends AnyObject> {
+  readonly #limit: number;
+  /** By number; a map keeps its order and lets go of what is in the middle. */
+  readonly #events = new Map<number, InformerEvent<T>>();
+  /** The numbers of a key's events, in order. */
+  readonly #numbers = new Map<string, number[]>();
+  #next = 0;
+  #conflated = 0;
+  #wake: () => void = () => {};
+  #isEnded = false;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get size(): number {
+    return this.#events.size;
+  }
+
+  /** How many events were joined with others. */
+  get conflated(): number {
+    return this.#conflated;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  has(key: string): boolean {
+    return this.#numbers.has(key);
+  }
+
+  push(event: InformerEvent<T>): void {
+    if (this.#isEnded) return;
+    if (this.#events.size < this.#limit || !this.#join(event)) this.#append(event);
+    this.#wake();
+  }
+
+  shift(): InformerEvent<T> | undefined {
+    const [first] = this.#events;
+    if (!first) return undefined;
+    const [number, event] = first;
+    this.#events.delete(number);
+    const numbers = this.#numbers.get(event.key)!;
+    numbers.shift();
+    if (numbers.length === 0) this.#numbers.delete(event.key);
+    return event;
+  }
+
+  /** Resolves when there is something to take, or when it has ended. For one reader. */
+  async filled(): Promise<void> {
+    if (this.#events.size > 0 || this.#isEnded) return;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  /** What waits is forgotten. */
+  end(): void {
+    this.#isEnded = true;
+    this.#events.clear();
+    this.#numbers.clear();
+    this.#wake();
+  }
+
+  #append(event: InformerEvent<T>): void {
+    const number = this.#next++;
+    this.#events.set(number, event);
+    const numbers = this.#numbers.get(event.key);
+    if (numbers) numbers.push(number);
+    else this.#numbers.set(event.key, [number]);
+  }
+
+  /** False if nothing of that key waits that it could be joined with. */
+  #join(event: InformerEvent<T>): boolean {
+    const numbers = this.#numbers.get(event.key);
+    const number = numbers?.[numbers.length - 1];
+    if (numbers === undefined || number === undefined) return false;
+    const joined = join(this.#events.get(number)!, event);
+    if (joined === 'both') return false;
+    this.#conflated++;
+    if (joined !== 'neither') {
+      this.#events.set(number, joined); // in its old place
+      return true;
+    }
+    this.#events.delete(number);
+    numbers.pop();
+    if (numbers.length === 0) this.#numbers.delete(event.key);
+    return true;
+  }
+}
+
+/** Two events of one key, one after the other, as one. */
+export function join<T extends AnyObject>(
+  first: InformerEvent<T>,
+  second: InformerEvent<T>,
+): InformerEvent<T> | 'both' | 'neither' {
+  if (first.type === 'deleted') return 'both';
+  switch (second.type) {
+    case 'added': // not after an addition or an update
+      return 'both';
+    case 'deleted':
+      return first.type === 'added' ? 'neither' : second;
+    case 'updated':
+      if (first.type === 'added') return { ...first, object: second.object };
+      return { ...second, old: first.old, isResync: first.isResync && second.isResync };
+  }
+}

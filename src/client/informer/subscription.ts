@@ -1,0 +1,119 @@
+/**
+ * One handler at work: takes events from its own queue, one at a time, and waits for each to be handled.
+ *
+ * A handler that is slow fills its own queue and nobody else's. One that throws, or whose promise rejects, is told to
+ * `onError`, and goes on with the next event; nothing is told twice. Disposing forgets what waits, and resolves when the
+ * event that is being handled is done: after that the handler is not called again.
+ */
+import { type Clock, closeOnce } from '../../api/index.ts';
+import type { AnyObject } from '../resources/objects.ts';
+import { EventQueue } from './event-queue.ts';
+import type { InformerEvent } from './informer-event.ts';
+
+export type EventHandler<T extends AnyObject> = (event: InformerEvent<T>, signal: AbortSignal) => unknown;
+
+export type HandlerOptions<T extends AnyObject> = {
+  /** In metrics and messages. */
+  readonly name?: string;
+  /** How many events may wait before those of a key are joined: 1000. */
+  readonly limit?: number;
+  /** Every object is told again, as an update that changed nothing, this often. 0 is never, and the default. */
+  readonly resyncMs?: number;
+  readonly onError?: (error: unknown, event: InformerEvent<T>) => void;
+};
+
+export type HandlerMetrics = {
+  readonly name: string;
+  /** Events that wait. */
+  readonly backlog: number;
+  readonly delivered: number;
+  readonly conflated: number;
+  readonly errors: number;
+};
+
+type Context<T extends AnyObject> = {
+  readonly clock: Clock;
+  readonly name: string;
+  readonly onError: (error: unknown, event: InformerEvent<T>) => void;
+  readonly objects: () => Iterable<readonly [string, T]>;
+  readonly onClose: () => void;
+};
+
+export const QUEUE_LIMIT = 1000;
+
+export class Subscription<T extends AnyObject> implements AsyncDisposable {
+  readonly name: string;
+  readonly #queue: EventQueue<T>;
+  readonly #context: Context<T>;
+  readonly #stop = new AbortController();
+  readonly #close: () => Promise<void>;
+  #idle: (() => void)[] = [];
+  #isBusy = false;
+  #delivered = 0;
+  #errors = 0;
+
+  constructor(handler: EventHandler<T>, { limit = QUEUE_LIMIT, resyncMs = 0 }: HandlerOptions<T>, context: Context<T>) {
+    this.name = context.name;
+    this.#context = context;
+    this.#queue = new EventQueue(limit);
+    const work = this.#work(handler);
+    const resync = resyncMs > 0 ? this.#resync(resyncMs) : undefined;
+    this.#close = closeOnce(async () => {
+      context.onClose();
+      this.#stop.abort(new Error(`Handler "${this.name}" was removed`));
+      this.#queue.end();
+      await work;
+      await resync;
+    });
+  }
+
+  get metrics(): HandlerMetrics {
+    const { size: backlog, conflated } = this.#queue;
+    return { name: this.name, backlog, delivered: this.#delivered, conflated, errors: this.#errors };
+  }
+
+  push(event: InformerEvent<T>): void {
+    this.#queue.push(event);
+  }
+
+  /** Resolves when nothing waits and nothing is being handled, or when it was removed. */
+  idle(): Promise<void> {
+    if (this.#queue.isEnded || (!this.#isBusy && this.#queue.size === 0)) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close();
+  }
+
+  async #work(handler: EventHandler<T>): Promise<void> {
+    const { signal } = this.#stop;
+    for (;;) {
+      await this.#queue.filled();
+      const event = this.#queue.shift();
+      if (!event) break; // ended
+      this.#isBusy = true;
+      try {
+        await handler(event, signal);
+      } catch (error) {
+        this.#errors++;
+        if (!signal.aborted) this.#context.onError(error, event);
+      }
+      this.#isBusy = false;
+      this.#delivered++;
+      if (this.#queue.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    }
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  async #resync(everyMs: number): Promise<void> {
+    const { clock, objects } = this.#context;
+    while (!this.#stop.signal.aborted) {
+      await clock.sleep(everyMs, this.#stop.signal).catch(() => {}); // it ends below
+      if (this.#stop.signal.aborted) return;
+      // What waits will be told anyway.
+      for (const [key, object] of objects())
+        if (!this.#queue.has(key)) this.push({ type: 'updated', key, object, old: object, isResync: true });
+    }
+  }
+}
