@@ -41,7 +41,8 @@ export class Indexer<T extends AnyObject> {
   addIndexers(indexers: Indexers<T>): void {
     const fresh = Object.entries(indexers).filter(([name, valuesOf]) => {
       const known = this.#indexes.get(name);
-      if (known && known.valuesOf !== valuesOf) throw new TypeError(`Cannot add index "${name}": another has that name`);
+      if (known && known.valuesOf !== valuesOf)
+        throw new TypeError(`Cannot add index "${name}": another has that name`);
       return !known;
     });
     for (const [name, valuesOf] of fresh) {

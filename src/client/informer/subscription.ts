@@ -40,6 +40,8 @@ type Context<T extends AnyObject> = {
 };
 
 export const QUEUE_LIMIT = 1000;
+/** After so many events the others have a turn: a handler that never waits must not hold the event loop. */
+const TURN_EVENTS = 100;
 
 export class Subscription<T extends AnyObject> implements AsyncDisposable {
   readonly name: string;
@@ -101,6 +103,7 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
       }
       this.#isBusy = false;
       this.#delivered++;
+      if (this.#delivered % TURN_EVENTS === 0) await new Promise((resolve) => setImmediate(resolve));
       if (this.#queue.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
     }
     for (const resolve of this.#idle.splice(0)) resolve();

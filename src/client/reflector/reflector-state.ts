@@ -36,7 +36,12 @@ export type Waiting = {
   readonly next: Filling | Watching;
 };
 
-export type ReflectorState = Filling | Watching | Checking | Waiting | { readonly kind: 'stopped'; error: unknown };
+export type ReflectorState =
+  | Filling
+  | Watching
+  | Checking
+  | Waiting
+  | { readonly kind: 'stopped'; readonly error: unknown };
 
 export type Fact =
   | { readonly kind: 'opened' }
@@ -70,7 +75,8 @@ export function transition(state: ReflectorState, fact: Fact, policy: Policy): R
       return state.kind === 'watching' ? { ...state, version: fact.version, empty: 0 } : state;
     case 'checked':
       if (state.kind !== 'checking') return state;
-      if (isBehind(fact.version, state.version)) return { kind: 'filling', by: policy.fillBy, failures: state.failures };
+      if (isBehind(fact.version, state.version))
+        return { kind: 'filling', by: policy.fillBy, failures: state.failures };
       return pause(undefined, watchAgain(state.version, state.failures), 0, policy);
     case 'rested':
       return state.kind === 'waiting' ? state.next : state;
@@ -91,7 +97,10 @@ export function isBehind(version: string, than: string): boolean {
 export function isTooLarge(error: unknown): boolean {
   if (!isApiError(error)) return false;
   const causes = error.status.details?.causes ?? [];
-  return causes.some(({ reason }) => reason === 'ResourceVersionTooLarge') || /too large resource version/i.test(error.message);
+  return (
+    causes.some(({ reason }) => reason === 'ResourceVersionTooLarge') ||
+    /too large resource version/i.test(error.message)
+  );
 }
 
 type Ended = Extract<Fact, { kind: 'ended' }>;
@@ -144,7 +153,13 @@ function fillAgain(error: unknown, failures: number, policy: Policy): ReflectorS
 function pause(error: unknown, next: Filling | Watching, atLeastMs: number, policy: Policy): Waiting {
   const ceiling = Math.min(policy.minMs * 2 ** next.failures, policy.maxMs);
   const delayMs = Math.max(atLeastMs, policy.random * ceiling);
-  return { kind: 'waiting', delayMs, error, isRefusal: isRefusal(error), next: { ...next, failures: next.failures + 1 } };
+  return {
+    kind: 'waiting',
+    delayMs,
+    error,
+    isRefusal: isRefusal(error),
+    next: { ...next, failures: next.failures + 1 },
+  };
 }
 
 /** Older servers refuse the parameter; some take it and never send the mark. */
@@ -155,7 +170,7 @@ function isStreamRefused(error: unknown): boolean {
 
 function isRefusal(error: unknown): boolean {
   if (error instanceof ConfigError) return true;
-  if (!isApiError(error) || isExpired(error)) return false;
+  if (!isApiError(error) || error.code === 410) return false;
   return error.code >= 400 && error.code < 500 && error.code !== 408 && error.code !== 429;
 }
 

@@ -212,12 +212,11 @@ export class Reflector<T extends AnyObject> {
   }
 
   #end(error: unknown, livedMs: number, events: number): void {
-    const before = this.#state;
+    const wasStream = this.#state.kind === 'filling' && this.#state.by === 'stream';
     this.#move({ kind: 'ended', error, livedMs, events });
-    if (this.#state.kind === 'waiting') this.#counts.failures++;
-    const fellBack = before.kind === 'filling' && before.by === 'stream' && this.#state.kind === 'filling';
-    if (!fellBack || this.#state.by === 'stream') return;
-    this.#streamFailure = { error };
+    const state: ReflectorState = this.#state;
+    if (state.kind === 'waiting') this.#counts.failures++;
+    if (wasStream && state.kind === 'filling' && state.by === 'pages') this.#streamFailure = { error };
   }
 
   #move(fact: Fact): void {

@@ -19,6 +19,10 @@ export type StreamLimits = {
   readonly lingerMs: number;
 };
 
+/** From so many pieces in one turn on they are sent as they are: the state that a watch begins with. */
+const GATHER_PARTS = 32;
+const CHUNK_END = Buffer.from('\r\n');
+
 export class LiveStream implements ByteStream, Flushable {
   readonly #wire: Wire;
   readonly #flusher: TurnFlusher;
@@ -76,10 +80,21 @@ export class LiveStream implements ByteStream, Flushable {
       this.#pending = [];
       this.#pendingBytes = 0;
       this.#sentBytes += bytes;
-      this.#wire.writeDirect(joiner.join(parts, bytes, this.#wire.isChunked));
+      if (parts.length >= GATHER_PARTS) this.#gather(parts, bytes);
+      else this.#wire.writeDirect(joiner.join(parts, bytes, this.#wire.isChunked));
     }
     if (this.#state === 'ending') this.#finish();
     else if (this.#isSlow) this.#awaitDrain();
+  }
+
+  /** Many pieces are for this reader alone: joining them for others too would only make a copy. */
+  #gather(parts: readonly Buffer[], bytes: number): void {
+    const wire = this.#wire;
+    wire.cork();
+    if (wire.isChunked) wire.writeDirect(Buffer.from(`${bytes.toString(16)}\r\n`, 'latin1'));
+    for (const part of parts) wire.writeDirect(part);
+    if (wire.isChunked) wire.writeDirect(CHUNK_END);
+    wire.uncork();
   }
 
   onDrain(listener: () => void): void {

@@ -1,0 +1,109 @@
+/**
+ * Informers that are shared: whoever asks for the same objects gets the same copy of them, and the same watch.
+ *
+ *     const informers = new InformerFactory(client);
+ *     await using lease = informers.lease(pods, { allNamespaces: true });
+ *     await lease.informer.synced(signal);
+ *
+ * Two selections are the same if resource, namespaces, selectors, `freeze` and the `transform` function are; indexes are
+ * added to what is there, all other options are those of the first. The informer is closed with its last lease. Handlers
+ * belong to whoever subscribed them, and must be disposed on their own while others hold the informer.
+ */
+import { closeOnce } from '../../api/index.ts';
+import type { Resource } from '../resources/define-resource.ts';
+import type { AnyObject } from '../resources/objects.ts';
+import { fieldSelectorText, labelSelectorText } from '../resources/selectors.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Indexers } from './indexer.ts';
+import { Informer } from './informer.ts';
+import type { InformerOptions } from './informer-options.ts';
+
+export type InformerLease<T extends AnyObject, I extends Indexers<T> = Indexers<T>> = AsyncDisposable & {
+  readonly informer: Informer<T, I>;
+};
+
+/** Used where a lease says nothing else. */
+export type InformerDefaults = Pick<InformerOptions<AnyObject>, 'freeze' | 'onError' | 'onFreshness' | 'reflector'>;
+
+type Shared = { readonly informer: Informer<AnyObject>; leases: number };
+
+export class InformerFactory implements AsyncDisposable {
+  readonly #client: { readonly transport: Transport };
+  readonly #defaults: InformerDefaults;
+  readonly #shared = new Map<string, Shared>();
+  readonly #functions = new WeakMap<object, number>();
+  readonly #close: () => Promise<void>;
+  #functionCount = 0;
+  #isClosed = false;
+
+  constructor(client: { readonly transport: Transport }, defaults: InformerDefaults = {}) {
+    this.#client = client;
+    this.#defaults = defaults;
+    this.#close = closeOnce(async () => {
+      this.#isClosed = true;
+      const all = this.informers;
+      this.#shared.clear();
+      await Promise.all(all.map((informer) => informer[Symbol.asyncDispose]()));
+    });
+  }
+
+  /** Those that run. */
+  get informers(): Informer<AnyObject>[] {
+    return [...this.#shared.values()].map(({ informer }) => informer);
+  }
+
+  lease<T extends AnyObject, I extends Indexers<T> = Indexers<T>>(
+    resource: Resource<T>,
+    options: InformerOptions<T, I> = {} as InformerOptions<T, I>,
+  ): InformerLease<T, I> {
+    if (this.#isClosed) throw new Error(`Cannot watch ${resource.plural}: the informer factory is closed`);
+    const key = this.#keyOf(resource, options as unknown as InformerOptions<AnyObject>);
+    let shared = this.#shared.get(key);
+    if (!shared) {
+      const informer = new Informer<T, I>(this.#client, resource, { ...this.#defaults, ...options });
+      shared = { informer: informer as unknown as Informer<AnyObject>, leases: 0 };
+      this.#shared.set(key, shared);
+    }
+    const informer = shared.informer as unknown as Informer<T, I>;
+    if (options.indexers) informer.addIndexers(options.indexers);
+    shared.leases++;
+    return { informer, [Symbol.asyncDispose]: closeOnce(() => this.#release(key, shared)) };
+  }
+
+  /** Of all that are leased now; rejects with the first that is refused. */
+  async synced(signal?: AbortSignal): Promise<void> {
+    await Promise.all(this.informers.map((informer) => informer.synced(signal)));
+  }
+
+  /** Closes all of them, leased or not. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close();
+  }
+
+  async #release(key: string, shared: Shared): Promise<void> {
+    if (--shared.leases > 0) return;
+    if (this.#shared.get(key) === shared) this.#shared.delete(key);
+    await shared.informer[Symbol.asyncDispose]();
+  }
+
+  #keyOf(resource: Resource, options: InformerOptions<AnyObject>): string {
+    const { namespace, allNamespaces, labelSelector, fieldSelector, transform } = options;
+    const isAll = allNamespaces || !resource.isNamespaced;
+    const names = [namespace ?? this.#client.transport.access.namespace].flat();
+    return JSON.stringify([
+      resource.apiVersion,
+      resource.plural,
+      isAll ? '*' : [...new Set(names)].sort(),
+      labelSelectorText(labelSelector) ?? '',
+      fieldSelectorText(fieldSelector) ?? '',
+      transform ? this.#numberOf(transform) : 0,
+      options.freeze ?? this.#defaults.freeze ?? null,
+    ]);
+  }
+
+  #numberOf(transform: object): number {
+    const number = this.#functions.get(transform) ?? ++this.#functionCount;
+    this.#functions.set(transform, number);
+    return number;
+  }
+}

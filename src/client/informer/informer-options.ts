@@ -1,0 +1,64 @@
+/** What an informer is told, and what it tells of itself. */
+import type { ReflectorCounts, ReflectorOptions } from '../reflector/reflector-options.ts';
+import type { AnyObject } from '../resources/objects.ts';
+import type { SelectOptions } from '../resources/options.ts';
+import type { LabelSelection } from '../resources/selectors.ts';
+import type { Indexers } from './indexer.ts';
+import type { HandlerMetrics } from './subscription.ts';
+
+export type InformerOptions<T extends AnyObject, I extends Indexers<T> = Indexers<T>> = SelectOptions & {
+  /** One or several, each with a watch of its own; that of the context without it. */
+  readonly namespace?: string | readonly string[];
+  /** `{ byNode: (pod) => [pod.spec.nodeName] }` */
+  readonly indexers?: I;
+  /**
+   * What is kept of an object, such as without its managed fields. Name, namespace, uid and version must stay. If it
+   * throws, the object is kept as it came.
+   */
+  readonly transform?: (object: T) => T;
+  /** Whether writes to cached objects throw: yes, unless NODE_ENV is `production`. */
+  readonly freeze?: boolean;
+  readonly reflector?: Omit<ReflectorOptions, keyof SelectOptions | 'namespace'>;
+  /** Errors of handlers, index functions and `transform` that nobody else takes; without it they are process warnings. */
+  readonly onError?: (error: unknown) => void;
+  readonly onFreshness?: (freshness: Freshness) => void;
+};
+
+/**
+ * - `syncing`: the whole state has not come yet
+ * - `current`: every watch is open
+ * - `interrupted`: some watch is being taken up again; reads are answered from what is known
+ * - `refused`: the server says no, and waiting will not mend it: see `error`. It is asked again all the same.
+ * - `stopped`: by its owner, or by a bug: see `error`
+ */
+export type InformerState = 'syncing' | 'current' | 'interrupted' | 'refused' | 'stopped';
+
+export type Freshness = {
+  readonly state: InformerState;
+  /** The store has everything up to this version; undefined while it is syncing. */
+  readonly resourceVersion: string | undefined;
+  /** Since the server was last heard: the store is no older than that. With several watches, the worst. */
+  readonly lagMs: number | undefined;
+  readonly lastContact: Date | undefined;
+  /** What keeps it from being current, if something does. */
+  readonly error: unknown;
+};
+
+export type InformerMetrics = ReflectorCounts & {
+  readonly objects: number;
+  readonly added: number;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly handlers: readonly HandlerMetrics[];
+};
+
+export type Where = {
+  readonly namespace?: string;
+  readonly labelSelector?: LabelSelection;
+};
+
+/** The store at one moment. */
+export type Snapshot<T extends AnyObject> = {
+  readonly objects: ReadonlyMap<string, T>;
+  readonly resourceVersion: string;
+};

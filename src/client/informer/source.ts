@@ -1,0 +1,99 @@
+/**
+ * One watch of an informer: the part of its store that lies in one namespace, or all of it.
+ *
+ * What is always true: the store is changed completely before anybody is told, and told in the order it changed.
+ */
+import { Reflector } from '../reflector/reflector.ts';
+import type { ReflectorOptions, ReflectorSink } from '../reflector/reflector-options.ts';
+import type { ReflectorState } from '../reflector/reflector-state.ts';
+import type { Resource } from '../resources/define-resource.ts';
+import type { AnyObject } from '../resources/objects.ts';
+import type { Transport } from '../transport/transport.ts';
+import { type Indexer, keyOf } from './indexer.ts';
+import { afterRemove, afterReplace, afterUpsert, type InformerEvent } from './informer-event.ts';
+
+export type SourceContext<T extends AnyObject> = {
+  readonly transport: Transport;
+  readonly resource: Resource<T>;
+  readonly store: Indexer<T>;
+  /** What is kept of an object. */
+  readonly prepare: (object: T) => T;
+  readonly tell: (events: readonly InformerEvent<T>[]) => void;
+  /** Its version or its state is another one. */
+  readonly onChange: (isState: boolean) => void;
+};
+
+export class Source<T extends AnyObject> implements ReflectorSink<T> {
+  readonly reflector: Reflector<T>;
+  /** Undefined if it is all of the store. */
+  readonly #namespace: string | undefined;
+  readonly #context: SourceContext<T>;
+  #version: string | undefined;
+
+  constructor(context: SourceContext<T>, options: ReflectorOptions) {
+    this.#context = context;
+    const isAll = options.allNamespaces || !context.resource.isNamespaced;
+    this.#namespace = isAll ? undefined : (options.namespace ?? context.transport.access.namespace);
+    this.reflector = new Reflector(context.transport, context.resource, this, options);
+  }
+
+  /** Undefined until the whole state has come. */
+  get version(): string | undefined {
+    return this.#version;
+  }
+
+  replace(objects: readonly T[], resourceVersion: string): void {
+    const { store, prepare } = this.#context;
+    const before = new Map(store.list(this.#namespace).map((object) => [keyOf(object), object]));
+    const after = new Map<string, T>();
+    for (const object of objects) {
+      const key = keyOf(object);
+      const old = before.get(key);
+      // The one that is there is kept if it is the same: those who hold it can compare by identity.
+      after.set(key, old && isSame(old, object) ? old : prepare(object));
+    }
+    const events = afterReplace(before, after, this.#version === undefined);
+    for (const event of events)
+      if (event.type === 'deleted') store.delete(event.key);
+      else store.set(event.key, event.object);
+    this.#version = resourceVersion;
+    this.#context.tell(events);
+    this.#context.onChange(false);
+  }
+
+  upsert(object: T): void {
+    const { store, prepare } = this.#context;
+    const key = keyOf(object);
+    const kept = prepare(object);
+    const events = afterUpsert(key, store.get(key), kept);
+    if (events.length > 0) store.set(key, kept);
+    this.#advance(object, events);
+  }
+
+  remove(object: T): void {
+    const { store, prepare } = this.#context;
+    const key = keyOf(object);
+    const events = afterRemove(key, store.get(key), prepare(object));
+    store.delete(key);
+    this.#advance(object, events);
+  }
+
+  progress(resourceVersion: string): void {
+    this.#version = resourceVersion;
+    this.#context.onChange(false);
+  }
+
+  changed(_state: ReflectorState): void {
+    this.#context.onChange(true);
+  }
+
+  #advance({ metadata }: T, events: readonly InformerEvent<T>[]): void {
+    this.#version = metadata.resourceVersion;
+    this.#context.tell(events);
+    this.#context.onChange(false);
+  }
+}
+
+function isSame(a: AnyObject, b: AnyObject): boolean {
+  return a.metadata.uid === b.metadata.uid && a.metadata.resourceVersion === b.metadata.resourceVersion;
+}
