@@ -28,7 +28,23 @@ export {
   TransportError,
   type TransportPhase,
 } from './errors.ts';
+export { type Indexers, type IndexFunction, keyOf } from './informer/indexer.ts';
+export { Informer } from './informer/informer.ts';
+export type { Added, Deleted, InformerEvent, Updated } from './informer/informer-event.ts';
+export { type InformerDefaults, InformerFactory, type InformerLease } from './informer/informer-factory.ts';
+export type {
+  Freshness,
+  InformerMetrics,
+  InformerOptions,
+  InformerState,
+  Snapshot,
+  Where,
+} from './informer/informer-options.ts';
+export type { EventHandler, HandlerMetrics, HandlerOptions, Subscription } from './informer/subscription.ts';
 export { type ConnectOptions, connect, KubeClient } from './kube-client.ts';
+export { Reflector } from './reflector/reflector.ts';
+export type { ReflectorCounts, ReflectorOptions, ReflectorSink } from './reflector/reflector-options.ts';
+export type { Checking, Filling, ReflectorState, Waiting, Watching } from './reflector/reflector-state.ts';
 export {
   checkSpec,
   defineResource,

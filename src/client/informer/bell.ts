@@ -3,7 +3,7 @@ export class Bell {
   readonly #waiting = new Set<() => void>();
 
   ring(): void {
-    for (const wake of [...this.#waiting]) wake();
+    if (this.#waiting.size > 0) for (const wake of [...this.#waiting]) wake();
   }
 
   /** Until the next ring; rejects with `signal.reason` as soon as the signal fires. */

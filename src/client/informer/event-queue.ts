@@ -11,10 +11,12 @@ import type { InformerEvent } from './informer-event.ts';
 
 export class EventQueue<T extends AnyObject> {
   readonly #limit: number;
-  /** By number; a map keeps its order and lets go of what is in the middle. */
+  /** By number, with holes where events came to nothing. */
   readonly #events = new Map<number, InformerEvent<T>>();
   /** The numbers of a key's events, in order. */
   readonly #numbers = new Map<string, number[]>();
+  /** Nothing waits below it. A map could tell its first key, but only by walking over all that were taken before. */
+  #head = 0;
   #next = 0;
   #conflated = 0;
   #wake: () => void = () => {};
@@ -37,6 +39,16 @@ export class EventQueue<T extends AnyObject> {
     return this.#isEnded;
   }
 
+  /** Stands for everything that was pushed so far. */
+  get mark(): number {
+    return this.#next;
+  }
+
+  /** Everything before the mark was taken, or has come to nothing. */
+  isPast(mark: number): boolean {
+    return this.#firstNumber() >= mark;
+  }
+
   has(key: string): boolean {
     return this.#numbers.has(key);
   }
@@ -48,9 +60,9 @@ export class EventQueue<T extends AnyObject> {
   }
 
   shift(): InformerEvent<T> | undefined {
-    const [first] = this.#events;
-    if (!first) return undefined;
-    const [number, event] = first;
+    const number = this.#firstNumber();
+    const event = this.#events.get(number);
+    if (!event) return undefined;
     this.#events.delete(number);
     const numbers = this.#numbers.get(event.key)!;
     numbers.shift();
@@ -72,6 +84,12 @@ export class EventQueue<T extends AnyObject> {
     this.#events.clear();
     this.#numbers.clear();
     this.#wake();
+  }
+
+  #firstNumber(): number {
+    if (this.#events.size === 0) this.#head = this.#next;
+    while (this.#head < this.#next && !this.#events.has(this.#head)) this.#head++;
+    return this.#head;
   }
 
   #append(event: InformerEvent<T>): void {
@@ -102,7 +120,7 @@ export class EventQueue<T extends AnyObject> {
 }
 
 /** Two events of one key, one after the other, as one. */
-export function join<T extends AnyObject>(
+function join<T extends AnyObject>(
   first: InformerEvent<T>,
   second: InformerEvent<T>,
 ): InformerEvent<T> | 'both' | 'neither' {

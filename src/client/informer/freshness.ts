@@ -2,7 +2,7 @@
 import type { ReflectorState } from '../reflector/reflector-state.ts';
 import type { Freshness, InformerState } from './informer-options.ts';
 
-export type FreshnessFacts = {
+type FreshnessFacts = {
   readonly reflectors: readonly { readonly state: ReflectorState; readonly lastContact: number | undefined }[];
   readonly isStopped: boolean;
   /** What stopped it, if not its owner. */

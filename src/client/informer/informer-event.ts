@@ -2,7 +2,7 @@
  * What handlers are told, and how it is found by comparing what was with what is.
  *
  * What is always true: to one handler a key is added, then updated any number of times, then deleted, and only then
- * added again. An object with another uid is another object: it is told as a deletion and an addition. Of a whole state
+ * added again. The same object again is no change. An object with another uid is another object: it is told as a deletion and an addition. Of a whole state
  * the deletions come first, so that what took the place of something finds it gone.
  */
 import type { AnyObject } from '../resources/objects.ts';
@@ -44,12 +44,12 @@ export function afterUpsert<T extends AnyObject>(
   isInitial = false,
 ): InformerEvent<T>[] {
   if (old === undefined) return [{ type: 'added', key, object, isInitial }];
+  if (old === object) return [];
   if (old.metadata.uid !== object.metadata.uid)
     return [
       { type: 'deleted', key, object: old, isTombstone: true },
       { type: 'added', key, object, isInitial: false },
     ];
-  if (old.metadata.resourceVersion === object.metadata.resourceVersion) return [];
   return [{ type: 'updated', key, object, old, isResync: false }];
 }
 

@@ -174,6 +174,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
       clock: this.#transport.clock,
       name: options.name ?? `${this.resource.plural}-${++this.#handlers}`,
       objects: () => this.#store.snapshot(),
+      synced: (signal) => this.synced(signal),
       onError: (error, event) =>
         options.onError ? this.#guard(() => options.onError!(error, event)) : this.#report(error),
       onClose: () => {
@@ -226,7 +227,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     }
   }
 
-  /** Resolves when watches and handlers have come to rest. */
+  /** Resolves when watches and handlers have come to rest; not to be waited for by a handler. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#close();
   }

@@ -1,11 +1,13 @@
 /**
  * One watch of an informer: the part of its store that lies in one namespace, or all of it.
  *
- * What is always true: the store is changed completely before anybody is told, and told in the order it changed.
+ * What is always true: the store is changed completely before anybody is told, and told in the order it changed. An
+ * object that has not changed stays the very same, so that those who hold it can compare by identity.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { Reflector } from '../reflector/reflector.ts';
 import type { ReflectorOptions, ReflectorSink } from '../reflector/reflector-options.ts';
-import type { ReflectorState } from '../reflector/reflector-state.ts';
+import { isBehind, type ReflectorState } from '../reflector/reflector-state.ts';
 import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -45,12 +47,17 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
   replace(objects: readonly T[], resourceVersion: string): void {
     const { store, prepare } = this.#context;
     const before = new Map(store.list(this.#namespace).map((object) => [keyOf(object), object]));
+    // A server that was set back gives versions out a second time: then only the content tells what is the same.
+    const isSetBack = this.#version !== undefined && isBehind(resourceVersion, this.#version);
     const after = new Map<string, T>();
     for (const object of objects) {
       const key = keyOf(object);
       const old = before.get(key);
-      // The one that is there is kept if it is the same: those who hold it can compare by identity.
-      after.set(key, old && isSame(old, object) ? old : prepare(object));
+      if (old && !isSetBack && isSameVersion(old, object)) after.set(key, old);
+      else {
+        const kept = prepare(object);
+        after.set(key, isSetBack && isDeepStrictEqual(old, kept) ? old! : kept);
+      }
     }
     const events = afterReplace(before, after, this.#version === undefined);
     for (const event of events)
@@ -64,9 +71,10 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
   upsert(object: T): void {
     const { store, prepare } = this.#context;
     const key = keyOf(object);
-    const kept = prepare(object);
-    const events = afterUpsert(key, store.get(key), kept);
-    if (events.length > 0) store.set(key, kept);
+    const old = store.get(key);
+    const kept = old && isSameVersion(old, object) ? old : prepare(object);
+    const events = afterUpsert(key, old, kept);
+    if (kept !== old) store.set(key, kept);
     this.#advance(object, events);
   }
 
@@ -94,6 +102,6 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
   }
 }
 
-function isSame(a: AnyObject, b: AnyObject): boolean {
+function isSameVersion(a: AnyObject, b: AnyObject): boolean {
   return a.metadata.uid === b.metadata.uid && a.metadata.resourceVersion === b.metadata.resourceVersion;
 }

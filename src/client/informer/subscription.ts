@@ -3,10 +3,12 @@
  *
  * A handler that is slow fills its own queue and nobody else's. One that throws, or whose promise rejects, is told to
  * `onError`, and goes on with the next event; nothing is told twice. Disposing forgets what waits, and resolves when the
- * event that is being handled is done: after that the handler is not called again.
+ * event that is being handled is done: after that the handler is not called again. So a handler that waits for its own
+ * removal waits for itself.
  */
 import { type Clock, closeOnce } from '../../api/index.ts';
 import type { AnyObject } from '../resources/objects.ts';
+import { Bell } from './bell.ts';
 import { EventQueue } from './event-queue.ts';
 import type { InformerEvent } from './informer-event.ts';
 
@@ -36,6 +38,8 @@ type Context<T extends AnyObject> = {
   readonly name: string;
   readonly onError: (error: unknown, event: InformerEvent<T>) => void;
   readonly objects: () => Iterable<readonly [string, T]>;
+  /** Resolves once the informer has the whole state. */
+  readonly synced: (signal?: AbortSignal) => Promise<void>;
   readonly onClose: () => void;
 };
 
@@ -49,7 +53,7 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
   readonly #context: Context<T>;
   readonly #stop = new AbortController();
   readonly #close: () => Promise<void>;
-  #idle: (() => void)[] = [];
+  readonly #bell = new Bell();
   #isBusy = false;
   #delivered = 0;
   #errors = 0;
@@ -78,10 +82,17 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
     this.#queue.push(event);
   }
 
+  /** Resolves once the handler was told the whole initial state; rejects as the informer's `synced` does. */
+  async synced(signal?: AbortSignal): Promise<void> {
+    await this.#context.synced(signal);
+    const mark = this.#queue.mark;
+    while (this.#isBusy || !this.#queue.isPast(mark)) await this.#bell.wait(signal);
+    this.#stop.signal.throwIfAborted();
+  }
+
   /** Resolves when nothing waits and nothing is being handled, or when it was removed. */
-  idle(): Promise<void> {
-    if (this.#queue.isEnded || (!this.#isBusy && this.#queue.size === 0)) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
+  async idle(signal?: AbortSignal): Promise<void> {
+    while (this.#isBusy || this.#queue.size > 0) await this.#bell.wait(signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -103,10 +114,10 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
       }
       this.#isBusy = false;
       this.#delivered++;
+      this.#bell.ring();
       if (this.#delivered % TURN_EVENTS === 0) await new Promise((resolve) => setImmediate(resolve));
-      if (this.#queue.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
     }
-    for (const resolve of this.#idle.splice(0)) resolve();
+    this.#bell.ring();
   }
 
   async #resync(everyMs: number): Promise<void> {

@@ -94,7 +94,7 @@ export function isBehind(version: string, than: string): boolean {
 }
 
 /** The server does not know our version yet, or any more: it was set back. */
-export function isTooLarge(error: unknown): boolean {
+function isTooLarge(error: unknown): boolean {
   if (!isApiError(error)) return false;
   const causes = error.status.details?.causes ?? [];
   return (

@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { AnyObject } from '../resources/objects.ts';
+import { EventQueue } from './event-queue.ts';
+import { afterRemove, afterReplace, afterUpsert, type InformerEvent } from './informer-event.ts';
+
+const object = (name: string, uid: number, version: number): AnyObject => ({
+  apiVersion: 'v1',
+  kind: 'Thing',
+  metadata: { name, uid: `${uid}`, resourceVersion: `${version}`, creationTimestamp: '' },
+});
+
+/** What a handler believes that believes every event; throws at one that does not fit. */
+class Believer {
+  readonly believed = new Map<string, AnyObject>();
+
+  take(event: InformerEvent<AnyObject>): void {
+    const { key, type } = event;
+    const known = this.believed.get(key);
+    if (type === 'added') {
+      expect(known).toBeUndefined();
+      this.believed.set(key, event.object);
+    } else if (type === 'updated') {
+      expect(event.old).toBe(known);
+      expect(event.object.metadata.uid).toBe(event.old.metadata.uid);
+      this.believed.set(key, event.object);
+    } else {
+      expect(event.object.metadata.uid).toBe(known!.metadata.uid);
+      this.believed.delete(key);
+    }
+  }
+}
+
+const names = ['a', 'b', 'c', 'd'] as const;
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('write' as const), name: fc.constantFrom(...names), how: fc.nat(9) }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('take' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('replace' as const), keep: fc.subarray([...names]) }) },
+);
+
+it('however slow the handler, each event fits the one before, and the last state is told', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 120 }), fc.nat(12), (steps, limit) => {
+      const queue = new EventQueue<AnyObject>(limit);
+      const handler = new Believer();
+      const truth = new Map<string, AnyObject>();
+      let all = 0;
+      let version = 0;
+      const tell = (events: InformerEvent<AnyObject>[]) => {
+        all += events.length;
+        for (const event of events) queue.push(event);
+      };
+      for (const now of steps) {
+        version++;
+        if (now.do === 'take') {
+          const event = queue.shift();
+          if (event) handler.take(event);
+        } else if (now.do === 'replace') {
+          const after = new Map(now.keep.map((name) => [name, truth.get(name) ?? object(name, version, version)]));
+          tell(afterReplace(truth, after, false));
+          truth.clear();
+          for (const [name, one] of after) truth.set(name, one);
+        } else {
+          const old = truth.get(now.name);
+          const uid = old && now.how !== 0 ? Number(old.metadata.uid) : version; // sometimes another one, unseen
+          const next = object(now.name, uid, version);
+          if (old && now.how > 6) {
+            tell(afterRemove(now.name, old, object(now.name, Number(old.metadata.uid), version)));
+            truth.delete(now.name);
+          } else {
+            tell(afterUpsert(now.name, old, next));
+            truth.set(now.name, next);
+          }
+        }
+        expect(queue.size).toBeLessThanOrEqual(limit + 2 * names.length);
+      }
+      for (let event = queue.shift(); event; event = queue.shift()) handler.take(event);
+      expect(handler.believed).toEqual(truth);
+      if (all <= limit) expect(queue.conflated).toBe(0);
+    }),
+  );
+});
+
+it('below the limit nothing is joined', () => {
+  const queue = new EventQueue<AnyObject>(3);
+  const [one, two, three] = [object('a', 1, 1), object('a', 1, 2), object('a', 1, 3)] as const;
+  for (const event of [
+    ...afterUpsert('a', undefined, one),
+    ...afterUpsert('a', one, two),
+    ...afterUpsert('a', two, three),
+  ])
+    queue.push(event);
+  expect([queue.shift(), queue.shift(), queue.shift()]).toMatchObject([
+    { type: 'added', object: one },
+    { type: 'updated', old: one, object: two },
+    { type: 'updated', old: two, object: three },
+  ]);
+});
+
+it('a whole state is told as its difference, deletions first', () => {
+  const before = new Map([
+    ['same', object('same', 1, 1)],
+    ['gone', object('gone', 2, 1)],
+    ['changed', object('changed', 3, 1)],
+    ['other', object('other', 4, 1)],
+  ]);
+  const after = new Map([
+    ['fresh', object('fresh', 5, 2)],
+    ['same', before.get('same')!],
+    ['changed', object('changed', 3, 2)],
+    ['other', object('other', 9, 2)],
+  ]);
+  const told = afterReplace(before, after, false).map(({ type, key }) => `${type} ${key}`);
+  expect(told).toEqual(['deleted gone', 'deleted other', 'added fresh', 'updated changed', 'added other']);
+});
+
+it('a queue that has ended takes nothing, and lets its reader go', async () => {
+  const queue = new EventQueue<AnyObject>(3);
+  const waiting = queue.filled();
+  queue.end();
+  await waiting;
+  queue.push({ type: 'added', key: 'a', object: object('a', 1, 1), isInitial: false });
+  expect(queue.shift()).toBeUndefined();
+});

@@ -1,0 +1,178 @@
+import { expect, it } from 'vitest';
+import { ApiError, ConfigError, TransportError } from '../errors.ts';
+import {
+  type Fact,
+  isBehind,
+  NO_INITIAL_END,
+  type Policy,
+  type ReflectorState,
+  transition,
+} from './reflector-state.ts';
+
+const policy: Policy = { minMs: 800, maxMs: 30_000, healthyMs: 30_000, fillBy: 'stream', random: 0.5 };
+
+function refused(code: number, reason: string, details: object = {}): ApiError {
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
+  return new ApiError({ ...status, code, reason, details }, 'watch');
+}
+const tooLarge = refused(504, 'Timeout', { causes: [{ reason: 'ResourceVersionTooLarge', message: '' }] });
+const reset = new TransportError('body', 'reset');
+const silence = new TransportError('idle', 'silence', { isTimeout: true });
+const closed = new TransportError('connect', 'closed', { code: 'TRANSPORT_CLOSED' });
+
+const filling = (by: 'stream' | 'pages' = 'stream', failures = 0): ReflectorState => ({
+  kind: 'filling',
+  by,
+  failures,
+});
+const watching = (over: object = {}): ReflectorState => ({
+  kind: 'watching',
+  version: '7',
+  isOpen: true,
+  empty: 0,
+  failures: 0,
+  ...over,
+});
+const ended = (error: unknown, livedMs = 60_000, events = 1): Fact => ({ kind: 'ended', error, livedMs, events });
+const waiting = (next: object, over: object = {}): object => ({
+  kind: 'waiting',
+  delayMs: 400,
+  isRefusal: false,
+  next,
+  ...over,
+});
+
+it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
+  ['a stream that filled goes on as a watch', filling(), { kind: 'filled', version: '9' }, watching({ version: '9' })],
+  [
+    'after pages a watch is opened',
+    filling('pages'),
+    { kind: 'filled', version: '9' },
+    watching({ version: '9', isOpen: false }),
+  ],
+  ['an event moves the version', watching({ empty: 3 }), { kind: 'seen', version: '8' }, watching({ version: '8' })],
+  ['a watch opens', watching({ isOpen: false }), { kind: 'opened' }, watching()],
+  ['a refused stream is filled in pages', filling(), ended(refused(422, 'Invalid')), filling('pages')],
+  [
+    'a stream without end mark is filled in pages',
+    filling(),
+    ended(new TransportError('total', '', { code: NO_INITIAL_END })),
+    filling('pages'),
+  ],
+  [
+    'refused pages are a refusal',
+    filling('pages'),
+    ended(refused(422, 'Invalid')),
+    { kind: 'waiting', isRefusal: true },
+  ],
+  ['a broken fill is tried again', filling(), ended(reset), waiting(filling('stream', 1))],
+  ['a fill that ends early is tried again', filling(), ended(undefined), waiting(filling('stream', 1))],
+  [
+    'forbidden waits for someone',
+    filling(),
+    ended(refused(403, 'Forbidden')),
+    waiting(filling('stream', 1), { isRefusal: true }),
+  ],
+  ['no credentials wait for someone', filling(), ended(new ConfigError('x')), { kind: 'waiting', isRefusal: true }],
+  ['pauses grow', filling('stream', 3), ended(reset), waiting(filling('stream', 4), { delayMs: 3200 })],
+  ['pauses are limited', filling('stream', 30), ended(reset), waiting(filling('stream', 31), { delayMs: 15_000 })],
+  [
+    'a wish of the server counts',
+    filling(),
+    ended(refused(429, 'TooManyRequests', { retryAfterSeconds: 9 })),
+    { delayMs: 9000 },
+  ],
+  ['a clean end is taken up at once', watching(), ended(undefined), watching({ isOpen: false })],
+  [
+    'a reset is taken up at its version',
+    watching(),
+    ended(reset, 5),
+    waiting(watching({ isOpen: false, failures: 1 })),
+  ],
+  [
+    'a 500 is taken up at its version',
+    watching(),
+    ended(refused(500, 'InternalError'), 5),
+    waiting(watching({ isOpen: false, failures: 1 })),
+  ],
+  [
+    'good health forgets failures',
+    watching({ failures: 6 }),
+    ended(reset),
+    waiting(watching({ isOpen: false, failures: 1 })),
+  ],
+  ['410 fills again at once', watching(), ended(refused(410, 'Expired'), 5), filling('stream', 1)],
+  [
+    '410 again and again has pauses',
+    watching({ failures: 1 }),
+    ended(refused(410, 'Gone'), 5),
+    waiting(filling('stream', 2), { delayMs: 800 }),
+  ],
+  ['a version too large fills again', watching(), ended(tooLarge), filling('stream', 1)],
+  [
+    'empty streams count',
+    watching(),
+    ended(undefined, 5, 0),
+    waiting(watching({ isOpen: false, empty: 1, failures: 1 })),
+  ],
+  ['the fifth empty stream fills again', watching({ empty: 4 }), ended(undefined, 5, 0), filling('stream', 1)],
+  ['silence after events is taken up', watching(), ended(silence), { kind: 'waiting', next: { version: '7' } }],
+  ['silence from the start is checked', watching(), ended(silence, 75_000, 0), { kind: 'checking', version: '7' }],
+  [
+    'forbidden keeps the version',
+    watching(),
+    ended(refused(403, 'Forbidden')),
+    { isRefusal: true, next: { version: '7' } },
+  ],
+  [
+    'a kind that is gone fills anew',
+    watching(),
+    ended(refused(404, 'NotFound')),
+    { isRefusal: true, next: { kind: 'filling' } },
+  ],
+  [
+    'an event too long fills in pages',
+    watching(),
+    ended(new TransportError('body', '', { code: 'LINE_TOO_LONG' })),
+    { next: { kind: 'filling', by: 'pages' } },
+  ],
+  [
+    'a server behind us fills again',
+    { kind: 'checking', version: '7', failures: 0 },
+    { kind: 'checked', version: '6' },
+    filling(),
+  ],
+  [
+    'a server that is not behind is watched on',
+    { kind: 'checking', version: '7', failures: 0 },
+    { kind: 'checked', version: '7' },
+    waiting(watching({ isOpen: false, failures: 1 })),
+  ],
+  [
+    'a failed check watches on',
+    { kind: 'checking', version: '7', failures: 0 },
+    ended(reset),
+    { next: { version: '7' } },
+  ],
+  ['a bug stops', watching(), ended(new TypeError('bug')), { kind: 'stopped' }],
+  ['a closed transport stops a watch', watching(), ended(closed), { kind: 'stopped' }],
+  ['a closed transport stops a fill', filling(), ended(closed), { kind: 'stopped' }],
+  [
+    'a bug stops a check',
+    { kind: 'checking', version: '7', failures: 0 },
+    ended(new TypeError('bug')),
+    { kind: 'stopped' },
+  ],
+])('%s', (_claim, state, fact, want) => expect(transition(state, fact, policy)).toMatchObject(want));
+
+it('after the pause comes what the pause was for', () => {
+  const state = transition(watching(), ended(reset, 5), policy);
+  expect(transition(state, { kind: 'rested' }, policy)).toEqual(watching({ isOpen: false, failures: 1 }));
+});
+
+it('versions are compared as numbers, and what is none is never behind', () => {
+  expect(isBehind('9', '10')).toBe(true);
+  expect(isBehind('10', '9')).toBe(false);
+  expect(isBehind('18446744073709551616', '18446744073709551617')).toBe(true);
+  expect(isBehind('a', 'b')).toBe(false);
+});
