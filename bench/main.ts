@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { etcdVersion } from '../test/etcd-server.ts';
 import type { Benchmark } from './contenders.ts';
+import { rbacDecisions } from './rbac.ts';
 import { type Judged, judge, printTables } from './report.ts';
 import { serverFanOut } from './server-fan-out.ts';
 import { serverLists } from './server-lists.ts';
@@ -29,7 +30,16 @@ import { storeWatches } from './store-watches.ts';
 import { storeWrites } from './store-writes.ts';
 
 const storeBenchmarks: readonly Benchmark[] = [
-  ...[storeWrites, storeReads, storeWatches, storeSlowWatcher, storeOpen, storeCompaction, storeRewriting],
+  ...[
+    storeWrites,
+    storeReads,
+    storeWatches,
+    storeSlowWatcher,
+    storeOpen,
+    storeCompaction,
+    storeRewriting,
+    rbacDecisions,
+  ],
 ];
 const serverBenchmarks: readonly ServerBenchmark[] = [
   ...[serverWrites, serverLists, serverFanOut, serverNodeWatches, serverResume, serverMemory, serverStart],

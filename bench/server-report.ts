@@ -8,6 +8,7 @@
 import type { Context } from './contenders.ts';
 import { median } from './measure.ts';
 import type { Phase } from './server-process.ts';
+import { printTable, show } from './table.ts';
 
 export type ServerContext = Context & {
   /** Where profiles of every measured phase go. */
@@ -133,18 +134,4 @@ function showTarget({ target, better }: ServerRow): string {
   if (!target) return '';
   if ('ratio' in target) return `≥ ${target.ratio}×`;
   return `${better === 'higher' ? '≥' : '≤'} ${show(target.value)}`;
-}
-
-function show(value: number): string {
-  if (Number.isNaN(value)) return '';
-  if (Math.abs(value) >= 100) return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ' ');
-  return value.toFixed(Math.abs(value) >= 10 ? 1 : 2);
-}
-
-function printTable(head: readonly string[], body: readonly (readonly string[])[]): void {
-  const widths = head.map((_, column) => Math.max(...[head, ...body].map((cells) => cells[column]!.length), 3));
-  const line = (cells: readonly string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`;
-  console.log(line(head));
-  console.log(line(widths.map((width) => '-'.repeat(width))));
-  for (const cells of body) console.log(line(cells));
 }

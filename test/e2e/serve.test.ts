@@ -48,7 +48,7 @@ it('does not wait after a second signal', async () => {
 
 it('kubectl gets through with the kubeconfig, by certificate and by token', async ({ skip }) => {
   const kubectl = (...args: string[]) =>
-    promisify(execFile)('kubectl', args, { env: { PATH: process.env.PATH ?? '' } });
+    promisify(execFile)('kubectl', args, { env: { PATH: process.env.PATH ?? '', HOME: tmpdir() } });
   if (!(await kubectl('version', '--client').catch(() => undefined))) skip('no kubectl here');
   await using server = await frontUnderTest((exchange) =>
     exchange.send(200, 'application/json', Buffer.from(JSON.stringify(exchange.user))),
