@@ -6,8 +6,12 @@
  * help.
  */
 import { readFileSync } from 'node:fs';
+import * as module from 'node:module';
 import { Command } from 'commander';
 import { addServeCommand } from './commands/serve.ts';
+
+// Where Node can (22 and newer), compiled code is kept for the next start.
+(module as { enableCompileCache?: () => unknown }).enableCompileCache?.();
 
 const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 

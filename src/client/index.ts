@@ -43,7 +43,7 @@ export type {
 export type { EventHandler, HandlerMetrics, HandlerOptions, Subscription } from './informer/subscription.ts';
 export { type ConnectOptions, connect, KubeClient } from './kube-client.ts';
 export { Reflector } from './reflector/reflector.ts';
-export type { ReflectorCounts, ReflectorOptions, ReflectorSink } from './reflector/reflector-options.ts';
+export type { ReflectorCounts, ReflectorOptions, ReflectorSink, Trouble } from './reflector/reflector-options.ts';
 export type { Checking, Filling, ReflectorState, Waiting, Watching } from './reflector/reflector-state.ts';
 export {
   checkSpec,

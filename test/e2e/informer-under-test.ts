@@ -20,7 +20,7 @@ export function versionsOf(objects: Iterable<AnyObject>): Versions {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-export function versionOf({ metadata }: AnyObject): string {
+function versionOf({ metadata }: AnyObject): string {
   return `${metadata.uid} ${metadata.resourceVersion}`;
 }
 

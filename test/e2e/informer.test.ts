@@ -112,7 +112,7 @@ it('a missing right is told by synced(), and mended when it is granted', async (
     reason: 'Forbidden',
     message: expect.stringMatching(/jane.*configmaps/),
   });
-  expect(informer.freshness).toMatchObject({ resourceVersion: undefined });
+  expect(informer.freshness).toMatchObject({ state: 'refused', resourceVersion: undefined, error: { code: 403 } });
   const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch'] }];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'r' } as const;
   await admin.resource(clusterRoles).create({ metadata: { name: 'r' }, rules });

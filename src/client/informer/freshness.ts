@@ -1,9 +1,17 @@
 /** How true an informer's store is, from the states of its watches: the worst of them counts. */
+import type { Trouble } from '../reflector/reflector-options.ts';
 import type { ReflectorState } from '../reflector/reflector-state.ts';
 import type { Freshness, InformerState } from './informer-options.ts';
 
+/** What a reflector tells of itself. */
+type Watch = {
+  readonly state: ReflectorState;
+  readonly trouble: Trouble | undefined;
+  readonly lastContact: number | undefined;
+};
+
 type FreshnessFacts = {
-  readonly reflectors: readonly { readonly state: ReflectorState; readonly lastContact: number | undefined }[];
+  readonly watches: readonly Watch[];
   readonly isStopped: boolean;
   /** What stopped it, if not its owner. */
   readonly bug: unknown;
@@ -14,27 +22,24 @@ type FreshnessFacts = {
 };
 
 export function freshnessOf(facts: FreshnessFacts): Freshness {
-  const states = facts.reflectors.map(({ state }) => state);
-  const contacts = facts.reflectors.map(({ lastContact }) => lastContact);
+  const contacts = facts.watches.map(({ lastContact }) => lastContact);
   const lagMs = contacts.includes(undefined) ? undefined : facts.now - Math.min(...(contacts as number[]));
+  const troubles = facts.watches.map(({ trouble }) => trouble);
+  // A refusal before anything else: it is what someone has to mend.
+  const refusal = troubles.find((trouble) => trouble?.isRefusal);
+  const trouble = refusal ?? troubles.find((one) => one !== undefined);
   return {
-    state: stateOf(states, facts),
+    state: stateOf(facts, refusal !== undefined),
     resourceVersion: facts.resourceVersion,
     lagMs,
     lastContact: lagMs === undefined ? undefined : new Date(Date.now() - lagMs),
-    error: facts.bug ?? errorOf(states),
+    error: facts.bug ?? trouble?.error,
   };
 }
 
-function stateOf(states: readonly ReflectorState[], { isStopped, isSynced }: FreshnessFacts): InformerState {
+function stateOf({ watches, isStopped, isSynced }: FreshnessFacts, isRefused: boolean): InformerState {
   if (isStopped) return 'stopped';
-  if (states.some((state) => state.kind === 'waiting' && state.isRefusal)) return 'refused';
+  if (isRefused) return 'refused';
   if (!isSynced) return 'syncing';
-  return states.every((state) => state.kind === 'watching' && state.isOpen) ? 'current' : 'interrupted';
-}
-
-/** A refusal before anything else: it is what someone has to mend. */
-function errorOf(states: readonly ReflectorState[]): unknown {
-  const waiting = states.filter((state) => state.kind === 'waiting');
-  return (waiting.find(({ isRefusal }) => isRefusal) ?? waiting.find(({ error }) => error !== undefined))?.error;
+  return watches.every(({ state }) => state.kind === 'watching' && state.isOpen) ? 'current' : 'interrupted';
 }

@@ -129,11 +129,11 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   }
 
   get freshness(): Freshness {
-    const reflectors = this.#sources.map(({ reflector }) => reflector);
+    const watches = this.#sources.map(({ reflector }) => reflector);
     const isStopped = this.#stop.signal.aborted || this.#bug !== undefined;
     const { resourceVersion, isSynced } = this;
     const now = this.#transport.clock.now();
-    return freshnessOf({ reflectors, isStopped, bug: this.#bug?.error, resourceVersion, isSynced, now });
+    return freshnessOf({ watches, isStopped, bug: this.#bug?.error, resourceVersion, isSynced, now });
   }
 
   /** Resolves once the whole state has come. Rejects with the refusal, the bug or the closing that prevents it. */

@@ -36,6 +36,13 @@ export interface ReflectorSink<T extends AnyObject> {
   changed(state: ReflectorState): void;
 }
 
+/** Why it is not where it should be; it lasts until a watch is open again, through all that is tried in between. */
+export type Trouble = {
+  readonly error: unknown;
+  /** Waiting alone will not mend it. */
+  readonly isRefusal: boolean;
+};
+
 /** Since the start. */
 export type ReflectorCounts = {
   /** How often the whole state was fetched. */

@@ -14,7 +14,7 @@ import { ResourceClient } from '../resources/resource-client.ts';
 import type { Transport } from '../transport/transport.ts';
 import { watch } from '../watch/watch.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
-import type { ReflectorCounts, ReflectorOptions, ReflectorSink } from './reflector-options.ts';
+import type { ReflectorCounts, ReflectorOptions, ReflectorSink, Trouble } from './reflector-options.ts';
 import { type Fact, type Policy, type ReflectorState, transition } from './reflector-state.ts';
 import { StreamLimit } from './stream-limit.ts';
 import { refusesWatchList, rememberRefusal } from './watch-list-support.ts';
@@ -33,6 +33,7 @@ export class Reflector<T extends AnyObject> {
   readonly #counts = { fills: 0, pagedFills: 0, streams: 0, failures: 0, events: 0, bookmarks: 0 };
   #state: ReflectorState;
   #lastContact: number | undefined;
+  #trouble: Trouble | undefined;
   /** Why the initial state is not asked for by stream any more. */
   #streamFailure: { readonly error: unknown } | undefined;
   #isRunning = false;
@@ -53,6 +54,10 @@ export class Reflector<T extends AnyObject> {
 
   get counts(): ReflectorCounts {
     return { ...this.#counts };
+  }
+
+  get trouble(): Trouble | undefined {
+    return this.#trouble;
   }
 
   /** When the server was last heard, by the transport's clock: a list, an event, a bookmark, a watch that opened. */
@@ -222,9 +227,13 @@ export class Reflector<T extends AnyObject> {
   #move(fact: Fact): void {
     const before = this.#state;
     const policy = { ...this.#policy, fillBy: this.#fillBy(), random: this.#transport.random() };
-    this.#state = transition(before, fact, policy);
-    if (before.kind === 'watching' && this.#state.kind === 'watching' && before.isOpen === this.#state.isOpen) return;
-    if (before !== this.#state) this.#sink.changed(this.#state);
+    const state = transition(before, fact, policy);
+    this.#state = state;
+    if (state.kind === 'watching' && state.isOpen) this.#trouble = undefined;
+    if (state.kind === 'waiting' && state.error !== undefined)
+      this.#trouble = { error: state.error, isRefusal: state.isRefusal };
+    if (before.kind === 'watching' && state.kind === 'watching' && before.isOpen === state.isOpen) return;
+    if (before !== state) this.#sink.changed(state);
   }
 
   #fillBy(): 'stream' | 'pages' {

@@ -148,6 +148,7 @@ export class CacheWatch implements Subscriber {
   }
 
   async #writeInitial(objects: readonly CachedObject[]): Promise<void> {
+    const run = this.encoding.run?.('ADDED');
     let parts: Buffer[] = [];
     let bytes = 0;
     let seen = 0;
@@ -155,15 +156,17 @@ export class CacheWatch implements Subscriber {
       if (++seen % STRETCH_OBJECTS === 0) await nextTurn();
       if (this.#isEnded()) return;
       if (!this.selection.matches(object)) continue;
-      for (const part of this.encoding.parts?.('ADDED', object) ?? [this.encoding.frame('ADDED', object)]) {
-        parts.push(part);
-        bytes += part.length;
-      }
+      if (run) parts.push(parts.length === 0 ? run.first : run.next);
+      const piece = run ? run.piece(object) : this.encoding.frame('ADDED', object);
+      parts.push(piece);
+      bytes += piece.length;
       if (bytes < STRETCH_BYTES) continue;
+      if (run) parts.push(run.last);
       await this.#write(parts);
       parts = [];
       bytes = 0;
     }
+    if (run && parts.length > 0) parts.push(run.last);
     await this.#write(parts);
   }
 

@@ -14,10 +14,18 @@ export interface EventEncoding {
   readonly isPrivate?: boolean;
   /** One event, complete with its line feed. */
   frame(type: EventType, object: CachedObject): Buffer;
-  /** The same in pieces, where that spares a copy: for what is sent to one reader only. */
-  parts?(type: EventType, object: CachedObject): readonly Buffer[];
+  /** How to put many events of one type together without a copy: for what is sent to one reader only. */
+  run?(type: EventType): EventRun;
   bookmark(revision: number, isInitialEnd: boolean): Buffer;
 }
+
+/** Events one after another: `first` object `next` object `next` object `last`. */
+export type EventRun = {
+  readonly first: Buffer;
+  readonly next: Buffer;
+  readonly last: Buffer;
+  piece(object: CachedObject): Buffer;
+};
 
 /** The frame of an event, made at most once per encoding and type. */
 export function frameOf(event: CacheEvent, type: EventType, encoding: EventEncoding): Buffer {
@@ -46,11 +54,13 @@ export class JsonEncoding implements EventEncoding {
   }
 
   frame(type: EventType, object: CachedObject): Buffer {
-    return Buffer.concat(this.parts(type, object));
+    return Buffer.concat([this.#heads[type], object.bytes.subarray(this.#form.skip), END]);
   }
 
-  parts(type: EventType, object: CachedObject): readonly Buffer[] {
-    return [this.#heads[type], object.bytes.subarray(this.#form.skip), END];
+  run(type: EventType): EventRun {
+    const first = this.#heads[type];
+    const { skip } = this.#form;
+    return { first, next: Buffer.concat([END, first]), last: END, piece: ({ bytes }) => bytes.subarray(skip) };
   }
 
   bookmark(revision: number, isInitialEnd: boolean): Buffer {
