@@ -85,7 +85,8 @@ export function removeUnowned(object: JsonObject, last: FieldSet, owned: FieldSe
     const member = memberSchema(schema, key);
     if (value === undefined || !member) continue;
     const others = owned.get(step);
-    if (!others && (node.isOwned || schema.properties?.has(key))) {
+    // An entry of a map is there for whoever owns the entry itself; a field of a type for whoever owns anything in it.
+    if (schema.properties?.has(key) ? !others : node.isOwned && !others?.isOwned) {
       result = result === object ? { ...object } : result;
       delete result[key];
       continue;
@@ -108,7 +109,7 @@ function removeBelow(value: JsonValue, last: FieldSet, owned: FieldSet, schema: 
     const step = elementStep(item, schema);
     const node = step === undefined ? undefined : last.get(step);
     const others = step === undefined ? undefined : owned.get(step);
-    if (node?.isOwned && !others) {
+    if (node?.isOwned && !others?.isOwned) {
       isSame = false;
       continue;
     }

@@ -77,3 +77,16 @@ describe('a log record', () => {
     expect(encodeRecord(kv)).toHaveLength(4 + 3 + 2);
   });
 });
+
+it('keyValueOf() does not take the checksum for a value', () => {
+  // Without a value the checksum follows at once; try keys until it begins like the tag of a value.
+  const tagOfValue = 0x2a;
+  let found = 0;
+  for (let i = 0; found < 3; i++) {
+    const kv = { key: `k${i}`, value: Buffer.alloc(0), createRevision: 2, modRevision: 2, version: 1, lease: 0n };
+    const record = encodeRecord(kv);
+    if (record[record.length - 4] !== tagOfValue) continue;
+    found++;
+    expect(keyValueOf(kv.key, { ...kv, sub: 0 }, record)).toEqual(kv);
+  }
+});

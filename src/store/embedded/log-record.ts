@@ -66,7 +66,8 @@ export function keyValueOf(key: Key, version: Version, record: Buffer): KeyValue
     (1 + varintSize(version.modRevision)) +
     (1 + varintSize(version.version));
   let length = 0;
-  if (record[at] === TAGS.value) {
+  // Behind an empty value comes the checksum, whose first byte can be anything.
+  if (at < record.length - CRC_BYTES && record[at] === TAGS.value) {
     at++;
     for (let shift = 0; ; shift += 7) {
       const byte = record[at++]!;
