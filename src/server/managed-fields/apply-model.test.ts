@@ -255,7 +255,9 @@ function play(turns: readonly Turn[], tally: Tally): void {
       if (isRefused && !turn.force) continue; // nothing has happened
       const result = realApply(live, turn, turn.force, 10 * i);
       if (!('object' in result)) throw new Error(`refused although forced: ${result.conflicts.join()}`);
-      expect(realApply(result.object, turn, false, 10 * i + 1)).toEqual(result); // once more: nothing, not even a time
+      // Once more: nothing, not even a time. Where no owner is left, though, the object counts as never tracked.
+      if ((result.object.metadata as JsonObject).managedFields !== undefined)
+        expect(realApply(result.object, turn, false, 10 * i + 1)).toEqual(result);
       if (live && !isSameTable(model.table, want.after.table)) expectOrder(live, result.object, turn.spec);
       live = result.object;
       model = want.after;
