@@ -143,9 +143,17 @@ describe('the file', () => {
       },
       close: async () => {},
     };
-    const file = new LineFile('f', handle, { delayMs: 0, log: (line) => void logged.push(line) });
+    let tellOfLoss = () => {};
+    const isLost = new Promise<void>((resolve) => {
+      tellOfLoss = resolve;
+    });
+    const log = (line: string) => {
+      logged.push(line);
+      tellOfLoss();
+    };
+    const file = new LineFile('f', handle, { delayMs: 0, log });
     file.write('a');
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await isLost;
     file.write('b');
     await file.close();
     expect([written, logged]).toEqual([['b\n'], ['1 lines of "f" are lost: no space']]);
