@@ -108,6 +108,18 @@ describe('the lock of a data directory', () => {
     expect(readdirSync(dir.path)).toEqual([]);
   });
 
+  it.runIf(existsSync('/proc/self/stat'))('is taken over from a process that has ended unnoticed', async () => {
+    // The shell becomes a program that never asks how its child ended.
+    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const pid = Number(String((await once(parent.stdout, 'data'))[0]));
+    const state = () => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]![0];
+    await vi.waitUntil(() => state() === 'Z');
+    writeFileSync(lockFile, JSON.stringify({ pid, started: '' }));
+    lockDataDir(dir.path)();
+    parent.kill('SIGKILL');
+    await once(parent, 'exit');
+  });
+
   it('is taken over from a process whose pid somebody else has now', () => {
     const mine = lockDataDir(dir.path);
     const owner = JSON.parse(readFileSync(lockFile, 'utf8')) as { started: string };

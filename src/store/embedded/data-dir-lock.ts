@@ -73,18 +73,34 @@ function isRunning({ pid, started }: Owner): boolean {
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ESRCH') return false;
   }
+  if (hasEnded(pid)) return false;
   const now = startOf(pid);
   return started === '' || now === '' || started === now;
 }
 
+/** A process that was killed keeps its pid until its parent asks how it ended; it has let go of everything else. */
+function hasEnded(pid: number): boolean {
+  return statOf(pid)?.[0] === 'Z';
+}
+
 /** When a process started, with the boot it started in; '' where the system does not tell. */
 function startOf(pid: number): string {
+  const ticks = statOf(pid)?.[19];
+  if (ticks === undefined) return '';
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${ticks}`;
   } catch {
     return '';
+  }
+}
+
+/** What Linux tells of a process after its name, which may hold anything: its state comes first. */
+function statOf(pid: number): string[] | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
   }
 }
 
