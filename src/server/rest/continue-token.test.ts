@@ -64,4 +64,8 @@ describe('continue tokens', () => {
       }),
     );
   });
+
+  it('that are not JSON are refused in the words of the reference server', () => {
+    expect(() => decodeToken('abc', '')).toThrow(/not valid: invalid character 'i' looking for beginning of value$/);
+  });
 });

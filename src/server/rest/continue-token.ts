@@ -3,6 +3,7 @@
  * it says everything itself, so it outlives a restart, and it is refused when it was tampered with.
  */
 import { badRequest } from '../../api/index.ts';
+import { readJson } from '../codec/json-reader.ts';
 
 export type ContinueToken = {
   /** -1: whatever is newest. */
@@ -24,7 +25,7 @@ export function decodeToken(text: string, scope: string): ContinueToken {
   if (!/^[\w-]+={0,2}$/.test(text)) throw fault(`illegal base64 data at input byte ${text.search(/[^\w-]/)}`);
   let token: { v?: unknown; rv?: unknown; start?: unknown };
   try {
-    token = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as typeof token;
+    token = readJson(Buffer.from(text, 'base64url').toString('utf8')).value as typeof token;
   } catch (err) {
     throw fault((err as Error).message);
   }

@@ -3,6 +3,7 @@
  * `scale` is a small object of its own that stands for a count; the rest are orders in the form of a create.
  */
 import {
+  badRequest,
   type FieldError,
   invalid,
   type JsonObject,
@@ -12,13 +13,14 @@ import {
   resourceNotFound,
   successStatus,
 } from '../../api/index.ts';
-import { decodeBody, mediaTypeOf } from '../codec/index.ts';
+import { type BodyType, decodeBody } from '../codec/index.ts';
 import { scalePathsOf, toCustomScale } from '../custom/custom-scale.ts';
 import type { Exchange, Target } from '../http/exchange.ts';
 import { applyBinding, validateBinding } from '../kinds/binding.ts';
 import { allowEviction } from '../kinds/eviction.ts';
 import { applyScale, toScale, validateScale } from '../kinds/scale.ts';
-import { mergePatch } from '../patch/index.ts';
+import { readApplyBody } from '../managed-fields/index.ts';
+import { mergePatch, patchObject, patchTypeOf } from '../patch/index.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { answerTokenRequest } from '../tokens/token-request.ts';
@@ -76,11 +78,12 @@ async function scale(
     sendJson(exchange, 200, format, scaleOf(view.toObject(first)));
     return;
   }
-  const options = writeOptions(exchange, verb === 'patch' ? 'PatchOptions' : 'UpdateOptions');
+  const isApply = verb === 'patch' && patchTypeOf(exchange.headers['content-type'], false) === 'apply';
+  const options = writeOptions(exchange, verb === 'patch' ? 'PatchOptions' : 'UpdateOptions', isApply);
   const body = await exchange.readBody();
   const updated = await updateObject(rest, exchange, view, place, options, first, (old) => {
     const before = scaleOf(old);
-    const wanted = verb === 'patch' ? patchScale(exchange, before, body) : decodeScale(exchange, body, part);
+    const wanted = verb === 'patch' ? patchScale(exchange, before, body, part) : decodeScale(exchange, body, part);
     // Of a custom object it is the count itself that is refused, with the object.
     if (!paths)
       refuse({ kind: 'Scale', group: 'autoscaling' }, place.name, validateScale(wanted as unknown as KubeObject));
@@ -94,11 +97,12 @@ async function scale(
   sendJson(exchange, 200, format, scaleOf(object as KubeObject));
 }
 
-/** A patch of a Scale is a merge, whatever it is called: it has no lists. */
-function patchScale(exchange: Exchange, before: JsonObject, body: Buffer): JsonObject {
-  const type = mediaTypeOf(exchange.headers['content-type']);
-  if (!type.endsWith('merge-patch+json')) throw methodNotAllowed();
-  return mergePatch(before, JSON.parse(body.toString())) as JsonObject;
+/** Apply sets what it names, as a merge does: the count has one owner at a time. */
+function patchScale(exchange: Exchange, before: JsonObject, bytes: Buffer, part: Subresource): JsonObject {
+  const type = patchTypeOf(exchange.headers['content-type'], false);
+  const resource = bodyTypeOf(part.group ?? '', part.version ?? 'v1', part.kind);
+  if (type === 'apply') return mergePatch(before, readApplyBody(bytes, resource, 'Ignore')) as JsonObject;
+  return patchObject({ type, bytes, object: before, resource }).object;
 }
 
 function decodeScale(exchange: Exchange, bytes: Buffer, part: Subresource): JsonObject {
@@ -124,8 +128,11 @@ async function evict(rest: Rest, exchange: Exchange, view: View, place: Place): 
   const format = negotiate(exchange.headers, false);
   const { isDryRun } = writeOptions(exchange, 'CreateOptions');
   const eviction = decodePart(exchange, await exchange.readBody(), 'policy', 'v1', 'Eviction') as {
+    metadata?: { name?: string };
     deleteOptions?: { gracePeriodSeconds?: number; preconditions?: { uid?: string; resourceVersion?: string } };
   };
+  const named = eviction.metadata?.name;
+  if (named && named !== place.name) throw badRequest('name in URL does not match name in Eviction object');
   const first = await mustRead(rest, view, place);
   const { budget } = await allowEviction(view.toObject(first), rest.ruleContext(exchange, place.subresource));
   if (budget && !isDryRun) await spend(rest, exchange, budget);
@@ -177,13 +184,17 @@ function refuse(what: { kind: string; group: string }, name: string, faults: rea
 }
 
 function decodePart(exchange: Exchange, bytes: Buffer, group: string, version: string, kind: string): JsonObject {
-  const schema = builtInSchemas().byKind(group, version, kind);
-  if (!schema) throw new Error(`Cannot find schema of ${kind}`);
   const { object, warnings } = decodeBody({
     contentType: exchange.headers['content-type'],
     bytes,
-    resource: { kind, groupVersion: group === '' ? version : `${group}/${version}`, schema, isCustom: false },
+    resource: bodyTypeOf(group, version, kind),
   });
   for (const text of warnings) exchange.warn(text);
   return object;
+}
+
+function bodyTypeOf(group: string, version: string, kind: string): BodyType {
+  const schema = builtInSchemas().byKind(group, version, kind);
+  if (!schema) throw new Error(`Cannot find schema of ${kind}`);
+  return { kind, groupVersion: group === '' ? version : `${group}/${version}`, schema, isCustom: false };
 }
