@@ -5,6 +5,7 @@ export { type RestoreOptions, restoreEmbeddedStore } from './embedded/snapshot-f
 export { isStoreError, StoreError, type StoreErrorCode } from './errors.ts';
 export type { EtcdTlsOptions } from './etcd/endpoint.ts';
 export { type EtcdStoreOptions, openEtcdStore } from './etcd/etcd-store.ts';
+export { type EtcdFront, type EtcdFrontOptions, type EtcdFrontTls, startEtcdFront } from './etcd-front/etcd-front.ts';
 export { everyKey, keyFromBytes, keyFromText, keyToBytes, keyToText } from './keys.ts';
 export type {
   CallOptions,

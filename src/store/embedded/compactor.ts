@@ -73,6 +73,11 @@ export class Compactor implements RemovalSource {
     return () => void this.#pins.delete(pin);
   }
 
+  /** Whether anybody reads something that takes its time. */
+  get isPinned(): boolean {
+    return this.#pins.size > 0;
+  }
+
   /** Resolves when everything that a compaction at `revision` removes is gone from the disk. */
   removed(revision: Revision): Promise<void> {
     if (this.#finished >= revision) return Promise.resolve();
@@ -80,7 +85,7 @@ export class Compactor implements RemovalSource {
   }
 
   take(limit: number): Removal | undefined {
-    if (this.#finished >= this.revision || this.#isPinned()) return undefined;
+    if (this.#finished >= this.revision || this.#isHeldBack()) return undefined;
     const taken = this.#garbage.take(this.revision, limit, this.#index);
     const remove = taken.map(({ modRevision, sub }) => ({ revision: modRevision, sub }));
     return { remove, finished: remove.length < limit ? this.revision : undefined };
@@ -101,7 +106,7 @@ export class Compactor implements RemovalSource {
     for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
   }
 
-  #isPinned(): boolean {
+  #isHeldBack(): boolean {
     for (const pin of this.#pins) if (pin.revision < this.revision) return true;
     return false;
   }

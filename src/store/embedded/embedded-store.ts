@@ -40,6 +40,7 @@ import type { LogEngine } from './engine.ts';
 import { type Change, Head } from './head.ts';
 import type { Leases } from './leases.ts';
 import { openLmdbEngine } from './lmdb-engine.ts';
+import { PageRelease } from './page-release.ts';
 import { PublishedState } from './published-state.ts';
 import { Quota } from './quota.ts';
 import { FORMAT, type Recovered, recover, recoverLeases } from './recovery.ts';
@@ -73,6 +74,7 @@ const SCAN_STEP_KEYS = 1000;
 const READS_IN_A_ROW = 500;
 const LEASE_TICK_MS = 500;
 const LEASES_PER_TICK = 500;
+const PAGES_TICK_MS = 500;
 
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const { dataDir, durability = 'fsync' } = options;
@@ -105,6 +107,7 @@ class EmbeddedStore implements Store, WatchSource {
   readonly #quota: Quota;
   readonly #compactor: Compactor;
   readonly #pipeline: WritePipeline;
+  readonly #pages: PageRelease;
   readonly #txnLimits: TxnLimits;
   readonly #txnContext: TxnContext;
   readonly #watchers = new Set<Watcher>();
@@ -147,6 +150,11 @@ class EmbeddedStore implements Store, WatchSource {
         options.onFailure?.(error);
       },
     });
+    this.#pages = new PageRelease({
+      engine,
+      alone: (work) => this.#pipeline.alone(work),
+      isInUse: () => this.#compactor.isPinned,
+    });
     this.#pipeline.wake(); // a compaction that was interrupted goes on
     this.#chores = this.#startChores(options, clock);
     this.close = closeOnce(async () => {
@@ -168,12 +176,14 @@ class EmbeddedStore implements Store, WatchSource {
   async get(key: Key, { revision, signal }: ReadOptions & CallOptions = {}): Promise<GetResult> {
     this.#mustBeOpen(signal);
     if (++this.#readsInARow === READS_IN_A_ROW) await this.#letOthersRun(signal);
+    if (this.#pages.pause) await this.#untilReadable(signal);
     return { revision: this.#state.revision, kv: this.#state.get(checkKey(key), revision) };
   }
 
   async range(range: KeyRange, options: RangeOptions & CallOptions = {}): Promise<RangeResult> {
     this.#mustBeOpen(options.signal);
     if (++this.#readsInARow === READS_IN_A_ROW) await this.#letOthersRun(options.signal);
+    if (this.#pages.pause) await this.#untilReadable(options.signal);
     const { revision } = this.#state;
     const scan = this.#state.scan(boundsOf(range), options);
     const unpin = this.#compactor.pin(options.revision || revision);
@@ -198,6 +208,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   async txn(txn: Txn, { signal }: CallOptions = {}): Promise<TxnResult> {
     this.#mustBeOpen(signal);
+    if (this.#pages.pause) await this.#untilReadable(signal);
     checkTxn(txn, this.#txnLimits);
     this.#pipeline.checkRoom();
     this.#quota.check(txn);
@@ -224,6 +235,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   async grantLease(ttlSeconds: number, { id: asked, signal }: { id?: LeaseId } & CallOptions = {}): Promise<Lease> {
     this.#mustBeOpen(signal);
+    if (this.#pages.pause) await this.#untilReadable(signal);
     this.#pipeline.checkRoom();
     this.#quota.checkBytes(64);
     const ttl = this.#leases.ttlFor(ttlSeconds);
@@ -283,6 +295,10 @@ class EmbeddedStore implements Store, WatchSource {
     return this.#compactor.revision;
   }
 
+  pause(): Promise<void> | undefined {
+    return this.#pages.pause;
+  }
+
   readLog(range: KeyRange, from: Revision, wantsPrevKv: boolean): ReturnType<WatchSource['readLog']> {
     return this.#state.readLog(range, from, wantsPrevKv);
   }
@@ -303,6 +319,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   async status({ signal }: CallOptions = {}): Promise<StoreStatus> {
     this.#mustBeOpen(signal);
+    if (this.#pages.pause) await this.#untilReadable(signal);
     this.#quota.refresh();
     const { fileBytes, usedBytes } = this.#engine.size();
     const problem = this.#quota.problem();
@@ -320,6 +337,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   async snapshot(file: string, { signal }: CallOptions = {}): Promise<SnapshotInfo> {
     this.#mustBeOpen(signal);
+    if (this.#pages.pause) await this.#untilReadable(signal);
     const revision = this.#state.revision;
     const compactRevision = this.#compactor.revision;
     const unpin = this.#compactor.pin(0);
@@ -378,6 +396,7 @@ class EmbeddedStore implements Store, WatchSource {
           await Promise.all(this.#leases.expired(LEASES_PER_TICK).map((id) => this.#revoke(id)));
         }),
       ),
+      untilStopped(every(PAGES_TICK_MS, clock, signal, () => this.#pages.tick())),
       untilStopped(
         every(options.progressIntervalMs ?? 10_000, clock, signal, async () => {
           for (const watcher of this.#watchers) if (watcher.wantsProgress) watcher.requestProgress();
@@ -394,6 +413,12 @@ class EmbeddedStore implements Store, WatchSource {
   async #letOthersRun(signal: AbortSignal | undefined): Promise<void> {
     this.#readsInARow = 0;
     await nextTurn();
+    this.#mustBeOpen(signal);
+  }
+
+  /** Asked for only where it is needed: a read that need not wait answers in the same turn. */
+  async #untilReadable(signal: AbortSignal | undefined): Promise<void> {
+    while (this.#pages.pause) await this.#pages.pause;
     this.#mustBeOpen(signal);
   }
 

@@ -13,6 +13,8 @@ export type LogPosition = { readonly revision: Revision; readonly sub: number };
 
 export type LogEntry = LogPosition & { readonly record: Buffer };
 
+export type VisitLimits = { readonly records: number; readonly bytes: number };
+
 /** A fact of the store itself, by name. */
 export type MetaName = 'format' | 'compact.scheduled' | 'compact.finished';
 
@@ -31,8 +33,17 @@ export interface LogEngine {
   read(position: LogPosition): Buffer | undefined;
   /** Records from a revision on, in order, until one of the limits is passed; never ends inside a revision. */
   scan(fromRevision: Revision, limitRecords: number, limitBytes: number): LogEntry[];
+  /**
+   * Shows records from a place on, in order, until one of the limits is passed, and answers where to go on; undefined
+   * after the last one. A record is there only while it is shown: no copy is made.
+   */
+  visit(from: LogPosition, limits: VisitLimits, see: (entry: LogEntry) => void): LogPosition | undefined;
   meta(name: MetaName): number | undefined;
   leases(): Map<LeaseId, number>;
   size(): { readonly fileBytes: number; readonly usedBytes: number };
+  /** An estimate: how much of the file its own bookkeeping keeps in this process's memory. */
+  readonly heldBytes?: number;
+  /** Gives that back to the system. Nothing else may be asked of the engine until it is done. */
+  letGo?(): Promise<void>;
   close(): Promise<void>;
 }

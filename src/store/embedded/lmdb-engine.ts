@@ -6,6 +6,8 @@
  *   flush has failed. Off, a commit is visible when it is on disk, or not at all.
  * - 16 KB pages and `append` on the log: leaves stay full, and a commit touches the right edge of one tree only.
  * - Binary keys of 12 bytes, binary values, no compression, no versions, no encoder: the least of its code.
+ * - The file is mapped, and what was ever touched of it counts as this process's memory until it is unmapped: after a
+ *   look through the whole log that is the whole log. There is no call for it, so `letGo` closes the file and opens it.
  * - The header of the file is read before lmdb maps it: touching a page behind the end of a file that was cut
  *   short would kill the process with SIGBUS instead of giving an error.
  */
@@ -13,7 +15,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from '
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { StoreError } from '../errors.ts';
 import type { LeaseId, Revision } from '../kv.ts';
-import type { EngineCommit, LogEngine, LogEntry, LogPosition, MetaName } from './engine.ts';
+import type { EngineCommit, LogEngine, LogEntry, LogPosition, MetaName, VisitLimits } from './engine.ts';
 
 const PAGE_BYTES = 16 * 1024;
 const KEY_BYTES = 12;
@@ -30,49 +32,45 @@ export function openLmdbEngine({ file, isDurable }: LmdbEngineOptions): LogEngin
 }
 
 type Table = Database<Buffer, Buffer>;
+type Tables = {
+  readonly env: RootDatabase<Buffer, Buffer>;
+  readonly log: Table;
+  readonly meta: Table;
+  readonly lease: Table;
+};
 
 class LmdbEngine implements LogEngine {
   readonly #file: string;
-  readonly #env: RootDatabase<Buffer, Buffer>;
-  readonly #log: Table;
-  readonly #meta: Table;
-  readonly #lease: Table;
+  readonly #isDurable: boolean;
+  #tables: Tables;
+  /** Of the file, read or written since it was mapped. */
+  #heldBytes = 0;
   /** Reused for every call: lmdb copies a key into its own buffer before it returns. */
   readonly #key = Buffer.alloc(KEY_BYTES);
 
   constructor(file: string, isDurable: boolean) {
-    const binary = { encoding: 'binary', keyEncoding: 'binary' } as const;
     this.#file = file;
-    this.#env = open<Buffer, Buffer>({
-      ...binary,
-      path: file,
-      noSubdir: true,
-      maxDbs: 3,
-      pageSize: PAGE_BYTES,
-      overlappingSync: false,
-      noSync: !isDurable,
-      // The store groups writes itself; a commit starts when it is asked for.
-      eventTurnBatching: false,
-    });
-    this.#log = this.#env.openDB<Buffer, Buffer>({ ...binary, name: 'log' });
-    this.#meta = this.#env.openDB<Buffer, Buffer>({ ...binary, name: 'meta' });
-    this.#lease = this.#env.openDB<Buffer, Buffer>({ ...binary, name: 'lease' });
+    this.#isDurable = isDurable;
+    this.#tables = openTables(file, isDurable);
   }
 
   async commit({ append, remove, meta, leases }: EngineCommit): Promise<void> {
+    const { env, log, meta: metaTable, lease } = this.#tables;
     let first: Promise<boolean> | undefined;
     try {
-      await this.#env.batch(() => {
+      await env.batch(() => {
         for (const { revision, sub, record } of append) {
-          const isAppended = this.#log.put(writeKey(this.#key, revision, sub), record, { append: true } as never);
+          this.#heldBytes += record.length;
+          const isAppended = log.put(writeKey(this.#key, revision, sub), record, { append: true } as never);
           ignoreRejection(isAppended);
           first ??= isAppended;
         }
-        for (const { revision, sub } of remove) ignoreRejection(this.#log.remove(writeKey(this.#key, revision, sub)));
-        for (const [name, value] of meta) ignoreRejection(this.#meta.put(Buffer.from(name), numberToBytes(value)));
+        this.#heldBytes += remove.length * PAGE_BYTES;
+        for (const { revision, sub } of remove) ignoreRejection(log.remove(writeKey(this.#key, revision, sub)));
+        for (const [name, value] of meta) ignoreRejection(metaTable.put(Buffer.from(name), numberToBytes(value)));
         for (const [id, ttl] of leases) {
           const key = idToBytes(id);
-          ignoreRejection(ttl === undefined ? this.#lease.remove(key) : this.#lease.put(key, numberToBytes(ttl)));
+          ignoreRejection(ttl === undefined ? lease.remove(key) : lease.put(key, numberToBytes(ttl)));
         }
       });
       // lmdb refuses to append below the end of the log by answering false; since records ascend, the first one tells.
@@ -86,42 +84,68 @@ class LmdbEngine implements LogEngine {
   }
 
   read({ revision, sub }: LogPosition): Buffer | undefined {
-    const shared = this.#log.getBinaryFast(writeKey(this.#key, revision, sub)) as Buffer | undefined;
-    if (!shared) return undefined;
+    const shown = this.#show(writeKey(this.#key, revision, sub));
+    if (!shown) return undefined;
     // lmdb's own copy goes through slice(), which costs twice as much as this.
-    const length = (this.#log as unknown as { lastSize: number }).lastSize;
-    const record = Buffer.allocUnsafe(length);
-    record.set(new Uint8Array(shared.buffer, shared.byteOffset, length));
+    const record = Buffer.allocUnsafe(shown.length);
+    record.set(shown);
     return record;
   }
 
   scan(fromRevision: Revision, limitRecords: number, limitBytes: number): LogEntry[] {
     const found: LogEntry[] = [];
     let bytes = 0;
-    for (const { key, value } of this.#log.getRange({ start: keyFor(fromRevision, 0) })) {
+    for (const { key, value } of this.#tables.log.getRange({ start: keyFor(fromRevision, 0) })) {
       const entry = { ...positionOf(key), record: value };
       const isFull = found.length >= limitRecords || bytes >= limitBytes;
       if (isFull && entry.revision !== found[found.length - 1]!.revision) break;
       found.push(entry);
       bytes += value.length;
     }
+    this.#heldBytes += bytes;
     return found;
   }
 
+  visit({ revision, sub }: LogPosition, limits: VisitLimits, see: (entry: LogEntry) => void): LogPosition | undefined {
+    let records = 0;
+    let bytes = 0;
+    // Keys alone, and each record looked up: with its values the range would copy every one of them.
+    for (const key of this.#tables.log.getKeys({ start: keyFor(revision, sub) })) {
+      const position = positionOf(key);
+      if (records === limits.records || bytes >= limits.bytes) return position;
+      const record = this.#show(key)!;
+      see({ ...position, record });
+      records++;
+      bytes += record.length;
+    }
+    return undefined;
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  async letGo(): Promise<void> {
+    await this.#tables.env.close();
+    this.#tables = openTables(this.#file, this.#isDurable);
+    this.#heldBytes = 0;
+  }
+
   meta(name: MetaName): number | undefined {
-    const bytes = this.#meta.get(Buffer.from(name));
+    const bytes = this.#tables.meta.get(Buffer.from(name));
     return bytes && bytesToNumber(bytes);
   }
 
   leases(): Map<LeaseId, number> {
     const found = new Map<LeaseId, number>();
-    for (const { key, value } of this.#lease.getRange({})) found.set(key.readBigUInt64BE(0), bytesToNumber(value));
+    for (const { key, value } of this.#tables.lease.getRange({})) found.set(key.readBigUInt64BE(0), bytesToNumber(value));
     return found;
   }
 
   size(): { fileBytes: number; usedBytes: number } {
     let pages = 2;
-    for (const table of [this.#log, this.#meta, this.#lease]) {
+    const { log, meta, lease } = this.#tables;
+    for (const table of [log, meta, lease]) {
       const stats = table.getStats() as Record<string, number>;
       pages += stats.treeBranchPageCount! + stats.treeLeafPageCount! + stats.overflowPages!;
     }
@@ -129,8 +153,35 @@ class LmdbEngine implements LogEngine {
   }
 
   async close(): Promise<void> {
-    await this.#env.close();
+    await this.#tables.env.close();
   }
+
+  /** The record under a key, where lmdb has put it for a moment: the next look-up takes its place. */
+  #show(key: Buffer): Buffer | undefined {
+    const { log } = this.#tables;
+    const shared = log.getBinaryFast(key) as Buffer | undefined;
+    if (!shared) return undefined;
+    const { lastSize } = log as unknown as { lastSize: number };
+    this.#heldBytes += lastSize;
+    return Buffer.from(shared.buffer, shared.byteOffset, lastSize);
+  }
+}
+
+function openTables(file: string, isDurable: boolean): Tables {
+  const binary = { encoding: 'binary', keyEncoding: 'binary' } as const;
+  const env = open<Buffer, Buffer>({
+    ...binary,
+    path: file,
+    noSubdir: true,
+    maxDbs: 3,
+    pageSize: PAGE_BYTES,
+    overlappingSync: false,
+    noSync: !isDurable,
+    // The store groups writes itself; a commit starts when it is asked for.
+    eventTurnBatching: false,
+  });
+  const table = (name: string) => env.openDB<Buffer, Buffer>({ ...binary, name });
+  return { env, log: table('log'), meta: table('meta'), lease: table('lease') };
 }
 
 /** Two meta pages open the file; the newer one says how many pages there are. See docs/decisions/0001. */

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../api/index.ts';
 import { StoreError } from '../errors.ts';
 import type { LeaseId, Revision } from '../kv.ts';
-import type { LogEngine } from './engine.ts';
+import type { LogEngine, LogEntry, LogPosition } from './engine.ts';
 import { Garbage } from './garbage.ts';
 import { KeyIndex, type Version } from './key-index.ts';
 import { Leases } from './leases.ts';
@@ -16,8 +16,7 @@ import { isIntact, readVersion } from './log-record.ts';
 /** What this code writes. A store of a higher format was written by a newer version and is left alone. */
 export const FORMAT = 1;
 
-const STEP_RECORDS = 500;
-const STEP_BYTES = 2 * 1024 * 1024;
+const STEP = { records: 500, bytes: 2 * 1024 * 1024 };
 
 export type Recovered = {
   readonly index: KeyIndex;
@@ -35,18 +34,16 @@ export async function recover(engine: LogEngine, file: string): Promise<Recovere
   const compactScheduled = engine.meta('compact.scheduled') ?? 0;
   const compactFinished = engine.meta('compact.finished') ?? 0;
   let last: Revision = 1;
-  for (let from = 0; ; from = last + 1) {
-    const entries = engine.scan(from, STEP_RECORDS, STEP_BYTES);
-    for (const { revision, sub, record } of entries) {
-      if (!isIntact(record)) throw corrupt(file, `the record of revision ${revision} is damaged`);
-      const { key, version } = readVersion(record, sub);
-      if (version.modRevision !== revision)
-        throw corrupt(file, `revision ${revision} holds a record of ${version.modRevision}`);
-      addToIndex(index, garbage, key, version);
-    }
-    const end = entries[entries.length - 1];
-    if (!end) break;
-    last = end.revision;
+  const see = ({ revision, sub, record }: LogEntry) => {
+    if (!isIntact(record)) throw corrupt(file, `the record of revision ${revision} is damaged`);
+    const { key, version } = readVersion(record, sub);
+    if (version.modRevision !== revision)
+      throw corrupt(file, `revision ${revision} holds a record of ${version.modRevision}`);
+    addToIndex(index, garbage, key, version);
+    last = revision;
+  };
+  for (let from: LogPosition | undefined = { revision: 0, sub: 0 }; from; ) {
+    from = engine.visit(from, STEP, see);
     await nextTurn();
   }
   // The newest record may have been a delete that compaction removed: the mark remembers how far it had gone.

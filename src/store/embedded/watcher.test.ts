@@ -20,6 +20,7 @@ class FakeSource implements WatchSource {
 
   published = () => this.#revision;
   compacted = () => this.compactRevision;
+  pause = () => undefined;
   left = (watcher: Watcher) => void this.watchers.delete(watcher);
   hold = () => {};
   release = () => {};

@@ -22,6 +22,8 @@ export type WatchSource = {
   readonly limits: WatchLimits;
   published(): Revision;
   compacted(): Revision;
+  /** What to wait for before the log can be read; undefined: nothing. */
+  pause(): Promise<void> | undefined;
   /** The matching events from a revision on, at most a stretch of them; complete up to and with `revision`. */
   readLog(range: KeyRange, from: Revision, wantsPrevKv: boolean): { events: WatchEvent[]; revision: Revision };
   /** The watcher has come to its end. */
@@ -172,7 +174,8 @@ export class Watcher implements Watch, HubMember {
 
   /** Reads one stretch of the log; the turn of the loop in between keeps a long way back from holding others up. */
   async #catchUp(): Promise<void> {
-    if (this.#endIfCompacted()) return;
+    for (let pause = this.#source.pause(); pause; pause = this.#source.pause()) await pause;
+    if (this.#state.kind === 'ended' || this.#endIfCompacted()) return;
     const { events, revision } = this.#source.readLog(this.range, this.#complete + 1, this.wantsPrevKv);
     this.#complete = revision;
     if (events.length > 0) this.#push({ batch: { revision, events }, bytes: 0 });

@@ -6,7 +6,8 @@
  * Always true: groups are committed and published in the order in which their changes were added; everything that
  * is added while a commit is in flight goes into the next group, so a flush serves all who wait, and no timer holds
  * up a lone write. What waits is bounded: past `maxPendingBytes` an add is refused with TooManyRequests.
- * Compaction's removals ride along in small portions.
+ * Compaction's removals ride along in small portions. What must have the engine to itself (`alone`) takes the place of a
+ * commit in the same row.
  *
  * A commit that fails is final: after a failed flush nobody knows what is on disk. Everything that waits then, and
  * all that comes later, rejects; only opening the store again tells the truth.
@@ -43,6 +44,8 @@ export type PipelineOptions = {
 };
 
 type Group = {
+  /** In place of a commit. */
+  readonly alone?: () => Promise<void>;
   readonly changes: Change[];
   readonly meta: Map<MetaName, number>;
   readonly leases: Map<LeaseId, number | undefined>;
@@ -86,7 +89,7 @@ export class WritePipeline {
   add({ changes = [], meta, lease }: Work): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
     let group = this.#groups[this.#groups.length - 1];
-    if (!group || group.changes.length >= MAX_GROUP_CHANGES || group.bytes >= MAX_GROUP_BYTES) {
+    if (!group || group.alone || group.changes.length >= MAX_GROUP_CHANGES || group.bytes >= MAX_GROUP_BYTES) {
       group = newGroup();
       this.#groups.push(group);
     }
@@ -99,6 +102,15 @@ export class WritePipeline {
     this.#pendingBytes += bytes;
     if (meta) group.meta.set(...meta);
     if (lease) group.leases.set(...lease);
+    this.wake();
+    return group.done;
+  }
+
+  /** Runs `work` after everything added so far, while no commit is under way. */
+  alone(work: () => Promise<void>): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    const group = { ...newGroup(), alone: work };
+    this.#groups.push(group);
     this.wake();
     return group.done;
   }
@@ -132,14 +144,15 @@ export class WritePipeline {
   async #run(): Promise<void> {
     const { engine, publish, compaction, onFailure } = this.#options;
     while (!this.#failure) {
-      const removal = compaction.take(MAX_REMOVALS);
+      const removal = this.#groups[0]?.alone ? undefined : compaction.take(MAX_REMOVALS);
       const group = this.#groups.shift() ?? (removal && newGroup());
       if (!group) break;
       this.#inFlight = group;
       if (removal?.finished !== undefined) group.meta.set('compact.finished', removal.finished);
       const { changes, meta, leases } = group;
       try {
-        await engine.commit({ append: changes.map(toLogEntry), remove: removal?.remove ?? [], meta, leases });
+        if (group.alone) await group.alone();
+        else await engine.commit({ append: changes.map(toLogEntry), remove: removal?.remove ?? [], meta, leases });
       } catch (err) {
         const error = new StoreError('Closed', `Cannot go on: ${(err as Error).message}; open the store again`, {
           cause: err,

@@ -1,0 +1,167 @@
+/**
+ * A store, served as an etcd: whoever speaks etcd's v3 API over gRPC (etcdctl, a kube-apiserver, a store of ours) can
+ * use it.
+ *
+ * Always true: it adds nothing to the store and keeps nothing of its own but open calls; whatever else uses the store
+ * sees what comes in here, and the other way round. Without TLS it listens on loopback only, since etcd's protocol has
+ * no say in who may do what; with TLS a client must show a certificate that the given authorities have signed. Closing
+ * ends watches, lets other calls finish for a moment, and leaves no socket open.
+ */
+import { once } from 'node:events';
+import {
+  createSecureServer,
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { closeOnce } from '../../api/index.ts';
+import { StoreError } from '../errors.ts';
+import { grpcCode } from '../etcd/grpc-status.ts';
+import type { Store } from '../kv.ts';
+import { adminService, serveKeepAlive, serveSnapshot } from './admin-service.ts';
+import { FrontError, toFrontError } from './front-error.ts';
+import { GrpcStream } from './grpc-stream.ts';
+import { kvService } from './kv-service.ts';
+import { serveWatches } from './watch-service.ts';
+
+export type EtcdFrontTls = {
+  /** PEM. */
+  readonly cert: string;
+  readonly key: string;
+  /** Whose client certificates are let in. */
+  readonly clientAuthorities: readonly string[];
+};
+
+export type EtcdFrontOptions = {
+  /** `http://127.0.0.1:2379` or `https://host:port`; port 0 picks a free one. */
+  readonly urls: readonly string[];
+  readonly tls?: EtcdFrontTls;
+};
+
+export type EtcdFront = AsyncDisposable & {
+  /** With the ports that were picked. */
+  readonly urls: readonly string[];
+};
+
+const MEBIBYTE = 1024 * 1024;
+/** A list of ten thousand objects is one message: Node's own limits would end the connection. */
+const SETTINGS = { initialWindowSize: 4 * MEBIBYTE, maxConcurrentStreams: 10_000 };
+const SESSION_MEMORY_MB = 1024;
+const CLOSING_MS = 1000;
+
+export async function startEtcdFront(store: Store, options: EtcdFrontOptions): Promise<EtcdFront> {
+  const places = options.urls.map((url) => parsePlace(url, options.tls));
+  const urls: string[] = [];
+  const calls = callsOf(store, () => urls);
+  const streams = new Set<GrpcStream>();
+  const sessions = new Set<ServerHttp2Session>();
+  const servers: Http2Server[] = [];
+  const close = closeOnce(async () => {
+    const closed = servers.map((server) => once(server, 'close'));
+    for (const server of servers) server.close();
+    for (const stream of streams) if (stream.isLasting) stream.end(grpcCode.unavailable, 'etcdserver: server stopped');
+    for (const session of sessions) session.close();
+    const late = setTimeout(() => {
+      for (const session of sessions) session.destroy();
+    }, CLOSING_MS);
+    await Promise.all(closed);
+    clearTimeout(late);
+  });
+  try {
+    for (const place of places) {
+      const server = listener(place, options.tls);
+      servers.push(server);
+      server.on('session', (session) => {
+        sessions.add(session);
+        session.on('error', () => {}); // told by close
+        session.on('close', () => sessions.delete(session));
+      });
+      server.on('stream', (stream, headers) => void answer(calls, streams, stream, headers));
+      server.listen(place.port, place.host);
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      urls.push(`${place.isTls ? 'https' : 'http'}://${place.hostText}:${port}`);
+    }
+  } catch (err) {
+    for (const server of servers) server.close();
+    throw new StoreError('Unavailable', `Cannot serve the store as etcd: ${(err as Error).message}`, { cause: err });
+  }
+  return { urls, [Symbol.asyncDispose]: close };
+}
+
+/** Calls that go on until somebody ends them. */
+const LASTING: ReadonlySet<string> = new Set(['/etcdserverpb.Watch/Watch', '/etcdserverpb.Lease/LeaseKeepAlive']);
+
+type Serve = (stream: GrpcStream) => Promise<void>;
+
+function callsOf(store: Store, urls: () => readonly string[]): ReadonlyMap<string, Serve> {
+  const calls = new Map<string, Serve>([
+    ['Watch/Watch', (stream) => serveWatches(store, stream)],
+    ['Lease/LeaseKeepAlive', (stream) => serveKeepAlive(store, stream)],
+    ['Maintenance/Snapshot', (stream) => serveSnapshot(store, stream)],
+  ]);
+  for (const [name, unary] of Object.entries({ ...kvService(store), ...adminService(store, urls) }))
+    calls.set(name, async (stream) => stream.send(await unary(await stream.message(), stream.signal)));
+  return new Map([...calls].map(([name, serve]) => [`/etcdserverpb.${name}`, serve]));
+}
+
+async function answer(
+  calls: ReadonlyMap<string, Serve>,
+  streams: Set<GrpcStream>,
+  http2Stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+): Promise<void> {
+  const path = String(headers[':path']);
+  const stream = new GrpcStream(http2Stream, LASTING.has(path));
+  streams.add(stream);
+  http2Stream.on('close', () => streams.delete(stream));
+  try {
+    const serve = calls.get(path);
+    if (!serve) throw new FrontError(grpcCode.unimplemented, `unknown method ${path}`);
+    await serve(stream);
+    stream.end();
+  } catch (err) {
+    const { code, message } = toFrontError(err);
+    stream.end(code, message);
+  }
+}
+
+type Place = {
+  readonly isTls: boolean;
+  readonly host: string;
+  /** As it stands in a URL. */
+  readonly hostText: string;
+  readonly port: number;
+};
+
+function parsePlace(text: string, tls: EtcdFrontTls | undefined): Place {
+  const refusal = (found: string) =>
+    new StoreError('InvalidArgument', `Cannot serve the store as etcd at ${JSON.stringify(text)}: ${found}`);
+  if (!URL.canParse(text)) throw refusal('it is no URL, write it as http://127.0.0.1:2379');
+  const { protocol, hostname, port, pathname, search } = new URL(text);
+  const isTls = protocol === 'https:';
+  if (!isTls && protocol !== 'http:') throw refusal('it begins with neither http:// nor https://');
+  if (pathname !== '/' || search !== '') throw refusal('it has something after its host and port');
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (!isTls && !(host === 'localhost' || host === '::1' || host.startsWith('127.')))
+    throw refusal('without TLS anybody who reaches it could read and write everything: use https://, or 127.0.0.1');
+  if (isTls && !tls) throw refusal('https:// needs certificates');
+  return { isTls, host, hostText: hostname, port: port === '' ? 2379 : Number(port) };
+}
+
+function listener({ isTls }: Place, tls: EtcdFrontTls | undefined): Http2Server {
+  const options = { settings: SETTINGS, maxSessionMemory: SESSION_MEMORY_MB };
+  if (!isTls || !tls) return createServer(options);
+  const { cert, key, clientAuthorities } = tls;
+  return createSecureServer({
+    ...options,
+    cert,
+    key,
+    ca: [...clientAuthorities],
+    requestCert: true,
+    rejectUnauthorized: true,
+  });
+}
