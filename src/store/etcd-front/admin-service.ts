@@ -12,12 +12,14 @@ import { crc32 } from 'node:zlib';
 import { Reader } from '../../api/protobuf.ts';
 import { everyKey, keyToBytes } from '../keys.ts';
 import type { LeaseId, Store } from '../kv.ts';
+import { refusals } from './front-error.ts';
 import { CLUSTER_ID, MEMBER_ID, response, TERM } from './front-responses.ts';
 import type { GrpcStream } from './grpc-stream.ts';
 import type { Unary } from './kv-service.ts';
 
 /** What the answers here conform to; clients allow themselves features by it. */
 const ETCD_VERSION = '3.6.8';
+const MAX_TTL_SECONDS = 9_000_000_000n;
 const NO_SPACE = 1;
 const CHECKSUM_BYTES = 32;
 const PIECE_BYTES = 32 * 1024;
@@ -27,6 +29,7 @@ export function adminService(store: Store, urls: () => readonly string[]): Recor
   return {
     'Lease/LeaseGrant': async (bytes, signal) => {
       const { ttl, id } = readFields(bytes, { ttl: 1, id: 2 });
+      if (ttl > MAX_TTL_SECONDS) throw refusals.tooLongLease();
       const lease = await store.grantLease(Number(ttl), { signal, ...(id !== 0n && { id }) });
       return response(await store.revision({ signal }), (w) => w.int64(2, lease.id).int(3, lease.ttlSeconds));
     },

@@ -28,6 +28,7 @@ export const refusals: Readonly<Record<RefusalName, () => FrontError>> = {
   tooManyOps: () => new FrontError(invalidArgument, 'etcdserver: too many operations in txn request'),
   duplicateKey: () => new FrontError(invalidArgument, 'etcdserver: duplicate key given in txn request'),
   tooLarge: () => new FrontError(invalidArgument, 'etcdserver: request is too large'),
+  tooLongLease: () => new FrontError(outOfRange, 'etcdserver: too large lease TTL'),
   compacted: () => new FrontError(outOfRange, COMPACTED),
   nestedTxn: () => notServed('a transaction within a transaction'),
   keepingInTxn: () => notServed('a put that ignores value or lease within a transaction'),
@@ -41,6 +42,7 @@ type RefusalName =
   | 'tooManyOps'
   | 'duplicateKey'
   | 'tooLarge'
+  | 'tooLongLease'
   | 'compacted'
   | 'nestedTxn'
   | 'keepingInTxn';

@@ -37,21 +37,28 @@ export function writeDeleteResult(writer: Writer, deleted: number, prevKvs: read
   for (const kv of prevKvs) writer.bytes(3, encodeKeyValue(kv));
 }
 
-/** As one of the answers of a transaction, whose headers hold the revision alone. */
-export function writeOpResult(writer: Writer, result: OpResult, revision: Revision): void {
-  const header = (part: Writer, at = revision) => part.message(1, (inner) => inner.int(3, at));
-  writer.message(3, (outer) => {
-    switch (result.kind) {
-      case 'range':
-        outer.message(1, (part) => writeRangeResult(header(part, result.revision), result));
-        break;
-      case 'put':
-        outer.message(2, (part) => writePutResult(header(part), result.prevKv));
-        break;
-      case 'delete':
-        outer.message(3, (part) => writeDeleteResult(header(part), result.deleted, result.prevKvs));
-    }
-  });
+/** The answers of a transaction: their headers hold the revision alone, from the first change on the new one. */
+export function writeOpResults(writer: Writer, results: readonly OpResult[], revision: Revision): void {
+  const isChange = (result: OpResult) => result.kind === 'put' || (result.kind === 'delete' && result.deleted > 0);
+  let at = results.some(isChange) ? revision - 1 : revision;
+  for (const result of results) {
+    if (isChange(result)) at = revision;
+    writer.message(3, (outer) => writeOpResult(outer, result, at));
+  }
+}
+
+function writeOpResult(writer: Writer, result: OpResult, revision: Revision): void {
+  const header = (part: Writer) => part.message(1, (inner) => inner.int(3, revision));
+  switch (result.kind) {
+    case 'range':
+      writer.message(1, (part) => writeRangeResult(header(part), result));
+      break;
+    case 'put':
+      writer.message(2, (part) => writePutResult(header(part), result.prevKv));
+      break;
+    case 'delete':
+      writer.message(3, (part) => writeDeleteResult(header(part), result.deleted, result.prevKvs));
+  }
 }
 
 export type WatchAnswer = {

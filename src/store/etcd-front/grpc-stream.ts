@@ -88,7 +88,8 @@ export class GrpcStream {
     }
     stream.once('wantTrailers', () => {
       stream.sendTrailers(status);
-      if (!stream.readableEnded) stream.close(); // the client may still be talking, but nobody listens any more
+      // The client may still be talking, but nobody listens any more. A turn later: a reset overtakes trailers.
+      if (!stream.readableEnded) setImmediate(() => stream.close());
     });
     stream.end();
   }

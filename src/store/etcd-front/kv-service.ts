@@ -20,7 +20,7 @@ import {
   type TxnRequest,
   type WireCompare,
 } from './front-requests.ts';
-import { response, writeDeleteResult, writeOpResult, writePutResult, writeRangeResult } from './front-responses.ts';
+import { response, writeDeleteResult, writeOpResults, writePutResult, writeRangeResult } from './front-responses.ts';
 
 const MAX_OPS = 128;
 const MAX_REQUEST_BYTES = 1.5 * 1024 * 1024;
@@ -58,7 +58,7 @@ export function kvService(store: Store): Record<string, Unary> {
       const { succeeded, revision, results } = await run(store, decodeTxnRequest(bytes));
       return response(revision, (writer) => {
         if (succeeded) writer.bool(2, true);
-        for (const result of results) writeOpResult(writer, result, revision);
+        writeOpResults(writer, results, revision);
       });
     },
     'KV/Compact': async (bytes, signal) => {
