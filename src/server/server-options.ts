@@ -15,6 +15,11 @@ export type ServerOptions = {
   readonly kubeconfigOut?: string;
 
   readonly etcd?: EtcdOptions;
+  /**
+   * Serves the embedded store as an etcd here: `http://127.0.0.1:2379`, loopback only, to anybody on this machine; or
+   * `https://…` to client certificates of the group system:masters. Port 0 picks a free one.
+   */
+  readonly etcdListenClientUrls?: readonly string[];
   readonly autoCompaction?: AutoCompactionOptions;
   /** Of the embedded store: `fsync`. `none` is for tests only, a crash of the machine may lose everything. */
   readonly durability?: 'fsync' | 'none';
@@ -74,5 +79,7 @@ export type AutoCompactionOptions =
 export type RunningServer = {
   readonly url: string;
   readonly kubeconfigPath: string;
+  /** Where the store is served as an etcd, if it is. */
+  readonly etcdUrls: readonly string[];
   close(): Promise<void>;
 };

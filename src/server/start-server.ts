@@ -9,7 +9,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backgroundClock, closeOnce } from '../api/index.ts';
-import { openEmbeddedStore, openEtcdStore, type Store } from '../store/index.ts';
+import { type EtcdFront, openEmbeddedStore, openEtcdStore, type Store, startEtcdFront } from '../store/index.ts';
 import { openAuditLog } from './audit/audit-log.ts';
 import { makeAccess } from './auth/access.ts';
 import { bootstrap } from './bootstrap.ts';
@@ -33,7 +33,7 @@ import { Rest } from './rest/rest.ts';
 import { WatchCrowd } from './rest/watch-keeper.ts';
 import type { RunningServer, ServerOptions } from './server-options.ts';
 import { ensureAdminToken, writeKubeconfig } from './serving/kubeconfig.ts';
-import { loadTlsMaterial, urlOf } from './serving/tls-material.ts';
+import { loadTlsMaterial, type TlsMaterial, urlOf } from './serving/tls-material.ts';
 import { handleOpenId } from './tokens/openid.ts';
 import { addCacheMetrics, addStoreMetrics } from './watchcache/cache-metrics.ts';
 import { defaultWindowLimits, type WindowLimits } from './watchcache/event-window.ts';
@@ -130,9 +130,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       return front.close();
     });
     url = urlOf(bindAddress, front.port);
+    const etcdUrls: string[] = [];
+    if (options.etcdListenClientUrls) {
+      const etcdFront = await serveAsEtcd(options.etcdListenClientUrls, store, tls, options.etcd !== undefined);
+      closers.push(() => etcdFront[Symbol.asyncDispose]());
+      etcdUrls.push(...etcdFront.urls);
+    }
     const kubeconfigPath = resolve(options.kubeconfigOut ?? join(dataDir, 'admin.kubeconfig'));
     writeKubeconfig(kubeconfigPath, { server: url, authorityPem: tls.servingAuthorityPem, admin: tls.admin, token });
-    return { url, kubeconfigPath, close };
+    return { url, kubeconfigPath, etcdUrls, close };
   } catch (err) {
     await close();
     throw err;
@@ -146,6 +152,19 @@ function windowLimitsOf(options: ServerOptions, resource: Resource): WindowLimit
   const isNeeded = resource.group === RBAC_GROUP || qualifiedName(resource) === qualifiedName(DEFINITIONS);
   if ((options.watchCache === false || size === 0) && !isNeeded) return 'off';
   return !size ? undefined : { ...defaultWindowLimits, minEvents: size };
+}
+
+/** Its clients reach the store past all rules, so only those who may do everything anyway are let in. */
+async function serveAsEtcd(
+  urls: readonly string[],
+  store: Store,
+  tls: TlsMaterial,
+  isEtcd: boolean,
+): Promise<EtcdFront> {
+  if (isEtcd) throw new Error('Cannot serve the store as etcd: it is one, let clients use it directly');
+  const { certPem: cert, keyPem: key } = tls.serving;
+  const mayUse = (organisations: readonly string[]) => organisations.includes('system:masters');
+  return startEtcdFront(store, { urls, tls: { cert, key, clientAuthorities: tls.clientAuthorities, mayUse } });
 }
 
 function openStore(options: ServerOptions, dataDir: string, log: (line: string) => void): Promise<Store> {

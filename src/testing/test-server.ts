@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunningServer, ServerOptions } from '../server/index.ts';
 import { startServer } from '../server/index.ts';
+import { isStoreError, openEmbeddedStore, openEtcdStore, type Store } from '../store/index.ts';
 import { ApiClient, type ApiClientOptions } from './api-client.ts';
 
 /** With a `dataDir` the storage is the caller's, and stays. */
@@ -32,6 +33,11 @@ export class TestServer implements AsyncDisposable {
   get url(): string {
     if (!this.#running) throw new Error('Cannot reach the test server: it is stopped');
     return this.#running.url;
+  }
+
+  /** Where its store is served as an etcd, if it is told to. */
+  get etcdUrls(): readonly string[] {
+    return this.#running?.etcdUrls ?? [];
   }
 
   get kubeconfigPath(): string {
@@ -76,11 +82,50 @@ export class TestServer implements AsyncDisposable {
     await this.start();
   }
 
+  /**
+   * Restarts it with its state but without its history: who goes on from before the last change is told 410. Returns the
+   * version of that change.
+   */
+  async expireHistory(): Promise<string> {
+    await this.stop();
+    const revision = await this.#withStore(async (store) => {
+      const last = await store.revision();
+      await store.compact(last).catch((err) => {
+        if (!isStoreError(err, 'Compacted')) throw err; // there was none
+      });
+      return last;
+    });
+    await this.start();
+    return String(revision);
+  }
+
+  /** Restarts it without its objects; certificates and tokens stay. Versions begin anew. */
+  async loseData(): Promise<void> {
+    if (this.#options.etcd) throw new Error('Cannot lose the data of the test server: it is in etcd');
+    await this.stop();
+    rmSync(join(this.dataDir, 'store'), { recursive: true, force: true });
+    await this.start();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     // Connections first: a test that is over waits for nobody.
     for (const client of this.#clients.splice(0)) client.close();
     await this.stop();
     if (this.#options.dataDir === undefined) rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
+  /** While it is stopped. */
+  async #withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    const { etcd } = this.#options;
+    const dataDir = join(this.dataDir, 'store');
+    const store = etcd
+      ? await openEtcdStore({ endpoints: [...etcd.servers] })
+      : await openEmbeddedStore({ dataDir, durability: 'none', autoCompaction: { mode: 'off' } });
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
   }
 }
 

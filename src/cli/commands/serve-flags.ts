@@ -18,6 +18,7 @@ export type ServeFlags = {
   etcdCafile?: string;
   etcdCertfile?: string;
   etcdKeyfile?: string;
+  etcdListenClientUrls?: string[];
   watchCache: boolean;
   defaultWatchCacheSize?: number;
   watchCacheSizes?: Record<string, number>;
@@ -45,6 +46,10 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     throw new InvalidArgumentError(
       '--tls-cert-file and --tls-private-key-file belong together: give both, or neither to have a certificate made.',
     );
+  if (etcd && flags.etcdListenClientUrls)
+    throw new InvalidArgumentError(
+      '--etcd-listen-client-urls serves the embedded store: with --etcd-servers let clients use that etcd itself.',
+    );
   const { bindAddress, securePort, dataDir, watchCache, authorizationMode, anonymousAuth } = flags;
   const { maxRequestsInflight, maxMutatingRequestsInflight } = flags;
   return {
@@ -61,6 +66,7 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     autoCompaction: toAutoCompaction(flags),
     verbosity: flags.v,
     ...(etcd && { etcd }),
+    ...given('etcdListenClientUrls', flags.etcdListenClientUrls),
     ...given('kubeconfigOut', flags.kubeconfigOut),
     ...given('defaultWatchCacheSize', flags.defaultWatchCacheSize),
     ...given('watchCacheSizes', flags.watchCacheSizes),

@@ -85,6 +85,11 @@ it('serve reads every flag', async () => {
   });
 });
 
+it('serve takes where its store is to be an etcd', async () => {
+  const { options } = await run('--etcd-listen-client-urls', 'http://127.0.0.1:2379,https://[::1]:2379');
+  expect(options?.etcdListenClientUrls).toEqual(['http://127.0.0.1:2379', 'https://[::1]:2379']);
+});
+
 it.each([
   [['--auto-compaction-retention', '2'], { mode: 'periodic', retentionMs: 7_200_000 }],
   [['--auto-compaction-retention', '0'], { mode: 'periodic', retentionMs: 0 }],
@@ -102,6 +107,7 @@ it.each([
   [['--authorization-mode', 'ABAC'], 'Allowed choices are RBAC, AlwaysAllow'],
   [['--tls-cert-file', 'x'], 'give both, or neither to have a certificate made'],
   [['--etcd-cafile', 'x'], 'need --etcd-servers'],
+  [['--etcd-servers', 'http://a:1', '--etcd-listen-client-urls', 'http://b:2'], 'serves the embedded store'],
   [['--etcd-servers', 'http://a:1', '--etcd-keyfile', 'x'], '--etcd-certfile and --etcd-keyfile belong together'],
   [['--auto-compaction-mode', 'revision'], 'is no number of revisions'],
   [['--sercure-port', '1'], '(Did you mean --secure-port?)'],

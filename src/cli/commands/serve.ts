@@ -41,6 +41,9 @@ export function addServeCommand(program: Command, start: StartServer = startReal
     .option('--etcd-certfile <file>', 'client certificate for etcd')
     .option('--etcd-keyfile <file>', 'its private key')
     .addOption(
+      option('--etcd-listen-client-urls <urls>', 'serve the embedded store as an etcd, too').argParser(parseUrls),
+    )
+    .addOption(
       option('--watch-cache <true|false>', 'serve lists and watches from memory').default(true).argParser(parseBoolean),
     )
     .addOption(option('--default-watch-cache-size <n>', 'events each cache keeps at least').argParser(parseCount))

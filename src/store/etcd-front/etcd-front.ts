@@ -3,9 +3,9 @@
  * use it.
  *
  * Always true: it adds nothing to the store and keeps nothing of its own but open calls; whatever else uses the store
- * sees what comes in here, and the other way round. Without TLS it listens on loopback only, since etcd's protocol has
- * no say in who may do what; with TLS a client must show a certificate that the given authorities have signed. Closing
- * ends watches, lets other calls finish for a moment, and leaves no socket open.
+ * sees what comes in here, and the other way round. Whoever is let in may do everything: so without TLS it listens on
+ * loopback only, and with TLS a client must show a certificate that the authorities have signed and `mayUse` accepts.
+ * Closing ends watches, lets other calls finish for a moment, and leaves no socket open.
  */
 import { once } from 'node:events';
 import {
@@ -17,6 +17,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { closeOnce } from '../../api/index.ts';
 import { StoreError } from '../errors.ts';
 import { grpcCode } from '../etcd/grpc-status.ts';
@@ -31,8 +32,10 @@ export type EtcdFrontTls = {
   /** PEM. */
   readonly cert: string;
   readonly key: string;
-  /** Whose client certificates are let in. */
+  /** Who may vouch for a client. */
   readonly clientAuthorities: readonly string[];
+  /** Whether a client that was vouched for may do everything, by the organisations of its certificate. */
+  readonly mayUse: (organisations: readonly string[]) => boolean;
 };
 
 export type EtcdFrontOptions = {
@@ -155,8 +158,8 @@ function parsePlace(text: string, tls: EtcdFrontTls | undefined): Place {
 function listener({ isTls }: Place, tls: EtcdFrontTls | undefined): Http2Server {
   const options = { settings: SETTINGS, maxSessionMemory: SESSION_MEMORY_MB };
   if (!isTls || !tls) return createServer(options);
-  const { cert, key, clientAuthorities } = tls;
-  return createSecureServer({
+  const { cert, key, clientAuthorities, mayUse } = tls;
+  const server = createSecureServer({
     ...options,
     cert,
     key,
@@ -164,4 +167,9 @@ function listener({ isTls }: Place, tls: EtcdFrontTls | undefined): Http2Server 
     requestCert: true,
     rejectUnauthorized: true,
   });
+  server.prependListener('secureConnection', (socket: TLSSocket) => {
+    const organisations: string | string[] | undefined = socket.getPeerCertificate().subject?.O;
+    if (!mayUse([organisations ?? []].flat())) socket.destroy();
+  });
+  return server;
 }
