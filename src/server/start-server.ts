@@ -133,7 +133,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const etcdUrls: string[] = [];
     if (options.etcdListenClientUrls) {
       const etcdFront = await serveAsEtcd(options.etcdListenClientUrls, store, tls, options.etcd !== undefined);
-      closers.push(() => etcdFront[Symbol.asyncDispose]());
+      closers.push(async () => etcdFront[Symbol.asyncDispose]());
       etcdUrls.push(...etcdFront.urls);
     }
     const kubeconfigPath = resolve(options.kubeconfigOut ?? join(dataDir, 'admin.kubeconfig'));

@@ -9,6 +9,7 @@ addServeCommand(program, async ({ dataDir }) => {
   return {
     url: 'https://127.0.0.1:1',
     kubeconfigPath: `${dataDir}/admin.kubeconfig`,
+    etcdUrls: [],
     close: () =>
       process.env.HANG
         ? new Promise(() => {})
