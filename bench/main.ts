@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- [--quick] [--json] [--profile FOLDER] [NAME...]`: runs all benchmarks or the named ones; `store` and
- * `server` name all of their kind.
+ * `npm run bench -- [--quick] [--json] [--profile FOLDER] [NAME...]`: runs all benchmarks or the named ones; `store`,
+ * `server` and `client` name all of their kind. `incumbent-faults`, alone, asks what informers do when something fails.
  *
  * A target that is missed is a figure in the table, not a failure; the exit code tells only whether everything could
  * be measured. What is going on goes to stderr, results go to stdout.
@@ -10,7 +10,13 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { etcdVersion } from '../test/etcd-server.ts';
+import { type ClientBenchmark, type JudgedClientRow, judgeClient, printClientTable } from './client-report.ts';
+import { clientSlowHandler } from './client-slow-handler.ts';
+import { clientStream } from './client-stream.ts';
+import { clientSync } from './client-sync.ts';
 import type { Benchmark } from './contenders.ts';
+import { printIncumbentFaults } from './incumbent-faults.ts';
+import { queueBenchmark } from './queue.ts';
 import { rbacDecisions } from './rbac.ts';
 import { type Judged, judge, printTables } from './report.ts';
 import { serverFanOut } from './server-fan-out.ts';
@@ -44,6 +50,7 @@ const storeBenchmarks: readonly Benchmark[] = [
 const serverBenchmarks: readonly ServerBenchmark[] = [
   ...[serverWrites, serverLists, serverFanOut, serverNodeWatches, serverResume, serverMemory, serverStart],
 ];
+const clientBenchmarks: readonly ClientBenchmark[] = [clientSync, clientStream, clientSlowHandler, queueBenchmark];
 const BENCHMARK_LIMIT_MS = 120_000;
 /** Of statfs(2): file systems that live in memory, where a flush costs nothing. */
 const memoryFileSystems: ReadonlyMap<number, string> = new Map([
@@ -72,6 +79,7 @@ try {
 }
 
 async function main(): Promise<void> {
+  if (names.join() === 'incumbent-faults') return printIncumbentFaults(flags.json); // answers, not figures
   const chosen = chosenNames();
   const etcd = etcdVersion();
   const folder = mkdtempSync(join(tmpdir(), 'longwatch-bench-'));
@@ -92,6 +100,7 @@ async function main(): Promise<void> {
   const begin = performance.now();
   const rows: Judged[] = [];
   const serverRows: JudgedServerRow[] = [];
+  const clientRows: JudgedClientRow[] = [];
   const context = { isQuick: flags.quick, hasEtcd: etcd !== undefined, folder, say };
   const profileFolder = flags.profile;
   try {
@@ -102,12 +111,17 @@ async function main(): Promise<void> {
         await bounded(name, async (signal) =>
           add(serverRows, await run({ ...context, signal, profileFolder }), judgeServer),
         );
+    for (const { name, run } of clientBenchmarks)
+      if (chosen.has(name))
+        await bounded(name, async (signal) =>
+          add(clientRows, await run({ ...context, signal, profileFolder }), judgeClient),
+        );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
   const seconds = Math.round((performance.now() - begin) / 1000);
   if (flags.json) {
-    console.log(JSON.stringify({ ...machine, seconds, rows, serverRows }, undefined, 2));
+    console.log(JSON.stringify({ ...machine, seconds, rows, serverRows, clientRows }, undefined, 2));
     return;
   }
   const { date, node, cpu, load } = machine;
@@ -118,6 +132,7 @@ async function main(): Promise<void> {
   console.log('\nBest round (median round); ratio of the best (of the medians)\n');
   if (rows.length > 0) printTables(rows);
   if (serverRows.length > 0) printServerTables(serverRows);
+  if (clientRows.length > 0) printClientTable(clientRows);
 }
 
 /** No benchmark runs for longer than its limit. One that fails is told of, and leaves the others their turn. */
@@ -143,12 +158,16 @@ function add<From, To>(rows: To[], found: readonly From[], judged: (row: From) =
 }
 
 function chosenNames(): ReadonlySet<string> {
-  const kinds = { store: storeBenchmarks.map(({ name }) => name), server: serverBenchmarks.map(({ name }) => name) };
-  const known = [...kinds.store, ...kinds.server];
+  const kinds = {
+    store: storeBenchmarks.map(({ name }) => name),
+    server: serverBenchmarks.map(({ name }) => name),
+    client: clientBenchmarks.map(({ name }) => name),
+  };
+  const known = [...kinds.store, ...kinds.server, ...kinds.client];
   if (names.length === 0) return new Set(known);
   const unknown = names.find((name) => !known.includes(name) && !(name in kinds));
   if (unknown !== undefined)
-    throw new Error(`Cannot run ${JSON.stringify(unknown)}: there are store, server, ${known.join(', ')}`);
+    throw new Error(`Cannot run ${JSON.stringify(unknown)}: there are store, server, client, ${known.join(', ')}`);
   return new Set(names.flatMap((name) => kinds[name as keyof typeof kinds] ?? [name]));
 }
 

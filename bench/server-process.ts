@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FramesOptions } from './client-frames-child.ts';
 import { type Done, percentile } from './measure.ts';
 import type { Memory, Order, Ready, Usage } from './server-control.ts';
 import type { ServerContext } from './server-report.ts';
@@ -49,9 +50,14 @@ export class MeasuredProcess implements AsyncDisposable {
     return MeasuredProcess.#start(context, './reference-child.ts', dataDir);
   }
 
+  /** A player of watch events that are ready before anybody asks. */
+  static startFrames(context: ServerContext, options: FramesOptions): Promise<MeasuredProcess> {
+    return MeasuredProcess.#start(context, './client-frames-child.ts', JSON.stringify(options));
+  }
+
   /** The child inherits the flags of this process, the one that loads TypeScript among them. */
-  static async #start(context: ServerContext, file: string, dataDir: string): Promise<MeasuredProcess> {
-    const child = fork(new URL(file, import.meta.url), [dataDir]);
+  static async #start(context: ServerContext, file: string, told: string): Promise<MeasuredProcess> {
+    const child = fork(new URL(file, import.meta.url), [told]);
     const exited = once(child, 'exit');
     const ready = await answerOf<Ready>(child, exited, context.signal).catch((err: unknown) => {
       child.kill('SIGKILL');

@@ -53,6 +53,7 @@ export {
   showLabelSelector,
 } from './label-selector.ts';
 export type { LabelOperator, LabelRequirement } from './label-selector-parser.ts';
+export type { LogFields, Logger } from './logger.ts';
 export {
   checkAnnotationKey,
   checkConfigKey,
@@ -119,3 +120,4 @@ export {
   unprocessable,
   unsupportedMediaType,
 } from './status-error.ts';
+export { failSpan, SPAN_ERROR, type Span, type SpanAttributes, type Tracer, traced } from './tracer.ts';

@@ -14,6 +14,9 @@ describe('Writer', () => {
     ['bytes', (w) => w.bytes(2, unhex('00ff')), '120200ff'],
     ['a binary string byte by byte', (w) => w.binary(2, '\0\xff'), '120200ff'],
     ['text as UTF-8', (w) => w.string(2, 'é'), '1202c3a9'],
+    ['text that turns out not to be ASCII', (w) => w.int(1, 1).string(2, 'aé'), '0801120361c3a9'],
+    ['a double', (w) => w.double(9, -0.5), '49000000000000e0bf'],
+    ['nothing of what was cleared', (w) => void w.int(1, 1).clear(), ''],
     ['an empty message', (w) => w.message(4, () => {}), '2200'],
     ['messages in a message', (w) => w.message(1, (m) => m.message(2, (n) => n.int(1, 1))), '0a0412020801'],
   ])('writes %s', (_claim, write, want) => {

@@ -227,6 +227,9 @@ export function writeVarint64(target: Uint8Array, offset: number, value: bigint)
   return at;
 }
 
+/** Longer texts are left to the platform's encoder. */
+const SHORT_TEXT = 64;
+
 export class Writer {
   #buffer: Uint8Array;
   #length = 0;
@@ -242,6 +245,11 @@ export class Writer {
   /** What was written so far: a window on the writer's memory, valid until the next write. */
   finish(): Uint8Array {
     return this.#buffer.subarray(0, this.#length);
+  }
+
+  /** Begins anew in the same memory. */
+  clear(): void {
+    this.#length = 0;
   }
 
   int(field: number, value: number): this {
@@ -276,15 +284,44 @@ export class Writer {
     return this;
   }
 
-  string(field: number, value: string): this {
-    return this.bytes(field, utf8Encoder.encode(value));
+  double(field: number, value: number): this {
+    this.#reserve(15);
+    this.#length = writeVarint(this.#buffer, this.#length, field * 8 + wireType.fixed64);
+    new DataView(this.#buffer.buffer, this.#buffer.byteOffset).setFloat64(this.#length, value, true);
+    this.#length += 8;
+    return this;
   }
 
-  /** An embedded message; its length is known only once `write` is done, and most take one byte. */
-  message(field: number, write: (writer: this) => void): this {
-    this.#open(field, 0);
+  string(field: number, value: string): this {
+    if (value.length > SHORT_TEXT) return this.bytes(field, utf8Encoder.encode(value));
     const start = this.#length;
+    this.#open(field, value.length);
+    for (let i = 0; i < value.length; i++) {
+      const unit = value.charCodeAt(i);
+      if (unit >= 0x80) {
+        this.#length = start; // more bytes than characters: written anew
+        return this.bytes(field, utf8Encoder.encode(value));
+      }
+      this.#buffer[this.#length++] = unit;
+    }
+    return this;
+  }
+
+  /** An embedded message: what `write` writes. */
+  message(field: number, write: (writer: this) => void): this {
+    const start = this.begin(field);
     write(this);
+    return this.end(start);
+  }
+
+  /** The same in two steps; give the answer back to `end` once the message has been written. */
+  begin(field: number): number {
+    this.#open(field, 0);
+    return this.#length;
+  }
+
+  /** The length of a message is known only now, and most take one byte: for a longer one the message moves. */
+  end(start: number): this {
     const size = this.#length - start;
     const extra = varintSize(size) - 1;
     if (extra > 0) {

@@ -1,4 +1,13 @@
 /** The client: configuration, typed resources and watches against any Kubernetes cluster. */
+export type { LogFields, Logger, Span, SpanAttributes, Tracer } from '../api/index.ts';
+export { CheckpointError } from './checkpoint/checkpoint-error.ts';
+export type { CheckpointMetrics, CheckpointOptions } from './checkpoint/checkpoint-options.ts';
+export {
+  type VersionCheckpoint,
+  type VersionCheckpointOptions,
+  versionCheckpoint,
+} from './checkpoint/version-checkpoint.ts';
+export { type WatchFromOptions, watchFrom } from './checkpoint/watch-from.ts';
 export type { ClusterAccess } from './config/cluster-access.ts';
 export {
   basicCredentials,
@@ -28,20 +37,39 @@ export {
   TransportError,
   type TransportPhase,
 } from './errors.ts';
+export type { AuditReport } from './informer/audit.ts';
 export { type Indexers, type IndexFunction, keyOf } from './informer/indexer.ts';
 export { Informer } from './informer/informer.ts';
 export type { Added, Deleted, InformerEvent, Updated } from './informer/informer-event.ts';
-export { type InformerDefaults, InformerFactory, type InformerLease } from './informer/informer-factory.ts';
+export {
+  type InformerDefaults,
+  InformerFactory,
+  type InformerFactoryOptions,
+  type InformerLease,
+} from './informer/informer-factory.ts';
 export type {
   Freshness,
   InformerMetrics,
   InformerOptions,
   InformerState,
+  InvalidObject,
   Snapshot,
   Where,
 } from './informer/informer-options.ts';
 export type { EventHandler, HandlerMetrics, HandlerOptions, Subscription } from './informer/subscription.ts';
 export { type ConnectOptions, connect, KubeClient } from './kube-client.ts';
+export { LazyObject, lazyOf } from './lazy/lazy-object.ts';
+export type {
+  ClientObserver,
+  HandledSample,
+  ListSample,
+  ObservedInformer,
+  RetrySample,
+  WatchEnd,
+} from './observing/client-observer.ts';
+export { errorReason } from './observing/error-reason.ts';
+export { Observers } from './observing/observers.ts';
+export { consoleLogger } from './observing/safe-logger.ts';
 export { Reflector } from './reflector/reflector.ts';
 export type { ReflectorCounts, ReflectorOptions, ReflectorSink, Trouble } from './reflector/reflector-options.ts';
 export type { Checking, Filling, ReflectorState, Waiting, Watching } from './reflector/reflector-state.ts';
@@ -50,6 +78,7 @@ export {
   defineResource,
   defineResourceOf,
   InvalidObjectError,
+  metadataOf,
   type ObjectOf,
   type Resource,
   type ResourceDefinition,
@@ -146,6 +175,7 @@ export type {
   ObjectList,
   ObjectReference,
   Open,
+  PartialObjectMetadata,
   Scale,
   StoredMeta,
   UnknownFields,
@@ -162,7 +192,7 @@ export type {
 } from './resources/options.ts';
 export { type JsonPatchOperation, jsonPatch, mergePatch, type Patch, strategicPatch } from './resources/patches.ts';
 export { ResourceClient } from './resources/resource-client.ts';
-export type { FieldSelection, LabelSelection } from './resources/selectors.ts';
+export { type FieldSelection, type LabelSelection, labelSelectorText } from './resources/selectors.ts';
 export type { SchemaIssue, SchemaResult, StandardSchemaV1 } from './resources/standard-schema.ts';
 export { SubresourceClient } from './resources/subresource-client.ts';
 export type { Timeouts } from './transport/deadline.ts';

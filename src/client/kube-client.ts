@@ -7,8 +7,15 @@
  *
  * Closing it breaks its connections; watches that run throw.
  */
+
+import type { VersionCheckpoint } from './checkpoint/version-checkpoint.ts';
+import { type WatchFromOptions, watchFrom } from './checkpoint/watch-from.ts';
 import type { ClusterAccess } from './config/cluster-access.ts';
 import { type AccessOptions, KubeConfig, type LoadOptions } from './config/kube-config.ts';
+import type { Indexers } from './informer/indexer.ts';
+import { Informer } from './informer/informer.ts';
+import { InformerFactory, type InformerFactoryOptions } from './informer/informer-factory.ts';
+import type { InformerOptions } from './informer/informer-options.ts';
 import type { Resource } from './resources/define-resource.ts';
 import { Discovery } from './resources/discovery.ts';
 import type { AnyObject } from './resources/objects.ts';
@@ -51,6 +58,28 @@ export class KubeClient implements AsyncDisposable {
     options: WatchResumingOptions,
   ): AsyncGenerator<WatchEvent<T>, void, void> {
     return watchResuming(this.transport, resource, options);
+  }
+
+  /** As many requests as it takes, from where the last process was: see `watch-from.ts`. */
+  watchFrom<T extends AnyObject>(
+    resource: Resource<T>,
+    checkpoint: VersionCheckpoint,
+    options: WatchFromOptions = {},
+  ): AsyncGenerator<WatchEvent<T>, void, void> {
+    return watchFrom(this, resource, checkpoint, options);
+  }
+
+  /** A local copy that stays true. It is the caller's to dispose, before the client. */
+  informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>>(
+    resource: Resource<T>,
+    options: InformerOptions<T, I> = {} as InformerOptions<T, I>,
+  ): Informer<T, I> {
+    return new Informer<T, I>(this, resource, options);
+  }
+
+  /** Informers that are shared by all who ask for the same. It is the caller's to dispose, before the client. */
+  informers(options: InformerFactoryOptions = {}): InformerFactory {
+    return new InformerFactory(this, options);
   }
 
   async close(): Promise<void> {

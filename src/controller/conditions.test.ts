@@ -41,6 +41,12 @@ describe('setCondition()', () => {
     const { lastTransitionTime: _, ...same } = ready;
     expect(setCondition(conditions, same, NOW)).toBe(conditions);
   });
+
+  it('takes conditions as built-in kinds have them, where what is empty is left out', () => {
+    const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: OLD }] as const;
+    const wanted = { type: 'Ready', status: 'True', reason: '', message: '' } as const;
+    expect(setCondition(conditions, wanted, NOW)).toBe(conditions);
+  });
 });
 
 it('conditions are found, asked and removed by type', () => {

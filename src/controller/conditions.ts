@@ -15,53 +15,65 @@ export type Condition = {
   readonly observedGeneration?: number;
 };
 
+/** As kinds describe it: older writers left things out. */
+type SomeCondition = Pick<Condition, 'type' | 'status' | 'observedGeneration'> &
+  Partial<Pick<Condition, 'reason' | 'message' | 'lastTransitionTime'>>;
+
 /** `lastTransitionTime` only where it is known better than "now". */
 export type NewCondition = Omit<Condition, 'lastTransitionTime'> & { readonly lastTransitionTime?: string };
 
 /** Adds the condition, or updates the one of its type where it stands. */
-export function setCondition(
-  conditions: readonly Condition[] | undefined,
+export function setCondition<C extends SomeCondition = Condition>(
+  conditions: readonly C[] | undefined,
   wanted: NewCondition,
   now: Date = new Date(),
-): readonly Condition[] {
+): readonly C[] {
   const before = conditions ?? [];
   const index = before.findIndex(({ type }) => type === wanted.type);
   const known = before[index];
   const time = wanted.lastTransitionTime ?? rfc3339(now);
-  if (!known) return [...before, { ...wanted, lastTransitionTime: time }];
-  const next: Condition = {
+  if (!known) return [...before, { ...wanted, lastTransitionTime: time } as unknown as C];
+  const next: C = {
     ...known,
     ...wanted,
-    lastTransitionTime: known.status === wanted.status ? known.lastTransitionTime : time,
+    lastTransitionTime: known.status === wanted.status ? (known.lastTransitionTime ?? time) : time,
   };
   return isSame(known, next) ? before : before.with(index, next);
 }
 
-export function removeCondition(conditions: readonly Condition[] | undefined, type: string): readonly Condition[] {
+export function removeCondition<C extends SomeCondition>(
+  conditions: readonly C[] | undefined,
+  type: string,
+): readonly C[] {
   const before = conditions ?? [];
   const left = before.filter((condition) => condition.type !== type);
   return left.length === before.length ? before : left;
 }
 
-export function findCondition(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
+export function findCondition<C extends SomeCondition>(
+  conditions: readonly C[] | undefined,
+  type: string,
+): C | undefined {
   return conditions?.find((condition) => condition.type === type);
 }
 
-export function isConditionTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
+export function isConditionTrue(conditions: readonly SomeCondition[] | undefined, type: string): boolean {
   return findCondition(conditions, type)?.status === 'True';
 }
 
 /** False says that the condition is there and False: one that is absent is unknown. */
-export function isConditionFalse(conditions: readonly Condition[] | undefined, type: string): boolean {
+export function isConditionFalse(conditions: readonly SomeCondition[] | undefined, type: string): boolean {
   return findCondition(conditions, type)?.status === 'False';
 }
 
-function isSame(a: Condition, b: Condition): boolean {
+function isSame(a: SomeCondition, b: SomeCondition): boolean {
   return (
     a.status === b.status &&
-    a.reason === b.reason &&
-    a.message === b.message &&
-    a.observedGeneration === b.observedGeneration
+    // Built-in kinds leave out what is empty.
+    (a.reason ?? '') === (b.reason ?? '') &&
+    (a.message ?? '') === (b.message ?? '') &&
+    a.observedGeneration === b.observedGeneration &&
+    a.lastTransitionTime === b.lastTransitionTime
   );
 }
 

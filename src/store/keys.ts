@@ -8,8 +8,11 @@ import type { Key, KeyRange } from './kv.ts';
 /** `start` ≤ key < `end`; no `end` means all keys from `start` on. */
 export type Bounds = { readonly start: Key; readonly end: Key | undefined };
 
+const onlyAscii = /^[\0-\x7f]*$/;
+
+/** Text of plain ASCII, which most is, is its own key. */
 export function keyFromText(text: string): Key {
-  return Buffer.from(text, 'utf8').toString('latin1');
+  return onlyAscii.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
 }
 
 export function keyToText(key: Key): string {

@@ -55,6 +55,8 @@ export type RangeOptions = ReadOptions & {
   readonly limit?: number;
   readonly keysOnly?: boolean;
   readonly countOnly?: boolean;
+  /** Where values are copied to, for a reader of much that keeps nothing; a store may use memory of its own instead. */
+  readonly take?: (bytes: number) => Buffer;
 };
 
 export type GetResult = {

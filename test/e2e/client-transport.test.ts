@@ -219,7 +219,7 @@ it('logs tell requests by level, and never a secret', async () => {
       namespace: 'default',
       credentials: { current: async () => ({ authorization: 'Bearer hidden' }), refused: () => false },
     },
-    { verbosity: 9, log: (line, level) => lines.push([line, level]) },
+    { logger: { level: 9, log: (level, line) => void lines.push([line, level]) } },
   );
   const secret = transport.request('PUT', '/api/v1/namespaces/x/secrets/s', { body: { data: 'hidden' } });
   answer(await server.next(), 200, { data: 'hidden' });

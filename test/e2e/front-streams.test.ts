@@ -31,6 +31,19 @@ function collecting(): {
   };
 }
 
+/** The body of an answer over HTTP/1.1 that came in chunks. */
+function withoutChunks(answer: string): string {
+  let at = answer.indexOf('\r\n\r\n') + 4;
+  let body = '';
+  for (;;) {
+    const end = answer.indexOf('\r\n', at);
+    const length = Number.parseInt(answer.slice(at, end), 16);
+    if (length === 0) return body;
+    body += answer.slice(end + 2, end + 2 + length);
+    at = end + 2 + length + 2;
+  }
+}
+
 const closed = (stream: ByteStream) => new Promise<void>((resolve) => stream.onClose(resolve));
 
 async function openRaw(server: FrontUnderTest) {
@@ -94,6 +107,33 @@ describe.each([1, 2])('a stream over HTTP/%i', (version) => {
     expect(stream.write(Buffer.from('into the void'))).toBe(true);
     expect(stream.bufferedBytes).toBe(0);
     stream.end();
+  });
+
+  it('sends long writes whole and in their place between the others', async () => {
+    const { handle, next } = collecting();
+    await using server = await frontUnderTest(handle);
+    const opened = next();
+    const client = version === 1 ? await server.raw() : await open(server);
+    if (version === 1) client.write(`GET ${WATCH} HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`);
+    const seen = restOf(client as never);
+    const stream = await opened;
+    let sent = '';
+    const put = (text: string) => {
+      sent += text;
+      return Buffer.from(text);
+    };
+    // Each larger than the one before: at the end larger than any buffer that is kept for them.
+    for (let round = 0; round < 8; round++) {
+      stream.write(put(`before ${round};`));
+      const text = put(`${round}`.repeat(200_000 * (round + 1)));
+      const canTakeMore = stream.writeLong(text.length, (target, at) => void text.copy(target, at));
+      stream.write(put(`after ${round};`));
+      if (!canTakeMore) await new Promise<void>((resolve) => stream.onDrain(resolve));
+    }
+    stream.end();
+    const body = version === 1 ? withoutChunks(await seen) : await seen;
+    expect(body.length).toBe(sent.length);
+    expect(body === sent).toBe(true);
   });
 
   it('says false to a slow reader, holds what it took, and goes on when it reads again', async () => {

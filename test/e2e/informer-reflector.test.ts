@@ -6,6 +6,7 @@ import {
   Informer,
   Reflector,
   type ReflectorOptions,
+  type ReflectorState,
   type Transport,
 } from '../../src/client/index.ts';
 import { FakeClock } from '../../src/testing/index.ts';
@@ -44,12 +45,28 @@ function begin({ response }: Exchange, ...lines: string[]): Exchange['response']
 function asked({ request }: Exchange): string {
   const query = new URL(request.url!, 'http://x').searchParams;
   const version = query.get('resourceVersion') ?? '';
-  if (query.get('watch') !== 'true') return `list limit=${query.get('limit')} continue=${query.get('continue') ?? ''}`;
-  return query.get('sendInitialEvents') === 'true' ? 'watch-list' : `watch ${version}`;
+  const floor = query.get('resourceVersionMatch') === 'NotOlderThan' && version ? ` from ${version}` : '';
+  if (query.get('watch') !== 'true')
+    return `list limit=${query.get('limit')} continue=${query.get('continue') ?? ''}${floor}`;
+  return query.get('sendInitialEvents') === 'true' ? `watch-list${floor}` : `watch ${version}`;
+}
+
+/** Turns the clock until there is a request. */
+async function nextAfter(server: ScriptedServer, clock: FakeClock, stepMs: number): Promise<Exchange> {
+  let exchange: Exchange | undefined;
+  void server.next().then((one) => {
+    exchange = one;
+  });
+  await until(async () => {
+    if (!exchange) await clock.advance(stepMs);
+    return exchange !== undefined;
+  });
+  return exchange!;
 }
 
 function start(server: ScriptedServer, options: ReflectorOptions = {}, transport: Transport = server.transport()) {
   const told: string[] = [];
+  const states: string[] = [];
   const stop = new AbortController();
   const named = (what: string) => (one: ConfigMap) =>
     void told.push(`${what} ${one.metadata.name}@${one.metadata.resourceVersion}`);
@@ -59,7 +76,8 @@ function start(server: ScriptedServer, options: ReflectorOptions = {}, transport
     upsert: named('upsert'),
     remove: named('remove'),
     progress: (version: string) => void told.push(`progress ${version}`),
-    changed: () => {},
+    changed: (state: ReflectorState) =>
+      void states.push(state.kind === 'watching' && state.isOpen ? 'open' : state.kind),
   };
   const tuned = { backoff: { minMs: 1, maxMs: 5 }, ...options };
   const reflector = new Reflector(transport, configMaps, sink, tuned);
@@ -69,7 +87,7 @@ function start(server: ScriptedServer, options: ReflectorOptions = {}, transport
     stop.abort(new Error('over'));
     await expect(run).rejects.toThrow('over');
   };
-  return { told, reflector, run, end, transport };
+  return { told, states, reflector, run, end, transport };
 }
 
 it('the initial state is told as one, and the same stream goes on', async () => {
@@ -115,7 +133,7 @@ it('a server that refuses streams is listed in pages, and not asked again by any
   const third = await server.next();
   expect(asked(third)).toBe('watch 7');
   begin(third, line('ERROR', status(410, 'Expired'))).end();
-  expect(asked(await server.next())).toBe('list limit=1 continue=');
+  expect(asked(await server.next())).toBe('list limit=1 continue= from 7');
   expect(told).toEqual(['replace a,b at 7']);
   const other = start(server, {}, transport);
   expect(asked(await server.next())).toBe('list limit=500 continue=');
@@ -160,14 +178,14 @@ it('pages whose snapshot is gone are listed in one piece', async () => {
 it('only lost history is fetched anew: 410, too large, or a server that stands behind us', async () => {
   await using server = await scriptedServer();
   const { told, end } = start(server, { idleTimeoutMs: 50 });
-  const fill = async (name: string, version: number) => {
+  const fill = async (name: string, version: number, floor = '') => {
     const exchange = await server.next();
-    expect(asked(exchange)).toBe('watch-list');
+    expect(asked(exchange)).toBe(`watch-list${floor}`);
     return begin(exchange, event('ADDED', name, version), endMark(version));
   };
   (await fill('a', 10)).end(line('ERROR', status(410, 'Expired')));
   const causes = [{ reason: 'ResourceVersionTooLarge', message: '' }];
-  (await fill('b', 20)).end(line('ERROR', status(504, 'Timeout', { details: { causes } })));
+  (await fill('b', 20, ' from 10')).end(line('ERROR', status(504, 'Timeout', { details: { causes } })));
   (await fill('c', 30)).end(line('ERROR', status(500, 'InternalError')));
   const resumed = await server.next();
   expect(asked(resumed)).toBe('watch 30');
@@ -236,4 +254,228 @@ it('a bug of the sink, and a transport that is closed, end it', async () => {
   const broken = new Reflector(server.transport(), configMaps, sink).run(new AbortController().signal);
   begin(await server.next(), endMark(5));
   await expect(broken).rejects.toBe(bug);
+});
+
+it('a stream that nears its end is read until the next is open, and what both have is told once', async () => {
+  await using server = await scriptedServer();
+  const clock = new FakeClock();
+  const transport = server.transport({ clock, random: () => 0 });
+  const { told, states, reflector, end } = start(server, { idleTimeoutMs: 0 }, transport);
+  const first = await server.next();
+  expect(new URL(first.request.url!, 'http://x').searchParams.get('timeoutSeconds')).toBe('300');
+  const old = begin(first, event('ADDED', 'a', 5), endMark(10));
+  await until(() => told.length === 1);
+  await clock.advance(269_000);
+  expect(reflector.state).toMatchObject({ isRotating: false });
+  await clock.advance(1_000);
+  const second = await server.next();
+  expect(asked(second)).toBe('watch 10');
+  old.write(event('MODIFIED', 'a', 11) + event('ADDED', 'b', 12)); // the next is not open yet
+  await until(() => told.length === 3);
+  expect(reflector.state).toMatchObject({ kind: 'watching', isOpen: true, isRotating: true });
+  const isClosed = new Promise((resolve) => old.once('close', resolve));
+  const fresh = begin(second, event('MODIFIED', 'a', 11), event('ADDED', 'b', 12), bookmark(12));
+  fresh.write(event('DELETED', 'b', 13));
+  await until(() => told.length === 4);
+  await isClosed;
+  expect(told).toEqual(['replace a at 10', 'upsert a@11', 'upsert b@12', 'remove b@13']);
+  expect(reflector.state).toMatchObject({ version: '13', isOpen: true, isRotating: false });
+  expect(reflector.counts).toMatchObject({ fills: 1, streams: 2, rotations: 1, failures: 0, events: 3 });
+  expect(states).toEqual(['filling', 'open']); // all the time
+  const third = await nextAfter(server, clock, 10_000); // and so on
+  expect(asked(third)).toBe('watch 13');
+  await end();
+  expect(clock.sleeping).toBe(0);
+});
+
+it('a successor that is refused changes nothing; one that comes when the old stream is gone takes over', async () => {
+  await using server = await scriptedServer();
+  const clock = new FakeClock();
+  const { told, reflector, end } = start(server, { idleTimeoutMs: 0 }, server.transport({ clock, random: () => 0 }));
+  const first = begin(await server.next(), endMark(10));
+  await until(() => told.length === 1);
+  answer(await nextAfter(server, clock, 10_000), 500, status(500, 'InternalError'));
+  await until(() => reflector.state.kind === 'watching' && !reflector.state.isRotating);
+  first.write(event('ADDED', 'a', 11));
+  await until(() => told.length === 2);
+  expect(reflector.counts).toMatchObject({ rotations: 0, failures: 0 });
+  first.end(); // as planned
+  const second = begin(await server.next(), event('ADDED', 'b', 12));
+  await until(() => told.length === 3);
+  const third = await nextAfter(server, clock, 10_000);
+  second.end();
+  await until(() => reflector.state.kind === 'watching' && !reflector.state.isOpen);
+  begin(third, event('ADDED', 'c', 13));
+  await until(() => told.length === 4);
+  expect(told.slice(1)).toEqual(['upsert a@11', 'upsert b@12', 'upsert c@13']);
+  expect(reflector.state).toMatchObject({ isOpen: true, isRotating: false });
+  expect(reflector.counts).toMatchObject({ fills: 1, rotations: 1, failures: 0 });
+  await end();
+});
+
+it('versions that are no numbers are not rotated: the stream is taken up after its end', async () => {
+  await using server = await scriptedServer();
+  const clock = new FakeClock();
+  const { told, reflector, end } = start(server, { idleTimeoutMs: 0 }, server.transport({ clock, random: () => 0 }));
+  const mark = { resourceVersion: 'x-1', annotations: { 'k8s.io/initial-events-end': 'true' } };
+  const first = begin(await server.next(), line('BOOKMARK', { metadata: mark }));
+  await until(() => told.length === 1);
+  await clock.advance(299_000);
+  first.end();
+  expect(asked(await server.next())).toBe('watch x-1');
+  expect(reflector.counts).toMatchObject({ rotations: 0, streams: 1 });
+  await end();
+});
+
+it('initial states that break off again and again are listed in pages, and others do not try that resource', async () => {
+  await using server = await scriptedServer();
+  const { told, end, transport } = start(server);
+  for (let i = 0; i < 3; i++) {
+    const exchange = await server.next();
+    expect(asked(exchange)).toBe('watch-list');
+    begin(exchange, event('ADDED', 'gone', 5));
+    await new Promise((resolve) => setImmediate(resolve));
+    exchange.request.socket.destroy();
+  }
+  const pages = await server.next();
+  expect(asked(pages)).toBe('list limit=500 continue=');
+  answer(pages, 200, list(7, [object('a', 5)]));
+  expect(asked(await server.next())).toBe('watch 7');
+  expect(told).toEqual(['replace a at 7']);
+  const other = start(server, {}, transport);
+  expect(asked(await server.next())).toBe('list limit=500 continue=');
+  await Promise.all([end(), other.end()]);
+});
+
+it('a page that fails is asked for again, and not the ones before it', async () => {
+  await using server = await scriptedServer();
+  const { told, end } = start(server, { useWatchList: false, pageItems: 1 });
+  answer(await server.next(), 200, list(7, [object('a', 5)], 't'));
+  const torn = await server.next();
+  torn.response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+  torn.response.write('{"items":[');
+  await new Promise((resolve) => setImmediate(resolve));
+  torn.request.socket.destroy();
+  const again = await server.next();
+  expect(asked(again)).toBe('list limit=1 continue=t');
+  answer(again, 500, status(500, 'InternalError'));
+  const third = await server.next();
+  expect(asked(third)).toBe('list limit=1 continue=t');
+  answer(third, 200, list(7, [object('b', 6)]));
+  expect(asked(await server.next())).toBe('watch 7');
+  expect(told).toEqual(['replace a,b at 7']);
+  await end();
+});
+
+it.each<[by: string, useWatchList: boolean]>([
+  ['stream', true],
+  ['pages', false],
+])('by %s: after lost history nothing older is shown, unless the server was set back', async (_by, useWatchList) => {
+  await using server = await scriptedServer();
+  const { told, reflector, end } = start(server, { useWatchList });
+  const fill = (exchange: Exchange, name: string, version: number) => {
+    if (useWatchList) return begin(exchange, event('ADDED', name, version), endMark(version));
+    answer(exchange, 200, list(version, [object(name, version)]));
+    return undefined;
+  };
+  const what = useWatchList ? 'watch-list' : 'list limit=500 continue=';
+  const loses = async (exchange: Exchange) => begin(exchange, line('ERROR', status(410, 'Expired'))).end();
+  const stream = fill(await server.next(), 'a', 30);
+  if (stream) stream.end(line('ERROR', status(410, 'Expired')));
+  else await loses(await server.next());
+
+  const lagging = await server.next(); // one of several servers that does not keep its word
+  expect(asked(lagging)).toBe(`${what} from 30`);
+  fill(lagging, 'old', 29);
+  const good = await server.next();
+  expect(asked(good)).toBe(`${what} from 30`);
+  const second = fill(good, 'b', 31);
+  await until(() => told.length === 2);
+  if (second) second.end(line('ERROR', status(410, 'Expired')));
+  else await loses(await server.next());
+
+  const setBack = await server.next();
+  expect(asked(setBack)).toBe(`${what} from 31`);
+  const causes = [{ reason: 'ResourceVersionTooLarge', message: '' }];
+  answer(setBack, 504, status(504, 'Timeout', { details: { causes } }));
+  const free = await server.next();
+  expect(asked(free)).toBe(what);
+  fill(free, 'c', 4);
+  await until(() => told.length === 3);
+  expect(told).toEqual(['replace a at 30', 'replace b at 31', 'replace c at 4']);
+  expect(reflector.counts.fills).toBe(3);
+  await end();
+});
+
+it('one that resumes opens a watch at its version, and lists nothing', async () => {
+  await using server = await scriptedServer();
+  const told: string[] = [];
+  const sink = {
+    replace: () => void told.push('replace'),
+    upsert: ({ metadata }: ConfigMap) => void told.push(metadata.name),
+    ...{ remove: () => {}, progress: () => {}, changed: () => {} },
+  };
+  const reflector = new Reflector(server.transport(), configMaps, sink);
+  reflector.resume('41', 0);
+  const stop = new AbortController();
+  const run = reflector.run(stop.signal);
+  const exchange = await server.next();
+  expect(asked(exchange)).toBe('watch 41');
+  begin(exchange, event('ADDED', 'a', 42));
+  await until(() => told.length === 1);
+  expect(told).toEqual(['a']);
+  stop.abort(new Error('over'));
+  await expect(run).rejects.toThrow('over');
+});
+
+it('an audit finds what a stream did not tell, and the state is fetched anew; what changes meanwhile is left out', async () => {
+  await using server = await scriptedServer();
+  const clock = new FakeClock();
+  const errors: unknown[] = [];
+  await using informer = new Informer({ transport: server.transport({ clock, random: () => 0.5 }) }, configMaps, {
+    ...{ auditMs: 600_000, onError: (error) => void errors.push(error) },
+    reflector: { idleTimeoutMs: 0, lifetimeSeconds: [10_000, 10_000] },
+  });
+  const stream = begin(await server.next(), ...['a', 'b', 'd'].map((name) => event('ADDED', name, 5)), endMark(10));
+  await informer.synced();
+  const good = await nextAfter(server, clock, 60_000);
+  expect(good.request.headers.accept).toContain('as=PartialObjectMetadataList');
+  expect(asked(good)).toBe('list limit=500 continue=');
+  answer(good, 200, list(10, [object('a', 5), object('b', 5), object('d', 5)]));
+  await until(() => informer.metrics.audits === 1);
+  expect(informer.metrics).toMatchObject({ divergences: 0, fills: 1 });
+
+  const audit = await nextAfter(server, clock, 60_000);
+  stream.write(event('MODIFIED', 'd', 12) + event('DELETED', 'e', 13));
+  await informer.reached('13');
+  answer(audit, 200, list(11, [object('a', 5), object('c', 9), object('d', 5), object('e', 4)])); // b is gone, c is new
+  const again = await server.next();
+  expect(asked(again)).toBe('watch-list from 13');
+  expect(informer.freshness.state).toBe('interrupted');
+  begin(again, event('ADDED', 'a', 5), event('ADDED', 'c', 9), event('ADDED', 'd', 12), endMark(14));
+  await informer.reached('14');
+  expect(
+    informer
+      .list()
+      .map(({ metadata }) => metadata.name)
+      .sort(),
+  ).toEqual(['a', 'c', 'd']);
+  expect(informer.metrics).toMatchObject({ audits: 2, divergences: 3, fills: 2 });
+  expect(String(errors)).toContain('Cannot trust the store of configmaps: 3 objects differ, such as "default/');
+});
+
+it('an audit that the store does not catch up with gives a stream up that is open and dead', async () => {
+  await using server = await scriptedServer();
+  const clock = new FakeClock();
+  await using informer = new Informer({ transport: server.transport({ clock }) }, configMaps, {
+    reflector: { idleTimeoutMs: 0, lifetimeSeconds: [10_000, 10_000] },
+  });
+  begin(await server.next(), event('ADDED', 'a', 5), endMark(10));
+  await informer.synced();
+  const report = informer.audit();
+  answer(await server.next(), 200, list(11, [object('a', 5)]));
+  const again = await nextAfter(server, clock, 10_000);
+  expect(asked(again)).toBe('watch-list from 10');
+  expect(await report).toEqual({ objects: 1, divergent: [], isLate: true });
+  expect(clock.now()).toBeGreaterThanOrEqual(90_000);
 });

@@ -56,6 +56,25 @@ it.each<[how: string, useWatchList: boolean]>([
   expect(informer.freshness).toMatchObject({ state: 'current', resourceVersion: informer.resourceVersion });
 });
 
+it('audits while others write find nothing to object to', async () => {
+  await using server = await startTestServer();
+  await using client = await adminOf(server);
+  await client.resource(namespaces).create({ metadata: { name: 'other' } });
+  const namespace = ['default', 'other'];
+  await using informer = new Informer(client, configMaps, { namespace, reflector: fast });
+  await informer.synced();
+  for (let seed = 0; seed < 4; seed++) {
+    const writing = Promise.all(
+      namespace.map((name) => writeALot({ client: server.client, writes: 100, seed, path: pathIn(name) })),
+    );
+    const audit = informer.audit();
+    await writing;
+    for (const name of namespace) await writeLast(server.client, pathIn(name), `last-${seed}`);
+    expect(await audit).toMatchObject({ divergent: [], isLate: false });
+  }
+  expect(informer.metrics).toMatchObject({ fills: 2, audits: 4, divergences: 0 });
+});
+
 it('what was there is marked, what comes later is not, and a new object of the same name is another', async () => {
   await using server = await startTestServer();
   await using client = await adminOf(server);
@@ -101,6 +120,20 @@ it('several namespaces are one store, and others are not in it', async () => {
     for await (const { objects } of informer.snapshots()) if (objects.has(key)) break;
   }
   expect(versionsOf(informer.list())).toEqual(want);
+});
+
+it('many namespaces are no leak, and no warning', async () => {
+  await using server = await startTestServer();
+  await using client = await adminOf(server);
+  const warnings: Error[] = [];
+  const listen = (warning: Error) => void warnings.push(warning);
+  process.on('warning', listen);
+  const namespace = Array.from({ length: 15 }, (_, i) => `n${i}`);
+  await using informer = new Informer(client, configMaps, { namespace, reflector: fast });
+  await informer.synced();
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('warning', listen);
+  expect(warnings).toEqual([]);
 });
 
 it('a missing right is told by synced(), and mended when it is granted', async () => {

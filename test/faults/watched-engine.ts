@@ -11,8 +11,9 @@ export function watchedEngine(hook: CommitHook): (file: string) => LogEngine {
     let count = 0;
     return {
       commit: (asked) => hook(asked, () => engine.commit(asked), ++count),
-      read: (position) => engine.read(position),
+      read: (...args) => engine.read(...args),
       scan: (...args) => engine.scan(...args),
+      visit: (...args) => engine.visit(...args),
       meta: (name) => engine.meta(name),
       leases: () => engine.leases(),
       size: () => engine.size(),

@@ -101,8 +101,8 @@ export class ExecPlugin implements Credentials {
     };
     try {
       parsed = JSON.parse(text) ?? {};
-    } catch (cause) {
-      throw this.#error(`its output is no JSON (${text.length} characters)`, cause);
+    } catch {
+      throw this.#error(`its output is no JSON (${text.length} characters)`); // the parser would quote it
     }
     const { apiVersion } = this.#exec;
     if (parsed.kind !== 'ExecCredential')

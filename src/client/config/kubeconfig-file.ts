@@ -4,7 +4,9 @@
  * All scalars are read as text (a token `0123` is no number), and become numbers or booleans only where a field is one.
  * Fields we do not know are left alone: other tools keep theirs in the same file.
  */
+
 import { dirname, isAbsolute, join } from 'node:path';
+import type { YAMLException } from 'js-yaml';
 import { ConfigError } from '../errors.ts';
 import { FieldReader, type Fields } from './field-reader.ts';
 
@@ -83,8 +85,11 @@ async function parse(text: string, origin: string): Promise<FieldReader> {
   let value: unknown;
   try {
     value = text.trim() === '' ? {} : load(text, { schema: FAILSAFE_SCHEMA, maxAliases: 100, maxDepth: 50 });
-  } catch (cause) {
-    throw new ConfigError(`Cannot read kubeconfig "${origin}": ${(cause as Error).message}`, { cause });
+  } catch (err) {
+    // Not its message, nor as a cause: it quotes the lines around the mistake, and they hold credentials.
+    const { reason, mark } = err as YAMLException;
+    const place = mark ? ` at line ${mark.line + 1}, column ${mark.column + 1}` : '';
+    throw new ConfigError(`Cannot read kubeconfig "${origin}": ${reason ?? 'it is no YAML'}${place}`);
   }
   if (value === '' || value === null || value === undefined) value = {};
   if (typeof value !== 'object' || Array.isArray(value))

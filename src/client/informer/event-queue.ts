@@ -19,6 +19,8 @@ export class EventQueue<T extends AnyObject> {
   #head = 0;
   #next = 0;
   #conflated = 0;
+  /** Of the event that was taken last, until it is handled. */
+  #inHand: number | undefined;
   #wake: () => void = () => {};
   #isEnded = false;
 
@@ -49,6 +51,11 @@ export class EventQueue<T extends AnyObject> {
     return this.#firstNumber() >= mark;
   }
 
+  /** And the one that was taken last is done with. What waits when it ends will never be. */
+  hasHandled(mark: number): boolean {
+    return this.#isEnded || (this.isPast(mark) && (this.#inHand === undefined || this.#inHand >= mark));
+  }
+
   has(key: string): boolean {
     return this.#numbers.has(key);
   }
@@ -67,7 +74,13 @@ export class EventQueue<T extends AnyObject> {
     const numbers = this.#numbers.get(event.key)!;
     numbers.shift();
     if (numbers.length === 0) this.#numbers.delete(event.key);
+    this.#inHand = number;
     return event;
+  }
+
+  /** What was taken last is handled. */
+  done(): void {
+    this.#inHand = undefined;
   }
 
   /** Resolves when there is something to take, or when it has ended. For one reader. */

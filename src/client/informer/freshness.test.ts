@@ -2,7 +2,14 @@ import { expect, it } from 'vitest';
 import type { ReflectorState } from '../reflector/reflector-state.ts';
 import { freshnessOf } from './freshness.ts';
 
-const watching: ReflectorState = { kind: 'watching', version: '5', isOpen: true, empty: 0, failures: 0 };
+const watching: ReflectorState = {
+  kind: 'watching',
+  version: '5',
+  isOpen: true,
+  isRotating: false,
+  empty: 0,
+  failures: 0,
+};
 const opening: ReflectorState = { ...watching, isOpen: false };
 const filling: ReflectorState = { kind: 'filling', by: 'stream', failures: 1 };
 const watch = (state: ReflectorState, lastContact: number | undefined = 90, trouble?: object) =>

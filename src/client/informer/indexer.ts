@@ -24,7 +24,7 @@ export function keyOf({ metadata: { namespace, name } }: AnyObject): string {
 
 export class Indexer<T extends AnyObject> {
   readonly #objects = new Map<string, T>();
-  readonly #byNamespace: Index<T> = { valuesOf: ({ metadata }) => [metadata.namespace], buckets: new Map() };
+  readonly #byNamespace = new Map<string, Bucket<T>>();
   readonly #indexes = new Map<string, Index<T>>();
   readonly #onError: (error: unknown) => void;
   #snapshot: ReadonlyMap<string, T> | undefined;
@@ -48,7 +48,7 @@ export class Indexer<T extends AnyObject> {
     for (const [name, valuesOf] of fresh) {
       const index: Index<T> = { valuesOf, buckets: new Map() };
       this.#indexes.set(name, index);
-      for (const [key, object] of this.#objects) this.#enter(index, key, object);
+      for (const [key, object] of this.#objects) this.#move(index, key, undefined, object);
     }
   }
 
@@ -58,10 +58,9 @@ export class Indexer<T extends AnyObject> {
 
   set(key: string, object: T): void {
     const old = this.#objects.get(key);
-    for (const index of this.#all()) {
-      if (old !== undefined) this.#leave(index, key, old);
-      this.#enter(index, key, object);
-    }
+    const { namespace } = object.metadata;
+    if (namespace !== undefined) put(this.#byNamespace, namespace, key, object);
+    for (const index of this.#indexes.values()) this.#move(index, key, old, object);
     this.#objects.set(key, object);
     this.#snapshot = undefined;
   }
@@ -69,14 +68,16 @@ export class Indexer<T extends AnyObject> {
   delete(key: string): boolean {
     const old = this.#objects.get(key);
     if (old === undefined) return false;
-    for (const index of this.#all()) this.#leave(index, key, old);
+    const { namespace } = old.metadata;
+    if (namespace !== undefined) remove(this.#byNamespace, namespace, key);
+    for (const index of this.#indexes.values()) this.#move(index, key, old, undefined);
     this.#objects.delete(key);
     this.#snapshot = undefined;
     return true;
   }
 
   list(namespace?: string): T[] {
-    const found = namespace === undefined ? this.#objects : this.#byNamespace.buckets.get(namespace);
+    const found = namespace === undefined ? this.#objects : this.#byNamespace.get(namespace);
     return found ? [...found.values()] : [];
   }
 
@@ -100,38 +101,37 @@ export class Indexer<T extends AnyObject> {
     return this.#snapshot;
   }
 
-  *#all(): Generator<Index<T>, void, void> {
-    yield this.#byNamespace;
-    yield* this.#indexes.values();
-  }
-
   #index(name: string): Index<T> {
     const index = this.#indexes.get(name);
     if (!index) throw new TypeError(`Cannot read index "${name}": there is none`);
     return index;
   }
 
-  #enter(index: Index<T>, key: string, object: T): void {
-    for (const value of this.#values(index, object, true)) {
-      const bucket = index.buckets.get(value);
-      if (bucket) bucket.set(key, object);
-      else index.buckets.set(value, new Map([[key, object]]));
-    }
+  /** A value that stays keeps its place: most changes of an object change nothing that it is looked up by. */
+  #move({ valuesOf, buckets }: Index<T>, key: string, old: T | undefined, object: T | undefined): void {
+    const after = object === undefined ? [] : this.#values(valuesOf, object, true);
+    const before = old === undefined ? [] : this.#values(valuesOf, old, false);
+    for (const value of before) if (value !== undefined && !after.includes(value)) remove(buckets, value, key);
+    for (const value of after) if (value !== undefined) put(buckets, value, key, object!);
   }
 
-  #leave(index: Index<T>, key: string, object: T): void {
-    for (const value of this.#values(index, object, false)) {
-      const bucket = index.buckets.get(value);
-      if (bucket?.delete(key) && bucket.size === 0) index.buckets.delete(value);
-    }
-  }
-
-  #values({ valuesOf }: Index<T>, object: T, isNew: boolean): string[] {
+  #values(valuesOf: IndexFunction<T>, object: T, isNew: boolean): readonly (string | undefined)[] {
     try {
-      return valuesOf(object).filter((value) => value !== undefined);
+      return valuesOf(object);
     } catch (error) {
       if (isNew) this.#onError(error);
       return [];
     }
   }
+}
+
+function put<T>(buckets: Map<string, Bucket<T>>, value: string, key: string, object: T): void {
+  const bucket = buckets.get(value);
+  if (bucket) bucket.set(key, object);
+  else buckets.set(value, new Map([[key, object]]));
+}
+
+function remove<T>(buckets: Map<string, Bucket<T>>, value: string, key: string): void {
+  const bucket = buckets.get(value);
+  if (bucket?.delete(key) && bucket.size === 0) buckets.delete(value);
 }

@@ -6,10 +6,11 @@
  *     await lease.informer.synced(signal);
  *
  * Two selections are the same if resource, namespaces, selectors, `freeze` and the `transform` function are; indexes are
- * added to what is there, all other options are those of the first. The informer is closed with its last lease. Handlers
- * belong to whoever subscribed them, and must be disposed on their own while others hold the informer.
+ * added to what is there, all other options are those of the first. The informer is closed with its last lease, or
+ * `idleMs` after it if nobody has leased it again by then. Handlers belong to whoever subscribed them, and must be
+ * disposed on their own while others hold the informer.
  */
-import { closeOnce } from '../../api/index.ts';
+import { closeOnce, untilAborted } from '../../api/index.ts';
 import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import { fieldSelectorText, labelSelectorText } from '../resources/selectors.ts';
@@ -22,32 +23,48 @@ export type InformerLease<T extends AnyObject, I extends Indexers<T> = Indexers<
   readonly informer: Informer<T, I>;
 };
 
-/** Used where a lease says nothing else. */
-export type InformerDefaults = Pick<InformerOptions<AnyObject>, 'freeze' | 'onError' | 'onFreshness' | 'reflector'>;
+/** Used where a lease says nothing else. A checkpoint for all of them must be a folder. */
+export type InformerDefaults = Pick<
+  InformerOptions<AnyObject>,
+  'checkpoint' | 'freeze' | 'onError' | 'onFreshness' | 'reflector'
+>;
 
-type Shared = { readonly informer: Informer<AnyObject>; leases: number };
+export type InformerFactoryOptions = InformerDefaults & {
+  /** How long an informer that nobody holds runs on, in case somebody comes back: 0. */
+  readonly idleMs?: number;
+};
+
+type Shared = {
+  readonly informer: Informer<AnyObject>;
+  leases: number;
+  /** Ends the wait for somebody to come back. */
+  idle?: AbortController | undefined;
+};
 
 export class InformerFactory implements AsyncDisposable {
   readonly #client: { readonly transport: Transport };
   readonly #defaults: InformerDefaults;
+  readonly #idleMs: number;
   readonly #shared = new Map<string, Shared>();
   readonly #functions = new WeakMap<object, number>();
   readonly #close: () => Promise<void>;
   #functionCount = 0;
   #isClosed = false;
 
-  constructor(client: { readonly transport: Transport }, defaults: InformerDefaults = {}) {
+  constructor(client: { readonly transport: Transport }, { idleMs = 0, ...defaults }: InformerFactoryOptions = {}) {
     this.#client = client;
     this.#defaults = defaults;
+    this.#idleMs = idleMs;
     this.#close = closeOnce(async () => {
       this.#isClosed = true;
+      for (const { idle } of this.#shared.values()) idle?.abort();
       const all = this.informers;
       this.#shared.clear();
       await Promise.all(all.map((informer) => informer[Symbol.asyncDispose]()));
     });
   }
 
-  /** Those that run. */
+  /** Those that run, leased or idle. */
   get informers(): Informer<AnyObject>[] {
     return [...this.#shared.values()].map(({ informer }) => informer);
   }
@@ -67,12 +84,15 @@ export class InformerFactory implements AsyncDisposable {
     const informer = shared.informer as unknown as Informer<T, I>;
     if (options.indexers) informer.addIndexers(options.indexers);
     shared.leases++;
+    shared.idle?.abort();
+    shared.idle = undefined;
     return { informer, [Symbol.asyncDispose]: closeOnce(() => this.#release(key, shared)) };
   }
 
   /** Of all that are leased now; rejects with the first that is refused. */
   async synced(signal?: AbortSignal): Promise<void> {
-    await Promise.all(this.informers.map((informer) => informer.synced(signal)));
+    // One listener on the signal, however many informers there are.
+    await untilAborted(Promise.all(this.informers.map((informer) => informer.synced())), signal);
   }
 
   /** Closes all of them, leased or not. */
@@ -82,6 +102,18 @@ export class InformerFactory implements AsyncDisposable {
 
   async #release(key: string, shared: Shared): Promise<void> {
     if (--shared.leases > 0) return;
+    if (this.#idleMs > 0 && !this.#isClosed) void this.#closeLater(key, shared);
+    else await this.#closeNow(key, shared);
+  }
+
+  async #closeLater(key: string, shared: Shared): Promise<void> {
+    const idle = new AbortController();
+    shared.idle = idle;
+    await this.#client.transport.clock.sleep(this.#idleMs, idle.signal).catch(() => {}); // somebody came back
+    if (!idle.signal.aborted) await this.#closeNow(key, shared);
+  }
+
+  async #closeNow(key: string, shared: Shared): Promise<void> {
     if (this.#shared.get(key) === shared) this.#shared.delete(key);
     await shared.informer[Symbol.asyncDispose]();
   }
@@ -93,6 +125,8 @@ export class InformerFactory implements AsyncDisposable {
     return JSON.stringify([
       resource.apiVersion,
       resource.plural,
+      resource.isMetadataOnly ?? false,
+      resource.isLazy ?? false,
       isAll ? '*' : [...new Set(names)].sort(),
       labelSelectorText(labelSelector) ?? '',
       fieldSelectorText(fieldSelector) ?? '',

@@ -1,4 +1,5 @@
 /** What an informer is told, and what it tells of itself. */
+import type { CheckpointMetrics, CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
 import type { ReflectorCounts, ReflectorOptions } from '../reflector/reflector-options.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import type { SelectOptions } from '../resources/options.ts';
@@ -18,16 +19,40 @@ export type InformerOptions<T extends AnyObject, I extends Indexers<T> = Indexer
   readonly transform?: (object: T) => T;
   /** Whether writes to cached objects throw: yes, unless NODE_ENV is `production`. */
   readonly freeze?: boolean;
+  /**
+   * A file, or a folder for files of several, that the store is kept in: a process that starts again begins with what it
+   * had, goes on from there without a list, and handlers are told what changed meanwhile. What is kept of an object must
+   * be JSON.
+   */
+  readonly checkpoint?: string | CheckpointOptions;
   readonly reflector?: Omit<ReflectorOptions, keyof SelectOptions | 'namespace'>;
   /** Errors of handlers, index functions and `transform` that nobody else takes; without it they are process warnings. */
   readonly onError?: (error: unknown) => void;
+  /**
+   * With it, every object is checked against the validator of its resource as it comes. One that does not fit is told
+   * here, and kept like any other: to leave it out would be to lie about what is there.
+   */
+  readonly onInvalid?: (invalid: InvalidObject<T>) => void;
+  /**
+   * How often the store is held against a list of the server's metadata, in the background; 0 is never, and the default.
+   * A store that does not agree is told to `onError`, and fetched anew.
+   */
+  readonly auditMs?: number;
   readonly onFreshness?: (freshness: Freshness) => void;
+};
+
+export type InvalidObject<T extends AnyObject> = {
+  readonly key: string;
+  readonly object: T;
+  /** `replicas: Expected number` */
+  readonly issues: readonly string[];
 };
 
 /**
  * - `syncing`: the whole state has not come yet
  * - `current`: every watch is open
- * - `interrupted`: some watch is being taken up again; reads are answered from what is known
+ * - `interrupted`: some watch is being taken up again, or for the first time since a checkpoint was read; reads are
+ *   answered from what is known, which `lagMs` tells the age of
  * - `refused`: the server says no, and waiting will not mend it: see `error`. It is asked again all the same.
  * - `stopped`: by its owner, or by a bug: see `error`
  */
@@ -49,7 +74,13 @@ export type InformerMetrics = ReflectorCounts & {
   readonly added: number;
   readonly updated: number;
   readonly deleted: number;
+  /** How often it was held against the server. */
+  readonly audits: number;
+  /** How many objects were found to be wrong by that. */
+  readonly divergences: number;
   readonly handlers: readonly HandlerMetrics[];
+  /** If it has one. */
+  readonly checkpoint?: CheckpointMetrics;
 };
 
 export type Where = {

@@ -8,14 +8,21 @@
  *
  * What is always true: whenever the world is quiet the store equals the server's state, whatever broke before. Reads
  * never wait and never ask the server. Failures are states, told by `freshness`, not exits; it ends when it is disposed.
+ * With a checkpoint it begins with what the last process had: then `synced` means that, until `freshness` is `current`.
  */
+import { setMaxListeners } from 'node:events';
 import { closeOnce, LabelSelector, parseLabelSelector } from '../../api/index.ts';
+import { Checkpoint } from '../checkpoint/checkpoint.ts';
+import { clusterIdOf, headerOf } from '../checkpoint/checkpoint-header.ts';
+import type { CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
+import { isApiError, isTransportError } from '../errors.ts';
 import type { ReflectorCounts } from '../reflector/reflector-options.ts';
 import { isBehind } from '../reflector/reflector-state.ts';
-import type { Resource } from '../resources/define-resource.ts';
+import { checkSpec, type Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import { labelSelectorText } from '../resources/selectors.ts';
 import type { Transport } from '../transport/transport.ts';
+import { type AuditReport, auditSource } from './audit.ts';
 import { Bell } from './bell.ts';
 import { EventQueue } from './event-queue.ts';
 import { deepFreeze, freezesByDefault } from './freeze.ts';
@@ -23,10 +30,12 @@ import { freshnessOf } from './freshness.ts';
 import { Indexer, type Indexers } from './indexer.ts';
 import type { InformerEvent } from './informer-event.ts';
 import type { Freshness, InformerMetrics, InformerOptions, Snapshot, Where } from './informer-options.ts';
+import { Listeners } from './listeners.ts';
 import { Source, type SourceContext } from './source.ts';
 import { type EventHandler, type HandlerOptions, QUEUE_LIMIT, Subscription } from './subscription.ts';
 
-type Listener<T extends AnyObject> = { push(event: InformerEvent<T>): void };
+/** Not 0, though it means no limit: Node 20 throws when it is asked for the limit of a signal that has 0. */
+const MANY_LISTENERS = 1_000_000;
 
 export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> implements AsyncDisposable {
   readonly resource: Resource<T>;
@@ -34,12 +43,13 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   readonly #options: InformerOptions<T, I>;
   readonly #store: Indexer<T> = new Indexer<T>((error) => this.#report(error));
   readonly #sources: readonly Source<T>[];
-  readonly #listeners = new Set<Listener<T>>();
+  readonly #listeners = new Listeners<T>();
   readonly #subscriptions = new Set<Subscription<T>>();
   readonly #queues = new Set<EventQueue<T>>();
   readonly #bell = new Bell();
+  readonly #checkpoint: Checkpoint<T> | undefined;
   readonly #stop = new AbortController();
-  readonly #told = { added: 0, updated: 0, deleted: 0 };
+  readonly #audited = { audits: 0, divergences: 0 };
   readonly #freezes: boolean;
   readonly #close: () => Promise<void>;
   #bug: { readonly error: unknown } | undefined;
@@ -53,6 +63,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     this.resource = resource;
     this.#transport = client.transport;
     this.#options = options;
+    setMaxListeners(MANY_LISTENERS, this.#stop.signal); // a few for each namespace
     this.#freezes = options.freeze ?? freezesByDefault();
     if (options.indexers) this.#store.addIndexers(options.indexers);
     const context: SourceContext<T> = {
@@ -60,7 +71,9 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
       resource,
       store: this.#store,
       prepare: (object) => this.#prepare(object),
-      tell: (events) => this.#tell(events),
+      note: (key, object) => this.#checkpoint?.note(key, object),
+      check: (key, object) => this.#check(key, object),
+      tell: (events) => this.#listeners.tell(events),
       onChange: (isState) => this.#onChange(isState),
     };
     this.#sources = this.#scopes().map((scope) => {
@@ -68,11 +81,25 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
       const selectors = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
       return new Source(context, { ...reflector, ...selectors, ...scope });
     });
-    const runs = this.#sources.map((source) => this.#run(source));
+    const { observers } = this.#transport;
+    observers.join(this);
+    this.#checkpoint = options.checkpoint === undefined ? undefined : this.#makeCheckpoint(options.checkpoint);
+    const restored = this.#restore();
+    const runs = this.#sources.map((source) => this.#run(source, restored));
+    const auditing = this.#auditAgainAndAgain(options.auditMs ?? 0);
+    const saving = restored.then(() => this.#checkpoint?.run(this.#stop.signal)).catch(() => {}); // told by the runs
     this.#close = closeOnce(async () => {
+      const { isHandled } = this.#listeners;
       this.#stop.abort(new Error(`The informer of ${resource.plural} was closed`));
       for (const queue of this.#queues) queue.end();
-      await Promise.all([...runs, ...[...this.#subscriptions].map((one) => one[Symbol.asyncDispose]())]);
+      await Promise.all([
+        ...runs,
+        saving,
+        auditing,
+        ...[...this.#subscriptions].map((one) => one[Symbol.asyncDispose]()),
+      ]);
+      await this.#checkpoint?.close(isHandled);
+      observers.leave(this);
       this.#onChange(true);
     });
   }
@@ -156,13 +183,54 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   }
 
   get metrics(): InformerMetrics {
-    const total = { fills: 0, pagedFills: 0, streams: 0, failures: 0, events: 0, bookmarks: 0 };
+    const total = { fills: 0, pagedFills: 0, streams: 0, rotations: 0, failures: 0, events: 0, bookmarks: 0 };
     for (const { reflector } of this.#sources) {
       const { counts } = reflector;
       for (const name of Object.keys(total) as (keyof ReflectorCounts)[]) total[name] += counts[name];
     }
     const handlers = [...this.#subscriptions].map(({ metrics }) => metrics);
-    return { ...total, ...this.#told, objects: this.#store.size, handlers };
+    const checkpoint = this.#checkpoint?.metrics;
+    return {
+      ...total,
+      ...this.#listeners.told,
+      ...this.#audited,
+      objects: this.#store.size,
+      handlers,
+      ...(checkpoint && { checkpoint }),
+    };
+  }
+
+  /**
+   * Holds the store against the server, by a list of metadata; where they do not agree, the whole state is fetched anew.
+   * Throws what the list throws.
+   */
+  async audit(caller?: AbortSignal): Promise<AuditReport> {
+    const { signal: stop } = this.#stop;
+    const signal = caller ? AbortSignal.any([caller, stop]) : stop;
+    const reports: AuditReport[] = [];
+    for (const source of this.#sources) {
+      const report = await auditSource(
+        source,
+        this.resource,
+        {
+          transport: this.#transport,
+          selection: this.#options,
+          objects: (scope) => this.#store.list(scope === '*' ? undefined : scope),
+          follow: (onChange) => this.#listeners.follow(onChange),
+          bell: this.#bell,
+        },
+        signal,
+      );
+      reports.push(report);
+      this.#audited.divergences += report.divergent.length;
+      if (report.isLate || report.divergent.length > 0) source.reflector.renew();
+    }
+    this.#audited.audits++;
+    return {
+      objects: reports.reduce((sum, { objects }) => sum + objects, 0),
+      divergent: reports.flatMap(({ divergent }) => divergent),
+      isLate: reports.some(({ isLate }) => isLate),
+    };
   }
 
   // ---- telling ----
@@ -170,6 +238,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   /** The handler is told what is there as initial additions, and then every change. */
   subscribe(handler: EventHandler<T>, options: HandlerOptions<T> = {}): Subscription<T> {
     this.#stop.signal.throwIfAborted();
+    const { resource } = this;
     const subscription: Subscription<T> = new Subscription(handler, options, {
       clock: this.#transport.clock,
       name: options.name ?? `${this.resource.plural}-${++this.#handlers}`,
@@ -177,13 +246,19 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
       synced: (signal) => this.synced(signal),
       onError: (error, event) =>
         options.onError ? this.#guard(() => options.onError!(error, event)) : this.#report(error),
+      onHandled: (durationMs, isError, conflated) => {
+        this.#listeners.advanced();
+        const { observers } = this.#transport;
+        const { name: handler = '' } = options;
+        if (!observers.isEmpty) observers.tell('onHandled', { resource, handler, durationMs, isError, conflated });
+      },
       onClose: () => {
-        this.#listeners.delete(subscription);
+        this.#listeners.leave(subscription);
         this.#subscriptions.delete(subscription);
       },
     });
     this.#subscriptions.add(subscription);
-    this.#join(subscription);
+    this.#listeners.join(subscription, this.#store.snapshot());
     return subscription;
   }
 
@@ -196,19 +271,22 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     const stop = () => queue.end();
     signal?.addEventListener('abort', stop, { once: true });
     this.#queues.add(queue);
-    this.#join(queue);
+    this.#listeners.join(queue, this.#store.snapshot());
     try {
       for (;;) {
         await queue.filled();
         const event = queue.shift();
         if (!event) break;
         yield event;
+        queue.done();
+        this.#listeners.advanced();
       }
       signal?.throwIfAborted();
     } finally {
       signal?.removeEventListener('abort', stop);
-      this.#listeners.delete(queue);
       this.#queues.delete(queue);
+      queue.end();
+      this.#listeners.leave(queue);
     }
   }
 
@@ -232,16 +310,31 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     await this.#close();
   }
 
-  async #run({ reflector }: Source<T>): Promise<void> {
+  async #run({ reflector }: Source<T>, restored: Promise<void>): Promise<void> {
     const { signal } = this.#stop;
-    await Promise.resolve(); // nobody is called before the constructor is through
     try {
+      await restored; // nobody is called before the constructor is through
       await reflector.run(signal);
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted || this.#bug?.error === error) return;
       this.#bug ??= { error };
       this.#report(error);
       this.#onChange(true);
+    }
+  }
+
+  async #auditAgainAndAgain(everyMs: number): Promise<void> {
+    const { signal } = this.#stop;
+    const { clock, random } = this.#transport;
+    while (everyMs > 0 && !signal.aborted) {
+      try {
+        await clock.sleep(everyMs * (0.9 + 0.2 * random()), signal); // not all at once
+        await this.synced(signal);
+        const { divergent, isLate } = await this.audit();
+        if (divergent.length > 0 || isLate) this.#report(divergence(this.resource.plural, divergent, isLate));
+      } catch (error) {
+        if (!signal.aborted && !isApiError(error) && !isTransportError(error)) this.#report(error);
+      }
     }
   }
 
@@ -255,6 +348,54 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     return names.map((name) => ({ namespace: name }));
   }
 
+  #makeCheckpoint(given: string | CheckpointOptions): Checkpoint<T> {
+    const options = typeof given === 'string' ? { file: given } : given;
+    const { labelSelector, fieldSelector, transform } = this.#options;
+    const selected = {
+      resource: this.resource,
+      scopes: this.#sources.map(({ scope }) => scope),
+      transform,
+      ...(labelSelector && { labelSelector }),
+      ...(fieldSelector && { fieldSelector }),
+    };
+    return new Checkpoint(options, {
+      clock: this.#transport.clock,
+      header: headerOf(this.#transport.access.server, selected, options),
+      clusterId: () => clusterIdOf(this.#transport),
+      snapshot: () => this.#store.snapshot(),
+      commit: () => {
+        const known = this.#sources.filter(({ version }) => version !== undefined);
+        const at = Date.now() - (this.freshness.lagMs ?? 0);
+        return { at, versions: Object.fromEntries(known.map(({ scope, version }) => [scope, version!])) };
+      },
+      handled: (signal) => this.#listeners.handled(signal),
+      report: (error) => this.#report(error),
+    });
+  }
+
+  /** Begins with what the checkpoint has, if there is one. */
+  async #restore(): Promise<void> {
+    const saved = await this.#checkpoint?.open();
+    if (!saved || this.#stop.signal.aborted) return;
+    const lastContact = this.#transport.clock.now() - Math.max(0, Date.now() - saved.at);
+    if (this.#freezes) for (const object of saved.objects.values()) deepFreeze(object);
+    for (const source of this.#sources) {
+      const version = saved.versions[source.scope];
+      if (version !== undefined) source.restore(saved.objects, version, lastContact);
+    }
+    // Reads are answered meanwhile. Versions of another cluster mean nothing: then the whole state is fetched.
+    if (!(await this.#checkpoint!.isOfThisCluster())) for (const { reflector } of this.#sources) reflector.forget();
+  }
+
+  #check(key: string, object: T): void {
+    const { onInvalid } = this.#options;
+    if (!onInvalid || !this.resource.validate) return;
+    checkSpec(this.resource, object).then(
+      (issues) => issues.length > 0 && this.#guard(() => onInvalid({ key, object, issues })),
+      (error: unknown) => this.#report(error), // the validator threw
+    );
+  }
+
   #prepare(object: T): T {
     let kept = object;
     try {
@@ -265,20 +406,9 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     return this.#freezes ? deepFreeze(kept) : kept;
   }
 
-  #join(listener: Listener<T>): void {
-    for (const [key, object] of this.#store.snapshot()) listener.push({ type: 'added', key, object, isInitial: true });
-    this.#listeners.add(listener);
-  }
-
-  #tell(events: readonly InformerEvent<T>[]): void {
-    for (const event of events) {
-      this.#told[event.type]++;
-      for (const listener of this.#listeners) listener.push(event);
-    }
-  }
-
   #onChange(isState: boolean): void {
     this.#bell.ring();
+    if (isState && !this.#stop.signal.aborted) this.#transport.observers.tell('onInformerState', this);
     if (isState && this.#options.onFreshness) this.#guard(() => this.#options.onFreshness!(this.freshness));
   }
 
@@ -295,6 +425,11 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
       warn(error);
     }
   }
+}
+
+function divergence(plural: string, keys: readonly string[], isLate: boolean): Error {
+  const found = isLate ? 'it lags behind the server' : `${keys.length} objects differ, such as "${keys[0]}"`;
+  return new Error(`Cannot trust the store of ${plural}: ${found}; it is fetched anew`);
 }
 
 function warn(error: unknown): void {

@@ -4,7 +4,7 @@
  * What is always true: the store is changed completely before anybody is told, and told in the order it changed. An
  * object that has not changed stays the very same, so that those who hold it can compare by identity.
  */
-import { isDeepStrictEqual } from 'node:util';
+import { asPromised, isSameContent } from '../lazy/lazy-object.ts';
 import { Reflector } from '../reflector/reflector.ts';
 import type { ReflectorOptions, ReflectorSink } from '../reflector/reflector-options.ts';
 import { isBehind, type ReflectorState } from '../reflector/reflector-state.ts';
@@ -20,6 +20,10 @@ export type SourceContext<T extends AnyObject> = {
   readonly store: Indexer<T>;
   /** What is kept of an object. */
   readonly prepare: (object: T) => T;
+  /** What is in the store under a key from now on; undefined is nothing. */
+  readonly note: (key: string, object: T | undefined) => void;
+  /** An object has come that was not there before, as the server sent it. */
+  readonly check: (key: string, object: T) => void;
   readonly tell: (events: readonly InformerEvent<T>[]) => void;
   /** Its version or its state is another one. */
   readonly onChange: (isState: boolean) => void;
@@ -39,16 +43,37 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
     this.reflector = new Reflector(context.transport, context.resource, this, options);
   }
 
+  /** Its name among the sources of one informer: the namespace, or `*`. */
+  get scope(): string {
+    return this.#namespace ?? '*';
+  }
+
   /** Undefined until the whole state has come. */
   get version(): string | undefined {
     return this.#version;
   }
 
-  replace(objects: readonly T[], resourceVersion: string): void {
-    const { store, prepare } = this.#context;
+  /** Before it runs: begins with what an earlier process knew, and goes on after that. */
+  restore(objects: ReadonlyMap<string, T>, resourceVersion: string, lastContact: number): void {
+    const events: InformerEvent<T>[] = [];
+    for (const [key, saved] of objects) {
+      const object = asPromised(this.#context.resource, saved);
+      if (this.#namespace !== undefined && object.metadata.namespace !== this.#namespace) continue;
+      this.#context.store.set(key, object);
+      events.push({ type: 'added', key, object, isInitial: true });
+    }
+    this.#version = resourceVersion;
+    this.reflector.resume(resourceVersion, lastContact);
+    this.#context.tell(events);
+    this.#context.onChange(true);
+  }
+
+  replace(objects: readonly T[], resourceVersion: string, mayBeNewHistory: boolean): void {
+    const { store, prepare, note, check } = this.#context;
     const before = new Map(store.list(this.#namespace).map((object) => [keyOf(object), object]));
     // A server that was set back gives versions out a second time: then only the content tells what is the same.
-    const isSetBack = this.#version !== undefined && isBehind(resourceVersion, this.#version);
+    // By the time it is read its versions may be ahead of ours again, so they alone do not tell that it was set back.
+    const isSetBack = this.#version !== undefined && (mayBeNewHistory || isBehind(resourceVersion, this.#version));
     const after = new Map<string, T>();
     for (const object of objects) {
       const key = keyOf(object);
@@ -56,33 +81,45 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
       if (old && !isSetBack && isSameVersion(old, object)) after.set(key, old);
       else {
         const kept = prepare(object);
-        after.set(key, isSetBack && isDeepStrictEqual(old, kept) ? old! : kept);
+        const isSame = isSetBack && isSameContent(old, kept);
+        after.set(key, isSame ? old! : kept);
+        if (!isSame) check(key, object);
       }
     }
     const events = afterReplace(before, after, this.#version === undefined);
-    for (const event of events)
-      if (event.type === 'deleted') store.delete(event.key);
-      else store.set(event.key, event.object);
+    for (const { type, key, object } of events)
+      if (type === 'deleted') {
+        store.delete(key);
+        note(key, undefined);
+      } else {
+        store.set(key, object);
+        note(key, object);
+      }
     this.#version = resourceVersion;
     this.#context.tell(events);
     this.#context.onChange(false);
   }
 
   upsert(object: T): void {
-    const { store, prepare } = this.#context;
+    const { store, prepare, note, check } = this.#context;
     const key = keyOf(object);
     const old = store.get(key);
     const kept = old && isSameVersion(old, object) ? old : prepare(object);
     const events = afterUpsert(key, old, kept);
-    if (kept !== old) store.set(key, kept);
+    if (kept !== old) {
+      store.set(key, kept);
+      note(key, kept);
+      check(key, object);
+    }
     this.#advance(object, events);
   }
 
   remove(object: T): void {
-    const { store, prepare } = this.#context;
+    const { store, prepare, note } = this.#context;
     const key = keyOf(object);
     const events = afterRemove(key, store.get(key), prepare(object));
     store.delete(key);
+    note(key, undefined);
     this.#advance(object, events);
   }
 

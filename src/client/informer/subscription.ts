@@ -37,6 +37,8 @@ type Context<T extends AnyObject> = {
   readonly clock: Clock;
   readonly name: string;
   readonly onError: (error: unknown, event: InformerEvent<T>) => void;
+  /** `conflated`: how many events were joined with others since the last time. */
+  readonly onHandled?: (durationMs: number, isError: boolean, conflated: number) => void;
   readonly objects: () => Iterable<readonly [string, T]>;
   /** Resolves once the informer has the whole state. */
   readonly synced: (signal?: AbortSignal) => Promise<void>;
@@ -44,8 +46,12 @@ type Context<T extends AnyObject> = {
 };
 
 export const QUEUE_LIMIT = 1000;
-/** After so many events the others have a turn: a handler that never waits must not hold the event loop. */
+/**
+ * After so many events, or so long, the others have a turn: a handler that never waits must not hold the event loop, or
+ * the copy would lag as far behind as the handler.
+ */
 const TURN_EVENTS = 100;
+const TURN_MS = 10;
 
 export class Subscription<T extends AnyObject> implements AsyncDisposable {
   readonly name: string;
@@ -82,6 +88,16 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
     this.#queue.push(event);
   }
 
+  /** Stands for everything it was told so far. */
+  get mark(): number {
+    return this.#queue.mark;
+  }
+
+  /** Everything before the mark is handled, or will never be. */
+  hasHandled(mark: number): boolean {
+    return this.#queue.hasHandled(mark);
+  }
+
   /** Resolves once the handler was told the whole initial state; rejects as the informer's `synced` does. */
   async synced(signal?: AbortSignal): Promise<void> {
     await this.#context.synced(signal);
@@ -101,21 +117,35 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
 
   async #work(handler: EventHandler<T>): Promise<void> {
     const { signal } = this.#stop;
+    let reported = 0;
+    let turnBegin = this.#context.clock.now();
     for (;;) {
-      await this.#queue.filled();
+      if (this.#queue.size === 0) await this.#queue.filled();
       const event = this.#queue.shift();
       if (!event) break; // ended
       this.#isBusy = true;
+      const begin = this.#context.clock.now();
+      let isError = false;
       try {
-        await handler(event, signal);
+        const handling = handler(event, signal);
+        if (handling instanceof Object && 'then' in handling) await handling; // a wait for nothing costs more than most handlers
       } catch (error) {
         this.#errors++;
+        isError = true;
         if (!signal.aborted) this.#context.onError(error, event);
       }
       this.#isBusy = false;
+      this.#queue.done();
       this.#delivered++;
+      const { conflated } = this.#queue;
+      const end = this.#context.clock.now();
+      this.#context.onHandled?.(end - begin, isError, conflated - reported);
+      reported = conflated;
       this.#bell.ring();
-      if (this.#delivered % TURN_EVENTS === 0) await new Promise((resolve) => setImmediate(resolve));
+      if (this.#delivered % TURN_EVENTS === 0 || end - turnBegin >= TURN_MS) {
+        await new Promise((resolve) => setImmediate(resolve));
+        turnBegin = this.#context.clock.now();
+      }
     }
     this.#bell.ring();
   }

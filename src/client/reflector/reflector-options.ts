@@ -14,6 +14,11 @@ export type ReflectorOptions = SelectOptions & {
   readonly idleTimeoutMs?: number;
   /** How long the initial state may take to come by stream; after that it is listed in pages: 60 s. */
   readonly initialTimeoutMs?: number;
+  /**
+   * How long a stream is asked to live, at least and at most: 300 and 600, so that many that began together do not end
+   * together. Shortly before its end the next one takes its place.
+   */
+  readonly lifetimeSeconds?: readonly [min: number, max: number];
   /** false: list in pages without asking for a stream first. */
   readonly useWatchList?: boolean;
   /** Of one page of a list: 500. */
@@ -25,8 +30,11 @@ export type ReflectorOptions = SelectOptions & {
  * is a bug, and stops the reflector.
  */
 export interface ReflectorSink<T extends AnyObject> {
-  /** The whole state at one version. */
-  replace(objects: readonly T[], resourceVersion: string): void;
+  /**
+   * The whole state at one version. It may be of a new history, unless it is certain that it goes on from what was told
+   * before: then the same version need not be the same object.
+   */
+  replace(objects: readonly T[], resourceVersion: string, mayBeNewHistory: boolean): void;
   upsert(object: T): void;
   /** The last state of what is gone. */
   remove(object: T): void;
@@ -51,6 +59,8 @@ export type ReflectorCounts = {
   readonly pagedFills: number;
   /** Streams that the server accepted. */
   readonly streams: number;
+  /** Of those, how many took the place of one that was still open. */
+  readonly rotations: number;
   /** Ends that were followed by a pause. */
   readonly failures: number;
   readonly events: number;

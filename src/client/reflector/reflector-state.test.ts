@@ -6,6 +6,7 @@ import {
   NO_INITIAL_END,
   type Policy,
   type ReflectorState,
+  STATE_TOO_OLD,
   transition,
 } from './reflector-state.ts';
 
@@ -17,6 +18,7 @@ function refused(code: number, reason: string, details: object = {}): ApiError {
 }
 const tooLarge = refused(504, 'Timeout', { causes: [{ reason: 'ResourceVersionTooLarge', message: '' }] });
 const reset = new TransportError('body', 'reset');
+const tooOld = new TransportError('body', 'too old', { code: STATE_TOO_OLD });
 const silence = new TransportError('idle', 'silence', { isTimeout: true });
 const closed = new TransportError('connect', 'closed', { code: 'TRANSPORT_CLOSED' });
 
@@ -29,11 +31,14 @@ const watching = (over: object = {}): ReflectorState => ({
   kind: 'watching',
   version: '7',
   isOpen: true,
+  isRotating: false,
   empty: 0,
   failures: 0,
   ...over,
 });
-const ended = (error: unknown, livedMs = 60_000, events = 1): Fact => ({ kind: 'ended', error, livedMs, events });
+const ended = (error: unknown, livedMs = 60_000, events = 1, wasOpen = true): Fact => ({
+  ...{ kind: 'ended', error, livedMs, events, wasOpen },
+});
 const waiting = (next: object, over: object = {}): object => ({
   kind: 'waiting',
   delayMs: 400,
@@ -154,6 +159,56 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
     ended(reset),
     { next: { version: '7' } },
   ],
+  ['410 asks for nothing older', watching(), ended(refused(410, 'Expired'), 5), { kind: 'filling', floor: '7' }],
+  [
+    'a state below the floor is asked for again',
+    { kind: 'filling', by: 'pages', failures: 1, floor: '7' },
+    ended(tooOld),
+    { kind: 'waiting', next: { kind: 'filling', floor: '7', failures: 2 } },
+  ],
+  [
+    'a stream that broke counts',
+    { kind: 'filling', by: 'stream', failures: 1, broken: 1, floor: '7' },
+    ended(reset),
+    { kind: 'waiting', next: { kind: 'filling', by: 'stream', broken: 2, floor: '7' } },
+  ],
+  [
+    'a connection that failed does not',
+    { kind: 'filling', by: 'stream', failures: 1, broken: 2 },
+    ended(reset, 5, 0, false),
+    { kind: 'waiting', next: { by: 'stream', broken: 2 } },
+  ],
+  [
+    'the third stream that breaks is followed by pages',
+    { kind: 'filling', by: 'stream', failures: 2, broken: 2, floor: '7' },
+    ended(undefined),
+    { kind: 'filling', by: 'pages', failures: 2, floor: '7' },
+  ],
+  ['a stream that ages gets a successor', watching(), { kind: 'ageing' }, watching({ isRotating: true })],
+  [
+    'versions that are no numbers are not rotated',
+    watching({ version: 'x' }),
+    { kind: 'ageing' },
+    watching({ version: 'x' }),
+  ],
+  ['what fills is not rotated', filling(), { kind: 'ageing' }, filling()],
+  ['the successor is open', watching({ isRotating: true }), { kind: 'rotated' }, watching()],
+  ['without a successor it goes on', watching({ isRotating: true }), { kind: 'rotation-failed' }, watching()],
+  [
+    'a stream that ends before its successor is open waits for it',
+    watching({ isRotating: true }),
+    ended(reset),
+    watching({ isRotating: true, isOpen: false }),
+  ],
+  ['a bug is not waited over', watching({ isRotating: true }), ended(new TypeError('bug')), { kind: 'stopped' }],
+  [
+    'and is open with it',
+    watching({ isRotating: true, isOpen: false }),
+    { kind: 'rotated' },
+    watching({ isOpen: true, isRotating: false }),
+  ],
+  ['what is doubted is fetched anew', watching(), { kind: 'doubted' }, { ...filling(), floor: '7' }],
+  ['what is being fetched is not doubted', filling('pages', 2), { kind: 'doubted' }, filling('pages', 2)],
   ['a bug stops', watching(), ended(new TypeError('bug')), { kind: 'stopped' }],
   ['a closed transport stops a watch', watching(), ended(closed), { kind: 'stopped' }],
   ['a closed transport stops a fill', filling(), ended(closed), { kind: 'stopped' }],
@@ -175,4 +230,12 @@ it('versions are compared as numbers, and what is none is never behind', () => {
   expect(isBehind('10', '9')).toBe(false);
   expect(isBehind('18446744073709551616', '18446744073709551617')).toBe(true);
   expect(isBehind('a', 'b')).toBe(false);
+});
+
+it('a server that was set back, or always gives an older state, is believed: then there is no floor', () => {
+  const state: ReflectorState = { kind: 'filling', by: 'stream', failures: 1, floor: '7' };
+  expect(transition(state, ended(tooLarge), policy)).toEqual(filling('stream', 1));
+  const often = transition({ ...state, failures: 5 }, ended(tooOld), policy);
+  expect(often).toMatchObject({ kind: 'waiting' });
+  expect(transition(often, { kind: 'rested' }, policy)).toEqual(filling('stream', 6));
 });

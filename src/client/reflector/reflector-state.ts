@@ -2,22 +2,34 @@
  * Everything a reflector decides, as one pure function over one tagged union.
  *
  * What is always true: a version is given up only when the server has lost it (410, too large, a server that stands
- * behind it, or a kind that was away); every other end is taken up where it broke. Failures are states with a pause, not
- * exits: only a closed transport and a bug stop it. Pauses have full jitter and grow with the failures in a row; a
- * stream that lived `healthyMs` takes them back to the start.
+ * behind it, or a kind that was away); every other end is taken up where it broke. A state that is fetched anew is no
+ * older than what was told before (`floor`), unless the server itself was set back. Before a stream reaches its planned
+ * end its successor is opened beside it, so that there is no moment without one. Failures are states with a pause, not
+ * exits: only a closed transport and a bug stop it. Pauses have full jitter and grow with the failures in a row; a stream
+ * that lived `healthyMs` takes them back to the start.
  */
 import { ConfigError, isApiError, isExpired, isTransportError } from '../errors.ts';
 import { isClosed } from '../transport/transport.ts';
 import { afterEnd, isShortAndEmpty } from '../watch/after-end.ts';
 
 /** How the whole state is fetched: a watch that begins with it, or a list in pages. */
-export type Filling = { readonly kind: 'filling'; readonly by: 'stream' | 'pages'; readonly failures: number };
+export type Filling = {
+  readonly kind: 'filling';
+  readonly by: 'stream' | 'pages';
+  readonly failures: number;
+  /** The state must not be older than this version: it was told before. */
+  readonly floor?: string;
+  /** Streams in a row that were accepted, and broke before their state was complete. */
+  readonly broken?: number;
+};
 
 export type Watching = {
   readonly kind: 'watching';
   /** Everything up to here has been told. */
   readonly version: string;
   readonly isOpen: boolean;
+  /** The stream nears its planned end, and the one that takes its place is being opened. */
+  readonly isRotating: boolean;
   /** Short empty streams in a row from this version. */
   readonly empty: number;
   readonly failures: number;
@@ -45,11 +57,26 @@ export type ReflectorState =
 
 export type Fact =
   | { readonly kind: 'opened' }
+  /** The stream will soon be ended by the server, as agreed. */
+  | { readonly kind: 'ageing' }
+  /** Its successor was accepted, and takes its place. */
+  | { readonly kind: 'rotated' }
+  /** Its successor was not: the stream goes on as long as it lasts. */
+  | { readonly kind: 'rotation-failed' }
   | { readonly kind: 'filled'; readonly version: string }
   | { readonly kind: 'seen'; readonly version: string }
   /** A list or a stream, by an error or (undefined) cleanly. */
-  | { readonly kind: 'ended'; readonly error: unknown; readonly livedMs: number; readonly events: number }
+  | {
+      readonly kind: 'ended';
+      readonly error: unknown;
+      readonly livedMs: number;
+      readonly events: number;
+      /** A stream that the server had accepted. */
+      readonly wasOpen: boolean;
+    }
   | { readonly kind: 'checked'; readonly version: string }
+  /** Somebody has found that what was told is not what the server has. */
+  | { readonly kind: 'doubted' }
   | { readonly kind: 'rested' };
 
 export type Policy = {
@@ -64,11 +91,24 @@ export type Policy = {
 
 /** The stream was accepted, but the mark that ends its initial state did not come in time. */
 export const NO_INITIAL_END = 'NO_INITIAL_END';
+/** The server gave a state that is older than the floor it was asked for. */
+export const STATE_TOO_OLD = 'STATE_TOO_OLD';
+
+/** So many streams that break before their state is complete, and it is listed in pages. */
+const MAX_BROKEN = 3;
+/** A server that gives a state older than the floor may be a lagging one of several. So often in a row, and it was set back. */
+const MAX_TOO_OLD = 5;
 
 export function transition(state: ReflectorState, fact: Fact, policy: Policy): ReflectorState {
   switch (fact.kind) {
     case 'opened':
       return state.kind === 'watching' ? { ...state, isOpen: true } : state;
+    case 'ageing': // what two streams tell twice can only be told apart by versions that can be compared
+      return state.kind === 'watching' && isNumber(state.version) ? { ...state, isRotating: true } : state;
+    case 'rotated':
+      return state.kind === 'watching' ? { ...state, isOpen: true, isRotating: false } : state;
+    case 'rotation-failed':
+      return state.kind === 'watching' ? { ...state, isRotating: false } : state;
     case 'filled':
       return state.kind === 'filling' ? filled(state, fact.version) : state;
     case 'seen':
@@ -78,6 +118,9 @@ export function transition(state: ReflectorState, fact: Fact, policy: Policy): R
       if (isBehind(fact.version, state.version))
         return { kind: 'filling', by: policy.fillBy, failures: state.failures };
       return pause(undefined, watchAgain(state.version, state.failures), 0, policy);
+    case 'doubted':
+      if (state.kind !== 'watching') return state; // it is being mended already
+      return { kind: 'filling', by: policy.fillBy, failures: state.failures, floor: state.version };
     case 'rested':
       return state.kind === 'waiting' ? state.next : state;
     case 'ended':
@@ -90,7 +133,11 @@ export function transition(state: ReflectorState, fact: Fact, policy: Policy): R
 
 /** Both are versions of one server; what is no number is never behind. */
 export function isBehind(version: string, than: string): boolean {
-  return /^\d+$/.test(version) && /^\d+$/.test(than) && BigInt(version) < BigInt(than);
+  return isNumber(version) && isNumber(than) && BigInt(version) < BigInt(than);
+}
+
+function isNumber(version: string): boolean {
+  return /^\d+$/.test(version);
 }
 
 /** The server does not know our version yet, or any more: it was set back. */
@@ -106,22 +153,31 @@ function isTooLarge(error: unknown): boolean {
 type Ended = Extract<Fact, { kind: 'ended' }>;
 
 function filled({ by, failures }: Filling, version: string): Watching {
-  return { kind: 'watching', version, isOpen: by === 'stream', empty: 0, failures };
+  return { kind: 'watching', version, isOpen: by === 'stream', isRotating: false, empty: 0, failures };
 }
 
 function watchAgain(version: string, failures: number, empty = 0): Watching {
-  return { kind: 'watching', version, isOpen: false, empty, failures };
+  return { kind: 'watching', version, isOpen: false, isRotating: false, empty, failures };
 }
 
-function afterFilling(state: Filling, { error }: Ended, policy: Policy): ReflectorState {
+function afterFilling(state: Filling, { error, wasOpen }: Ended, policy: Policy): ReflectorState {
   if (mustStop(error)) return { kind: 'stopped', error };
-  if (state.by === 'stream' && isStreamRefused(error)) return { ...state, by: 'pages' };
+  const { kind, by, failures, floor } = state;
+  const again: Filling = { kind, by, failures, ...(floor !== undefined && { floor }) };
+  if (floor !== undefined && isTooLarge(error)) return { kind, by, failures }; // set back: there is no floor any more
+  if (isTransportError(error) && error.code === STATE_TOO_OLD)
+    return pause(error, failures < MAX_TOO_OLD ? again : { kind, by, failures }, 0, policy);
+  const broken = (state.broken ?? 0) + (by === 'stream' && wasOpen ? 1 : 0);
+  if (by === 'stream' && (isStreamRefused(error) || broken >= MAX_BROKEN)) return { ...again, by: 'pages' };
   const atLeastMs = isApiError(error) ? (error.retryAfterMs ?? 0) : 0;
-  return pause(error, state, atLeastMs, policy);
+  return pause(error, broken > 0 ? { ...again, broken } : again, atLeastMs, policy);
 }
 
 function afterWatching(state: Watching, { error, livedMs, events }: Ended, policy: Policy): ReflectorState {
+  // Its successor is on the way, and will tell what is wrong if something is.
+  if (state.isRotating && !mustStop(error)) return { ...state, isOpen: false };
   const failures = livedMs >= policy.healthyMs ? 0 : state.failures;
+  const floor = state.version;
   const again = watchAgain(state.version, failures);
   if (isTooLarge(error)) return fillAgain(error, failures, policy);
   if (isTransportError(error, 'idle') && events === 0) return { kind: 'checking', version: state.version, failures };
@@ -130,9 +186,9 @@ function afterWatching(state: Watching, { error, livedMs, events }: Ended, polic
     const empty = error === undefined && isShortAndEmpty(livedMs, events) ? state.empty + 1 : 0;
     return step.isFailure ? pause(error, { ...again, empty }, step.atLeastMs, policy) : again;
   }
-  if (isExpired(step.error)) return fillAgain(step.error, failures, policy);
+  if (isExpired(step.error)) return fillAgain(step.error, failures, policy, floor);
   if (isTransportError(error) && error.code === 'LINE_TOO_LONG')
-    return pause(error, { kind: 'filling', by: 'pages', failures }, 0, policy); // a list may hold what an event may not
+    return pause(error, { kind: 'filling', by: 'pages', failures, floor }, 0, policy); // a list may hold what an event may not
   if (mustStop(error)) return { kind: 'stopped', error };
   // A right that is missing changes no history. A kind that was away may have begun a new one.
   const isRight = isApiError(error) && (error.code === 401 || error.code === 403);
@@ -145,8 +201,8 @@ function afterFailedCheck({ version, failures }: Checking, error: unknown, polic
 }
 
 /** At once the first time; a server that loses every version it gives is not asked without a pause. */
-function fillAgain(error: unknown, failures: number, policy: Policy): ReflectorState {
-  const next: Filling = { kind: 'filling', by: policy.fillBy, failures };
+function fillAgain(error: unknown, failures: number, policy: Policy, floor?: string): ReflectorState {
+  const next: Filling = { kind: 'filling', by: policy.fillBy, failures, ...(floor !== undefined && { floor }) };
   return failures === 0 ? { ...next, failures: 1 } : pause(error, next, 0, policy);
 }
 

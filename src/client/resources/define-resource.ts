@@ -5,7 +5,7 @@
  *     const crons = defineResource<CronSpec>({ group: 'ex.io', version: 'v1', plural: 'crons', kind: 'Cron', isNamespaced: true });
  *     for (const { spec } of (await client.resource(crons).list()).items) ...
  */
-import type { AnyObject, ApiObject, UnknownFields } from './objects.ts';
+import type { AnyObject, ApiObject, PartialObjectMetadata, UnknownFields } from './objects.ts';
 import { issueText, type StandardSchemaV1 } from './standard-schema.ts';
 
 /** Exists in types only. */
@@ -22,6 +22,10 @@ export type Resource<T extends AnyObject = AnyObject> = {
   readonly isNamespaced: boolean;
   /** Describes `spec`. */
   readonly validate?: StandardSchemaV1;
+  /** The server is asked for nothing else: see `metadataOf`. */
+  readonly isMetadataOnly?: boolean;
+  /** Objects are decoded when they are asked to be: see `lazyOf`. */
+  readonly isLazy?: boolean;
   readonly [objectType]?: T;
 };
 
@@ -53,6 +57,23 @@ export function defineResourceOf<T extends AnyObject>(definition: ResourceDefini
       `Cannot define a resource: version "${version}", plural "${plural}" and kind "${kind}" must be set`,
     );
   return Object.freeze({ ...definition, apiVersion: group === '' ? version : `${group}/${version}` }) as Resource<T>;
+}
+
+/**
+ * The same objects without all but their metadata: a fraction of the bytes, for those who need names, labels and owners.
+ * It is the server that leaves the rest out. Lists, watches, informers and patches take it as any other token.
+ *
+ *     await using informer = new Informer(client, metadataOf(secrets), { allNamespaces: true });
+ */
+export function metadataOf(resource: Resource): Resource<PartialObjectMetadata> {
+  const { validate: _, ...rest } = resource;
+  return Object.freeze({ ...rest, isMetadataOnly: true }) as Resource<PartialObjectMetadata>;
+}
+
+/** Asks for what the token stands for; undefined is JSON of the whole. */
+export function acceptOf({ isMetadataOnly }: Resource, isList: boolean): string | undefined {
+  if (!isMetadataOnly) return undefined;
+  return `application/json;as=PartialObjectMetadata${isList ? 'List' : ''};g=meta.k8s.io;v=v1`;
 }
 
 export class InvalidObjectError extends Error {

@@ -12,6 +12,9 @@ export type StoredMeta = ObjectMeta & {
 /** What every object has. */
 export type AnyObject = { apiVersion: string; kind: string; metadata: StoredMeta };
 
+/** What is left of an object of any kind if only its metadata is asked for. */
+export type PartialObjectMetadata = AnyObject & { kind: 'PartialObjectMetadata'; apiVersion: 'meta.k8s.io/v1' };
+
 export type ApiObject<Spec = UnknownFields, Status = UnknownFields> = AnyObject & { spec: Spec; status?: Status };
 
 /** An object whose kind is known only when the program runs. */

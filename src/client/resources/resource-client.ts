@@ -5,9 +5,10 @@
 
 import type { Status } from '../../api/index.ts';
 import { isApiError } from '../errors.ts';
+import { asPromised } from '../lazy/lazy-object.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { RequestOptions } from '../transport/transport-options.ts';
-import { checkSpec, InvalidObjectError, type Resource } from './define-resource.ts';
+import { acceptOf, checkSpec, InvalidObjectError, type Resource } from './define-resource.ts';
 import { type ListPage, type ListPagesOptions, listPages } from './list-pages.ts';
 import type { AnyObject, Applied, Draft, ObjectList, Scale } from './objects.ts';
 import {
@@ -25,6 +26,8 @@ import {
 import type { Patch } from './patches.ts';
 import { collectionPath, objectPath } from './resource-path.ts';
 import { SubresourceClient } from './subresource-client.ts';
+
+const partialMetadata = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' };
 
 export class ResourceClient<T extends AnyObject> {
   readonly resource: Resource<T>;
@@ -55,17 +58,15 @@ export class ResourceClient<T extends AnyObject> {
 
   /** One answer; with a `limit` perhaps not all: see `listAll`. */
   async list(options: ListOptions = {}): Promise<ObjectList<T>> {
-    const list = await this.#ask<ObjectList<T>>(
-      'GET',
-      this.#collection(options),
-      { query: listQuery(options) },
-      options,
-    );
+    const accept = acceptOf(this.resource, true);
+    const request = { query: listQuery(options), ...(accept !== undefined && { accept }) };
+    const list = await this.#ask<ObjectList<T>>('GET', this.#collection(options), request, options);
+    const { kind, apiVersion } = this.resource.isMetadataOnly ? partialMetadata : this.resource;
     for (const item of list.items) {
-      item.kind ??= this.resource.kind;
-      item.apiVersion ??= this.resource.apiVersion;
+      item.kind ??= kind;
+      item.apiVersion ??= apiVersion;
     }
-    return list;
+    return this.resource.isLazy ? { ...list, items: list.items.map((item) => asPromised(this.resource, item)) } : list;
   }
 
   /** All objects, page by page, each fetched when it is asked for. */
@@ -137,7 +138,16 @@ export class ResourceClient<T extends AnyObject> {
   }
 
   async #ask<R = T>(method: string, path: string, request: RequestOptions, { signal }: CallOptions): Promise<R> {
-    return (await this.#transport.request<R>(method, path, signal ? { ...request, signal } : request)).body;
+    const accept = method === 'GET' || method === 'PATCH' ? acceptOf(this.resource, false) : undefined;
+    const options = { ...(accept !== undefined && { accept }), ...request, ...(signal && { signal }) };
+    const { body } = await this.#transport.request<R>(method, path, options);
+    return this.resource.isLazy ? this.#promised(body) : body;
+  }
+
+  /** A list or a Status stays as it is. */
+  #promised<R>(body: R): R {
+    const { kind = '', items } = body as { kind?: string; items?: unknown };
+    return items || kind === 'Status' ? body : (asPromised(this.resource, body as AnyObject as T) as AnyObject as R);
   }
 
   #whole(object: object): object {

@@ -2,7 +2,7 @@
 import type { Transport } from '../transport/transport.ts';
 import type { RequestOptions } from '../transport/transport-options.ts';
 import type { Resource } from './define-resource.ts';
-import type { UnknownFields } from './objects.ts';
+import type { AnyObject, UnknownFields } from './objects.ts';
 import { type ApplyOptions, type CallOptions, type WriteOptions, writeQuery } from './options.ts';
 import type { Patch } from './patches.ts';
 import { objectPath } from './resource-path.ts';
@@ -34,7 +34,11 @@ export class SubresourceClient<S extends object> {
     return this.#ask('PUT', name, { query: writeQuery(options), body: object }, options);
   }
 
-  patch(name: string, { contentType, body }: Patch<never>, options: WriteOptions = {}): Promise<S> {
+  patch(
+    name: string,
+    { contentType, body }: Patch<S extends AnyObject ? S : never>,
+    options: WriteOptions = {},
+  ): Promise<S> {
     return this.#ask('PATCH', name, { query: writeQuery(options), body, contentType }, options);
   }
 

@@ -2,55 +2,79 @@
  * Requests as log lines, in the levels of klog: 6 a line each, 7 headers, 8 bodies cut short, 9 bodies whole.
  *
  * Credentials never reach a line. Bodies of what holds secrets by its nature are told by their size only; it is decided
- * by the path, since a body that is cut or broken can not be trusted to say what it is.
+ * by the path, since a body that is cut or broken can not be trusted to say what it is. There the text of an error is
+ * left out too: it may quote the body.
  */
+import { errorReason } from '../observing/error-reason.ts';
+import { holdsSecrets } from '../observing/request-info.ts';
+import { SafeLogger } from '../observing/safe-logger.ts';
 import type { Headers, TransportOptions } from './transport-options.ts';
 
-const secretHeaders = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie']);
-const secretPaths = /\/(secrets|tokenreviews|token|certificatesigningrequests)(\/|$)/;
+/** By name, or by what they look like: headers of the caller's own may carry credentials too. */
+const secretHeaders = /auth|cookie|token|secret|password|credential|api-?key/i;
+const secretValues = /^(bearer|basic|negotiate|digest) /i;
 const CUT_CHARACTERS = 1024;
 
 export class RequestLog {
-  readonly #verbosity: number;
-  readonly #log: (line: string, level: number) => void;
+  readonly #log: SafeLogger;
 
-  constructor({ verbosity = 0, log }: TransportOptions) {
-    this.#log = log ?? ((line) => console.error(line));
-    this.#verbosity = verbosity;
+  constructor({ logger }: Pick<TransportOptions, 'logger'>) {
+    this.#log = new SafeLogger(logger);
   }
 
   sent(request: string, headers: Headers, path: string, body: string | Buffer | undefined): void {
-    if (this.#verbosity < 7) return;
-    this.#log(`${request} request headers: ${headersText(headers)}`, 7);
-    if (body !== undefined) this.#body(`${request} request body`, path, body.toString());
+    if (this.#log.level < 7) return;
+    const fields = { request, headers: shownHeaders(headers) };
+    this.#log.log(7, `${request} request headers: ${headersText(headers)}`, fields);
+    if (body !== undefined && this.#log.level >= 8) this.#body(request, 'request body', path, body.toString());
   }
 
   answered(request: string, path: string, code: number, headers: Headers, ms: number, body?: string): void {
-    if (this.#verbosity < 6) return;
-    this.#log(`${request} ${code} in ${Math.round(ms)} ms`, 6);
-    if (this.#verbosity >= 7) this.#log(`${request} response headers: ${headersText(headers)}`, 7);
-    if (body !== undefined) this.#body(`${request} response body`, path, body);
+    if (this.#log.level < 6) return;
+    this.#log.log(6, `${request} ${code} in ${Math.round(ms)} ms`, { request, code, durationMs: ms });
+    if (this.#log.level < 7) return;
+    const fields = { request, headers: shownHeaders(headers) };
+    this.#log.log(7, `${request} response headers: ${headersText(headers)}`, fields);
+    if (body !== undefined && this.#log.level >= 8) this.#body(request, 'response body', path, body);
   }
 
-  failed(request: string, error: unknown, ms: number): void {
-    if (this.#verbosity >= 6) this.#log(`${request} failed in ${Math.round(ms)} ms: ${(error as Error)?.message}`, 6);
+  failed(request: string, path: string, error: unknown, ms: number): void {
+    if (this.#log.level < 6) return;
+    const text = errorText(path, error);
+    this.#log.log(6, `${request} failed in ${Math.round(ms)} ms: ${text}`, { request, error: text, durationMs: ms });
   }
 
-  repeated(request: string, error: unknown, delayMs: number): void {
-    if (this.#verbosity >= 6)
-      this.#log(`${request} again in ${Math.round(delayMs)} ms: ${(error as Error).message}`, 6);
+  repeated(request: string, path: string, error: unknown, delayMs: number): void {
+    if (this.#log.level < 6) return;
+    const text = errorText(path, error);
+    this.#log.log(6, `${request} again in ${Math.round(delayMs)} ms: ${text}`, { request, error: text, delayMs });
   }
 
-  #body(what: string, path: string, text: string): void {
-    if (this.#verbosity < 8) return;
-    const shown = secretPaths.test(path) ? '<redacted>' : this.#verbosity > 8 ? text : text.slice(0, CUT_CHARACTERS);
-    this.#log(`${what} (${text.length} characters): ${shown}`, shown.length < text.length ? 8 : 9);
+  #body(request: string, what: string, path: string, text: string): void {
+    const isWhole = this.#log.level > 8;
+    const body = holdsSecrets(path) ? '<redacted>' : isWhole ? text : text.slice(0, CUT_CHARACTERS);
+    const fields = { request, characters: text.length, body };
+    this.#log.log(isWhole ? 9 : 8, `${request} ${what} (${text.length} characters): ${body}`, fields);
   }
 }
 
 export function headersText(headers: Headers): string {
-  return Object.entries(headers)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}: ${secretHeaders.has(name.toLowerCase()) ? '<redacted>' : value}`)
+  return Object.entries(shownHeaders(headers))
+    .map(([name, value]) => `${name}: ${value}`)
     .join(', ');
+}
+
+function shownHeaders(headers: Headers): Record<string, string> {
+  const shown: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue;
+    const text = String(value);
+    shown[name] = secretHeaders.test(name) || secretValues.test(text) ? '<redacted>' : text;
+  }
+  return shown;
+}
+
+function errorText(path: string, error: unknown): string {
+  if (holdsSecrets(path)) return errorReason(error);
+  return error instanceof Error ? error.message : String(error);
 }

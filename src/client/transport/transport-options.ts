@@ -1,5 +1,5 @@
 /** What the transport is told, and what it tells. */
-import type { Clock } from '../../api/index.ts';
+import type { Clock, Logger, Tracer } from '../../api/index.ts';
 import type { TransportPhase } from '../errors.ts';
 import type { Timeouts } from './deadline.ts';
 
@@ -45,6 +45,10 @@ export type RequestSample = {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
+  /** GET, LIST, WATCH, POST, PUT, PATCH, DELETE or DELETECOLLECTION. */
+  readonly verb: string;
+  /** `pods`, `deployments.apps`; empty if it is about none. */
+  readonly resource: string;
   readonly isStream: boolean;
   /** Absent if there was no answer. */
   readonly code?: number;
@@ -52,6 +56,8 @@ export type RequestSample = {
   readonly failed?: TransportPhase | 'aborted';
   /** Until the body was read; of a stream, until it began. */
   readonly durationMs: number;
+  /** Of the body; absent for a stream, and where there is none. */
+  readonly responseBytes?: number;
 };
 
 export type TransportOptions = {
@@ -68,9 +74,10 @@ export type TransportOptions = {
   readonly clock?: Clock;
   /** In [0, 1). */
   readonly random?: () => number;
-  /** 0: nothing; 6: one line for each request; 7: its headers; 8: bodies, cut; 9: bodies. Secrets never. */
-  readonly verbosity?: number;
-  readonly log?: (line: string, level: number) => void;
+  /** `consoleLogger(6)` shows each request; see `Logger` for the levels. Without one nothing is logged. */
+  readonly logger?: Logger;
+  /** A span for each request, such as those of `trace.getTracer('my-operator')` of OpenTelemetry. */
+  readonly tracer?: Tracer;
   readonly onRequest?: (sample: RequestSample) => void;
   /** Warnings of the server, such as that a version is deprecated. */
   readonly onWarning?: (text: string) => void;

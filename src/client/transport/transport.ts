@@ -11,6 +11,9 @@ import type { ClusterAccess } from '../config/cluster-access.ts';
 import { type Identity, noCredentials } from '../config/credentials.ts';
 import type { Impersonation } from '../config/kubeconfig-file.ts';
 import { isApiError, isTransportError, TransportError, type TransportPhase } from '../errors.ts';
+import { Observers } from '../observing/observers.ts';
+import { requestInfo } from '../observing/request-info.ts';
+import { RequestSpan } from '../observing/request-span.ts';
 import { Connections, type Purpose } from './connections.ts';
 import { Deadline, type Timeouts } from './deadline.ts';
 import { pathWithQuery, warningsIn } from './http-text.ts';
@@ -40,6 +43,7 @@ type Call = {
   readonly request: string;
   readonly deadline: Deadline;
   readonly idleMs: number;
+  readonly span: RequestSpan | undefined;
   /** Gives the connection back. */
   release: () => void;
 };
@@ -48,6 +52,8 @@ export class Transport implements AsyncDisposable {
   readonly access: ClusterAccess;
   readonly clock: Clock;
   readonly random: () => number;
+  /** Who is told what happens here. */
+  readonly observers: Observers;
   readonly #options: TransportOptions;
   readonly #timeouts: Timeouts;
   readonly #connections: Connections;
@@ -63,6 +69,7 @@ export class Transport implements AsyncDisposable {
     this.#options = options;
     this.#timeouts = { ...defaultTimeouts, ...options.timeouts };
     this.#log = new RequestLog(options);
+    this.observers = new Observers(options);
     this.#basePath = access.server.pathname.replace(/\/+$/, '');
     const { maxConnections = 32 } = options;
     this.#connections = new Connections({ access, connectMs: this.#timeouts.connectMs, maxConnections });
@@ -70,7 +77,7 @@ export class Transport implements AsyncDisposable {
 
   /** A whole answer. Throws ApiError for everything but success, TransportError if there is no answer. */
   async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<T>> {
-    const call = this.#begin(method, path, options);
+    const call = this.#begin(method, path, options, false);
     try {
       call.deadline.limit('total', options.timeouts?.totalMs ?? this.#timeouts.totalMs);
       const maxTries = options.maxTries ?? this.#options.maxTries ?? 6;
@@ -81,7 +88,7 @@ export class Transport implements AsyncDisposable {
         } catch (error) {
           const delayMs = retryDelay({ method, error, tries }, limits, this.random());
           if (delayMs === undefined) throw error;
-          this.#log.repeated(call.request, error, delayMs);
+          this.#reportRetry(call, error, delayMs);
           await this.clock.sleep(delayMs, call.deadline.signal);
         }
       }
@@ -92,7 +99,7 @@ export class Transport implements AsyncDisposable {
 
   /** The beginning of an answer, its body to be read as it comes; never repeated. There is no idle limit but the call's. */
   async stream(method: string, path: string, options: RequestOptions = {}): Promise<StreamAnswer> {
-    const call = this.#begin(method, path, options);
+    const call = this.#begin(method, path, options, true);
     try {
       const { idleMs = 0, totalMs = 0 } = options.timeouts ?? {};
       call.deadline.limit('total', totalMs);
@@ -124,7 +131,7 @@ export class Transport implements AsyncDisposable {
     await this.close();
   }
 
-  #begin(method: string, path: string, { query, signal, timeouts }: RequestOptions): Call {
+  #begin(method: string, path: string, { query, signal, timeouts }: RequestOptions, isStream: boolean): Call {
     signal?.throwIfAborted();
     if (this.#isClosed) throw closedError();
     const fullPath = this.#basePath + pathWithQuery(path, query);
@@ -132,12 +139,16 @@ export class Transport implements AsyncDisposable {
     const idleMs = timeouts?.idleMs ?? this.#timeouts.idleMs;
     const deadline = new Deadline(this.clock, request, signal);
     this.#running.add(deadline);
-    return { method, path: fullPath, request, deadline, idleMs, release: () => {} };
+    const { tracer } = this.#options;
+    const span =
+      tracer && new RequestSpan(tracer, { method, path: withoutQuery(path), isStream, server: this.access.server });
+    return { method, path: fullPath, request, deadline, idleMs, span, release: () => {} };
   }
 
   #end(call: Call): void {
     this.#running.delete(call.deadline);
     call.deadline[Symbol.dispose]();
+    call.span?.end();
     call.release();
   }
 
@@ -150,7 +161,10 @@ export class Transport implements AsyncDisposable {
   ): Promise<R> {
     const { credentials = noCredentials } = this.access;
     for (let isSecond = false; ; isSecond = true) {
-      const identity = await credentials.current(call.deadline.signal);
+      const identity = await credentials.current(call.deadline.signal).catch((error: unknown) => {
+        call.span?.failed(error, call.deadline.signal.aborted);
+        throw error;
+      });
       const begin = this.clock.now();
       try {
         return await read(await this.#open(call, options, purpose, identity), begin);
@@ -171,6 +185,7 @@ export class Transport implements AsyncDisposable {
       ...(body !== undefined && { 'content-type': contentType }),
       ...(this.access.impersonate && impersonationHeaders(this.access.impersonate)),
       ...(identity.authorization !== undefined && { authorization: identity.authorization }),
+      ...call.span?.sent(),
       ...(options.headers as Record<string, string | string[]> | undefined),
     };
     this.#log.sent(request, headers, path, body);
@@ -211,7 +226,7 @@ export class Transport implements AsyncDisposable {
       parts.push(chunk);
     }
     const text = (parts.length === 1 ? parts[0]! : Buffer.concat(parts)).toString('utf8');
-    this.#report(call, opened, begin, false, text);
+    this.#report(call, opened, begin, false, text, bytes);
     if (code >= 300) throw refusalOf(code, headers, text, call.request);
     if (!String(headers['content-type'] ?? '').includes('json')) return { code, headers, body: text as T };
     try {
@@ -233,24 +248,45 @@ export class Transport implements AsyncDisposable {
         yield value;
       }
     } catch (error) {
-      throw deadline.errorOf(error, 'body');
+      const failure = deadline.errorOf(error, 'body');
+      if (endsCall) call.span?.failed(failure, !isTransportError(failure));
+      throw failure;
     } finally {
       if (!body.readableEnded) body.destroy();
       if (endsCall) this.#end(call);
     }
   }
 
-  #report(call: Call, { code, headers }: Opened, begin: number, isStream: boolean, body?: string): void {
+  #report(call: Call, opened: Opened, begin: number, isStream: boolean, body?: string, responseBytes?: number): void {
+    const { code, headers } = opened;
     const durationMs = this.clock.now() - begin;
+    call.span?.answered(code);
     this.#log.answered(call.request, call.path, code, headers, durationMs, body);
-    this.#options.onRequest?.({ ...sampleOf(call), isStream, code, durationMs });
+    if (this.observers.isEmpty) return;
+    const sizes = responseBytes === undefined ? {} : { responseBytes };
+    this.observers.tell('onRequest', { ...this.#about(call, isStream), isStream, code, durationMs, ...sizes });
   }
 
   #reportFailure(call: Call, error: unknown, begin: number, isStream: boolean): void {
     const durationMs = this.clock.now() - begin;
     const failed: TransportPhase | 'aborted' = isTransportError(error) ? error.phase : 'aborted';
-    this.#log.failed(call.request, error, durationMs);
-    this.#options.onRequest?.({ ...sampleOf(call), isStream, failed, durationMs });
+    call.span?.failed(error, failed === 'aborted');
+    this.#log.failed(call.request, call.path, error, durationMs);
+    if (this.observers.isEmpty) return;
+    this.observers.tell('onRequest', { ...this.#about(call, isStream), isStream, failed, durationMs });
+  }
+
+  #reportRetry(call: Call, error: unknown, delayMs: number): void {
+    this.#log.repeated(call.request, call.path, error, delayMs);
+    if (this.observers.isEmpty) return;
+    const code = isApiError(error) ? { code: error.code } : {};
+    this.observers.tell('onRetry', { ...this.#about(call, false), ...code, error, delayMs });
+  }
+
+  #about({ method, path }: Call, isStream: boolean): Pick<RequestSample, 'method' | 'path' | 'verb' | 'resource'> {
+    const shown = withoutQuery(path);
+    const { verb, resource } = requestInfo(method, shown.slice(this.#basePath.length), isStream);
+    return { method, path: shown, verb, resource };
   }
 }
 
@@ -263,9 +299,9 @@ function closedError(): TransportError {
   return new TransportError('connect', 'Cannot send a request: the transport is closed', { code: CLOSED });
 }
 
-function sampleOf({ method, path }: Call): Pick<RequestSample, 'method' | 'path'> {
+function withoutQuery(path: string): string {
   const end = path.indexOf('?');
-  return { method, path: end < 0 ? path : path.slice(0, end) };
+  return end < 0 ? path : path.slice(0, end);
 }
 
 function bodyOf(body: unknown): string | Buffer | undefined {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { ApiError, TransportError } from '../errors.ts';
+import { pods } from '../resources/kinds/pod.ts';
 import { afterEnd, type Ended } from './after-end.ts';
 import { Backoff } from './backoff.ts';
 import { parseEvent } from './watch-event.ts';
@@ -62,12 +63,13 @@ it.each<[claim: string, line: string, complaint: object]>([
     { name: 'ApiError', code: 410, reason: 'Expired', message: 'old' },
   ],
 ])('an event with %s throws', (_claim, line, complaint) => {
-  expect(() => parseEvent(line, 'watch')).toThrow(expect.objectContaining(complaint));
+  expect(() => parseEvent(pods, line, 'watch')).toThrow(expect.objectContaining(complaint));
 });
 
 it('a bookmark says whether it ends the initial state', () => {
   const bookmark = (annotations?: object) =>
     parseEvent(
+      pods,
       JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '5', annotations } } }),
       'watch',
     );

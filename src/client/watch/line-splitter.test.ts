@@ -11,7 +11,7 @@ it('lines are the same however the bytes are cut', () => {
       const got: string[] = [];
       let from = 0;
       for (const cut of [...cuts, bytes.length]) {
-        got.push(...splitter.lines(bytes.subarray(from, from + cut)));
+        splitter.take(bytes.subarray(from, from + cut), (text) => got.push(text));
         from = Math.min(from + cut, bytes.length);
       }
       expect(got).toEqual(lines);
@@ -22,9 +22,9 @@ it('lines are the same however the bytes are cut', () => {
 
 it('an unfinished line is held, and empty ones are left out', () => {
   const splitter = new LineSplitter(100);
-  expect([...splitter.lines(Buffer.from('\n\r\na\nbc'))]).toEqual(['a']);
+  expect(linesIn(splitter, '\n\r\na\nbc')).toEqual(['a']);
   expect(splitter.rest).toBe(2);
-  expect([...splitter.lines(Buffer.from('d\n'))]).toEqual(['bcd']);
+  expect(linesIn(splitter, 'd\n')).toEqual(['bcd']);
 });
 
 it.each([
@@ -32,5 +32,17 @@ it.each([
   ['over many', ['12345', '67890', '1']],
 ])('a line that is too long is refused, %s', (_claim, chunks) => {
   const splitter = new LineSplitter(10);
-  expect(() => chunks.map((text) => [...splitter.lines(Buffer.from(text))])).toThrow('a line has more than 10 bytes');
+  expect(() => chunks.map((text) => linesIn(splitter, text))).toThrow('a line has more than 10 bytes');
 });
+
+it('what comes before a line that is too long is told', () => {
+  const got: string[] = [];
+  expect(() => new LineSplitter(5).take(Buffer.from('1\n2\n1234567\n'), (line) => got.push(line))).toThrow('5 bytes');
+  expect(got).toEqual(['1', '2']);
+});
+
+function linesIn(splitter: LineSplitter, text: string): string[] {
+  const got: string[] = [];
+  splitter.take(Buffer.from(text), (line) => got.push(line));
+  return got;
+}

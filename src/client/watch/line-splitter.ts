@@ -23,26 +23,27 @@ export class LineSplitter {
     return this.#startedBytes;
   }
 
-  /** The lines that end in this chunk, each made into text when it is asked for; empty ones are left out. */
-  *lines(chunk: Buffer): Generator<string, void, void> {
+  /** Tells the lines that end in this chunk; empty ones are left out. */
+  take(chunk: Buffer, tell: (line: string) => void): void {
     let from = 0;
-    for (;;) {
-      const end = chunk.indexOf(NEWLINE, from);
-      if (end < 0) break;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
       this.#bound(this.#startedBytes + end - from);
       const line =
-        this.#startedBytes === 0
-          ? chunk.toString('utf8', from, end)
-          : Buffer.concat([...this.#started, chunk.subarray(from, end)]).toString('utf8');
-      this.#started = [];
-      this.#startedBytes = 0;
+        this.#startedBytes === 0 ? chunk.toString('utf8', from, end) : this.#joined(chunk.subarray(from, end));
       from = end + 1;
-      if (line.trim() !== '') yield line;
+      if (line.trim() !== '') tell(line);
     }
     if (from === chunk.length) return;
     this.#startedBytes += chunk.length - from;
     this.#bound(this.#startedBytes);
     this.#started.push(chunk.subarray(from));
+  }
+
+  #joined(end: Buffer): string {
+    const line = Buffer.concat([...this.#started, end]).toString('utf8');
+    this.#started = [];
+    this.#startedBytes = 0;
+    return line;
   }
 
   #bound(bytes: number): void {

@@ -1,6 +1,8 @@
 /** Events of a watch, as types and from their text. */
 import type { Status } from '../../api/index.ts';
 import { ApiError, TransportError } from '../errors.ts';
+import { asPromised, lazyChange } from '../lazy/lazy-object.ts';
+import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 
 export type WatchEvent<T extends AnyObject = AnyObject> = ChangeEvent<T> | BookmarkEvent;
@@ -26,7 +28,9 @@ export type BookmarkEvent = {
 const END_MARK = 'k8s.io/initial-events-end';
 
 /** An ERROR event is thrown, as the refusal it is. */
-export function parseEvent<T extends AnyObject>(line: string, request: string): WatchEvent<T> {
+export function parseEvent<T extends AnyObject>(resource: Resource<T>, line: string, request: string): WatchEvent<T> {
+  const change = resource.isLazy ? lazyChange(resource, line) : undefined;
+  if (change) return change as WatchEvent as WatchEvent<T>;
   let parsed: { type?: unknown; object?: unknown };
   try {
     parsed = JSON.parse(line) as typeof parsed;
@@ -35,7 +39,8 @@ export function parseEvent<T extends AnyObject>(line: string, request: string): 
   }
   const { type, object } = parsed ?? {};
   if (typeof object === 'object' && object !== null) {
-    if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') return { type, object: object as T };
+    if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED')
+      return { type, object: asPromised(resource, object as T) };
     if (type === 'BOOKMARK') {
       const bookmark = object as BookmarkEvent['object'];
       return { type, object: bookmark, isInitialEventsEnd: bookmark.metadata.annotations?.[END_MARK] === 'true' };

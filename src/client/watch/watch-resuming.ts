@@ -59,6 +59,7 @@ export async function* watchResuming<T extends AnyObject>(
   if (!isInitial && (!version || version === '0'))
     throw new TypeError('Cannot resume a watch without a start: name a resourceVersion, or set sendInitialEvents');
   let empty = 0; // short empty streams in a row
+  let isAgain = false;
   for (;;) {
     let openedAt: number | undefined;
     let events = 0;
@@ -72,6 +73,8 @@ export async function* watchResuming<T extends AnyObject>(
         timeoutSeconds: options.timeoutSeconds ?? Math.floor(LIFETIME.min + random() * LIFETIME.spread),
         onOpen: () => {
           openedAt = clock.now();
+          if (isAgain) transport.observers.tell('onReconnect', resource);
+          isAgain = true;
           options.onOpen?.();
         },
       } as WatchOptions);

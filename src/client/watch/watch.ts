@@ -7,11 +7,13 @@
  * `headers`, `body`, `idle` (the stream is dead, or its bookmarks are off) or `total` (the server did not end it in time).
  */
 import { TransportError } from '../errors.ts';
-import type { Resource } from '../resources/define-resource.ts';
+import { WatchReport } from '../observing/watch-report.ts';
+import { acceptOf, type Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import { type SelectOptions, selectQuery } from '../resources/options.ts';
 import { collectionPath } from '../resources/resource-path.ts';
 import type { Transport } from '../transport/transport.ts';
+import type { StreamAnswer } from '../transport/transport-options.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { parseEvent, type WatchEvent } from './watch-event.ts';
 
@@ -51,40 +53,71 @@ export async function* watch<T extends AnyObject>(
   resource: Resource<T>,
   options: WatchOptions = {},
 ): AsyncGenerator<WatchEvent<T>, void, void> {
+  for await (const events of watchBatches(transport, resource, options))
+    for (const event of events) {
+      yield event;
+      options.signal?.throwIfAborted(); // events that are already here are not delivered after an abort
+    }
+}
+
+/** The same, with all events that came in one piece at once: a turn of the loop for each costs more than a small event. */
+export async function* watchBatches<T extends AnyObject>(
+  transport: Transport,
+  resource: Resource<T>,
+  options: WatchOptions = {},
+): AsyncGenerator<readonly WatchEvent<T>[], void, void> {
   const { allowBookmarks = true, sendInitialEvents, timeoutSeconds, signal } = options;
   const namespace = options.allNamespaces ? undefined : (options.namespace ?? transport.access.namespace);
   const path = collectionPath(resource, namespace);
-  const stream = await transport.stream('GET', path, {
-    query: {
-      watch: true,
-      ...selectQuery(options),
-      resourceVersion: options.resourceVersion,
-      allowWatchBookmarks: allowBookmarks || undefined,
-      ...(sendInitialEvents !== undefined && { sendInitialEvents, resourceVersionMatch: 'NotOlderThan' }),
-      timeoutSeconds,
-    },
-    timeouts: {
-      headersMs: options.headersTimeoutMs ?? HEADERS_MS,
-      idleMs: options.idleTimeoutMs ?? (allowBookmarks ? IDLE_MS : 0),
-      totalMs: timeoutSeconds ? timeoutSeconds * 1000 + OVERTIME_MS : 0,
-    },
-    ...(signal && { signal }),
-  });
+  const accept = acceptOf(resource, false);
+  const report = new WatchReport(transport, resource, signal);
+  let stream: StreamAnswer | undefined;
   try {
+    stream = await transport.stream('GET', path, {
+      query: {
+        watch: true,
+        ...selectQuery(options),
+        resourceVersion: options.resourceVersion,
+        allowWatchBookmarks: allowBookmarks || undefined,
+        ...(sendInitialEvents !== undefined && { sendInitialEvents, resourceVersionMatch: 'NotOlderThan' }),
+        timeoutSeconds,
+      },
+      timeouts: {
+        headersMs: options.headersTimeoutMs ?? HEADERS_MS,
+        idleMs: options.idleTimeoutMs ?? (allowBookmarks ? IDLE_MS : 0),
+        totalMs: timeoutSeconds ? timeoutSeconds * 1000 + OVERTIME_MS : 0,
+      },
+      ...(accept !== undefined && { accept }),
+      ...(signal && { signal }),
+    });
+    report.opened();
     options.onOpen?.();
     const request = `watch of ${path}`;
     const splitter = new LineSplitter(options.maxEventBytes ?? MAX_EVENT_BYTES);
-    for await (const chunk of stream.chunks)
-      for (const line of splitter.lines(chunk)) {
-        yield parseEvent<T>(line, request);
-        signal?.throwIfAborted(); // events that are already here are not delivered after an abort
+    for await (const chunk of stream.chunks) {
+      report.received(chunk.length);
+      const events: WatchEvent<T>[] = [];
+      let failure: { readonly error: unknown } | undefined;
+      try {
+        splitter.take(chunk, (line) => events.push(parseEvent(resource, line, request)));
+      } catch (error) {
+        failure = { error }; // thrown after what came before it
       }
+      for (const { type } of events) report.event(type);
+      if (events.length > 0) yield events;
+      signal?.throwIfAborted();
+      if (failure) throw failure.error;
+    }
     if (splitter.rest > 0)
       throw new TransportError(
         'body',
         `Cannot finish ${request}: it ended inside an event, after ${splitter.rest} bytes`,
       );
+  } catch (error) {
+    report.failed(error);
+    throw error;
   } finally {
-    stream.close();
+    stream?.close();
+    report.ended();
   }
 }

@@ -89,6 +89,11 @@ export class LeaderElector implements AsyncDisposable {
     this.#loop.catch(() => {}); // told by `stop`
   }
 
+  /** Of the lease. */
+  get name(): string {
+    return this.#options.lease.name;
+  }
+
   get role(): Role {
     this.#expire();
     if (this.#term) return { kind: 'leading', token: this.#term.token };

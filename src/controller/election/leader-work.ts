@@ -4,6 +4,7 @@
  * A function runs once per term, never beside itself. `isIdle` is what keeps an elector from campaigning again, or from
  * handing the lease over, while work of an earlier term is still on its way out.
  */
+import { setMaxListeners } from 'node:events';
 import type { FencingToken } from './lease-decision.ts';
 
 /** The reason of a leader's signal when its term is over. */
@@ -16,6 +17,7 @@ export class LeadershipLostError extends Error {
 
 export type Leadership = {
   readonly token: FencingToken;
+  /** Fires when the term ends, and only then: not when the function is told to stop for another reason. */
   readonly signal: AbortSignal;
   /** Looks at the clock, so it is right even if nothing else had a chance to run since the lease ran out. */
   isLeading(): boolean;
@@ -45,6 +47,7 @@ export class LeaderWork {
 
   begin(token: FencingToken, isLeading: () => boolean): void {
     const abort = new AbortController();
+    setMaxListeners(0, abort.signal); // as many as there are functions
     const leadership: Leadership = {
       token,
       signal: abort.signal,
@@ -110,7 +113,7 @@ export class LeaderWork {
     signal?.addEventListener('abort', stopByCaller, { once: true });
     this.#running++;
     try {
-      await work(abort.signal, { ...leadership, signal: abort.signal });
+      await work(abort.signal, leadership);
     } catch (err) {
       if (!abort.signal.aborted) throw err; // told to stop, it may end as it likes
     } finally {

@@ -38,24 +38,30 @@ export type QueueMetricsSnapshot = {
 /** Ten nanoseconds to a thousand seconds, as in the Go client. */
 const BOUNDS: readonly number[] = Array.from({ length: 12 }, (_, power) => Number(`1e${power - 8}`));
 
-class Histogram {
-  readonly #counts: number[] = new Array<number>(BOUNDS.length + 1).fill(0);
+export class Histogram {
+  readonly #bounds: readonly number[];
+  readonly #counts: number[];
   #sum = 0;
+
+  constructor(bounds: readonly number[] = BOUNDS) {
+    this.#bounds = bounds;
+    this.#counts = new Array<number>(bounds.length + 1).fill(0);
+  }
 
   observe(value: number): void {
     this.#sum += value;
     let bucket = 0;
-    while (bucket < BOUNDS.length && value > BOUNDS[bucket]!) bucket++;
+    while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket++;
     this.#counts[bucket]!++;
   }
 
   snapshot(): HistogramSnapshot {
     let count = 0;
-    const buckets = BOUNDS.map((bound, bucket) => {
+    const buckets = this.#bounds.map((bound, bucket) => {
       count += this.#counts[bucket]!;
       return [bound, count] as const;
     });
-    return { count: count + this.#counts[BOUNDS.length]!, sum: this.#sum, buckets };
+    return { count: count + this.#counts[this.#bounds.length]!, sum: this.#sum, buckets };
   }
 }
 

@@ -168,4 +168,14 @@ describe('WorkerPool', () => {
   it('refuses to run without workers', () => {
     expect(() => setUp(() => {}, { workers: 0 })).toThrow('Cannot start a worker pool: 0 workers');
   });
+
+  it('cuts all reconciles short at once when told to, and puts their keys back', async () => {
+    const { clock, queue, pool, outcomes } = setUp((_key, { signal }) => untilAbort(signal), { workers: 2 });
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    await clock.advance(10);
+    pool.cut(new Error('no longer ours'));
+    await pool.stop();
+    expect(outcomes).toEqual(['10 a stopped 1', '10 b stopped 1']);
+    expect([queue.depth, queue.retries('a'), clock.sleeping]).toEqual([3, 0, 0]);
+  });
 });

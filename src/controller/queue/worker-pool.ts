@@ -11,16 +11,20 @@
  * to end, because starting the key anew beside it would put one key into two hands.
  *
  * `stop` takes no new keys, gives those in flight `graceMs` to end, then fires their signals and gives them
- * `abortGraceMs` more. Keys that were cut short go back to the queue. A handler that ignores its signal is given up on
- * ("abandoned"), its key stays in flight.
+ * `abortGraceMs` more; `cut` fires them at once. Keys that were cut short go back to the queue. A handler that ignores
+ * its signal is given up on ("abandoned"), its key stays in flight.
  */
+import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, closeOnce, systemClock } from '../../api/index.ts';
+import { Histogram, type HistogramSnapshot } from './queue-metrics.ts';
 import { isTerminalError, PoolStoppedError, ReconcileTimeoutError } from './terminal-error.ts';
 import type { WorkItem, WorkQueue } from './work-queue.ts';
 
 export type WorkContext = {
   readonly causes: readonly string[];
+  /** Further causes that there was no room for. */
+  readonly omittedCauses: number;
   readonly attempt: number;
   readonly priority: number;
   /** Fires when the time of this reconcile is up, or the pool stops and the grace is over. */
@@ -60,9 +64,31 @@ export type PoolMetricsSnapshot = {
   readonly controller_runtime_reconcile_errors_total: number;
   readonly controller_runtime_terminal_reconcile_errors_total: number;
   readonly controller_runtime_reconcile_timeouts_total: number;
+  readonly controller_runtime_reconcile_time_seconds: HistogramSnapshot;
   readonly controller_runtime_active_workers: number;
   readonly controller_runtime_max_concurrent_reconciles: number;
 };
+
+/** Of a pool that has not begun. */
+export function noPoolMetrics(workers: number): PoolMetricsSnapshot {
+  return {
+    controller_runtime_reconcile_total: { ...NO_OUTCOMES },
+    controller_runtime_reconcile_errors_total: 0,
+    controller_runtime_terminal_reconcile_errors_total: 0,
+    controller_runtime_reconcile_timeouts_total: 0,
+    controller_runtime_reconcile_time_seconds: new Histogram(RECONCILE_BOUNDS).snapshot(),
+    controller_runtime_active_workers: 0,
+    controller_runtime_max_concurrent_reconciles: workers,
+  };
+}
+
+/** Seconds, as in controller-runtime: most reconciles are short, and the long ones matter. */
+const RECONCILE_BOUNDS: readonly number[] = [
+  ...[0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9],
+  ...[1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60],
+];
+
+const NO_OUTCOMES = { success: 0, requeue_after: 0, error: 0, terminal_error: 0, stopped: 0, abandoned: 0 };
 
 type Work<K> = { readonly item: WorkItem<K>; readonly startedAt: number; readonly abort: AbortController };
 
@@ -80,7 +106,9 @@ export class WorkerPool<K> implements AsyncDisposable {
   readonly #stopping = new AbortController();
   readonly #active = new Set<Work<K>>();
   readonly #workers: Promise<unknown>;
-  readonly #counts = { success: 0, requeue_after: 0, error: 0, terminal_error: 0, stopped: 0, abandoned: 0 };
+  readonly #counts = { ...NO_OUTCOMES };
+  readonly #times = new Histogram(RECONCILE_BOUNDS);
+  #isCut = false;
   #timeouts = 0;
   #stretchKeys = 0;
   #stretchEnd: number;
@@ -89,6 +117,7 @@ export class WorkerPool<K> implements AsyncDisposable {
   constructor(options: WorkerPoolOptions<K>) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    setMaxListeners(0, this.#stopping.signal); // every idle worker has one
     this.#size = options.workers ?? 4;
     if (!(Number.isInteger(this.#size) && this.#size > 0))
       throw new RangeError(`Cannot start a worker pool: ${this.#size} workers`);
@@ -104,6 +133,13 @@ export class WorkerPool<K> implements AsyncDisposable {
 
   readonly stop: () => Promise<void> = closeOnce(() => this.#stop());
 
+  /** Takes no new keys and fires all signals now, with this reason; `stop` still tells when it is over. */
+  cut(reason: unknown): void {
+    this.#isCut = true;
+    this.#stopping.abort();
+    for (const work of this.#active) work.abort.abort(reason);
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
@@ -115,6 +151,7 @@ export class WorkerPool<K> implements AsyncDisposable {
       controller_runtime_reconcile_errors_total: error + terminal,
       controller_runtime_terminal_reconcile_errors_total: terminal,
       controller_runtime_reconcile_timeouts_total: this.#timeouts,
+      controller_runtime_reconcile_time_seconds: this.#times.snapshot(),
       controller_runtime_active_workers: this.#active.size,
       controller_runtime_max_concurrent_reconciles: this.#size,
     };
@@ -143,6 +180,7 @@ export class WorkerPool<K> implements AsyncDisposable {
 
   async #reconcile(item: WorkItem<K>): Promise<void> {
     const work: Work<K> = { item, startedAt: this.#clock.now(), abort: new AbortController() };
+    setMaxListeners(0, work.abort.signal); // a handler may send any number of requests at a time
     this.#active.add(work);
     const verdict = await this.#run(work);
     if ('error' in verdict) this.#fail(work, verdict.error);
@@ -150,10 +188,11 @@ export class WorkerPool<K> implements AsyncDisposable {
   }
 
   async #run(work: Work<K>): Promise<{ error: unknown } | { requeueAfterMs: number | undefined }> {
-    const { key, causes, attempt, priority } = work.item;
+    const { key, causes, omittedCauses, attempt, priority } = work.item;
+    const context = { causes, omittedCauses, attempt, priority, signal: work.abort.signal };
     const ended = this.#limitTime(work);
     try {
-      const result = await this.#options.handler(key, { causes, attempt, priority, signal: work.abort.signal });
+      const result = await this.#options.handler(key, context);
       const requeueAfterMs = result?.requeueAfterMs;
       if (Number.isNaN(requeueAfterMs)) throw new RangeError('Cannot requeue the key: the delay is not a number');
       return { requeueAfterMs };
@@ -179,7 +218,7 @@ export class WorkerPool<K> implements AsyncDisposable {
   #fail(work: Work<K>, error: unknown): void {
     const { queue } = this.#options;
     const { key, causes, priority } = work.item;
-    if (work.abort.signal.reason instanceof PoolStoppedError) {
+    if (this.#isCut || work.abort.signal.reason instanceof PoolStoppedError) {
       queue.add(key, { cause: causes, priority });
       this.#finish(work, 'stopped', { error });
     } else if (isTerminalError(error)) {
@@ -200,7 +239,9 @@ export class WorkerPool<K> implements AsyncDisposable {
   #tell({ item, startedAt }: Work<K>, result: WorkOutcome<K>['result'], more: Partial<WorkOutcome<K>> = {}): void {
     this.#counts[result]++;
     const { key, attempt } = item;
-    this.#options.onOutcome?.({ key, result, attempt, durationMs: this.#clock.now() - startedAt, ...more });
+    const durationMs = this.#clock.now() - startedAt;
+    this.#times.observe(durationMs / 1000);
+    this.#options.onOutcome?.({ key, result, attempt, durationMs, ...more });
   }
 
   /** To be aborted when the reconcile has ended. */

@@ -36,6 +36,21 @@ describe('checkObject() of a built-in kind', () => {
     });
   });
 
+  it('writes a quantity that is no pointer, and reads null as none', () => {
+    const valueFrom = { resourceFieldRef: { resource: 'limits.cpu' } };
+    const container = { name: 'c', env: [{ name: 'CPU', valueFrom }], resources: { limits: { cpu: null } } };
+    expect(check('Pod', { spec: { containers: [container] } }).object).toMatchObject({
+      spec: {
+        containers: [
+          {
+            env: [{ valueFrom: { resourceFieldRef: { resource: 'limits.cpu', divisor: '0' } } }],
+            resources: { limits: { cpu: '0' } },
+          },
+        ],
+      },
+    });
+  });
+
   it('sorts the keys of maps', () => {
     const { object } = check('ConfigMap', { data: { b: '1', a: '2' } });
     expect(Object.keys(object.data as JsonObject)).toEqual(['a', 'b']);

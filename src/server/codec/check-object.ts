@@ -38,98 +38,96 @@ const maxUnknown = 100;
 
 export function checkObject(value: JsonObject, schema: Schema, { isCustom = false }: CheckOptions = {}): CheckedObject {
   const walk = new Walk();
-  const object = isCustom ? walk.prune(value, schema, '') : walk.read(value, planOf(schema), '', '', '');
+  const object = isCustom ? walk.prune(value, schema, '') : walk.read(value, planOf(schema), '');
   const unknownFields = isCustom ? walk.unknown.sort() : walk.unknown;
   return { object: object as JsonObject, unknownFields };
 }
 
 class Walk {
   readonly unknown: string[] = [];
+  /** Where the walk is, with indexes: `spec.containers[0]`. Put into words only for those who must be told. */
+  readonly #steps: (string | number)[] = [];
+  /** The same as Go tells it: the names of fields only. */
+  readonly #fields: string[] = [];
 
-  /** `path` is the full path, with indexes; `fields` that of Go's messages, without; `owner` the struct around. */
-  read(value: JsonValue, plan: Plan, path: string, fields: string, owner: string): JsonValue {
+  /** `owner`: the struct around, as Go calls it. */
+  read(value: JsonValue, plan: Plan, owner: string): JsonValue {
     switch (plan.kind) {
       case 'struct':
-        return isObject(value) ? this.#struct(value, plan, path, fields) : mismatch(value, plan, fields, owner);
+        return isObject(value) ? this.#struct(value, plan) : this.#mismatch(value, plan, owner);
       case 'map':
-        return isObject(value) ? this.#map(value, plan, path, fields, owner) : mismatch(value, plan, fields, owner);
+        return isObject(value) ? this.#map(value, plan, owner) : this.#mismatch(value, plan, owner);
       case 'list':
-        return Array.isArray(value)
-          ? this.#list(value, plan, path, fields, owner)
-          : mismatch(value, plan, fields, owner);
+        return Array.isArray(value) ? this.#list(value, plan, owner) : this.#mismatch(value, plan, owner);
       case 'any':
-        if (plan.schema.type === 'object' && !isObject(value)) return mismatch(value, plan, fields, owner);
+        if (plan.schema.type === 'object' && !isObject(value)) return this.#mismatch(value, plan, owner);
         return value;
       default:
-        return readScalar(value, plan, fields, owner);
+        return this.#scalar(value, plan, owner);
     }
   }
 
-  #struct(value: JsonObject, plan: Plan, path: string, fields: string): JsonObject {
-    const result: JsonObject = {};
-    let isSame = true;
-    for (const key of Object.keys(value)) {
+  #struct(value: JsonObject, plan: Plan): JsonObject {
+    const keys = Object.keys(value);
+    let result: JsonObject | undefined; // a copy, from the first difference on
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i]!;
       const field = plan.fields.get(key);
       const given = value[key];
-      if (!field) {
-        isSame = false;
-        if (this.unknown.length < maxUnknown) this.unknown.push(fieldPath(path, key));
+      let kept: JsonValue | undefined;
+      if (!field) this.#tellUnknown(key);
+      else if (given !== null && given !== undefined) kept = this.#field(given, field, plan, key);
+      if (kept === given && kept !== undefined) {
+        if (result) result[key] = kept;
         continue;
       }
-      const kept =
-        given === null || given === undefined ? undefined : this.#field(given, field, plan, path, fields, key);
-      if (kept === undefined) isSame = false;
-      else {
-        if (kept !== given) isSame = false;
-        result[key] = kept;
-      }
+      result ??= firstOf(value, keys, i);
+      if (kept !== undefined) result[key] = kept;
     }
     for (const name of plan.alwaysWritten) {
-      if (result[name] !== undefined) continue;
+      if ((result ?? value)[name] !== undefined) continue;
       const { schema } = plan.fields.get(name)!;
       const zero = zeroOf(schema);
       if (zero === null) continue;
-      result[name] = zero === undefined ? this.#struct({}, planOf(schema), path, fields) : zero;
-      isSame = false;
+      result ??= firstOf(value, keys, keys.length);
+      result[name] = zero === undefined ? this.#struct({}, planOf(schema)) : zero;
     }
-    return isSame ? value : result;
+    return result ?? value;
   }
 
-  #field(
-    given: JsonValue,
-    field: FieldPlan,
-    owner: Plan,
-    path: string,
-    fields: string,
-    key: string,
-  ): JsonValue | undefined {
-    const kept = this.read(given, planOf(field.schema), fieldPath(path, key), fieldPath(fields, key), owner.structName);
+  #field(given: JsonValue, field: FieldPlan, owner: Plan, key: string): JsonValue | undefined {
+    this.#steps.push(key);
+    this.#fields.push(key);
+    const kept = this.read(given, field.plan, owner.structName);
+    this.#steps.pop();
+    this.#fields.pop();
     return field.dropsZero && isZero(kept, field) ? undefined : kept;
   }
 
-  #map(value: JsonObject, plan: Plan, path: string, fields: string, owner: string): JsonObject {
+  #map(value: JsonObject, plan: Plan, owner: string): JsonObject {
     const element = planOf(plan.element!);
     const keys = Object.keys(value);
     let isSame = true;
     for (let i = 1; i < keys.length && isSame; i++) isSame = isBefore(keys[i - 1]!, keys[i]!);
     if (!isSame) keys.sort(compareText);
-    const result: JsonObject = {};
-    for (const key of keys) {
+    let result: JsonObject | undefined = isSame ? undefined : {};
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i]!;
       const given = value[key]!;
-      const kept = this.#element(given, element, fieldPath(path, key), fields, owner);
-      if (kept !== given) isSame = false;
-      setKey(result, key, kept);
+      const kept = this.#element(given, element, key, owner);
+      if (kept !== given) result ??= firstOf(value, keys, i);
+      if (result) setKey(result, key, kept);
     }
-    return isSame ? value : result;
+    return result ?? value;
   }
 
-  #list(value: JsonValue[], plan: Plan, path: string, fields: string, owner: string): JsonValue[] {
+  #list(value: JsonValue[], plan: Plan, owner: string): JsonValue[] {
     if (!plan.element) return value;
     const element = planOf(plan.element);
     let result = value;
     for (let i = 0; i < value.length; i++) {
       const given = value[i]!;
-      const kept = this.#element(given, element, `${path}[${i}]`, fields, owner);
+      const kept = this.#element(given, element, i, owner);
       if (kept === given) continue;
       if (result === value) result = value.slice();
       result[i] = kept;
@@ -137,16 +135,22 @@ class Walk {
     return result;
   }
 
-  #element(given: JsonValue, element: Plan, path: string, fields: string, owner: string): JsonValue {
-    if (given !== null) return this.read(given, element, path, fields, owner);
-    const zero = zeroOf(element.schema);
-    return zero === undefined ? this.#struct({}, element, path, fields) : zero;
+  #element(given: JsonValue, element: Plan, step: string | number, owner: string): JsonValue {
+    this.#steps.push(step);
+    let kept: JsonValue;
+    if (given !== null) kept = this.read(given, element, owner);
+    else {
+      const zero = zeroOf(element.schema);
+      kept = zero === undefined ? this.#struct({}, element) : zero;
+    }
+    this.#steps.pop();
+    return kept;
   }
 
   /** Leaves out what the schema of a custom resource does not know. */
   prune(value: JsonValue, schema: Schema, path: string): JsonValue {
     if (schema.name?.startsWith('io.k8s.') && schema.properties && isObject(value))
-      return this.read(value, planOf(schema), path, path, '');
+      return this.#readAt(value, schema, path);
     if (Array.isArray(value)) {
       const { items } = schema;
       return items ? mapShared(value, (item, i) => this.prune(item, items, `${path}[${i}]`)) : value;
@@ -171,39 +175,58 @@ class Walk {
     }
     return isSame ? value : result;
   }
-}
 
-function readScalar(value: JsonValue, plan: Plan, fields: string, owner: string): JsonValue {
-  switch (plan.kind) {
-    case 'string':
-      return typeof value === 'string' ? value : mismatch(value, plan, fields, owner);
-    case 'boolean':
-      return typeof value === 'boolean' ? value : mismatch(value, plan, fields, owner);
-    case 'integer':
-      if (typeof value !== 'number') return mismatch(value, plan, fields, owner);
-      if (!Number.isSafeInteger(value) || (plan.goType === 'int32' && value !== (value | 0)))
-        return mismatch(value, plan, fields, owner, `number ${value}`);
-      return value;
-    case 'number':
-      return typeof value === 'number' ? value : mismatch(value, plan, fields, owner);
-    case 'int-or-string':
-      if (typeof value === 'string') return value;
-      if (typeof value === 'number' && value === (value | 0)) return value;
-      throw new TypeMismatchError(
-        `json: cannot unmarshal ${typeof value === 'number' ? `number ${value}` : jsonWord(value)} into Go value of type int32`,
-      );
-    case 'quantity':
-      if (typeof value === 'string' || typeof value === 'number')
-        return inGoWords(() => canonicalQuantity(typeof value === 'string' ? value.trim() : String(value)));
-      return inGoWords(() => canonicalQuantity('?'));
-    case 'bytes':
-      if (typeof value !== 'string') return mismatch(value, plan, fields, owner);
-      return inGoWords(() => normalBase64(value));
-    default: // the two kinds of time
-      if (typeof value !== 'string')
-        throw new TypeMismatchError(`json: cannot unmarshal ${jsonWord(value)} into Go value of type string`);
-      if (value === '') return value; // the zero time, left out where zeros are
-      return inGoWords(() => (plan.kind === 'time' ? normalTime(value) : normalMicroTime(value)));
+  /** A part with a built-in type inside a custom object. */
+  #readAt(value: JsonObject, schema: Schema, path: string): JsonValue {
+    this.#steps.push(path);
+    this.#fields.push(path);
+    const kept = this.read(value, planOf(schema), '');
+    this.#steps.pop();
+    this.#fields.pop();
+    return kept;
+  }
+
+  #tellUnknown(key: string): void {
+    if (this.unknown.length < maxUnknown) this.unknown.push(fieldPath(pathOf(this.#steps), key));
+  }
+
+  #scalar(value: JsonValue, plan: Plan, owner: string): JsonValue {
+    switch (plan.kind) {
+      case 'string':
+        return typeof value === 'string' ? value : this.#mismatch(value, plan, owner);
+      case 'boolean':
+        return typeof value === 'boolean' ? value : this.#mismatch(value, plan, owner);
+      case 'integer':
+        if (typeof value !== 'number') return this.#mismatch(value, plan, owner);
+        if (!Number.isSafeInteger(value) || (plan.goType === 'int32' && value !== (value | 0)))
+          return this.#mismatch(value, plan, owner, `number ${value}`);
+        return value;
+      case 'number':
+        return typeof value === 'number' ? value : this.#mismatch(value, plan, owner);
+      case 'int-or-string':
+        if (typeof value === 'string') return value;
+        if (typeof value === 'number' && value === (value | 0)) return value;
+        throw new TypeMismatchError(
+          `json: cannot unmarshal ${typeof value === 'number' ? `number ${value}` : jsonWord(value)} into Go value of type int32`,
+        );
+      case 'quantity':
+        if (typeof value === 'string' || typeof value === 'number')
+          return inGoWords(() => canonicalQuantity(typeof value === 'string' ? value.trim() : String(value)));
+        return inGoWords(() => canonicalQuantity('?'));
+      case 'bytes':
+        if (typeof value !== 'string') return this.#mismatch(value, plan, owner);
+        return inGoWords(() => normalBase64(value));
+      default: // the two kinds of time
+        if (typeof value !== 'string')
+          throw new TypeMismatchError(`json: cannot unmarshal ${jsonWord(value)} into Go value of type string`);
+        if (value === '') return value; // the zero time, left out where zeros are
+        return inGoWords(() => (plan.kind === 'time' ? normalTime(value) : normalMicroTime(value)));
+    }
+  }
+
+  #mismatch(value: JsonValue, plan: Plan, owner: string, word = jsonWord(value)): never {
+    const where = this.#fields.length === 0 ? 'Go value' : `Go struct field ${owner}.${this.#fields.join('.')}`;
+    throw new TypeMismatchError(`json: cannot unmarshal ${word} into ${where} of type ${plan.goType}`);
   }
 }
 
@@ -215,11 +238,6 @@ function inGoWords<T>(read: () => T): T {
       throw new TypeMismatchError(err.message, { cause: err });
     throw err;
   }
-}
-
-function mismatch(value: JsonValue, plan: Plan, fields: string, owner: string, word = jsonWord(value)): never {
-  const where = fields === '' ? 'Go value' : `Go struct field ${owner}.${fields}`;
-  throw new TypeMismatchError(`json: cannot unmarshal ${word} into ${where} of type ${plan.goType}`);
 }
 
 /** How encoding/json calls what it found. */
@@ -256,4 +274,17 @@ function compareText(a: string, b: string): number {
 /** Go sorts map keys by UTF-8 bytes; by UTF-16 units only characters beyond the basic plane sort differently. */
 function isBefore(a: string, b: string): boolean {
   return a < b;
+}
+
+/** A copy of the first members. */
+function firstOf(value: JsonObject, keys: readonly string[], count: number): JsonObject {
+  const copy: JsonObject = {};
+  for (let i = 0; i < count; i++) setKey(copy, keys[i]!, value[keys[i]!]!);
+  return copy;
+}
+
+function pathOf(steps: readonly (string | number)[]): string {
+  let path = '';
+  for (const step of steps) path = typeof step === 'number' ? `${path}[${step}]` : fieldPath(path, step);
+  return path;
 }

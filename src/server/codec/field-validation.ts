@@ -50,9 +50,10 @@ export function applyFieldValidation(
   mode: FieldValidation,
   faults: FieldFaults,
 ): { readonly warnings: readonly string[]; readonly strictError?: string } {
-  if (mode === 'Ignore') return { warnings: [] };
+  const { unknownFields, duplicateFields, otherFaults } = faults;
+  if (mode === 'Ignore' || unknownFields.length + duplicateFields.length + (otherFaults?.length ?? 0) === 0)
+    return { warnings: [] };
   const texts = faultTexts(faults);
-  if (texts.length === 0) return { warnings: [] };
   if (mode === 'Warn') return { warnings: texts };
   return { warnings: [], strictError: `strict decoding error: ${texts.join(', ')}` };
 }

@@ -3,4 +3,6 @@ export { checkObject } from './check-object.ts';
 export { type BodyType, checkDecoded, decodeBody, mediaTypeOf } from './decode-body.ts';
 export { encodeObject, encodeYaml, goJson } from './encode.ts';
 export { applyFieldValidation, type FieldValidation } from './field-validation.ts';
+export { cloneJson, jsonEqual } from './json-objects.ts';
+export { encodeItem, encodeProtobuf, listParts } from './protobuf-writer.ts';
 export { readYaml, YamlSyntaxError } from './yaml-reader.ts';

@@ -19,6 +19,15 @@ export function ownValue(object: JsonObject, key: string): JsonValue | undefined
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
+/** A copy that shares nothing. `structuredClone` does the same by way of a message, at ten times the cost. */
+export function cloneJson<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(cloneJson) as T;
+  const copy: JsonObject = {};
+  for (const key of Object.keys(value)) setKey(copy, key, cloneJson((value as JsonObject)[key]!));
+  return copy as T;
+}
+
 /** Same JSON: the order of keys does not count, that of list elements does. */
 export function jsonEqual(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === b) return true;

@@ -1,6 +1,7 @@
 /**
  * The messages whose JSON is not an object with their fields: times, quantities, embedded JSON, unions.
- * Each reads the message the reader was narrowed to; undefined means that nothing was set.
+ * Each reads the message the reader was narrowed to; undefined means that nothing was set. The way back is in
+ * protobuf-special-writers.ts.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { ProtobufError, type Reader } from '../../api/protobuf.ts';

@@ -6,7 +6,7 @@
  * in error texts. Types that Go does not have (hand-made or custom) keep their zeros.
  */
 import type { Schema } from '../schema/schema.ts';
-import { messageOfSchema } from './message-tables.ts';
+import { type MessageField, messageOfSchema } from './message-tables.ts';
 
 export type PlanKind =
   | 'struct'
@@ -25,6 +25,8 @@ export type PlanKind =
 
 export type FieldPlan = {
   readonly schema: Schema;
+  /** Of its schema; made when first asked for, since types may contain themselves. */
+  readonly plan: Plan;
   /** A zero here is the same as nothing. */
   readonly dropsZero: boolean;
   /** Written even when nobody set it: a struct that is no pointer, a scalar without omitempty. */
@@ -44,6 +46,24 @@ export type Plan = {
   readonly element: Schema | undefined;
 };
 
+class LazyFieldPlan implements FieldPlan {
+  readonly schema: Schema;
+  readonly dropsZero: boolean;
+  readonly isAlwaysWritten: boolean;
+  #plan: Plan | undefined;
+
+  constructor(schema: Schema, dropsZero: boolean, isAlwaysWritten: boolean) {
+    this.schema = schema;
+    this.dropsZero = dropsZero;
+    this.isAlwaysWritten = isAlwaysWritten;
+  }
+
+  get plan(): Plan {
+    this.#plan ??= planOf(this.schema);
+    return this.#plan;
+  }
+}
+
 const plans = new WeakMap<Schema, Plan>();
 
 export function planOf(schema: Schema): Plan {
@@ -56,7 +76,7 @@ export function planOf(schema: Schema): Plan {
 }
 
 /** What Go has in a variable nobody wrote to, as JSON. */
-export function zeroOf(schema: Schema): '' | 0 | false | null | undefined {
+export function zeroOf(schema: Schema): '' | '0' | 0 | false | null | undefined {
   switch (planOf(schema).kind) {
     case 'string':
     case 'bytes':
@@ -67,6 +87,8 @@ export function zeroOf(schema: Schema): '' | 0 | false | null | undefined {
       return 0;
     case 'boolean':
       return false;
+    case 'quantity':
+      return '0';
     case 'struct':
       return undefined; // an empty one: the caller makes it
     default:
@@ -84,9 +106,9 @@ function makePlan(schema: Schema): Plan {
       const known = message?.byName.get(name);
       const isTyped = known !== undefined || (message !== undefined && isTypeMeta(name));
       const isWritten = isZeroDefault(field.default);
-      const isAlwaysWritten = known !== undefined && isWritten;
+      const isAlwaysWritten = known !== undefined && (isWritten || isQuantityByValue(known));
       const isEmptyKept = schema.required?.includes(name) === true || known?.hasPresence === true;
-      fields.set(name, { schema: field, dropsZero: isTyped && !isWritten && !isEmptyKept, isAlwaysWritten });
+      fields.set(name, new LazyFieldPlan(field, isTyped && !isWritten && !isEmptyKept, isAlwaysWritten));
       if (isAlwaysWritten) alwaysWritten.push(name);
     }
   }
@@ -157,6 +179,11 @@ function lastPart({ name = '' }: Schema): string {
 function isZeroDefault(value: Schema['default']): boolean {
   if (value === '' || value === 0 || value === false) return true;
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}
+
+/** In Go a struct, so that `omitempty` does not apply to it; OpenAPI has no default for it. */
+function isQuantityByValue({ type, shape, hasPresence }: MessageField): boolean {
+  return type === 'resource.Quantity' && shape === 'single' && !hasPresence;
 }
 
 function isTypeMeta(name: string): boolean {

@@ -16,20 +16,23 @@ export class Connections {
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #identities = new WeakMap<object, { readonly certificate: Identity }>();
-  readonly #wires = new WeakMap<Socket, Set<Http1Wire>>();
+  readonly #wires = new WeakMap<Socket, readonly Http1Wire[]>();
 
   /** Every socket, also one that never gets through its handshake. */
   addSocket(socket: Socket): void {
     this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
+    socket.on('close', this.#forget);
   }
 
   addSession(session: ServerHttp2Session, idleTimeoutMs: number): void {
     this.#sessions.add(session);
     let openStreams = 0;
+    const onStreamClose = () => {
+      openStreams--;
+    };
     session.on('stream', (stream) => {
       openStreams++;
-      stream.once('close', () => openStreams--);
+      stream.on('close', onStreamClose);
     });
     session.once('close', () => this.#sessions.delete(session));
     session.on('error', ignore);
@@ -40,17 +43,10 @@ export class Connections {
 
   /** A response hears of its socket's end only while it is at the head of the queue; this tells the others. */
   addWire(socket: Socket, wire: Http1Wire): void {
-    let wires = this.#wires.get(socket);
-    if (!wires) {
-      const all = new Set<Http1Wire>();
-      wires = all;
-      this.#wires.set(socket, all);
-      socket.once('close', () => {
-        for (const open of all) open.closed();
-      });
-    }
-    wires.add(wire);
-    wire.onClose(() => wires.delete(wire));
+    const wires = this.#wires.get(socket);
+    this.#wires.set(socket, wires ? [...wires, wire] : [wire]);
+    if (!wires) socket.on('close', this.#closeWires);
+    wire.onClose(() => this.#removeWire(socket, wire));
   }
 
   /** `owner` is the socket, or the HTTP/2 session on it. */
@@ -72,6 +68,23 @@ export class Connections {
     for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
   }
+
+  #removeWire(socket: Socket, wire: Http1Wire): void {
+    const left = this.#wires.get(socket)?.filter((other) => other !== wire);
+    if (left) this.#wires.set(socket, left);
+  }
+
+  // One listener for all sockets, each told by `this`: there may be many thousands of them, and most are idle.
+
+  readonly #forget: (this: Socket) => void = ((sockets: Set<Socket>) =>
+    function (this: Socket) {
+      sockets.delete(this);
+    })(this.#sockets);
+
+  readonly #closeWires: (this: Socket) => void = ((wires: WeakMap<Socket, readonly Http1Wire[]>) =>
+    function (this: Socket) {
+      for (const wire of wires.get(this) ?? []) wire.closed();
+    })(this.#wires);
 }
 
 function readCertificate(socket: TLSSocket): Identity {

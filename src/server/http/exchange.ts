@@ -71,6 +71,13 @@ export interface Exchange {
 export interface ByteStream {
   /** False: the client is slow, wait for `onDrain` before the next write. The bytes are taken either way. */
   write(bytes: Buffer): boolean;
+  /**
+   * As `write`, for much that nobody else gets: `fill` puts exactly so many bytes into `target`, from `at` on. They
+   * leave at once, after everything written before.
+   */
+  writeLong(bytes: number, fill: (target: Buffer, at: number) => void): boolean;
+  /** How much one `writeLong` should be, now. */
+  readonly stretchBytes: number;
   /** Bytes taken but not yet handed to the system. */
   readonly bufferedBytes: number;
   /** Called whenever there is room again after a write that said false. A later listener takes the earlier one's place. */

@@ -46,7 +46,7 @@ export type RequestHead = {
 export class FrontExchange implements Exchange {
   readonly method: string;
   readonly path: string;
-  readonly headers: IncomingHttpHeaders;
+  headers: IncomingHttpHeaders;
   readonly target: Target;
   user: UserInfo = { username: '', groups: [] };
   impersonator: UserInfo | undefined;
@@ -177,6 +177,7 @@ export class FrontExchange implements Exchange {
     this.#live = live;
     this.#wire.body.resume(); // nobody reads it, and unread it would hide that the client leaves
     this.#wire.begin(200, answer);
+    this.#forgetHead();
     live.onClose(() => {
       this.#isOver = true;
     });
@@ -227,6 +228,14 @@ export class FrontExchange implements Exchange {
     if (this.#warnings) headers.Warning = warningValues(this.#warnings);
     if (this.#shared.isDraining) this.#wire.closeAfter();
     return Object.assign(headers, more);
+  }
+
+  /** A stream may live for hours, and there may be many: what only its beginning needed goes. */
+  #forgetHead(): void {
+    const agent = this.headers['user-agent']; // whoever writes down how it ended asks for this
+    this.headers = agent === undefined ? {} : { 'user-agent': agent };
+    this.#query = undefined; // made again should anybody ask
+    this.#wire.forgetHead();
   }
 
   #abort(reason: unknown): void {

@@ -23,7 +23,7 @@ export class Http1Wire implements Wire {
     this.#request = request;
     this.#response = response;
     this.#socket = request.socket;
-    response.once('close', this.closed);
+    response.on('close', this.closed);
     response.on('error', ignore);
     request.on('error', ignore);
   }
@@ -78,10 +78,18 @@ export class Http1Wire implements Wire {
     return this.isOpen ? this.#response.write(bytes) : true;
   }
 
-  writeDirect(bytes: Buffer): boolean {
-    if (!this.isOpen) return true;
+  writeDirect(bytes: Buffer, done?: () => void): boolean {
+    if (!this.isOpen) {
+      done?.();
+      return true;
+    }
     const { socket } = this.#response;
-    return socket ? socket.write(bytes) : this.#response.write(bytes);
+    return socket ? socket.write(bytes, done) : this.#response.write(bytes, done);
+  }
+
+  forgetHead(): void {
+    this.#request.rawHeaders = [];
+    this.#request.headers = {};
   }
 
   closeAfter(): void {
@@ -108,12 +116,12 @@ export class Http1Wire implements Wire {
       listener();
     };
     emitter.on('drain', done);
-    this.#closeListeners.push(done);
+    this.#closeListeners = [...this.#closeListeners, done];
   }
 
   onClose(listener: () => void): void {
     if (this.#isClosed) listener();
-    else this.#closeListeners.push(listener);
+    else this.#closeListeners = [...this.#closeListeners, listener]; // exactly as long as it must be
   }
 
   end(): void {

@@ -11,11 +11,21 @@ export class Http2Wire implements Wire {
   readonly #stream: ServerHttp2Stream;
   readonly #isHead: boolean;
   readonly isChunked = false;
+  #closeListeners: readonly (() => void)[] = [];
+  #isClosed = false;
 
   constructor(stream: ServerHttp2Stream, method: string) {
     this.#stream = stream;
     this.#isHead = method === 'HEAD';
     stream.on('error', ignore);
+    stream.on('close', () => this.#closed());
+  }
+
+  #closed(): void {
+    this.#isClosed = true;
+    const listeners = this.#closeListeners;
+    this.#closeListeners = [];
+    for (const listener of listeners) listener();
   }
 
   get body(): Readable {
@@ -53,9 +63,13 @@ export class Http2Wire implements Wire {
     return this.isOpen ? this.#stream.write(bytes) : true;
   }
 
-  writeDirect(bytes: Buffer): boolean {
-    return this.#stream.destroyed ? true : this.#stream.write(bytes);
+  writeDirect(bytes: Buffer, done?: () => void): boolean {
+    if (!this.#stream.destroyed) return this.#stream.write(bytes, done);
+    done?.();
+    return true;
   }
+
+  forgetHead(): void {} // nobody but the exchange has it
 
   closeAfter(): void {} // GOAWAY has told the client already
 
@@ -82,8 +96,8 @@ export class Http2Wire implements Wire {
   }
 
   onClose(listener: () => void): void {
-    if (this.#stream.destroyed) listener();
-    else this.#stream.once('close', listener);
+    if (this.#isClosed || this.#stream.destroyed) listener();
+    else this.#closeListeners = [...this.#closeListeners, listener]; // exactly as long as it must be
   }
 
   end(): void {

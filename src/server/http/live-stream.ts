@@ -7,7 +7,7 @@
  * off after a while.
  */
 import type { ByteStream } from './exchange.ts';
-import type { Flushable, Joiner, TurnFlusher } from './turn-flusher.ts';
+import { beginChunk, CHUNK_FRAME_BYTES, endChunk, type Flushable, Joiner, type TurnFlusher } from './turn-flusher.ts';
 import type { Wire } from './wire.ts';
 
 export type StreamLimits = {
@@ -18,10 +18,6 @@ export type StreamLimits = {
   /** How long a client has to take what is left after the end. */
   readonly lingerMs: number;
 };
-
-/** From so many pieces in one turn on they are sent as they are: the state that a watch begins with. */
-const GATHER_PARTS = 32;
-const CHUNK_END = Buffer.from('\r\n');
 
 export class LiveStream implements ByteStream, Flushable {
   readonly #wire: Wire;
@@ -80,21 +76,33 @@ export class LiveStream implements ByteStream, Flushable {
       this.#pending = [];
       this.#pendingBytes = 0;
       this.#sentBytes += bytes;
-      if (parts.length >= GATHER_PARTS) this.#gather(parts, bytes);
-      else this.#wire.writeDirect(joiner.join(parts, bytes, this.#wire.isChunked));
+      this.#wire.writeDirect(joiner.join(parts, bytes, this.#wire.isChunked));
     }
     if (this.#state === 'ending') this.#finish();
     else if (this.#isSlow) this.#awaitDrain();
   }
 
-  /** Many pieces are for this reader alone: joining them for others too would only make a copy. */
-  #gather(parts: readonly Buffer[], bytes: number): void {
-    const wire = this.#wire;
-    wire.cork();
-    if (wire.isChunked) wire.writeDirect(Buffer.from(`${bytes.toString(16)}\r\n`, 'latin1'));
-    for (const part of parts) wire.writeDirect(part);
-    if (wire.isChunked) wire.writeDirect(CHUNK_END);
-    wire.uncork();
+  get stretchBytes(): number {
+    return this.#flusher.scratch.stretchBytes;
+  }
+
+  writeLong(bytes: number, fill: (target: Buffer, at: number) => void): boolean {
+    if (this.#state !== 'open') return true;
+    if (bytes === 0) return !this.#isSlow;
+    if (this.#pendingBytes > 0) this.flush(new Joiner());
+    const { scratch } = this.#flusher;
+    const room = scratch.take(bytes + CHUNK_FRAME_BYTES);
+    const isChunk = this.#wire.isChunked;
+    const begin = isChunk ? beginChunk(room, bytes) : 0;
+    fill(room, begin);
+    const end = isChunk ? endChunk(room, begin + bytes) : bytes;
+    this.#sentBytes += bytes;
+    this.#wire.writeDirect(room.subarray(0, end), () => scratch.giveBack(room));
+    if (this.#wire.bufferedBytes <= this.#limits.slowBytes) return !this.#isSlow;
+    if (this.#wire.bufferedBytes > this.#limits.cutOffBytes) this.#wire.destroy();
+    this.#isSlow = true;
+    this.#awaitDrain();
+    return false;
   }
 
   onDrain(listener: () => void): void {
@@ -102,7 +110,7 @@ export class LiveStream implements ByteStream, Flushable {
   }
 
   onClose(listener: () => void): void {
-    if (this.#state === 'open') this.#closeListeners.push(listener);
+    if (this.#state === 'open') this.#closeListeners = [...this.#closeListeners, listener];
     else listener();
   }
 
@@ -130,7 +138,10 @@ export class LiveStream implements ByteStream, Flushable {
   readonly #onDrained = (): void => {
     this.#isWaiting = false;
     if (this.#state !== 'open' || !this.#isSlow) return;
-    if (this.bufferedBytes > this.#limits.slowBytes) return; // more came meanwhile: its flush asks again
+    if (this.bufferedBytes > this.#limits.slowBytes) {
+      if (this.#wire.needsDrain) this.#awaitDrain(); // more came meanwhile; where it only waits for a flush, that asks
+      return;
+    }
     this.#isSlow = false;
     this.#drainListener?.();
   };

@@ -11,6 +11,8 @@ import { drained, type Wire } from './wire.ts';
 const SLICE_PARTS = 512;
 const SLICE_BYTES = 1024 * 1024;
 const SLICE_MS = 4;
+/** A piece like this goes out by itself: TLS takes it from where it lies, while several would be copied together. */
+const WHOLE_BYTES = 128 * 1024;
 const GZIP_SLICE_BYTES = 256 * 1024;
 
 /** The head has gone out with the length of all parts together. */
@@ -52,10 +54,16 @@ function* slices(parts: Iterable<Buffer>, limitParts: number, limitBytes: number
   let bytes = 0;
   let startedAt = performance.now();
   for (const part of parts) {
+    if (part.length >= WHOLE_BYTES && slice.length > 0) {
+      yield slice;
+      slice = [];
+      bytes = 0;
+    }
     slice.push(part);
     bytes += part.length;
     const isLate = (slice.length & 31) === 0 && performance.now() - startedAt > SLICE_MS;
-    if (slice.length < limitParts && bytes < limitBytes && !isLate) continue;
+    const isFull = slice.length >= limitParts || bytes >= limitBytes || part.length >= WHOLE_BYTES;
+    if (!isFull && !isLate) continue;
     yield slice;
     slice = [];
     bytes = 0;

@@ -5,6 +5,7 @@
  * once. Nothing waits longer than until the end of the turn, unless so many streams have something to say that they
  * would hold the loop: then the rest goes on in the next turn, and others get to work in between.
  */
+import { Scratch } from './scratch.ts';
 
 /** What can be flushed. */
 export interface Flushable {
@@ -14,6 +15,7 @@ export interface Flushable {
 const SLICE_MS = 4;
 
 export class TurnFlusher {
+  readonly scratch: Scratch = new Scratch();
   #waiting: Flushable[] = [];
   #isScheduled = false;
 
@@ -73,14 +75,26 @@ function isSame(some: readonly Buffer[], others: readonly Buffer[]): boolean {
 }
 
 function chunkOf(parts: readonly Buffer[], bytes: number): Buffer {
-  const head = `${bytes.toString(16)}\r\n`;
-  const chunk = Buffer.allocUnsafe(head.length + bytes + 2);
-  let at = chunk.write(head, 'latin1');
+  const chunk = Buffer.allocUnsafe(bytes + CHUNK_FRAME_BYTES);
+  let at = beginChunk(chunk, bytes);
   for (const part of parts) {
     chunk.set(part, at);
     at += part.length;
   }
-  chunk[at] = 0x0d;
-  chunk[at + 1] = 0x0a;
-  return chunk;
+  return chunk.subarray(0, endChunk(chunk, at));
+}
+
+/** More than the frame of a chunk ever needs: the length in hex, and two line ends. */
+export const CHUNK_FRAME_BYTES = 16;
+
+/** Where the bytes of a chunk of HTTP/1.1 go, once its length is written. */
+export function beginChunk(target: Buffer, bytes: number): number {
+  return target.write(`${bytes.toString(16)}\r\n`, 'latin1');
+}
+
+/** Where the chunk ends. */
+export function endChunk(target: Buffer, at: number): number {
+  target[at] = 0x0d;
+  target[at + 1] = 0x0a;
+  return at + 2;
 }

@@ -23,8 +23,10 @@ export interface Wire {
   begin(status: number, headers: AnswerHeaders, lengthBytes?: number): void;
   /** Bytes of the body, framed as the protocol wants. False: ask `drained` before the next. */
   write(bytes: Buffer): boolean;
-  /** Bytes past the protocol's own framing: the cheap way. */
-  writeDirect(bytes: Buffer): boolean;
+  /** Bytes past the protocol's own framing: the cheap way. `done` is called once nobody reads them any more. */
+  writeDirect(bytes: Buffer, done?: () => void): boolean;
+  /** What the request said is not needed any more: a stream may live for hours. */
+  forgetHead(): void;
   /** The connection is not to be used again after this answer; before the head is out. */
   closeAfter(): void;
   cork(): void;

@@ -18,7 +18,10 @@ export type RuleContext = {
   readonly subresource: string;
   /** All objects of a built-in resource, for what must be unique or must exist (node ports, cluster IPs, classes). */
   readonly list: (group: string, plural: string, namespace?: string) => Promise<readonly KubeObject[]>;
-  /** The same as it was a moment ago at the latest: for what changes seldom, and is asked again when not found. */
+  /**
+   * The same as it was a moment ago at the latest: for what changes seldom, and is asked again when not found. Others
+   * are given the same objects: nobody may change them.
+   */
   readonly listKnown: (group: string, plural: string) => Promise<readonly KubeObject[]>;
   readonly warn: (text: string) => void;
 };

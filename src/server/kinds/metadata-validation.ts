@@ -36,6 +36,7 @@ export type ObjectMetaRules = {
 const annotationsLimitBytes: number = 256 * 1024;
 const managerLimitBytes = 128;
 const subresourceLimitBytes = 256;
+const printableAscii = /^[ -~]*$/;
 const immutableText = 'field is immutable';
 
 /** For an object about to be created. */
@@ -106,10 +107,12 @@ const immutableFields = [
 const nullable: ReadonlySet<string> = new Set(['creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds']);
 
 export function validateLabels(labels: Readonly<Record<string, string>> | undefined, path: string): FieldError[] {
-  return sortedEntries(labels).flatMap(([key, value]) => [
-    ...checkQualifiedName(key).map((problem) => invalidValue(path, key, problem)),
-    ...checkLabelValue(value).map((problem) => invalidValue(path, value, problem)),
-  ]);
+  const errors: FieldError[] = [];
+  for (const [key, value] of sortedEntries(labels)) {
+    for (const problem of checkQualifiedName(key)) errors.push(invalidValue(path, key, problem));
+    for (const problem of checkLabelValue(value)) errors.push(invalidValue(path, value, problem));
+  }
+  return errors;
 }
 
 export function validateAnnotations(
@@ -198,6 +201,7 @@ function validateManagedFields(entries: readonly ManagedFieldsEntry[] | undefine
 /** The name of a manager, in managedFields or as `?fieldManager=`: short and printable. */
 export function validateFieldManager(manager: string, path: string): FieldError[] {
   const errors: FieldError[] = [];
+  if (manager.length <= managerLimitBytes && printableAscii.test(manager)) return errors;
   if (Buffer.byteLength(manager) > managerLimitBytes) errors.push(tooLong(path, managerLimitBytes));
   let position = 0;
   for (const character of manager) {
@@ -211,5 +215,5 @@ export function validateFieldManager(manager: string, path: string): FieldError[
 }
 
 function sortedEntries(map: Readonly<Record<string, string>> | undefined): [string, string][] {
-  return Object.entries(map ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  return map ? Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)) : [];
 }

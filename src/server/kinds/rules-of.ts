@@ -5,7 +5,7 @@
  * to a subresource starts afresh on create, whatever the writer sent; kinds that decide otherwise say so in the table.
  */
 import type { JsonObject } from '../../api/index.ts';
-import { checkObject } from '../codec/index.ts';
+import { checkObject, cloneJson } from '../codec/index.ts';
 import { customRulesOf } from '../custom/custom-rules.ts';
 import { definitionRules } from '../custom/definition-rules.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
@@ -109,7 +109,7 @@ function makeRules(resource: Resource): KindRules {
   return {
     ...rules,
     prepareCreate: (object, context) => {
-      object.status = structuredClone(fresh);
+      object.status = cloneJson(fresh);
       return rules.prepareCreate?.(object, context);
     },
   };

@@ -107,8 +107,9 @@ export function toFieldsV1(set: FieldSet): JsonObject {
   if (steps.length > 1) steps.sort();
   for (const step of steps) {
     const { isOwned, children } = set.get(step)!;
-    if (children.size === 0) setKey(result, step, {});
-    else setKey(result, step, isOwned ? { '.': {}, ...toFieldsV1(children) } : toFieldsV1(children));
+    // No step is `__proto__`: each begins with what kind it is.
+    if (children.size === 0) result[step] = {};
+    else result[step] = isOwned ? { '.': {}, ...toFieldsV1(children) } : toFieldsV1(children);
   }
   return result;
 }
@@ -129,7 +130,7 @@ export function fromFieldsV1(json: JsonValue | undefined): FieldSet {
 }
 
 /** The step of a keyed list element: its keys in order. */
-export function keyStep(keys: Readonly<Record<string, JsonValue>>): string {
+function keyStep(keys: Readonly<Record<string, JsonValue>>): string {
   const sorted: JsonObject = {};
   for (const name of Object.keys(keys).sort()) setKey(sorted, name, keys[name]!);
   return `k:${JSON.stringify(sorted)}`;

@@ -7,7 +7,7 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { isObject, ownValue } from '../codec/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
-import { keyStep, valueStep } from './field-set.ts';
+import { valueStep } from './field-set.ts';
 
 export type Shape = 'leaf' | 'members' | 'keyed' | 'set';
 
@@ -34,13 +34,24 @@ export function memberSchema(schema: Schema, key: string): Schema | undefined {
 export function elementStep(item: JsonValue, schema: Schema): string | undefined {
   if (schema.listType === 'set') return typeof item === 'object' ? undefined : valueStep(item);
   if (!isObject(item)) return undefined;
-  const keys: Record<string, JsonValue> = {};
-  for (const name of schema.listMapKeys!) {
+  let keys = '';
+  for (const name of sortedKeysOf(schema.listMapKeys!)) {
     const value = ownValue(item, name) ?? schema.items?.properties?.get(name)?.default;
     if (value === undefined || typeof value === 'object') return undefined;
-    keys[name] = value;
+    keys += `${keys === '' ? '' : ','}${JSON.stringify(name)}:${JSON.stringify(value)}`;
   }
-  return keyStep(keys);
+  return `k:{${keys}}`;
+}
+
+const sortedKeys = new WeakMap<readonly string[], readonly string[]>();
+
+function sortedKeysOf(names: readonly string[]): readonly string[] {
+  let sorted = sortedKeys.get(names);
+  if (!sorted) {
+    sorted = [...names].sort();
+    sortedKeys.set(names, sorted);
+  }
+  return sorted;
 }
 
 /** The elements of a list by step; undefined if they cannot be told apart, and the list counts as one leaf. */

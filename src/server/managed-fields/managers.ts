@@ -52,18 +52,30 @@ export class Manager {
     return this.#isChanged || this.#set !== undefined || overlaps(this.#written, touched);
   }
 
-  toEntry(): ManagedFieldsEntry {
-    const { manager, operation, apiVersion, subresource } = this.id;
-    return {
-      ...(manager !== '' && { manager }),
-      operation,
-      apiVersion,
-      ...(this.time && { time: this.time }),
-      fieldsType: 'FieldsV1',
-      fieldsV1: this.#isChanged || !this.#written ? toFieldsV1(this.set) : this.#written,
-      ...(subresource !== '' && { subresource }),
-    };
+  /** True if every field of `fields` is in the set, as far as can be told without reading it. */
+  owns(fields: FieldSet): boolean {
+    return !this.#isChanged && covers(this.#written, fields);
   }
+
+  toEntry(): ManagedFieldsEntry {
+    return makeEntry(this.id, this.time, this.#isChanged || !this.#written ? toFieldsV1(this.set) : this.#written);
+  }
+}
+
+export function makeEntry(
+  { manager, operation, apiVersion, subresource }: ManagerId,
+  time: string | undefined,
+  fieldsV1: JsonObject,
+): ManagedFieldsEntry {
+  const entry: ManagedFieldsEntry = {};
+  if (manager !== '') entry.manager = manager;
+  entry.operation = operation;
+  entry.apiVersion = apiVersion;
+  if (time) entry.time = time;
+  entry.fieldsType = 'FieldsV1';
+  entry.fieldsV1 = fieldsV1;
+  if (subresource !== '') entry.subresource = subresource;
+  return entry;
 }
 
 /** The managers of an object; entries that say nothing usable are left out. */
@@ -137,6 +149,18 @@ function compareManagers(a: Manager, b: Manager): number {
 
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** True if every owned field of the set is also in FieldsV1, spelled the same. */
+function covers(written: JsonValue | undefined, set: FieldSet): boolean {
+  if (!isObject(written)) return false;
+  for (const [step, { isOwned, children }] of set) {
+    const below = Object.hasOwn(written, step) ? written[step] : undefined;
+    if (!isObject(below)) return false;
+    if (isOwned && !Object.hasOwn(below, '.') && Object.keys(below).length > 0) return false;
+    if (children.size > 0 && !covers(below, children)) return false;
+  }
+  return true;
 }
 
 /** True if some owned field of the set is, as it seems, also in FieldsV1. */

@@ -57,6 +57,23 @@ describe('trackUpdate()', () => {
     expect(track(rewritten, { before: created, now: at(1) })).toEqual(track(first));
   });
 
+  it('takes from others what its owner writes again, and leaves the owner as it is', () => {
+    const shared = [
+      entry('alpha', 0, { 'f:data': { '.': {}, 'f:k': {} } }),
+      entry('beta', 0, { 'f:data': { 'f:k': {} } }),
+    ];
+    const before = stored({ ...first, data: { k: 'v' } }, shared);
+    const after = stored({ ...first, data: { k: 'w' } }, undefined);
+    expect(track(after, { before, now: at(1) })).toEqual([shared[0]]);
+  });
+
+  it('gives its writer what it owned only in part, and moves its time', () => {
+    const before = stored(first, [entry('alpha', 0, { 'f:data': { 'f:k': {} } })]);
+    const after = stored({ ...first, data: { k: 'w', l: 'x' } }, undefined);
+    const want = [entry('alpha', 1, { 'f:data': { 'f:k': {}, 'f:l': {} } })];
+    expect(track(after, { before, now: at(1) })).toEqual(want);
+  });
+
   it('leaves an object without entries untracked, except when it is created', () => {
     const untracked = stored(first, undefined);
     expect(track({ ...first, data: { k: 'w' } }, { before: untracked })).toBeUndefined();

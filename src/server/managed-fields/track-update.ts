@@ -8,7 +8,6 @@
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { ManagedFieldsEntry } from '../../api/objects.ts';
-import { checkObject } from '../codec/check-object.ts';
 import { isObject } from '../codec/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects, isSameComparison } from './compare.ts';
@@ -22,7 +21,8 @@ import {
   union,
   withoutSubtrees,
 } from './field-set.ts';
-import { findManager, Manager, type ManagerId, readManagers, writeManagers } from './managers.ts';
+import { fieldsOfNew } from './fields-of-new.ts';
+import { findManager, Manager, type ManagerId, makeEntry, readManagers, writeManagers } from './managers.ts';
 
 export type UpdateToTrack = {
   /** The stored object; absent for a create. */
@@ -60,27 +60,49 @@ const metadataItself: FieldSet = new Map([['f:metadata', leaf]]);
 
 /** The new `metadata.managedFields`; undefined if there are none. */
 export function trackUpdate(update: UpdateToTrack): ManagedFieldsEntry[] | undefined {
-  const { after, schema, manager, apiVersion, subresource = '', now, ignored = emptySet } = update;
-  const isCreate = update.before === undefined;
-  const before = update.before ?? emptyObject(schema);
+  const { before, after, schema, manager, apiVersion, subresource = '', now, ignored = emptySet } = update;
+  if (!before) return trackCreate(update);
   const entries = entriesToStartFrom(before, after, subresource);
   const managers = readManagers(entries);
-  if (managers.length === 0 && !isCreate) return undefined;
+  if (managers.length === 0) return undefined;
 
   const comparison = compareObjects(before, after, schema);
-  const counted = (set: FieldSet) => withoutSubtrees(difference(set, metadataItself), union(neverTracked, ignored));
+  const notTracked = notTrackedWith(ignored);
+  const counted = (set: FieldSet) => withoutSubtrees(difference(set, metadataItself), notTracked);
   const changed = counted(union(comparison.added, comparison.modified));
   const removed = counted(comparison.removed);
   if (isSameComparison({ added: changed, modified: emptySet, removed }))
-    return managers.length === 0 ? undefined : (entries as unknown as ManagedFieldsEntry[]);
+    return entries as unknown as ManagedFieldsEntry[];
 
   const id = { manager, operation: 'Update', apiVersion, subresource };
-  const former = changed.size > 0 ? findManager(managers, id)?.set : undefined;
+  const self = changed.size > 0 ? findManager(managers, id) : undefined;
+  // Most writers change again what they changed before: then their entry stays as it is, and need not be read.
+  const isKept = removed.size === 0 && self?.owns(changed) === true;
+  const former = isKept ? undefined : self?.set;
   const touched = union(changed, removed);
-  for (const other of managers) if (other.mayTouch(touched)) other.set = difference(other.set, touched);
-  if (changed.size > 0) take(managers, id, changed, former, now);
+  for (const one of managers)
+    if (!(isKept && one === self) && one.mayTouch(touched)) one.set = difference(one.set, touched);
+  if (changed.size > 0 && !isKept) take(managers, id, changed, former, now);
   const written = writeManagers(managers);
   return written.length > 0 ? written : undefined;
+}
+
+/** A new object belongs to whoever made it, whatever entries it brought. */
+function trackCreate(update: UpdateToTrack): ManagedFieldsEntry[] | undefined {
+  const { after, schema, manager, apiVersion, subresource = '', now, ignored = emptySet } = update;
+  const fieldsV1 = fieldsOfNew(after, schema, notTrackedWith(ignored));
+  return fieldsV1 && [makeEntry({ manager, operation: 'Update', apiVersion, subresource }, now, fieldsV1)];
+}
+
+const notTrackedSets = new WeakMap<FieldSet, FieldSet>();
+
+function notTrackedWith(ignored: FieldSet): FieldSet {
+  let set = notTrackedSets.get(ignored);
+  if (!set) {
+    set = union(neverTracked, ignored);
+    notTrackedSets.set(ignored, set);
+  }
+  return set;
 }
 
 /** Gives the writer what it changed; its time moves only if its set did. */
@@ -105,16 +127,4 @@ function entriesToStartFrom(before: JsonObject, after: JsonObject, subresource: 
 function entriesOf(object: JsonObject): JsonValue | undefined {
   const { metadata } = object;
   return isObject(metadata) ? metadata.managedFields : undefined;
-}
-
-const emptyObjects = new WeakMap<Schema, JsonObject>();
-
-/** What the reference server compares a new object with: nothing but the structs that its type always writes. */
-function emptyObject(schema: Schema): JsonObject {
-  let object = emptyObjects.get(schema);
-  if (!object) {
-    object = checkObject({}, schema).object;
-    emptyObjects.set(schema, object);
-  }
-  return object;
 }

@@ -3,14 +3,16 @@
  * bytes of the cache; everything else is put together anew.
  */
 import { type JsonObject, type KubeObject, type StatusError, shapeNotAcceptable } from '../../api/index.ts';
-import { encodeObject, encodeYaml, goJson } from '../codec/index.ts';
+import { encodeObject, encodeProtobuf, encodeYaml, goJson } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { EncodedStatus } from '../http/front-exchange.ts';
 import { statusBody, wantsPretty } from '../http/status-body.ts';
 import { type ListMeta, partialObject, partialObjectList } from '../tables/partial-metadata.ts';
 import { parseIncludeObject, tableFor } from '../tables/table.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
-import type { Format } from './negotiation.ts';
+import { piecesOf } from '../watchcache/slab.ts';
+import { type Format, mediaTypeNames, statusMediaType } from './negotiation.ts';
+import { sendProtobufList } from './protobuf-answer.ts';
 import type { View } from './resources.ts';
 
 const JSON_TYPE = 'application/json';
@@ -57,6 +59,8 @@ export async function sendList(
 ): Promise<void> {
   const { resource } = view;
   if (isPlain(exchange, format) && view.isStorageForm) return sendItems(exchange, view, items, meta);
+  if (format.mediaType === 'protobuf' && format.shape !== 'PartialObjectMetadata')
+    return sendProtobufList(exchange, format, view, items, meta);
   const objects = items.map((item) => view.toObject(item));
   switch (format.shape) {
     case 'PartialObjectMetadata':
@@ -72,18 +76,24 @@ export async function sendList(
   }
 }
 
-/** A JSON document as YAML, indented, or as it is. */
+/** A JSON document as protobuf, as YAML, indented, or as it is. */
 export function sendJson(exchange: Exchange, status: number, format: Format, body: JsonObject, isCustom = false): void {
+  const { mediaType } = format;
+  if (mediaType !== 'json') {
+    exchange.send(status, mediaTypeNames[mediaType], mediaType === 'yaml' ? encodeYaml(body) : encodeProtobuf(body));
+    return;
+  }
   const isPretty = wantsPretty(exchange.query, exchange.headers);
-  if (format.mediaType === 'yaml') exchange.send(status, 'application/yaml', encodeYaml(body));
-  else exchange.send(status, JSON_TYPE, encodeObject(body, { isCustom, isPretty }));
+  exchange.send(status, JSON_TYPE, encodeObject(body, { isCustom, isPretty }));
 }
 
-/** A refusal: in YAML for a client that takes nothing else. */
+/** A refusal, in what the client would rather have been answered in. */
 export function encodeStatus({ headers, query }: Exchange, { status }: StatusError): EncodedStatus {
-  if (headers.accept === 'application/yaml')
-    return { contentType: 'application/yaml', body: encodeYaml(status as unknown as JsonObject) };
-  return { contentType: JSON_TYPE, body: statusBody(status, wantsPretty(query, headers)) };
+  const mediaType = statusMediaType(headers);
+  if (mediaType === 'json') return { contentType: JSON_TYPE, body: statusBody(status, wantsPretty(query, headers)) };
+  const document = status as unknown as JsonObject;
+  const body = mediaType === 'yaml' ? encodeYaml(document) : encodeProtobuf(document);
+  return { contentType: mediaTypeNames[mediaType], body };
 }
 
 /** The list as a gather of the bytes of its items. */
@@ -100,8 +110,8 @@ function sendItems(exchange: Exchange, view: View, items: readonly CachedObject[
 function* partsOf(head: Buffer, items: readonly CachedObject[]): Iterable<Buffer> {
   yield head;
   let isFirst = true;
-  for (const { bytes } of items) {
-    yield isFirst ? bytes.subarray(1) : bytes; // each begins with the comma that joins it to the one before
+  for (const piece of piecesOf(items)) {
+    yield isFirst ? piece.subarray(1) : piece; // each object begins with the comma that joins it to the one before
     isFirst = false;
   }
   yield LIST_END;

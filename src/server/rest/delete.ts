@@ -17,7 +17,7 @@ import type { CachedObject } from '../watchcache/cached-object.ts';
 import { sendJson, sendList } from './answer.ts';
 import { type DeleteOptions, deleteOptions } from './delete-options.ts';
 import { listOptions } from './list-options.ts';
-import { type Format, negotiate, plainFormat } from './negotiation.ts';
+import { type Format, negotiate } from './negotiation.ts';
 import { untilWritten } from './object-writes.ts';
 import { listObjects } from './read.ts';
 import type { View } from './resources.ts';
@@ -32,14 +32,14 @@ const FOREGROUND = 'foregroundDeletion';
 export type Deletion = { readonly object: CachedObject | KubeObject; readonly isGone: boolean };
 
 export async function handleDelete(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, false);
+  const format = negotiate(exchange.headers, view.resource);
   const options = await deleteOptions(exchange, view.resource);
   const deletion = await deleteObject(rest, view, place, options);
   answerDeletion(exchange, format, view, place, options, deletion);
 }
 
 export async function handleDeleteCollection(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, false, true);
+  const format = negotiate(exchange.headers, view.resource, false, true);
   const listed = listOptions(exchange.query, view.resource, place.namespace);
   const options = await deleteOptions(exchange, view.resource);
   const { items, meta } = await listObjects(view.cache, listed, exchange.signal);
@@ -97,7 +97,7 @@ function answerDeletion(
   const { uid } = ('bytes' in object ? (object as CachedObject).parse() : object).metadata;
   const { group, plural } = resource;
   const status = successStatus({ name, ...(group && { group }), kind: plural, ...(uid && { uid }) });
-  sendJson(exchange, 200, format.shape === 'object' ? format : plainFormat, status as unknown as JsonObject);
+  sendJson(exchange, 200, { ...format, shape: 'object' }, status as unknown as JsonObject);
 }
 
 function checkPreconditions(

@@ -2,45 +2,82 @@
  * What a client wants to be answered in, from its Accept header: a media type, and a shape (the object itself, a Table,
  * metadata only). Clauses are tried in the order of their weight, then of appearance; the first that can be served
  * wins, and one with an unknown shape is passed over.
+ *
+ * Protobuf is for types that have a field table: custom objects and Tables have none, metadata and a Status always do.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { notAcceptable, routeNotAcceptable } from '../../api/index.ts';
+import type { Resource } from '../registry/resource.ts';
 import type { MetaVersion } from '../tables/partial-metadata.ts';
 
 export type Shape = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
 
-export type Format = { readonly mediaType: 'json' | 'yaml'; readonly shape: Shape; readonly version: MetaVersion };
+export type MediaType = 'json' | 'yaml' | 'protobuf';
+
+export type Format = { readonly mediaType: MediaType; readonly shape: Shape; readonly version: MetaVersion };
 
 export const plainFormat: Format = { mediaType: 'json', shape: 'object', version: 'v1' };
 
-const PROTOBUF = 'application/vnd.kubernetes.protobuf';
-const WHOLE = ['application/json', 'application/yaml', PROTOBUF];
-const STREAMED = ['application/json;stream=watch', `${PROTOBUF};stream=watch`];
+export const mediaTypeNames: Readonly<Record<MediaType, string>> = {
+  json: 'application/json',
+  yaml: 'application/yaml',
+  protobuf: 'application/vnd.kubernetes.protobuf',
+};
+
+const WHOLE = Object.values(mediaTypeNames);
+const STREAMED = [`${mediaTypeNames.json};stream=watch`, `${mediaTypeNames.protobuf};stream=watch`];
+const ANY = '*/*';
+
+const mediaTypes: ReadonlyMap<string, MediaType> = new Map<string, MediaType>([
+  [mediaTypeNames.json, 'json'],
+  [mediaTypeNames.yaml, 'yaml'],
+  [mediaTypeNames.protobuf, 'protobuf'],
+  ['application/*', 'json'],
+  [ANY, 'json'],
+]);
 
 type Clause = { readonly type: string; readonly parameters: ReadonlyMap<string, string>; readonly weight: number };
 
 /** `isCollection`: the path also takes watches, which a refusal then lists. */
-export function negotiate(headers: IncomingHttpHeaders, isWatch: boolean, isCollection: boolean = isWatch): Format {
-  const { accept } = headers;
-  if (!accept || accept === '*/*' || accept === 'application/json') return plainFormat;
+export function negotiate(
+  { accept }: IncomingHttpHeaders,
+  { isCustom }: Pick<Resource, 'isCustom'>,
+  isWatch = false,
+  isCollection: boolean = isWatch,
+): Format {
+  if (!accept || accept === ANY || accept === mediaTypeNames.json) return plainFormat;
   const clauses = parseAccept(accept);
+  if (!isCustom && !clauses.some(isRouted)) throw routeNotAcceptable(isCollection ? [...WHOLE, ...STREAMED] : WHOLE);
   for (const clause of clauses) {
-    const format = formatOf(clause, isWatch);
-    if (format) return format;
+    const format = formatOf(clause, isCustom);
+    if (!format) continue;
+    if (isWatch && format.mediaType === 'yaml') throw notAcceptable(STREAMED);
+    return format;
   }
-  if (isWatch && clauses.some(({ type }) => type === 'application/yaml')) throw notAcceptable(STREAMED);
-  // Protobuf is a type the path knows; that this server does not write it comes out later.
-  if (clauses.some(({ type }) => type === PROTOBUF)) throw notAcceptable(isWatch ? STREAMED : WHOLE);
-  if (clauses.some(({ type }) => type === 'application/json')) throw notAcceptable(isWatch ? STREAMED : WHOLE);
-  throw routeNotAcceptable(isCollection ? [...WHOLE, ...STREAMED] : WHOLE);
+  throw notAcceptable(WHOLE);
 }
 
-function formatOf({ type, parameters }: Clause, isWatch: boolean): Format | undefined {
-  const isJson = type === 'application/json' || type === '*/*';
-  const isYaml = type === 'application/yaml' && !isWatch;
-  if (!isJson && !isYaml) return undefined;
-  const shape = shapeOf(parameters);
-  return shape && { mediaType: isYaml ? 'yaml' : 'json', ...shape };
+/** What a refusal is written in: JSON where nothing else was asked for, or nothing that can be. */
+export function statusMediaType({ accept }: IncomingHttpHeaders): MediaType {
+  if (!accept || accept === ANY || accept === mediaTypeNames.json) return 'json';
+  for (const { type, parameters } of parseAccept(accept)) {
+    const mediaType = mediaTypes.get(type);
+    if (mediaType && !parameters.has('as')) return mediaType;
+  }
+  return 'json';
+}
+
+/** The paths of built-in resources know types by their full names only. */
+function isRouted({ type }: Clause): boolean {
+  return type === ANY || WHOLE.includes(type);
+}
+
+function formatOf({ type, parameters }: Clause, isCustom: boolean): Format | undefined {
+  const mediaType = mediaTypes.get(type);
+  const form = mediaType && shapeOf(parameters);
+  if (!form) return undefined;
+  if (mediaType === 'protobuf' && (form.shape === 'Table' || (form.shape === 'object' && isCustom))) return undefined;
+  return { mediaType, ...form };
 }
 
 function shapeOf(parameters: ReadonlyMap<string, string>): { shape: Shape; version: MetaVersion } | undefined {
@@ -59,5 +96,5 @@ function parseAccept(accept: string): Clause[] {
     const weight = Number(parameters.get('q') ?? 1);
     return { type: type.toLowerCase(), parameters, weight: Number.isNaN(weight) ? 0 : weight };
   });
-  return clauses.sort((a, b) => b.weight - a.weight);
+  return clauses.sort((a, b) => b.weight - a.weight || Number(a.type === ANY) - Number(b.type === ANY));
 }

@@ -14,6 +14,7 @@ import {
   tooManyRequests,
 } from '../../api/index.ts';
 import { isStoreError, type KeyValue, type LeaseId, type Op, type Store } from '../../store/index.ts';
+import { qualifiedName, type Resource } from '../registry/resource.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import type { View } from './resources.ts';
 
@@ -36,7 +37,7 @@ export class ObjectWrites {
     const { namespace = '', name = '' } = object.metadata;
     const key = cache.storeKey(namespace, name);
     const value = cache.form.toStored(view.toStored(object));
-    const lease = await this.#leaseFor(view);
+    const lease = hasLifetime(resource) ? await this.#leaseFor(view) : 0n;
     const { succeeded, revision } = await answered(view, 'create', () =>
       cache.store.txn({
         compare: [{ range: { key }, target: 'modRevision', is: '=', than: 0 }],
@@ -58,7 +59,7 @@ export class ObjectWrites {
     const { namespace, name } = current;
     if (isSame(current, cache.form.fromStored(namespace, name, current.revision, value))) return { stored: current };
     const key = cache.storeKey(namespace, name);
-    const lease = await this.#leaseFor(view);
+    const lease = hasLifetime(view.resource) ? await this.#leaseFor(view) : 0n;
     const done = await this.#swap(view, 'update', current, { kind: 'put', key, value, lease });
     if ('instead' in done) return done;
     return { stored: cache.form.fromStored(namespace, name, done.revision, value) };
@@ -95,8 +96,7 @@ export class ObjectWrites {
   }
 
   async #leaseFor({ resource, cache }: View): Promise<LeaseId> {
-    const ttl = TTL_SECONDS[resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`];
-    if (ttl === undefined) return 0n;
+    const ttl = TTL_SECONDS[qualifiedName(resource)]!;
     const shared = await this.#leases.get(cache.store)?.catch(() => undefined);
     if (shared && shared.until > Date.now()) return shared.id;
     const granted = cache.store
@@ -105,6 +105,10 @@ export class ObjectWrites {
     this.#leases.set(cache.store, granted);
     return (await granted).id;
   }
+}
+
+function hasLifetime(resource: Resource): boolean {
+  return qualifiedName(resource) in TTL_SECONDS;
 }
 
 /** The same content; the order of fields does not count. */

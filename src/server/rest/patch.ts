@@ -25,7 +25,7 @@ import { answer, createObject, type Place, updateObject } from './write.ts';
 import { type WriteOptions, writeOptions } from './write-options.ts';
 
 export async function handlePatch(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, false);
+  const format = negotiate(exchange.headers, view.resource);
   const { resource } = view;
   const type = patchTypeOf(exchange.headers['content-type'], resource.isCustom);
   const options = writeOptions(exchange, 'PatchOptions', type === 'apply');
@@ -38,7 +38,9 @@ export async function handlePatch(rest: Rest, exchange: Exchange, view: View, pl
     const { fieldValidation } = options;
     const patched = patchObject({ type, bytes, object: old as unknown as JsonObject, resource, fieldValidation });
     for (const text of patched.warnings) warnings.add(text);
-    const object = patched.object as unknown as KubeObject;
+    // What the patch does not touch is shared with the stored object, and preparing changes what it is given.
+    const metadata = { ...(patched.object.metadata as KubeObject['metadata'] | undefined) };
+    const object = { ...patched.object, metadata } as unknown as KubeObject;
     checkKind(rest, view, patched.object);
     checkNames(view, object, place.namespace, place.name);
     return object;
@@ -67,7 +69,7 @@ async function handleApply(
   options: WriteOptions,
   bytes: Buffer,
 ): Promise<void> {
-  const format = negotiate(exchange.headers, false);
+  const format = negotiate(exchange.headers, view.resource);
   const { resource } = view;
   const body = readApplyBody(bytes, resource, options.fieldValidation);
   const named = body.metadata as KubeObject['metadata'] | undefined;

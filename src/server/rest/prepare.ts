@@ -15,6 +15,7 @@ import {
   type NameCheck,
   plainError,
 } from '../../api/index.ts';
+import { cloneJson, jsonEqual } from '../codec/index.ts';
 import type { RuleContext } from '../kinds/kind-rules.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../kinds/metadata-validation.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
@@ -137,15 +138,15 @@ function keepOtherPart(view: View, object: KubeObject, old: KubeObject, subresou
   if (!view.facts.hasStatus) return;
   if (subresource === '') {
     if (old.status === undefined) delete object.status;
-    else object.status = structuredClone(old.status);
+    else object.status = cloneJson(old.status);
     return;
   }
   if (subresource !== 'status') return;
   for (const field of Object.keys(object))
     if (!['kind', 'apiVersion', 'metadata', 'status'].includes(field)) delete object[field];
   for (const [field, value] of Object.entries(old))
-    if (!['kind', 'apiVersion', 'metadata', 'status'].includes(field)) object[field] = structuredClone(value);
-  if (view.resource.isCustom) object.metadata = { ...structuredClone(old.metadata), ...managedOf(object) };
+    if (!['kind', 'apiVersion', 'metadata', 'status'].includes(field)) object[field] = cloneJson(value);
+  if (view.resource.isCustom) object.metadata = { ...cloneJson(old.metadata), ...managedOf(object) };
 }
 
 function managedOf({ metadata }: KubeObject): Pick<KubeObject['metadata'], 'managedFields'> {
@@ -154,13 +155,13 @@ function managedOf({ metadata }: KubeObject): Pick<KubeObject['metadata'], 'mana
 
 function nextGeneration(view: View, object: KubeObject, old: KubeObject): number {
   const generation = old.metadata.generation ?? 0;
-  return isDeepStrictEqual(wanted(view, object), wanted(view, old)) ? generation : generation + 1;
+  return jsonEqual(wanted(view, object), wanted(view, old)) ? generation : generation + 1;
 }
 
 /** A custom kind without a status of its own may call anything so: then it is a field like others. */
-function wanted({ resource, facts }: View, object: KubeObject) {
+function wanted({ resource, facts }: View, object: KubeObject): JsonObject {
   const { kind: _kind, apiVersion: _version, metadata: _metadata, status, ...rest } = object;
-  return resource.isCustom && !facts.hasStatus ? { ...rest, status } : rest;
+  return (resource.isCustom && !facts.hasStatus ? { ...rest, status } : rest) as JsonObject;
 }
 
 function track(

@@ -17,7 +17,7 @@ import { isStoreError, type Revision } from '../../store/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { ListMeta } from '../tables/partial-metadata.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
-import type { ResourceCache } from '../watchcache/resource-cache.ts';
+import type { ObjectRange, ResourceCache } from '../watchcache/resource-cache.ts';
 import type { Selection } from '../watchcache/selection.ts';
 import { sendCached, sendList } from './answer.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';
@@ -31,7 +31,7 @@ export const WAIT_MS = 3000;
 const FILTER_STEP = 200;
 
 export async function handleGet(exchange: Exchange, view: View, namespace: string, name: string): Promise<void> {
-  const format = negotiate(exchange.headers, false);
+  const format = negotiate(exchange.headers, view.resource);
   if (exchange.query.get('export') === 'true')
     throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
   const version = exchange.query.get('resourceVersion') ?? '';
@@ -42,7 +42,7 @@ export async function handleGet(exchange: Exchange, view: View, namespace: strin
 }
 
 export async function handleList(exchange: Exchange, view: View, namespace: string): Promise<void> {
-  const format = negotiate(exchange.headers, false, true);
+  const format = negotiate(exchange.headers, view.resource, false, true);
   const options = listOptions(exchange.query, view.resource, namespace);
   const { items, meta } = await listObjects(view.cache, options, exchange.signal);
   await sendList(exchange, format, view, items, meta);
@@ -55,22 +55,25 @@ async function readObject(
   version: string,
   signal: AbortSignal,
 ): Promise<CachedObject | undefined> {
-  if (await isFreshEnough(cache, version, signal))
+  if (await isFreshEnough(cache, version, { signal }))
     return cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
   const { kv } = await cache.store.get(cache.storeKey(namespace, name), { signal });
   return kv && cache.read(kv);
 }
 
-/** Everything in a scope, not older than `version` asks for. */
+/** The objects in a scope, not older than `version` asks for: the first `limit` of them, and how many there are. */
 export async function readState(
   cache: ResourceCache,
   scope: string,
   start: string,
   version: string,
   signal: AbortSignal,
+  limit?: number,
 ): Promise<StoreState> {
-  if (!(await isFreshEnough(cache, version, signal))) return readStore(cache, scope, start, undefined, signal);
-  return { objects: cache.objects.values(scope, start), revision: cache.revision };
+  if (!(await isFreshEnough(cache, version, { signal })))
+    return readStore(cache, scope, start, undefined, signal, limit);
+  const objects = cache.objects.values(scope, start, limit);
+  return { objects, count: cache.objects.count(scope, start), revision: cache.revision };
 }
 
 export type ObjectList = {
@@ -90,22 +93,26 @@ export async function listObjects(
   if (token && resourceVersion !== '' && resourceVersion !== '0')
     throw badRequest('specifying resource version is not allowed when using continue');
   const limit = resourceVersion === '0' ? 0 : options.limit;
+  // Where selectors decide what is in a page, nobody knows how far it reaches.
+  const needed = limit > 0 && isByScopeOnly(selection) ? limit : undefined;
   const start = token?.start ?? scope;
   const exact = exactRevision(options, token?.revision);
   let revision: Revision;
-  let all: readonly CachedObject[];
+  let found: ObjectRange;
   if (exact !== undefined) {
     revision = exact;
-    all = await readExactly(cache, exact, scope, start, signal).catch((err: unknown) => {
+    found = await readExactly(cache, exact, scope, start, signal, needed).catch((err: unknown) => {
       if (!isStoreError(err, 'Compacted')) throw err;
       cache.counts.stale++;
       throw token ? continueExpired(encodeToken({ revision: -1, start }, keyScope(options))) : listExpired();
     });
   } else {
-    ({ objects: all, revision } = await readState(cache, scope, start, resourceVersion, signal));
+    const state = await readState(cache, scope, start, resourceVersion, signal, needed);
+    found = state;
+    revision = state.revision;
   }
   cache.counts.lists++;
-  const { items, rest } = await pick(all, selection, limit);
+  const { items, rest } = await pick(found, selection, limit);
   return { items, meta: listMeta(revision, items, rest, options), revision };
 }
 
@@ -122,13 +129,13 @@ function listMeta(revision: Revision, items: readonly CachedObject[], rest: numb
 
 /** Those that match, at most `limit`, and how many of all come after the last of them. */
 async function pick(
-  all: readonly CachedObject[],
+  { objects: all, count }: ObjectRange,
   selection: Selection,
   limit: number,
 ): Promise<{ items: readonly CachedObject[]; rest: number }> {
-  if (selection.isScopeOnly && selection.name === '') {
-    if (limit === 0 || all.length <= limit) return { items: all, rest: 0 };
-    return { items: all.slice(0, limit), rest: all.length - limit };
+  if (isByScopeOnly(selection)) {
+    const items = limit > 0 && all.length > limit ? all.slice(0, limit) : all;
+    return { items, rest: count - items.length };
   }
   const items: CachedObject[] = [];
   for (let i = 0; i < all.length; i++) {
@@ -139,6 +146,11 @@ async function pick(
     items.push(all[i]!);
   }
   return { items, rest: 0 };
+}
+
+/** Whether everything in the scope is in the list. */
+function isByScopeOnly({ isScopeOnly, name }: Selection): boolean {
+  return isScopeOnly && name === '';
 }
 
 /** The revision that must be read, where one must; otherwise any new enough will do. */
@@ -157,27 +169,33 @@ async function readExactly(
   scope: string,
   start: string,
   signal: AbortSignal,
-): Promise<readonly CachedObject[]> {
-  await isFreshEnough(cache, String(revision), signal);
+  limit: number | undefined,
+): Promise<ObjectRange> {
+  await isFreshEnough(cache, String(revision), { signal });
   // The cache may still know what the store has compacted; whether a token is too old must not depend on that.
   await cache.store.get(cache.keyPrefix, { revision, signal });
-  const cached = cache.isKept ? cache.valuesAt(revision, scope, start) : undefined;
-  return cached ?? (await readStore(cache, scope, start, revision, signal)).objects;
+  const cached = cache.isKept ? cache.valuesAt(revision, scope, start, limit) : undefined;
+  return cached ?? readStore(cache, scope, start, revision, signal, limit);
 }
 
 /**
  * Waits until the cache is as new as the request demands. False: it keeps nothing, or does not get there in time for
- * a read of the present, and the store must be asked itself. A future that does not come is a 504.
+ * a read of the present, and the store must be asked itself. A future that does not come is a 504. The signal is asked
+ * for only if somebody waits: most watches never need one, and would keep it as long as they live.
  */
-export async function isFreshEnough(cache: ResourceCache, version: string, signal: AbortSignal): Promise<boolean> {
+export async function isFreshEnough(
+  cache: ResourceCache,
+  version: string,
+  asking: { readonly signal: AbortSignal },
+): Promise<boolean> {
   const isNumbered = version !== '' && version !== '0';
   if (!cache.isKept) {
-    if (isNumbered) await waitForStore(cache, Number(version), WAIT_MS, signal);
+    if (isNumbered) await waitForStore(cache, Number(version), WAIT_MS, asking.signal);
     return false;
   }
   if (version === '0' && cache.isReady) return true;
-  if (!isNumbered) return cache.waitForNow(WAIT_MS, signal);
-  if (await cache.waitFor(Number(version), WAIT_MS, signal)) return true;
+  if (!isNumbered) return cache.waitForNow(WAIT_MS, asking.signal);
+  if (await cache.waitFor(Number(version), WAIT_MS, asking.signal)) return true;
   throw tooLargeResourceVersion(version, cache.revision);
 }
 

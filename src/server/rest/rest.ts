@@ -1,13 +1,15 @@
 /** What every handler of the resource API works with. */
+import type { KubeObject } from '../../api/index.ts';
 import { type Authorizer, attributesOf } from '../auth/authorizer.ts';
 import type { ReviewToken } from '../auth/token-review.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { RuleContext } from '../kinds/kind-rules.ts';
 import type { WriteGuard } from '../rbac/escalation.ts';
 import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
+import type { CachedObject } from '../watchcache/cached-object.ts';
 import { ObjectWrites } from './object-writes.ts';
 import { readState } from './read.ts';
-import type { Resources } from './resources.ts';
+import type { Resources, View } from './resources.ts';
 import type { WatchKeeper } from './watch.ts';
 
 export type RestParts = {
@@ -28,6 +30,8 @@ export class Rest {
   readonly tokens: ServiceAccountTokens;
   readonly guard: WriteGuard;
   readonly writes: ObjectWrites = new ObjectWrites();
+  /** Objects that every write of some kind asks for, parsed; gone with the version they were made from. */
+  readonly #parsed = new WeakMap<CachedObject, KubeObject>();
 
   constructor({ resources, keeper, authorizer, reviewToken, tokens, guard }: RestParts) {
     this.resources = resources;
@@ -39,13 +43,23 @@ export class Rest {
   }
 
   /** Keeps a watch only as long as whoever asked for it may watch. */
-  keeperFor({ user, method, path, target, query }: Exchange): WatchKeeper {
-    const attributes = attributesOf(method, path, target, () => query);
+  keeperFor(exchange: Exchange): WatchKeeper {
+    const { user, method, path, target } = exchange;
+    const attributes = attributesOf(method, path, target, () => exchange.query);
     const mayGoOn = async () => (await this.authorizer.authorize(user, attributes)).allowed;
     return {
       minTimeoutMs: this.keeper.minTimeoutMs,
       add: (watch, timeoutMs) => this.keeper.add(watch, timeoutMs, mayGoOn),
     };
+  }
+
+  #known(view: View, cached: CachedObject): KubeObject {
+    let object = this.#parsed.get(cached);
+    if (!object) {
+      object = view.toObject(cached);
+      this.#parsed.set(cached, object);
+    }
+    return object;
   }
 
   ruleContext(exchange: Exchange, subresource: string): RuleContext {
@@ -56,7 +70,7 @@ export class Rest {
       listKnown: async (group, plural) => {
         const view = this.resources.viewOf(group, plural);
         const { objects } = await readState(view.cache, '', '', '0', exchange.signal);
-        return objects.map((cached) => view.toObject(cached));
+        return objects.map((cached) => this.#known(view, cached));
       },
       list: async (group, plural, namespace) => {
         const view = this.resources.viewOf(group, plural);
@@ -68,7 +82,15 @@ export class Rest {
   }
 }
 
+let lastSecond = 0;
+let lastText = '';
+
 /** RFC 3339 in whole seconds, as all times of the API are. */
 export function nowInSeconds(): string {
-  return `${new Date().toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    lastText = `${new Date(second * 1000).toISOString().slice(0, 19)}Z`;
+  }
+  return lastText;
 }

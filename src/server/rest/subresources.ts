@@ -13,7 +13,7 @@ import {
   resourceNotFound,
   successStatus,
 } from '../../api/index.ts';
-import { type BodyType, decodeBody } from '../codec/index.ts';
+import { type BodyType, cloneJson, decodeBody } from '../codec/index.ts';
 import { scalePathsOf, toCustomScale } from '../custom/custom-scale.ts';
 import type { Exchange, Target } from '../http/exchange.ts';
 import { applyBinding, validateBinding } from '../kinds/binding.ts';
@@ -69,7 +69,7 @@ async function scale(
   verb: string,
   part: Subresource,
 ): Promise<void> {
-  const format = negotiate(exchange.headers, false);
+  const format = negotiate(exchange.headers, view.resource);
   const first = await mustRead(rest, view, place);
   const paths = view.resource.custom?.scale;
   const scaleOf = (object: KubeObject) =>
@@ -88,7 +88,7 @@ async function scale(
     if (!paths)
       refuse({ kind: 'Scale', group: 'autoscaling' }, place.name, validateScale(wanted as unknown as KubeObject));
     const { resourceVersion } = (wanted as unknown as KubeObject).metadata ?? {};
-    const object = structuredClone(old);
+    const object = cloneJson(old);
     applyScale(object, wanted as unknown as KubeObject, paths && scalePathsOf(paths));
     if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
     return object;
@@ -110,13 +110,13 @@ function decodeScale(exchange: Exchange, bytes: Buffer, part: Subresource): Json
 }
 
 async function bind(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, false);
+  const format = negotiate(exchange.headers, view.resource);
   const options = writeOptions(exchange, 'CreateOptions');
   const binding = decodePart(exchange, await exchange.readBody(), '', 'v1', 'Binding') as unknown as KubeObject;
   refuse({ kind: 'Binding', group: '' }, place.name, validateBinding(binding));
   const first = await mustRead(rest, view, place);
   await updateObject(rest, exchange, view, place, options, first, (old) => {
-    const pod = structuredClone(old);
+    const pod = cloneJson(old);
     applyBinding(pod, binding, nowInSeconds());
     delete pod.metadata.resourceVersion;
     return pod;
@@ -125,7 +125,7 @@ async function bind(rest: Rest, exchange: Exchange, view: View, place: Place): P
 }
 
 async function evict(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, false);
+  const format = negotiate(exchange.headers, view.resource);
   const { isDryRun } = writeOptions(exchange, 'CreateOptions');
   const eviction = decodePart(exchange, await exchange.readBody(), 'policy', 'v1', 'Eviction') as {
     metadata?: { name?: string };
@@ -154,13 +154,11 @@ async function spend(rest: Rest, exchange: Exchange, budget: KubeObject): Promis
   const { namespace = '', name = '' } = budget.metadata;
   const place = { namespace, name, subresource: 'status' };
   const options = writeOptions(exchange, 'CreateOptions');
-  await updateObject(rest, exchange, view, place, options, await mustRead(rest, view, place), () =>
-    structuredClone(budget),
-  );
+  await updateObject(rest, exchange, view, place, options, await mustRead(rest, view, place), () => cloneJson(budget));
 }
 
 async function makeToken(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, false);
+  const format = negotiate(exchange.headers, view.resource);
   writeOptions(exchange, 'CreateOptions');
   const body = await exchange.readBody();
   const request = decodePart(exchange, body, 'authentication.k8s.io', 'v1', 'TokenRequest');

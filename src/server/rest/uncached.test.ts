@@ -54,6 +54,14 @@ class Client implements ByteStream {
     return !this.isSlow;
   }
 
+  readonly stretchBytes = 1000;
+
+  writeLong(bytes: number, fill: (target: Buffer, at: number) => void): boolean {
+    const target = Buffer.alloc(bytes);
+    fill(target, 0);
+    return this.write(target);
+  }
+
   take(): void {
     this.isSlow = false;
     this.#drain();

@@ -9,32 +9,34 @@ import type { ByteStream } from '../http/exchange.ts';
 import { toCacheEvent } from '../watchcache/cache-watch.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { type EventEncoding, frameOf } from '../watchcache/encoding.ts';
-import type { ResourceCache } from '../watchcache/resource-cache.ts';
+import type { ObjectRange, ResourceCache } from '../watchcache/resource-cache.ts';
 import type { Selection } from '../watchcache/selection.ts';
 
 const POLL_MS = 50;
 /** Objects looked at before others get their turn. */
 const STRETCH_OBJECTS = 250;
 
-export type StoreState = { readonly objects: readonly CachedObject[]; readonly revision: Revision };
+/** Objects as of a revision; `count` is how many there are in all. */
+export type StoreState = ObjectRange & { readonly revision: Revision };
 
-/** The objects of a scope, now or as of a revision. */
+/** The objects of a scope, at most `limit`, now or as of a revision. */
 export async function readStore(
   cache: ResourceCache,
   scope: string,
   start: string,
   revision: Revision | undefined,
   signal: AbortSignal,
+  limit = 0,
 ): Promise<StoreState> {
   const from = cache.storeKey('', start);
   const end = `${cache.storeKey('', scope).slice(0, -1)}0`; // the character after the slash that ends the scope
-  const found = await cache.store.range({ start: from, end }, { signal, ...(revision && { revision }) });
+  const found = await cache.store.range({ start: from, end }, { signal, limit, ...(revision && { revision }) });
   const objects: CachedObject[] = [];
   for (const kv of found.kvs) {
     objects.push(cache.read(kv));
     if (objects.length % 2000 === 0) await nextTurn();
   }
-  return { objects, revision: revision ?? found.revision };
+  return { objects, count: found.count, revision: revision ?? found.revision };
 }
 
 /** Waits until the store itself has reached a revision; 504 if it does not get there. */

@@ -43,7 +43,7 @@ export async function handleVirtual(
 ): Promise<void> {
   const answer = answers[qualifiedName(resource)];
   if (!answer) throw methodNotAllowed();
-  const format = negotiate(exchange.headers, false);
+  const format = negotiate(exchange.headers, resource);
   const { fieldValidation } = writeOptions(exchange, 'CreateOptions');
   const { object, warnings } = decodeBody({
     contentType: exchange.headers['content-type'],

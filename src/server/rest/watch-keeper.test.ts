@@ -94,20 +94,20 @@ describe('WatchCrowd', () => {
     expect(watch.notes).toEqual(['200 end']);
   });
 
-  it('ends a watch when its time is over, and forgets it and its timer', () => {
+  it('ends a watch when its time is over, and forgets it; all of them share one timer', () => {
     const [short, long, gone] = [new NotedWatch(false), new NotedWatch(false), new NotedWatch(false)];
     crowd.add(short, 5000);
     crowd.add(long, 50_000);
     crowd.add(gone, 5000);
     gone.end();
-    expect([crowd.size, vi.getTimerCount()]).toEqual([2, 3]); // two ends and the tick
+    expect([crowd.size, vi.getTimerCount()]).toEqual([2, 1]);
     vi.advanceTimersByTime(5000);
     expect([crowd.size, short.notes, gone.notes]).toEqual([1, ['5 end'], ['0 end']]);
     crowd.close();
     expect([crowd.size, vi.getTimerCount(), long.notes]).toEqual([0, 0, ['5 end']]);
   });
 
-  it('does not end a watch at once whose time is longer than a timer can be', () => {
+  it('does not end a watch at once whose time is longer than any timer can be', () => {
     const watch = new NotedWatch(false);
     crowd.add(watch, 2 ** 40);
     vi.advanceTimersByTime(1000);

@@ -1,6 +1,6 @@
 /**
  * The watches of a server, as a crowd: each ends when its time is over, those that want bookmarks get one about once a
- * minute, all end with the server. One timer for all bookmarks, not one per watch.
+ * minute, all end with the server. One timer for all of it, not one per watch: ends and bookmarks come up to a second late.
  */
 import type { ResourceCache } from '../watchcache/resource-cache.ts';
 import type { KeptWatch, WatchKeeper } from './watch.ts';
@@ -16,7 +16,6 @@ const CHECKS_PER_TURN = 500;
 
 type Kept = {
   readonly endsAt: number;
-  readonly timer: NodeJS.Timeout;
   readonly mayGoOn: (() => Promise<boolean>) | undefined;
 };
 
@@ -40,15 +39,10 @@ export class WatchCrowd implements WatchKeeper {
 
   add(watch: KeptWatch, timeoutMs: number, mayGoOn?: () => Promise<boolean>): void {
     const now = Date.now();
-    const timer = setTimeout(() => watch.end(), Math.min(timeoutMs, 2 ** 31 - 1));
-    timer.unref();
     const endsAt = now + timeoutMs;
-    this.#watches.set(watch, { endsAt, timer, mayGoOn });
+    this.#watches.set(watch, { endsAt, mayGoOn });
     watch.bookmarkAt = nextBookmark(now, endsAt);
-    watch.onEnd(() => {
-      clearTimeout(timer);
-      this.#watches.delete(watch);
-    });
+    watch.onEnd(() => this.#watches.delete(watch));
     // Rights may have changed between the request and now.
     if (mayGoOn) void endUnless(watch, mayGoOn);
   }
@@ -79,7 +73,8 @@ export class WatchCrowd implements WatchKeeper {
 
   #onTick(now: number): void {
     for (const [watch, { endsAt }] of this.#watches) {
-      if (!watch.allowsBookmarks || now < watch.bookmarkAt - TICK_MS) continue;
+      if (now >= endsAt) watch.end();
+      if (now >= endsAt || !watch.allowsBookmarks || now < watch.bookmarkAt - TICK_MS) continue;
       // The tick before, the cache asks the store how far it is; then the bookmark is fresh.
       if (now < watch.bookmarkAt) watch.askForProgress();
       else if (watch.sendBookmark()) watch.bookmarkAt = nextBookmark(now, endsAt);

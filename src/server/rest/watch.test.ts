@@ -54,6 +54,12 @@ class Asking implements WatchKeeper {
         this.#text += bytes.toString();
         return true;
       },
+      stretchBytes: 1000,
+      writeLong: (bytes, fill) => {
+        const target = Buffer.alloc(bytes);
+        fill(target, 0);
+        return stream.write(target);
+      },
       onDrain: () => {},
       onClose: (listener) => {
         close = listener;

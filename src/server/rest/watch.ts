@@ -15,6 +15,7 @@ import type { ResourceCache } from '../watchcache/resource-cache.ts';
 import type { EventType, Selection } from '../watchcache/selection.ts';
 import { type WatchRequest, watchOptions } from './list-options.ts';
 import { type Format, negotiate } from './negotiation.ts';
+import { PROTOBUF_EVENTS, ProtobufEncoding } from './protobuf-answer.ts';
 import { isFreshEnough, readState, scopeOf, WAIT_MS } from './read.ts';
 import type { View } from './resources.ts';
 import { StoreWatch } from './uncached.ts';
@@ -43,17 +44,17 @@ export async function handleWatch(
   keeper: WatchKeeper,
   name = '',
 ): Promise<void> {
-  const format = negotiate(exchange.headers, true);
+  const format = negotiate(exchange.headers, view.resource, true);
   const request = watchOptions(exchange.query, view.resource, namespace, name);
   const { cache } = view;
   const { selection, allowsBookmarks } = request;
   const encoding = encodingFor(exchange, view, format);
   const wantsState = request.sendInitialEvents ?? (request.resourceVersion === '' || request.resourceVersion === '0');
-  const isFresh = await isFreshEnough(cache, wantsState && request.resourceVersion === '' ? '' : '0', exchange.signal);
+  const isFresh = await isFreshEnough(cache, wantsState && request.resourceVersion === '' ? '' : '0', exchange);
   if (!isFresh) return watchStore(exchange, view, request, encoding, keeper);
   const asked = Number(request.resourceVersion || '0');
   const isTooNew = wantsState && asked > 0 && !(await cache.waitFor(asked, WAIT_MS, exchange.signal));
-  const stream = exchange.stream('application/json');
+  const stream = exchange.stream(contentTypeOf(encoding));
   const after = wantsState || asked === 0 ? cache.revision : asked;
   const initial = wantsState ? candidatesOf(cache, selection) : undefined;
   const watch = new CacheWatch({
@@ -63,7 +64,7 @@ export async function handleWatch(
     encoding,
     after,
     allowsBookmarks,
-    errorFrame: (err) => errorFrame(isHistoryGone(err) ? tooOldResourceVersion(after, cache.window.since) : err),
+    errorFrame: watchErrorFrame,
     ...(initial && !isTooNew && { initial }),
   });
   keeper.add(watch, timeoutOf(request, keeper));
@@ -102,8 +103,8 @@ async function watchStore(
       })
     : undefined;
   const after = state?.revision ?? (asked || (await cache.store.revision({ signal })));
-  const stream = exchange.stream('application/json');
-  const frame = (err: unknown) => errorFrame(goneFor(err, after));
+  const stream = exchange.stream(contentTypeOf(encoding));
+  const frame = (err: unknown) => errorFrame(encoding, goneFor(err, after));
   const watch = new StoreWatch(cache, stream, selection, encoding, after, allowsBookmarks, frame);
   keeper.add(watch, timeoutOf(request, keeper));
   if (refusal) watch.fail(refusal);
@@ -119,15 +120,25 @@ function timeoutOf({ timeoutSeconds }: WatchRequest, { minTimeoutMs }: WatchKeep
   return timeoutSeconds > 0 ? timeoutSeconds * 1000 : minTimeoutMs * (1 + Math.random());
 }
 
-function errorFrame(err: unknown): Buffer {
-  return Buffer.from(`${goJson({ type: 'ERROR', object: asStatusError(err).status as never })}\n`);
+function watchErrorFrame({ encoding, after, cache }: CacheWatch, err: unknown): Buffer {
+  return errorFrame(encoding, isHistoryGone(err) ? tooOldResourceVersion(after, cache.window.since) : err);
+}
+
+function errorFrame(encoding: EventEncoding, err: unknown): Buffer {
+  const { status } = asStatusError(err);
+  return encoding instanceof ProtobufEncoding ? encoding.error(status) : line('ERROR', status);
+}
+
+function contentTypeOf(encoding: EventEncoding): string {
+  return encoding instanceof ProtobufEncoding ? PROTOBUF_EVENTS : 'application/json';
 }
 
 const jsonEncodings = new WeakMap<View, JsonEncoding>();
 
-function encodingFor(exchange: Exchange, view: View, { shape, version }: Format): EventEncoding {
+function encodingFor(exchange: Exchange, view: View, format: Format): EventEncoding {
   const { resource } = view;
-  const metaVersion = version;
+  const { mediaType, shape, version: metaVersion } = format;
+  if (mediaType === 'protobuf') return new ProtobufEncoding(view, format);
   switch (shape) {
     case 'object': {
       if (!view.isStorageForm)

@@ -16,7 +16,7 @@ import {
   plainError,
   staleVersion,
 } from '../../api/index.ts';
-import { decodeBody } from '../codec/index.ts';
+import { cloneJson, decodeBody } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { sendCached, sendObject } from './answer.ts';
@@ -35,7 +35,7 @@ const NAME_TRIES = 8;
 export type Place = { readonly namespace: string; readonly name: string; readonly subresource: string };
 
 export async function handleCreate(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, false);
+  const format = negotiate(exchange.headers, view.resource);
   const options = writeOptions(exchange, 'CreateOptions');
   const object = await decodeObject(exchange, view, options);
   checkNames(view, object, place.namespace, place.name);
@@ -77,7 +77,7 @@ export async function createObject(
 }
 
 export async function handleUpdate(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, false);
+  const format = negotiate(exchange.headers, view.resource);
   const options = writeOptions(exchange, 'UpdateOptions');
   const object = await decodeObject(exchange, view, options);
   checkNames(view, object, place.namespace, place.name);
@@ -95,7 +95,7 @@ export async function handleUpdate(rest: Rest, exchange: Exchange, view: View, p
     // Preparing changes the object. One that names its version gets no second attempt, and needs no whole copy.
     const { resourceVersion } = object.metadata;
     const isConditional = resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== '0';
-    return isConditional ? { ...object, metadata: { ...object.metadata } } : structuredClone(object);
+    return isConditional ? { ...object, metadata: { ...object.metadata } } : cloneJson(object);
   });
   answer(exchange, 200, format, view, updated);
 }

@@ -50,6 +50,17 @@ class Client implements ByteStream {
     return this.#waiting <= this.room;
   }
 
+  readonly stretchBytes = 256 * 1024;
+
+  writeLong(bytes: number, fill: (target: Buffer, at: number) => void): boolean {
+    const margin = 7; // whoever fills it must keep to its place
+    const target = Buffer.alloc(bytes + 2 * margin);
+    fill(target, margin);
+    expect(target.subarray(0, margin).equals(Buffer.alloc(margin))).toBe(true);
+    expect(target.subarray(margin + bytes).equals(Buffer.alloc(margin))).toBe(true);
+    return this.write(target.subarray(margin, margin + bytes));
+  }
+
   get bufferedBytes(): number {
     return this.#waiting;
   }
@@ -164,7 +175,7 @@ class Ground {
       encoding,
       after: this.cache.revision,
       allowsBookmarks: true,
-      errorFrame: (err) => errorFrame(err),
+      errorFrame: (_watch, err) => errorFrame(err),
       ...options,
     });
   }

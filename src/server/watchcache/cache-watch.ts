@@ -30,8 +30,8 @@ export type CacheWatchOptions = {
   /** The state to begin with, as of `after`; unfiltered. */
   readonly initial?: readonly CachedObject[];
   readonly allowsBookmarks: boolean;
-  /** The frame that tells of an error, from its Status. */
-  readonly errorFrame: (err: unknown) => Buffer;
+  /** The frame that tells the client of an error. */
+  readonly errorFrame: (watch: CacheWatch, err: unknown) => Buffer;
 };
 
 const STRETCH_EVENTS = 500;
@@ -42,13 +42,20 @@ const STRETCH_OBJECTS = 250;
 export class CacheWatch implements Subscriber {
   readonly selection: Selection;
   readonly encoding: EventEncoding;
-  readonly #options: CacheWatchOptions;
+  readonly cache: ResourceCache;
+  /** Where it began. */
+  readonly after: Revision;
+  readonly allowsBookmarks: boolean;
+  readonly #stream: ByteStream;
+  readonly #errorFrame: CacheWatchOptions['errorFrame'];
+  /** Until it is written: it would keep objects alive that have long changed. */
+  #initial: readonly CachedObject[] | undefined;
   #state: 'initial' | 'behind' | 'live' | 'ended' = 'initial';
   #complete: Revision;
   #onDrained: (() => void) | undefined;
   /** While it reads from the store's log. */
   #log: Watch | undefined;
-  #endListeners: (() => void)[] = [];
+  #endListeners: readonly (() => void)[] = [];
   #startsInFuture = false;
   /** When the next bookmark is due, by the clock of whoever asks. */
   bookmarkAt = 0;
@@ -56,7 +63,12 @@ export class CacheWatch implements Subscriber {
   constructor(options: CacheWatchOptions) {
     this.selection = options.selection;
     this.encoding = options.encoding;
-    this.#options = options;
+    this.cache = options.cache;
+    this.after = options.after;
+    this.allowsBookmarks = options.allowsBookmarks;
+    this.#stream = options.stream;
+    this.#errorFrame = options.errorFrame;
+    this.#initial = options.initial;
     this.#complete = options.after;
     options.cache.watches.add(this);
     options.stream.onDrain(() => this.#onDrained?.());
@@ -67,17 +79,13 @@ export class CacheWatch implements Subscriber {
     return this.#state === 'live';
   }
 
-  get allowsBookmarks(): boolean {
-    return this.#options.allowsBookmarks;
-  }
-
   /** Runs until the watch is live; after that the index drives it. Never rejects. */
   async start(): Promise<void> {
     try {
-      const { initial, after, stream, allowsBookmarks } = this.#options;
-      if (initial) {
-        await this.#writeInitial(initial);
-        if (allowsBookmarks && !this.#isEnded()) stream.write(this.encoding.bookmark(after, true));
+      if (this.#initial) {
+        await this.#writeInitial(this.#initial);
+        this.#initial = undefined;
+        if (this.allowsBookmarks && !this.#isEnded()) this.#stream.write(this.encoding.bookmark(this.after, true));
       }
       await this.#catchUp();
     } catch (err) {
@@ -87,7 +95,7 @@ export class CacheWatch implements Subscriber {
 
   deliver(frames: readonly Buffer[], revision: Revision): void {
     if (this.#state !== 'live') return;
-    if (revision <= this.#options.after) return; // it starts in the future
+    if (revision <= this.after) return; // it starts in the future
     if (this.#startsInFuture) {
       // The batch may hold changes from before the start: the window tells them apart.
       this.#startsInFuture = false;
@@ -96,82 +104,89 @@ export class CacheWatch implements Subscriber {
     }
     this.#complete = revision;
     let canTakeMore = true;
-    for (const frame of frames) canTakeMore = this.#options.stream.write(frame);
+    for (const frame of frames) canTakeMore = this.#stream.write(frame);
     if (!canTakeMore) this.#goBehind(this.#drained());
   }
 
   #goBehind(until: Promise<void>): void {
     if (this.#isEnded()) return; // the client left in the middle of a write
-    this.#options.cache.watchers.leave(this);
+    this.cache.watchers.leave(this);
     this.#state = 'behind';
     void until.then(() => this.#catchUp()).catch((err: unknown) => this.fail(err));
   }
 
   /** Only on a live stream that takes it: a bookmark must not overtake anything. False: not now. */
   sendBookmark(): boolean {
-    const { revision } = this.#options.cache;
-    if (this.#state !== 'live' || revision <= this.#options.after) return false;
+    const { revision } = this.cache;
+    if (this.#state !== 'live' || revision <= this.after) return false;
     this.#complete = revision;
-    this.#options.stream.write(this.encoding.bookmark(revision, false));
-    this.#options.cache.counts.bookmarks++;
+    this.#stream.write(this.encoding.bookmark(revision, false));
+    this.cache.counts.bookmarks++;
     return true;
   }
 
   askForProgress(): void {
-    this.#options.cache.askForProgress();
+    this.cache.askForProgress();
     this.#log?.requestProgress();
   }
 
   /** Called once, when nothing more will be written. */
   onEnd(listener: () => void): void {
     if (this.#isEnded()) listener();
-    else this.#endListeners.push(listener);
+    else this.#endListeners = [...this.#endListeners, listener]; // exactly as long as it must be
   }
 
   /** Tells the client why, and ends. */
   fail(err: unknown): void {
     if (this.#isEnded()) return;
-    if (isHistoryGone(err)) this.#options.cache.counts.stale++;
-    this.#options.stream.write(this.#options.errorFrame(err));
+    if (isHistoryGone(err)) this.cache.counts.stale++;
+    this.#stream.write(this.#errorFrame(this, err));
     this.end();
   }
 
   end(): void {
     if (this.#isEnded()) return;
-    this.#options.cache.watchers.leave(this);
-    this.#options.cache.watches.delete(this);
+    this.cache.watchers.leave(this);
+    this.cache.watches.delete(this);
     this.#state = 'ended';
     this.#onDrained?.();
     void this.#log?.return();
-    this.#options.stream.end();
-    for (const listener of this.#endListeners.splice(0)) listener();
+    this.#stream.end();
+    for (const listener of this.#endListeners) listener();
   }
 
   async #writeInitial(objects: readonly CachedObject[]): Promise<void> {
-    const run = this.encoding.run?.('ADDED');
-    let parts: Buffer[] = [];
+    const stream = this.#stream;
+    const { direct } = this.encoding;
+    let stretch: CachedObject[] = [];
     let bytes = 0;
     let seen = 0;
     for (const object of objects) {
       if (++seen % STRETCH_OBJECTS === 0) await nextTurn();
       if (this.#isEnded()) return;
       if (!this.selection.matches(object)) continue;
-      if (run) parts.push(parts.length === 0 ? run.first : run.next);
-      const piece = run ? run.piece(object) : this.encoding.frame('ADDED', object);
-      parts.push(piece);
-      bytes += piece.length;
-      if (bytes < STRETCH_BYTES) continue;
-      if (run) parts.push(run.last);
-      await this.#write(parts);
-      parts = [];
+      stretch.push(object);
+      bytes += direct ? direct.bytesOf('ADDED', object) : object.bytes.length;
+      if (bytes < stream.stretchBytes) continue;
+      await this.#writeAdded(stretch, bytes);
+      stretch = [];
       bytes = 0;
     }
-    if (run && parts.length > 0) parts.push(run.last);
-    await this.#write(parts);
+    await this.#writeAdded(stretch, bytes);
+  }
+
+  async #writeAdded(objects: readonly CachedObject[], bytes: number): Promise<void> {
+    const { direct } = this.encoding;
+    if (!direct) return this.#write(objects.map((object) => this.encoding.frame('ADDED', object)));
+    const canTakeMore = this.#stream.writeLong(bytes, (target, begin) => {
+      let at = begin;
+      for (const object of objects) at = direct.write('ADDED', object, target, at);
+    });
+    await this.#turn(canTakeMore);
   }
 
   async #catchUp(): Promise<void> {
-    const { cache } = this.#options;
+    const { cache } = this;
     this.#state = this.#isEnded() ? 'ended' : 'behind';
     while (!this.#isEnded()) {
       if (!this.#isInWindow()) {
@@ -195,7 +210,7 @@ export class CacheWatch implements Subscriber {
 
   /** From the store's own history, until the window takes over. */
   async #readLog(): Promise<void> {
-    const { cache } = this.#options;
+    const { cache } = this;
     const options = { fromRevision: this.#complete + 1, prevKv: true, progress: true };
     const watch = cache.store.watch({ prefix: cache.keyPrefix }, options);
     this.#log = watch;
@@ -214,14 +229,14 @@ export class CacheWatch implements Subscriber {
   }
 
   #isInWindow(): boolean {
-    const { cache } = this.#options;
+    const { cache } = this;
     return this.#complete >= cache.window.since && !cache.isMissed(this.#complete);
   }
 
   #framesOf(events: readonly CacheEvent[]): Buffer[] {
     const frames: Buffer[] = [];
     for (const event of events) {
-      if (event.revision <= this.#options.after) continue;
+      if (event.revision <= this.after) continue;
       const type = this.selection.typeOf(event);
       if (type) frames.push(frameOf(event, type, this.encoding));
     }
@@ -235,11 +250,14 @@ export class CacheWatch implements Subscriber {
       let canTakeMore = true;
       for (let bytes = 0; at < parts.length && bytes < STRETCH_BYTES; at++) {
         bytes += parts[at]!.length;
-        canTakeMore = this.#options.stream.write(parts[at]!); // what is written in one turn leaves as one
+        canTakeMore = this.#stream.write(parts[at]!); // what is written in one turn leaves as one
       }
-      if (canTakeMore) await nextTurn();
-      else await this.#drained();
+      await this.#turn(canTakeMore);
     } while (at < parts.length && !this.#isEnded());
+  }
+
+  #turn(canTakeMore: boolean): Promise<void> {
+    return canTakeMore ? nextTurn() : this.#drained();
   }
 
   #drained(): Promise<void> {

@@ -13,8 +13,9 @@
  * bytes behind it (custom kinds carry their type in lists too: there nothing is cut off). What selectors ask for is
  * read from the bytes when somebody asks, once.
  *
- * Immutable. Everything that is stored was written by `toStored`, so the first `"uid":"` is the object's own: only its
- * names come before, and those hold no quotes.
+ * Immutable, but for the place where its bytes lie: a slab with those of its neighbours, or a buffer of its own.
+ * Everything that is stored was written by `toStored`, so the first `"uid":"` is the object's own: only its names come
+ * before, and those hold no quotes.
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { Labels } from '../../api/label-selector.ts';
@@ -22,6 +23,7 @@ import { goJson } from '../codec/encode.ts';
 import { mayBeOutdated, restoreObject } from '../custom/restore.ts';
 import { type KindFacts, readField } from '../registry/kind-facts.ts';
 import type { Resource } from '../registry/resource.ts';
+import type { Slab } from './slab.ts';
 
 const UID_MARK = Buffer.from('"uid":"');
 const QUOTE = 0x22;
@@ -36,7 +38,10 @@ export class CachedObject {
   /** Its place in the order of lists. */
   readonly key: string;
   readonly revision: number;
-  readonly bytes: Buffer;
+  /** Read anew after every wait: they may have moved. */
+  bytes: Buffer;
+  /** Where the bytes lie; undefined: in a buffer of their own. */
+  slab: Slab | undefined;
   /** Where in `bytes` the digits of the version begin. */
   readonly #versionAt: number;
   #facts: { readonly labels: Labels | undefined; readonly fields: readonly string[] } | undefined;
@@ -48,7 +53,23 @@ export class CachedObject {
     this.key = namespace === '' ? name : `${namespace}/${name}`;
     this.revision = revision;
     this.bytes = bytes;
+    this.slab = undefined;
     this.#versionAt = versionAt;
+  }
+
+  /** Lets its bytes lie in a slab, where a copy of them is. */
+  moveInto(slab: Slab, bytes: Buffer): void {
+    this.slab = slab;
+    this.bytes = bytes;
+  }
+
+  /** Takes its bytes out of the slab, so that it does not keep all of that alive. */
+  moveOut(): void {
+    if (!this.slab) return;
+    const bytes = Buffer.allocUnsafeSlow(this.bytes.length);
+    bytes.set(this.bytes);
+    this.slab = undefined;
+    this.bytes = bytes;
   }
 
   get labels(): Labels | undefined {
@@ -119,7 +140,14 @@ export class ObjectForm {
     return Buffer.from(goJson({ ...this.type, metadata: ordered, ...(rest as JsonObject) }));
   }
 
-  fromStored(namespace: string, name: string, revision: number, value: Uint8Array): CachedObject {
+  /** `take` gives the room for its bytes. Not from Node's pool: a few bytes there would keep the whole pool alive. */
+  fromStored(
+    namespace: string,
+    name: string,
+    revision: number,
+    value: Uint8Array,
+    take: (size: number) => Buffer = Buffer.allocUnsafeSlow,
+  ): CachedObject {
     const stored = this.#upToDate(Buffer.from(value.buffer, value.byteOffset, value.byteLength), revision);
     const uidAt = stored.indexOf(UID_MARK);
     if (uidAt < 0) throw new Error(`Cannot read ${this.resource.kind} "${name}": what is stored has no uid`);
@@ -127,7 +155,7 @@ export class ObjectForm {
     const version = `,"resourceVersion":"${revision}"`;
     // A custom kind keeps its type in lists; of a built-in one all between the brace and the metadata is left out.
     const start = this.resource.isCustom ? 1 : this.#storedHead.length;
-    const bytes = Buffer.allocUnsafe(2 + stored.length - start + version.length);
+    const bytes = take(2 + stored.length - start + version.length);
     bytes[0] = 0x2c; // ,
     bytes[1] = 0x7b; // {
     let at = 2;

@@ -14,18 +14,17 @@ export interface EventEncoding {
   readonly isPrivate?: boolean;
   /** One event, complete with its line feed. */
   frame(type: EventType, object: CachedObject): Buffer;
-  /** How to put many events of one type together without a copy: for what is sent to one reader only. */
-  run?(type: EventType): EventRun;
+  /** How to put many events together without a buffer for each: for what is sent to one reader only. */
+  readonly direct?: DirectFrames;
   bookmark(revision: number, isInitialEnd: boolean): Buffer;
 }
 
-/** Events one after another: `first` object `next` object `next` object `last`. */
-export type EventRun = {
-  readonly first: Buffer;
-  readonly next: Buffer;
-  readonly last: Buffer;
-  piece(object: CachedObject): Buffer;
-};
+/** The same bytes as those of `frame`, put where they are wanted. */
+export interface DirectFrames {
+  bytesOf(type: EventType, object: CachedObject): number;
+  /** Answers where it ends. */
+  write(type: EventType, object: CachedObject, target: Buffer, at: number): number;
+}
 
 /** The frame of an event, made at most once per encoding and type. */
 export function frameOf(event: CacheEvent, type: EventType, encoding: EventEncoding): Buffer {
@@ -42,8 +41,9 @@ export function frameOf(event: CacheEvent, type: EventType, encoding: EventEncod
 
 const END = Buffer.from('}\n');
 
-export class JsonEncoding implements EventEncoding {
+export class JsonEncoding implements EventEncoding, DirectFrames {
   readonly id: string = 'json';
+  readonly direct: DirectFrames = this;
   readonly #form: ObjectForm;
   readonly #heads: Readonly<Record<EventType, Buffer>>;
 
@@ -57,10 +57,18 @@ export class JsonEncoding implements EventEncoding {
     return Buffer.concat([this.#heads[type], object.bytes.subarray(this.#form.skip), END]);
   }
 
-  run(type: EventType): EventRun {
-    const first = this.#heads[type];
-    const { skip } = this.#form;
-    return { first, next: Buffer.concat([END, first]), last: END, piece: ({ bytes }) => bytes.subarray(skip) };
+  bytesOf(type: EventType, { bytes }: CachedObject): number {
+    return this.#heads[type].length + bytes.length - this.#form.skip + END.length;
+  }
+
+  write(type: EventType, { bytes }: CachedObject, target: Buffer, at: number): number {
+    const head = this.#heads[type];
+    // The head comes second: it is longer than what is to be left out, and so covers it.
+    target.set(bytes, at + head.length - this.#form.skip);
+    target.set(head, at);
+    const end = at + head.length + bytes.length - this.#form.skip;
+    target.set(END, end);
+    return end + END.length;
   }
 
   bookmark(revision: number, isInitialEnd: boolean): Buffer {

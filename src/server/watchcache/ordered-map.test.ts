@@ -46,6 +46,9 @@ describe('OrderedMap', () => {
         expect(map.values()).toEqual(plain.values('', ''));
         expect(map.values(prefix)).toEqual(plain.values(prefix, prefix));
         expect(map.values(prefix, start)).toEqual(plain.values(prefix, start));
+        expect(map.values(prefix, start, 3)).toEqual(plain.values(prefix, start).slice(0, 3));
+        expect(map.count(prefix, start)).toBe(plain.values(prefix, start).length);
+        expect(map.count(prefix)).toBe(plain.values(prefix, prefix).length);
         for (const [key, value] of plain.items) expect(map.get(key)).toBe(value);
       }),
       { numRuns: 300 },

@@ -54,19 +54,38 @@ export class OrderedMap<V> {
     this.#chunks = [];
   }
 
-  /** Values of all keys that begin with `prefix` and are not below `start`, in order. */
-  values(prefix = '', start: string = prefix): V[] {
+  /** Values of the keys that begin with `prefix` and are not below `start`, in order, at most `limit`. */
+  values(prefix = '', start: string = prefix, limit: number = Number.POSITIVE_INFINITY): V[] {
     const found: V[] = [];
     const first = start > prefix ? start : prefix;
     for (let at = this.#chunkFor(first); at < this.#chunks.length; at++) {
       const chunk = this.#chunks[at]!;
-      for (let i = lowerBound(chunk, first); i < chunk.length; i++) {
+      // One look at its last key says it of all: whatever lies between two keys with the prefix has it too.
+      const isWhole = chunk[chunk.length - 1]!.key.startsWith(prefix);
+      for (let i = chunk[0]!.key < first ? lowerBound(chunk, first) : 0; i < chunk.length; i++) {
         const { key, value } = chunk[i]!;
-        if (!key.startsWith(prefix)) return found;
+        if (found.length === limit || (!isWhole && !key.startsWith(prefix))) return found;
         found.push(value);
       }
     }
     return found;
+  }
+
+  /** How many values `values` would find without a limit; costs a look at each chunk, not at each key. */
+  count(prefix = '', start: string = prefix): number {
+    const first = start > prefix ? start : prefix;
+    let count = 0;
+    for (let at = this.#chunkFor(first); at < this.#chunks.length; at++) {
+      const chunk = this.#chunks[at]!;
+      const from = chunk[0]!.key < first ? lowerBound(chunk, first) : 0;
+      if (chunk[chunk.length - 1]!.key.startsWith(prefix)) {
+        count += chunk.length - from;
+        continue;
+      }
+      for (let i = from; i < chunk.length && chunk[i]!.key.startsWith(prefix); i++) count++;
+      break;
+    }
+    return count;
   }
 
   /** The first chunk whose last key is not below `key`. */

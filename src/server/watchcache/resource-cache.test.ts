@@ -202,9 +202,12 @@ describe('ResourceCache', () => {
           const cache = await corner.settled();
           for (let revision = cache.window.since; revision <= cache.revision; revision++) {
             const [prefix, start] = place;
-            expect(shown(cache.valuesAt(revision, prefix, start))).toEqual(
-              await corner.truthAt(revision, prefix, start),
-            );
+            const truth = await corner.truthAt(revision, prefix, start);
+            for (const limit of [undefined, 1, 2, 3]) {
+              const range = cache.valuesAt(revision, prefix, start, limit);
+              expect(shown(range?.objects)).toEqual(truth.slice(0, limit));
+              expect(range?.count).toBe(truth.length);
+            }
           }
           expect(cache.valuesAt(cache.window.since - 1, '', '')).toBeUndefined();
           expect(cache.valuesAt(cache.revision + 1, '', '')).toBeUndefined();
@@ -336,9 +339,9 @@ describe('ResourceCache', () => {
       const cache = await corner.settled();
       for (let revision = before; revision <= after; revision++) {
         const known = cache.valuesAt(revision, '', '');
-        if (known) expect([revision, ...shown(known)]).toEqual([revision, ...(await corner.truthAt(revision))]);
+        if (known) expect([revision, ...shown(known.objects)]).toEqual([revision, ...(await corner.truthAt(revision))]);
       }
-      expect(shown(cache.valuesAt(after, '', ''))).toEqual([`a/x@${after} 3`]);
+      expect(shown(cache.valuesAt(after, '', '')?.objects)).toEqual([`a/x@${after} 3`]);
     });
 
     it('reads anew after another failure too, a while later', async () => {

@@ -25,7 +25,8 @@ import {
 } from '../../store/index.ts';
 import type { CachedObject, ObjectForm } from './cached-object.ts';
 import { CacheEvent, defaultWindowLimits, EventWindow, type WindowLimits } from './event-window.ts';
-import { OrderedMap } from './ordered-map.ts';
+import { PackedObjects } from './packed-objects.ts';
+import { SlabWriter } from './slab.ts';
 import { WatchIndex } from './watch-index.ts';
 
 export type ResourceCacheOptions = {
@@ -40,7 +41,8 @@ export type ResourceCacheOptions = {
   readonly log: (message: string) => void;
 };
 
-const FILL_PAGE = 1000;
+const FILL_PAGE = 200;
+const FILL_PAGE_BYTES = 1024 * 1024;
 const RETRY_MS = 1000;
 /** How often progress is asked for while somebody waits. */
 const PROGRESS_MS = 100;
@@ -62,6 +64,9 @@ export type CacheCounts = {
   bookmarks: number;
 };
 
+/** Objects in order, from some place on, and how many there are from there on in all. */
+export type ObjectRange = { readonly objects: readonly CachedObject[]; readonly count: number };
+
 type Waiter = { readonly revision: Revision; readonly resolve: () => void };
 
 export class ResourceCache {
@@ -70,7 +75,7 @@ export class ResourceCache {
   readonly keyPrefix: string;
   /** Whether there is a cache at all; if not, this only knows how objects are stored. */
   readonly isKept: boolean;
-  readonly objects: OrderedMap<CachedObject> = new OrderedMap();
+  readonly objects: PackedObjects = new PackedObjects();
   readonly watchers: WatchIndex = new WatchIndex();
   /** All watches that read from here, live or behind. */
   readonly watches: Set<{ end(): void; fail(err: unknown): void }> = new Set();
@@ -178,21 +183,27 @@ export class ResourceCache {
   }
 
   /**
-   * The objects as they were at a revision, in order: the present with the changes since then undone. Undefined if
-   * the window does not reach back so far.
+   * The objects as they were at a revision, in order, at most `limit`: the present with the changes since then undone.
+   * Undefined if the window does not reach back so far.
    */
-  valuesAt(revision: Revision, prefix: string, start: string): CachedObject[] | undefined {
-    if (revision === this.revision) return this.objects.values(prefix, start);
+  valuesAt(revision: Revision, prefix: string, start: string, limit?: number): ObjectRange | undefined {
     if (revision > this.revision || revision < this.window.since || this.isMissed(revision)) return undefined;
     const undone = new Map<string, CachedObject | undefined>();
-    for (const event of this.window.after(revision)) {
-      const { key } = event.object;
-      if (!undone.has(key)) undone.set(key, event.previous);
-    }
-    if (undone.size === 0) return this.objects.values(prefix, start);
-    const kept = this.objects.values(prefix, start).filter(({ key }) => !undone.has(key));
-    for (const [key, object] of undone) if (object && key.startsWith(prefix) && key >= start) kept.push(object);
-    return kept.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+    if (revision < this.revision)
+      for (const event of this.window.after(revision)) {
+        const { key } = event.object;
+        if (key.startsWith(prefix) && key >= start && !undone.has(key)) undone.set(key, event.previous);
+      }
+    let count = this.objects.count(prefix, start);
+    if (undone.size === 0) return { objects: this.objects.values(prefix, start, limit), count };
+    for (const [key, object] of undone)
+      count += Number(object !== undefined) - Number(this.objects.get(key) !== undefined);
+    // Every object that is undone may take one of the places: so many more are looked at.
+    const present = this.objects.values(prefix, start, limit && limit + undone.size);
+    const objects = present.filter(({ key }) => !undone.has(key));
+    for (const object of undone.values()) if (object) objects.push(object);
+    objects.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+    return { objects: limit === undefined ? objects : objects.slice(0, limit), count };
   }
 
   /** Whether the state at this revision, and so the changes after it, are not known here. */
@@ -201,9 +212,9 @@ export class ResourceCache {
   }
 
   /** What a pair of the store is in the cache. */
-  read(kv: KeyValue): CachedObject {
+  read(kv: KeyValue, take?: (size: number) => Buffer): CachedObject {
     const { namespace, name } = this.#nameOf(kv.key);
-    return this.form.fromStored(namespace, name, kv.modRevision, kv.value);
+    return this.form.fromStored(namespace, name, kv.modRevision, kv.value, take);
   }
 
   storeKey(namespace: string, name: string): string {
@@ -218,6 +229,7 @@ export class ResourceCache {
   async close(): Promise<void> {
     this.#stop.abort();
     clearTimeout(this.#progressTimer);
+    this.objects.close();
     await this.#running;
   }
 
@@ -243,14 +255,19 @@ export class ResourceCache {
   /** Reads the state of the store; the first time as it is, later as changes of what was known. */
   async #fill(signal: AbortSignal): Promise<Revision> {
     const found = new Map<string, CachedObject>();
+    const slabs = this.isReady ? undefined : new SlabWriter();
+    const memory = Buffer.allocUnsafeSlow(FILL_PAGE_BYTES);
     let revision: Revision | undefined;
     let start = this.keyPrefix;
     const end = `${this.keyPrefix.slice(0, -1)}0`; // the character after the slash
     for (;;) {
-      const page = await this.store.range({ start, end }, { limit: FILL_PAGE, signal, ...(revision && { revision }) });
+      const page = await this.store.range(
+        { start, end },
+        { limit: FILL_PAGE, take: pageMemory(memory), signal, ...(revision && { revision }) },
+      );
       revision ??= page.revision;
       for (const kv of page.kvs) {
-        const object = this.#readIfAble(kv);
+        const object = this.#readIfAble(kv, slabs);
         if (object) found.set(object.key, object);
       }
       if (!page.more) break;
@@ -260,10 +277,8 @@ export class ResourceCache {
     if (revision < this.revision) this.#startOver();
     if (this.isReady) this.#replace(found, revision);
     else {
-      for (const [key, object] of found) {
-        this.objects.set(key, object);
-        this.#tell(object, undefined);
-      }
+      this.objects.load([...found.values()]);
+      for (const object of found.values()) this.#tell(object, undefined);
       this.window.clear(revision);
       this.#advance(revision);
     }
@@ -315,7 +330,7 @@ export class ResourceCache {
 
   #publish(events: readonly CacheEvent[], revision: Revision): void {
     for (const event of events) {
-      if (event.current) this.objects.set(event.current.key, event.current);
+      if (event.current) this.objects.set(event.current);
       else this.objects.delete(event.object.key);
       this.window.push(event);
       this.#tell(event.current, event.previous);
@@ -339,9 +354,9 @@ export class ResourceCache {
   }
 
   /** A value that is no object is as good as absent: it must not stop all others. */
-  #readIfAble(kv: KeyValue): CachedObject | undefined {
+  #readIfAble(kv: KeyValue, slabs?: SlabWriter): CachedObject | undefined {
     try {
-      return this.read(kv);
+      return slabs ? slabs.placed((take) => this.read(kv, take)) : this.read(kv);
     } catch (err) {
       this.#log(`watch cache of ${this.form.resource.plural}: ${(err as Error).message}; left out`);
       return undefined;
@@ -359,4 +374,14 @@ export class ResourceCache {
     const slash = this.form.resource.isNamespaced ? text.indexOf('/') : -1;
     return slash < 0 ? { namespace: '', name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
   }
+}
+
+/** Room in the same memory for every page: what is read there is copied before the next page comes. */
+function pageMemory(memory: Buffer): (bytes: number) => Buffer {
+  let used = 0;
+  return (bytes) => {
+    if (used + bytes > memory.length) return Buffer.allocUnsafeSlow(bytes);
+    used += bytes;
+    return memory.subarray(used - bytes, used);
+  };
 }

@@ -176,14 +176,14 @@ class EmbeddedStore implements Store, WatchSource {
   async get(key: Key, { revision, signal }: ReadOptions & CallOptions = {}): Promise<GetResult> {
     this.#mustBeOpen(signal);
     if (++this.#readsInARow === READS_IN_A_ROW) await this.#letOthersRun(signal);
-    if (this.#pages.pause) await this.#untilReadable(signal);
+    if (this.#pages.pause !== undefined) await this.#untilReadable(signal);
     return { revision: this.#state.revision, kv: this.#state.get(checkKey(key), revision) };
   }
 
   async range(range: KeyRange, options: RangeOptions & CallOptions = {}): Promise<RangeResult> {
     this.#mustBeOpen(options.signal);
     if (++this.#readsInARow === READS_IN_A_ROW) await this.#letOthersRun(options.signal);
-    if (this.#pages.pause) await this.#untilReadable(options.signal);
+    if (this.#pages.pause !== undefined) await this.#untilReadable(options.signal);
     const { revision } = this.#state;
     const scan = this.#state.scan(boundsOf(range), options);
     const unpin = this.#compactor.pin(options.revision || revision);
@@ -208,7 +208,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   async txn(txn: Txn, { signal }: CallOptions = {}): Promise<TxnResult> {
     this.#mustBeOpen(signal);
-    if (this.#pages.pause) await this.#untilReadable(signal);
+    if (this.#pages.pause !== undefined) await this.#untilReadable(signal);
     checkTxn(txn, this.#txnLimits);
     this.#pipeline.checkRoom();
     this.#quota.check(txn);
@@ -235,7 +235,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   async grantLease(ttlSeconds: number, { id: asked, signal }: { id?: LeaseId } & CallOptions = {}): Promise<Lease> {
     this.#mustBeOpen(signal);
-    if (this.#pages.pause) await this.#untilReadable(signal);
+    if (this.#pages.pause !== undefined) await this.#untilReadable(signal);
     this.#pipeline.checkRoom();
     this.#quota.checkBytes(64);
     const ttl = this.#leases.ttlFor(ttlSeconds);
@@ -319,7 +319,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   async status({ signal }: CallOptions = {}): Promise<StoreStatus> {
     this.#mustBeOpen(signal);
-    if (this.#pages.pause) await this.#untilReadable(signal);
+    if (this.#pages.pause !== undefined) await this.#untilReadable(signal);
     this.#quota.refresh();
     const { fileBytes, usedBytes } = this.#engine.size();
     const problem = this.#quota.problem();
@@ -337,7 +337,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   async snapshot(file: string, { signal }: CallOptions = {}): Promise<SnapshotInfo> {
     this.#mustBeOpen(signal);
-    if (this.#pages.pause) await this.#untilReadable(signal);
+    if (this.#pages.pause !== undefined) await this.#untilReadable(signal);
     const revision = this.#state.revision;
     const compactRevision = this.#compactor.revision;
     const unpin = this.#compactor.pin(0);
@@ -418,7 +418,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   /** Asked for only where it is needed: a read that need not wait answers in the same turn. */
   async #untilReadable(signal: AbortSignal | undefined): Promise<void> {
-    while (this.#pages.pause) await this.#pages.pause;
+    while (this.#pages.pause !== undefined) await this.#pages.pause;
     this.#mustBeOpen(signal);
   }
 

@@ -29,8 +29,8 @@ export type EngineCommit = {
 
 export interface LogEngine {
   commit(commit: EngineCommit): Promise<void>;
-  /** A copy of the record; undefined if it is not there. */
-  read(position: LogPosition): Buffer | undefined;
+  /** A copy of the record, in memory that `take` gives; undefined if it is not there. */
+  read(position: LogPosition, take?: (bytes: number) => Buffer): Buffer | undefined;
   /** Records from a revision on, in order, until one of the limits is passed; never ends inside a revision. */
   scan(fromRevision: Revision, limitRecords: number, limitBytes: number): LogEntry[];
   /**

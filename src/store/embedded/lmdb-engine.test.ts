@@ -83,6 +83,51 @@ describe('the log', () => {
   });
 });
 
+describe('a visit', () => {
+  const seen = (from: { revision: number; sub: number }, records: number, bytes = 1e6) => {
+    const found: LogEntry[] = [];
+    const next = engine.visit(from, { records, bytes }, ({ record, ...place }) =>
+      found.push({ ...place, record: Buffer.from(record) }),
+    );
+    return { found, next };
+  };
+
+  it('shows every record in order, from where the last one ended, also inside a revision', async () => {
+    const entries = [entry(2), entry(3, 0), entry(3, 1, 5000), entry(3, 2), entry(9)];
+    await append(...entries);
+    const found: LogEntry[] = [];
+    let from: { revision: number; sub: number } | undefined = { revision: 0, sub: 0 };
+    while (from) {
+      const step = seen(from, 2);
+      expect(step.found.length).toBeLessThanOrEqual(2);
+      found.push(...step.found);
+      from = step.next;
+    }
+    expect(found).toEqual(entries);
+  });
+
+  it('ends where enough bytes were shown', async () => {
+    await append(entry(2, 0, 100), entry(3, 0, 100), entry(4, 0, 100));
+    expect(seen({ revision: 0, sub: 0 }, 100, 150)).toMatchObject({ next: { revision: 4, sub: 0 } });
+    expect(seen({ revision: 5, sub: 0 }, 100)).toEqual({ found: [], next: undefined });
+  });
+});
+
+describe('letting go', () => {
+  it('keeps everything, and can be read and written again at once', async () => {
+    await append(entry(2, 0, 5000), entry(3));
+    engine.read({ revision: 2, sub: 0 });
+    expect(engine.heldBytes).toBeGreaterThanOrEqual(5000);
+    for (let revision = 4; revision < 7; revision++) {
+      await engine.letGo!();
+      expect(engine.heldBytes).toBe(0);
+      expect(engine.read({ revision: 2, sub: 0 })).toEqual(entry(2, 0, 5000).record);
+      await append(entry(revision));
+    }
+    expect(places(engine.scan(0, 100, 1e6))).toEqual(['2/0', '3/0', '4/0', '5/0', '6/0']);
+  });
+});
+
 describe('a scan', () => {
   beforeEach(() =>
     append(entry(2), ...[0, 1, 2, 3, 4].map((sub) => entry(3, sub)), entry(4), entry(5, 0), entry(5, 1)),

@@ -54,8 +54,8 @@ export class PublishedState {
     return scan.result(this.revision, options);
   };
 
-  readonly read = (key: Key, version: Version): KeyValue => {
-    const record = this.#engine.read({ revision: version.modRevision, sub: version.sub });
+  readonly read = (key: Key, version: Version, take?: (bytes: number) => Buffer): KeyValue => {
+    const record = this.#engine.read({ revision: version.modRevision, sub: version.sub }, take);
     if (record) return keyValueOf(key, version, record);
     const what = `its record of revision ${version.modRevision} is missing`;
     throw new StoreError('Corrupt', `Cannot read ${JSON.stringify(key)}: ${what}`);

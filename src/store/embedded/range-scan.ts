@@ -9,12 +9,15 @@ import { withValue } from './log-record.ts';
 
 const noValue: Uint8Array = Buffer.alloc(0);
 
+type ReadValue = (key: Key, version: Version, take?: (bytes: number) => Buffer) => KeyValue;
+
 export class RangeScan {
   readonly kvs: KeyValue[] = [];
   /** All keys of the range at the revision; right once the scan is done. */
   count = 0;
   readonly #index: KeyIndex;
-  readonly #read: (key: Key, version: Version) => KeyValue;
+  readonly #read: ReadValue;
+  readonly #take: RangeOptions['take'];
   readonly #at: Revision;
   readonly #end: Key | undefined;
   readonly #limit: number;
@@ -28,11 +31,12 @@ export class RangeScan {
     bounds: Bounds,
     at: Revision,
     isCurrent: boolean,
-    { limit = 0, keysOnly = false, countOnly = false }: RangeOptions,
-    read: (key: Key, version: Version) => KeyValue,
+    { limit = 0, keysOnly = false, countOnly = false, take }: RangeOptions,
+    read: ReadValue,
   ) {
     this.#index = index;
     this.#read = read;
+    this.#take = take;
     this.#at = at;
     this.#start = bounds.start;
     this.#end = bounds.end;
@@ -51,7 +55,9 @@ export class RangeScan {
       if (!version) continue;
       if (!this.#isCountKnown) this.count++;
       if (this.kvs.length < this.#limit)
-        this.kvs.push(this.#keysOnly ? withValue(entry.key, version, noValue) : this.#read(entry.key, version));
+        this.kvs.push(
+          this.#keysOnly ? withValue(entry.key, version, noValue) : this.#read(entry.key, version, this.#take),
+        );
       else if (this.#isCountKnown) return true;
     }
     if (slice.length < entries) return true;

@@ -174,7 +174,7 @@ export class Watcher implements Watch, HubMember {
 
   /** Reads one stretch of the log; the turn of the loop in between keeps a long way back from holding others up. */
   async #catchUp(): Promise<void> {
-    for (let pause = this.#source.pause(); pause; pause = this.#source.pause()) await pause;
+    while (this.#source.pause() !== undefined) await this.#source.pause();
     if (this.#state.kind === 'ended' || this.#endIfCompacted()) return;
     const { events, revision } = this.#source.readLog(this.range, this.#complete + 1, this.wantsPrevKv);
     this.#complete = revision;

@@ -5,6 +5,7 @@
  * the reference server an empty text, list or map is no different from none at all, and that is how values are compared.
  */
 import type { JsonObject, JsonValue } from '../../../api/index.ts';
+import { cloneJson } from '../../codec/json-objects.ts';
 
 type Owner = JsonObject | undefined;
 
@@ -54,7 +55,7 @@ export function fill(target: JsonObject, defaults: Readonly<JsonObject>): void {
     const value = target[name];
     if (value !== undefined && value !== null && value !== '') continue;
     const wanted = defaults[name]!;
-    target[name] = typeof wanted === 'object' ? structuredClone(wanted) : wanted;
+    target[name] = typeof wanted === 'object' ? cloneJson(wanted) : wanted;
   }
 }
 

@@ -13,10 +13,10 @@ import {
   forbiddenValue,
   invalidValue,
   type JsonObject,
-  parseQuantity,
   requiredValue,
   valueNotFound,
 } from '../../../api/index.ts';
+import { quantityOf } from '../engine/amounts.ts';
 import { atLeast, checkPortName, oneOf, portNumber, portOrName, required } from '../engine/checks.ts';
 import type { Check } from '../engine/field-table.ts';
 import { isEmpty, numberAt, objectAt, objectsAt, sortedEntries, textAt } from '../engine/fields.ts';
@@ -161,7 +161,7 @@ export function validateResources(resources: JsonObject, path: string, errors: F
       const isKnown = plainResources.has(name) || name.startsWith('hugepages-') || name.includes('/');
       if (problems.length === 0 && !isKnown)
         errors.push(invalidValue(at, name, 'must be a standard resource for containers'));
-      const quantity = parseQuantity(String(amount));
+      const quantity = quantityOf(String(amount));
       if (quantity.sign < 0) errors.push(invalidValue(at, amount, 'must be greater than or equal to 0'));
       if (name.includes('/') && quantity.toBigInt(-9) % 1_000_000_000n !== 0n)
         errors.push(invalidValue(at, amount, 'must be an integer'));
@@ -172,7 +172,7 @@ export function validateResources(resources: JsonObject, path: string, errors: F
           errors.push(requiredValue(`${path}.limits`, 'Limit must be set for non overcommitable resources'));
         continue;
       }
-      const difference = quantity.compare(parseQuantity(String(limit)));
+      const difference = quantity.compare(quantityOf(String(limit)));
       if (name.includes('/') && difference !== 0)
         errors.push(invalidValue(`${path}.requests`, amount, `must be equal to ${name} limit of ${limit}`));
       else if (difference > 0)

@@ -15,6 +15,7 @@ import {
   type JsonValue,
   type KubeObject,
 } from '../../../api/index.ts';
+import { cloneJson } from '../../codec/json-objects.ts';
 import { ensureObject, fill, numberAt, objectAt, objectsAt, sameValue, textAt } from '../engine/fields.ts';
 import { podSpecText } from '../engine/internal-text.ts';
 import { lineDiff } from '../engine/line-diff.ts';
@@ -136,16 +137,16 @@ function freshStatus(spec: JsonObject): JsonObject {
 }
 
 function restoreOwners(pod: KubeObject, old: KubeObject): void {
-  if (old.metadata.ownerReferences) pod.metadata.ownerReferences = structuredClone(old.metadata.ownerReferences);
+  if (old.metadata.ownerReferences) pod.metadata.ownerReferences = cloneJson(old.metadata.ownerReferences);
   else delete pod.metadata.ownerReferences;
 }
 
 /** Everything but what `take` copies is as it was, metadata excepted. */
 function keepAllBut(pod: KubeObject, old: KubeObject, take: (spec: JsonObject) => void): void {
-  const spec = structuredClone(specOf(old));
+  const spec = cloneJson(specOf(old));
   take(spec);
   pod.spec = spec;
-  if (old.status !== undefined) pod.status = structuredClone(old.status);
+  if (old.status !== undefined) pod.status = cloneJson(old.status);
 }
 
 function takeEphemeralContainers(spec: JsonObject, from: JsonObject): void {
@@ -160,14 +161,14 @@ function takeResources(spec: JsonObject, from: JsonObject): void {
     for (const container of objectsAt(spec, list)) {
       const other = byName.get(container.name);
       if (!other) continue;
-      container.resources = structuredClone(other.resources ?? {});
+      container.resources = cloneJson(other.resources ?? {});
     }
   }
 }
 
 /** What belongs to a subresource is as it was. */
 function withoutSideways(next: JsonObject, old: JsonObject): JsonObject {
-  const spec = structuredClone(next);
+  const spec = cloneJson(next);
   spec.ephemeralContainers = old.ephemeralContainers;
   takeResources(spec, old);
   return spec;
@@ -227,7 +228,7 @@ function withoutSeconds({ tolerationSeconds: _seconds, ...rest }: JsonObject): J
 
 /** `next`, with the fields that may change as they were: what differs then must not. */
 function withMutableFieldsOf(old: JsonObject, next: JsonObject): JsonObject {
-  const munged = structuredClone(next);
+  const munged = cloneJson(next);
   for (const list of ['containers', 'initContainers']) {
     for (const [index, container] of objectsAt(munged, list).entries()) {
       container.image = objectsAt(old, list)[index]?.image;

@@ -1,5 +1,6 @@
 /** How safe a pod is from eviction, told by what its containers ask for and are limited to. */
-import { type JsonObject, parseQuantity, type Quantity, zeroQuantity } from '../../../api/index.ts';
+import { type JsonObject, type Quantity, zeroQuantity } from '../../../api/index.ts';
+import { quantityOf } from '../engine/amounts.ts';
 import { isEmpty, objectAt, objectsAt } from '../engine/fields.ts';
 
 const counted = ['cpu', 'memory'] as const;
@@ -34,7 +35,7 @@ function addAmounts(sums: Amounts, amounts: JsonObject | undefined): number {
   let found = 0;
   for (const name of counted) {
     if (amounts[name] === undefined) continue;
-    const amount = parseQuantity(String(amounts[name]));
+    const amount = quantityOf(String(amounts[name]));
     if (amount.sign <= 0) continue;
     found++;
     sums.set(name, (sums.get(name) ?? zeroQuantity).add(amount));

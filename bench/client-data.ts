@@ -1,0 +1,127 @@
+/**
+ * The pods that clients are measured with: about 1.5 KB of JSON each, as a server sends them, spread over namespaces and
+ * nodes, with the parts that pods of a Deployment have. All are equally long but for the digits of their versions.
+ *
+ * A cluster is a data folder that a server can be started on, with certificates and a kubeconfig, and with such pods put
+ * into its store without asking a server for each.
+ */
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts';
+import { inFlight } from './measure.ts';
+import { MeasuredProcess } from './server-process.ts';
+import type { ServerContext } from './server-report.ts';
+
+export const NAMESPACES = 50;
+const NODES = 500;
+const APPS = 100;
+
+/** `extra` is an annotation, for who wants to recognise an event. */
+export function podJson(i: number, version: number | undefined, extra = ''): string {
+  const app = `app-${digits(i % APPS, 3)}`;
+  const namespace = namespaceOf(i);
+  return JSON.stringify({
+    kind: 'Pod',
+    apiVersion: 'v1',
+    metadata: {
+      name: podName(i),
+      generateName: `${app}-7c5ddbdf54-`,
+      namespace,
+      uid: `00000000-0000-4000-8000-${digits(i, 12)}`,
+      ...(version !== undefined && { resourceVersion: String(version) }),
+      creationTimestamp: '2026-02-03T04:05:06Z',
+      labels: { app, 'pod-template-hash': '7c5ddbdf54', track: 'stable' },
+      annotations: { 'bench.longwatch/extra': extra },
+      ownerReferences: [
+        {
+          apiVersion: 'apps/v1',
+          kind: 'ReplicaSet',
+          name: `${app}-7c5ddbdf54`,
+          uid: '11111111-2222-4333-8444-555555555555',
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    spec: {
+      nodeName: `node-${digits(i % NODES, 4)}`,
+      serviceAccountName: 'default',
+      restartPolicy: 'Always',
+      schedulerName: 'default-scheduler',
+      containers: [
+        {
+          name: 'web',
+          image: 'registry.example.com/shop/storefront:2.41.0',
+          args: ['--listen=:8080', '--log-format=json'],
+          ports: [{ name: 'http', containerPort: 8080, protocol: 'TCP' }],
+          env: [
+            { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
+            { name: 'LOG_LEVEL', value: 'info' },
+          ],
+          resources: { requests: { cpu: '100m', memory: '128Mi' } },
+          imagePullPolicy: 'IfNotPresent',
+        },
+      ],
+    },
+    status: {
+      phase: 'Running',
+      conditions: [
+        { type: 'Ready', status: 'True', lastTransitionTime: '2026-02-03T04:05:16Z' },
+        { type: 'PodScheduled', status: 'True', lastTransitionTime: '2026-02-03T04:05:06Z' },
+      ],
+      hostIP: '10.0.0.1',
+      podIP: `10.1.${i % 250}.${(i >> 8) % 250}`,
+      startTime: '2026-02-03T04:05:06Z',
+      containerStatuses: [
+        {
+          name: 'web',
+          ready: true,
+          restartCount: 0,
+          image: 'registry.example.com/shop/storefront:2.41.0',
+          state: { running: { startedAt: '2026-02-03T04:05:12Z' } },
+        },
+      ],
+    },
+  });
+}
+
+export type Cluster = { readonly dataDir: string };
+
+export async function prepareCluster(context: ServerContext, pods: number): Promise<Cluster> {
+  const dataDir = mkdtempSync(join(context.folder, 'client-'));
+  {
+    await using _server = await MeasuredProcess.startServer(context, dataDir); // makes certificates and kubeconfig
+  }
+  if (pods === 0) return { dataDir };
+  await using store = await openEmbeddedStore({
+    dataDir: join(dataDir, 'store'),
+    durability: 'none',
+    autoCompaction: { mode: 'off' },
+  });
+  const put = (i: number) => {
+    const key = `/registry/pods/${namespaceOf(i)}/${podName(i)}`;
+    return store.txn({ then: [{ kind: 'put', key, value: Buffer.from(podJson(i, undefined)) }] });
+  };
+  await inFlight(pods, 1024, put, { signal: context.signal });
+  return { dataDir };
+}
+
+/** The administrator's kubeconfig with the address of a server that listens now. */
+export function kubeconfigFor({ dataDir }: Cluster, port: number): string {
+  const text = readFileSync(join(dataDir, 'admin.kubeconfig'), 'utf8');
+  const file = join(dataDir, `kubeconfig-${port}`);
+  writeFileSync(file, text.replace(/server: .*/, `server: https://127.0.0.1:${port}`), { mode: 0o600 });
+  return file;
+}
+
+export function podName(i: number): string {
+  return `app-${digits(i % APPS, 3)}-7c5ddbdf54-${digits(i, 6)}`;
+}
+
+function namespaceOf(i: number): string {
+  return `team-${digits(i % NAMESPACES, 2)}`;
+}
+
+function digits(value: number, length: number): string {
+  return String(value).padStart(length, '0');
+}

@@ -1,0 +1,198 @@
+/**
+ * Deployment to ReplicaSets: one for each template it has had, the newest with all replicas, the others with none, and in
+ * between a rollout that keeps within maxSurge and maxUnavailable (rollout.ts).
+ *
+ * A replica set is named after a hash of its template, so the same template always leads to the same one, also when a
+ * rollout is undone. Progress deadlines and scaling in proportion during a rollout are left out.
+ */
+import { createHash } from 'node:crypto';
+import { type Deployment, deployments, mergePatch, type ReplicaSet, replicaSets } from 'longwatch/client';
+import {
+  controllerOf,
+  defineController,
+  isBeingDeleted,
+  type ReconcileContext,
+  setCondition,
+  setControllerReference,
+} from 'longwatch/controller';
+import { byController } from './indexes.ts';
+import { boundOf, type Generation, nextReplicas } from './rollout.ts';
+
+const HASH_LABEL = 'pod-template-hash';
+const REVISION = 'deployment.kubernetes.io/revision';
+
+export const deploymentController = defineController({
+  name: 'deployment',
+  for: deployments,
+  owns: [{ resource: replicaSets, indexers: { byController } }],
+  watches: [
+    {
+      resource: replicaSets,
+      map: (set, { cache }) =>
+        controllerOf(set) ? undefined : cache.of(deployments).list({ namespace: set.metadata.namespace! }),
+    },
+  ],
+  async reconcile(deployment, context) {
+    if (!deployment) return; // its replica sets are the garbage collector's business
+    const owned = context.cache.of(replicaSets).by('byController', deployment.metadata.uid);
+    const sets = owned.filter((set) => !isBeingDeleted(set)).sort((a, b) => revisionOf(a) - revisionOf(b));
+    const hash = hashOf(deployment);
+    const current = sets.find(({ metadata }) => metadata.labels?.[HASH_LABEL] === hash);
+    if (!isBeingDeleted(deployment) && !deployment.spec.paused) {
+      if (await adoptSets(deployment, context)) return; // they come back as our own
+      if (!current) await createSet(deployment, hash, sets, context);
+      else await rollOut(deployment, current, sets, context);
+    }
+    await updateStatus(deployment, current, sets, context);
+  },
+});
+
+async function adoptSets(deployment: Deployment, { cache, client, namespace }: ReconcileContext): Promise<boolean> {
+  const found = cache.of(replicaSets).list({ namespace, labelSelector: deployment.spec.selector });
+  const orphans = found.filter((set) => !controllerOf(set) && !isBeingDeleted(set));
+  for (const orphan of orphans) await client.resource(replicaSets).update(setControllerReference(deployment, orphan));
+  return orphans.length > 0;
+}
+
+/** Empty at first: how fast it may grow is the rollout's decision. */
+async function createSet(
+  deployment: Deployment,
+  hash: string,
+  sets: readonly ReplicaSet[],
+  { client, namespace }: ReconcileContext,
+): Promise<void> {
+  const { selector, template, minReadySeconds = 0 } = deployment.spec;
+  const labels = { ...template.metadata?.labels, [HASH_LABEL]: hash };
+  const revision = String(1 + Math.max(0, ...sets.map(revisionOf)));
+  const set = setControllerReference(deployment, {
+    metadata: {
+      namespace,
+      name: `${deployment.metadata.name}-${hash}`,
+      labels,
+      annotations: { [REVISION]: revision },
+    },
+    spec: {
+      replicas: 0,
+      minReadySeconds,
+      selector: { ...selector, matchLabels: { ...selector.matchLabels, [HASH_LABEL]: hash } },
+      template: { ...template, metadata: { ...template.metadata, labels } },
+    },
+  });
+  await client.resource(replicaSets).create(set);
+}
+
+async function rollOut(
+  deployment: Deployment,
+  current: ReplicaSet,
+  sets: readonly ReplicaSet[],
+  { client, recorder }: ReconcileContext,
+): Promise<void> {
+  const { revisionHistoryLimit = 10 } = deployment.spec;
+  const old = sets.filter((set) => set !== current);
+  const newest = Math.max(0, ...old.map(revisionOf));
+  if (revisionOf(current) < newest) await setRevision(current, newest + 1, client); // back to an earlier template
+  if (deployment.metadata.annotations?.[REVISION] !== current.metadata.annotations?.[REVISION]) {
+    const annotations = { [REVISION]: current.metadata.annotations?.[REVISION] ?? '1' };
+    await client.resource(deployments).patch(deployment.metadata.name, mergePatch({ metadata: { annotations } }));
+  }
+  for (const [name, replicas] of replicasNext(deployment, current, old)) {
+    const before = sets.find(({ metadata }) => metadata.name === name)?.spec.replicas;
+    if (before === replicas) continue;
+    await client.resource(replicaSets).patch(name, mergePatch({ spec: { replicas } }));
+    recorder.normal('ScalingReplicaSet', `scaled replica set ${name} from ${before} to ${replicas}`);
+  }
+  const retired = old.filter(({ spec, status }) => spec.replicas === 0 && !status?.replicas);
+  for (const { metadata } of retired.slice(0, Math.max(0, retired.length - revisionHistoryLimit)))
+    await client.resource(replicaSets).delete(metadata.name, { preconditions: { uid: metadata.uid } });
+}
+
+function replicasNext({ spec }: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): Map<string, number> {
+  const wanted = spec.replicas ?? 1;
+  if (spec.strategy?.type === 'Recreate') {
+    const isStopped = old.every(({ status }) => !status?.replicas);
+    return new Map([
+      [current.metadata.name, isStopped ? wanted : 0],
+      ...old.map((set) => [set.metadata.name, 0] as const),
+    ]);
+  }
+  const { maxSurge, maxUnavailable } = spec.strategy?.rollingUpdate ?? {};
+  const surge = boundOf(maxSurge, wanted, Math.ceil);
+  const unavailable = boundOf(maxUnavailable, wanted, Math.floor);
+  return nextReplicas({
+    wanted,
+    maxSurge: surge,
+    maxUnavailable: surge === 0 && unavailable === 0 ? 1 : unavailable, // else it could never move
+    current: generationOf(current),
+    old: old.map(generationOf),
+  });
+}
+
+async function setRevision(set: ReplicaSet, revision: number, client: ReconcileContext['client']): Promise<void> {
+  const annotations = { [REVISION]: String(revision) };
+  await client.resource(replicaSets).patch(set.metadata.name, mergePatch({ metadata: { annotations } }));
+}
+
+async function updateStatus(
+  deployment: Deployment,
+  current: ReplicaSet | undefined,
+  sets: readonly ReplicaSet[],
+  { client }: ReconcileContext,
+): Promise<void> {
+  const { metadata, spec, status: known = {} } = deployment;
+  const wanted = spec.replicas ?? 1;
+  const total = (count: (set: ReplicaSet) => number | undefined) =>
+    sets.reduce((sum, set) => sum + (count(set) ?? 0), 0);
+  const available = total(({ status }) => status?.availableReplicas);
+  const updated = current?.status?.replicas ?? 0;
+  const isComplete = updated === wanted && available === wanted && total(({ status }) => status?.replicas) === wanted;
+  const isAvailable = available >= wanted - boundOf(spec.strategy?.rollingUpdate?.maxUnavailable, wanted, Math.floor);
+  const conditions = setCondition(
+    setCondition(known.conditions, {
+      type: 'Available',
+      status: isAvailable ? 'True' : 'False',
+      reason: isAvailable ? 'MinimumReplicasAvailable' : 'MinimumReplicasUnavailable',
+      message: `${available} of ${wanted} replicas are available`,
+    }),
+    {
+      type: 'Progressing',
+      status: 'True',
+      reason: isComplete ? 'NewReplicaSetAvailable' : 'ReplicaSetUpdated',
+      message: `${updated} of ${wanted} replicas have the newest template`,
+    },
+  );
+  const status = {
+    observedGeneration: metadata.generation ?? 0,
+    replicas: total(({ status }) => status?.replicas),
+    updatedReplicas: updated,
+    readyReplicas: total(({ status }) => status?.readyReplicas),
+    availableReplicas: available,
+    unavailableReplicas: Math.max(0, total(({ spec }) => spec.replicas) - available),
+  };
+  const counts: Partial<typeof status> = known;
+  const isNews = (Object.keys(status) as (keyof typeof status)[]).some((name) => status[name] !== (counts[name] ?? 0));
+  if (isNews || conditions !== known.conditions)
+    await client
+      .resource(deployments)
+      .status.patch(metadata.name, mergePatch({ status: { ...status, conditions: [...conditions] } }));
+}
+
+function generationOf({ metadata, spec, status }: ReplicaSet): Generation {
+  return { name: metadata.name, replicas: spec.replicas ?? 1, available: status?.availableReplicas ?? 0 };
+}
+
+function revisionOf({ metadata }: ReplicaSet): number {
+  return Number(metadata.annotations?.[REVISION] ?? 0);
+}
+
+function hashOf({ spec }: Deployment): string {
+  return createHash('sha256').update(canonical(spec.template)).digest('hex').slice(0, 10);
+}
+
+/** The same text for the same template, in whatever order its fields came. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_name, part: unknown) =>
+    part !== null && typeof part === 'object' && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}

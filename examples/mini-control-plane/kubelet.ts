@@ -1,0 +1,171 @@
+/**
+ * A pretend kubelet for all pretend nodes: pods that were given a node become Running and Ready, and go when they are
+ * deleted. No container runs anywhere; what is real is everything the API shows of it.
+ *
+ * Starting and stopping take a moment, so that people can watch. An image whose tag is `broken` cannot be pulled, which
+ * is how one sees a rollout that stops by itself.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type Condition,
+  isApiError,
+  type KubeClient,
+  mergePatch,
+  type Node,
+  nodes,
+  type Pod,
+  type PodStatus,
+  pods,
+} from 'longwatch/client';
+import {
+  type ControllerDefinition,
+  defineController,
+  isBeingDeleted,
+  requeueAfter,
+  setCondition,
+  whereObject,
+} from 'longwatch/controller';
+import { podIndexers } from './indexes.ts';
+
+export type KubeletOptions = {
+  readonly nodeNames: readonly string[];
+  /** Between being given a node and running. */
+  readonly startMs: number;
+  /** Between being told to stop and being gone; never longer than the pod's own grace period. */
+  readonly stopMs: number;
+};
+
+/** What a container runtime would know of a pod. */
+type Sandbox = { readonly uid: string; readonly ip: string; readonly since: number; stopsAt?: number };
+
+const PRETEND = 'longwatch.example.com/pretend';
+
+export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions): ControllerDefinition<Pod> {
+  const sandboxes = new Map<string, Sandbox>();
+
+  const sandboxOf = (key: string, { metadata: { uid }, spec, status }: Pod, all: readonly Pod[]): Sandbox => {
+    const known = sandboxes.get(key);
+    if (known?.uid === uid) return known;
+    const taken = new Set([...all.map((pod) => pod.status?.podIP), ...[...sandboxes.values()].map(({ ip }) => ip)]);
+    const subnet = nodeNames.indexOf(spec.nodeName!);
+    const ip = status?.podIP ?? freeAddress(subnet, taken);
+    const since = Date.parse(status?.startTime ?? '') || Date.now(); // it may have been started by an earlier run
+    const sandbox = { uid, ip, since };
+    sandboxes.set(key, sandbox);
+    return sandbox;
+  };
+
+  return defineController({
+    name: 'kubelet',
+    concurrency: 16,
+    for: {
+      resource: pods,
+      indexers: podIndexers,
+      where: whereObject((pod) => nodeNames.includes(pod.spec.nodeName ?? '')),
+    },
+    async reconcile(pod, { key, name, client, cache }) {
+      if (!pod) return void sandboxes.delete(key);
+      const sandbox = sandboxOf(key, pod, cache.of(pods).list());
+      const { uid, deletionGracePeriodSeconds: grace = 0 } = pod.metadata;
+      if (isBeingDeleted(pod)) {
+        sandbox.stopsAt ??= Date.now() + Math.min(stopMs, grace * 1000);
+        const waitMs = sandbox.stopsAt - Date.now();
+        if (waitMs > 0) return requeueAfter(waitMs);
+        await client.resource(pods).delete(name, { gracePeriodSeconds: 0, preconditions: { uid } }).catch(ignoreGone);
+        return;
+      }
+      const waitMs = sandbox.since + startMs - Date.now();
+      const status = statusOf(pod, sandbox, waitMs <= 0);
+      if (!isDeepStrictEqual(status, pick(pod.status, status)))
+        await client
+          .resource(pods)
+          .status.patch(name, mergePatch({ metadata: { uid }, status }))
+          .catch(ignoreGone);
+      return waitMs > 0 ? requeueAfter(waitMs) : undefined;
+    },
+  });
+}
+
+/** Makes the nodes, or takes over those of an earlier run. Refuses a cluster that has nodes of its own. */
+export async function registerNodes(client: KubeClient, names: readonly string[], signal: AbortSignal): Promise<void> {
+  const known = (await client.resource(nodes).list({ signal })).items;
+  const real = known.find(({ metadata }) => metadata.labels?.[PRETEND] === undefined);
+  if (real)
+    throw new Error(`Cannot pretend to be a cluster: node "${real.metadata.name}" is real, and so are its controllers`);
+  for (const name of names) {
+    const labels = { [PRETEND]: 'true', 'kubernetes.io/hostname': name };
+    if (!known.some(({ metadata }) => metadata.name === name))
+      await client.resource(nodes).create({ metadata: { name, labels }, spec: {} }, { signal });
+    await client.resource(nodes).status.patch(name, mergePatch<Node>({ status: nodeStatus() }), { signal });
+  }
+}
+
+function nodeStatus(): NonNullable<Node['status']> {
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'KubeletReady',
+    message: 'this node is only pretended',
+  } as const;
+  return {
+    conditions: [{ ...ready, lastHeartbeatTime: rfc3339(Date.now()), lastTransitionTime: rfc3339(Date.now()) }],
+    capacity: { cpu: '64', memory: '256Gi', pods: '1000' },
+    allocatable: { cpu: '64', memory: '256Gi', pods: '1000' },
+  };
+}
+
+function statusOf(pod: Pod, { ip, since }: Sandbox, isStarted: boolean): PodStatus {
+  const isPullable = (image = '') => !image.endsWith(':broken');
+  const isRunning = isStarted && pod.spec.containers.every(({ image }) => isPullable(image));
+  const containerStatuses = pod.spec.containers.map(({ name, image = '' }) => ({
+    name,
+    image,
+    imageID: isRunning ? `pretended://${image}` : '',
+    ready: isRunning,
+    started: isRunning,
+    restartCount: 0,
+    state: isRunning
+      ? { running: { startedAt: rfc3339(since) } }
+      : { waiting: { reason: isPullable(image) ? 'ContainerCreating' : 'ImagePullBackOff' } },
+    lastState: {},
+  }));
+  const reason = isRunning ? undefined : 'ContainersNotReady';
+  const conditions = ['Initialized', 'ContainersReady', 'Ready'].reduce<readonly Condition[]>(
+    (before, type) =>
+      setCondition(before, {
+        type,
+        status: isRunning || type === 'Initialized' ? 'True' : 'False',
+        reason: (type !== 'Initialized' && reason) || '',
+        message: '',
+      }),
+    pod.status?.conditions ?? [],
+  );
+  return {
+    phase: isRunning ? 'Running' : 'Pending',
+    conditions: [...conditions],
+    ...(isRunning && { podIP: ip, podIPs: [{ ip }] }),
+    startTime: rfc3339(since),
+    containerStatuses,
+  };
+}
+
+/** Of what is there, the parts that we write. */
+function pick(status: PodStatus | undefined, wanted: PodStatus): PodStatus {
+  return Object.fromEntries(Object.keys(wanted).map((name) => [name, status?.[name]]));
+}
+
+function freeAddress(subnet: number, taken: ReadonlySet<string | undefined>): string {
+  for (let host = 1; host < 255 * 255; host++) {
+    const ip = `10.${64 + subnet}.${host >> 8}.${host & 255}`;
+    if (!taken.has(ip)) return ip;
+  }
+  throw new Error(`Cannot start a pod: subnet 10.${64 + subnet}.0.0 is used up`);
+}
+
+function ignoreGone(err: unknown): void {
+  if (!isApiError(err, 'NotFound') && !isApiError(err, 'Conflict')) throw err; // another pod by now, or none
+}
+
+function rfc3339(wallMs: number): string {
+  return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
+}

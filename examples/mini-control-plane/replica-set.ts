@@ -1,0 +1,92 @@
+/**
+ * ReplicaSet to Pods: as many as wanted, no more and no fewer.
+ *
+ * Pods are counted in the cache. That is safe, though the cache is behind: a reconcile begins only when the cache has
+ * what the one before it has written, so no pod is made twice. Pods that match the selector and belong to nobody are
+ * taken over.
+ */
+import { isApiError, mergePatch, type Pod, pods, type ReplicaSet, replicaSets } from 'longwatch/client';
+import {
+  controllerOf,
+  defineController,
+  isBeingDeleted,
+  type ReconcileContext,
+  requeueAfter,
+  setControllerReference,
+} from 'longwatch/controller';
+import { podIndexers } from './indexes.ts';
+import { isActive, isReady, msUntilAvailable } from './pod-state.ts';
+
+export const replicaSetController = defineController({
+  name: 'replica-set',
+  for: replicaSets,
+  owns: [{ resource: pods, indexers: podIndexers }],
+  watches: [
+    {
+      resource: pods,
+      indexers: podIndexers,
+      map: (pod, { cache }) =>
+        controllerOf(pod) ? undefined : cache.of(replicaSets).list({ namespace: pod.metadata.namespace! }),
+    },
+  ],
+  async reconcile(set, context) {
+    if (!set) return; // its pods are the garbage collector's business
+    const owned = context.cache.of(pods).by('byController', set.metadata.uid).filter(isActive);
+    if (!isBeingDeleted(set)) {
+      await adoptPods(set, context);
+      const missing = (set.spec.replicas ?? 1) - owned.length;
+      if (missing > 0) await createPods(set, missing, context);
+      if (missing < 0) await deletePods(owned, -missing, context);
+    }
+    return updateStatus(set, owned, context);
+  },
+});
+
+async function adoptPods(set: ReplicaSet, { cache, client, namespace }: ReconcileContext): Promise<void> {
+  const found = cache.of(pods).list({ namespace, labelSelector: set.spec.selector });
+  for (const orphan of found.filter((pod) => isActive(pod) && !controllerOf(pod)))
+    await client.resource(pods).update(setControllerReference(set, orphan));
+}
+
+async function createPods(set: ReplicaSet, count: number, { client, namespace }: ReconcileContext): Promise<void> {
+  const { metadata = {}, spec } = set.spec.template!;
+  const draft = { metadata: { ...metadata, namespace, generateName: `${set.metadata.name}-` }, spec };
+  const pod = setControllerReference(set, draft);
+  try {
+    await Promise.all(Array.from({ length: count }, () => client.resource(pods).create(pod)));
+  } catch (err) {
+    if (!isNamespaceTerminating(err)) throw err; // else it is going, and so is the set
+  }
+}
+
+/** First those that nobody would miss: not scheduled, not ready, youngest. */
+async function deletePods(owned: readonly Pod[], count: number, { client }: ReconcileContext): Promise<void> {
+  const worth = (pod: Pod) => (pod.spec.nodeName ? 1 : 0) + (isReady(pod) ? 2 : 0);
+  const age = ({ metadata }: Pod) => Date.parse(metadata.creationTimestamp);
+  const victims = [...owned].sort((a, b) => worth(a) - worth(b) || age(b) - age(a)).slice(0, count);
+  await Promise.all(
+    victims.map(({ metadata: { name, uid } }) => client.resource(pods).delete(name, { preconditions: { uid } })),
+  );
+}
+
+async function updateStatus(set: ReplicaSet, owned: readonly Pod[], { client }: ReconcileContext) {
+  const { minReadySeconds = 0 } = set.spec;
+  const waits = owned.map((pod) => msUntilAvailable(pod, minReadySeconds, Date.now()));
+  const status = {
+    replicas: owned.length,
+    fullyLabeledReplicas: owned.length,
+    readyReplicas: owned.filter(isReady).length,
+    availableReplicas: waits.filter((wait) => wait === 0).length,
+    observedGeneration: set.metadata.generation ?? 0,
+  };
+  const known: Partial<typeof status> = set.status ?? {};
+  const isNews = (Object.keys(status) as (keyof typeof status)[]).some((name) => status[name] !== (known[name] ?? 0));
+  if (isNews) await client.resource(replicaSets).status.patch(set.metadata.name, mergePatch({ status }));
+  const next = Math.min(...waits.filter((wait) => wait > 0));
+  return Number.isFinite(next) ? requeueAfter(next) : undefined;
+}
+
+function isNamespaceTerminating(err: unknown): boolean {
+  const causes = isApiError(err, 'Forbidden') ? (err.status.details?.causes ?? []) : [];
+  return causes.some(({ reason }) => reason === 'NamespaceTerminating');
+}

@@ -1,0 +1,49 @@
+/**
+ * Scheduler: gives every pod without a node the one with the fewest pods, of those that it may run on.
+ *
+ * A pod that fits nowhere waits, and is looked at again when a node changes. One pod at a time, so that each sees where
+ * the ones before it went. Resources, affinity and priorities are left out.
+ */
+import { isApiError, type Node, nodes, type Pod, pods } from 'longwatch/client';
+import { defineController, isBeingDeleted, whereObject } from 'longwatch/controller';
+import { podIndexers } from './indexes.ts';
+
+const isWaiting = (pod: Pod) => !pod.spec.nodeName && !isBeingDeleted(pod);
+
+export const schedulerController = defineController({
+  name: 'scheduler',
+  concurrency: 1,
+  for: { resource: pods, indexers: podIndexers, where: whereObject(isWaiting) },
+  watches: [{ resource: nodes, map: (_node, { cache }) => cache.of(pods).list().filter(isWaiting) }],
+  async reconcile(pod, { cache, client, recorder, name }) {
+    if (!pod || !isWaiting(pod)) return;
+    const podsOn = (node: Node) => cache.of(pods).by('byNode', node.metadata.name).length;
+    const [target] = cache
+      .of(nodes)
+      .list()
+      .filter((node) => fits(pod, node))
+      .sort((a, b) => podsOn(a) - podsOn(b) || (a.metadata.name < b.metadata.name ? -1 : 1));
+    if (!target) {
+      recorder.warning('FailedScheduling', `none of ${cache.of(nodes).size} nodes can take the pod`);
+      return;
+    }
+    const to = { apiVersion: 'v1', kind: 'Node', name: target.metadata.name };
+    try {
+      await client.resource(pods).subresource('binding').create(name, { metadata: { name }, target: to });
+      recorder.normal('Scheduled', `assigned ${pod.metadata.namespace}/${name} to ${target.metadata.name}`);
+    } catch (err) {
+      if (!isApiError(err, 'NotFound') && !isApiError(err, 'Conflict')) throw err; // it is gone, going, or has a node
+    }
+  },
+});
+
+function fits({ spec }: Pod, { metadata, spec: { unschedulable, taints = [] } }: Node): boolean {
+  const isWanted = Object.entries(spec.nodeSelector ?? {}).every(
+    ([label, value]) => metadata.labels?.[label] === value,
+  );
+  const isTolerated = taints.every(
+    ({ key, effect }) =>
+      effect === 'PreferNoSchedule' || (spec.tolerations ?? []).some((one) => one.key === undefined || one.key === key),
+  );
+  return !unschedulable && isWanted && isTolerated;
+}

@@ -1,0 +1,127 @@
+/**
+ * Progress that survives: a process is killed, starts again, and is told what happened while it was not there.
+ *
+ * The informer keeps its copy, and how far it came, in a file. Started again it has its objects at once, from the disk,
+ * goes on where it was without reading everything anew, and tells the difference, deletions too. Even when the server has
+ * forgotten that part of history: then it reads everything and compares. What was not handled when the process died is
+ * told again: at least once, never not at all. Use it where missing a change is not an option, or a full read is dear.
+ * For a stream without a copy there is `client.watchFrom` with a `versionCheckpoint`.
+ *
+ *     npm run examples -- persistent-progress      against a fresh server of ours
+ *     npx tsx examples/persistent-progress.ts      against the cluster of your kubeconfig
+ */
+import assert from 'node:assert/strict';
+import { type ChildProcess, fork } from 'node:child_process';
+import { on, once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { connect, isExpired, type KubeClient, mergePatch, secrets, type WatchOptions } from 'longwatch/client';
+import { runExample } from './stage/run-example.ts';
+import { scratchNamespace } from './stage/scratch-namespace.ts';
+
+/** What the follower, a process of its own, knows of itself. */
+type Report = { told: string[]; objects: number; restored: number; fills: number; commits: number; version: string };
+
+const [role, namespace = '', file = ''] = process.argv.slice(2);
+await runExample((signal) => (role === 'follow' ? follow(signal) : main(signal)));
+
+async function follow(signal: AbortSignal): Promise<void> {
+  await using client = await connect();
+  const labelSelector = { app: 'keys' };
+  await using informer = client.informer(secrets, { namespace, labelSelector, checkpoint: { file, flushMs: 50 } });
+  const told: string[] = [];
+  const reporting = setInterval(() => {
+    const { objects, fills, checkpoint } = informer.metrics;
+    const { restored = 0, commits = 0 } = checkpoint ?? {};
+    process.send!({
+      told,
+      objects,
+      restored,
+      fills,
+      commits,
+      version: informer.resourceVersion ?? '',
+    } satisfies Report);
+  }, 50);
+  process.once('disconnect', () => process.exit()); // never without a parent
+  for await (const event of informer.events({ signal }))
+    if (event.type !== 'added' || !event.isInitial) told.push(`${event.type} ${event.object.metadata.name}`);
+  clearInterval(reporting);
+}
+
+async function main(signal: AbortSignal): Promise<void> {
+  await using client = await connect();
+  await using scratch = await scratchNamespace(client, 'persistent-progress');
+  const folder = await mkdtemp(join(tmpdir(), 'persistent-progress-'));
+  try {
+    await tell(client, scratch.name, join(folder, 'keys.checkpoint'), signal);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function tell(client: KubeClient, inNamespace: string, checkpoint: string, signal: AbortSignal): Promise<void> {
+  const keys = client.resource(secrets, inNamespace);
+  const add = (name: string) => keys.create({ metadata: { name, labels: { app: 'keys' } } }, { signal });
+  const change = (name: string) => keys.patch(name, mergePatch({ stringData: { at: `${Date.now()}` } }), { signal });
+  /** Starts a follower, waits until it reports what is wanted, and kills it in the middle of whatever it does. */
+  const followUntil = async (isEnough: (report: Report) => boolean): Promise<Report> => {
+    const follower = fork(fileURLToPath(import.meta.url), ['follow', inNamespace, checkpoint]);
+    try {
+      return await reportOf(follower, isEnough, signal);
+    } finally {
+      follower.kill('SIGKILL');
+      if (follower.exitCode === null && follower.signalCode === null) await once(follower, 'exit');
+    }
+  };
+  const show = (who: string, { restored, fills, told }: Report) =>
+    console.log(
+      `${who}: ${restored} keys from the disk, ${fills} complete reads; ${told.join(', ') || 'nothing to tell'}`,
+    );
+
+  for (const name of ['door', 'gate', 'safe']) await add(name);
+  show('the first', await followUntil(({ objects, commits }) => objects === 3 && commits > 0));
+
+  await change('gate');
+  await keys.delete('safe', { signal });
+  await add('shed');
+  const second = await followUntil(({ told }) => told.length === 3);
+  show('the second', second);
+  assert.deepEqual([second.restored, second.fills], [3, 0], 'it went on where the first one was');
+  assert.deepEqual(second.told, ['updated gate', 'deleted safe', 'added shed']);
+
+  await change('door');
+  await keys.delete('gate', { signal });
+  await add('attic');
+  // Our server in CI forgets after seconds. Others keep their history for minutes; that is not waited for.
+  const where = { namespace: inNamespace, resourceVersion: second.version, signal };
+  let isGone = await isHistoryGone(client, where);
+  for (let seconds = 0; seconds < 20 && !isGone; seconds++) {
+    await delay(1000, undefined, { signal });
+    isGone = await isHistoryGone(client, where);
+  }
+  console.log(`the server ${isGone ? 'has forgotten' : 'still knows'} what happened after ${second.version}`);
+  const news = ['updated door', 'deleted gate', 'added attic'];
+  const third = await followUntil(({ told }) => news.every((one) => told.includes(one)));
+  show('the third', third);
+  assert.equal(third.fills, isGone ? 1 : 0, 'if history is gone it reads everything and compares');
+  assert.equal(third.objects, (await keys.list({ labelSelector: { app: 'keys' }, signal })).items.length);
+}
+
+async function reportOf(child: ChildProcess, isEnough: (report: Report) => boolean, signal: AbortSignal) {
+  for await (const [report] of on(child, 'message', { signal, close: ['exit'] }) as AsyncIterable<[Report]>)
+    if (isEnough(report)) return report;
+  throw new Error('The follower ended by itself');
+}
+
+async function isHistoryGone(client: KubeClient, where: WatchOptions): Promise<boolean> {
+  try {
+    for await (const _event of client.watch(secrets, { ...where, timeoutSeconds: 1 })) break;
+    return false;
+  } catch (err) {
+    if (!isExpired(err)) throw err;
+    return true;
+  }
+}

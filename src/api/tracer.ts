@@ -1,0 +1,53 @@
+/**
+ * Traces without a dependency: the part of OpenTelemetry's Tracer that is used here, by its shape. So
+ * `trace.getTracer('my-operator')` of `@opentelemetry/api` fits as it is, and so do ten lines of one's own.
+ *
+ * Spans are children of whatever span is active where the work was begun; finding that out is the tracer's part.
+ */
+export type SpanAttributes = Record<string, string | number | boolean>;
+
+export interface Span {
+  setAttribute(name: string, value: string | number | boolean): unknown;
+  /** 0 is unset, 1 is well, 2 is an error. */
+  setStatus(status: { code: number; message?: string }): unknown;
+  recordException(exception: Error | string): void;
+  /** What the server is told, so that its spans join ours. */
+  spanContext?(): { readonly traceId: string; readonly spanId: string; readonly traceFlags: number };
+  end(): void;
+}
+
+export interface Tracer {
+  /** `kind`: 0 is within this process, 2 is a call to another. */
+  startSpan(name: string, options?: { kind?: number; attributes?: SpanAttributes }): Span;
+  /** The span is the active one while `work` runs; it is for `work` to end it. */
+  startActiveSpan<R>(name: string, options: { kind?: number; attributes?: SpanAttributes }, work: (span: Span) => R): R;
+}
+
+/** 2, by OpenTelemetry's numbers. */
+export const SPAN_ERROR = 2;
+
+/** Runs `work` as one active span, which ends with it and says so if it throws. Without a tracer it just runs. */
+export async function traced<R>(
+  tracer: Tracer | undefined,
+  name: string,
+  attributes: SpanAttributes,
+  work: () => R | Promise<R>,
+): Promise<R> {
+  if (!tracer) return await work();
+  return await tracer.startActiveSpan(name, { attributes }, async (span) => {
+    try {
+      return await work();
+    } catch (error) {
+      failSpan(span, error);
+      throw error;
+    } finally {
+      span.end();
+    }
+  });
+}
+
+export function failSpan(span: Span, error: unknown): void {
+  const exception = error instanceof Error ? error : String(error);
+  span.recordException(exception);
+  span.setStatus({ code: SPAN_ERROR, message: typeof exception === 'string' ? exception : exception.message });
+}

@@ -1,0 +1,203 @@
+/**
+ * An informer's store on disk, and its versions with it: what a process that starts again goes on from.
+ *
+ * What is always true: the file is the store as it was at some earlier moment, together with the versions of that very
+ * moment, so that a watch from there tells all that happened since, deletions included. A moment is written only when
+ * every handler is done with all that led to it: what a handler was not through with when the process died is told again.
+ *
+ * Changes gather by key, so they take no more room than the store, however slow the disk is; nobody waits for it. A disk
+ * that fails is told once, and tried again with growing pauses; the informer goes on. Only a file that another process
+ * has is an error of `open`.
+ */
+import type { Clock } from '../../api/index.ts';
+import type { AnyObject } from '../resources/objects.ts';
+import { CheckpointError } from './checkpoint-error.ts';
+import { CheckpointFile, type Disk } from './checkpoint-file.ts';
+import type { CheckpointHeader, Commit, SavedState } from './checkpoint-format.ts';
+import { differenceOf, pathOf } from './checkpoint-header.ts';
+import type { CheckpointMetrics, CheckpointOptions } from './checkpoint-options.ts';
+import { type FileLock, lockFile } from './file-lock.ts';
+
+type CheckpointContext<T extends AnyObject> = {
+  readonly clock: Clock;
+  readonly header: CheckpointHeader;
+  readonly clusterId: () => Promise<string>;
+  /** The store and its versions as they are now; neither changes while the caller does not wait. */
+  readonly snapshot: () => ReadonlyMap<string, T>;
+  readonly commit: () => Commit;
+  /** Captures what handlers have still to do; the promise resolves when they have done it. */
+  readonly handled: (signal: AbortSignal) => Promise<void>;
+  readonly report: (error: CheckpointError) => void;
+  readonly disk?: Disk;
+};
+
+const FLUSH_MS = 1000;
+const MAX_PAUSE_MS = 60_000;
+/** How often the lock is touched. */
+const TOUCH_MS = 10_000;
+
+export class Checkpoint<T extends AnyObject> {
+  readonly #options: CheckpointOptions;
+  readonly #context: CheckpointContext<T>;
+  /** Since the last commit that is written, or being written; undefined is gone. */
+  #changes = new Map<string, T | undefined>();
+  #file: CheckpointFile | undefined;
+  #lock: FileLock | undefined;
+  /** Of the file that was found. */
+  #cluster: string | undefined;
+  /** Of the server. */
+  #known: string | undefined;
+  #lastVersions = '{}';
+  #failuresInARow = 0;
+  #touchedAt = 0;
+  readonly #counts = { restored: 0, commits: 0, rewrites: 0, failures: 0 };
+  #savedAt: Date | undefined;
+
+  constructor(options: CheckpointOptions, context: CheckpointContext<T>) {
+    this.#options = options;
+    this.#context = context;
+  }
+
+  get metrics(): CheckpointMetrics {
+    return { ...this.#counts, bytes: this.#file?.bytes ?? 0, savedAt: this.#savedAt };
+  }
+
+  /** What the last process left, if it can be used; what cannot is set aside. Throws `Locked`. */
+  async open(): Promise<SavedState<T> | undefined> {
+    const { header, disk } = this.#context;
+    const isDurable = this.#options.isDurable ?? false;
+    try {
+      const path = await pathOf(this.#options.file, header);
+      const file = new CheckpointFile(path, { isDurable, ...(disk && { disk }) });
+      await file.prepare();
+      this.#lock = await lockFile(path);
+      this.#file = file;
+      void this.#clusterId();
+      const saved = await this.#read(file);
+      if (!saved) return undefined;
+      await file.goOn(saved);
+      this.#cluster = saved.header.cluster;
+      this.#counts.restored = saved.objects.size;
+      this.#lastVersions = JSON.stringify(saved.versions);
+      return saved;
+    } catch (error) {
+      if (error instanceof CheckpointError && error.code === 'Locked') throw error;
+      this.#fail('open', error);
+      return undefined;
+    }
+  }
+
+  /** Whether the file comes from the cluster we speak to; yes where nobody can tell. */
+  async isOfThisCluster(): Promise<boolean> {
+    const is = await this.#clusterId();
+    if (is === undefined || this.#cluster === undefined || is === this.#cluster) return true;
+    this.#cluster = undefined;
+    return false;
+  }
+
+  note(key: string, object: T | undefined): void {
+    this.#changes.set(key, object);
+  }
+
+  /** Writes what gathers, until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#context;
+    const { flushMs = FLUSH_MS } = this.#options;
+    while (this.#file && !signal.aborted) {
+      const pauseMs = Math.min(flushMs * 2 ** this.#failuresInARow, Math.max(flushMs, MAX_PAUSE_MS));
+      await clock.sleep(pauseMs, signal).catch(() => {}); // the loop ends
+      if (signal.aborted) return;
+      await this.#touch();
+      await this.#flush(signal);
+    }
+  }
+
+  /** After `run` has ended and the watches have stopped: writes the last state, if handlers are through with it. */
+  async close(isHandled: boolean): Promise<void> {
+    if (isHandled) await this.#flush();
+    await this.#file?.close().catch((error: unknown) => this.#fail('close', error));
+    await this.#lock?.release().catch((error: unknown) => this.#fail('release', error));
+    this.#file = undefined;
+  }
+
+  async #read(file: CheckpointFile): Promise<SavedState<T> | undefined> {
+    const { header } = this.#context;
+    let why: string;
+    try {
+      const saved = await file.read<T>();
+      if (!saved) return undefined;
+      const difference = differenceOf(saved.header, header) ?? (await this.#differenceOfServer(saved.header));
+      if (difference === undefined) return saved;
+      why = difference;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).syscall !== undefined) throw error;
+      why = (error as Error).message;
+    }
+    const aside = await file.setAside();
+    const message = `Cannot use checkpoint ${JSON.stringify(file.path)}: ${why}; it is now ${JSON.stringify(aside)}`;
+    this.#context.report(new CheckpointError('Unusable', message));
+    return undefined;
+  }
+
+  /** Another address may still be the same cluster; then it must be known to be. */
+  async #differenceOfServer({ server, cluster }: CheckpointHeader): Promise<string | undefined> {
+    if (server === this.#context.header.server) return undefined;
+    if (cluster !== undefined && cluster === (await this.#clusterId())) return undefined;
+    return `its server is ${JSON.stringify(server)}, and not ${JSON.stringify(this.#context.header.server)}`;
+  }
+
+  async #flush(signal?: AbortSignal): Promise<void> {
+    const { snapshot, commit: now, handled } = this.#context;
+    const file = this.#file;
+    const commit = now();
+    const versions = JSON.stringify(commit.versions);
+    if (!file || versions === '{}' || (this.#changes.size === 0 && versions === this.#lastVersions)) return;
+    // All of one moment: what comes while we write belongs to the next batch.
+    const changes = this.#changes;
+    this.#changes = new Map();
+    const isWhole = file.wantsRewrite;
+    const objects = isWhole ? snapshot() : undefined;
+    try {
+      if (signal) await handled(signal);
+      if (objects) await file.rewrite(this.#fullHeader(), objects.values(), commit);
+      else await file.append(changes, commit);
+    } catch (error) {
+      // Newer changes of the same keys have come meanwhile: they count.
+      this.#changes = new Map([...changes, ...this.#changes]);
+      if (!signal?.aborted) this.#fail('write', error);
+      return;
+    }
+    this.#lastVersions = versions;
+    this.#failuresInARow = 0;
+    this.#counts.commits++;
+    if (isWhole) this.#counts.rewrites++;
+    this.#savedAt = new Date();
+  }
+
+  /** With the cluster if it is known by now: no write waits for a request. */
+  #fullHeader(): CheckpointHeader {
+    const cluster = this.#known ?? this.#cluster;
+    return { ...this.#context.header, ...(cluster !== undefined && { cluster }) };
+  }
+
+  async #clusterId(): Promise<string | undefined> {
+    const { clusterId } = this.#options;
+    this.#known = clusterId ?? (await this.#context.clusterId().catch(() => undefined)); // the watch will tell why
+    return this.#known;
+  }
+
+  async #touch(): Promise<void> {
+    const now = this.#context.clock.now();
+    if (now - this.#touchedAt < TOUCH_MS) return;
+    this.#touchedAt = now;
+    await this.#lock?.touch().catch(() => {}); // a disk that fails is told by the next batch
+  }
+
+  #fail(what: string, cause: unknown): void {
+    this.#counts.failures++;
+    if (this.#failuresInARow++ > 0) return; // told already
+    const path = JSON.stringify(this.#file?.path ?? this.#options.file);
+    const message = `Cannot ${what} checkpoint ${path}: ${(cause as Error).message}`;
+    this.#context.report(new CheckpointError('Disk', message, { cause }));
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Holds one source against the server: whether what the store has is what a list of metadata says.
+ *
+ * Nobody has to stop for it. What changes between the beginning of the list and the moment the store has caught up with
+ * it is left out; all else must agree, key by key, in uid and version. A store that does not catch up in time does not
+ * agree either: its stream is dead, though it is open.
+ */
+import type { Clock } from '../../api/index.ts';
+import type { ReflectorOptions } from '../reflector/reflector-options.ts';
+import { isBehind } from '../reflector/reflector-state.ts';
+import { metadataOf } from '../resources/define-resource.ts';
+import type { AnyObject } from '../resources/objects.ts';
+import { ResourceClient } from '../resources/resource-client.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Bell } from './bell.ts';
+import { keyOf } from './indexer.ts';
+import type { Source } from './source.ts';
+
+export type AuditReport = {
+  /** How many objects were held against the server. */
+  readonly objects: number;
+  /** Those that are missing, too many, or of another version. */
+  readonly divergent: readonly string[];
+  /** The store did not come as far as the list within a minute and a half. */
+  readonly isLate: boolean;
+};
+
+type AuditContext<T extends AnyObject> = {
+  readonly transport: Transport;
+  readonly selection: Omit<ReflectorOptions, 'namespace'>;
+  readonly objects: (scope: string) => readonly T[];
+  /** Calls with every key that changes, until it is disposed. */
+  readonly follow: (onChange: (key: string) => void) => Disposable;
+  /** Rings with every change of a version. */
+  readonly bell: Bell;
+};
+
+const PAGE_ITEMS = 500;
+/** On a quiet resource the store comes forward by bookmarks, of which there is one a minute. */
+const PATIENCE_MS = 90_000;
+
+export async function auditSource<T extends AnyObject>(
+  source: Source<T>,
+  resource: Parameters<typeof metadataOf>[0],
+  { transport, selection, objects, follow, bell }: AuditContext<T>,
+  signal: AbortSignal,
+): Promise<AuditReport> {
+  const { scope } = source;
+  const { labelSelector, fieldSelector } = selection;
+  const options = {
+    ...(scope === '*' ? { allNamespaces: true } : { namespace: scope }),
+    ...(labelSelector !== undefined && { labelSelector }),
+    ...(fieldSelector !== undefined && { fieldSelector }),
+  };
+  const touched = new Set<string>();
+  using _ = follow((key) => touched.add(key));
+  const listed = new Map<string, string>();
+  let version = '';
+  const pages = new ResourceClient(transport, metadataOf(resource)).listPages({
+    ...options,
+    ...{ limit: PAGE_ITEMS, onExpired: 'throw', signal },
+  });
+  for await (const { items, metadata } of pages) {
+    for (const item of items) listed.set(keyOf(item), identityOf(item));
+    version = metadata.resourceVersion;
+  }
+  const isLate = !(await inTime(transport.clock, signal, async (limit) => {
+    while (source.version === undefined || isBehind(source.version, version)) await bell.wait(limit);
+  }));
+  const held = new Map(objects(scope).map((object) => [keyOf(object), identityOf(object)]));
+  const keys = new Set([...listed.keys(), ...held.keys()]);
+  const divergent = [...keys].filter((key) => !touched.has(key) && listed.get(key) !== held.get(key));
+  return { objects: keys.size, divergent, isLate };
+}
+
+function identityOf({ metadata }: AnyObject): string {
+  return `${metadata.uid} ${metadata.resourceVersion}`;
+}
+
+/** False if it takes too long. */
+async function inTime(
+  clock: Clock,
+  signal: AbortSignal,
+  work: (limit: AbortSignal) => Promise<void>,
+): Promise<boolean> {
+  const limit = new AbortController();
+  const onAbort = () => limit.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const over = new AbortController();
+  clock.sleep(PATIENCE_MS, over.signal).then(
+    () => limit.abort(),
+    () => {}, // it was in time
+  );
+  try {
+    await work(limit.signal);
+    return true;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!limit.signal.aborted) throw error;
+    return false;
+  } finally {
+    over.abort();
+    signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * What a client tells of its work, as it happens: the one source that metrics and logs are made from.
+ *
+ *     using watching = client.transport.observers.add({ onReconnect: (resource) => console.log(resource.plural) });
+ *
+ * Everything is called in the middle of the work it tells of, so it must be quick and must not wait. What it throws is a
+ * process warning, the first time, and harms nobody else.
+ */
+import type { Freshness, InformerMetrics } from '../informer/informer-options.ts';
+import type { Resource } from '../resources/define-resource.ts';
+import type { RequestSample } from '../transport/transport-options.ts';
+import type { WatchEvent } from '../watch/watch-event.ts';
+
+export type ClientObserver = {
+  /** A request has its answer, or has failed. A repetition is one of its own. */
+  onRequest?(sample: RequestSample): void;
+  /** A request that failed is sent again after a pause. */
+  onRetry?(sample: RetrySample): void;
+  /** The server has accepted a watch. */
+  onWatchOpen?(resource: Resource): void;
+  onWatchEvent?(resource: Resource, type: WatchEvent['type']): void;
+  /** Bytes of a watch, as they come from the connection. */
+  onWatchBytes?(resource: Resource, bytes: number): void;
+  onWatchEnd?(end: WatchEnd): void;
+  /** A watch is open again where the one before it ended, without a list in between. */
+  onReconnect?(resource: Resource): void;
+  /** The whole state was fetched, or could not be. */
+  onList?(list: ListSample): void;
+  /** A handler of an informer is through with one event. */
+  onHandled?(handled: HandledSample): void;
+  /** An informer has begun, has changed its state, or has ended. */
+  onInformerState?(informer: ObservedInformer): void;
+};
+
+export type RetrySample = Pick<RequestSample, 'method' | 'path' | 'verb' | 'resource' | 'code'> & {
+  readonly error: unknown;
+  readonly delayMs: number;
+};
+
+export type WatchEnd = {
+  readonly resource: Resource;
+  /** Undefined if the server or the reader ended it. */
+  readonly error: unknown;
+  /** Since the request was made. */
+  readonly durationMs: number;
+};
+
+export type ListSample = {
+  readonly resource: Resource;
+  /** A watch that begins with the whole state, or a list in pages. */
+  readonly by: 'stream' | 'pages';
+  readonly durationMs: number;
+  /** Absent if it failed. */
+  readonly objects?: number;
+  readonly error?: unknown;
+};
+
+export type HandledSample = {
+  readonly resource: Resource;
+  /** Empty if its owner gave it no name. */
+  readonly handler: string;
+  readonly durationMs: number;
+  readonly isError: boolean;
+  /** Events that were joined with others since the handler's last: it did not see these states. */
+  readonly conflated: number;
+};
+
+/** An informer as those see it who watch over it. */
+export type ObservedInformer = {
+  readonly resource: Resource;
+  readonly isSynced: boolean;
+  readonly freshness: Freshness;
+  readonly metrics: InformerMetrics;
+};

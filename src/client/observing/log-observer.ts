@@ -1,0 +1,68 @@
+/**
+ * The life of watches and informers as log lines: at 0 what somebody has to look at, at 2 states of informers, at 4
+ * watches and lists that begin anew. The wire is `request-log.ts`.
+ *
+ * Errors about Secrets are told by their kind only: the text of a broken answer can be a piece of it.
+ */
+import type { Logger } from '../../api/index.ts';
+import type { InformerState } from '../informer/informer-options.ts';
+import type { Resource } from '../resources/define-resource.ts';
+import type { ClientObserver, ObservedInformer } from './client-observer.ts';
+import { errorReason } from './error-reason.ts';
+import { holdsSecrets } from './request-info.ts';
+import { SafeLogger } from './safe-logger.ts';
+
+export function logObserver(logger: Logger): ClientObserver {
+  const log = new SafeLogger(logger);
+  const states = new WeakMap<ObservedInformer, InformerState>();
+  return {
+    onReconnect: (resource) => {
+      const name = nameOf(resource);
+      log.log(4, `${name}: the watch is open again`, { resource: name });
+    },
+    onWatchEnd: ({ resource, error, durationMs }) => {
+      if (error === undefined || log.level < 4) return;
+      const [name, text] = [nameOf(resource), errorText(resource, error)];
+      const fields = { resource: name, reason: errorReason(error), error: text, durationMs };
+      log.log(4, `${name}: the watch ended after ${Math.round(durationMs)} ms: ${text}`, fields);
+    },
+    onList: ({ resource, by, durationMs, objects, error }) => {
+      if (log.level < 4) return;
+      const name = nameOf(resource);
+      const took = `by ${by} in ${Math.round(durationMs)} ms`;
+      if (error === undefined) {
+        log.log(4, `${name}: ${objects} objects came ${took}`, { resource: name, by, durationMs, objects });
+        return;
+      }
+      const text = errorText(resource, error);
+      const fields = { resource: name, by, durationMs, reason: errorReason(error), error: text };
+      log.log(4, `${name}: the list failed ${took}: ${text}`, fields);
+    },
+    onInformerState: (informer) => {
+      const { state, error, resourceVersion } = informer.freshness;
+      if (states.get(informer) === state) return;
+      states.set(informer, state);
+      const level = state === 'refused' || (state === 'stopped' && error !== undefined) ? 0 : 2;
+      if (log.level < level) return;
+      const name = nameOf(informer.resource);
+      const text = error === undefined ? undefined : errorText(informer.resource, error);
+      const fields = {
+        resource: name,
+        state,
+        ...(resourceVersion && { resourceVersion }),
+        ...(text && { error: text }),
+      };
+      log.log(level, `${name}: the informer is ${state}${text ? `: ${text}` : ''}`, fields);
+    },
+  };
+}
+
+/** `pods`, `deployments.apps` */
+function nameOf({ group, plural }: Pick<Resource, 'group' | 'plural'>): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}
+
+function errorText({ plural }: Resource, error: unknown): string {
+  if (holdsSecrets(plural)) return errorReason(error);
+  return error instanceof Error ? error.message : String(error);
+}

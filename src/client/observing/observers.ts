@@ -1,0 +1,66 @@
+/**
+ * Who watches over one client, and which informers of it run. One for each transport, so that whatever uses the
+ * connection is seen without being told to show itself.
+ *
+ * Telling costs next to nothing while nobody listens. An observer may come and go at any time; it sees what happens in
+ * between, and the informers that run already.
+ */
+import type { Logger } from '../../api/index.ts';
+import type { RequestSample } from '../transport/transport-options.ts';
+import type { ClientObserver, ObservedInformer } from './client-observer.ts';
+import { logObserver } from './log-observer.ts';
+
+type ObserversOptions = { readonly logger?: Logger; readonly onRequest?: (sample: RequestSample) => void };
+
+export class Observers {
+  readonly #observers = new Set<ClientObserver>();
+  readonly #informers = new Set<ObservedInformer>();
+  readonly #warned = new WeakSet<ClientObserver>();
+
+  constructor({ logger, onRequest }: ObserversOptions = {}) {
+    if (onRequest) this.add({ onRequest });
+    if (logger) this.add(logObserver(logger));
+  }
+
+  get isEmpty(): boolean {
+    return this.#observers.size === 0;
+  }
+
+  /** Those that run. */
+  get informers(): ReadonlySet<ObservedInformer> {
+    return this.#informers;
+  }
+
+  /** Until it is disposed. */
+  add(observer: ClientObserver): Disposable {
+    const entry = { ...observer }; // one observer added twice is two
+    this.#observers.add(entry);
+    return { [Symbol.dispose]: () => void this.#observers.delete(entry) };
+  }
+
+  join(informer: ObservedInformer): void {
+    this.#informers.add(informer);
+    this.tell('onInformerState', informer);
+  }
+
+  leave(informer: ObservedInformer): void {
+    this.#informers.delete(informer);
+    this.tell('onInformerState', informer);
+  }
+
+  tell<F extends keyof ClientObserver>(fact: F, ...about: Parameters<NonNullable<ClientObserver[F]>>): void {
+    for (const observer of this.#observers)
+      try {
+        (observer[fact] as ((...about: unknown[]) => void) | undefined)?.(...about);
+      } catch (error) {
+        this.#warn(observer, error);
+      }
+  }
+
+  /** Once for each: what throws at one event throws at the next ten thousand. */
+  #warn(observer: ClientObserver, error: unknown): void {
+    if (this.#warned.has(observer)) return;
+    this.#warned.add(observer);
+    process.emitWarning(error instanceof Error ? error : String(error), { type: 'ObserverWarning' });
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * One controller of a manager: holds its informers for as long as it is there, and runs it in terms.
+ *
+ * Informers are leased when it starts, so that they are warm when its turn comes. Without an election there is one
+ * term; with one, a term for each time the process leads. A term waits for this controller's own informers and nobody
+ * else's. When leadership is lost the term is cut: signals fire at once, and the process does not campaign again before
+ * the last reconcile has really ended. Disposing stops this controller alone.
+ */
+import { closeOnce } from '../../api/index.ts';
+import type { AnyObject, Informer, InformerFactory, InformerLease, InformerOptions } from '../../client/index.ts';
+import type { LeaderElector } from '../election/leader-elector.ts';
+import type { Leadership } from '../election/leader-work.ts';
+import type { QueueMetricsSnapshot } from '../queue/queue-metrics.ts';
+import { WorkQueue } from '../queue/work-queue.ts';
+import { noPoolMetrics, type PoolMetricsSnapshot } from '../queue/worker-pool.ts';
+import { ControllerTerm, type Source, type TermOptions } from '../reconcile/controller-term.ts';
+import { DeclaredCache, nameOf } from '../reconcile/declared-cache.ts';
+import type { ControllerDefinition, MappedWatch, Selected, Watched } from '../reconcile/define-controller.ts';
+import { toController, toSelf } from '../reconcile/mappers.ts';
+import { LinkedSignal } from './linked-signal.ts';
+import type { ControllerState } from './manager-options.ts';
+
+/** What a manager lends to its controllers. */
+export type Surroundings = Omit<TermOptions, 'definition' | 'sources' | 'cache' | 'leadership'> & {
+  readonly informers: InformerFactory;
+  readonly elector: LeaderElector | undefined;
+  readonly namespace: string | readonly string[] | undefined;
+  /** It is over before its time: a bug, or a client that was closed. */
+  readonly onFailure: (error: unknown) => void;
+  readonly onRemoved: () => void;
+};
+
+export type ControllerMetrics = {
+  readonly queue: QueueMetricsSnapshot;
+  readonly pool: PoolMetricsSnapshot;
+  /** Own writes that the cache was not told of within their time. */
+  readonly forgottenWrites: number;
+};
+
+export class ManagedController implements AsyncDisposable {
+  readonly name: string;
+  readonly needsLeadership: boolean;
+  readonly #definition: ControllerDefinition;
+  readonly #stopping = new AbortController();
+  readonly #leases: InformerLease<AnyObject>[] = [];
+  #informers: readonly Informer<AnyObject>[] = [];
+  #state: ControllerState = 'stopped';
+  #term: ControllerTerm | undefined;
+  #begun: { readonly rested: Promise<void>; readonly ended: Promise<void> } | undefined;
+  #onRemoved: () => void = () => {};
+
+  constructor(definition: ControllerDefinition) {
+    this.name = definition.name;
+    this.needsLeadership = definition.needsLeadership ?? true;
+    this.#definition = definition;
+  }
+
+  get state(): ControllerState {
+    return this.#state;
+  }
+
+  /** Those it reads or hears, once it has started. */
+  get informers(): readonly Informer<AnyObject>[] {
+    return this.#informers;
+  }
+
+  /** The kinds that have not the whole state yet. */
+  get waitsFor(): string[] {
+    return this.#informers.filter(({ isSynced }) => !isSynced).map(({ resource }) => nameOf(resource));
+  }
+
+  /** What works in the present term, or did in the last; another one for each term. */
+  get term(): Pick<ControllerTerm, 'queue' | 'pool'> | undefined {
+    return this.#term;
+  }
+
+  /** Of the present term, or of the last; counters begin anew with each. */
+  metrics(): ControllerMetrics {
+    const { concurrency = 4 } = this.#definition;
+    return {
+      queue: this.#term?.queue.metrics() ?? new WorkQueue<string>().metrics(),
+      pool: this.#term?.pool.metrics() ?? noPoolMetrics(concurrency),
+      forgottenWrites: this.#term?.forgottenWrites ?? 0,
+    };
+  }
+
+  /** To be called once, by the manager. */
+  start(surroundings: Surroundings): void {
+    this.#onRemoved = surroundings.onRemoved;
+    const cache = new DeclaredCache(this.name);
+    const sources = this.#declare(cache, surroundings);
+    this.#informers = cache.informers;
+    const elector = this.needsLeadership ? surroundings.elector : undefined;
+    this.#state = elector ? 'standby' : 'waiting';
+    let rest = () => {};
+    const rested = new Promise<void>((resolve) => {
+      rest = resolve;
+    });
+    const run = (leadership?: Leadership) =>
+      this.#run({ ...surroundings, definition: this.#definition, sources, cache, leadership }, rest);
+    const { signal } = this.#stopping;
+    const ended = (elector ? elector.runWhenLeading((_signal, leadership) => run(leadership), signal) : run())
+      .catch((error: unknown) => {
+        if (!this.#stopping.signal.aborted) surroundings.onFailure(error);
+      })
+      .finally(() => {
+        this.#state = 'stopped';
+        rest();
+      });
+    this.#begun = { rested, ended };
+  }
+
+  /** Resolves when nothing of it runs any more, or when what runs has used up its grace; gives up its informers. */
+  readonly stop: () => Promise<void> = closeOnce(async () => {
+    this.#stopping.abort(new Error(`Cannot go on with controller "${this.name}": it was stopped`));
+    await this.#begun?.rested;
+    this.#state = 'stopped';
+    await Promise.all(this.#leases.map((lease) => lease[Symbol.asyncDispose]()));
+    this.#onRemoved();
+  });
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** From when its informers have everything until it is stopped or the term is over. */
+  async #run(options: TermOptions, rest: () => void): Promise<void> {
+    const { signal: stopping } = this.#stopping;
+    const termEnd = options.leadership?.signal;
+    const link = new LinkedSignal(stopping, termEnd);
+    try {
+      this.#state = 'waiting';
+      // Everything there is has reached version 0; unlike `synced`, this waits through refusals.
+      await Promise.all(this.#informers.map((informer) => informer.reached('0', link.signal)));
+      const term = new ControllerTerm(options);
+      this.#term = term;
+      this.#state = 'running';
+      await link.fired();
+      // The lease is kept while reconciles use up their grace; should it be lost then, that is the end of it.
+      const cut = () => term.cut(termEnd?.reason);
+      if (termEnd?.aborted) cut();
+      termEnd?.addEventListener('abort', cut, { once: true });
+      await term.stop();
+      if (stopping.aborted) rest();
+      await term.pool.ended; // even of those that ignore their signal
+      termEnd?.removeEventListener('abort', cut);
+    } catch (error) {
+      if (!link.signal.aborted) throw error;
+    } finally {
+      link.release();
+      if (!stopping.aborted) this.#state = options.leadership ? 'standby' : 'stopped';
+    }
+  }
+
+  #declare(cache: DeclaredCache, { informers, namespace }: Surroundings): Source[] {
+    const { for: primary, owns, watches, reads } = this.#definition;
+    const declare = (watch: Watched<AnyObject> & Partial<MappedWatch<AnyObject>>): Source => {
+      const selection = selectionOf(watch, namespace);
+      const lease = informers.lease(watch.resource, selection);
+      this.#leases.push(lease);
+      cache.declare(lease.informer);
+      return { informer: lease.informer, selection, watch };
+    };
+    return [
+      declare({ ...primary, map: toSelf() }),
+      ...owns.map((watch) => declare({ ...watch, map: toController(primary.resource) })),
+      ...watches.map(declare),
+      ...reads.map((read) => declare(read)),
+    ];
+  }
+}
+
+/** Everywhere, unless somebody has named a namespace. */
+function selectionOf(
+  selected: Selected<AnyObject>,
+  common: string | readonly string[] | undefined,
+): InformerOptions<AnyObject> {
+  const { namespace = common, allNamespaces, labelSelector, fieldSelector, transform, indexers } = selected;
+  return {
+    ...(allNamespaces || namespace === undefined ? { allNamespaces: true } : { namespace }),
+    ...(labelSelector !== undefined && { labelSelector }),
+    ...(fieldSelector !== undefined && { fieldSelector }),
+    ...(transform && { transform }),
+    ...(indexers && { indexers }),
+  };
+}

@@ -1,0 +1,100 @@
+/** What a manager is told, and what it tells of itself. */
+import type { Clock, Logger, Tracer } from '../../api/index.ts';
+import type { InformerDefaults, InformerState, KubeClient } from '../../client/index.ts';
+import type { LeaderElectorOptions } from '../election/leader-elector.ts';
+import type { Role } from '../election/role-feed.ts';
+import type { QueueObserver } from '../queue/queue-metrics.ts';
+import type { WorkOutcome } from '../queue/worker-pool.ts';
+
+export type ElectionOptions = Omit<LeaderElectorOptions, 'leases' | 'lease' | 'onError' | 'clock'> & {
+  /** Of the Lease that candidates share. */
+  readonly name: string;
+  /** That of the client's context. */
+  readonly namespace?: string;
+};
+
+/** Where an error came from. */
+export type ErrorSource = {
+  readonly controller?: string;
+  readonly key?: string;
+  /** `reconcile`, `informer`, `election` or `recorder`. */
+  readonly part: 'reconcile' | 'informer' | 'election' | 'recorder';
+};
+
+/** For those who keep metrics of their own. What it throws is a process warning. */
+export type ManagerObserver = {
+  readonly onReconcile?: (controller: string, outcome: WorkOutcome<string>) => void;
+  /** Asked once for each controller. */
+  readonly queue?: (controller: string) => QueueObserver;
+};
+
+export type ManagerOptions = {
+  /** Stays its owner's: a manager does not close it. */
+  readonly client: KubeClient;
+  /** Where controllers look that name no namespace themselves; everywhere without it. */
+  readonly namespace?: string | readonly string[];
+  /** Controllers run only while this process leads; without it, always. */
+  readonly election?: ElectionOptions;
+  /** For all informers that controllers share. */
+  readonly informers?: Pick<InformerDefaults, 'freeze' | 'reflector'>;
+  readonly health?: HealthOptions;
+  /** How long reconciles may go on when the manager stops, before their signals fire: 30 s. */
+  readonly graceMs?: number;
+  /** How long they have after that: 5 s. */
+  readonly abortGraceMs?: number;
+  /** Errors that stop nothing; without it they go to the logger, and without that they are process warnings. */
+  readonly onError?: (error: unknown, source: ErrorSource) => void;
+  readonly logger?: Logger;
+  /** Each reconcile is a span. */
+  readonly tracer?: Tracer;
+  readonly observer?: ManagerObserver;
+  readonly clock?: Clock;
+  /** Milliseconds since 1970. */
+  readonly wallNow?: () => number;
+};
+
+export type HealthOptions = {
+  /** How long a server may be silent before its informer counts as stale: 3 min, since it sends a bookmark a minute. */
+  readonly maxLagMs?: number;
+};
+
+/**
+ * - `waiting`: for informers that have not the whole state yet
+ * - `standby`: for leadership
+ * - `running`
+ * - `stopped`
+ */
+export type ControllerState = 'waiting' | 'standby' | 'running' | 'stopped';
+
+export type InformerHealth = {
+  /** `pods`, `deployments.apps`. */
+  readonly name: string;
+  readonly controllers: readonly string[];
+  readonly state: InformerState;
+  readonly lagMs: number | undefined;
+  readonly resourceVersion: string | undefined;
+  readonly error: unknown;
+  readonly isReady: boolean;
+  /** Why it is not ready; empty if it is. */
+  readonly why: string;
+};
+
+export type ControllerHealth = {
+  readonly name: string;
+  readonly state: ControllerState;
+  /** The informers that keep it from running. */
+  readonly waitsFor: readonly string[];
+};
+
+export type ManagerHealth = {
+  /** False when only a restart of the process helps. */
+  readonly isLive: boolean;
+  /** Every informer is fresh. A manager that does not lead is ready all the same: it stands by. */
+  readonly isReady: boolean;
+  readonly informers: readonly InformerHealth[];
+  readonly controllers: readonly ControllerHealth[];
+  /** Undefined without an election. */
+  readonly role: Role | undefined;
+  /** What keeps it from being live or ready, in words; each names who is to blame. */
+  readonly problems: readonly string[];
+};

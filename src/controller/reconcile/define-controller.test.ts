@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest';
+import { configMaps, pods, secrets } from '../../client/index.ts';
+import { defineController } from './define-controller.ts';
+import { requeueAfter } from './requeue.ts';
+
+const reconcile = () => {};
+
+it('defineController() writes shorthands out', () => {
+  const where = () => true;
+  const definition = defineController({
+    name: 'a',
+    for: configMaps,
+    owns: [secrets, { resource: pods, where: ({ object }) => object.spec.nodeName !== undefined }],
+    reconcile,
+  });
+  expect(definition).toMatchObject({
+    for: { resource: configMaps },
+    owns: [{ resource: secrets }, { resource: pods }],
+    watches: [],
+    reads: [],
+  });
+  expect(defineController({ name: 'b', for: { resource: configMaps, where }, reconcile }).for.where).toBe(where);
+});
+
+it('defineController() takes a kind twice in one selection, and refuses it in two', () => {
+  const labelSelector = 'app=web';
+  const watch = { resource: configMaps, labelSelector: { app: 'web' }, map: () => 'x' };
+  const define = (selector: string) =>
+    defineController({
+      name: 'a',
+      for: { resource: configMaps, labelSelector: selector },
+      watches: [watch],
+      reconcile,
+    });
+  expect(define(labelSelector).watches).toEqual([watch]);
+  expect(() => define('app=db')).toThrow(
+    'Cannot define controller "a": it declares configmaps in two different selections',
+  );
+});
+
+it.each([
+  ['an empty name', { name: '' }, 'Cannot define a controller: its name is empty'],
+  ['no concurrency', { name: 'a', concurrency: 0 }, 'Cannot define controller "a": its concurrency is 0'],
+  ['half a worker', { name: 'a', concurrency: 1.5 }, 'Cannot define controller "a": its concurrency is 1.5'],
+])('defineController() refuses %s', (_what, options, message) => {
+  expect(() => defineController({ for: configMaps, reconcile, ...options })).toThrow(message);
+});
+
+it.each<[delay: number | string, ms: number]>([
+  [250, 250],
+  [0, 0],
+  ['30s', 30_000],
+  ['1h30m', 5_400_000],
+  ['1.5ms', 1.5],
+])('requeueAfter(%j) is %d ms', (delay, requeueAfterMs) => expect(requeueAfter(delay)).toEqual({ requeueAfterMs }));
+
+it.each([-1, Number.NaN, '-1s', 'soon'])('requeueAfter(%j) is refused', (delay) => {
+  expect(() => requeueAfter(delay)).toThrow();
+});

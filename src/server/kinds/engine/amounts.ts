@@ -1,0 +1,20 @@
+/**
+ * Quantities that were read before: specs say the same few amounts again and again, and reading one costs more than
+ * all else that is checked about it. Kept by their text, a bounded number of short ones; a Quantity never changes.
+ */
+import { parseQuantity, type Quantity } from '../../../api/index.ts';
+
+const LIMIT = 1000;
+const LIMIT_CHARACTERS = 20;
+const known = new Map<string, Quantity>();
+
+/** Fails as `parseQuantity` does. */
+export function quantityOf(text: string): Quantity {
+  let quantity = known.get(text);
+  if (quantity) return quantity;
+  quantity = parseQuantity(text);
+  if (text.length > LIMIT_CHARACTERS) return quantity;
+  if (known.size === LIMIT) known.clear(); // whoever is still in use comes back at once
+  known.set(text, quantity);
+  return quantity;
+}

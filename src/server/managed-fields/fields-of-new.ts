@@ -1,0 +1,172 @@
+/**
+ * What the creator of an object owns, as FieldsV1, in one walk over the object and without a set in between: creates
+ * are the writes a server has most of.
+ *
+ * The same as `compareObjects` with an empty object of the type says, less what is never tracked, and held to it by a
+ * test: what the empty object has is owned only where it differs, what it lacks is owned with the path to it. Steps
+ * come sorted. What is known of a type (the step and schema of each member) is found once and kept with its schema.
+ */
+import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { checkObject } from '../codec/check-object.ts';
+import { isObject, jsonEqual } from '../codec/json-objects.ts';
+import type { Schema } from '../schema/schema.ts';
+import type { FieldSet } from './field-set.ts';
+import { elementStep, isEmptyValue, memberSchema, objectOrEmpty, type Shape, shapeOf } from './field-shape.ts';
+
+type Member = {
+  readonly step: string;
+  /** Its place among the members that the schema names; -1 for others. */
+  readonly rank: number;
+  readonly type: OwnedType;
+  readonly isRequired: boolean;
+};
+type Owned = { readonly step: string; readonly rank: number; readonly fields: JsonObject };
+
+/** The field itself and nothing below it. Shared, so never written to. */
+const LEAF: JsonObject = Object.freeze({});
+/** So many are put in order one by one. */
+const FEW = 50;
+const NOTHING: JsonObject = Object.freeze({});
+
+/** `notTracked`: fields that do not count, with all below them. Undefined if nothing is owned. */
+export function fieldsOfNew(object: JsonObject, schema: Schema, notTracked: FieldSet): JsonObject | undefined {
+  const type = ownedTypeOf(schema);
+  return joined(membersOf(object, type.empty(), type, notTracked), false);
+}
+
+class OwnedType {
+  readonly shape: Shape;
+  readonly schema: Schema;
+  readonly #members = new Map<string, Member>();
+  #names: readonly string[] | undefined;
+  /** Of all members without a name in the schema: they are alike. */
+  #other: OwnedType | undefined;
+  #element: OwnedType | undefined;
+  #empty: JsonObject | undefined;
+
+  constructor(schema: Schema) {
+    this.schema = schema;
+    this.shape = shapeOf(schema);
+  }
+
+  /** Undefined for a member the schema does not know. Only what has a name in the schema is kept. */
+  member(key: string): Member | undefined {
+    const known = this.#members.get(key);
+    if (known) return known;
+    this.#names ??= [...(this.schema.properties?.keys() ?? [])].sort();
+    const rank = this.#names.indexOf(key);
+    const type = rank < 0 && this.#other ? this.#other : this.#typeOf(key);
+    if (!type) return undefined;
+    const member = { step: `f:${key}`, rank, type, isRequired: this.schema.required?.includes(key) === true };
+    if (rank >= 0) this.#members.set(key, member);
+    else this.#other = type;
+    return member;
+  }
+
+  #typeOf(key: string): OwnedType | undefined {
+    const schema = memberSchema(this.schema, key);
+    return schema && ownedTypeOf(schema);
+  }
+
+  /** Of a keyed list; undefined where elements are looked at no further. */
+  element(): OwnedType | undefined {
+    const { items, listType } = this.schema;
+    if (!items || listType === 'set') return undefined;
+    this.#element ??= ownedTypeOf(items);
+    return this.#element;
+  }
+
+  /** What the reference server compares a new object with: nothing but the structs that its type always writes. */
+  empty(): JsonObject {
+    this.#empty ??= checkObject({}, this.schema).object;
+    return this.#empty;
+  }
+}
+
+const ownedTypes = new WeakMap<Schema, OwnedType>();
+
+function ownedTypeOf(schema: Schema): OwnedType {
+  let type = ownedTypes.get(schema);
+  if (!type) {
+    type = new OwnedType(schema);
+    ownedTypes.set(schema, type);
+  }
+  return type;
+}
+
+/** `before`: what an empty object has here; null: a required field that it lacks. */
+function fieldsOf(
+  value: JsonValue,
+  before: JsonValue | undefined,
+  type: OwnedType,
+  notTracked: FieldSet | undefined,
+): JsonObject | undefined {
+  if (before === value) return undefined;
+  const { shape } = type;
+  if (shape === 'leaf' || (isEmptyValue(before) && isEmptyValue(value)))
+    return before !== undefined && jsonEqual(before, value) ? undefined : LEAF;
+  if (shape === 'members') {
+    const members = membersOf(objectOrEmpty(value), isObject(before) ? before : NOTHING, type, notTracked);
+    return joined(members, before === undefined);
+  }
+  const elements = elementsOf(Array.isArray(value) ? value : [], type);
+  return elements ? joined(elements, before === undefined) : LEAF;
+}
+
+function membersOf(object: JsonObject, before: JsonObject, type: OwnedType, notTracked?: FieldSet): Owned[] {
+  const members: Owned[] = [];
+  for (const key of Object.keys(object)) {
+    const member = type.member(key);
+    const value = object[key];
+    if (!member || value === undefined) continue;
+    const { step, rank, isRequired } = member;
+    const left = notTracked?.get(step);
+    if (left?.isOwned) continue;
+    const old = Object.hasOwn(before, key) ? before[key] : undefined;
+    // Of metadata only what is in it is ever owned.
+    const absent = isRequired ? null : step === 'f:metadata' && notTracked?.has(step) ? NOTHING : undefined;
+    const fields = fieldsOf(value, old ?? absent, member.type, left?.children);
+    if (fields) insert(members, { step, rank, fields });
+  }
+  sortMany(members);
+  return members;
+}
+
+/** Undefined if the elements cannot be told apart, and the list counts as one. */
+function elementsOf(list: readonly JsonValue[], type: OwnedType): Owned[] | undefined {
+  const elements: Owned[] = [];
+  const element = type.element();
+  for (const item of list) {
+    const step = elementStep(item, type.schema);
+    if (step === undefined) return undefined;
+    const fields = element ? fieldsOf(item, undefined, element, undefined) : LEAF;
+    if (fields) insert(elements, { step, rank: -1, fields });
+  }
+  sortMany(elements);
+  for (let i = 1; i < elements.length; i++) if (elements[i]!.step === elements[i - 1]!.step) return undefined;
+  return elements;
+}
+
+function joined(owned: Owned[], isOwned: boolean): JsonObject | undefined {
+  if (owned.length === 0) return isOwned ? LEAF : undefined;
+  const fields: JsonObject = isOwned ? { '.': LEAF } : {};
+  for (const { step, fields: below } of owned) fields[step] = below;
+  return fields;
+}
+
+/** Keeps few in the order of their steps; `sortMany` sees to the others. */
+function insert(owned: Owned[], one: Owned): void {
+  let at = owned.length;
+  owned.push(one);
+  if (at >= FEW) return;
+  for (; at > 0 && isBefore(one, owned[at - 1]!); at--) owned[at] = owned[at - 1]!;
+  owned[at] = one;
+}
+
+function sortMany(owned: Owned[]): void {
+  if (owned.length > FEW) owned.sort((a, b) => (a.step < b.step ? -1 : a.step > b.step ? 1 : 0));
+}
+
+function isBefore(a: Owned, b: Owned): boolean {
+  return a.rank < 0 || b.rank < 0 ? a.step < b.step : a.rank < b.rank;
+}

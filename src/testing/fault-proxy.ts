@@ -1,0 +1,252 @@
+/**
+ * A proxy before a server that misbehaves when told, so that a controller can be tested against all that networks and
+ * servers do:
+ *
+ *     await using server = await startTestServer();
+ *     await using proxy = await startFaultProxy(server);
+ *     const config = await KubeConfig.load({ paths: [proxy.kubeconfigPath] });   // the controller under test uses this
+ *     proxy.stall('watch');                                    // half-open: nothing comes, and nobody is told
+ *     proxy.answer({ code: 503, to: 'list', times: 3 });
+ *     proxy.sendError('watch', 410);
+ *     proxy.heal();
+ *
+ * It ends TLS with the server's own certificate, so it sees requests and not only bytes; clients speak HTTP/1.1 and come
+ * with tokens, since client certificates do not pass. Until it is told otherwise it changes nothing. Faults of open
+ * requests return how many they struck; a test that expects one should look.
+ */
+import { once } from 'node:events';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Agent, createServer, type Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { join } from 'node:path';
+import { FaultExchange, type Line, type ProxiedRequest } from './fault-exchange.ts';
+
+/** A TestServer is one. */
+export type FaultTarget = {
+  /** Asked for every request, since a server may come back on another port; throws while it is away. */
+  readonly url: string;
+  readonly dataDir: string;
+};
+
+/** Whom a fault strikes. */
+export type Which = 'any' | ProxiedRequest['kind'] | ((request: ProxiedRequest) => boolean);
+
+export type FaultAnswer = {
+  readonly code: number;
+  /** Requests to come, not open ones: any. */
+  readonly to?: Which;
+  /** 1 */
+  readonly times?: number;
+  readonly retryAfterSeconds?: number;
+  /** In the place of a Status, such as the page of a load balancer. */
+  readonly text?: string;
+};
+
+const REASONS: Readonly<Record<number, string>> = {
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  410: 'Expired',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
+/** Older ones are forgotten. */
+const REMEMBERED_REQUESTS = 10_000;
+
+export class FaultProxy implements AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** That of the target's administrator, but through the proxy. It goes with the proxy. */
+  readonly kubeconfigPath: string;
+  readonly #listener: Server;
+  readonly #target: FaultTarget;
+  readonly #agent: Agent;
+  readonly #exchanges = new Set<FaultExchange>();
+  /** By the port that the client has; TLS sockets cannot be reset, those below them can. */
+  readonly #sockets = new Map<number, Socket>();
+  readonly #stalled = new WeakSet<Socket>();
+  readonly #answers: { readonly answer: FaultAnswer; left: number }[] = [];
+  readonly #line: Line = { delayMs: 0, pieceBytes: 0, pieceMs: 0 };
+  readonly #requests: ProxiedRequest[] = [];
+  #count = 0;
+  #refuses = false;
+
+  constructor(listener: Server, target: FaultTarget, ca: string) {
+    this.#listener = listener;
+    this.#target = target;
+    this.#agent = new Agent({ keepAlive: true, ca });
+    this.port = (listener.address() as AddressInfo).port;
+    this.url = `https://127.0.0.1:${this.port}`;
+    this.kubeconfigPath = join(target.dataDir, `fault-proxy-${this.port}.kubeconfig`);
+    const admin = readFileSync(join(target.dataDir, 'admin.kubeconfig'), 'utf8');
+    writeFileSync(this.kubeconfigPath, admin.replace(/server: \S+/, `server: ${this.url}`), { mode: 0o600 });
+    listener.on('connection', (socket: Socket) => this.#onConnection(socket));
+    listener.on('secureConnection', (socket) => socket.on('error', () => {}));
+    listener.on('request', (incoming, response) => this.#onRequest(incoming, response));
+  }
+
+  /** The requests so far, in order; the last ten thousand. */
+  get requests(): readonly ProxiedRequest[] {
+    return this.#requests;
+  }
+
+  /** How many connections of clients are open. */
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  /** The requests that are under way. */
+  get open(): readonly ProxiedRequest[] {
+    return [...this.#exchanges].map(({ request }) => request);
+  }
+
+  // ---- to what is open ----
+
+  /** Resets connections; with `any`, those without a request too. */
+  cut(which: Which = 'any'): number {
+    const struck = this.#strike(which, (exchange) => exchange.cut());
+    if (which === 'any') for (const socket of [...this.#sockets.values()]) socket.resetAndDestroy();
+    return struck;
+  }
+
+  /** Nothing gets through any more, and nobody is told. Not even `heal` brings such a connection back. */
+  stall(which: Which = 'any'): number {
+    if (which === 'any') for (const socket of this.#sockets.values()) this.#stalled.add(socket);
+    return this.#strike(which, (exchange) => exchange.stall());
+  }
+
+  /** Ends answers as if they were whole: a watch that the server has ended. */
+  end(which: Which = 'watch'): number {
+    return this.#strike(which, (exchange) => exchange.end());
+  }
+
+  /** The next bytes come by half, and then a clean end. */
+  truncate(which: Which = 'watch'): number {
+    return this.#strike(which, (exchange) => exchange.truncate());
+  }
+
+  /** The next bytes come with something in them that is no JSON. */
+  garble(which: Which = 'watch'): number {
+    return this.#strike(which, (exchange) => exchange.garble());
+  }
+
+  /** Puts an ERROR event into watches, and ends them as servers do. */
+  sendError(which: Which, code: number): number {
+    const text = `${JSON.stringify({ type: 'ERROR', object: statusOf(code) })}\n`;
+    return this.#strike(which, (exchange) => exchange.send(text, `ERROR ${code}`, true));
+  }
+
+  // ---- to what comes ----
+
+  /** Some of the requests to come do not reach the server. */
+  answer(answer: FaultAnswer): void {
+    this.#answers.push({ answer, left: answer.times ?? 1 });
+  }
+
+  /** New connections are reset while it is true. */
+  refuse(refuses = true): void {
+    this.#refuses = refuses;
+  }
+
+  /** Every request waits before it is sent on; with Infinity for ever. */
+  delay(ms: number): void {
+    this.#line.delayMs = ms;
+  }
+
+  /** Answers come in small pieces. */
+  drip(bytes: number, everyMs = 0): void {
+    this.#line.pieceBytes = bytes;
+    this.#line.pieceMs = everyMs;
+  }
+
+  /** From now on nothing new is broken. */
+  heal(): void {
+    this.#answers.length = 0;
+    this.#refuses = false;
+    Object.assign(this.#line, { delayMs: 0, pieceBytes: 0, pieceMs: 0 });
+    for (const exchange of this.#exchanges) exchange.heal();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#listener, 'close');
+    this.#listener.close();
+    for (const socket of [...this.#sockets.values()]) socket.destroy();
+    this.#agent.destroy();
+    await closed;
+    rmSync(this.kubeconfigPath, { force: true });
+  }
+
+  #strike(which: Which, fault: (exchange: FaultExchange) => void): number {
+    const struck = [...this.#exchanges].filter(({ request }) => fits(which, request));
+    for (const exchange of struck) fault(exchange);
+    return struck.length;
+  }
+
+  #onConnection(socket: Socket): void {
+    socket.on('error', () => {});
+    if (this.#refuses) return void socket.resetAndDestroy();
+    const port = socket.remotePort!;
+    socket.setNoDelay(true);
+    this.#sockets.set(port, socket);
+    socket.once('close', () => this.#sockets.delete(port));
+  }
+
+  #onRequest(incoming: IncomingMessage, response: ServerResponse): void {
+    const socket = this.#sockets.get(incoming.socket.remotePort!);
+    if (!socket) return void response.destroy(); // it went at this very moment
+    const exchange = new FaultExchange(++this.#count, incoming, response, () => socket.resetAndDestroy());
+    this.#requests.push(exchange.request);
+    if (this.#requests.length > REMEMBERED_REQUESTS) this.#requests.shift();
+    this.#exchanges.add(exchange);
+    response.once('close', () => this.#exchanges.delete(exchange));
+    if (this.#stalled.has(socket)) {
+      exchange.stall();
+      return;
+    }
+    const planned = this.#answers.find(({ answer, left }) => left > 0 && fits(answer.to ?? 'any', exchange.request));
+    if (planned) {
+      planned.left--;
+      answerWith(exchange, planned.answer);
+      return;
+    }
+    let url: string;
+    try {
+      url = this.#target.url;
+    } catch {
+      return void socket.resetAndDestroy();
+    }
+    void exchange.forward(url, this.#agent, this.#line);
+  }
+}
+
+/** The target must have been started once: its certificates and its kubeconfig are used. */
+export async function startFaultProxy(target: FaultTarget): Promise<FaultProxy> {
+  const read = (name: string) => readFileSync(join(target.dataDir, 'pki', name), 'utf8');
+  const listener = createServer({ cert: read('server.crt'), key: read('server.key') });
+  listener.on('tlsClientError', () => {}); // a client that went in the middle of its handshake
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  return new FaultProxy(listener, target, read('ca.crt'));
+}
+
+function fits(which: Which, request: ProxiedRequest): boolean {
+  if (typeof which === 'function') return which(request);
+  return which === 'any' || which === request.kind;
+}
+
+function answerWith(exchange: FaultExchange, { code, retryAfterSeconds, text }: FaultAnswer): void {
+  const headers = {
+    'content-type': text === undefined ? 'application/json' : 'text/html',
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+  };
+  exchange.answer(code, headers, text ?? JSON.stringify(statusOf(code)));
+}
+
+function statusOf(code: number): object {
+  const message = `a fault of the proxy: ${code}`;
+  const head = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' };
+  return { ...head, message, reason: REASONS[code] ?? 'Unknown', code };
+}

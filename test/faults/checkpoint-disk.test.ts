@@ -1,0 +1,185 @@
+/** Checkpoints on a disk that fails. */
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { Checkpoint } from '../../src/client/checkpoint/checkpoint.ts';
+import { CheckpointFile } from '../../src/client/checkpoint/checkpoint-file.ts';
+import type { CheckpointHeader } from '../../src/client/checkpoint/checkpoint-format.ts';
+import type { AnyObject } from '../../src/client/index.ts';
+import { FakeClock } from '../../src/testing/index.ts';
+import { savedIn } from '../e2e/checkpoint-under-test.ts';
+import { until } from '../e2e/client-under-test.ts';
+import { smallDisk } from './small-disk.ts';
+import { temporaryDir } from './temporary-dir.ts';
+
+const header: CheckpointHeader = {
+  ...{ format: 1, resource: 'v1 things', namespaces: ['*'], labelSelector: '', fieldSelector: '', shape: 'whole' },
+  server: 'http://x/',
+};
+const object = (name: string, version: number, text = ''): AnyObject & { text: string } => ({
+  ...{ apiVersion: 'v1', kind: 'Thing', text },
+  metadata: { name, uid: name, resourceVersion: `${version}`, creationTimestamp: '' },
+});
+type Plain = { version: string | undefined; objects: Record<string, string> };
+const plain = (version: string | undefined, objects: ReadonlyMap<string, AnyObject>): Plain => ({
+  version,
+  objects: Object.fromEntries([...objects].sort().map(([key, one]) => [key, JSON.stringify(one)])),
+});
+const change = fc.record({
+  name: fc.constantFrom('a', 'b', 'c'),
+  isGone: fc.boolean(),
+  text: fc.string({ unit: 'grapheme', maxLength: 12 }),
+});
+
+it('whatever fails while it is written, the file is the last state or the one that was being written', async () => {
+  const step = fc.record({
+    changes: fc.array(change, { maxLength: 4 }),
+    isWhole: fc.boolean(),
+    room: fc.option(fc.nat(400)),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
+      await using dir = await temporaryDir();
+      const path = join(dir.path, 'f');
+      const disk = smallDisk();
+      const file = new CheckpointFile(path, { disk });
+      const objects = new Map<string, AnyObject>();
+      let pending = new Map<string, AnyObject | undefined>();
+      let version = 0;
+      let saved: Plain | undefined;
+      for (const { changes, isWhole, room } of steps) {
+        for (const { name, isGone, text } of changes) {
+          version++;
+          if (isGone) objects.delete(name);
+          else objects.set(name, object(name, version, text));
+          pending.set(name, objects.get(name));
+        }
+        const commit = { at: 0, versions: { '*': `${version}` } };
+        const now = plain(`${version}`, objects);
+        disk.left = room ?? Number.POSITIVE_INFINITY;
+        try {
+          if (isWhole || file.wantsRewrite) await file.rewrite(header, objects.values(), commit);
+          else await file.append(pending, commit);
+          saved = now;
+          pending = new Map();
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'ENOSPC' });
+        }
+        const found = await new CheckpointFile(path).read();
+        expect([saved, now]).toContainEqual(found && plain(found.versions['*'], found.objects));
+        if (saved === now) expect(found && plain(found.versions['*'], found.objects)).toEqual(now);
+      }
+      await file.close();
+    }),
+    { numRuns: 60 },
+  );
+});
+
+/** A checkpoint of a store that the test changes by hand. */
+async function grounds(file: string) {
+  const clock = new FakeClock();
+  const disk = smallDisk();
+  const objects = new Map<string, AnyObject>();
+  const errors: string[] = [];
+  let version = 0;
+  const work = { isDone: true, wake: () => {} };
+  const checkpoint = new Checkpoint<AnyObject>(
+    { file, flushMs: 1000 },
+    {
+      ...{ clock, disk, header },
+      clusterId: async () => 'c',
+      snapshot: () => new Map(objects),
+      commit: () => ({ at: 0, versions: version === 0 ? {} : { '*': `${version}` } }),
+      handled: async () => {
+        if (!work.isDone) await new Promise<void>((resolve) => Object.assign(work, { wake: resolve }));
+      },
+      report: ({ code, message }) => void errors.push(`${code} ${message}`),
+    },
+  );
+  const stop = new AbortController();
+  await checkpoint.open();
+  const run = checkpoint.run(stop.signal);
+  const write = (name: string, text = '') => {
+    objects.set(name, object(name, ++version, text));
+    checkpoint.note(name, objects.get(name));
+  };
+  return {
+    ...{ clock, disk, errors, checkpoint, work, write },
+    now: () => plain(`${version}`, objects),
+    saved: async () => {
+      const found = await savedIn<AnyObject>(file);
+      return found && plain(found.versions['*'], found.objects);
+    },
+    close: async (isHandled = true) => {
+      stop.abort();
+      await run;
+      await checkpoint.close(isHandled);
+    },
+  };
+}
+
+it('a disk that is full is told once, tried again with growing pauses, and has the newest state when there is room', async () => {
+  await using dir = await temporaryDir();
+  const { clock, disk, errors, checkpoint, write, now, saved, close } = await grounds(join(dir.path, 'f'));
+  write('a');
+  await clock.advance(1000);
+  await until(() => checkpoint.metrics.commits === 1);
+  const before = now();
+  disk.left = 10;
+  write('once');
+  for (let i = 0; i < 50; i++) {
+    write('b', `${i}`);
+    await clock.advance(1000);
+    await until(() => clock.sleeping === 1); // it is through with this one
+    expect(await saved()).toEqual(before);
+  }
+  expect(errors).toEqual([expect.stringMatching(/^Disk Cannot write checkpoint .*: ENOSPC/)]);
+  const { failures } = checkpoint.metrics;
+  expect(failures).toBeGreaterThan(3);
+  expect(failures).toBeLessThan(8); // 1, 2, 4, 8, 16, 32 seconds
+  disk.left = 1e6;
+  await clock.advance(60_000);
+  await until(() => checkpoint.metrics.commits === 2);
+  expect(await saved()).toEqual(now());
+  await close();
+});
+
+it('while handlers are at work nothing is written; what comes meanwhile is joined by key', async () => {
+  await using dir = await temporaryDir();
+  const file = join(dir.path, 'f');
+  const { clock, checkpoint, work, write, now, saved, close } = await grounds(file);
+  write('a');
+  await clock.advance(1000);
+  await until(() => checkpoint.metrics.commits === 1);
+  work.isDone = false;
+  write('a', 'second');
+  const second = now();
+  await clock.advance(1000);
+  for (let i = 0; i < 1000; i++) write('a', `${i}`);
+  expect((await saved())?.version).toBe('1');
+  work.isDone = true;
+  work.wake();
+  await until(() => checkpoint.metrics.commits === 2);
+  expect(await saved()).toEqual(second); // the moment that was waited for, and not what came after it
+  const { bytes } = checkpoint.metrics;
+  await clock.advance(1000);
+  await until(() => checkpoint.metrics.commits === 3);
+  expect(await saved()).toEqual(now());
+  expect(checkpoint.metrics.bytes - bytes).toBeLessThan(400); // one object, and not a thousand
+  await close();
+});
+
+it.each([true, false])(
+  'at the end the last state is written only if handlers are through with it: %s',
+  async (isHandled) => {
+    await using dir = await temporaryDir();
+    const { clock, checkpoint, write, now, saved, close } = await grounds(join(dir.path, 'f'));
+    write('a');
+    await clock.advance(1000);
+    await until(() => checkpoint.metrics.commits === 1);
+    const before = now();
+    write('b');
+    await close(isHandled);
+    expect(await saved()).toEqual(isHandled ? now() : before);
+  },
+);

@@ -1,0 +1,139 @@
+/**
+ * What will go wrong, decided by a seed: a list of steps, each a write, a fault, a change of who watches, or a quiet moment
+ * in which everything must be true. The same seed is always the same list; what the machine makes of it is its own.
+ */
+import { randomFrom } from './crash-script.ts';
+
+/** All watches, or one of those that are open. */
+export type Whom = 'all' | number;
+
+export type Step =
+  /** Goes on beside the steps that follow. */
+  | { readonly do: 'write'; readonly writes: number; readonly seed: number }
+  | { readonly do: 'cut' | 'stall' | 'end' | 'truncate' | 'garble'; readonly whom: Whom }
+  | { readonly do: 'error'; readonly code: number; readonly whom: Whom }
+  | {
+      readonly do: 'answer';
+      readonly code: number;
+      readonly to: 'watch' | 'list' | 'any';
+      readonly times: number;
+      readonly retryAfterSeconds?: number;
+      /** Not a Status, but the page of somebody in between. */
+      readonly isText: boolean;
+    }
+  | { readonly do: 'delay'; readonly ms: number }
+  | { readonly do: 'drip'; readonly bytes: number }
+  | { readonly do: 'refuse' | 'heal' }
+  | { readonly do: 'restart' | 'compact' | 'lose' }
+  /** To a backup; what was written after it is gone. With a bump, versions jump ahead, as they should. */
+  | { readonly do: 'set back'; readonly writes: number; readonly seed: number; readonly bump: number }
+  | { readonly do: 'handler'; readonly action: 'slow' | 'throwing' | 'remove' }
+  | { readonly do: 'informer'; readonly action: 'open' | 'close' }
+  | { readonly do: 'wait'; readonly ms: number }
+  | { readonly do: 'quiet' };
+
+export type Schedule = { readonly seed: number; readonly steps: readonly Step[] };
+
+/** What a server can do besides being restarted. */
+export type Abilities = { readonly loses: boolean; readonly isSetBack: boolean };
+
+/** Of a hundred; what comes first is likely. */
+const likely: readonly (readonly [Step['do'], number])[] = [
+  ['write', 24],
+  ['cut', 9],
+  ['stall', 6],
+  ['end', 5],
+  ['truncate', 5],
+  ['garble', 5],
+  ['error', 6],
+  ['answer', 10],
+  ['delay', 3],
+  ['drip', 3],
+  ['refuse', 3],
+  ['heal', 3],
+  ['wait', 6],
+  ['restart', 3],
+  ['compact', 2],
+  ['lose', 1],
+  ['set back', 1],
+  ['handler', 4],
+  ['informer', 2],
+];
+
+export function scheduleOf(seed: number, abilities: Abilities): Schedule {
+  const random = randomFrom(seed * 7919 + 13);
+  const below = (limit: number) => Math.floor(random() * limit);
+  const oneOf = <T>(values: readonly T[]): T => values[below(values.length)]!;
+  const steps: Step[] = [];
+  const rounds = 1 + below(3);
+  for (let round = 0; round < rounds; round++) {
+    const count = 2 + below(6);
+    for (let i = 0; i < count; i++) steps.push(makeStep(pick(below(100)), { random, below, oneOf, abilities }));
+    steps.push({ do: 'quiet' });
+  }
+  return { seed, steps };
+}
+
+type Dice = {
+  readonly random: () => number;
+  readonly below: (limit: number) => number;
+  readonly oneOf: <T>(values: readonly T[]) => T;
+  readonly abilities: Abilities;
+};
+
+function pick(hundredth: number): Step['do'] {
+  let left = hundredth;
+  for (const [kind, weight] of likely) {
+    if (left < weight) return kind;
+    left -= weight;
+  }
+  return 'write';
+}
+
+function makeStep(kind: Step['do'], { random, below, oneOf, abilities }: Dice): Step {
+  const whom = (): Whom => (random() < 0.5 ? 'all' : below(8));
+  const seed = below(1e6);
+  switch (kind) {
+    case 'write':
+      return { do: kind, writes: 1 + below(25), seed };
+    case 'cut':
+    case 'stall':
+    case 'end':
+    case 'truncate':
+    case 'garble':
+      return { do: kind, whom: whom() };
+    case 'error':
+      return { do: kind, code: oneOf([410, 410, 429, 500, 503]), whom: whom() };
+    case 'answer': {
+      const [code, to, times] = [
+        oneOf([410, 429, 500, 503, 504]),
+        oneOf(['watch', 'list', 'any'] as const),
+        1 + below(6),
+      ];
+      const retryAfterSeconds = code === 429 || code === 503 ? below(4) : 0;
+      return { do: kind, code, to, times, isText: random() < 0.3, ...(retryAfterSeconds > 0 && { retryAfterSeconds }) };
+    }
+    case 'delay':
+      return { do: kind, ms: oneOf([1, 5, 20, Number.POSITIVE_INFINITY]) };
+    case 'drip':
+      return { do: kind, bytes: 1 + below(200) };
+    case 'wait':
+      return { do: kind, ms: below(30) };
+    case 'lose':
+      return { do: abilities.loses ? kind : 'restart' };
+    case 'set back':
+      if (!abilities.isSetBack) return { do: 'compact' };
+      return { do: kind, writes: 1 + below(25), seed, bump: oneOf([0, 1_000_000]) };
+    case 'handler':
+      return { do: kind, action: oneOf(['slow', 'throwing', 'remove'] as const) };
+    case 'informer':
+      return { do: kind, action: oneOf(['open', 'open', 'close'] as const) };
+    default:
+      return { do: kind };
+  }
+}
+
+export function tellStep({ do: kind, ...rest }: Step): string {
+  const details = Object.entries(rest).map(([name, value]) => `${name}=${value}`);
+  return [kind, ...details].join(' ');
+}

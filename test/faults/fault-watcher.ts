@@ -1,0 +1,213 @@
+/**
+ * One informer under faults, with a client and handlers of its own: what it holds, what it should hold, and how often it
+ * had reason to fetch the whole state. Its name is the user agent, by which the proxy's records tell whom a fault struck.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type AnyObject,
+  configMaps,
+  Informer,
+  type InformerOptions,
+  KubeClient,
+  KubeConfig,
+  keyOf,
+  metadataOf,
+  type Subscription,
+} from '../../src/client/index.ts';
+import type { ApiClient, ProxiedRequest } from '../../src/testing/index.ts';
+import { Believer } from '../e2e/informer-under-test.ts';
+import type { HurriedClock } from './fault-clock.ts';
+import { NAMESPACES } from './fault-writes.ts';
+
+export type Kind = {
+  readonly name: string;
+  /** Undefined: all of them. */
+  readonly namespaces?: readonly string[];
+  readonly labelSelector?: string;
+  readonly isPaged?: boolean;
+  readonly isMetadata?: boolean;
+};
+
+export const kinds: readonly Kind[] = [
+  { name: 'everywhere' },
+  { name: 'selected', namespaces: ['red'], labelSelector: 'tier=gold' },
+  { name: 'two', namespaces: ['red', 'blue'] },
+  { name: 'paged', isPaged: true },
+  { name: 'metadata', namespaces: ['blue'], isMetadata: true },
+];
+
+type Opening = {
+  readonly kind: Kind;
+  readonly number: number;
+  readonly clock: HurriedClock;
+  readonly signal: AbortSignal;
+  readonly kubeconfigPath: string;
+  readonly random: () => number;
+  readonly log: (text: string) => void;
+};
+
+type Handler = { readonly subscription: Subscription<AnyObject>; readonly believer: Believer<AnyObject> };
+
+export class Watcher implements AsyncDisposable {
+  readonly informer: Informer<AnyObject>;
+  readonly #name: string;
+  readonly #kind: Kind;
+  readonly #client: KubeClient;
+  readonly #handlers: Handler[] = [];
+  readonly #synced: Promise<unknown>;
+  #allowedFills: number;
+
+  static async open(opening: Opening): Promise<Watcher> {
+    const { clock, random, kubeconfigPath, kind, number } = opening;
+    const access = (await KubeConfig.load({ paths: [kubeconfigPath] })).access({ env: {} });
+    const options = { clock, random, userAgent: `${kind.name}-${number}` };
+    return new Watcher(new KubeClient(access, options), options.userAgent, opening);
+  }
+
+  constructor(client: KubeClient, name: string, { kind, signal, log }: Opening) {
+    this.#client = client;
+    this.#name = name;
+    this.#kind = kind;
+    this.#allowedFills = this.sources;
+    const { namespaces, labelSelector, isPaged, isMetadata } = kind;
+    const options: InformerOptions<AnyObject> = {
+      ...(namespaces ? { namespace: namespaces } : { allNamespaces: true }),
+      ...(labelSelector && { labelSelector }),
+      reflector: {
+        idleTimeoutMs: 5_000,
+        lifetimeSeconds: [10, 30],
+        backoff: { minMs: 50, maxMs: 5_000 },
+        ...(isPaged && { useWatchList: false, pageItems: 3 }),
+      },
+      onFreshness: ({ state, resourceVersion, error }) =>
+        log(`  ${name}: ${state} at ${resourceVersion}${error ? ` (${(error as Error).message})` : ''}`),
+      onError: (error) => {
+        if (!(error instanceof HandlerBug)) throw error;
+      },
+    };
+    this.informer = new Informer<AnyObject>(client, isMetadata ? metadataOf(configMaps) : configMaps, options);
+    this.#synced = this.informer.synced(signal).catch(() => {}); // whoever waits leaves no listener behind
+    this.#subscribe((event, believer) => believer.take(event), 1e6);
+  }
+
+  /** How many watches it has. */
+  get sources(): number {
+    return this.#paths.length;
+  }
+
+  tell(): string {
+    const { state, resourceVersion } = this.informer.freshness;
+    return `${this.#name} (${state} at ${resourceVersion})`;
+  }
+
+  /** Some of its versions may be lost: each watch may fetch the whole state once more. */
+  mayFillAgainIf(isLost: (version: string) => boolean): void {
+    const { resourceVersion } = this.informer;
+    if (resourceVersion === undefined || isLost(resourceVersion)) this.#allowedFills += this.sources;
+  }
+
+  addHandler(action: 'slow' | 'throwing'): void {
+    if (action === 'slow')
+      this.#subscribe(async (event, believer) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        believer.take(event);
+      }, 2);
+    else
+      this.#subscribe((event, believer) => {
+        believer.take(event);
+        throw new HandlerBug();
+      }, 100);
+  }
+
+  async removeHandler(): Promise<void> {
+    await this.#handlers.splice(1, 1)[0]?.subscription[Symbol.asyncDispose]();
+  }
+
+  hasMark(mark: string): boolean {
+    const namespaces = this.#kind.namespaces ?? NAMESPACES;
+    return namespaces.every((namespace) => this.informer.get(`${namespace}/mark`)?.metadata.annotations?.mark === mark);
+  }
+
+  /** Whether each of its watches was last asked for from a version that a server has whose last one is this. */
+  hasTurned(requests: readonly ProxiedRequest[], last: bigint): boolean {
+    const mine = requests.filter(({ userAgent, kind }) => userAgent === this.#name && kind === 'watch');
+    return this.#paths.every((wanted) => {
+      const request = mine.findLast(({ path }) => path === wanted);
+      return request !== undefined && BigInt(request.query.get('resourceVersion') ?? 0) <= last;
+    });
+  }
+
+  async idle(): Promise<void> {
+    await Promise.all(this.#handlers.map(({ subscription }) => subscription.idle()));
+  }
+
+  objects(): Map<string, AnyObject> {
+    return byKey(this.informer.list());
+  }
+
+  /** What it should hold, from the server itself. */
+  async freshList(client: ApiClient): Promise<Map<string, AnyObject>> {
+    const { labelSelector, isMetadata } = this.#kind;
+    const query = labelSelector ? { labelSelector } : {};
+    const lists = await Promise.all(this.#paths.map((path) => client.list(path, query)));
+    const items = lists.flatMap((list) => list.items as unknown[] as AnyObject[]);
+    if (isMetadata) return byKey(items.map(({ metadata }) => ({ ...METADATA_ONLY, metadata })));
+    return byKey(items.map((item) => ({ ...item, kind: 'ConfigMap', apiVersion: 'v1' })));
+  }
+
+  /** Everything but the store itself, in a quiet moment. */
+  check(requests: readonly ProxiedRequest[]): void {
+    for (const { believer, subscription } of this.#handlers) {
+      const who = `handler ${subscription.name} of ${this.tell()}`;
+      if (believer.complaints.length > 0) throw new Error(`${who} was told ${believer.complaints.join(', ')}`);
+      expectSame(`what ${who} believes`, believer.believed, this.objects());
+    }
+    const gone = requests.flatMap(({ userAgent, faults }) => (userAgent === this.#name ? faults : []));
+    const expired = gone.filter((fault) => fault.includes('410')).length;
+    const { fills } = this.informer.metrics;
+    const most = this.#allowedFills + expired;
+    if (fills < this.sources || fills > most)
+      throw new Error(`${this.tell()} has fetched the whole state ${fills} times; it had reason for ${most}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.informer[Symbol.asyncDispose]();
+    await this.#synced;
+    await this.#client.close();
+  }
+
+  get #paths(): string[] {
+    return this.#kind.namespaces?.map((name) => `/api/v1/namespaces/${name}/configmaps`) ?? ['/api/v1/configmaps'];
+  }
+
+  #subscribe(
+    handle: (event: Parameters<Believer<AnyObject>['take']>[0], believer: Believer<AnyObject>) => unknown,
+    limit: number,
+  ): void {
+    const believer = new Believer<AnyObject>();
+    const subscription = this.informer.subscribe((event) => handle(event, believer), { limit });
+    this.#handlers.push({ believer, subscription });
+  }
+}
+
+const METADATA_ONLY = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' };
+
+class HandlerBug extends Error {}
+
+function byKey(objects: readonly AnyObject[]): Map<string, AnyObject> {
+  return new Map(objects.map((object) => [keyOf(object), object]));
+}
+
+export function expectSame(
+  what: string,
+  got: ReadonlyMap<string, AnyObject>,
+  want: ReadonlyMap<string, AnyObject>,
+): void {
+  const keys = new Set([...got.keys(), ...want.keys()]);
+  const wrong = [...keys].filter((key) => !isDeepStrictEqual(got.get(key), want.get(key)));
+  if (wrong.length === 0) return;
+  const tell = (object: AnyObject | undefined) =>
+    object ? `${object.metadata.uid.slice(0, 8)} ${object.metadata.resourceVersion}` : 'nothing';
+  const lines = wrong.map((key) => `${key}: ${tell(got.get(key))}, and not ${tell(want.get(key))}`);
+  throw new Error(`${what} is not what it should be:\n  ${lines.join('\n  ')}`);
+}
