@@ -14,7 +14,7 @@ import { createInterface } from 'node:readline';
 import { ensureBuilt, root, say } from './setup.mjs';
 
 const TIME_LIMIT_MS = 60_000;
-const SERVER_FLAGS = ['--auto-compaction-retention', '6s', '--watch-cache-sizes', 'secrets#0'];
+const SERVER_FLAGS = ['--auto-compaction-retention', '12s', '--watch-cache-sizes', 'secrets#0'];
 const folder = join(root, 'examples');
 const names = process.argv.slice(2);
 
