@@ -12,7 +12,7 @@ import { inFlight } from './measure.ts';
 import { MeasuredProcess } from './server-process.ts';
 import type { ServerContext } from './server-report.ts';
 
-export const NAMESPACES = 50;
+const NAMESPACES = 50;
 const NODES = 500;
 const APPS = 100;
 
@@ -114,7 +114,7 @@ export function kubeconfigFor({ dataDir }: Cluster, port: number): string {
   return file;
 }
 
-export function podName(i: number): string {
+function podName(i: number): string {
   return `app-${digits(i % APPS, 3)}-7c5ddbdf54-${digits(i, 6)}`;
 }
 

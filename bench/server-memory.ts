@@ -1,10 +1,11 @@
 /**
  * Resident memory: of a server with many pods beside their size as JSON, and of a watch that waits. Each figure comes
- * from processes that have done nothing else. RSS counts the pages of the store's file that are mapped; what the process
- * holds of its own stands in the note.
+ * from processes that have done nothing else, and from a moment of rest: the store gives the pages of its file back once
+ * nobody has read for a second. What the process holds without mapped files stands in the note.
  *
  * A watch is counted by the growth over 1,000 more of them, after a first few hundred have made the process settle.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { Client, connectTls } from './server-client.ts';
 import { endpointOf, GROUPS, newestVersion, PODS, preparePods } from './server-data.ts';
@@ -19,6 +20,7 @@ const TIMES_JSON = 1.6;
 const HTTP1_LIMIT_KB = 8;
 const HTTP2_LIMIT_KB = 12;
 const FIRST = 200;
+const REST_MS = 2000;
 
 async function run(context: ServerContext): Promise<ServerRow[]> {
   const { isQuick, say } = context;
@@ -62,6 +64,7 @@ async function memoryOfPods(context: ServerContext, pods: number): Promise<Serve
     const client = await Client.open(endpointOf(server, dataDir));
     await client.must('GET', `${PODS}?limit=1`);
     client.close();
+    await sleep(REST_MS);
     return { ...(await server.memory()), podBytes };
   };
   const empty = await measured(1);

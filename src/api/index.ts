@@ -121,3 +121,4 @@ export {
   unsupportedMediaType,
 } from './status-error.ts';
 export { failSpan, SPAN_ERROR, type Span, type SpanAttributes, type Tracer, traced } from './tracer.ts';
+export { compareVersions, isBehind } from './versions.ts';

@@ -1,5 +1,12 @@
 /** The client: configuration, typed resources and watches against any Kubernetes cluster. */
-export type { LogFields, Logger, Span, SpanAttributes, Tracer } from '../api/index.ts';
+export {
+  compareVersions,
+  type LogFields,
+  type Logger,
+  type Span,
+  type SpanAttributes,
+  type Tracer,
+} from '../api/index.ts';
 export { CheckpointError } from './checkpoint/checkpoint-error.ts';
 export type { CheckpointMetrics, CheckpointOptions } from './checkpoint/checkpoint-options.ts';
 export {

@@ -20,7 +20,7 @@ type SomeCondition = Pick<Condition, 'type' | 'status' | 'observedGeneration'> &
   Partial<Pick<Condition, 'reason' | 'message' | 'lastTransitionTime'>>;
 
 /** `lastTransitionTime` only where it is known better than "now". */
-export type NewCondition = Omit<Condition, 'lastTransitionTime'> & { readonly lastTransitionTime?: string };
+export type NewCondition = Omit<Condition, 'lastTransitionTime'> & { readonly lastTransitionTime?: string | undefined };
 
 /** Adds the condition, or updates the one of its type where it stands. */
 export function setCondition<C extends SomeCondition = Condition>(

@@ -24,7 +24,7 @@ export class OwnershipError extends Error {
 
 export type ReferenceOptions = {
   /** Whether the owner waits for this object when it is deleted in the foreground. */
-  readonly blockOwnerDeletion?: boolean;
+  readonly blockOwnerDeletion?: boolean | undefined;
 };
 
 /** Makes `owner` the one controller of the object; AlreadyOwned if it has another. */

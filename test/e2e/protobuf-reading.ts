@@ -8,7 +8,7 @@ import type { Answer } from '../../src/testing/index.ts';
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
 /** The object or list in an envelope; zeros that Go writes by value are left out. */
-export function readProtobuf(bytes: Uint8Array): JsonObject {
+function readProtobuf(bytes: Uint8Array): JsonObject {
   const { apiVersion, kind, raw } = readEnvelope(bytes);
   const object = readKind(raw, apiVersion, kind) ?? readList(raw, apiVersion, kind.replace(/List$/, ''));
   return { kind, apiVersion, ...object };

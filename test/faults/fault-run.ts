@@ -112,8 +112,7 @@ class FaultRun {
         // Some etcds (before 3.4.35) forget a deletion that is the very revision they compact at.
         await setMark(this.#server.client, 'default', 'before the compaction');
         return this.#server.compact((oldest) => {
-          for (const watcher of this.#watchers)
-            watcher.mayFillAgainIf((version) => BigInt(version) < BigInt(oldest));
+          for (const watcher of this.#watchers) watcher.mayFillAgainIf((version) => BigInt(version) < BigInt(oldest));
         });
       case 'lose':
         await this.#writing;

@@ -75,7 +75,7 @@ export class Watcher implements AsyncDisposable {
       ...(labelSelector && { labelSelector }),
       reflector: {
         idleTimeoutMs: 5_000,
-        lifetimeSeconds: [10, 30],
+        lifetimeSeconds: [60, 90], // longer than a request waits for its answer
         backoff: { minMs: 50, maxMs: 5_000 },
         ...(isPaged && { useWatchList: false, pageItems: 3 }),
       },
@@ -88,6 +88,7 @@ export class Watcher implements AsyncDisposable {
     this.informer = new Informer<AnyObject>(client, isMetadata ? metadataOf(configMaps) : configMaps, options);
     this.#synced = this.informer.synced(signal).catch(() => {}); // whoever waits leaves no listener behind
     this.#subscribe((event, believer) => believer.take(event), 1e6);
+    this.addHandler('slow');
   }
 
   /** How many watches it has. */

@@ -26,6 +26,8 @@ export type CheckpointHeader = {
   readonly namespaces: readonly string[];
   readonly labelSelector: string;
   readonly fieldSelector: string;
+  /** Absent if there is none. */
+  readonly shardSelector?: string;
   /** What is kept of an object. */
   readonly shape: string;
   readonly server: string;

@@ -22,7 +22,7 @@ export function headerOf(
   selected: Selected,
   { transformId }: Pick<CheckpointOptions, 'transformId'>,
 ): CheckpointHeader {
-  const { resource, scopes, labelSelector, fieldSelector, transform } = selected;
+  const { resource, scopes, labelSelector, fieldSelector, shardSelector, transform } = selected;
   const kept = transform ? `transformed by ${transformId ?? digest(String(transform))}` : 'whole';
   return {
     format: FORMAT,
@@ -30,6 +30,7 @@ export function headerOf(
     namespaces: [...scopes].sort(),
     labelSelector: labelSelectorText(labelSelector) ?? '',
     fieldSelector: fieldSelectorText(fieldSelector) ?? '',
+    ...(shardSelector && { shardSelector }),
     shape: resource.isMetadataOnly ? `metadata, ${kept}` : kept,
     server: server.href,
   };
@@ -37,9 +38,9 @@ export function headerOf(
 
 /** What makes a file one of something else; undefined if nothing does. Server and cluster are left out. */
 export function differenceOf(found: CheckpointHeader, wanted: CheckpointHeader): string | undefined {
-  const names = ['resource', 'namespaces', 'labelSelector', 'fieldSelector', 'shape'] as const;
+  const names = ['resource', 'namespaces', 'labelSelector', 'fieldSelector', 'shardSelector', 'shape'] as const;
   for (const name of names) {
-    const [is, wants] = [JSON.stringify(found[name]), JSON.stringify(wanted[name])];
+    const [is, wants] = [JSON.stringify(found[name] ?? ''), JSON.stringify(wanted[name] ?? '')];
     if (is !== wants) return `its ${name} is ${is}, and not ${wants}`;
   }
   return undefined;

@@ -4,16 +4,16 @@ export type CheckpointOptions = {
   /** A file of this informer's own; a folder, or what ends with `/`, gets a file that is named after the selection. */
   readonly file: string;
   /** How long changes gather before they are written: 1000. */
-  readonly flushMs?: number;
+  readonly flushMs?: number | undefined;
   /** Each batch is flushed to the disk, so that it also outlives the machine. Without it, the last ones may not. */
-  readonly isDurable?: boolean;
+  readonly isDurable?: boolean | undefined;
   /**
    * Names what `transform` keeps. A file with another name is not used: objects of an older transform would be mixed with
    * those of a newer. Without it, the text of the function is its name.
    */
-  readonly transformId?: string;
+  readonly transformId?: string | undefined;
   /** Names the cluster. Without it, it is the uid of the namespace kube-system, if that may be read. */
-  readonly clusterId?: string;
+  readonly clusterId?: string | undefined;
 };
 
 export type CheckpointMetrics = {

@@ -16,12 +16,12 @@ import { CheckpointError } from './checkpoint-error.ts';
 
 export type VersionCheckpointOptions = {
   /** 1000 */
-  readonly everyMs?: number;
+  readonly everyMs?: number | undefined;
   /** What the version is of, such as `pods of cluster a`: a file of something else counts as none. */
-  readonly of?: string;
-  readonly clock?: Clock;
+  readonly of?: string | undefined;
+  readonly clock?: Clock | undefined;
   /** What goes wrong with the disk; without it, it is a process warning. */
-  readonly onError?: (error: CheckpointError) => void;
+  readonly onError?: ((error: CheckpointError) => void) | undefined;
 };
 
 export type VersionCheckpoint = AsyncDisposable & {

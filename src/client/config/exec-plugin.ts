@@ -21,15 +21,15 @@ export type ExecCluster = {
 };
 
 export type ExecPluginOptions = {
-  readonly cluster?: () => Promise<ExecCluster>;
+  readonly cluster?: (() => Promise<ExecCluster>) | undefined;
   /** Of the program, under what its configuration sets: that of this process. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Whether stdin can be lent: it is a terminal. */
-  readonly isTerminal?: () => boolean;
+  readonly isTerminal?: (() => boolean) | undefined;
   /** Milliseconds since 1970, for expiry: the clock of the machine. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
   /** How long a program that cannot talk with the user may take: 60 s. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 };
 
 type Answer = Identity & { readonly expiresAt: number };

@@ -10,10 +10,10 @@ import { RotatingFile } from './rotating-file.ts';
 
 export type InClusterOptions = {
   /** Where KUBERNETES_SERVICE_HOST and _PORT are: the environment of this process. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Where `token`, `ca.crt` and `namespace` are. */
-  readonly accountDir?: string;
-  readonly clock?: Clock;
+  readonly accountDir?: string | undefined;
+  readonly clock?: Clock | undefined;
 };
 
 const ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';

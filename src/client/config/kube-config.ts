@@ -27,18 +27,18 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type LoadOptions = InClusterOptions & {
   /** Instead of KUBECONFIG and `~/.kube/config`; each must exist. */
-  readonly paths?: readonly string[];
+  readonly paths?: readonly string[] | undefined;
 };
 
 export type AccessOptions = {
   /** current-context */
-  readonly context?: string;
+  readonly context?: string | undefined;
   /** Instead of the context's own. */
-  readonly cluster?: string;
-  readonly user?: string;
-  readonly namespace?: string;
+  readonly cluster?: string | undefined;
+  readonly user?: string | undefined;
+  readonly namespace?: string | undefined;
   /** Where proxies are looked up: the environment of this process. */
-  readonly env?: Environment;
+  readonly env?: Environment | undefined;
 };
 
 export type ContextSummary = { readonly name: string } & ContextEntry;

@@ -11,7 +11,7 @@ import { ConfigError } from '../errors.ts';
 /** Kubelet renews a token hours before it ends; certificates likewise. */
 const MAX_AGE_MS = 10_000;
 
-export type RotatingFileOptions = { readonly clock?: Clock; readonly maxAgeMs?: number };
+export type RotatingFileOptions = { readonly clock?: Clock | undefined; readonly maxAgeMs?: number | undefined };
 
 export class RotatingFile {
   readonly path: string;

@@ -5,9 +5,8 @@
  * it is left out; all else must agree, key by key, in uid and version. A store that does not catch up in time does not
  * agree either: its stream is dead, though it is open.
  */
-import type { Clock } from '../../api/index.ts';
+import { type Clock, isBehind } from '../../api/index.ts';
 import type { ReflectorOptions } from '../reflector/reflector-options.ts';
-import { isBehind } from '../reflector/reflector-state.ts';
 import { metadataOf } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import { ResourceClient } from '../resources/resource-client.ts';
@@ -46,11 +45,12 @@ export async function auditSource<T extends AnyObject>(
   signal: AbortSignal,
 ): Promise<AuditReport> {
   const { scope } = source;
-  const { labelSelector, fieldSelector } = selection;
+  const { labelSelector, fieldSelector, shardSelector } = selection;
   const options = {
     ...(scope === '*' ? { allNamespaces: true } : { namespace: scope }),
     ...(labelSelector !== undefined && { labelSelector }),
     ...(fieldSelector !== undefined && { fieldSelector }),
+    ...(shardSelector !== undefined && { shardSelector }),
   };
   const touched = new Set<string>();
   using _ = follow((key) => touched.add(key));

@@ -117,7 +117,10 @@ export class Indexer<T extends AnyObject> {
 
   #values(valuesOf: IndexFunction<T>, object: T, isNew: boolean): readonly (string | undefined)[] {
     try {
-      return valuesOf(object);
+      const values = valuesOf(object);
+      if (!Array.isArray(values))
+        throw new TypeError(`Cannot index ${JSON.stringify(keyOf(object))}: the index function gave no list`);
+      return values;
     } catch (error) {
       if (isNew) this.#onError(error);
       return [];

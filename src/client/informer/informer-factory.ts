@@ -31,7 +31,7 @@ export type InformerDefaults = Pick<
 
 export type InformerFactoryOptions = InformerDefaults & {
   /** How long an informer that nobody holds runs on, in case somebody comes back: 0. */
-  readonly idleMs?: number;
+  readonly idleMs?: number | undefined;
 };
 
 type Shared = {
@@ -77,7 +77,7 @@ export class InformerFactory implements AsyncDisposable {
     const key = this.#keyOf(resource, options as unknown as InformerOptions<AnyObject>);
     let shared = this.#shared.get(key);
     if (!shared) {
-      const informer = new Informer<T, I>(this.#client, resource, { ...this.#defaults, ...options });
+      const informer = new Informer<T, I>(this.#client, resource, { ...this.#defaults, ...said(options) });
       shared = { informer: informer as unknown as Informer<AnyObject>, leases: 0 };
       this.#shared.set(key, shared);
     }
@@ -119,7 +119,7 @@ export class InformerFactory implements AsyncDisposable {
   }
 
   #keyOf(resource: Resource, options: InformerOptions<AnyObject>): string {
-    const { namespace, allNamespaces, labelSelector, fieldSelector, transform } = options;
+    const { namespace, allNamespaces, labelSelector, fieldSelector, shardSelector, transform } = options;
     const isAll = allNamespaces || !resource.isNamespaced;
     const names = [namespace ?? this.#client.transport.access.namespace].flat();
     return JSON.stringify([
@@ -130,6 +130,7 @@ export class InformerFactory implements AsyncDisposable {
       isAll ? '*' : [...new Set(names)].sort(),
       labelSelectorText(labelSelector) ?? '',
       fieldSelectorText(fieldSelector) ?? '',
+      shardSelector ?? '',
       transform ? this.#numberOf(transform) : 0,
       options.freeze ?? this.#defaults.freeze ?? null,
     ]);
@@ -140,4 +141,9 @@ export class InformerFactory implements AsyncDisposable {
     this.#functions.set(transform, number);
     return number;
   }
+}
+
+/** Without what is undefined: that says nothing, and hides no default. */
+function said<O extends object>(options: O): O {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as O;
 }

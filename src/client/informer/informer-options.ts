@@ -9,36 +9,36 @@ import type { HandlerMetrics } from './subscription.ts';
 
 export type InformerOptions<T extends AnyObject, I extends Indexers<T> = Indexers<T>> = SelectOptions & {
   /** One or several, each with a watch of its own; that of the context without it. */
-  readonly namespace?: string | readonly string[];
+  readonly namespace?: string | readonly string[] | undefined;
   /** `{ byNode: (pod) => [pod.spec.nodeName] }` */
-  readonly indexers?: I;
+  readonly indexers?: I | undefined;
   /**
    * What is kept of an object, such as without its managed fields. Name, namespace, uid and version must stay. If it
    * throws, the object is kept as it came.
    */
-  readonly transform?: (object: T) => T;
+  readonly transform?: ((object: T) => T) | undefined;
   /** Whether writes to cached objects throw: yes, unless NODE_ENV is `production`. */
-  readonly freeze?: boolean;
+  readonly freeze?: boolean | undefined;
   /**
    * A file, or a folder for files of several, that the store is kept in: a process that starts again begins with what it
    * had, goes on from there without a list, and handlers are told what changed meanwhile. What is kept of an object must
    * be JSON.
    */
-  readonly checkpoint?: string | CheckpointOptions;
-  readonly reflector?: Omit<ReflectorOptions, keyof SelectOptions | 'namespace'>;
+  readonly checkpoint?: string | CheckpointOptions | undefined;
+  readonly reflector?: Omit<ReflectorOptions, keyof SelectOptions | 'namespace'> | undefined;
   /** Errors of handlers, index functions and `transform` that nobody else takes; without it they are process warnings. */
-  readonly onError?: (error: unknown) => void;
+  readonly onError?: ((error: unknown) => void) | undefined;
   /**
    * With it, every object is checked against the validator of its resource as it comes. One that does not fit is told
    * here, and kept like any other: to leave it out would be to lie about what is there.
    */
-  readonly onInvalid?: (invalid: InvalidObject<T>) => void;
+  readonly onInvalid?: ((invalid: InvalidObject<T>) => void) | undefined;
   /**
    * How often the store is held against a list of the server's metadata, in the background; 0 is never, and the default.
    * A store that does not agree is told to `onError`, and fetched anew.
    */
-  readonly auditMs?: number;
-  readonly onFreshness?: (freshness: Freshness) => void;
+  readonly auditMs?: number | undefined;
+  readonly onFreshness?: ((freshness: Freshness) => void) | undefined;
 };
 
 export type InvalidObject<T extends AnyObject> = {
@@ -84,8 +84,8 @@ export type InformerMetrics = ReflectorCounts & {
 };
 
 export type Where = {
-  readonly namespace?: string;
-  readonly labelSelector?: LabelSelection;
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: LabelSelection | undefined;
 };
 
 /** The store at one moment. */

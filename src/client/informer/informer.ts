@@ -11,13 +11,12 @@
  * With a checkpoint it begins with what the last process had: then `synced` means that, until `freshness` is `current`.
  */
 import { setMaxListeners } from 'node:events';
-import { closeOnce, LabelSelector, parseLabelSelector } from '../../api/index.ts';
+import { closeOnce, isBehind, LabelSelector, parseLabelSelector } from '../../api/index.ts';
 import { Checkpoint } from '../checkpoint/checkpoint.ts';
 import { clusterIdOf, headerOf } from '../checkpoint/checkpoint-header.ts';
 import type { CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
 import { isApiError, isTransportError } from '../errors.ts';
 import type { ReflectorCounts } from '../reflector/reflector-options.ts';
-import { isBehind } from '../reflector/reflector-state.ts';
 import { checkSpec, type Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import { labelSelectorText } from '../resources/selectors.ts';
@@ -77,9 +76,8 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
       onChange: (isState) => this.#onChange(isState),
     };
     this.#sources = this.#scopes().map((scope) => {
-      const { labelSelector, fieldSelector, reflector } = options;
-      const selectors = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
-      return new Source(context, { ...reflector, ...selectors, ...scope });
+      const { labelSelector, fieldSelector, shardSelector, reflector } = options;
+      return new Source(context, { ...reflector, labelSelector, fieldSelector, shardSelector, ...scope });
     });
     const { observers } = this.#transport;
     observers.join(this);
@@ -263,7 +261,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   }
 
   /** The same as a stream; ends when the informer is closed, throws `signal.reason`. */
-  async *events(options: { signal?: AbortSignal; limit?: number } = {}): AsyncGenerator<InformerEvent<T>, void, void> {
+  async *events(options: { signal?: AbortSignal | undefined; limit?: number | undefined } = {}): AsyncGenerator<InformerEvent<T>, void, void> {
     const { signal, limit = QUEUE_LIMIT } = options;
     signal?.throwIfAborted();
     if (this.#stop.signal.aborted) return;
@@ -291,7 +289,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   }
 
   /** The store when it is synced, and after changes: always the newest, so a slow reader skips some. */
-  async *snapshots({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Snapshot<T>, void, void> {
+  async *snapshots({ signal }: { signal?: AbortSignal | undefined } = {}): AsyncGenerator<Snapshot<T>, void, void> {
     let last: ReadonlyMap<string, T> | undefined;
     while (!this.#stop.signal.aborted) {
       const { resourceVersion } = this;
@@ -350,14 +348,9 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
 
   #makeCheckpoint(given: string | CheckpointOptions): Checkpoint<T> {
     const options = typeof given === 'string' ? { file: given } : given;
-    const { labelSelector, fieldSelector, transform } = this.#options;
-    const selected = {
-      resource: this.resource,
-      scopes: this.#sources.map(({ scope }) => scope),
-      transform,
-      ...(labelSelector && { labelSelector }),
-      ...(fieldSelector && { fieldSelector }),
-    };
+    const { labelSelector, fieldSelector, shardSelector, transform } = this.#options;
+    const scopes = this.#sources.map(({ scope }) => scope);
+    const selected = { resource: this.resource, scopes, labelSelector, fieldSelector, shardSelector, transform };
     return new Checkpoint(options, {
       clock: this.#transport.clock,
       header: headerOf(this.#transport.access.server, selected, options),

@@ -4,10 +4,11 @@
  * What is always true: the store is changed completely before anybody is told, and told in the order it changed. An
  * object that has not changed stays the very same, so that those who hold it can compare by identity.
  */
+import { isBehind } from '../../api/index.ts';
 import { asPromised, isSameContent } from '../lazy/lazy-object.ts';
 import { Reflector } from '../reflector/reflector.ts';
 import type { ReflectorOptions, ReflectorSink } from '../reflector/reflector-options.ts';
-import { isBehind, type ReflectorState } from '../reflector/reflector-state.ts';
+import type { ReflectorState } from '../reflector/reflector-state.ts';
 import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import type { Transport } from '../transport/transport.ts';

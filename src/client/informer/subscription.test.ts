@@ -132,3 +132,19 @@ it('disposal forgets what waits, and waits for what is being handled', async () 
   expect([seen, errors]).toEqual([['a'], []]);
   await expect(subscription.synced()).rejects.toThrow('was removed');
 });
+
+it('a handler that takes long and never waits leaves others a turn every few events', async () => {
+  let handled = 0;
+  const turns: number[] = [];
+  const { clock, subscription } = start(() => {
+    handled++;
+  });
+  clock.now = () => handled * 4; // ms that the handler computes
+  for (let i = 0; i < 9; i++) subscription.push(added(`k-${i}`));
+  for (let i = 0; i < 3; i++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    turns.push(handled);
+  }
+  expect(turns).toEqual([3, 6, 9]);
+  await subscription[Symbol.asyncDispose]();
+});

@@ -16,12 +16,12 @@ export type EventHandler<T extends AnyObject> = (event: InformerEvent<T>, signal
 
 export type HandlerOptions<T extends AnyObject> = {
   /** In metrics and messages. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** How many events may wait before those of a key are joined: 1000. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Every object is told again, as an update that changed nothing, this often. 0 is never, and the default. */
-  readonly resyncMs?: number;
-  readonly onError?: (error: unknown, event: InformerEvent<T>) => void;
+  readonly resyncMs?: number | undefined;
+  readonly onError?: ((error: unknown, event: InformerEvent<T>) => void) | undefined;
 };
 
 export type HandlerMetrics = {

@@ -5,12 +5,11 @@
  * Telling costs next to nothing while nobody listens. An observer may come and go at any time; it sees what happens in
  * between, and the informers that run already.
  */
-import type { Logger } from '../../api/index.ts';
-import type { RequestSample } from '../transport/transport-options.ts';
+import type { TransportOptions } from '../transport/transport-options.ts';
 import type { ClientObserver, ObservedInformer } from './client-observer.ts';
 import { logObserver } from './log-observer.ts';
 
-type ObserversOptions = { readonly logger?: Logger; readonly onRequest?: (sample: RequestSample) => void };
+type ObserversOptions = Pick<TransportOptions, 'logger' | 'onRequest'>;
 
 export class Observers {
   readonly #observers = new Set<ClientObserver>();

@@ -5,24 +5,24 @@ import type { ReflectorState } from './reflector-state.ts';
 
 export type ReflectorOptions = SelectOptions & {
   /** That of the context. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** The pause after a failure, before jitter: from 800 ms to 30 s. */
-  readonly backoff?: { readonly minMs?: number; readonly maxMs?: number };
+  readonly backoff?: { readonly minMs?: number | undefined; readonly maxMs?: number | undefined } | undefined;
   /** How long a stream must live to be called healthy: 30 s. */
-  readonly healthyMs?: number;
+  readonly healthyMs?: number | undefined;
   /** A stream that is silent for longer is dead: 75 s, since servers send a bookmark a minute. */
-  readonly idleTimeoutMs?: number;
+  readonly idleTimeoutMs?: number | undefined;
   /** How long the initial state may take to come by stream; after that it is listed in pages: 60 s. */
-  readonly initialTimeoutMs?: number;
+  readonly initialTimeoutMs?: number | undefined;
   /**
    * How long a stream is asked to live, at least and at most: 300 and 600, so that many that began together do not end
    * together. Shortly before its end the next one takes its place.
    */
-  readonly lifetimeSeconds?: readonly [min: number, max: number];
+  readonly lifetimeSeconds?: readonly [min: number, max: number] | undefined;
   /** false: list in pages without asking for a stream first. */
-  readonly useWatchList?: boolean;
+  readonly useWatchList?: boolean | undefined;
   /** Of one page of a list: 500. */
-  readonly pageItems?: number;
+  readonly pageItems?: number | undefined;
 };
 
 /**

@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import { ApiError, ConfigError, TransportError } from '../errors.ts';
 import {
   type Fact,
-  isBehind,
   NO_INITIAL_END,
   type Policy,
   type ReflectorState,
@@ -223,13 +222,6 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
 it('after the pause comes what the pause was for', () => {
   const state = transition(watching(), ended(reset, 5), policy);
   expect(transition(state, { kind: 'rested' }, policy)).toEqual(watching({ isOpen: false, failures: 1 }));
-});
-
-it('versions are compared as numbers, and what is none is never behind', () => {
-  expect(isBehind('9', '10')).toBe(true);
-  expect(isBehind('10', '9')).toBe(false);
-  expect(isBehind('18446744073709551616', '18446744073709551617')).toBe(true);
-  expect(isBehind('a', 'b')).toBe(false);
 });
 
 it('a server that was set back, or always gives an older state, is believed: then there is no floor', () => {

@@ -8,6 +8,7 @@
  * exits: only a closed transport and a bug stop it. Pauses have full jitter and grow with the failures in a row; a stream
  * that lived `healthyMs` takes them back to the start.
  */
+import { compareVersions, isBehind } from '../../api/index.ts';
 import { ConfigError, isApiError, isExpired, isTransportError } from '../errors.ts';
 import { isClosed } from '../transport/transport.ts';
 import { afterEnd, isShortAndEmpty } from '../watch/after-end.ts';
@@ -131,13 +132,8 @@ export function transition(state: ReflectorState, fact: Fact, policy: Policy): R
   }
 }
 
-/** Both are versions of one server; what is no number is never behind. */
-export function isBehind(version: string, than: string): boolean {
-  return isNumber(version) && isNumber(than) && BigInt(version) < BigInt(than);
-}
-
 function isNumber(version: string): boolean {
-  return /^\d+$/.test(version);
+  return compareVersions(version, '0') !== undefined;
 }
 
 /** The server does not know our version yet, or any more: it was set back. */

@@ -7,18 +7,19 @@
  * begins where the first one was at that time; what both have is told once. It ends by its signal, or by throwing what is
  * no failure of the world: a transport that was closed, or a bug.
  */
+import { isBehind } from '../../api/index.ts';
 import { isApiError, TransportError } from '../errors.ts';
 import type { ListSample } from '../observing/client-observer.ts';
 import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
-import type { ListOptions } from '../resources/options.ts';
+import type { ListOptions, SelectOptions } from '../resources/options.ts';
 import { ResourceClient } from '../resources/resource-client.ts';
 import type { Transport } from '../transport/transport.ts';
 import { watchBatches } from '../watch/watch.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
 import { listWhole } from './list-whole.ts';
 import type { ReflectorCounts, ReflectorOptions, ReflectorSink, Trouble } from './reflector-options.ts';
-import { type Fact, isBehind, type Policy, type ReflectorState, STATE_TOO_OLD, transition } from './reflector-state.ts';
+import { type Fact, type Policy, type ReflectorState, STATE_TOO_OLD, transition } from './reflector-state.ts';
 import { refusesWatchList, rememberRefusal } from './watch-list-support.ts';
 import { WatchRequest } from './watch-request.ts';
 
@@ -354,12 +355,13 @@ export class Reflector<T extends AnyObject> {
     return this.#lastContact;
   }
 
-  #selection(): Pick<ReflectorOptions, 'allNamespaces' | 'labelSelector' | 'fieldSelector'> {
-    const { allNamespaces, labelSelector, fieldSelector } = this.#options;
+  #selection(): Pick<ReflectorOptions, keyof SelectOptions> {
+    const { allNamespaces, labelSelector, fieldSelector, shardSelector } = this.#options;
     return {
       ...(allNamespaces && { allNamespaces }),
       ...(labelSelector !== undefined && { labelSelector }),
       ...(fieldSelector !== undefined && { fieldSelector }),
+      ...(shardSelector !== undefined && { shardSelector }),
     };
   }
 }

@@ -39,7 +39,7 @@ export type ResourceDefinition<Spec = unknown> = {
   readonly kind: string;
   readonly isNamespaced: boolean;
   /** What is written is checked against it before it is sent; what is read is not: see `checkSpec`. */
-  readonly validate?: StandardSchemaV1<unknown, Spec>;
+  readonly validate?: StandardSchemaV1<unknown, Spec> | undefined;
 };
 
 /** With a validator the type of `spec` is the validator's. */

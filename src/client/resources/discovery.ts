@@ -24,8 +24,8 @@ export type DiscoveredResource = {
 export type ResourceQuery = {
   readonly kind: string;
   /** Any; where several have the kind, the one the server prefers. */
-  readonly group?: string;
-  readonly version?: string;
+  readonly group?: string | undefined;
+  readonly version?: string | undefined;
 };
 
 type AggregatedVersion = {

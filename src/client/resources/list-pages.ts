@@ -11,7 +11,7 @@ import type { ListOptions } from './options.ts';
 
 export type ListPagesOptions = Omit<ListOptions, 'continue'> & {
   /** continue */
-  readonly onExpired?: 'continue' | 'throw';
+  readonly onExpired?: 'continue' | 'throw' | undefined;
 };
 
 export type ListPage<T> = ObjectList<T> & {

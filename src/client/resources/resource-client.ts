@@ -4,7 +4,7 @@
  */
 
 import type { Status } from '../../api/index.ts';
-import { isApiError } from '../errors.ts';
+import { isApiError, TransportError } from '../errors.ts';
 import { asPromised } from '../lazy/lazy-object.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { RequestOptions } from '../transport/transport-options.ts';
@@ -60,7 +60,8 @@ export class ResourceClient<T extends AnyObject> {
   async list(options: ListOptions = {}): Promise<ObjectList<T>> {
     const accept = acceptOf(this.resource, true);
     const request = { query: listQuery(options), ...(accept !== undefined && { accept }) };
-    const list = await this.#ask<ObjectList<T>>('GET', this.#collection(options), request, options);
+    const path = this.#collection(options);
+    const list = listIn(await this.#ask<ObjectList<T>>('GET', path, request, options), path);
     const { kind, apiVersion } = this.resource.isMetadataOnly ? partialMetadata : this.resource;
     for (const item of list.items) {
       item.kind ??= kind;
@@ -133,7 +134,7 @@ export class ResourceClient<T extends AnyObject> {
     return objectPath(this.resource, namespace ?? this.namespace, name);
   }
 
-  #collection({ namespace, allNamespaces }: CallOptions & { allNamespaces?: boolean }): string {
+  #collection({ namespace, allNamespaces }: CallOptions & { allNamespaces?: boolean | undefined }): string {
     return collectionPath(this.resource, allNamespaces ? undefined : (namespace ?? this.namespace));
   }
 
@@ -159,6 +160,14 @@ export class ResourceClient<T extends AnyObject> {
     const issues = await checkSpec(this.resource, object);
     if (issues.length > 0) throw new InvalidObjectError(this.resource.kind, object.metadata.name ?? '', issues);
   }
+}
+
+/** Whoever answers with success may still be no API server. Some of those write an empty list as null. */
+function listIn<T extends AnyObject>(body: ObjectList<T> | null, path: string): ObjectList<T> {
+  const { items, metadata } = (body ?? {}) as { items?: unknown; metadata?: unknown };
+  if (metadata && items === null) return { ...body!, items: [] };
+  if (metadata && Array.isArray(items) && items.every((item) => item?.metadata)) return body!;
+  throw new TransportError('body', `Cannot read ${path}: the answer is no list of objects`);
 }
 
 /** The namespace an object names itself counts where the call names none. */

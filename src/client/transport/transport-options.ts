@@ -10,18 +10,18 @@ export type Query = Readonly<Record<string, QueryValue>>;
 
 export type RequestOptions = {
   /** What is undefined is left out; a list is repeated. */
-  readonly query?: Query;
+  readonly query?: Query | undefined;
   /** Text and bytes go as they are, everything else as JSON. */
-  readonly body?: unknown;
+  readonly body?: unknown | undefined;
   /** application/json */
-  readonly contentType?: string;
+  readonly contentType?: string | undefined;
   /** application/json */
-  readonly accept?: string;
-  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  readonly signal?: AbortSignal;
-  readonly timeouts?: Partial<Omit<Timeouts, 'connectMs'>>;
+  readonly accept?: string | undefined;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>> | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeouts?: Partial<Omit<Timeouts, 'connectMs'>> | undefined;
   /** How often it may be sent, the first time included; 1 is never again. */
-  readonly maxTries?: number;
+  readonly maxTries?: number | undefined;
 };
 
 export type Answer<T> = {
@@ -61,24 +61,24 @@ export type RequestSample = {
 };
 
 export type TransportOptions = {
-  readonly timeouts?: Partial<Timeouts>;
+  readonly timeouts?: Partial<Timeouts> | undefined;
   /** For short requests: 32. Streams do not count. */
-  readonly maxConnections?: number;
+  readonly maxConnections?: number | undefined;
   /** How often a request may be sent: 6. */
-  readonly maxTries?: number;
+  readonly maxTries?: number | undefined;
   /** The longest Retry-After that is waited for: 60 s. */
-  readonly maxRetryAfterMs?: number;
+  readonly maxRetryAfterMs?: number | undefined;
   /** Of one answer that is not a stream: 512 MiB. */
-  readonly maxBodyBytes?: number;
-  readonly userAgent?: string;
-  readonly clock?: Clock;
+  readonly maxBodyBytes?: number | undefined;
+  readonly userAgent?: string | undefined;
+  readonly clock?: Clock | undefined;
   /** In [0, 1). */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
   /** `consoleLogger(6)` shows each request; see `Logger` for the levels. Without one nothing is logged. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** A span for each request, such as those of `trace.getTracer('my-operator')` of OpenTelemetry. */
-  readonly tracer?: Tracer;
-  readonly onRequest?: (sample: RequestSample) => void;
+  readonly tracer?: Tracer | undefined;
+  readonly onRequest?: ((sample: RequestSample) => void) | undefined;
   /** Warnings of the server, such as that a version is deprecated. */
-  readonly onWarning?: (text: string) => void;
+  readonly onWarning?: ((text: string) => void) | undefined;
 };

@@ -4,11 +4,11 @@
  */
 export type BackoffOptions = {
   /** 800 */
-  readonly minMs?: number;
+  readonly minMs?: number | undefined;
   /** 30 000 */
-  readonly maxMs?: number;
+  readonly maxMs?: number | undefined;
   /** In [0, 1). */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 };
 
 export class Backoff {

@@ -39,13 +39,15 @@ export function parseEvent<T extends AnyObject>(resource: Resource<T>, line: str
   }
   const { type, object } = parsed ?? {};
   if (typeof object === 'object' && object !== null) {
+    if (type === 'ERROR') throw new ApiError(object as Status, request);
+    if (typeof (object as Partial<AnyObject>).metadata?.resourceVersion !== 'string')
+      throw new TransportError('body', `Cannot read an event of ${request}: its object has no version`);
     if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED')
       return { type, object: asPromised(resource, object as T) };
     if (type === 'BOOKMARK') {
       const bookmark = object as BookmarkEvent['object'];
       return { type, object: bookmark, isInitialEventsEnd: bookmark.metadata.annotations?.[END_MARK] === 'true' };
     }
-    if (type === 'ERROR') throw new ApiError(object as Status, request);
   }
   throw new TransportError('body', `Cannot read an event of ${request}: its type is ${JSON.stringify(type)}`);
 }

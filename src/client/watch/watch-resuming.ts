@@ -20,16 +20,16 @@ import type { WatchEvent } from './watch-event.ts';
 
 export type WatchResumingOptions = Omit<WatchOptions, 'allowBookmarks' | 'resourceVersion' | 'sendInitialEvents'> &
   StartPoint & {
-    readonly backoff?: BackoffOptions;
+    readonly backoff?: BackoffOptions | undefined;
     /** How long a stream must live to be called healthy: 30 s. */
-    readonly healthyMs?: number;
-    readonly onInterruption?: (interruption: Interruption) => void;
+    readonly healthyMs?: number | undefined;
+    readonly onInterruption?: ((interruption: Interruption) => void) | undefined;
   };
 
 /** After a known version, or with the initial state first. */
 export type StartPoint =
-  | { readonly resourceVersion: string; readonly sendInitialEvents?: false }
-  | { readonly sendInitialEvents: true; readonly resourceVersion?: string };
+  | { readonly resourceVersion: string; readonly sendInitialEvents?: false | undefined }
+  | { readonly sendInitialEvents: true; readonly resourceVersion?: string | undefined };
 
 /** A stream has ended, and the next is about to be opened. */
 export type Interruption = {
@@ -53,7 +53,7 @@ export async function* watchResuming<T extends AnyObject>(
 ): AsyncGenerator<WatchEvent<T>, void, void> {
   const { clock, random } = transport;
   const { signal, healthyMs = HEALTHY_MS, onInterruption } = options;
-  const backoff = new Backoff({ random, ...options.backoff });
+  const backoff = new Backoff({ ...options.backoff, random: options.backoff?.random ?? random });
   let version = options.resourceVersion;
   let isInitial = options.sendInitialEvents === true;
   if (!isInitial && (!version || version === '0'))

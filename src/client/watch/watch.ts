@@ -19,27 +19,27 @@ import { parseEvent, type WatchEvent } from './watch-event.ts';
 
 export type WatchOptions = SelectOptions & {
   /** That of the context. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** Events after this version. Without one, or with `'0'`, the watch begins with an ADDED for everything there is. */
-  readonly resourceVersion?: string;
+  readonly resourceVersion?: string | undefined;
   /** true */
-  readonly allowBookmarks?: boolean;
+  readonly allowBookmarks?: boolean | undefined;
   /** Begins with an ADDED for everything there is, and a bookmark that marks the end of it. */
-  readonly sendInitialEvents?: boolean;
+  readonly sendInitialEvents?: boolean | undefined;
   /** After this the server ends the stream: without it after 30 to 60 minutes. */
-  readonly timeoutSeconds?: number;
-  readonly signal?: AbortSignal;
+  readonly timeoutSeconds?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** How long to wait for headers: 30 s. */
-  readonly headersTimeoutMs?: number;
+  readonly headersTimeoutMs?: number | undefined;
   /**
    * A stream that is silent for longer is dead: 75 s with bookmarks, of which servers send one a minute; no limit without
    * them. 0 is no limit.
    */
-  readonly idleTimeoutMs?: number;
+  readonly idleTimeoutMs?: number | undefined;
   /** Of one event: 64 MiB. */
-  readonly maxEventBytes?: number;
+  readonly maxEventBytes?: number | undefined;
   /** Called when the server has accepted the watch, before the first event. */
-  readonly onOpen?: () => void;
+  readonly onOpen?: (() => void) | undefined;
 };
 
 const HEADERS_MS = 30_000;

@@ -46,17 +46,17 @@ export type LeaderElectorOptions = Partial<ElectionTimings> & {
   readonly leases: LeaseClient;
   readonly lease: LeaseName;
   /** Must be this process's alone; host name and a random part if not told. */
-  readonly identity?: string;
+  readonly identity?: string | undefined;
   /** For one call of the client; half the renew deadline if not told. */
-  readonly requestTimeoutMs?: number;
+  readonly requestTimeoutMs?: number | undefined;
   /** Whether `stop` gives the lease away; it does if not told. */
-  readonly releasesOnStop?: boolean;
-  readonly onError?: (err: unknown) => void;
-  readonly clock?: Clock;
+  readonly releasesOnStop?: boolean | undefined;
+  readonly onError?: ((err: unknown) => void) | undefined;
+  readonly clock?: Clock | undefined;
   /** Milliseconds since 1970. */
-  readonly wallNow?: () => number;
+  readonly wallNow?: (() => number) | undefined;
   /** From 0 to 1. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 };
 
 export class LeaderElector implements AsyncDisposable {

@@ -51,15 +51,15 @@ export interface BoundRecorder {
 
 export type EventRecorderOptions = {
   /** Which process; the host name is usual. */
-  readonly instance?: string;
+  readonly instance?: string | undefined;
   /** How many different Events may wait to be written: 1000. */
-  readonly limit?: number;
-  readonly budget?: Partial<EventBudgetOptions>;
+  readonly limit?: number | undefined;
+  readonly budget?: Partial<EventBudgetOptions> | undefined;
   /** How long disposing waits for what is to be written: 5 s. */
-  readonly flushMs?: number;
-  readonly onError?: (error: unknown) => void;
-  readonly clock?: Clock;
-  readonly wallNow?: () => number;
+  readonly flushMs?: number | undefined;
+  readonly onError?: ((error: unknown) => void) | undefined;
+  readonly clock?: Clock | undefined;
+  readonly wallNow?: (() => number) | undefined;
 };
 
 export type EventRecorderMetrics = {

@@ -175,11 +175,20 @@ function selectionOf(
   selected: Selected<AnyObject>,
   common: string | readonly string[] | undefined,
 ): InformerOptions<AnyObject> {
-  const { namespace = common, allNamespaces, labelSelector, fieldSelector, transform, indexers } = selected;
+  const {
+    namespace = common,
+    allNamespaces,
+    labelSelector,
+    fieldSelector,
+    shardSelector,
+    transform,
+    indexers,
+  } = selected;
   return {
     ...(allNamespaces || namespace === undefined ? { allNamespaces: true } : { namespace }),
     ...(labelSelector !== undefined && { labelSelector }),
     ...(fieldSelector !== undefined && { fieldSelector }),
+    ...(shardSelector !== undefined && { shardSelector }),
     ...(transform && { transform }),
     ...(indexers && { indexers }),
   };

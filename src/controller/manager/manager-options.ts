@@ -10,7 +10,7 @@ export type ElectionOptions = Omit<LeaderElectorOptions, 'leases' | 'lease' | 'o
   /** Of the Lease that candidates share. */
   readonly name: string;
   /** That of the client's context. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
 };
 
 /** Where an error came from. */
@@ -23,39 +23,39 @@ export type ErrorSource = {
 
 /** For those who keep metrics of their own. What it throws is a process warning. */
 export type ManagerObserver = {
-  readonly onReconcile?: (controller: string, outcome: WorkOutcome<string>) => void;
+  readonly onReconcile?: ((controller: string, outcome: WorkOutcome<string>) => void) | undefined;
   /** Asked once for each controller. */
-  readonly queue?: (controller: string) => QueueObserver;
+  readonly queue?: ((controller: string) => QueueObserver) | undefined;
 };
 
 export type ManagerOptions = {
   /** Stays its owner's: a manager does not close it. */
   readonly client: KubeClient;
   /** Where controllers look that name no namespace themselves; everywhere without it. */
-  readonly namespace?: string | readonly string[];
+  readonly namespace?: string | readonly string[] | undefined;
   /** Controllers run only while this process leads; without it, always. */
-  readonly election?: ElectionOptions;
+  readonly election?: ElectionOptions | undefined;
   /** For all informers that controllers share. */
-  readonly informers?: Pick<InformerDefaults, 'freeze' | 'reflector'>;
-  readonly health?: HealthOptions;
+  readonly informers?: Pick<InformerDefaults, 'freeze' | 'reflector'> | undefined;
+  readonly health?: HealthOptions | undefined;
   /** How long reconciles may go on when the manager stops, before their signals fire: 30 s. */
-  readonly graceMs?: number;
+  readonly graceMs?: number | undefined;
   /** How long they have after that: 5 s. */
-  readonly abortGraceMs?: number;
+  readonly abortGraceMs?: number | undefined;
   /** Errors that stop nothing; without it they go to the logger, and without that they are process warnings. */
-  readonly onError?: (error: unknown, source: ErrorSource) => void;
-  readonly logger?: Logger;
+  readonly onError?: ((error: unknown, source: ErrorSource) => void) | undefined;
+  readonly logger?: Logger | undefined;
   /** Each reconcile is a span. */
-  readonly tracer?: Tracer;
-  readonly observer?: ManagerObserver;
-  readonly clock?: Clock;
+  readonly tracer?: Tracer | undefined;
+  readonly observer?: ManagerObserver | undefined;
+  readonly clock?: Clock | undefined;
   /** Milliseconds since 1970. */
-  readonly wallNow?: () => number;
+  readonly wallNow?: (() => number) | undefined;
 };
 
 export type HealthOptions = {
   /** How long a server may be silent before its informer counts as stale: 3 min, since it sends a bookmark a minute. */
-  readonly maxLagMs?: number;
+  readonly maxLagMs?: number | undefined;
 };
 
 /**

@@ -8,11 +8,11 @@
 
 /** All optional; seconds, as the names of the metrics say. */
 export type QueueObserver = {
-  readonly onAdd?: () => void;
-  readonly onDepth?: (depth: number) => void;
-  readonly onQueueDuration?: (seconds: number) => void;
-  readonly onWorkDuration?: (seconds: number) => void;
-  readonly onRetry?: () => void;
+  readonly onAdd?: (() => void) | undefined;
+  readonly onDepth?: ((depth: number) => void) | undefined;
+  readonly onQueueDuration?: ((seconds: number) => void) | undefined;
+  readonly onWorkDuration?: ((seconds: number) => void) | undefined;
+  readonly onRetry?: (() => void) | undefined;
 };
 
 export type HistogramSnapshot = {

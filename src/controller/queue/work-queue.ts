@@ -19,24 +19,24 @@ import { DEFAULT_RETRIES, RetryDelays, type RetryOptions } from './retry-delays.
 import { type AgeingOptions, type InLine, type Ticket, WaitingLine } from './waiting-line.ts';
 
 export type WorkQueueOptions<K> = {
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** Tells keys apart; the key itself where it is a string. */
-  readonly identify?: (key: K) => unknown;
+  readonly identify?: ((key: K) => unknown) | undefined;
   /** Whose turn a key is; "ns/name" and { namespace } are understood without. */
-  readonly namespaceOf?: (key: K) => string;
-  readonly retries?: Partial<RetryOptions>;
-  readonly ageing?: Partial<AgeingOptions>;
-  readonly limit?: number;
-  readonly causeLimit?: number;
-  readonly observer?: QueueObserver;
+  readonly namespaceOf?: ((key: K) => string) | undefined;
+  readonly retries?: Partial<RetryOptions> | undefined;
+  readonly ageing?: Partial<AgeingOptions> | undefined;
+  readonly limit?: number | undefined;
+  readonly causeLimit?: number | undefined;
+  readonly observer?: QueueObserver | undefined;
 };
 
 export type AddOptions = {
   /** Why; kept until the key is handed out. */
-  readonly cause?: string | readonly string[];
+  readonly cause?: string | readonly string[] | undefined;
   /** Higher comes first, 0 if not told; of several the highest counts. */
-  readonly priority?: number;
-  readonly namespace?: string;
+  readonly priority?: number | undefined;
+  readonly namespace?: string | undefined;
 };
 
 export type WorkItem<K> = {

@@ -49,14 +49,14 @@ export type WorkOutcome<K> = {
 export type WorkerPoolOptions<K> = {
   readonly queue: WorkQueue<K>;
   readonly handler: WorkHandler<K>;
-  readonly workers?: number;
+  readonly workers?: number | undefined;
   /** For one reconcile; none if not told. */
-  readonly timeoutMs?: number;
-  readonly graceMs?: number;
-  readonly abortGraceMs?: number;
-  readonly clock?: Clock;
+  readonly timeoutMs?: number | undefined;
+  readonly graceMs?: number | undefined;
+  readonly abortGraceMs?: number | undefined;
+  readonly clock?: Clock | undefined;
   /** Hears of every reconcile, successes as well. Must not throw. */
-  readonly onOutcome?: (outcome: WorkOutcome<K>) => void;
+  readonly onOutcome?: ((outcome: WorkOutcome<K>) => void) | undefined;
 };
 
 export type PoolMetricsSnapshot = {

@@ -34,20 +34,20 @@ import type { ReconcileResult } from './requeue.ts';
 /** Which objects of a kind, and what is kept of them. In all namespaces, unless this or the manager names some. */
 export type Selected<T extends AnyObject> = Pick<
   InformerOptions<T, Indexers<T>>,
-  'namespace' | 'allNamespaces' | 'labelSelector' | 'fieldSelector' | 'transform'
+  'namespace' | 'allNamespaces' | 'labelSelector' | 'fieldSelector' | 'shardSelector' | 'transform'
 > & {
   readonly resource: Resource<T>;
   /** For `cache.of(resource).by(name, value)`. */
-  readonly indexers?: Indexers<T>;
+  readonly indexers?: Indexers<T> | undefined;
 };
 
 export type Watched<T extends AnyObject> = Selected<T> & {
   /** Which events count; all without it. */
-  readonly where?: Predicate<T>;
+  readonly where?: Predicate<T> | undefined;
   /** Of the keys that its events add: 0. What was there from the beginning comes after everything else (-100). */
-  readonly priority?: number;
+  readonly priority?: number | undefined;
   /** Every object is told again, as an update that changed nothing, this often: never. */
-  readonly resyncMs?: number;
+  readonly resyncMs?: number | undefined;
 };
 
 export type MappedWatch<T extends AnyObject> = Watched<T> & {
@@ -65,14 +65,14 @@ export type ControllerOptions = {
   /** In metrics, logs and events. */
   readonly name: string;
   /** How many keys at a time: 4. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** After which a reconcile's signal fires; never without it. Waiting for its own writes counts. */
-  readonly timeoutMs?: number;
-  readonly queue?: Pick<WorkQueueOptions<string>, 'retries' | 'ageing' | 'limit' | 'causeLimit'>;
+  readonly timeoutMs?: number | undefined;
+  readonly queue?: Pick<WorkQueueOptions<string>, 'retries' | 'ageing' | 'limit' | 'causeLimit'> | undefined;
   /** false: runs whether its manager leads or not. */
-  readonly needsLeadership?: boolean;
+  readonly needsLeadership?: boolean | undefined;
   /** How long a reconcile waits for the cache to have what the one before wrote: 5 s. 0: not at all. */
-  readonly ownWritesTimeoutMs?: number;
+  readonly ownWritesTimeoutMs?: number | undefined;
 };
 
 /** With every shorthand written out. */
@@ -95,11 +95,11 @@ export type ControllerDescription<
   /** The kind whose objects are reconciled. */
   readonly for: Brief<T>;
   /** Kinds whose objects it controls by owner reference: a change to one is a cause for its owner. */
-  readonly owns?: { readonly [K in keyof Owned]: Brief<Owned[K]> };
+  readonly owns?: { readonly [K in keyof Owned]: Brief<Owned[K]> } | undefined;
   /** Other kinds, and whom they concern. */
-  readonly watches?: { readonly [K in keyof Mapped]: MappedWatch<Mapped[K]> };
+  readonly watches?: { readonly [K in keyof Mapped]: MappedWatch<Mapped[K]> } | undefined;
   /** Kinds that are only read, from `context.cache`: their changes are no cause. */
-  readonly reads?: { readonly [K in keyof Read]: Resource<Read[K]> | Selected<Read[K]> };
+  readonly reads?: { readonly [K in keyof Read]: Resource<Read[K]> | Selected<Read[K]> } | undefined;
   readonly reconcile: Reconcile<T>;
 };
 
@@ -137,13 +137,15 @@ function checkSelections(controller: string, all: readonly Selected<AnyObject>[]
   }
 }
 
-function selectionText({ namespace, allNamespaces, labelSelector, fieldSelector }: Selected<AnyObject>): string {
+function selectionText(selected: Selected<AnyObject>): string {
+  const { namespace, allNamespaces, labelSelector, fieldSelector, shardSelector } = selected;
   const fields = fieldSelector && 'requirements' in Object(fieldSelector) ? String(fieldSelector) : fieldSelector;
   return JSON.stringify([
     namespace ?? null,
     allNamespaces ?? false,
     labelSelectorText(labelSelector) ?? '',
     fields ?? '',
+    shardSelector ?? '',
   ]);
 }
 

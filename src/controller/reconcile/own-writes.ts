@@ -7,12 +7,12 @@
  *
  * The wait is bounded. An answer and its event are milliseconds apart; one that is missing after `timeoutMs` (5 s)
  * means a watch that is broken or silent: StaleCacheError, and the key comes back after its backoff. Given up on
- * instead is what perhaps no event tells of (only the server knows what a field selector holds), and after 90 s on an
+ * instead is what perhaps no event tells of (only the server knows what a field selector or a shard holds), and after 90 s on an
  * open watch, when a bookmark must have come, everything: the server was set back. A write whose answer was lost is not
  * known of.
  */
 import { setMaxListeners } from 'node:events';
-import { type Clock, LabelSelector, parseLabelSelector } from '../../api/index.ts';
+import { type Clock, compareVersions, LabelSelector, parseLabelSelector } from '../../api/index.ts';
 import { type AnyObject, type Informer, keyOf, labelSelectorText, type Resource } from '../../client/index.ts';
 import { nameOf } from './declared-cache.ts';
 import type { Selected } from './define-controller.ts';
@@ -25,7 +25,7 @@ export class StaleCacheError extends Error {
 /** One declared kind, and what of it is held. */
 export type Holding = {
   readonly informer: Informer<AnyObject>;
-  readonly selection: Pick<Selected<AnyObject>, 'namespace' | 'allNamespaces' | 'labelSelector' | 'fieldSelector'>;
+  readonly selection: Omit<Selected<AnyObject>, 'resource'>;
 };
 
 /** What was written to one object. */
@@ -79,7 +79,8 @@ export class OwnWrites {
     const isKnown = holding.informer.get(objectKey) !== undefined;
     if (!isKnown && !this.#find(key, resource, objectKey) && !holding.holds(object)) return;
     const write = this.#remember(key, resource, holding.informer, objectKey);
-    write.isSure ||= isKnown || holding.selection.fieldSelector === undefined;
+    const { fieldSelector, shardSelector } = holding.selection;
+    write.isSure ||= isKnown || (fieldSelector === undefined && shardSelector === undefined);
     write.version = object.metadata.resourceVersion;
     write.uid = object.metadata.uid;
     if (hasSeen(write)) this.#forget(key, resource, objectKey);
@@ -218,11 +219,9 @@ function hasSeen({ informer, objectKey, version, uid, deletedUid }: Write): bool
   return resourceVersion !== undefined && isAtLeast(resourceVersion, version);
 }
 
-/** Decimal numbers of any length, without leading zeros. What is none can only be equal. */
+/** Certainly: what cannot be compared can only be equal. */
 function isAtLeast(version: string, wanted: string): boolean {
-  if (version === wanted) return true;
-  if (!/^\d+$/.test(version) || !/^\d+$/.test(wanted)) return false;
-  return version.length === wanted.length ? version > wanted : version.length > wanted.length;
+  return (compareVersions(version, wanted) ?? -1) >= 0;
 }
 
 function holderOf({ selection }: Holding): (object: AnyObject) => boolean {

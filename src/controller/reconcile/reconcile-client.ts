@@ -95,7 +95,7 @@ export class ReconcileResourceClient<T extends AnyObject> extends ResourceClient
     return new ReconcileSubresourceClient<S>(this.#transport, this.resource, name, this.namespace, this.#scope);
   }
 
-  #with<O extends { readonly signal?: AbortSignal }>(options: O): O {
+  #with<O extends { readonly signal?: AbortSignal | undefined }>(options: O): O {
     return options.signal ? options : { ...options, signal: this.#scope.signal };
   }
 
@@ -143,7 +143,7 @@ class ReconcileSubresourceClient<S extends object> extends SubresourceClient<S> 
     return this.#told(await super.apply(name, object, this.#with(options)), options);
   }
 
-  #with<O extends { readonly signal?: AbortSignal }>(options: O): O {
+  #with<O extends { readonly signal?: AbortSignal | undefined }>(options: O): O {
     return options.signal ? options : { ...options, signal: this.#scope.signal };
   }
 

@@ -9,7 +9,7 @@ import type { Writer } from '../../api/protobuf.ts';
 export type WriteValue = (writer: Writer, number: number, value: JsonValue | undefined) => void;
 
 /** `schema` writes a JSONSchemaProps as a field of the message at hand. */
-export type WriteSpecial = (writer: Writer, value: JsonValue | undefined, schema: WriteValue) => void;
+type WriteSpecial = (writer: Writer, value: JsonValue | undefined, schema: WriteValue) => void;
 
 const NANOS_PER_MICRO = 1000;
 const FRACTION_AT = '2006-01-02T15:04:05.'.length;

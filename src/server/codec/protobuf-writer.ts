@@ -23,10 +23,6 @@ const listSuffix = 'List';
 
 const scratch = new Writer(64 * 1024);
 
-export function hasProtobuf(apiVersion: string, kind: string): boolean {
-  return messageOfKind(apiVersion, kind) !== undefined || itemOf(apiVersion, kind) !== undefined;
-}
-
 /** Any object or list that has a kind, in its envelope. */
 export function encodeProtobuf(object: JsonObject): Buffer {
   const apiVersion = String(object.apiVersion);

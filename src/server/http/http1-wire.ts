@@ -116,12 +116,12 @@ export class Http1Wire implements Wire {
       listener();
     };
     emitter.on('drain', done);
-    this.#closeListeners = [...this.#closeListeners, done];
+    this.#closeListeners = this.#closeListeners.concat(done);
   }
 
   onClose(listener: () => void): void {
     if (this.#isClosed) listener();
-    else this.#closeListeners = [...this.#closeListeners, listener]; // exactly as long as it must be
+    else this.#closeListeners = this.#closeListeners.concat(listener); // exactly as long as it must be
   }
 
   end(): void {

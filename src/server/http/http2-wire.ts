@@ -97,7 +97,7 @@ export class Http2Wire implements Wire {
 
   onClose(listener: () => void): void {
     if (this.#isClosed || this.#stream.destroyed) listener();
-    else this.#closeListeners = [...this.#closeListeners, listener]; // exactly as long as it must be
+    else this.#closeListeners = this.#closeListeners.concat(listener); // exactly as long as it must be
   }
 
   end(): void {

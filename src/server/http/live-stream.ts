@@ -110,7 +110,7 @@ export class LiveStream implements ByteStream, Flushable {
   }
 
   onClose(listener: () => void): void {
-    if (this.#state === 'open') this.#closeListeners = [...this.#closeListeners, listener];
+    if (this.#state === 'open') this.#closeListeners = this.#closeListeners.concat(listener);
     else listener();
   }
 

@@ -133,7 +133,7 @@ export class CacheWatch implements Subscriber {
   /** Called once, when nothing more will be written. */
   onEnd(listener: () => void): void {
     if (this.#isEnded()) listener();
-    else this.#endListeners = [...this.#endListeners, listener]; // exactly as long as it must be
+    else this.#endListeners = this.#endListeners.concat(listener); // exactly as long as it must be
   }
 
   /** Tells the client why, and ends. */

@@ -98,7 +98,7 @@ export class GrpcStream {
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
 
 /** Only what is not printable, and the percent sign: there are clients that decode nothing. */
-export function percentEncode(text: string): string {
+function percentEncode(text: string): string {
   return Buffer.from(text, 'utf8')
     .toString('latin1')
     .replace(/[^\x20-\x7e]|%/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
