@@ -9,6 +9,9 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** What is longer fires at once: timers count in 32 bits, which is 25 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 export const systemClock: Clock = makeClock(true);
 
 /** For chores: a process that has nothing else to do may end while they sleep. */
@@ -20,16 +23,22 @@ function makeClock(holdsProcess: boolean): Clock {
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason);
-        const timer = setTimeout(() => {
-          signal?.removeEventListener('abort', stop);
-          resolve();
-        }, ms);
-        if (!holdsProcess) (timer as unknown as { unref?: () => void }).unref?.();
+        let timer: ReturnType<typeof setTimeout>;
+        const wait = (leftMs: number) => {
+          const partMs = Math.min(leftMs, MAX_TIMER_MS);
+          timer = setTimeout(() => {
+            if (leftMs > partMs) return wait(leftMs - partMs);
+            signal?.removeEventListener('abort', stop);
+            resolve();
+          }, partMs);
+          if (!holdsProcess) (timer as unknown as { unref?: () => void }).unref?.();
+        };
         const stop = () => {
           clearTimeout(timer);
           reject(signal?.reason);
         };
         signal?.addEventListener('abort', stop, { once: true });
+        wait(ms);
       }),
   };
 }

@@ -16,6 +16,8 @@ export const wireType = { varint: 0, fixed64: 1, lengthDelimited: 2, fixed32: 5 
 
 const utf8Decoder = new TextDecoder();
 const utf8Encoder = new TextEncoder();
+/** Longer texts are left to the platform's encoder. */
+const SHORT_TEXT = 64;
 const twoTo28 = 2 ** 28;
 const twoTo56 = 2 ** 56;
 
@@ -226,9 +228,6 @@ export function writeVarint64(target: Uint8Array, offset: number, value: bigint)
   target[at++] = Number(rest);
   return at;
 }
-
-/** Longer texts are left to the platform's encoder. */
-const SHORT_TEXT = 64;
 
 export class Writer {
   #buffer: Uint8Array;

@@ -203,6 +203,7 @@ export { type FieldSelection, type LabelSelection, labelSelectorText } from './r
 export type { SchemaIssue, SchemaResult, StandardSchemaV1 } from './resources/standard-schema.ts';
 export { SubresourceClient } from './resources/subresource-client.ts';
 export type { Timeouts } from './transport/deadline.ts';
+export type { RateLimit } from './transport/rate-limit.ts';
 export { Transport } from './transport/transport.ts';
 export type {
   Answer,

@@ -20,32 +20,36 @@ type SomeCondition = Pick<Condition, 'type' | 'status' | 'observedGeneration'> &
   Partial<Pick<Condition, 'reason' | 'message' | 'lastTransitionTime'>>;
 
 /** `lastTransitionTime` only where it is known better than "now". */
-export type NewCondition = Omit<Condition, 'lastTransitionTime'> & { readonly lastTransitionTime?: string | undefined };
+export type NewCondition = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'> & {
+  readonly lastTransitionTime?: string | undefined;
+  readonly observedGeneration?: number | undefined;
+};
 
-/** Adds the condition, or updates the one of its type where it stands. */
+/**
+ * Adds the condition, or updates the one of its type where it stands. The array can be put into a status or a patch as it
+ * is; it may be the one that was given, so it is not to be changed.
+ */
 export function setCondition<C extends SomeCondition = Condition>(
   conditions: readonly C[] | undefined,
   wanted: NewCondition,
   now: Date = new Date(),
-): readonly C[] {
-  const before = conditions ?? [];
+): C[] {
+  const before = (conditions ?? []) as C[];
   const index = before.findIndex(({ type }) => type === wanted.type);
   const known = before[index];
-  const time = wanted.lastTransitionTime ?? rfc3339(now);
-  if (!known) return [...before, { ...wanted, lastTransitionTime: time } as unknown as C];
+  const { observedGeneration, lastTransitionTime: time = rfc3339(now), ...rest } = wanted;
+  const said = { ...rest, ...(observedGeneration !== undefined && { observedGeneration }) };
+  if (!known) return [...before, { ...said, lastTransitionTime: time } as unknown as C];
   const next: C = {
     ...known,
-    ...wanted,
+    ...said,
     lastTransitionTime: known.status === wanted.status ? (known.lastTransitionTime ?? time) : time,
   };
   return isSame(known, next) ? before : before.with(index, next);
 }
 
-export function removeCondition<C extends SomeCondition>(
-  conditions: readonly C[] | undefined,
-  type: string,
-): readonly C[] {
-  const before = conditions ?? [];
+export function removeCondition<C extends SomeCondition>(conditions: readonly C[] | undefined, type: string): C[] {
+  const before = (conditions ?? []) as C[];
   const left = before.filter((condition) => condition.type !== type);
   return left.length === before.length ? before : left;
 }

@@ -130,7 +130,7 @@ it('a disk that is full is told once, tried again with growing pauses, and has t
   for (let i = 0; i < 50; i++) {
     write('b', `${i}`);
     await clock.advance(1000);
-    await until(() => clock.sleeping === 1); // it is through with this one
+    await until(() => clock.sleeping === 2); // it is through with this one, and the lock is held
     expect(await saved()).toEqual(before);
   }
   expect(errors).toEqual([expect.stringMatching(/^Disk Cannot write checkpoint .*: ENOSPC/)]);

@@ -142,9 +142,11 @@ export class CheckpointFile {
     return aside;
   }
 
+  /** What was written stays; the next batch has to be a new file. */
   async close(): Promise<void> {
-    await this.#handle?.close();
+    const handle = this.#handle;
     this.#handle = undefined;
+    await handle?.close();
   }
 
   /** So that the new name outlives the machine; some systems do not let folders be flushed. */

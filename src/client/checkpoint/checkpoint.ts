@@ -9,7 +9,7 @@
  * that fails is told once, and tried again with growing pauses; the informer goes on. Only a file that another process
  * has is an error of `open`.
  */
-import type { Clock } from '../../api/index.ts';
+import { type Clock, untilAborted } from '../../api/index.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import { CheckpointError } from './checkpoint-error.ts';
 import { CheckpointFile, type Disk } from './checkpoint-file.ts';
@@ -33,6 +33,8 @@ type CheckpointContext<T extends AnyObject> = {
 
 const FLUSH_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
+/** So many of them may be more than the store. */
+const MANY_CHANGES = 10_000;
 /** How often the lock is touched. */
 const TOUCH_MS = 10_000;
 
@@ -41,6 +43,8 @@ export class Checkpoint<T extends AnyObject> {
   readonly #context: CheckpointContext<T>;
   /** Since the last commit that is written, or being written; undefined is gone. */
   #changes = new Map<string, T | undefined>();
+  /** The next commit is the whole store, and changes need not be known. */
+  #isWhole = false;
   #file: CheckpointFile | undefined;
   #lock: FileLock | undefined;
   /** Of the file that was found. */
@@ -48,8 +52,9 @@ export class Checkpoint<T extends AnyObject> {
   /** Of the server. */
   #known: string | undefined;
   #lastVersions = '{}';
+  /** Of another cluster, by scope. */
+  #foreign: Commit['versions'] = {};
   #failuresInARow = 0;
-  #touchedAt = 0;
   readonly #counts = { restored: 0, commits: 0, rewrites: 0, failures: 0 };
   #savedAt: Date | undefined;
 
@@ -63,7 +68,7 @@ export class Checkpoint<T extends AnyObject> {
   }
 
   /** What the last process left, if it can be used; what cannot is set aside. Throws `Locked`. */
-  async open(): Promise<SavedState<T> | undefined> {
+  async open(signal?: AbortSignal): Promise<SavedState<T> | undefined> {
     const { header, disk } = this.#context;
     const isDurable = this.#options.isDurable ?? false;
     try {
@@ -72,8 +77,8 @@ export class Checkpoint<T extends AnyObject> {
       await file.prepare();
       this.#lock = await lockFile(path);
       this.#file = file;
-      void this.#clusterId();
-      const saved = await this.#read(file);
+      void this.#clusterId(signal);
+      const saved = await this.#read(file, signal);
       if (!saved) return undefined;
       await file.goOn(saved);
       this.#cluster = saved.header.cluster;
@@ -82,34 +87,33 @@ export class Checkpoint<T extends AnyObject> {
       return saved;
     } catch (error) {
       if (error instanceof CheckpointError && error.code === 'Locked') throw error;
-      this.#fail('open', error);
+      if (!signal?.aborted) this.#fail('open', error);
       return undefined;
     }
   }
 
   /** Whether the file comes from the cluster we speak to; yes where nobody can tell. */
-  async isOfThisCluster(): Promise<boolean> {
-    const is = await this.#clusterId();
+  async isOfThisCluster(signal?: AbortSignal): Promise<boolean> {
+    const is = await this.#clusterId(signal);
     if (is === undefined || this.#cluster === undefined || is === this.#cluster) return true;
     this.#cluster = undefined;
+    this.#foreign = JSON.parse(this.#lastVersions) as Commit['versions'];
+    await this.#file?.close().catch((error: unknown) => this.#fail('close', error)); // its header names the other
     return false;
   }
 
   note(key: string, object: T | undefined): void {
+    if (!this.#file || this.#isWhole) return;
     this.#changes.set(key, object);
+    if (this.#changes.size % MANY_CHANGES === 0 && this.#changes.size > 2 * this.#context.snapshot().size) {
+      this.#isWhole = true; // most of them are of what came and went
+      this.#changes.clear();
+    }
   }
 
   /** Writes what gathers, until the signal. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#context;
-    const { flushMs = FLUSH_MS } = this.#options;
-    while (this.#file && !signal.aborted) {
-      const pauseMs = Math.min(flushMs * 2 ** this.#failuresInARow, Math.max(flushMs, MAX_PAUSE_MS));
-      await clock.sleep(pauseMs, signal).catch(() => {}); // the loop ends
-      if (signal.aborted) return;
-      await this.#touch();
-      await this.#flush(signal);
-    }
+    await Promise.all([this.#write(signal), this.#holdLock(signal)]);
   }
 
   /** After `run` has ended and the watches have stopped: writes the last state, if handlers are through with it. */
@@ -120,19 +124,20 @@ export class Checkpoint<T extends AnyObject> {
     this.#file = undefined;
   }
 
-  async #read(file: CheckpointFile): Promise<SavedState<T> | undefined> {
+  async #read(file: CheckpointFile, signal?: AbortSignal): Promise<SavedState<T> | undefined> {
     const { header } = this.#context;
     let why: string;
     try {
       const saved = await file.read<T>();
       if (!saved) return undefined;
-      const difference = differenceOf(saved.header, header) ?? (await this.#differenceOfServer(saved.header));
+      const difference = differenceOf(saved.header, header) ?? (await this.#differenceOfServer(saved.header, signal));
       if (difference === undefined) return saved;
       why = difference;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).syscall !== undefined) throw error;
       why = (error as Error).message;
     }
+    signal?.throwIfAborted(); // whoever was asked about the cluster had no time to answer
     const aside = await file.setAside();
     const message = `Cannot use checkpoint ${JSON.stringify(file.path)}: ${why}; it is now ${JSON.stringify(aside)}`;
     this.#context.report(new CheckpointError('Unusable', message));
@@ -140,10 +145,21 @@ export class Checkpoint<T extends AnyObject> {
   }
 
   /** Another address may still be the same cluster; then it must be known to be. */
-  async #differenceOfServer({ server, cluster }: CheckpointHeader): Promise<string | undefined> {
+  async #differenceOfServer({ server, cluster }: CheckpointHeader, signal?: AbortSignal): Promise<string | undefined> {
     if (server === this.#context.header.server) return undefined;
-    if (cluster !== undefined && cluster === (await this.#clusterId())) return undefined;
+    if (cluster !== undefined && cluster === (await this.#clusterId(signal))) return undefined;
     return `its server is ${JSON.stringify(server)}, and not ${JSON.stringify(this.#context.header.server)}`;
+  }
+
+  async #write(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#context;
+    const { flushMs = FLUSH_MS } = this.#options;
+    while (this.#file && !signal.aborted) {
+      const pauseMs = Math.min(flushMs * 2 ** this.#failuresInARow, Math.max(flushMs, MAX_PAUSE_MS));
+      await clock.sleep(pauseMs, signal).catch(() => {}); // the loop ends
+      if (signal.aborted) return;
+      await this.#flush(signal);
+    }
   }
 
   async #flush(signal?: AbortSignal): Promise<void> {
@@ -151,11 +167,16 @@ export class Checkpoint<T extends AnyObject> {
     const file = this.#file;
     const commit = now();
     const versions = JSON.stringify(commit.versions);
-    if (!file || versions === '{}' || (this.#changes.size === 0 && versions === this.#lastVersions)) return;
+    if (!file || versions === '{}' || (this.#changes.size === 0 && !this.#isWhole && versions === this.#lastVersions))
+      return;
+    // Part of the store is still that of the other cluster.
+    if (Object.entries(this.#foreign).some(([scope, version]) => commit.versions[scope] === version)) return;
+    this.#foreign = {};
     // All of one moment: what comes while we write belongs to the next batch.
     const changes = this.#changes;
     this.#changes = new Map();
-    const isWhole = file.wantsRewrite;
+    const isWhole = this.#isWhole || file.wantsRewrite;
+    this.#isWhole = false;
     const objects = isWhole ? snapshot() : undefined;
     try {
       if (signal) await handled(signal);
@@ -163,7 +184,8 @@ export class Checkpoint<T extends AnyObject> {
       else await file.append(changes, commit);
     } catch (error) {
       // Newer changes of the same keys have come meanwhile: they count.
-      this.#changes = new Map([...changes, ...this.#changes]);
+      this.#changes = isWhole ? new Map() : new Map([...changes, ...this.#changes]);
+      this.#isWhole ||= isWhole;
       if (!signal?.aborted) this.#fail('write', error);
       return;
     }
@@ -180,17 +202,19 @@ export class Checkpoint<T extends AnyObject> {
     return { ...this.#context.header, ...(cluster !== undefined && { cluster }) };
   }
 
-  async #clusterId(): Promise<string | undefined> {
+  async #clusterId(signal?: AbortSignal): Promise<string | undefined> {
     const { clusterId } = this.#options;
-    this.#known = clusterId ?? (await this.#context.clusterId().catch(() => undefined)); // the watch will tell why
+    const asked = async () => untilAborted(this.#context.clusterId(), signal);
+    this.#known = clusterId ?? (await asked().catch(() => this.#known)); // the watch will tell why
     return this.#known;
   }
 
-  async #touch(): Promise<void> {
-    const now = this.#context.clock.now();
-    if (now - this.#touchedAt < TOUCH_MS) return;
-    this.#touchedAt = now;
-    await this.#lock?.touch().catch(() => {}); // a disk that fails is told by the next batch
+  /** On its own: a batch may have to wait for a handler, or for a disk, longer than a lock lives that nobody touches. */
+  async #holdLock(signal: AbortSignal): Promise<void> {
+    while (this.#lock && !signal.aborted) {
+      await this.#lock.touch().catch(() => {}); // a disk that fails is told by the next batch
+      await this.#context.clock.sleep(TOUCH_MS, signal).catch(() => {}); // the loop ends
+    }
   }
 
   #fail(what: string, cause: unknown): void {

@@ -261,7 +261,9 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   }
 
   /** The same as a stream; ends when the informer is closed, throws `signal.reason`. */
-  async *events(options: { signal?: AbortSignal | undefined; limit?: number | undefined } = {}): AsyncGenerator<InformerEvent<T>, void, void> {
+  async *events(
+    options: { signal?: AbortSignal | undefined; limit?: number | undefined } = {},
+  ): AsyncGenerator<InformerEvent<T>, void, void> {
     const { signal, limit = QUEUE_LIMIT } = options;
     signal?.throwIfAborted();
     if (this.#stop.signal.aborted) return;

@@ -39,14 +39,14 @@ export type Applied<T extends AnyObject> = DeepPartial<Omit<Draft<T>, 'metadata'
 };
 
 export type DeepPartial<T> = T extends readonly unknown[]
-  ? T
+  ? Readonly<T>
   : T extends object
     ? { [K in keyof T]?: DeepPartial<T[K]> }
     : T;
 
 /** The same with `null` allowed everywhere, by which a merge patch removes. */
 export type MergePatch<T> = T extends readonly unknown[]
-  ? T
+  ? Readonly<T>
   : T extends object
     ? { [K in keyof T]?: MergePatch<T[K]> | null }
     : T;

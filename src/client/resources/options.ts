@@ -6,6 +6,8 @@ export type CallOptions = {
   /** Of the context if not told; of cluster-wide resources it is ignored. */
   readonly namespace?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Does not wait for the client's `rateLimit`: for what must not come late. */
+  readonly isUrgent?: boolean | undefined;
 };
 
 export type GetOptions = CallOptions & {

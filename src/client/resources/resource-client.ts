@@ -138,9 +138,10 @@ export class ResourceClient<T extends AnyObject> {
     return collectionPath(this.resource, allNamespaces ? undefined : (namespace ?? this.namespace));
   }
 
-  async #ask<R = T>(method: string, path: string, request: RequestOptions, { signal }: CallOptions): Promise<R> {
+  async #ask<R = T>(method: string, path: string, request: RequestOptions, call: CallOptions): Promise<R> {
+    const { signal, isUrgent } = call;
     const accept = method === 'GET' || method === 'PATCH' ? acceptOf(this.resource, false) : undefined;
-    const options = { ...(accept !== undefined && { accept }), ...request, ...(signal && { signal }) };
+    const options = { ...(accept !== undefined && { accept }), ...request, signal, isUrgent };
     const { body } = await this.#transport.request<R>(method, path, options);
     return this.resource.isLazy ? this.#promised(body) : body;
   }

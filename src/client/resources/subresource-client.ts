@@ -51,7 +51,7 @@ export class SubresourceClient<S extends object> {
 
   async #ask<R = S>(method: string, name: string, request: RequestOptions, options: CallOptions): Promise<R> {
     const path = objectPath(this.#resource, options.namespace ?? this.#namespace, name, this.#name);
-    const { signal } = options;
-    return (await this.#transport.request<R>(method, path, signal ? { ...request, signal } : request)).body;
+    const { signal, isUrgent } = options;
+    return (await this.#transport.request<R>(method, path, { ...request, signal, isUrgent })).body;
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Requests as log lines, in the levels of klog: 6 a line each, 7 headers, 8 bodies cut short, 9 bodies whole.
+ * Requests as log lines, in the levels of klog: 6 a line each, 7 headers, 8 bodies cut short, 9 bodies whole. Those that
+ * wait long for the client's own rate limit are told from 2 on.
  *
  * Credentials never reach a line. Bodies of what holds secrets by its nature are told by their size only; it is decided
  * by the path, since a body that is cut or broken can not be trusted to say what it is. There the text of an error is
@@ -14,6 +15,8 @@ import type { Headers, TransportOptions } from './transport-options.ts';
 const secretHeaders = /auth|cookie|token|secret|password|credential|api-?key/i;
 const secretValues = /^(bearer|basic|negotiate|digest) /i;
 const CUT_CHARACTERS = 1024;
+/** Shorter waits for one's own limit are what a limit is for. */
+const LONG_WAIT_MS = 1000;
 
 export class RequestLog {
   readonly #log: SafeLogger;
@@ -48,6 +51,12 @@ export class RequestLog {
     if (this.#log.level < 6) return;
     const text = errorText(path, error);
     this.#log.log(6, `${request} again in ${Math.round(delayMs)} ms: ${text}`, { request, error: text, delayMs });
+  }
+
+  /** Level 2: a program that is slow by its own limit should say so to whoever looks. */
+  limited(request: string, waitMs: number): void {
+    if (this.#log.level < 2 || waitMs <= LONG_WAIT_MS) return;
+    this.#log.log(2, `${request} waits ${waitMs} ms for this client's own rate limit`, { request, waitMs });
   }
 
   #body(request: string, what: string, path: string, text: string): void {

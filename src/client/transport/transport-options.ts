@@ -2,6 +2,7 @@
 import type { Clock, Logger, Tracer } from '../../api/index.ts';
 import type { TransportPhase } from '../errors.ts';
 import type { Timeouts } from './deadline.ts';
+import type { RateLimit } from './rate-limit.ts';
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -22,6 +23,8 @@ export type RequestOptions = {
   readonly timeouts?: Partial<Omit<Timeouts, 'connectMs'>> | undefined;
   /** How often it may be sent, the first time included; 1 is never again. */
   readonly maxTries?: number | undefined;
+  /** Does not wait for the client's `rateLimit`, though it counts: for what must not come late, such as a lease. */
+  readonly isUrgent?: boolean | undefined;
 };
 
 export type Answer<T> = {
@@ -70,6 +73,8 @@ export type TransportOptions = {
   readonly maxRetryAfterMs?: number | undefined;
   /** Of one answer that is not a stream: 512 MiB. */
   readonly maxBodyBytes?: number | undefined;
+  /** How often this client asks, at most: as often as it wants without it, since servers look after themselves. */
+  readonly rateLimit?: RateLimit | undefined;
   readonly userAgent?: string | undefined;
   readonly clock?: Clock | undefined;
   /** In [0, 1). */

@@ -17,6 +17,7 @@ import { RequestSpan } from '../observing/request-span.ts';
 import { Connections, type Purpose } from './connections.ts';
 import { Deadline, type Timeouts } from './deadline.ts';
 import { pathWithQuery, warningsIn } from './http-text.ts';
+import { RateLimiter } from './rate-limit.ts';
 import { refusalOf } from './refusal.ts';
 import { RequestLog } from './request-log.ts';
 import { retryDelay } from './retry-policy.ts';
@@ -58,6 +59,7 @@ export class Transport implements AsyncDisposable {
   readonly #timeouts: Timeouts;
   readonly #connections: Connections;
   readonly #log: RequestLog;
+  readonly #limiter: RateLimiter | undefined;
   readonly #running = new Set<Deadline>();
   readonly #basePath: string;
   #isClosed = false;
@@ -69,6 +71,7 @@ export class Transport implements AsyncDisposable {
     this.#options = options;
     this.#timeouts = { ...defaultTimeouts, ...options.timeouts };
     this.#log = new RequestLog(options);
+    this.#limiter = options.rateLimit && new RateLimiter(options.rateLimit, this.clock);
     this.observers = new Observers(options);
     this.#basePath = access.server.pathname.replace(/\/+$/, '');
     const { maxConnections = 32 } = options;
@@ -160,11 +163,15 @@ export class Transport implements AsyncDisposable {
     read: (opened: Opened, begin: number) => Promise<R>,
   ): Promise<R> {
     const { credentials = noCredentials } = this.access;
+    const { signal } = call.deadline;
+    const failed = (error: unknown) => {
+      call.span?.failed(error, signal.aborted);
+      throw error;
+    };
+    const onWait = (waitMs: number) => this.#log.limited(call.request, waitMs);
+    await this.#limiter?.take({ signal, isUrgent: options.isUrgent, onWait }).catch(failed);
     for (let isSecond = false; ; isSecond = true) {
-      const identity = await credentials.current(call.deadline.signal).catch((error: unknown) => {
-        call.span?.failed(error, call.deadline.signal.aborted);
-        throw error;
-      });
+      const identity = await credentials.current(signal).catch(failed);
       const begin = this.clock.now();
       try {
         return await read(await this.#open(call, options, purpose, identity), begin);

@@ -42,7 +42,9 @@ import {
 } from './lease-decision.ts';
 import { type Role, RoleFeed } from './role-feed.ts';
 
-export type LeaderElectorOptions = Partial<ElectionTimings> & {
+type SomeTimings = { readonly [K in keyof ElectionTimings]?: ElectionTimings[K] | undefined };
+
+export type LeaderElectorOptions = SomeTimings & {
   readonly leases: LeaseClient;
   readonly lease: LeaseName;
   /** Must be this process's alone; host name and a random part if not told. */
@@ -329,7 +331,7 @@ function wholeMs(ms: number): number {
   return Math.max(1, Math.ceil(ms));
 }
 
-function timingsOf(options: Partial<ElectionTimings>): ElectionTimings {
+function timingsOf(options: SomeTimings): ElectionTimings {
   const { leaseDurationMs, renewDeadlineMs, retryMs, jitterFactor } = DEFAULT_TIMINGS;
   return {
     leaseDurationMs: options.leaseDurationMs ?? leaseDurationMs,

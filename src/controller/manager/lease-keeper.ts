@@ -41,12 +41,13 @@ export function keepLease(client: KubeClient, election: ElectionOptions, { clock
 /** The calls of an election; what they throw carries the HTTP status as `code`. */
 function leaseClient(client: KubeClient, { name, namespace }: { name: string; namespace: string }): LeaseClient {
   const resource = client.resource(leases, namespace);
+  const isUrgent = true; // a renewal that waits behind other requests comes too late
   // Two descriptions of one object: the client's tells what is read, the election's what may be written.
   const asOurs = (lease: unknown) => lease as Lease;
   const asTheirs = (lease: Lease) => lease as Parameters<typeof resource.update>[0];
   return {
-    getLease: async (signal) => asOurs(await resource.get(name, { signal })),
-    createLease: async (lease, signal) => asOurs(await resource.create(asTheirs(lease), { signal })),
-    updateLease: async (lease, signal) => asOurs(await resource.update(asTheirs(lease), { signal })),
+    getLease: async (signal) => asOurs(await resource.get(name, { signal, isUrgent })),
+    createLease: async (lease, signal) => asOurs(await resource.create(asTheirs(lease), { signal, isUrgent })),
+    updateLease: async (lease, signal) => asOurs(await resource.update(asTheirs(lease), { signal, isUrgent })),
   };
 }

@@ -103,7 +103,11 @@ export class Manager implements AsyncDisposable {
     const { client, election, wallNow } = this.#options;
     if (election) {
       const onError = (error: unknown) => this.#report(error, { part: 'election' });
-      this.#lease = keepLease(client, { ...election, wallNow: election.wallNow ?? wallNow }, { clock: this.#clock, onError });
+      this.#lease = keepLease(
+        client,
+        { ...election, wallNow: election.wallNow ?? wallNow },
+        { clock: this.#clock, onError },
+      );
     }
     for (const controller of this.controllers) this.#begin(controller);
   }

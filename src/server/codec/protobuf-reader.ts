@@ -78,7 +78,7 @@ function readMessage(reader: Reader, message: Message, depth: number): JsonObjec
 function readElement(reader: Reader, tag: number, field: MessageField, object: JsonObject, depth: number): void {
   object[field.name] ??= [];
   const list = object[field.name] as JsonValue[];
-  const isPacked = (tag & 7) === wireType.lengthDelimited && /^(int32|int64|bool)$/.test(field.type);
+  const isPacked = (tag & 7) === wireType.lengthDelimited && isVarintType(field.type);
   if (!isPacked) {
     list.push(readValue(reader, tag, field.type, depth) ?? null);
     return;
@@ -86,6 +86,10 @@ function readElement(reader: Reader, tag: number, field: MessageField, object: J
   const outer = reader.enter();
   while (reader.hasMore) list.push(field.type === 'bool' ? reader.bool() : reader.int());
   reader.leave(outer);
+}
+
+function isVarintType(type: string): boolean {
+  return type === 'int32' || type === 'int64' || type === 'bool';
 }
 
 function readEntry(reader: Reader, tag: number, field: MessageField, object: JsonObject, depth: number): void {

@@ -160,8 +160,7 @@ export class FrontExchange implements Exchange {
       this.#wire.begin(status, asGzip(answer));
       await writePartsGzipped(this.#wire, parts);
     } else {
-      this.#wire.begin(status, answer, bytes);
-      await writeParts(this.#wire, parts);
+      await writeParts(this.#wire, () => this.#wire.begin(status, answer, bytes), parts);
     }
     this.#isOver = this.#wire.isOpen;
   }

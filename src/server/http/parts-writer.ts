@@ -15,15 +15,19 @@ const SLICE_MS = 4;
 const WHOLE_BYTES = 128 * 1024;
 const GZIP_SLICE_BYTES = 256 * 1024;
 
-/** The head has gone out with the length of all parts together. */
-export async function writeParts(wire: Wire, parts: Iterable<Buffer>): Promise<void> {
+/** `begin` sends the head, with the length of all parts together; it leaves in one write with the first of them. */
+export async function writeParts(wire: Wire, begin: () => void, parts: Iterable<Buffer>): Promise<void> {
+  let isBegun = false;
   for (const slice of slices(parts, SLICE_PARTS, SLICE_BYTES)) {
     wire.cork();
+    if (!isBegun) begin();
+    isBegun = true;
     for (const part of slice) wire.writeDirect(part);
     wire.uncork();
     await drained(wire);
     if (!wire.isOpen) return;
   }
+  if (!isBegun) begin();
   wire.end();
 }
 

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseFieldSelector, parseLabelSelector } from '../../api/index.ts';
@@ -193,7 +195,27 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await nextTurn();
 }
 
+/** In a function of its own, so that nothing here keeps the state alive. */
+async function startWeakly(ground: Ground): Promise<{ watch: CacheWatch; initial: WeakRef<object> }> {
+  const initial = ground.cache.objects.values();
+  const watch = ground.watch(new Client(), { initial });
+  await watch.start();
+  return { watch, initial: new WeakRef(initial) };
+}
+
 describe('CacheWatch', () => {
+  it('keeps nothing of the state it began with', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const ground = new Ground();
+    await ground.write(ground.put('a/y'));
+    await ground.settled();
+    const { watch, initial } = await startWeakly(ground);
+    await turns(3);
+    collect();
+    expect([watch.isLive, initial.deref()]).toEqual([true, undefined]);
+  });
+
   it('gives the state, a bookmark, and then what happens', async () => {
     const ground = new Ground();
     const first = await ground.write(ground.put('b/x'), ground.put('a/y'));
