@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type Format, type MediaType, negotiate, plainFormat, statusMediaType } from './negotiation.ts';
 
-const builtIn = { isCustom: false };
-const custom = { isCustom: true };
+const builtIn = { isCustom: false, verbs: ['create', 'get'] };
+const custom = { isCustom: true, verbs: ['create', 'get'] };
+const review = { isCustom: false, verbs: ['create'] };
 const table: Format = { mediaType: 'json', shape: 'Table', version: 'v1' };
 const yaml: Format = { ...plainFormat, mediaType: 'yaml' };
 const protobuf: Format = { ...plainFormat, mediaType: 'protobuf' };
@@ -14,6 +15,16 @@ const of = (accept: string | undefined, resource = builtIn, isWatch = false) =>
   negotiate({ ...(accept !== undefined && { accept }) }, resource, isWatch);
 
 describe('negotiate()', () => {
+  it('has no Table of what cannot be read', () => {
+    expect(of(`application/json${asTable}, application/json`, review)).toEqual(plainFormat);
+    expect(() => of(`application/json${asTable}`, review)).toThrow(
+      expect.objectContaining({
+        code: 406,
+        message: expect.stringMatching('^only the following media types are accepted'),
+      }),
+    );
+  });
+
   it.each<[accept: string | undefined, want: Format]>([
     [undefined, plainFormat],
     ['', plainFormat],

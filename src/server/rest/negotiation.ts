@@ -3,7 +3,8 @@
  * metadata only). Clauses are tried in the order of their weight, then of appearance; the first that can be served
  * wins, and one with an unknown shape is passed over.
  *
- * Protobuf is for types that have a field table: custom objects and Tables have none, metadata and a Status always do.
+ * Protobuf is for types that have a field table: custom objects and Tables have none, metadata and a Status always do. A
+ * Table is for what can be read: the answer to a review has no columns.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { notAcceptable, routeNotAcceptable } from '../../api/index.ts';
@@ -41,7 +42,7 @@ type Clause = { readonly type: string; readonly parameters: ReadonlyMap<string, 
 /** `isCollection`: the path also takes watches, which a refusal then lists. */
 export function negotiate(
   { accept }: IncomingHttpHeaders,
-  { isCustom }: Pick<Resource, 'isCustom'>,
+  { isCustom, verbs }: Pick<Resource, 'isCustom' | 'verbs'>,
   isWatch = false,
   isCollection: boolean = isWatch,
 ): Format {
@@ -50,7 +51,7 @@ export function negotiate(
   if (!isCustom && !clauses.some(isRouted)) throw routeNotAcceptable(isCollection ? [...WHOLE, ...STREAMED] : WHOLE);
   for (const clause of clauses) {
     const format = formatOf(clause, isCustom);
-    if (!format) continue;
+    if (!format || (format.shape === 'Table' && !verbs.includes('get'))) continue;
     if (isWatch && format.mediaType === 'yaml') throw notAcceptable(STREAMED);
     return format;
   }
