@@ -24,6 +24,7 @@ export {
   type EventSubject,
 } from './events/event-recorder.ts';
 export { addFinalizer, hasFinalizer, isBeingDeleted, removeFinalizer } from './finalizers.ts';
+export { ClusterSet, type ClusterSetOptions } from './manager/cluster-set.ts';
 export { healthHandler } from './manager/health-handler.ts';
 export type { ControllerMetrics, ManagedController } from './manager/managed-controller.ts';
 export { Manager, NotReadyError } from './manager/manager.ts';

@@ -104,6 +104,61 @@ it('again and again, with writers at work, nothing is lost and nothing listed', 
   expect(fills).toBe(1);
 });
 
+it('saved() resolves when what the store has is in the file, and handlers are through with it', async () => {
+  await using server = await startTestServer();
+  await using dir = await temporaryDir();
+  const file = join(dir.path, 'maps');
+  await using client = await adminOf(server);
+  const { informer, handler, subscription } = start(client, file);
+  await informer.saved(); // with the first state
+  expect(versionsOf((await savedIn(file))!.objects.values())).toEqual(versionsOf(informer.list()));
+  let release = () => {};
+  const isFree = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await using _slow = informer.subscribe(({ key }) => (key === 'default/a' ? isFree : undefined));
+  const { metadata } = await client.resource(configMaps).create({ metadata: { name: 'a' } });
+  await informer.reached(metadata.resourceVersion);
+  const saving = informer.saved();
+  const stop = new AbortController();
+  const given = expect(informer.saved(stop.signal)).rejects.toThrow('enough');
+  stop.abort(new Error('enough'));
+  await given;
+  expect((await savedIn(file))!.objects.has('default/a')).toBe(false);
+  release();
+  await saving;
+  await subscription.idle();
+  expect((await savedIn(file))!.objects.get('default/a')?.metadata).toMatchObject({ uid: metadata.uid });
+  expect(handler.complaints).toEqual([]);
+  await informer[Symbol.asyncDispose]();
+  await expect(informer.saved()).rejects.toThrow('Cannot save to checkpoint');
+  await using plain = new Informer(client, configMaps);
+  await expect(plain.saved()).rejects.toThrow('Cannot save the store of configmaps: it has no checkpoint');
+});
+
+it('a checkpoint of one shard is not that of another, nor of all', async () => {
+  await using server = await startTestServer();
+  await using dir = await temporaryDir();
+  const file = join(dir.path, 'maps');
+  await using client = await adminOf(server);
+  const shardSelector = "shardRange(object.metadata.uid, '0x0', '0x8000000000000000')";
+  const errors: string[] = [];
+  const onError = (error: unknown) => void errors.push((error as Error).message);
+  const first = start(client, file, { shardSelector });
+  await first.informer.saved();
+  await first.informer[Symbol.asyncDispose]();
+  const again = start(client, file, { shardSelector, onError });
+  await again.informer.synced();
+  expect([errors, again.informer.metrics.fills]).toEqual([[], 0]);
+  await again.informer[Symbol.asyncDispose]();
+  const whole = start(client, file, { onError });
+  await whole.informer.synced();
+  expect(errors).toEqual([
+    expect.stringContaining(`its shardSelector is ${JSON.stringify(shardSelector)}, and not ""`),
+  ]);
+  await whole.informer[Symbol.asyncDispose]();
+});
+
 it('namespaces have versions of their own', async () => {
   await using server = await startTestServer();
   await using dir = await temporaryDir();

@@ -523,3 +523,46 @@ it('a manager in one namespace sees nothing of others, and reconciles write wher
   expect(new Set(keys)).toEqual(new Set(['x/a', 'x/kube-root-ca.crt'].filter((key) => keys.includes(key))));
   expect(await client.resource(secrets, 'y').find('a')).toBeUndefined();
 });
+
+it('a debounced key is reconciled once it was quiet, with all its causes, and other watches are not put off', async () => {
+  await using server = await startTestServer();
+  await using client = await adminOf(server);
+  const maps = client.resource(configMaps);
+  const clock = new FakeClock();
+  const diary = new Diary();
+  await using manager = new Manager({ client, ...fast, clock });
+  const controller = manager.add(
+    defineController({
+      name: 'calm',
+      debounceMs: 1000,
+      for: { resource: configMaps, fieldSelector: 'metadata.name=a' },
+      watches: [{ resource: secrets, debounceMs: 0, map: ({ metadata }) => `default/${metadata.name}` }],
+      reconcile: (map, context) => diary.note(map, context),
+    }),
+  );
+  manager.start();
+  await manager.ready();
+  const [ofMaps, ofSecrets] = controller.informers;
+  await until(() => controller.state === 'running');
+  const { metadata } = await maps.create({ metadata: { name: 'a' } });
+  let last = metadata.resourceVersion;
+  for (let n = 0; n < 5; n++)
+    last = (await maps.patch('a', mergePatch({ data: { n: `${n}` } }))).metadata.resourceVersion;
+  await ofMaps!.reached(last);
+  await until(() => ofMaps!.metrics.handlers.every(({ backlog }) => backlog === 0));
+  expect(controller.metrics().queue.workqueue_delayed).toBe(1);
+  await clock.advance(999);
+  expect(diary.entries).toEqual([]);
+  await clock.advance(1);
+  expect(diary.entries).toMatchObject([
+    { key: 'default/a', causes: ['added ConfigMap default/a', 'updated ConfigMap default/a'] },
+  ]);
+
+  await maps.patch('a', mergePatch({ data: { n: 'more' } }));
+  await until(() => controller.metrics().queue.workqueue_delayed === 1);
+  await client.resource(secrets).create({ metadata: { name: 'a' } });
+  await until(() => diary.entries.length === 2); // the clock stands still
+  expect(diary.entries[1]!.causes).toEqual(['added Secret default/a', 'updated ConfigMap default/a']);
+  expect(ofSecrets!.size).toBe(1);
+  expect(controller.metrics().queue).toMatchObject({ workqueue_delayed: 0, workqueue_depth: 0 });
+});

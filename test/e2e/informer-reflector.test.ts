@@ -313,6 +313,69 @@ it('a successor that is refused changes nothing; one that comes when the old str
   await end();
 });
 
+it('a successor that gets no answer is given up in time, and meanwhile nobody else is opened in its place', async () => {
+  await using server = await scriptedServer();
+  const clock = new FakeClock();
+  const options = { idleTimeoutMs: 0, headersTimeoutMs: 12_000, lifetimeSeconds: [10, 10] } as const;
+  const { told, reflector, end } = start(server, options, server.transport({ clock, random: () => 0 }));
+  const first = begin(await server.next(), endMark(10));
+  await until(() => told.length === 1);
+  await clock.advance(7_500);
+  const second = await server.next();
+  const isGivenUp = new Promise((resolve) => second.response.once('close', resolve));
+  await clock.advance(11_000); // longer than it was to live
+  expect(reflector.state).toMatchObject({ isOpen: true, isRotating: true });
+  await clock.advance(1_000);
+  await isGivenUp;
+  expect(reflector.state).toMatchObject({ isOpen: true, isRotating: false });
+  expect(server.connections.opened).toBe(2);
+  first.write(event('ADDED', 'a', 11));
+  await until(() => told.length === 2);
+  expect(reflector.counts).toMatchObject({ fills: 1, streams: 1, rotations: 0, failures: 0 });
+  await end();
+  await until(() => server.connections.open === 0 && clock.sleeping === 0);
+});
+
+it('one that is told to fetch anew while it waits for a successor does so, whatever becomes of that', async () => {
+  await using server = await scriptedServer();
+  const clock = new FakeClock();
+  const transport = server.transport({ clock, random: () => 0 });
+  const { told, states, reflector, end } = start(server, { idleTimeoutMs: 0 }, transport);
+  const first = begin(await server.next(), endMark(10));
+  await until(() => told.length === 1);
+  const second = await nextAfter(server, clock, 10_000);
+  first.end();
+  await until(() => reflector.state.kind === 'watching' && !reflector.state.isOpen);
+  reflector.renew();
+  answer(second, 500, status(500, 'InternalError'));
+  const third = await server.next();
+  expect(asked(third)).toBe('watch-list from 10');
+  begin(third, endMark(12));
+  await until(() => told.length === 2);
+  expect(states).toEqual(['filling', 'open', 'watching', 'filling', 'open']);
+  expect(reflector.counts).toMatchObject({ fills: 2, streams: 2, rotations: 0, failures: 0 });
+  await end();
+});
+
+it('a successor whose beginning is lost is opened anew at what was told meanwhile, and nothing is fetched', async () => {
+  await using server = await scriptedServer();
+  const clock = new FakeClock();
+  const { told, reflector, end } = start(server, { idleTimeoutMs: 0 }, server.transport({ clock, random: () => 0 }));
+  const first = begin(await server.next(), endMark(10));
+  await until(() => told.length === 1);
+  const second = await nextAfter(server, clock, 10_000);
+  expect(asked(second)).toBe('watch 10');
+  first.write(event('ADDED', 'a', 11));
+  await until(() => told.length === 2);
+  begin(second, line('ERROR', status(410, 'Expired'))).end(); // compacted at 11
+  const third = await server.next();
+  expect(asked(third)).toBe('watch 11');
+  begin(third, line('ERROR', status(410, 'Expired'))).end(); // and now it is ours that is lost
+  expect(asked(await server.next())).toBe('watch-list from 11');
+  expect(reflector.counts).toMatchObject({ fills: 1, rotations: 1, failures: 0 });
+  await end();
+});
+
 it('versions that are no numbers are not rotated: the stream is taken up after its end', async () => {
   await using server = await scriptedServer();
   const clock = new FakeClock();
@@ -404,6 +467,25 @@ it.each<[by: string, useWatchList: boolean]>([
   await until(() => told.length === 3);
   expect(told).toEqual(['replace a at 30', 'replace b at 31', 'replace c at 4']);
   expect(reflector.counts.fills).toBe(3);
+  await end();
+});
+
+it('a server that waits for a version which it has lost is found out by a look, even if it never says so', async () => {
+  await using server = await scriptedServer();
+  const clock = new FakeClock();
+  const { told, end } = start(server, { headersTimeoutMs: 20_000 }, server.transport({ clock, random: () => 0 }));
+  begin(await server.next(), endMark(30)).end(line('ERROR', status(410, 'Expired')));
+  const silent = await server.next();
+  expect(asked(silent)).toBe('watch-list from 30');
+  await clock.advance(20_000);
+  const look = await server.next();
+  expect(asked(look)).toBe('list limit=1 continue=');
+  answer(look, 200, list(4, []));
+  const free = await server.next();
+  expect(asked(free)).toBe('watch-list');
+  begin(free, event('ADDED', 'a', 4), endMark(4));
+  await until(() => told.length === 2);
+  expect(told).toEqual(['replace  at 30', 'replace a at 4']);
   await end();
 });
 

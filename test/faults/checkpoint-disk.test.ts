@@ -183,3 +183,46 @@ it.each([true, false])(
     expect(await saved()).toEqual(isHandled ? now() : before);
   },
 );
+
+it('saved() waits through a full disk and for handlers, and is of the moment it was called', async () => {
+  await using dir = await temporaryDir();
+  const { clock, disk, checkpoint, work, write, now, saved, close } = await grounds(join(dir.path, 'f'));
+  const told: string[] = [];
+  const follow = (name: string) => checkpoint.saved().then(() => told.push(name));
+  write('a');
+  disk.left = 10;
+  const first = follow('first');
+  await clock.advance(1000);
+  await until(() => checkpoint.metrics.failures === 1);
+  expect(told).toEqual([]);
+  disk.left = 1e6;
+  await clock.advance(2000);
+  await first;
+  expect(await saved()).toEqual(now());
+
+  work.isDone = false;
+  write('b');
+  const second = follow('second');
+  const ofSecond = now();
+  await clock.advance(1000); // the batch has begun, and waits for a handler
+  write('c');
+  const third = follow('third');
+  await clock.advance(1000);
+  expect(told).toEqual(['first']);
+  work.isDone = true;
+  work.wake();
+  await second;
+  expect([told, await saved()]).toEqual([['first', 'second'], ofSecond]);
+  await clock.advance(1000);
+  await third;
+  const nothingNew = follow('nothing new');
+  await clock.advance(1000);
+  await nothingNew;
+  expect(checkpoint.metrics.commits).toBe(3);
+
+  write('d');
+  const fourth = expect(checkpoint.saved()).rejects.toThrow('it was closed before that');
+  await close(false);
+  await fourth;
+  await expect(checkpoint.saved()).rejects.toThrow('Cannot save to checkpoint');
+});

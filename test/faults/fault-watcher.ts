@@ -7,6 +7,7 @@ import {
   type AnyObject,
   configMaps,
   Informer,
+  type InformerEvent,
   type InformerOptions,
   KubeClient,
   KubeConfig,
@@ -46,7 +47,11 @@ type Opening = {
   readonly log: (text: string) => void;
 };
 
-type Handler = { readonly subscription: Subscription<AnyObject>; readonly believer: Believer<AnyObject> };
+type Handler = {
+  readonly subscription: Subscription<AnyObject>;
+  readonly believer: Believer<AnyObject>;
+  readonly order: VersionOrder;
+};
 
 export class Watcher implements AsyncDisposable {
   readonly informer: Informer<AnyObject>;
@@ -56,6 +61,8 @@ export class Watcher implements AsyncDisposable {
   readonly #handlers: Handler[] = [];
   readonly #synced: Promise<unknown>;
   #allowedFills: number;
+  /** How often its server has begun a new history. */
+  #turns = 0;
 
   static async open(opening: Opening): Promise<Watcher> {
     const { clock, random, kubeconfigPath, kind, number } = opening;
@@ -75,7 +82,7 @@ export class Watcher implements AsyncDisposable {
       ...(labelSelector && { labelSelector }),
       reflector: {
         idleTimeoutMs: 5_000,
-        lifetimeSeconds: [60, 90], // longer than a request waits for its answer
+        lifetimeSeconds: [10, 30],
         backoff: { minMs: 50, maxMs: 5_000 },
         ...(isPaged && { useWatchList: false, pageItems: 3 }),
       },
@@ -105,6 +112,11 @@ export class Watcher implements AsyncDisposable {
   mayFillAgainIf(isLost: (version: string) => boolean): void {
     const { resourceVersion } = this.informer;
     if (resourceVersion === undefined || isLost(resourceVersion)) this.#allowedFills += this.sources;
+  }
+
+  /** Versions may be given out anew from now on. */
+  mayTurnBack(): void {
+    this.#turns++;
   }
 
   addHandler(action: 'slow' | 'throwing'): void {
@@ -158,9 +170,10 @@ export class Watcher implements AsyncDisposable {
 
   /** Everything but the store itself, in a quiet moment. */
   check(requests: readonly ProxiedRequest[]): void {
-    for (const { believer, subscription } of this.#handlers) {
+    for (const { believer, subscription, order } of this.#handlers) {
       const who = `handler ${subscription.name} of ${this.tell()}`;
-      if (believer.complaints.length > 0) throw new Error(`${who} was told ${believer.complaints.join(', ')}`);
+      const complaints = [...believer.complaints, ...order.complaints];
+      if (complaints.length > 0) throw new Error(`${who} was told ${complaints.join(', ')}`);
       expectSame(`what ${who} believes`, believer.believed, this.objects());
     }
     const gone = requests.flatMap(({ userAgent, faults }) => (userAgent === this.#name ? faults : []));
@@ -181,13 +194,28 @@ export class Watcher implements AsyncDisposable {
     return this.#kind.namespaces?.map((name) => `/api/v1/namespaces/${name}/configmaps`) ?? ['/api/v1/configmaps'];
   }
 
-  #subscribe(
-    handle: (event: Parameters<Believer<AnyObject>['take']>[0], believer: Believer<AnyObject>) => unknown,
-    limit: number,
-  ): void {
+  #subscribe(handle: (event: InformerEvent<AnyObject>, believer: Believer<AnyObject>) => unknown, limit: number): void {
     const believer = new Believer<AnyObject>();
-    const subscription = this.informer.subscribe((event) => handle(event, believer), { limit });
-    this.#handlers.push({ believer, subscription });
+    const order = new VersionOrder();
+    const handler = (event: InformerEvent<AnyObject>) => {
+      order.take(event, this.#turns);
+      return handle(event, believer);
+    };
+    this.#handlers.push({ believer, order, subscription: this.informer.subscribe(handler, { limit }) });
+  }
+}
+
+/** What is told of an object never goes back in time, but for once after each turn of the server's history. */
+class VersionOrder {
+  readonly complaints: string[] = [];
+  readonly #last = new Map<string, { readonly version: bigint; readonly turns: number }>();
+
+  take({ type, key, object }: InformerEvent<AnyObject>, turns: number): void {
+    const version = BigInt(object.metadata.resourceVersion);
+    const last = this.#last.get(key);
+    const goesBack = last !== undefined && version < last.version;
+    if (goesBack && last.turns >= turns) this.complaints.push(`${type} ${key} at ${version} after ${last.version}`);
+    this.#last.set(key, { version, turns: goesBack ? (last?.turns ?? 0) + 1 : (last?.turns ?? 0) });
   }
 }
 

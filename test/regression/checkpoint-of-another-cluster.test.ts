@@ -1,7 +1,7 @@
 /** One address, two clusters in turn: a checkpoint never passes what it has of one of them off as the other's. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { configMaps, Informer, type KubeClient } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps, Informer, type KubeClient } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { savedIn } from '../e2e/checkpoint-under-test.ts';
 import { chaosProxy } from '../e2e/client-chaos-proxy.ts';
@@ -18,7 +18,10 @@ it('a file that went to another cluster and came back is not gone on from', asyn
   await using proxy = await chaosProxy(() => Number(new URL(current.url).port));
 
   /** A process that lives until its store has a last object, and its file the cluster. */
-  const live = async (server: typeof one, look: (informer: Informer<never>, client: KubeClient) => Promise<void>) => {
+  const live = async (
+    server: typeof one,
+    look: (informer: Informer<ConfigMap>, client: KubeClient) => Promise<void>,
+  ) => {
     current = server;
     await using client = await adminThrough(server, proxy.port);
     const reflector = { backoff: { minMs: 1, maxMs: 5 } };
@@ -27,7 +30,7 @@ it('a file that went to another cluster and came back is not gone on from', asyn
     });
     const { metadata } = await client.resource(configMaps).create({ metadata: { generateName: 'last-' } });
     await until(() => informer.get(`default/${metadata.name}`) !== undefined);
-    await look(informer as Informer<never>, client);
+    await look(informer, client);
     await until(async () => (await savedIn(file))?.header.cluster !== undefined);
   };
   const writeTo = async (server: typeof one, count: number) => {

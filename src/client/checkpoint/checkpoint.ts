@@ -57,6 +57,8 @@ export class Checkpoint<T extends AnyObject> {
   #failuresInARow = 0;
   readonly #counts = { restored: 0, commits: 0, rewrites: 0, failures: 0 };
   #savedAt: Date | undefined;
+  /** Those who want what there is now on the disk. */
+  #waiting: { resolve: () => void; reject: (error: unknown) => void }[] = [];
 
   constructor(options: CheckpointOptions, context: CheckpointContext<T>) {
     this.#options = options;
@@ -111,6 +113,12 @@ export class Checkpoint<T extends AnyObject> {
     }
   }
 
+  /** After `open`: resolves when the state of this moment is written, through all failures of the disk. */
+  saved(): Promise<void> {
+    if (!this.#file) return Promise.reject(this.#neverSaved('it could not be opened, or was closed'));
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
   /** Writes what gathers, until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#write(signal), this.#holdLock(signal)]);
@@ -119,6 +127,7 @@ export class Checkpoint<T extends AnyObject> {
   /** After `run` has ended and the watches have stopped: writes the last state, if handlers are through with it. */
   async close(isHandled: boolean): Promise<void> {
     if (isHandled) await this.#flush();
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#neverSaved('it was closed before that'));
     await this.#file?.close().catch((error: unknown) => this.#fail('close', error));
     await this.#lock?.release().catch((error: unknown) => this.#fail('release', error));
     this.#file = undefined;
@@ -163,15 +172,22 @@ export class Checkpoint<T extends AnyObject> {
   }
 
   async #flush(signal?: AbortSignal): Promise<void> {
+    const waiting = this.#waiting.splice(0); // those who come while we write want the next batch
+    if (await this.#save(signal)) for (const { resolve } of waiting) resolve();
+    else this.#waiting.unshift(...waiting);
+  }
+
+  /** True if the state of the moment it was called is on the disk. */
+  async #save(signal?: AbortSignal): Promise<boolean> {
     const { snapshot, commit: now, handled } = this.#context;
     const file = this.#file;
     const commit = now();
     const versions = JSON.stringify(commit.versions);
-    if (!file || versions === '{}' || (this.#changes.size === 0 && !this.#isWhole && versions === this.#lastVersions))
-      return;
+    if (!file || versions === '{}') return false;
     // Part of the store is still that of the other cluster.
-    if (Object.entries(this.#foreign).some(([scope, version]) => commit.versions[scope] === version)) return;
+    if (Object.entries(this.#foreign).some(([scope, version]) => commit.versions[scope] === version)) return false;
     this.#foreign = {};
+    if (this.#changes.size === 0 && !this.#isWhole && versions === this.#lastVersions) return true;
     // All of one moment: what comes while we write belongs to the next batch.
     const changes = this.#changes;
     this.#changes = new Map();
@@ -187,13 +203,14 @@ export class Checkpoint<T extends AnyObject> {
       this.#changes = isWhole ? new Map() : new Map([...changes, ...this.#changes]);
       this.#isWhole ||= isWhole;
       if (!signal?.aborted) this.#fail('write', error);
-      return;
+      return false;
     }
     this.#lastVersions = versions;
     this.#failuresInARow = 0;
     this.#counts.commits++;
     if (isWhole) this.#counts.rewrites++;
     this.#savedAt = new Date();
+    return true;
   }
 
   /** With the cluster if it is known by now: no write waits for a request. */
@@ -215,6 +232,11 @@ export class Checkpoint<T extends AnyObject> {
       await this.#lock.touch().catch(() => {}); // a disk that fails is told by the next batch
       await this.#context.clock.sleep(TOUCH_MS, signal).catch(() => {}); // the loop ends
     }
+  }
+
+  #neverSaved(why: string): CheckpointError {
+    const path = JSON.stringify(this.#file?.path ?? this.#options.file);
+    return new CheckpointError('Disk', `Cannot save to checkpoint ${path}: ${why}`);
   }
 
   #fail(what: string, cause: unknown): void {

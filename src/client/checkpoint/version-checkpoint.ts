@@ -12,6 +12,7 @@
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { type Clock, closeOnce, systemClock } from '../../api/index.ts';
+import { tellSafely } from '../observing/tell-safely.ts';
 import { CheckpointError } from './checkpoint-error.ts';
 
 export type VersionCheckpointOptions = {
@@ -44,8 +45,13 @@ export function versionCheckpoint(file: string, options: VersionCheckpointOption
   let written: string | undefined;
   let writing: Promise<void> | undefined;
   let resting: Promise<void> | undefined;
+  const report = (error: CheckpointError) =>
+    tellSafely(
+      () => onError(error),
+      (thrown) => process.emitWarning(thrown as Error),
+    );
   const fail = (what: string, cause: unknown) =>
-    onError(
+    report(
       new CheckpointError('Disk', `Cannot ${what} checkpoint ${JSON.stringify(file)}: ${(cause as Error).message}`, {
         cause,
       }),
@@ -87,7 +93,7 @@ export function versionCheckpoint(file: string, options: VersionCheckpointOption
       const saved = savedIn(text);
       if (saved?.of === of) return saved.version;
       const why = saved ? `it is of ${JSON.stringify(saved.of)}, and not ${JSON.stringify(of)}` : 'it is damaged';
-      onError(new CheckpointError('Unusable', `Cannot use checkpoint ${JSON.stringify(file)}: ${why}`));
+      report(new CheckpointError('Unusable', `Cannot use checkpoint ${JSON.stringify(file)}: ${why}`));
       return undefined;
     },
     save(resourceVersion) {

@@ -56,8 +56,9 @@ export class Indexer<T extends AnyObject> {
     return this.#objects.get(key);
   }
 
-  set(key: string, object: T): void {
-    const old = this.#objects.get(key);
+  set(at: string, object: T): void {
+    const old = this.#objects.get(at);
+    const key = old === undefined ? copyOf(at) : at; // a map keeps the key that it was given first
     const { namespace } = object.metadata;
     if (namespace !== undefined) put(this.#byNamespace, namespace, key, object);
     for (const index of this.#indexes.values()) this.#move(index, key, old, object);
@@ -131,7 +132,12 @@ export class Indexer<T extends AnyObject> {
 function put<T>(buckets: Map<string, Bucket<T>>, value: string, key: string, object: T): void {
   const bucket = buckets.get(value);
   if (bucket) bucket.set(key, object);
-  else buckets.set(value, new Map([[key, object]]));
+  else buckets.set(copyOf(value), new Map([[key, object]]));
+}
+
+/** A string cut or put together out of a longer one holds all of it: of a lazy object, the text it came in. */
+function copyOf(text: string): string {
+  return JSON.parse(JSON.stringify(text)) as string;
 }
 
 function remove<T>(buckets: Map<string, Bucket<T>>, value: string, key: string): void {

@@ -11,7 +11,7 @@
  * With a checkpoint it begins with what the last process had: then `synced` means that, until `freshness` is `current`.
  */
 import { setMaxListeners } from 'node:events';
-import { closeOnce, isBehind, LabelSelector, parseLabelSelector } from '../../api/index.ts';
+import { closeOnce, isBehind, LabelSelector, parseLabelSelector, untilAborted } from '../../api/index.ts';
 import { Checkpoint } from '../checkpoint/checkpoint.ts';
 import { clusterIdOf, headerOf } from '../checkpoint/checkpoint-header.ts';
 import type { CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
@@ -170,7 +170,23 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     }
   }
 
-  /** Resolves once the store has everything up to this version, such as that of a write of one's own. */
+  /**
+   * Resolves when all that is in the store now is in the checkpoint, and handlers are through with it: a process that
+   * starts again goes on from there, or later. Through failures of the disk it waits; it rejects if there is no
+   * checkpoint, if that could not be opened, if the informer is closed before, and as `synced` does. Not to be waited for
+   * by a handler or inside a loop over `events`: that would wait for itself.
+   */
+  async saved(signal?: AbortSignal): Promise<void> {
+    if (!this.#checkpoint) throw new Error(`Cannot save the store of ${this.resource.plural}: it has no checkpoint`);
+    await this.synced(signal);
+    await untilAborted(this.#checkpoint.saved(), signal);
+  }
+
+  /**
+   * Resolves once the store has everything up to this version, such as that of a write of one's own. Versions are those
+   * of this kind: one of another kind is reached when this kind has gone past it, which on a quiet one takes until the
+   * next bookmark, a minute or so, and on servers that number kinds apart means nothing.
+   */
   async reached(resourceVersion: string, signal?: AbortSignal): Promise<void> {
     for (;;) {
       const { resourceVersion: known } = this;

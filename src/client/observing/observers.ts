@@ -50,7 +50,8 @@ export class Observers {
   tell<F extends keyof ClientObserver>(fact: F, ...about: Parameters<NonNullable<ClientObserver[F]>>): void {
     for (const observer of this.#observers)
       try {
-        (observer[fact] as ((...about: unknown[]) => void) | undefined)?.(...about);
+        const answer = (observer[fact] as ((...about: unknown[]) => unknown) | undefined)?.(...about);
+        if (answer instanceof Promise) answer.catch((error: unknown) => this.#warn(observer, error));
       } catch (error) {
         this.#warn(observer, error);
       }

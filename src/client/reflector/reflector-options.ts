@@ -10,6 +10,8 @@ export type ReflectorOptions = SelectOptions & {
   readonly backoff?: { readonly minMs?: number | undefined; readonly maxMs?: number | undefined } | undefined;
   /** How long a stream must live to be called healthy: 30 s. */
   readonly healthyMs?: number | undefined;
+  /** How long to wait until a watch is accepted: 30 s. */
+  readonly headersTimeoutMs?: number | undefined;
   /** A stream that is silent for longer is dead: 75 s, since servers send a bookmark a minute. */
   readonly idleTimeoutMs?: number | undefined;
   /** How long the initial state may take to come by stream; after that it is listed in pages: 60 s. */
@@ -19,6 +21,12 @@ export type ReflectorOptions = SelectOptions & {
    * together. Shortly before its end the next one takes its place.
    */
   readonly lifetimeSeconds?: readonly [min: number, max: number] | undefined;
+  /**
+   * `any`: the very first state may be what the server has in its cache, which costs it less and can be older than what
+   * others have been told already; the watch then brings it up to date. `consistent` without it. Once something was told,
+   * no state that is fetched is older than that.
+   */
+  readonly initialRead?: 'consistent' | 'any' | undefined;
   /** false: list in pages without asking for a stream first. */
   readonly useWatchList?: boolean | undefined;
   /** Of one page of a list: 500. */

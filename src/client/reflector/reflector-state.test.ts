@@ -19,6 +19,7 @@ const tooLarge = refused(504, 'Timeout', { causes: [{ reason: 'ResourceVersionTo
 const reset = new TransportError('body', 'reset');
 const tooOld = new TransportError('body', 'too old', { code: STATE_TOO_OLD });
 const silence = new TransportError('idle', 'silence', { isTimeout: true });
+const noAnswer = new TransportError('headers', 'no answer', { isTimeout: true });
 const closed = new TransportError('connect', 'closed', { code: 'TRANSPORT_CLOSED' });
 
 const filling = (by: 'stream' | 'pages' = 'stream', failures = 0): ReflectorState => ({
@@ -36,7 +37,7 @@ const watching = (over: object = {}): ReflectorState => ({
   ...over,
 });
 const ended = (error: unknown, livedMs = 60_000, events = 1, wasOpen = true): Fact => ({
-  ...{ kind: 'ended', error, livedMs, events, wasOpen },
+  ...{ kind: 'ended', error, livedMs, events, wasOpen, isCatchingUp: false },
 });
 const waiting = (next: object, over: object = {}): object => ({
   kind: 'waiting',
@@ -56,6 +57,12 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
   ],
   ['an event moves the version', watching({ empty: 3 }), { kind: 'seen', version: '8' }, watching({ version: '8' })],
   ['a watch opens', watching({ isOpen: false }), { kind: 'opened' }, watching()],
+  [
+    'a successor that began at a version which is lost says nothing about ours',
+    watching({ failures: 2 }),
+    { kind: 'ended', error: refused(410, 'Expired'), livedMs: 5, events: 0, wasOpen: true, isCatchingUp: true },
+    watching({ isOpen: false, failures: 2 }),
+  ],
   ['a refused stream is filled in pages', filling(), ended(refused(422, 'Invalid')), filling('pages')],
   [
     'a stream without end mark is filled in pages',
@@ -157,6 +164,33 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
     { kind: 'checking', version: '7', failures: 0 },
     ended(reset),
     { next: { version: '7' } },
+  ],
+  [
+    'a floor that gets no answer is checked',
+    { kind: 'filling', by: 'stream', failures: 1, broken: 1, floor: '7' },
+    ended(noAnswer, 0, 0, false),
+    { kind: 'checking', version: '7', failures: 1, fill: { by: 'stream', broken: 1, floor: '7' } },
+  ],
+  [
+    'without a floor there is nothing to check',
+    filling('pages'),
+    ended(noAnswer, 0, 0, false),
+    waiting({ ...filling('pages'), failures: 1 }),
+  ],
+  [
+    'a server that is not behind the floor is asked for it again',
+    {
+      ...{ kind: 'checking', version: '7', failures: 1, error: noAnswer },
+      fill: { kind: 'filling', by: 'pages', failures: 1, floor: '7' },
+    },
+    { kind: 'checked', version: '9' },
+    { kind: 'waiting', error: noAnswer, next: { kind: 'filling', by: 'pages', failures: 2, floor: '7' } },
+  ],
+  [
+    'a failed check asks for the floor again',
+    { kind: 'checking', version: '7', failures: 1, fill: { kind: 'filling', by: 'pages', failures: 1, floor: '7' } },
+    ended(reset),
+    { kind: 'waiting', next: { kind: 'filling', by: 'pages', failures: 2, floor: '7' } },
   ],
   ['410 asks for nothing older', watching(), ended(refused(410, 'Expired'), 5), { kind: 'filling', floor: '7' }],
   [

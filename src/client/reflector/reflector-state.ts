@@ -36,8 +36,16 @@ export type Watching = {
   readonly failures: number;
 };
 
-/** A stream was silent from beginning to end: is the server behind our version? It would be silent for ever. */
-export type Checking = { readonly kind: 'checking'; readonly version: string; readonly failures: number };
+/** A stream or a list was silent from beginning to end: is the server behind our version? It would be silent for ever. */
+export type Checking = {
+  readonly kind: 'checking';
+  readonly version: string;
+  readonly failures: number;
+  /** What was to be fetched, and is tried again if the server is not behind. Undefined: it was a watch. */
+  readonly fill?: Filling;
+  /** What is wrong if it is not that. */
+  readonly error?: unknown;
+};
 
 export type Waiting = {
   readonly kind: 'waiting';
@@ -74,6 +82,8 @@ export type Fact =
       readonly events: number;
       /** A stream that the server had accepted. */
       readonly wasOpen: boolean;
+      /** A stream that began before our version, and had not come up to it. */
+      readonly isCatchingUp: boolean;
     }
   | { readonly kind: 'checked'; readonly version: string }
   /** Somebody has found that what was told is not what the server has. */
@@ -118,10 +128,12 @@ export function transition(state: ReflectorState, fact: Fact, policy: Policy): R
       if (state.kind !== 'checking') return state;
       if (isBehind(fact.version, state.version))
         return { kind: 'filling', by: policy.fillBy, failures: state.failures };
-      return pause(undefined, watchAgain(state.version, state.failures), 0, policy);
+      return pause(state.error, afterCheck(state), 0, policy);
     case 'doubted':
-      if (state.kind !== 'watching') return state; // it is being mended already
-      return { kind: 'filling', by: policy.fillBy, failures: state.failures, floor: state.version };
+      if (state.kind === 'waiting' && state.next.kind === 'watching')
+        return { ...state, next: fetchAnew(state.next, policy) };
+      if (state.kind !== 'watching' && state.kind !== 'checking') return state; // it is being mended already
+      return fetchAnew(state, policy);
     case 'rested':
       return state.kind === 'waiting' ? state.next : state;
     case 'ended':
@@ -152,6 +164,10 @@ function filled({ by, failures }: Filling, version: string): Watching {
   return { kind: 'watching', version, isOpen: by === 'stream', isRotating: false, empty: 0, failures };
 }
 
+function fetchAnew({ version, failures }: Watching | Checking, { fillBy }: Policy): Filling {
+  return { kind: 'filling', by: fillBy, failures, floor: version };
+}
+
 function watchAgain(version: string, failures: number, empty = 0): Watching {
   return { kind: 'watching', version, isOpen: false, isRotating: false, empty, failures };
 }
@@ -165,17 +181,22 @@ function afterFilling(state: Filling, { error, wasOpen }: Ended, policy: Policy)
     return pause(error, failures < MAX_TOO_OLD ? again : { kind, by, failures }, 0, policy);
   const broken = (state.broken ?? 0) + (by === 'stream' && wasOpen ? 1 : 0);
   if (by === 'stream' && (isStreamRefused(error) || broken >= MAX_BROKEN)) return { ...again, by: 'pages' };
+  const next = broken > 0 ? { ...again, broken } : again;
+  // Servers wait for a floor that they have not reached, some for longer than somebody on the way has patience.
+  if (floor !== undefined && isSilence(error)) return { kind: 'checking', version: floor, failures, fill: next, error };
   const atLeastMs = isApiError(error) ? (error.retryAfterMs ?? 0) : 0;
-  return pause(error, broken > 0 ? { ...again, broken } : again, atLeastMs, policy);
+  return pause(error, next, atLeastMs, policy);
 }
 
-function afterWatching(state: Watching, { error, livedMs, events }: Ended, policy: Policy): ReflectorState {
+function afterWatching(state: Watching, ended: Ended, policy: Policy): ReflectorState {
+  const { error, livedMs, events, isCatchingUp } = ended;
   // Its successor is on the way, and will tell what is wrong if something is.
   if (state.isRotating && !mustStop(error)) return { ...state, isOpen: false };
   const failures = livedMs >= policy.healthyMs ? 0 : state.failures;
   const floor = state.version;
   const again = watchAgain(state.version, failures);
   if (isTooLarge(error)) return fillAgain(error, failures, policy);
+  if (isCatchingUp && isExpired(error)) return again; // the version it began at is lost, and that is not ours
   if (isTransportError(error, 'idle') && events === 0) return { kind: 'checking', version: state.version, failures };
   const step = afterEnd({ error, livedMs, events, emptyBefore: state.empty });
   if (step.kind === 'again') {
@@ -191,9 +212,18 @@ function afterWatching(state: Watching, { error, livedMs, events }: Ended, polic
   return pause(error, isRight ? again : { kind: 'filling', by: policy.fillBy, failures }, 0, policy);
 }
 
-function afterFailedCheck({ version, failures }: Checking, error: unknown, policy: Policy): ReflectorState {
+function afterCheck({ version, failures, fill }: Checking): Filling | Watching {
+  return fill ?? watchAgain(version, failures);
+}
+
+function afterFailedCheck(state: Checking, error: unknown, policy: Policy): ReflectorState {
   if (mustStop(error)) return { kind: 'stopped', error };
-  return pause(error, watchAgain(version, failures), 0, policy);
+  return pause(error, afterCheck(state), 0, policy);
+}
+
+/** There was a connection, and nothing came over it in time. */
+function isSilence(error: unknown): boolean {
+  return isTransportError(error) && error.isTimeout && error.phase !== 'connect';
 }
 
 /** At once the first time; a server that loses every version it gives is not asked without a pause. */

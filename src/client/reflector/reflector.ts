@@ -12,28 +12,21 @@ import { isApiError, TransportError } from '../errors.ts';
 import type { ListSample } from '../observing/client-observer.ts';
 import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
-import type { ListOptions, SelectOptions } from '../resources/options.ts';
-import { ResourceClient } from '../resources/resource-client.ts';
 import type { Transport } from '../transport/transport.ts';
-import { watchBatches } from '../watch/watch.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
-import { listWhole } from './list-whole.ts';
 import type { ReflectorCounts, ReflectorOptions, ReflectorSink, Trouble } from './reflector-options.ts';
+import { ReflectorRequests, type WatchStart } from './reflector-requests.ts';
 import { type Fact, type Policy, type ReflectorState, STATE_TOO_OLD, transition } from './reflector-state.ts';
 import { refusesWatchList, rememberRefusal } from './watch-list-support.ts';
-import { WatchRequest } from './watch-request.ts';
-
-const LIFETIME_SECONDS = [300, 600] as const;
-/** How long before its planned end a stream gets a successor; of a short life, a quarter of it. */
-const ROTATION_MS = 30_000;
-const INITIAL_MS = 60_000;
-const PAGE_ITEMS = 500;
+import { WatchRelay } from './watch-relay.ts';
+import type { WatchRequest } from './watch-request.ts';
 
 export class Reflector<T extends AnyObject> {
   readonly #transport: Transport;
   readonly #resource: Resource<T>;
   readonly #sink: ReflectorSink<T>;
-  readonly #options: ReflectorOptions;
+  readonly #requests: ReflectorRequests<T>;
+  readonly #usesWatchList: boolean;
   readonly #policy: Omit<Policy, 'fillBy' | 'random'>;
   readonly #counts = { fills: 0, pagedFills: 0, streams: 0, rotations: 0, failures: 0, events: 0, bookmarks: 0 };
   #state: ReflectorState;
@@ -42,8 +35,8 @@ export class Reflector<T extends AnyObject> {
   /** Why the initial state is not asked for by stream any more. */
   #streamFailure: { readonly error: unknown } | undefined;
   #isRunning = false;
-  /** The stream that is read. */
-  #current: WatchRequest<T> | undefined;
+  /** The stream that is read, and its successor. */
+  #relay: WatchRelay<T> | undefined;
   /** A stream has ended, and nothing was fetched since: the next that opens goes on where it ended. */
   #hadStream = false;
   #fillBegunAt = 0;
@@ -52,10 +45,11 @@ export class Reflector<T extends AnyObject> {
     this.#transport = transport;
     this.#resource = resource;
     this.#sink = sink;
-    this.#options = options;
-    const { backoff, healthyMs = 30_000 } = options;
+    const { backoff, healthyMs = 30_000, useWatchList = true, initialRead } = options;
+    this.#usesWatchList = useWatchList;
     this.#policy = { minMs: backoff?.minMs ?? 800, maxMs: backoff?.maxMs ?? 30_000, healthyMs };
-    this.#state = { kind: 'filling', by: this.#fillBy(), failures: 0 };
+    this.#requests = new ReflectorRequests(transport, resource, options, this.#policy);
+    this.#state = { kind: 'filling', by: this.#fillBy(), failures: 0, ...(initialRead === 'any' && { floor: '0' }) };
   }
 
   get state(): ReflectorState {
@@ -90,8 +84,9 @@ export class Reflector<T extends AnyObject> {
 
   /** What was told is not what the server has: gives the stream up, and fetches the whole state. */
   renew(): void {
+    const before = this.#state;
     this.#move({ kind: 'doubted' });
-    if (this.#state.kind !== 'watching') this.#current?.supersede();
+    if (this.#state !== before) this.#relay?.current.supersede();
   }
 
   /** To be called once. */
@@ -104,11 +99,11 @@ export class Reflector<T extends AnyObject> {
       const state = this.#state;
       switch (state.kind) {
         case 'filling':
-          if (state.by === 'stream') await this.#watch(state.floor, true, signal);
+          if (state.by === 'stream') await this.#watch({ version: state.floor, isInitial: true }, signal);
           else await this.#list(state.floor, signal);
           break;
         case 'watching':
-          await this.#watch(state.version, false, signal);
+          await this.#watch({ version: state.version, isInitial: false }, signal);
           break;
         case 'checking':
           await this.#check(signal);
@@ -123,63 +118,60 @@ export class Reflector<T extends AnyObject> {
     }
   }
 
-  /** One stream, and those that take its place: after `version`, or with a whole state first that is not older. */
-  async #watch(version: string | undefined, isInitial: boolean, signal: AbortSignal): Promise<void> {
+  /** One stream, and those that take its place. */
+  async #watch(start: WatchStart, signal: AbortSignal): Promise<void> {
     this.#fillBegunAt = this.#transport.clock.now();
-    let request = this.#open(version, isInitial, signal);
-    for (;;) {
-      const current = request;
-      this.#current = current;
-      let next: WatchRequest<T> | undefined;
-      try {
-        const error = await this.#read(current, isInitial);
+    const relay = this.#relayFrom(start, signal);
+    this.#relay = relay;
+    try {
+      for (let { isInitial } = start; ; isInitial = false) {
+        const request = relay.current;
+        const error = await this.#read(request, isInitial);
         signal.throwIfAborted();
-        if (!current.isSuperseded) this.#end(error, current);
-        if (!current.successor || this.#state.kind !== 'watching') return;
-        const successor = await current.successor; // there is no stream for a moment, if the old one has ended
+        if (relay.current !== request) continue;
+        if (!request.isSuperseded) this.#end(error, request);
+        if (this.#state.kind !== 'watching' || !relay.hasSuccessor) return;
+        await relay.decided(); // there is no stream for a moment
         signal.throwIfAborted();
-        if (!successor) return this.#end(error, current);
-        next = successor;
-      } finally {
-        current[Symbol.dispose]();
-        this.#current = undefined;
-        if (!next) current.successor?.then((one) => one?.[Symbol.dispose]()).catch(() => {}); // nobody waits for it
+        if (relay.current !== request) continue;
+        if (this.#state.kind === 'watching') this.#end(error, request); // and nobody has taken its place
+        return;
       }
-      request = next;
-      isInitial = false;
+    } finally {
+      relay[Symbol.dispose]();
+      this.#relay = undefined;
     }
   }
 
-  #open(version: string | undefined, isInitial: boolean, signal: AbortSignal): WatchRequest<T> {
-    const { clock, random } = this.#transport;
-    const { namespace, idleTimeoutMs, lifetimeSeconds = LIFETIME_SECONDS } = this.#options;
-    const [min, max] = lifetimeSeconds;
-    const timeoutSeconds = Math.max(1, Math.floor(min + random() * (max - min)));
-    const options = {
-      ...this.#selection(),
-      ...(namespace !== undefined && { namespace }),
-      ...(version !== undefined && { resourceVersion: version }),
-      ...(isInitial && { sendInitialEvents: true }),
-      ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
-      timeoutSeconds,
-    };
+  #relayFrom(start: WatchStart, signal: AbortSignal): WatchRelay<T> {
+    return new WatchRelay(this.#open(start, signal), {
+      openSuccessor: () => {
+        this.#move({ kind: 'ageing' });
+        const state = this.#state;
+        if (state.kind !== 'watching' || !state.isRotating) return undefined;
+        return this.#open({ version: state.version, isInitial: false }, signal);
+      },
+      onAccepted: (successor) => {
+        const state = this.#state;
+        if (state.kind !== 'watching') return false;
+        successor.follow(state.version);
+        this.#counts.rotations++;
+        this.#move({ kind: 'rotated' });
+        return true;
+      },
+      onFailed: () => this.#move({ kind: 'rotation-failed' }),
+    });
+  }
+
+  #open(start: WatchStart, signal: AbortSignal): WatchRequest<T> {
     const onOpen = () => {
       this.#contact();
       this.#counts.streams++;
-      if (this.#hadStream && !isInitial) this.#transport.observers.tell('onReconnect', this.#resource);
+      if (this.#hadStream && !start.isInitial) this.#transport.observers.tell('onReconnect', this.#resource);
       this.#hadStream = false;
       this.#move({ kind: 'opened' });
     };
-    const request: WatchRequest<T> = new WatchRequest(
-      (hooks) => watchBatches(this.#transport, this.#resource, { ...options, ...hooks }),
-      onOpen,
-      clock,
-      signal,
-    );
-    if (isInitial) request.limitInitialState(this.#options.initialTimeoutMs ?? INITIAL_MS);
-    const lifeMs = timeoutSeconds * 1000;
-    request.after(lifeMs - Math.min(ROTATION_MS, lifeMs / 4), () => this.#rotate(request, signal));
-    return request;
+    return this.#requests.watch(start, onOpen, signal);
   }
 
   /** Until it ends, with the error that ends it, or until it is superseded. */
@@ -203,33 +195,12 @@ export class Reflector<T extends AnyObject> {
       if (request.isCut) break; // by someone who was told
       request.events++;
       if (initial && this.#state.kind === 'filling') this.#collect(initial, event, request);
-      else if (!isTold(request, event)) {
+      else if (!request.isTold(event.object.metadata.resourceVersion)) {
         this.#tell(event);
         seen = event.object.metadata.resourceVersion;
       }
     }
     if (seen !== undefined) this.#move({ kind: 'seen', version: seen });
-  }
-
-  /** Opens the next stream beside the one that is read. */
-  #rotate(request: WatchRequest<T>, signal: AbortSignal): void {
-    this.#move({ kind: 'ageing' });
-    const state = this.#state;
-    if (state.kind !== 'watching' || !state.isRotating) return;
-    const next = this.#open(state.version, false, signal);
-    request.successor = next.accepted.then((isAccepted) => {
-      const { kind } = this.#state;
-      if (!isAccepted || kind !== 'watching') {
-        next[Symbol.dispose]();
-        this.#move({ kind: 'rotation-failed' });
-        return undefined;
-      }
-      next.toldUpTo = this.#state.version;
-      this.#counts.rotations++;
-      this.#move({ kind: 'rotated' });
-      request.supersede();
-      return next;
-    });
   }
 
   /** Objects before the end mark come in no order of versions: they are one state, and told as one. */
@@ -260,19 +231,8 @@ export class Reflector<T extends AnyObject> {
 
   async #list(floor: string | undefined, signal: AbortSignal): Promise<void> {
     this.#fillBegunAt = this.#transport.clock.now();
-    const { namespace, pageItems = PAGE_ITEMS } = this.#options;
-    const resource = new ResourceClient(this.#transport, this.#resource);
-    const options: ListOptions = {
-      ...this.#selection(),
-      ...(namespace !== undefined && { namespace }),
-      ...(floor !== undefined && { resourceVersion: floor, resourceVersionMatch: 'NotOlderThan' }),
-      signal,
-    };
-    const { clock, random } = this.#transport;
-    const { minMs, maxMs } = this.#policy;
-    const paging = { clock, random, minMs, maxMs, pageItems, signal, onPage: () => void this.#contact() };
     try {
-      const { items, version } = await listWhole((page) => resource.list(page), options, paging);
+      const { items, version } = await this.#requests.list(floor, () => this.#contact(), signal);
       signal.throwIfAborted();
       this.#contact();
       this.#fill(items, version);
@@ -283,15 +243,13 @@ export class Reflector<T extends AnyObject> {
   }
 
   async #check(signal: AbortSignal): Promise<void> {
-    const { namespace } = this.#options;
-    const options = { ...this.#selection(), ...(namespace !== undefined && { namespace }), limit: 1, signal };
     try {
-      const { metadata } = await new ResourceClient(this.#transport, this.#resource).list(options);
+      const version = await this.#requests.serverVersion(signal);
       this.#contact();
-      this.#move({ kind: 'checked', version: metadata.resourceVersion });
+      this.#move({ kind: 'checked', version });
     } catch (error) {
       signal.throwIfAborted();
-      this.#end(error);
+      if (this.#state.kind === 'checking') this.#end(error); // it may be doubted meanwhile
     }
   }
 
@@ -316,12 +274,12 @@ export class Reflector<T extends AnyObject> {
     this.#move({ kind: 'filled', version });
   }
 
-  #end(error: unknown, { livedMs, events, wasOpen }: Ended = { livedMs: 0, events: 0, wasOpen: false }): void {
+  #end(error: unknown, { livedMs, events, wasOpen, isCatchingUp }: Ended = NO_STREAM): void {
     const before = this.#state;
     if (before.kind === 'filling') this.#reportList(before.by, { error });
     if (wasOpen) this.#hadStream = true; // what fails to open in between is on the way back to it
     const wasStream = before.kind === 'filling' && before.by === 'stream';
-    this.#move({ kind: 'ended', error, livedMs, events, wasOpen });
+    this.#move({ kind: 'ended', error, livedMs, events, wasOpen, isCatchingUp });
     const state: ReflectorState = this.#state;
     if (state.kind === 'waiting') this.#counts.failures++;
     if (wasStream && state.kind === 'filling' && state.by === 'pages') this.#streamFailure = { error };
@@ -346,32 +304,15 @@ export class Reflector<T extends AnyObject> {
   }
 
   #fillBy(): 'stream' | 'pages' {
-    if (this.#options.useWatchList === false || this.#streamFailure) return 'pages';
+    if (!this.#usesWatchList || this.#streamFailure) return 'pages';
     return refusesWatchList(this.#transport, this.#resource) ? 'pages' : 'stream';
   }
 
-  #contact(): number {
+  #contact(): void {
     this.#lastContact = this.#transport.clock.now();
-    return this.#lastContact;
-  }
-
-  #selection(): Pick<ReflectorOptions, keyof SelectOptions> {
-    const { allNamespaces, labelSelector, fieldSelector, shardSelector } = this.#options;
-    return {
-      ...(allNamespaces && { allNamespaces }),
-      ...(labelSelector !== undefined && { labelSelector }),
-      ...(fieldSelector !== undefined && { fieldSelector }),
-      ...(shardSelector !== undefined && { shardSelector }),
-    };
   }
 }
 
-type Ended = { readonly livedMs: number; readonly events: number; readonly wasOpen: boolean };
+type Ended = Pick<WatchRequest<AnyObject>, 'livedMs' | 'events' | 'wasOpen' | 'isCatchingUp'>;
 
-/** By the stream whose place this one took. */
-function isTold(request: WatchRequest<AnyObject>, { object }: WatchEvent): boolean {
-  if (request.toldUpTo === undefined) return false;
-  if (!isBehind(request.toldUpTo, object.metadata.resourceVersion)) return true;
-  request.toldUpTo = undefined; // versions only grow
-  return false;
-}
+const NO_STREAM: Ended = { livedMs: 0, events: 0, wasOpen: false, isCatchingUp: false };

@@ -1,66 +1,83 @@
 /**
  * One watch request of a reflector, from the moment it is sent until it is read out, with all that can end it from our
- * side: the caller's signal, a limit on its initial state, and a successor that takes its place.
+ * side: the caller's signal, a limit on its initial state, and being superseded.
  *
- * It is sent at once, and not when the first event is asked for, so that it can be opened beside another. Disposing
- * breaks it off, and leaves no timer and no listener behind.
+ * It is sent at once, and not when the first event is asked for, so that it can be opened beside another. Once it is cut
+ * it is never accepted any more. Disposing breaks it off, and leaves no timer and no listener behind.
  */
-import type { Clock } from '../../api/index.ts';
+import { type Clock, isBehind } from '../../api/index.ts';
 import { TransportError } from '../errors.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
 import { NO_INITIAL_END } from './reflector-state.ts';
 
 /** Of this request, to be given to `watchBatches`. */
-type Hooks = { readonly signal: AbortSignal; readonly onOpen: () => void };
+export type WatchHooks = { readonly signal: AbortSignal; readonly onOpen: () => void };
+
+type Batches<T extends AnyObject> = AsyncGenerator<readonly WatchEvent<T>[], void, void>;
+
+export type WatchRequestOptions<T extends AnyObject> = {
+  readonly send: (hooks: WatchHooks) => Batches<T>;
+  /** When the server has accepted it. */
+  readonly onOpen: () => void;
+  /** Where it begins: events after this version. */
+  readonly version: string | undefined;
+  /** How long it is agreed to live. */
+  readonly lifeMs: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+};
 
 export class WatchRequest<T extends AnyObject> implements Disposable {
   /** True once the server has accepted it, false if it ended before that; never rejects. */
   readonly accepted: Promise<boolean>;
-  /** Resolves to the one that takes its place, or to undefined if that failed; set while one is on the way. */
-  successor: Promise<WatchRequest<T> | undefined> | undefined;
-  /** What this one took over had been told up to here. */
-  toldUpTo: string | undefined;
+  readonly lifeMs: number;
   events = 0;
+  readonly #version: string | undefined;
   readonly #clock: Clock;
   readonly #caller: AbortSignal;
   readonly #cut = new AbortController();
   readonly #over = new AbortController();
   readonly #inTime = new AbortController();
   readonly #onAbort = () => this.#cut.abort(this.#caller.reason);
-  readonly #stream: AsyncGenerator<readonly WatchEvent<T>[], void, void>;
+  readonly #stream: Batches<T>;
   readonly #begunAt: number;
   #openedAt: number | undefined;
   #first: Promise<IteratorResult<readonly WatchEvent<T>[], void>> | undefined;
   #isSuperseded = false;
+  /** Everything up to this version was told by another. */
+  #toldUpTo: string | undefined;
 
-  constructor(
-    open: (hooks: Hooks) => AsyncGenerator<readonly WatchEvent<T>[], void, void>,
-    onOpen: () => void,
-    clock: Clock,
-    caller: AbortSignal,
-  ) {
+  constructor({ send, onOpen, version, lifeMs, clock, signal }: WatchRequestOptions<T>) {
+    this.lifeMs = lifeMs;
+    this.#version = version;
     this.#clock = clock;
-    this.#caller = caller;
+    this.#caller = signal;
     this.#begunAt = clock.now();
-    if (caller.aborted) this.#onAbort();
-    else caller.addEventListener('abort', this.#onAbort, { once: true });
+    if (signal.aborted) this.#onAbort();
+    else signal.addEventListener('abort', this.#onAbort, { once: true });
     let accept = (_isAccepted: boolean) => {};
     this.accepted = new Promise((resolve) => {
       accept = resolve;
     });
     const opened = () => {
+      if (this.isCut) return; // in the very moment in which the answer came
       this.#openedAt = clock.now();
       onOpen();
       accept(true);
     };
-    this.#stream = open({ signal: this.#cut.signal, onOpen: opened });
+    this.#stream = send({ signal: this.#cut.signal, onOpen: opened });
     this.#first = this.#stream.next();
     this.#first.catch(() => {}).finally(() => accept(false)); // told to whoever reads
   }
 
   get wasOpen(): boolean {
     return this.#openedAt !== undefined;
+  }
+
+  /** Since it was sent. */
+  get ageMs(): number {
+    return this.#clock.now() - this.#begunAt;
   }
 
   /** Since it was opened. */
@@ -95,7 +112,7 @@ export class WatchRequest<T extends AnyObject> implements Disposable {
   limitInitialState(ms: number): void {
     const message = 'Cannot use the watch: its initial state did not end in time';
     this.#clock.sleep(ms, this.#inTime.signal).then(
-      () => this.#cut.abort(new TransportError('total', message, { code: NO_INITIAL_END, isTimeout: true })),
+      () => this.fail(new TransportError('total', message, { code: NO_INITIAL_END, isTimeout: true })),
       () => {}, // it came
     );
   }
@@ -104,7 +121,30 @@ export class WatchRequest<T extends AnyObject> implements Disposable {
     this.#inTime.abort();
   }
 
-  /** Nothing is read from it any more, not even what is here already: its successor has it, too. */
+  /** Goes on from another that has told everything up to this version, maybe more than it had when this was sent. */
+  follow(toldUpTo: string): void {
+    if (this.#version === undefined || isBehind(this.#version, toldUpTo)) this.#toldUpTo = toldUpTo;
+  }
+
+  /** It began before what was told, and has not come up to that: its history is not all that is needed to go on. */
+  get isCatchingUp(): boolean {
+    return this.#toldUpTo !== undefined;
+  }
+
+  /** Whether the one it follows has told this; to be asked of each event in turn, since versions only grow. */
+  isTold(version: string): boolean {
+    if (this.#toldUpTo === undefined) return false;
+    if (!isBehind(this.#toldUpTo, version)) return true;
+    this.#toldUpTo = undefined;
+    return false;
+  }
+
+  /** Ends it, for whoever reads it, with this error. */
+  fail(error: unknown): void {
+    this.#cut.abort(error);
+  }
+
+  /** Nothing is read from it any more, not even what is here already: whatever follows it has it, too. */
   supersede(): void {
     this.#isSuperseded = true;
     this.#cut.abort(new Error('Another watch has taken its place'));

@@ -63,3 +63,18 @@ it('the first cut counts', () => {
   deadline.cut('after');
   expect(deadline.signal.reason).toBe('before');
 });
+
+it('a cut ends every limit by itself, for those who leave their stream alone, and none begins after it', async () => {
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+  const deadline = new Deadline(clock, 'GET /', signal);
+  deadline.limit('total', 100);
+  deadline.limitIdle(100);
+  deadline.cut(new Error('mine'));
+  deadline.limit('headers', 100);
+  deadline.limitIdle(100);
+  await clock.advance(0);
+  expect(clock.sleeping).toBe(0);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  expect(deadline.signal.reason).toEqual(new Error('mine'));
+});

@@ -2,7 +2,8 @@
  * Everything that can end one request early, in one place: the caller's signal, and the limits of its phases.
  *
  * `signal` is what the request listens to. It fires with the caller's own reason or with a TransportError that names
- * the phase, and only the first counts. Disposing takes every timer down and leaves no listener on the caller's signal.
+ * the phase, and only the first counts. Firing, as disposing, takes every timer down and leaves no listener on the
+ * caller's signal.
  */
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../api/index.ts';
@@ -50,14 +51,15 @@ export class Deadline {
     return this.#cut.signal;
   }
 
-  /** Ends the request now; what it throws is `reason`. */
+  /** Ends the request now; what it throws is `reason`. From here on no limit is needed, even if nobody disposes this. */
   cut(reason: unknown): void {
     this.#cut.abort(reason);
+    this[Symbol.dispose]();
   }
 
   /** Returns what lifts the limit again. */
   limit(phase: TransportPhase, ms: number): () => void {
-    if (ms <= 0) return () => {};
+    if (ms <= 0 || this.#over.signal.aborted) return () => {};
     const lift = new AbortController();
     const stop = () => lift.abort(lifted);
     this.#over.signal.addEventListener('abort', stop, { once: true });

@@ -50,7 +50,7 @@ it('no more are sent than the bucket holds and gains, in the order they came, an
       for (const [index, { givesUpAfterMs }] of steps.entries())
         if (givesUpAfterMs === undefined) expect(sent[index]!.at).toBeDefined();
     }),
-    { numRuns: 60 },
+    { numRuns: 100 },
   );
 });
 
@@ -74,6 +74,7 @@ it('a turn that is given up is somebody else’s', async () => {
 it.each([
   { perSecond: 0, burst: 1 },
   { perSecond: Number.NaN, burst: 1 },
+  { perSecond: Number.POSITIVE_INFINITY, burst: 1 },
   { perSecond: 1, burst: 0 },
 ])('%j is refused', (limit) => {
   expect(() => new RateLimiter(limit, new FakeClock())).toThrow('Cannot limit requests');

@@ -26,17 +26,24 @@ type Turn = {
   readonly onWait: (waitMs: number) => void;
 };
 
+/** Tokens are gained in fractions: what is this near to one is one. */
+const ONE = 1 - 1e-6;
+
 export class RateLimiter {
   readonly #limit: RateLimit;
   readonly #clock: Clock;
-  /** Below 0: so many have a turn that is still to come. */
+  /** Those who wait, in their order; each is called when it is its turn. */
+  readonly #line = new Set<() => void>();
+  /** Below 0 after urgent requests. */
   #tokens: number;
   #countedAt: number;
+  /** Ends the wait for the next token. There is one while somebody is in line. */
+  #timer: AbortController | undefined;
 
   constructor(limit: RateLimit, clock: Clock) {
     const { perSecond, burst } = limit;
-    if (!(perSecond > 0 && burst >= 1))
-      throw new RangeError(`Cannot limit requests to ${perSecond} a second, ${burst} at once: there would be none`);
+    if (!(perSecond > 0 && Number.isFinite(perSecond) && burst >= 1))
+      throw new RangeError(`Cannot limit requests to ${perSecond} a second, ${burst} at once: that is no limit`);
     this.#limit = limit;
     this.#clock = clock;
     this.#tokens = burst;
@@ -45,19 +52,54 @@ export class RateLimiter {
 
   /** Resolves when it is this one's turn; rejects with the reason of its signal. */
   async take({ signal, isUrgent, onWait }: Turn): Promise<void> {
+    signal.throwIfAborted();
+    this.#count();
+    if (isUrgent || (this.#line.size === 0 && this.#tokens >= ONE)) {
+      this.#tokens--;
+      return;
+    }
+    onWait(this.#msUntil(this.#line.size + 1));
+    await new Promise<void>((resolve, reject) => {
+      const go = () => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = () => {
+        this.#line.delete(go);
+        if (this.#line.size === 0) this.#timer?.abort();
+        reject(signal.reason);
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      this.#line.add(go);
+      if (this.#line.size === 1) void this.#serve();
+    });
+  }
+
+  /** Until nobody is in line. */
+  async #serve(): Promise<void> {
+    const timer = new AbortController();
+    this.#timer = timer;
+    while (!timer.signal.aborted) {
+      await this.#clock.sleep(this.#msUntil(1), timer.signal).catch(() => {}); // whoever was in line has left
+      this.#count();
+      for (const go of this.#line) {
+        if (this.#tokens < ONE || timer.signal.aborted) break;
+        this.#tokens--;
+        this.#line.delete(go);
+        go();
+      }
+      if (this.#line.size === 0) timer.abort();
+    }
+  }
+
+  #count(): void {
     const { perSecond, burst } = this.#limit;
     const now = this.#clock.now();
-    const gained = ((now - this.#countedAt) / 1000) * perSecond;
+    this.#tokens = Math.min(burst, this.#tokens + ((now - this.#countedAt) / 1000) * perSecond);
     this.#countedAt = now;
-    this.#tokens = Math.min(burst, this.#tokens + gained) - 1;
-    if (this.#tokens >= 0) return;
-    const waitMs = Math.ceil((-this.#tokens / perSecond) * 1000);
-    onWait(waitMs);
-    try {
-      await this.#clock.sleep(waitMs, signal);
-    } catch (error) {
-      this.#tokens++;
-      throw error;
-    }
+  }
+
+  #msUntil(tokens: number): number {
+    return Math.max(0, Math.ceil(((tokens - this.#tokens) / this.#limit.perSecond) * 1000));
   }
 }

@@ -15,6 +15,8 @@ export type ElectionOptions = Omit<LeaderElectorOptions, 'leases' | 'lease' | 'o
 
 /** Where an error came from. */
 export type ErrorSource = {
+  /** The manager's, if it has been given a name. */
+  readonly cluster?: string;
   readonly controller?: string;
   readonly key?: string;
   /** `reconcile`, `informer`, `election` or `recorder`. */
@@ -31,6 +33,8 @@ export type ManagerObserver = {
 export type ManagerOptions = {
   /** Stays its owner's: a manager does not close it. */
   readonly client: KubeClient;
+  /** What its reconciles are told as `context.cluster`, in log lines and errors too; for more than one: see ClusterSet. */
+  readonly cluster?: string | undefined;
   /** Where controllers look that name no namespace themselves; everywhere without it. */
   readonly namespace?: string | readonly string[] | undefined;
   /** Controllers run only while this process leads; without it, always. */

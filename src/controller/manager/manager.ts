@@ -172,10 +172,11 @@ export class Manager implements AsyncDisposable {
 
   #begin(controller: ManagedController): void {
     const { name } = controller;
-    const { logger, tracer, observer, namespace, graceMs = GRACE_MS, abortGraceMs = ABORT_GRACE_MS } = this.#options;
+    const { cluster, logger, tracer, observer, namespace } = this.#options;
+    const { graceMs = GRACE_MS, abortGraceMs = ABORT_GRACE_MS } = this.#options;
     controller.start({
       ...{ client: this.client, recorder: this.recorder, clock: this.#clock, logger, tracer, graceMs, abortGraceMs },
-      ...{ informers: this.#informers, elector: this.elector, namespace },
+      ...{ informers: this.#informers, elector: this.elector, namespace, cluster },
       queueObserver: observer?.queue?.(name) ?? {},
       onOutcome: (outcome) => this.#onOutcome(name, outcome),
       onFailure: (error) => this.#fail(error),
@@ -200,8 +201,9 @@ export class Manager implements AsyncDisposable {
     this.#ending.abort();
   }
 
-  #report(error: unknown, source: ErrorSource): void {
-    const { onError, logger } = this.#options;
+  #report(error: unknown, from: ErrorSource): void {
+    const { onError, logger, cluster } = this.#options;
+    const source = cluster === undefined ? from : { cluster, ...from };
     try {
       if (onError) onError(error, source);
       else if (logger) logger.log(0, error instanceof Error ? error.message : String(error), { ...source, error });

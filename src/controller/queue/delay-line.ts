@@ -1,5 +1,6 @@
 /**
- * What is to come back later: one entry per id, at the earliest time anybody asked for, and one timer for all.
+ * What is to come back later: one entry per id, and one timer for all. With `put` it comes at the earliest time anybody
+ * asked for, with `move` at the last one that was named.
  *
  * Entries fall due in the order of their time, never early. A timer that comes late (a busy loop) releases all that
  * fell due meanwhile at once. `clear` forgets everything and lets the timer go.
@@ -36,8 +37,14 @@ export class DelayLine<T> {
   /** An id that is there already keeps its item, and the earlier of both times. */
   put(id: unknown, item: T, dueAt: number): void {
     const known = this.#byId.get(id);
+    if (known && dueAt >= known.dueAt) return;
+    this.move(id, item, dueAt);
+  }
+
+  /** An id that is there already keeps its item, and gets the new time, later or earlier. */
+  move(id: unknown, item: T, dueAt: number): void {
+    const known = this.#byId.get(id);
     if (known) {
-      if (dueAt >= known.dueAt) return;
       known.dueAt = dueAt;
       this.#heap.moved(known);
     } else {
@@ -46,6 +53,16 @@ export class DelayLine<T> {
       this.#heap.push(delayed);
     }
     this.#arm();
+  }
+
+  /** Takes it out before its time, if it is there. */
+  take(id: unknown): T | undefined {
+    const known = this.#byId.get(id);
+    if (!known) return undefined;
+    this.#heap.remove(known);
+    this.#byId.delete(id);
+    this.#arm();
+    return known.item;
   }
 
   clear(): void {

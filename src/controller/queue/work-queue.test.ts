@@ -48,6 +48,69 @@ describe('WorkQueue', () => {
     expect(await queue.get()).toMatchObject({ causes: ['x', 'y'], omittedCauses: 2 });
   });
 
+  it('hands out a key when it was quiet, with all its causes, however often it was added before', async () => {
+    const { queue, clock } = setUp();
+    for (let i = 0; i < 5; i++) {
+      queue.addWhenQuiet('a', 100, { cause: `c${i}`, priority: i });
+      await clock.advance(99);
+    }
+    expect(queue.depth).toBe(0);
+    expect(queue.metrics()).toMatchObject({ workqueue_delayed: 1, workqueue_retries_total: 0 });
+    await clock.advance(1);
+    expect(await queue.get()).toMatchObject({ causes: ['c0', 'c1', 'c2', 'c3', 'c4'], priority: 4, waitedMs: 0 });
+    queue.addWhenQuiet('a', 100); // of one in flight, too
+    queue.done('a');
+    await clock.advance(99);
+    expect(queue.depth).toBe(0);
+    await clock.advance(1);
+    expect(queue.depth).toBe(1);
+  });
+
+  it('hands out a key that is never quiet at the latest after ten times the quiet time', async () => {
+    const { queue, clock } = setUp();
+    const handedOutAt: number[] = [];
+    void (async () => {
+      for (let item = await queue.get(); item; item = await queue.get()) {
+        handedOutAt.push(clock.now());
+        queue.done(item.key);
+      }
+    })();
+    for (let now = 0; now < 2500; now += 50) {
+      queue.addWhenQuiet('a', 100);
+      await clock.advance(50);
+    }
+    await clock.advance(1000);
+    expect(handedOutAt).toEqual([1000, 2000, 2550]);
+    queue.close();
+  });
+
+  it('puts off neither what is added at once nor what is delayed, and then knows of nothing else to do', async () => {
+    const { queue, clock } = setUp();
+    queue.addWhenQuiet('a', 100, { cause: 'restless' });
+    queue.add('a', { cause: 'now' });
+    queue.addWhenQuiet('a', 100, { cause: 'late' }); // waits already
+    queue.addWhenQuiet('b', 100, { cause: 'restless' });
+    queue.addAfter('b', 50, { cause: 'retry' });
+    expect(await queue.get()).toMatchObject({ key: 'a', causes: ['now', 'restless', 'late'] });
+    queue.done('a');
+    await clock.advance(50);
+    expect(await queue.get()).toMatchObject({ key: 'b', causes: ['retry', 'restless'] });
+    queue.done('b');
+    expect(clock.sleeping).toBe(0);
+    await clock.advance(1000);
+    expect(queue.depth).toBe(0);
+  });
+
+  it('counts restless keys to its limit, and drops them when it is drained or closed', async () => {
+    const { queue, clock } = setUp({ limit: 1 });
+    queue.addWhenQuiet('a', 100);
+    expect(() => queue.add('b')).toThrow(QueueFullError);
+    expect(queue.addWhenQuiet('a', 100)).toBe(true);
+    await queue.drain();
+    expect([queue.addWhenQuiet('c', 100), clock.sleeping]).toEqual([false, 0]);
+    expect(() => queue.addWhenQuiet('a', Number.NaN)).toThrow('Cannot add "a" when quiet');
+  });
+
   it('adds a delayed key at the earliest time asked for, with one timer for all', async () => {
     const { queue, clock } = setUp();
     queue.addAfter('a', 500, { cause: 'slow' });

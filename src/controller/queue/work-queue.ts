@@ -2,13 +2,14 @@
  * The work queue of a controller: which keys want attention, and who may give it.
  *
  *     addAfter, addRateLimited --> delayed --(due)--> waiting --get--> in flight --done--> gone
+ *     addWhenQuiet ------------> restless -(quiet)--> waiting
  *     add ------------------------------------------> waiting            add: once more when done
  *
  * Always true: a key waits once, however often it is added; it is in flight with one worker at most; what was added is
  * handed out at least once after it was added, unless the queue is closed. Who comes next is the business of
  * WaitingLine. Why a key was added is kept through all merging, up to `causeLimit` reasons.
  *
- * Bounded: at most `limit` keys are waiting, delayed or in flight; a further one is refused by QueueFullError, so
+ * Bounded: at most `limit` keys are waiting, delayed, restless or in flight; a further one is refused by QueueFullError, so
  * nothing is lost without a word. After `close` or `drain` adds are ignored and say so by `false`.
  */
 import { type Clock, systemClock, untilAborted } from '../../api/index.ts';
@@ -63,11 +64,15 @@ type Wish<K> = InLine & {
   readonly causes: string[];
   omittedCauses: number;
   addedAt: number;
+  /** While it is restless: when it is handed on though it is not quiet. */
+  latestAt: number;
 };
 
 type InFlight<K> = { readonly startedAt: number; again: Wish<K> | undefined };
 type Reader<K> = (item: WorkItem<K> | undefined) => void;
 
+/** So many quiet times after the first add, a key that is never quiet is handed on all the same. */
+const QUIET_BOUND = 10;
 const DEFAULT_AGEING: AgeingOptions = { agedAfterMs: 1000, agedTurn: 4 };
 
 export class WorkQueue<K> implements AsyncDisposable {
@@ -80,6 +85,8 @@ export class WorkQueue<K> implements AsyncDisposable {
   readonly #retries: RetryDelays;
   readonly #line: WaitingLine<Wish<K>>;
   readonly #delayed: DelayLine<Wish<K>>;
+  /** Apart from the others, whose time must not be put off. */
+  readonly #restless: DelayLine<Wish<K>>;
   readonly #waiting = new Map<unknown, Ticket<Wish<K>>>();
   readonly #inFlight = new Map<unknown, InFlight<K>>();
   readonly #readers = new Chain<Reader<K>>();
@@ -96,6 +103,7 @@ export class WorkQueue<K> implements AsyncDisposable {
     this.#retries = new RetryDelays({ ...DEFAULT_RETRIES, ...options.retries }, this.#clock, this.#limit);
     this.#line = new WaitingLine({ ...DEFAULT_AGEING, ...options.ageing });
     this.#delayed = new DelayLine(this.#clock, (wish) => this.#accept(wish));
+    this.#restless = new DelayLine(this.#clock, (wish) => this.#accept(wish));
   }
 
   /** How many wait, ready to be handed out. */
@@ -126,6 +134,30 @@ export class WorkQueue<K> implements AsyncDisposable {
       this.#delayed.put(wish.id, known ?? wish, this.#clock.now() + delayMs);
     }
     this.#metrics.retried();
+    return true;
+  }
+
+  /**
+   * Adds the key once it was not added in this way for `quietMs`, at the latest ten times that after the first. It goes
+   * at once with a key that is added by `add` or falls due meanwhile.
+   */
+  addWhenQuiet(key: K, quietMs: number, options: AddOptions = {}): boolean {
+    if (Number.isNaN(quietMs)) throw new RangeError(`Cannot add ${show(key)} when quiet: the time is not a number`);
+    if (this.#state !== 'open') return false;
+    if (quietMs <= 0) return this.add(key, options);
+    const wish = this.#wish(key, options);
+    const ticket = this.#waiting.get(wish.id);
+    if (ticket) {
+      this.#merge(ticket.item, wish, ticket); // it has been quiet, and is not begun yet
+      return true;
+    }
+    const known = this.#restless.get(wish.id);
+    if (known) this.#merge(known, wish);
+    else this.#checkRoom(wish);
+    const restless = known ?? wish;
+    const now = this.#clock.now();
+    restless.latestAt = Math.min(restless.latestAt, now + quietMs * QUIET_BOUND);
+    this.#restless.move(wish.id, restless, Math.min(now + quietMs, restless.latestAt));
     return true;
   }
 
@@ -179,6 +211,7 @@ export class WorkQueue<K> implements AsyncDisposable {
   async drain(signal?: AbortSignal): Promise<void> {
     if (this.#state === 'open') this.#state = 'draining';
     this.#delayed.clear();
+    this.#restless.clear();
     this.#endIfIdle();
     if (this.#line.size === 0 && this.#inFlight.size === 0) return;
     await untilAborted(new Promise<void>((resolve) => this.#onIdle.push(resolve)), signal);
@@ -188,6 +221,7 @@ export class WorkQueue<K> implements AsyncDisposable {
   close(): void {
     this.#state = 'closed';
     this.#delayed.clear();
+    this.#restless.clear();
     this.#line.clear();
     this.#waiting.clear();
     for (const work of this.#inFlight.values()) work.again = undefined;
@@ -200,7 +234,8 @@ export class WorkQueue<K> implements AsyncDisposable {
 
   metrics(): QueueMetricsSnapshot {
     const startedAt = [...this.#inFlight.values()].map((work) => work.startedAt);
-    return this.#metrics.snapshot(this.#clock.now(), this.#line.size, this.#delayed.size, startedAt);
+    const later = this.#delayed.size + this.#restless.size;
+    return this.#metrics.snapshot(this.#clock.now(), this.#line.size, later, startedAt);
   }
 
   #wish(key: K, { cause, priority = 0, namespace }: AddOptions): Wish<K> {
@@ -213,6 +248,7 @@ export class WorkQueue<K> implements AsyncDisposable {
       causes: [],
       omittedCauses: 0,
       addedAt: this.#clock.now(),
+      latestAt: Number.POSITIVE_INFINITY,
     };
     if (typeof cause === 'string') this.#addCause(wish, cause);
     else for (const one of cause ?? []) this.#addCause(wish, one);
@@ -220,6 +256,8 @@ export class WorkQueue<K> implements AsyncDisposable {
   }
 
   #accept(wish: Wish<K>): void {
+    const restless = this.#restless.take(wish.id);
+    if (restless) this.#merge(wish, restless);
     const work = this.#inFlight.get(wish.id);
     const ticket = this.#waiting.get(wish.id);
     if (ticket) {
@@ -267,8 +305,9 @@ export class WorkQueue<K> implements AsyncDisposable {
 
   /** One that is held already is never refused: what is in flight can always come back. */
   #checkRoom({ id, key }: Wish<K>): void {
-    const held = this.#waiting.size + this.#inFlight.size + this.#delayed.size;
-    if (held < this.#limit || this.#waiting.has(id) || this.#inFlight.has(id) || this.#delayed.get(id)) return;
+    const held = this.#waiting.size + this.#inFlight.size + this.#delayed.size + this.#restless.size;
+    if (held < this.#limit || this.#waiting.has(id) || this.#inFlight.has(id)) return;
+    if (this.#delayed.get(id) || this.#restless.get(id)) return;
     throw new QueueFullError(`Cannot add ${show(key)}: the queue holds ${held} keys`);
   }
 

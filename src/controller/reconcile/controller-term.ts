@@ -32,6 +32,7 @@ export type TermOptions = {
   readonly sources: readonly Source[];
   readonly cache: DeclaredCache;
   readonly client: KubeClient;
+  readonly cluster: string | undefined;
   readonly recorder: EventRecorder;
   readonly logger: Logger | undefined;
   readonly tracer: Tracer | undefined;
@@ -115,17 +116,18 @@ export class ControllerTerm implements AsyncDisposable {
       cause: `${word} ${watch.resource.kind} ${event.key}`,
       priority: isOld ? Math.min(priority, LOW_PRIORITY) : priority,
     };
-    return this.#add([...keys], options, signal);
+    const quietMs = watch.debounceMs ?? this.#options.definition.debounceMs ?? 0;
+    return this.#add([...keys], quietMs, options, signal);
   }
 
-  #add(keys: readonly string[], options: AddOptions, signal: AbortSignal): Promise<void> | undefined {
+  #add(keys: readonly string[], quietMs: number, options: AddOptions, signal: AbortSignal): Promise<void> | undefined {
     for (const [index, key] of keys.entries()) {
       try {
-        this.queue.add(key, options);
+        this.queue.addWhenQuiet(key, quietMs, options);
       } catch (err) {
         if (!(err instanceof QueueFullError)) throw err;
         const rest = keys.slice(index);
-        return this.#options.clock.sleep(FULL_PAUSE_MS, signal).then(() => this.#add(rest, options, signal));
+        return this.#options.clock.sleep(FULL_PAUSE_MS, signal).then(() => this.#add(rest, quietMs, options, signal));
       }
     }
     return undefined;
@@ -133,15 +135,18 @@ export class ControllerTerm implements AsyncDisposable {
 
   async #reconcile(key: string, work: WorkContext): Promise<WorkResult> {
     await this.#writes.seen(key, work.signal);
-    const { definition, tracer } = this.#options;
+    const { definition, tracer, cluster } = this.#options;
     const object = this.#informer.get(key);
     const context = this.#contextOf(key, object, work);
-    const attributes = { controller: definition.name, key, attempt: work.attempt, causes: work.causes.join(', ') };
+    const attributes = {
+      ...(cluster !== undefined && { cluster }),
+      ...{ controller: definition.name, key, attempt: work.attempt, causes: work.causes.join(', ') },
+    };
     return await traced(tracer, 'reconcile', attributes, () => definition.reconcile(object, context));
   }
 
   #contextOf(key: string, object: AnyObject | undefined, work: WorkContext): ReconcileContext {
-    const { definition, cache, client, recorder, logger, leadership } = this.#options;
+    const { definition, cache, client, cluster, recorder, logger, leadership } = this.#options;
     const { signal } = work;
     const slash = key.indexOf('/');
     const [namespace, name] = [key.slice(0, Math.max(0, slash)), key.slice(slash + 1)];
@@ -164,7 +169,7 @@ export class ControllerTerm implements AsyncDisposable {
     };
     return {
       controller: definition.name,
-      ...{ key, namespace, name, signal, cache, leadership },
+      ...{ cluster, key, namespace, name, signal, cache, leadership },
       causes: work.causes,
       omittedCauses: work.omittedCauses,
       attempt: work.attempt,
@@ -174,7 +179,7 @@ export class ControllerTerm implements AsyncDisposable {
           new ReconcileResourceClient(client.transport, resource, where, scope),
       },
       recorder: recorder.bind(definition.name, subject),
-      log: reconcileLog(logger, definition.name, key),
+      log: reconcileLog(logger, { ...(cluster !== undefined && { cluster }), controller: definition.name, key }),
       wrote: (written) => {
         const resource = cache.declaredAs(written);
         if (resource) wrote(resource, written);

@@ -41,6 +41,8 @@ it('defineController() takes a kind twice in one selection, and refuses it in tw
 it.each([
   ['an empty name', { name: '' }, 'Cannot define a controller: its name is empty'],
   ['no concurrency', { name: 'a', concurrency: 0 }, 'Cannot define controller "a": its concurrency is 0'],
+  ['no debounce', { name: 'a', debounceMs: Number.NaN }, 'Cannot define controller "a": its debounceMs is NaN'],
+  ['a debounce', { name: 'a', for: { resource: configMaps, debounceMs: -1 } }, 'its debounceMs is -1'],
   ['half a worker', { name: 'a', concurrency: 1.5 }, 'Cannot define controller "a": its concurrency is 1.5'],
 ])('defineController() refuses %s', (_what, options, message) => {
   expect(() => defineController({ for: configMaps, reconcile, ...options })).toThrow(message);

@@ -48,6 +48,8 @@ export type Watched<T extends AnyObject> = Selected<T> & {
   readonly priority?: number | undefined;
   /** Every object is told again, as an update that changed nothing, this often: never. */
   readonly resyncMs?: number | undefined;
+  /** For its events, instead of the controller's own. */
+  readonly debounceMs?: number | undefined;
 };
 
 export type MappedWatch<T extends AnyObject> = Watched<T> & {
@@ -73,6 +75,11 @@ export type ControllerOptions = {
   readonly needsLeadership?: boolean | undefined;
   /** How long a reconcile waits for the cache to have what the one before wrote: 5 s. 0: not at all. */
   readonly ownWritesTimeoutMs?: number | undefined;
+  /**
+   * A key that keeps being caused is reconciled once it was quiet for this long, at the latest ten times that after the
+   * first cause, with all of them: at once without it. Retries and `requeueAfter` are not put off.
+   */
+  readonly debounceMs?: number | undefined;
 };
 
 /** With every shorthand written out. */
@@ -121,6 +128,8 @@ export function defineController<
     reads: ((description.reads ?? []) as readonly Brief<AnyObject>[]).map(written),
   };
   const { owns, watches, reads } = definition;
+  for (const { debounceMs = 0 } of [definition, definition.for, ...owns, ...watches])
+    if (!(debounceMs >= 0)) throw new RangeError(`Cannot define controller "${name}": its debounceMs is ${debounceMs}`);
   checkSelections(name, [definition.for as unknown as Selected<AnyObject>, ...owns, ...watches, ...reads]);
   return definition;
 }

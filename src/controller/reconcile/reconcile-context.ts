@@ -16,6 +16,8 @@ export interface ReconcileClient {
 
 export type ReconcileContext = {
   readonly controller: string;
+  /** The name of the manager's cluster; undefined if it has none. */
+  readonly cluster: string | undefined;
   /** `namespace/name`, or `name` of what is cluster-wide. */
   readonly key: string;
   /** Empty for what is cluster-wide. */

@@ -1,4 +1,4 @@
-/** Lines of a reconcile: each carries the controller and the key it is about. */
+/** Lines of a reconcile: each carries what it is about: the controller, the key, the cluster if it has a name. */
 import type { LogFields, Logger } from '../../api/index.ts';
 
 export interface ReconcileLog {
@@ -10,9 +10,9 @@ export interface ReconcileLog {
   debug(message: string, fields?: LogFields): void;
 }
 
-export function reconcileLog(logger: Logger | undefined, controller: string, key: string): ReconcileLog {
+export function reconcileLog(logger: Logger | undefined, about: LogFields): ReconcileLog {
   const at = (level: number) => (message: string, fields: LogFields) =>
-    logger && level <= logger.level && guarded(() => logger.log(level, message, { controller, key, ...fields }));
+    logger && level <= logger.level && guarded(() => logger.log(level, message, { ...about, ...fields }));
   const [error, info, debug] = [at(0), at(2), at(4)];
   return {
     error: (message, fields = {}) => void error(message, fields),

@@ -1,0 +1,96 @@
+/**
+ * What a reflector asks of the server, all of it for one selection: a watch, the whole state in pages, and which version
+ * it is at. It keeps nothing and decides nothing; what the server answers, or how it fails, is for the reflector.
+ */
+import type { Resource } from '../resources/define-resource.ts';
+import type { AnyObject } from '../resources/objects.ts';
+import type { SelectOptions } from '../resources/options.ts';
+import { ResourceClient } from '../resources/resource-client.ts';
+import type { Transport } from '../transport/transport.ts';
+import { watchBatches } from '../watch/watch.ts';
+import { listWhole } from './list-whole.ts';
+import type { ReflectorOptions } from './reflector-options.ts';
+import { WatchRequest } from './watch-request.ts';
+
+export type WatchStart = {
+  /** Events after this version; of an initial state, no older one. */
+  readonly version: string | undefined;
+  /** Begins with the whole state. */
+  readonly isInitial: boolean;
+};
+
+const LIFETIME_SECONDS = [300, 600] as const;
+const INITIAL_MS = 60_000;
+const PAGE_ITEMS = 500;
+
+export class ReflectorRequests<T extends AnyObject> {
+  readonly #transport: Transport;
+  readonly #resource: Resource<T>;
+  readonly #options: ReflectorOptions;
+  readonly #pause: { readonly minMs: number; readonly maxMs: number };
+  readonly #selection: SelectOptions & { readonly namespace?: string };
+
+  constructor(
+    transport: Transport,
+    resource: Resource<T>,
+    options: ReflectorOptions,
+    pause: { readonly minMs: number; readonly maxMs: number },
+  ) {
+    this.#transport = transport;
+    this.#resource = resource;
+    this.#options = options;
+    this.#pause = pause;
+    const { namespace, allNamespaces, labelSelector, fieldSelector, shardSelector } = options;
+    this.#selection = {
+      ...(namespace !== undefined && { namespace }),
+      ...(allNamespaces && { allNamespaces }),
+      ...(labelSelector !== undefined && { labelSelector }),
+      ...(fieldSelector !== undefined && { fieldSelector }),
+      ...(shardSelector !== undefined && { shardSelector }),
+    };
+  }
+
+  /** Sent at once, for a life of its own. The caller disposes it. */
+  watch({ version, isInitial }: WatchStart, onOpen: () => void, signal: AbortSignal): WatchRequest<T> {
+    const { clock, random } = this.#transport;
+    const { idleTimeoutMs, headersTimeoutMs, initialTimeoutMs = INITIAL_MS } = this.#options;
+    const [min, max] = this.#options.lifetimeSeconds ?? LIFETIME_SECONDS;
+    const timeoutSeconds = Math.max(1, Math.floor(min + random() * (max - min)));
+    const options = {
+      ...this.#selection,
+      ...(version !== undefined && { resourceVersion: version }),
+      ...(isInitial && { sendInitialEvents: true }),
+      ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
+      ...(headersTimeoutMs !== undefined && { headersTimeoutMs }),
+      timeoutSeconds,
+    };
+    const request = new WatchRequest<T>({
+      send: (hooks) => watchBatches(this.#transport, this.#resource, { ...options, ...hooks }),
+      ...{ onOpen, version, lifeMs: timeoutSeconds * 1000, clock, signal },
+    });
+    if (isInitial) request.limitInitialState(initialTimeoutMs);
+    return request;
+  }
+
+  /** The whole state, no older than `floor`. */
+  list(floor: string | undefined, onPage: () => void, signal: AbortSignal): Promise<{ items: T[]; version: string }> {
+    const { clock, random } = this.#transport;
+    const { pageItems = PAGE_ITEMS } = this.#options;
+    const resource = new ResourceClient(this.#transport, this.#resource);
+    const options = {
+      ...this.#selection,
+      ...(floor !== undefined && { resourceVersion: floor, resourceVersionMatch: 'NotOlderThan' as const }),
+      signal,
+    };
+    return listWhole((page) => resource.list(page), options, {
+      ...{ clock, random, ...this.#pause, pageItems, signal, onPage },
+    });
+  }
+
+  /** Which version the server is at. */
+  async serverVersion(signal: AbortSignal): Promise<string> {
+    const resource = new ResourceClient(this.#transport, this.#resource);
+    const { metadata } = await resource.list({ ...this.#selection, limit: 1, signal });
+    return metadata.resourceVersion;
+  }
+}

@@ -1,0 +1,59 @@
+/** A callback that throws, or whose promise rejects when nobody waits for it, is a warning: it never ends a process. */
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { configMaps, Informer, versionCheckpoint } from '../../src/client/index.ts';
+import { FakeClock } from '../../src/testing/index.ts';
+import { scriptedServer } from '../e2e/client-scripted-server.ts';
+import { until } from '../e2e/client-under-test.ts';
+import { temporaryDir } from '../faults/temporary-dir.ts';
+
+let warnings: string[] = [];
+let rejections: unknown[] = [];
+const onWarning = ({ message }: Error) => void warnings.push(message);
+const onRejection = (error: unknown) => void rejections.push(error);
+
+beforeEach(() => {
+  [warnings, rejections] = [[], []];
+  process.on('warning', onWarning);
+  process.on('unhandledRejection', onRejection);
+});
+
+afterEach(() => {
+  process.off('warning', onWarning);
+  process.off('unhandledRejection', onRejection);
+});
+
+function throwing(): void {
+  throw new Error('thrown');
+}
+async function rejecting(): Promise<void> {
+  throw new Error('rejected');
+}
+
+it.each([
+  ['thrown', throwing],
+  ['rejected', rejecting],
+])('of a checkpoint of one version: %s', async (message, onError) => {
+  await using dir = await temporaryDir();
+  const clock = new FakeClock();
+  await using checkpoint = versionCheckpoint(join(dir.path, 'no', 'such', 'folder'), { everyMs: 1, clock, onError });
+  checkpoint.save('1');
+  await clock.advance(1);
+  await until(() => warnings.length > 0 || rejections.length > 0);
+  expect(rejections).toEqual([]);
+  expect(warnings).toEqual([message]);
+});
+
+it('of an observer', async () => {
+  await using server = await scriptedServer();
+  const transport = server.transport();
+  using _ = transport.observers.add({
+    onInformerState: rejecting,
+  });
+  await using informer = new Informer({ transport }, configMaps);
+  await server.next();
+  await until(() => warnings.length > 0 || rejections.length > 0);
+  expect(rejections).toEqual([]);
+  expect(warnings).toEqual(['rejected']);
+  expect(informer.isSynced).toBe(false);
+});
