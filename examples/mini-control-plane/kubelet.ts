@@ -130,7 +130,7 @@ function statusOf(pod: Pod, { ip, since }: Sandbox, isStarted: boolean): PodStat
     lastState: {},
   }));
   const reason = isRunning ? undefined : 'ContainersNotReady';
-  const conditions = ['Initialized', 'ContainersReady', 'Ready'].reduce<readonly Condition[]>(
+  const conditions = ['Initialized', 'ContainersReady', 'Ready'].reduce<Condition[]>(
     (before, type) =>
       setCondition(before, {
         type,
@@ -142,7 +142,7 @@ function statusOf(pod: Pod, { ip, since }: Sandbox, isStarted: boolean): PodStat
   );
   return {
     phase: isRunning ? 'Running' : 'Pending',
-    conditions: [...conditions],
+    conditions,
     ...(isRunning && { podIP: ip, podIPs: [{ ip }] }),
     startTime: rfc3339(since),
     containerStatuses,

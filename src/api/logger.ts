@@ -3,6 +3,7 @@
  *
  *     0  what somebody has to look at       6  one line for each request
  *     2  informers change their state       7  headers of requests, without credentials
+ *        requests wait for our own limit
  *     4  watches and lists begin anew       8  bodies, cut short       9  bodies whole
  *
  * Whatever the level, tokens, passwords and the contents of Secrets never reach a line.

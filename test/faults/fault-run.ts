@@ -4,7 +4,7 @@
  * holds, by events that fit each other? Did nobody fetch the whole state without need? And in the end: is nothing left?
  */
 import { getEventListeners } from 'node:events';
-import { type FaultProxy, startFaultProxy, type Which } from '../../src/testing/index.ts';
+import { type FaultProxy, type ProxiedRequest, startFaultProxy, type Which } from '../../src/testing/index.ts';
 import { randomFrom } from './crash-script.ts';
 import { HurriedClock } from './fault-clock.ts';
 import { type Schedule, type Step, tellStep, type Whom } from './fault-schedule.ts';
@@ -148,15 +148,21 @@ class FaultRun {
   async #setBack({ writes, seed, bump }: Step & { do: 'set back' }): Promise<void> {
     await this.#server.backUp();
     await write(this.#server.client, writes, seed);
-    let before = 0;
+    let [before, end] = [0, 0n];
+    const others: Watcher[] = [];
     await this.#server.setBack(bump, (last) => {
       before = this.#requestCount;
+      end = BigInt(last);
       for (const watcher of this.#watchers) {
-        watcher.mayFillAgainIf((version) => bump > 0 || watcher.sources > 1 || BigInt(version) > BigInt(last));
         watcher.mayTurnBack();
+        const isLost = (version: string) => bump > 0 || watcher.sources > 1 || BigInt(version) > end;
+        if (!watcher.mayFillAgainIf(isLost)) others.push(watcher);
       }
     });
     await this.#untilNoticed(before);
+    // What was still on its way when the server was down can have taken them beyond its end.
+    const since = this.#requestsAfter(before);
+    for (const watcher of others) watcher.mayFillAgainIf(() => watcher.hasAskedBeyond(since, end));
   }
 
   async #quiet(): Promise<void> {
@@ -184,13 +190,17 @@ class FaultRun {
     const { metadata } = await this.#server.client.list('/api/v1/configmaps', { limit: 1 });
     const last = BigInt(metadata.resourceVersion);
     await this.#until(() => {
-      const since = this.#proxy.requests.filter(({ number }) => number > before);
+      const since = this.#requestsAfter(before);
       return this.#watchers.filter((watcher) => !watcher.hasTurned(since, last)).map((watcher) => watcher.tell());
     }, `do not notice that the server is at ${last} again`);
   }
 
   get #requestCount(): number {
     return this.#proxy.requests.at(-1)?.number ?? 0;
+  }
+
+  #requestsAfter(count: number): readonly ProxiedRequest[] {
+    return this.#proxy.requests.filter(({ number }) => number > count);
   }
 
   async #expectNothingLeft(): Promise<void> {

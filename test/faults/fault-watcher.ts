@@ -109,9 +109,11 @@ export class Watcher implements AsyncDisposable {
   }
 
   /** Some of its versions may be lost: each watch may fetch the whole state once more. */
-  mayFillAgainIf(isLost: (version: string) => boolean): void {
+  mayFillAgainIf(isLost: (version: string) => boolean): boolean {
     const { resourceVersion } = this.informer;
-    if (resourceVersion === undefined || isLost(resourceVersion)) this.#allowedFills += this.sources;
+    const isAllowed = resourceVersion === undefined || isLost(resourceVersion);
+    if (isAllowed) this.#allowedFills += this.sources;
+    return isAllowed;
   }
 
   /** Versions may be given out anew from now on. */
@@ -139,6 +141,14 @@ export class Watcher implements AsyncDisposable {
   hasMark(mark: string): boolean {
     const namespaces = this.#kind.namespaces ?? NAMESPACES;
     return namespaces.every((namespace) => this.informer.get(`${namespace}/mark`)?.metadata.annotations?.mark === mark);
+  }
+
+  /** Whether one of its watches was asked for from a version that a server has not whose last one is this. */
+  hasAskedBeyond(requests: readonly ProxiedRequest[], last: bigint): boolean {
+    return requests.some(
+      ({ userAgent, kind, query }) =>
+        userAgent === this.#name && kind === 'watch' && BigInt(query.get('resourceVersion') ?? 0) > last,
+    );
   }
 
   /** Whether each of its watches was last asked for from a version that a server has whose last one is this. */

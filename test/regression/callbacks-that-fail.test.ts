@@ -57,3 +57,22 @@ it('of an observer', async () => {
   expect(warnings).toEqual(['rejected']);
   expect(informer.isSynced).toBe(false);
 });
+
+it('of an informer', async () => {
+  await using server = await scriptedServer();
+  {
+    await using informer = new Informer({ transport: server.transport() }, configMaps, {
+      ...{ onFreshness: rejecting, onError: rejecting, indexers: { odd: throwing as () => string[] } },
+    });
+    informer.subscribe(throwing, { onError: rejecting });
+    const { response } = await server.next();
+    const metadata = { name: 'a', namespace: 'default', uid: 'a', resourceVersion: '7' };
+    const mark = { metadata: { resourceVersion: '9', annotations: { 'k8s.io/initial-events-end': 'true' } } };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.write(`${JSON.stringify({ type: 'ADDED', object: { metadata } })}\n`);
+    response.write(`${JSON.stringify({ type: 'BOOKMARK', object: mark })}\n`);
+    await until(() => informer.metrics.handlers[0]!.errors === 1);
+  }
+  await until(() => warnings.length + rejections.length >= 4); // two states at least, the index, the handler
+  expect(rejections).toEqual([]);
+});

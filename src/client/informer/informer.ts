@@ -16,6 +16,7 @@ import { Checkpoint } from '../checkpoint/checkpoint.ts';
 import { clusterIdOf, headerOf } from '../checkpoint/checkpoint-header.ts';
 import type { CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
 import { isApiError, isTransportError } from '../errors.ts';
+import { tellSafely } from '../observing/tell-safely.ts';
 import type { ReflectorCounts } from '../reflector/reflector-options.ts';
 import { checkSpec, type Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
@@ -79,9 +80,9 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
       const { labelSelector, fieldSelector, shardSelector, reflector } = options;
       return new Source(context, { ...reflector, labelSelector, fieldSelector, shardSelector, ...scope });
     });
+    this.#checkpoint = options.checkpoint === undefined ? undefined : this.#makeCheckpoint(options.checkpoint);
     const { observers } = this.#transport;
     observers.join(this);
-    this.#checkpoint = options.checkpoint === undefined ? undefined : this.#makeCheckpoint(options.checkpoint);
     const restored = this.#restore();
     const runs = this.#sources.map((source) => this.#run(source, restored));
     const auditing = this.#auditAgainAndAgain(options.auditMs ?? 0);
@@ -90,6 +91,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
       const { isHandled } = this.#listeners;
       this.#stop.abort(new Error(`The informer of ${resource.plural} was closed`));
       for (const queue of this.#queues) queue.end();
+      this.#bell.ring(); // a handler may wait for what will not come any more
       await Promise.all([
         ...runs,
         saving,
@@ -276,13 +278,14 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     return subscription;
   }
 
-  /** The same as a stream; ends when the informer is closed, throws `signal.reason`. */
+  /** The same as a stream; ends when the informer is closed, throws `signal.reason` or the bug that stopped it. */
   async *events(
     options: { signal?: AbortSignal | undefined; limit?: number | undefined } = {},
   ): AsyncGenerator<InformerEvent<T>, void, void> {
     const { signal, limit = QUEUE_LIMIT } = options;
     signal?.throwIfAborted();
     if (this.#stop.signal.aborted) return;
+    this.#throwBug();
     const queue = new EventQueue<T>(limit);
     const stop = () => queue.end();
     signal?.addEventListener('abort', stop, { once: true });
@@ -298,6 +301,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
         this.#listeners.advanced();
       }
       signal?.throwIfAborted();
+      this.#throwBug();
     } finally {
       signal?.removeEventListener('abort', stop);
       this.#queues.delete(queue);
@@ -310,6 +314,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   async *snapshots({ signal }: { signal?: AbortSignal | undefined } = {}): AsyncGenerator<Snapshot<T>, void, void> {
     let last: ReadonlyMap<string, T> | undefined;
     while (!this.#stop.signal.aborted) {
+      this.#throwBug();
       const { resourceVersion } = this;
       const objects = this.#store.snapshot();
       if (resourceVersion === undefined || objects === last) await this.#bell.wait(signal);
@@ -334,9 +339,15 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     } catch (error) {
       if (signal.aborted || this.#bug?.error === error) return;
       this.#bug ??= { error };
+      for (const queue of this.#queues) queue.end();
       this.#report(error);
       this.#onChange(true);
     }
+  }
+
+  /** What reads from one that a bug has stopped would wait for ever. */
+  #throwBug(): void {
+    if (this.#bug) throw this.#bug.error;
   }
 
   async #auditAgainAndAgain(everyMs: number): Promise<void> {
@@ -386,8 +397,9 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
 
   /** Begins with what the checkpoint has, if there is one. */
   async #restore(): Promise<void> {
-    const saved = await this.#checkpoint?.open();
-    if (!saved || this.#stop.signal.aborted) return;
+    const { signal } = this.#stop;
+    const saved = await this.#checkpoint?.open(signal);
+    if (!saved || signal.aborted) return;
     const lastContact = this.#transport.clock.now() - Math.max(0, Date.now() - saved.at);
     if (this.#freezes) for (const object of saved.objects.values()) deepFreeze(object);
     for (const source of this.#sources) {
@@ -395,7 +407,8 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
       if (version !== undefined) source.restore(saved.objects, version, lastContact);
     }
     // Reads are answered meanwhile. Versions of another cluster mean nothing: then the whole state is fetched.
-    if (!(await this.#checkpoint!.isOfThisCluster())) for (const { reflector } of this.#sources) reflector.forget();
+    if (!(await this.#checkpoint!.isOfThisCluster(signal)))
+      for (const { reflector } of this.#sources) reflector.forget();
   }
 
   #check(key: string, object: T): void {
@@ -429,12 +442,8 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   }
 
   /** Whoever is told of errors may not make more of them. */
-  #guard(tell: () => void): void {
-    try {
-      tell();
-    } catch (error) {
-      warn(error);
-    }
+  #guard(tell: () => unknown): void {
+    tellSafely(tell, warn);
   }
 }
 

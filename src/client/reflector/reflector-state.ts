@@ -18,7 +18,7 @@ export type Filling = {
   readonly kind: 'filling';
   readonly by: 'stream' | 'pages';
   readonly failures: number;
-  /** The state must not be older than this version: it was told before. */
+  /** The state must not be older than this version: it was told before. `0` is any that the server has. */
   readonly floor?: string;
   /** Streams in a row that were accepted, and broke before their state was complete. */
   readonly broken?: number;

@@ -1,0 +1,94 @@
+/** Closing an informer ends every wait for it and waits for nobody who may never come. */
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { type ConfigMap, configMaps, Informer, Transport } from '../../src/client/index.ts';
+import { answer, type ScriptedServer, scriptedServer } from '../e2e/client-scripted-server.ts';
+import { until } from '../e2e/client-under-test.ts';
+import { temporaryDir } from '../faults/temporary-dir.ts';
+
+const reflector = { backoff: { minMs: 1, maxMs: 5 } };
+
+/** Answers one request about the cluster, if there is a checkpoint, and gives the watch one object. */
+async function serve(server: ScriptedServer, requests: number): Promise<void> {
+  for (let n = 0; n < requests; n++) {
+    const exchange = await server.next();
+    if (exchange.request.url!.endsWith('/kube-system')) answer(exchange, 200, { metadata: { uid: 'cluster' } });
+    else {
+      const metadata = { name: 'a', namespace: 'default', uid: 'a', resourceVersion: '7' };
+      const annotations = { 'k8s.io/initial-events-end': 'true' };
+      const mark = { metadata: { resourceVersion: '9', annotations } };
+      exchange.response.writeHead(200, { 'content-type': 'application/json' });
+      for (const event of [
+        { type: 'ADDED', object: { kind: 'ConfigMap', apiVersion: 'v1', metadata } },
+        { type: 'BOOKMARK', object: mark },
+      ])
+        exchange.response.write(`${JSON.stringify(event)}\n`);
+    }
+  }
+}
+
+it('a handler that waits for a version that will not come does not hold it up', async () => {
+  await using server = await scriptedServer();
+  const informer = new Informer({ transport: server.transport() }, configMaps, { reflector });
+  await serve(server, 1);
+  let waiting: Promise<void> | undefined;
+  informer.subscribe(() => {
+    waiting = informer.reached('99');
+    return waiting;
+  });
+  await until(() => waiting !== undefined);
+  await informer[Symbol.asyncDispose]();
+  await expect(waiting).rejects.toThrow('The informer of configmaps was closed');
+});
+
+it('a server that does not say which cluster it is does not hold it up, and costs no checkpoint', async () => {
+  await using server = await scriptedServer();
+  await using dir = await temporaryDir();
+  const checkpoint = { file: join(dir.path, 'maps'), flushMs: 5 };
+  const first = new Informer({ transport: server.transport() }, configMaps, { reflector, checkpoint });
+  await serve(server, 2);
+  await first.synced();
+  await until(() => first.metrics.checkpoint!.commits > 0);
+  await first[Symbol.asyncDispose]();
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => void errors.push(error);
+  const elsewhere = new URL(server.url); // by another name it may be another cluster, which is asked before anything else
+  elsewhere.hostname = 'localhost';
+  for (const url of [server.url, elsewhere]) {
+    await using transport = new Transport({ server: url, namespace: 'default' });
+    const informer = new Informer({ transport }, configMaps, { reflector, checkpoint, onError });
+    expect((await server.next()).request.url).toContain('/kube-system'); // and there is no answer
+    await informer[Symbol.asyncDispose]();
+  }
+  expect(errors).toEqual([]);
+  await using last = new Informer({ transport: server.transport() }, configMaps, { reflector, checkpoint, onError });
+  await last.synced();
+  expect(last.metrics.checkpoint!.restored).toBe(1);
+  await serve(server, 2);
+});
+
+it('one that could not be made is not among those that run', async () => {
+  await using server = await scriptedServer();
+  await using dir = await temporaryDir();
+  const transport = server.transport();
+  const labelSelector = { matchExpressions: [{ key: 'a', operator: 'Is' as 'In', values: ['b'] }] };
+  expect(() => new Informer({ transport }, configMaps, { labelSelector, checkpoint: join(dir.path, 'maps') })).toThrow(
+    '"Is"',
+  );
+  expect(transport.observers.informers.size).toBe(0);
+});
+
+it('streams of one that a bug has stopped throw the bug', async () => {
+  await using server = await scriptedServer();
+  const transform = () => ({}) as ConfigMap; // it must keep the metadata
+  await using informer = new Informer({ transport: server.transport() }, configMaps, {
+    ...{ reflector, transform, onError: () => {} },
+  });
+  const read = async (stream: AsyncIterable<unknown>) => {
+    for await (const _ of stream);
+  };
+  const reading = [read(informer.events()), read(informer.snapshots())];
+  await serve(server, 1);
+  for (const one of [...reading, read(informer.events()), read(informer.snapshots())])
+    await expect(one).rejects.toThrow(TypeError);
+});
