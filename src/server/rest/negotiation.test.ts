@@ -73,7 +73,7 @@ describe('negotiate()', () => {
   const routes = '406: Not Acceptable\n\nAvailable representations: ';
   const whole = `application/json, application/yaml, ${PROTOBUF}`;
   const streamed = `application/json;stream=watch, ${PROTOBUF};stream=watch`;
-  it.each<[accept: string, isWatch: boolean, resource: { isCustom: boolean }, message: string]>([
+  it.each<[accept: string, isWatch: boolean, resource: typeof builtIn, message: string]>([
     [PROTOBUF, false, custom, `${only}${whole}`],
     [`${PROTOBUF}${asTable}`, false, builtIn, `${only}${whole}`],
     // The first that fits an answer is taken for a watch too, and found out too late.
