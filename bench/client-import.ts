@@ -11,7 +11,7 @@ import { existsSync } from 'node:fs';
 type Cost = { readonly wallMs: number; readonly cpuMs: number; readonly rssMb: number };
 
 const ROUNDS = 11;
-const entry = new URL('../dist/client/index.js', import.meta.url);
+const entry = new URL('../dist/bundle/client.js', import.meta.url);
 const contenders: ReadonlyMap<string, string> = new Map([
   ['nothing', ''],
   ['longwatch/client', `await import(${JSON.stringify(entry.href)});`],

@@ -66,7 +66,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
 
 function commandToRun(say: (text: string) => void): { args: string[]; isBuilt: boolean } {
   const { status } = spawnSync(process.execPath, [join(root, 'scripts/build.mjs')], { encoding: 'utf8' });
-  const built = join(root, 'dist/cli/main.js');
+  const built = join(root, 'dist/bundle/cli.js');
   if (status === 0 && existsSync(built)) return { args: [built], isBuilt: true };
   say('start: cannot build dist/, running the sources');
   return { args: ['--import', 'tsx', join(root, 'src/cli/main.ts')], isBuilt: false };

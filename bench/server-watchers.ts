@@ -30,10 +30,17 @@ export class Watchers implements Disposable {
     this.counts = new Uint32Array(size);
   }
 
-  /** One connection per path. All have an answer on return. */
-  static async overHttp1(endpoint: Endpoint, paths: readonly string[]): Promise<Watchers> {
-    const { watchers, ask } = await Watchers.connectHttp1(endpoint, paths);
-    await ask();
+  /** One connection per path, a few at a time as over HTTP/2. All have an answer on return. */
+  static async overHttp1({ port, token }: Endpoint, paths: readonly string[]): Promise<Watchers> {
+    const watchers = new Watchers(paths.length);
+    await inGroups(
+      paths.map((path, i) => ({ path, i })),
+      async ({ path, i }) => {
+        const socket = await connectTls(port, 'http/1.1');
+        watchers.#closers.push(() => void socket.destroy());
+        await watchers.#askHttp1(i, socket, requestHead('GET', path, token));
+      },
+    );
     return watchers;
   }
 

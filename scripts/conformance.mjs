@@ -12,7 +12,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ensureBuilt, root, say } from './setup.mjs';
+import { ensureBuilt, program, root, say } from './setup.mjs';
 
 const suite = join(root, '..', 'shared', 'conformance');
 const listFile = join(root, 'test', 'conformance-passing.txt');
@@ -45,8 +45,7 @@ async function main() {
 /** `longwatch serve` with the short history that the scenarios about compaction wait for. */
 async function startServer(dataDir) {
   const flags = ['--secure-port', '0', '--data-dir', dataDir, '--auto-compaction-retention', '20s'];
-  const main = join(root, 'dist', 'cli', 'main.js');
-  const child = spawn(process.execPath, [main, 'serve', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [program, 'serve', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   const [line] = await Promise.race([once(child.stdout, 'data'), exited]);
   const kubeconfig = /^longwatch ready \S+ kubeconfig=(.+) in \d+ ms/.exec(String(line))?.[1];

@@ -11,7 +11,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { ensureBuilt, root, say } from './setup.mjs';
+import { ensureBuilt, program, root, say } from './setup.mjs';
 
 const TIME_LIMIT_MS = 60_000;
 const SERVER_FLAGS = ['--auto-compaction-retention', '12s', '--watch-cache-sizes', 'secrets#0'];
@@ -55,8 +55,7 @@ async function runAll(chosen) {
 }
 
 async function startServer(dataDir) {
-  const main = join(root, 'dist', 'cli', 'main.js');
-  const args = [main, 'serve', '--secure-port', '0', '--data-dir', dataDir, ...SERVER_FLAGS];
+  const args = [program, 'serve', '--secure-port', '0', '--data-dir', dataDir, ...SERVER_FLAGS];
   // A group of its own: Ctrl-C is for the examples, which clean up on the server before it goes.
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   const exited = once(child, 'exit');

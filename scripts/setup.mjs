@@ -24,14 +24,21 @@ export function ensureInstalled() {
   writeFileSync(installStamp, want);
 }
 
+/** What `longwatch` runs. */
+export const program = join(root, 'dist', 'bundle', 'cli.js');
+
 /** Builds dist/ when a source file or a compiler setting changed since it was built. */
 export function ensureBuilt() {
   ensureInstalled();
-  const want = hashOf(['package-lock.json', 'tsconfig.base.json', 'tsconfig.json', ...filesUnder('src')]);
+  const want = hashOf([
+    ...['package-lock.json', 'tsconfig.base.json', 'tsconfig.json', 'scripts/bundle.mjs'],
+    ...filesUnder('src'),
+  ]);
   if (readIfThere(buildStamp) === want) return;
   say('building dist/');
   rmSync(join(root, 'dist'), { recursive: true, force: true });
   run(process.execPath, [tool('typescript', 'tsc'), '-b']);
+  run(process.execPath, [join(root, 'scripts', 'bundle.mjs')]);
   mkdirSync(join(root, 'dist'), { recursive: true });
   writeFileSync(buildStamp, want);
 }

@@ -2,14 +2,13 @@
  * `npm start -- ARGS`: sets up what is missing, then runs the command line in this very process. Without a command it
  * serves, so `npm start` and `npm start -- --secure-port 0` do what one expects.
  */
-import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ensureBuilt, root } from './setup.mjs';
+import { ensureBuilt, program } from './setup.mjs';
 
 ensureBuilt();
 performance.mark('set up'); // from here on it is the server that takes time
 const [first] = process.argv.slice(2);
 if (first === undefined || (first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first)))
   process.argv.splice(2, 0, 'serve');
-process.argv[1] = join(root, 'dist', 'cli', 'main.js');
+process.argv[1] = program;
 await import(pathToFileURL(process.argv[1]).href);

@@ -120,5 +120,6 @@ export {
   unprocessable,
   unsupportedMediaType,
 } from './status-error.ts';
+export { tellSafely } from './tell-safely.ts';
 export { failSpan, SPAN_ERROR, type Span, type SpanAttributes, type Tracer, traced } from './tracer.ts';
 export { compareVersions, isBehind } from './versions.ts';

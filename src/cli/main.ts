@@ -5,7 +5,6 @@
  * A verb loads what it needs only when it runs: help and mistakes are answered at once. Alone, `longwatch` prints its
  * help.
  */
-import { readFileSync } from 'node:fs';
 import * as module from 'node:module';
 import { Command } from 'commander';
 import { addServeCommand } from './commands/serve.ts';
@@ -13,7 +12,8 @@ import { addServeCommand } from './commands/serve.ts';
 // Where Node can (22 and newer), compiled code is kept for the next start.
 (module as { enableCompileCache?: () => unknown }).enableCompileCache?.();
 
-const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+// By name: where this file lies in the package is up to the build.
+const { version, description } = module.createRequire(import.meta.url)('longwatch/package.json');
 
 const program = new Command('longwatch')
   .description(description)

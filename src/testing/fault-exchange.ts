@@ -59,10 +59,7 @@ export class FaultExchange {
     this.#reset = reset;
     this.request = describe(number, incoming);
     response.on('error', () => {});
-    response.once('close', () => {
-      this.#gone.abort();
-      this.#upstream?.destroy();
-    });
+    response.once('close', () => this.#leave());
   }
 
   get isOver(): boolean {
@@ -91,13 +88,18 @@ export class FaultExchange {
       if (!this.#isStalled) this.#response.end();
     } catch {
       // The server is away or has broken off, or the client is gone.
-      if (!this.#isStalled && !this.isOver) this.#reset();
+      if (!this.#isStalled && !this.isOver) this.reset();
     }
   }
 
   cut(): void {
     this.request.faults.push('cut');
+    this.reset();
+  }
+
+  reset(): void {
     this.#reset();
+    this.#leave();
   }
 
   stall(): void {
@@ -129,6 +131,11 @@ export class FaultExchange {
   /** What has not struck yet will not. */
   heal(): void {
     this.#next = undefined;
+  }
+
+  #leave(): void {
+    this.#gone.abort();
+    this.#upstream?.destroy();
   }
 
   #ask(url: string, agent: Agent): Promise<IncomingMessage> {
@@ -187,7 +194,7 @@ export class FaultExchange {
 }
 
 function describe(number: number, { method = 'GET', url = '/', headers }: IncomingMessage) {
-  const { pathname: path, searchParams: query } = new URL(url, 'https://proxy');
+  const { pathname: path, searchParams: query } = new URL(`https://proxy${url}`); // as it stands: `//a` is a path, too
   const userAgent = headers['user-agent'] ?? '';
   return { number, method, path, query, userAgent, kind: kindOf(method, path, query), code: undefined, faults: [] };
 }

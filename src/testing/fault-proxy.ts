@@ -108,7 +108,7 @@ export class FaultProxy implements AsyncDisposable {
   /** Resets connections; with `any`, those without a request too. */
   cut(which: Which = 'any'): number {
     const struck = this.#strike(which, (exchange) => exchange.cut());
-    if (which === 'any') for (const socket of [...this.#sockets.values()]) socket.resetAndDestroy();
+    if (which === 'any') for (const socket of [...this.#sockets.values()]) this.#reset(socket);
     return struck;
   }
 
@@ -185,19 +185,30 @@ export class FaultProxy implements AsyncDisposable {
     return struck.length;
   }
 
+  /** Gone for us from here on: one that is just shutting down refuses (EINVAL), and then Node never says that it is closed. */
+  #reset(socket: Socket): void {
+    socket.resetAndDestroy();
+    for (const [port, one] of this.#sockets) if (one === socket) this.#sockets.delete(port);
+  }
+
   #onConnection(socket: Socket): void {
     socket.on('error', () => {});
     if (this.#refuses) return void socket.resetAndDestroy();
     const port = socket.remotePort!;
     socket.setNoDelay(true);
     this.#sockets.set(port, socket);
-    socket.once('close', () => this.#sockets.delete(port));
+    socket.once('close', () => {
+      if (this.#sockets.get(port) === socket) this.#sockets.delete(port);
+    });
   }
 
   #onRequest(incoming: IncomingMessage, response: ServerResponse): void {
     const socket = this.#sockets.get(incoming.socket.remotePort!);
     if (!socket) return void response.destroy(); // it went at this very moment
-    const exchange = new FaultExchange(++this.#count, incoming, response, () => socket.resetAndDestroy());
+    const exchange: FaultExchange = new FaultExchange(++this.#count, incoming, response, () => {
+      this.#reset(socket);
+      this.#exchanges.delete(exchange);
+    });
     this.#requests.push(exchange.request);
     if (this.#requests.length > REMEMBERED_REQUESTS) this.#requests.shift();
     this.#exchanges.add(exchange);
@@ -216,7 +227,7 @@ export class FaultProxy implements AsyncDisposable {
     try {
       url = this.#target.url;
     } catch {
-      return void socket.resetAndDestroy();
+      return void exchange.reset();
     }
     void exchange.forward(url, this.#agent, this.#line);
   }

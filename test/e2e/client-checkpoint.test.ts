@@ -306,6 +306,98 @@ it('what a handler is not through with is told again', async () => {
   await again[Symbol.asyncDispose]();
 });
 
+/** Two ways to be told; each gives a way to leave, which resolves when it has left. */
+const listeners: [
+  string,
+  (informer: Informer<ConfigMap>, take: (key: string) => Promise<void>) => () => Promise<void>,
+][] = [
+  [
+    'a handler',
+    (informer, take) => {
+      const subscription = informer.subscribe(({ key }) => take(key));
+      return () => subscription[Symbol.asyncDispose]();
+    },
+  ],
+  [
+    'a stream',
+    (informer, take) => {
+      const stop = new AbortController();
+      const reading = (async () => {
+        for await (const { key } of informer.events({ signal: stop.signal })) await take(key);
+      })();
+      return async () => {
+        stop.abort(new Error('enough'));
+        await expect(reading).rejects.toThrow('enough');
+      };
+    },
+  ],
+];
+
+it.each(listeners)('deletions that %s was not told before it left are told by the next process', async (_, listen) => {
+  await using server = await startTestServer();
+  await using dir = await temporaryDir();
+  const file = join(dir.path, 'maps');
+  await using client = await adminOf(server);
+  const maps = client.resource(configMaps);
+  for (const name of ['a', 'b']) await maps.create({ metadata: { name } });
+  const first = new Informer(client, configMaps, { reflector, checkpoint: { file, flushMs: 5 } });
+  const told: string[] = [];
+  let finish = () => {};
+  const leave = listen(first, async (key) => {
+    told.push(key);
+    if (key !== 'default/slow') return;
+    await new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+  });
+  await first.synced();
+  await untilSaved(file, first.resourceVersion!, 'default');
+  await maps.create({ metadata: { name: 'slow' } });
+  await until(() => told.includes('default/slow'));
+  const { commits } = first.metrics.checkpoint!;
+  await maps.delete('b');
+  await until(() => first.get('default/b') === undefined);
+  const left = leave();
+  for (let n = 0; n < 10; n++) await maps.list(); // time enough to write, while the last event is still in hand
+  finish();
+  await left;
+  for (let n = 0; n < 10; n++) await maps.list(); // and when it is not
+  await first[Symbol.asyncDispose]();
+  expect(first.metrics.checkpoint!.commits).toBeLessThanOrEqual(commits + 1); // that of the creation may be one
+  expect([...(await savedIn(file))!.objects.keys()]).toContain('default/b');
+  const { informer, handler } = start(client, file, { allNamespaces: false });
+  await until(() => handler.since(0).includes('deleted default/b'));
+  expect(informer.metrics.fills).toBe(0);
+  await informer[Symbol.asyncDispose]();
+});
+
+it('a deletion that comes in the very moment of closing is told by the next process', async () => {
+  await using server = await startTestServer();
+  await using dir = await temporaryDir();
+  const file = join(dir.path, 'maps');
+  await using client = await adminOf(server);
+  const maps = client.resource(configMaps);
+  await maps.create({ metadata: { name: 'a' } });
+  let onObject = () => {};
+  const transform = (object: ConfigMap) => {
+    onObject();
+    return object;
+  };
+  const checkpoint = { file, flushMs: 5, transformId: 'none' };
+  const first = start(client, file, { allNamespaces: false, checkpoint, transform });
+  await first.informer.saved();
+  const closed = new Promise<void>((resolve) => {
+    onObject = () => resolve(first.informer[Symbol.asyncDispose]()); // the store does not know yet
+  });
+  await maps.delete('a');
+  await closed;
+  expect(first.handler.since(0)).not.toContain('deleted default/a');
+  const second = start(client, file, { allNamespaces: false, checkpoint, transform });
+  await until(() => second.handler.since(0).includes('deleted default/a'));
+  expect(second.informer.metrics.fills).toBe(0);
+  await second.informer[Symbol.asyncDispose]();
+});
+
 it('a disk that fails is told, and the informer goes on without', async () => {
   await using server = await startTestServer();
   await using dir = await temporaryDir();

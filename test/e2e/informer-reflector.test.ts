@@ -489,6 +489,46 @@ it('a server that waits for a version which it has lost is found out by a look, 
   await end();
 });
 
+it('a page of a snapshot that the server was set back before is not asked for again and again', async () => {
+  await using server = await scriptedServer();
+  const { told, end } = start(server, { useWatchList: false, pageItems: 1 });
+  answer(await server.next(), 200, list(70, [object('a', 5)], 't'));
+  const causes = [{ reason: 'ResourceVersionTooLarge', message: '' }];
+  answer(await server.next(), 504, status(504, 'Timeout', { details: { causes } }));
+  const again = await server.next();
+  expect(asked(again)).toBe('list limit=1 continue=');
+  answer(again, 200, list(4, [object('b', 4)]));
+  expect(asked(await server.next())).toBe('watch 4');
+  expect(told).toEqual(['replace b at 4']);
+  await end();
+});
+
+it('one whose streams are shorter than silence still finds out that the server was set back', async () => {
+  await using server = await scriptedServer();
+  const clock = new FakeClock();
+  const options = { idleTimeoutMs: 75_000, lifetimeSeconds: [40, 40] } as const;
+  const { told, reflector, end } = start(server, options, server.transport({ clock, random: () => 0 }));
+  begin(await server.next(), endMark(30));
+  await until(() => told.length === 1);
+  for (let i = 1; i <= 2; i++) {
+    await clock.advance(30_000);
+    const next = await server.next();
+    expect(asked(next)).toBe('watch 30');
+    begin(next); // and never a word
+    await until(() => reflector.counts.rotations === i);
+  }
+  await clock.advance(30_000);
+  const look = await server.next();
+  expect(asked(look)).toBe('list limit=1 continue=');
+  answer(look, 200, list(4, []));
+  const free = await server.next();
+  expect(asked(free)).toBe('watch-list');
+  begin(free, event('ADDED', 'a', 4), endMark(4));
+  await until(() => told.length === 2);
+  expect(told).toEqual(['replace  at 30', 'replace a at 4']);
+  await end();
+});
+
 it('one that resumes opens a watch at its version, and lists nothing', async () => {
   await using server = await scriptedServer();
   const told: string[] = [];

@@ -1,9 +1,10 @@
-/** Closing an informer ends every wait for it and waits for nobody who may never come. */
+/** Closing an informer ends every wait for it, waits for nobody who may never come, and leaves the next one its place. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type ConfigMap, configMaps, Informer, Transport } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps, Informer, InformerFactory, Transport } from '../../src/client/index.ts';
+import { startTestServer } from '../../src/testing/index.ts';
 import { answer, type ScriptedServer, scriptedServer } from '../e2e/client-scripted-server.ts';
-import { until } from '../e2e/client-under-test.ts';
+import { adminOf, until } from '../e2e/client-under-test.ts';
 import { temporaryDir } from '../faults/temporary-dir.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 5 } };
@@ -65,6 +66,79 @@ it('a server that does not say which cluster it is does not hold it up, and cost
   await last.synced();
   expect(last.metrics.checkpoint!.restored).toBe(1);
   await serve(server, 2);
+});
+
+it('one that is leased again while the last is closing has the checkpoint after it', async () => {
+  await using server = await startTestServer();
+  await using dir = await temporaryDir();
+  await using client = await adminOf(server);
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => void errors.push(error);
+  const maps = client.resource(configMaps);
+  await maps.create({ metadata: { name: 'a' } });
+  const checkpoint = { file: `${dir.path}/`, flushMs: 5 };
+  const factory = new InformerFactory(client, { checkpoint, onError, reflector });
+  const first = factory.lease(configMaps);
+  await until(() => first.informer.metrics.checkpoint!.commits > 0);
+  let finish = () => {};
+  let isHandling = false;
+  first.informer.subscribe(() => {
+    isHandling = true;
+    return new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+  });
+  await until(() => isHandling);
+  const closing = first[Symbol.asyncDispose](); // it takes until the handler is through
+  const lease = factory.lease(configMaps);
+  const synced = lease.informer.synced();
+  for (let n = 0; n < 30; n++) await maps.list(); // time enough to find the lock
+  expect(lease.informer.freshness.state).toBe('syncing');
+  // One that is given back before it could begin leaves the next one to wait for the first all the same.
+  const rejected = expect(synced).rejects.toThrow('was closed');
+  await lease[Symbol.asyncDispose]();
+  await rejected;
+  const again = factory.lease(configMaps);
+  for (let n = 0; n < 30; n++) await maps.list();
+  expect(again.informer.freshness.state).toBe('syncing');
+  finish();
+  await closing;
+  await again.informer.synced();
+  expect(errors).toEqual([]);
+  expect(again.informer.metrics.checkpoint!.restored).toBeGreaterThan(0);
+});
+
+it('a factory that is closed waits for those that close already, and for those that wait for them', async () => {
+  await using server = await startTestServer();
+  await using dir = await temporaryDir();
+  await using client = await adminOf(server);
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => void errors.push(error);
+  await client.resource(configMaps).create({ metadata: { name: 'a' } });
+  const factory = new InformerFactory(client, { checkpoint: `${dir.path}/`, onError, reflector });
+  const first = factory.lease(configMaps);
+  let finish = () => {};
+  let isHandling = false;
+  first.informer.subscribe(() => {
+    isHandling = true;
+    return new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+  });
+  await until(() => isHandling);
+  const closing = first[Symbol.asyncDispose]();
+  const { informer } = factory.lease(configMaps);
+  let isClosed = false;
+  const closed = factory[Symbol.asyncDispose]().then(() => {
+    isClosed = true;
+  });
+  for (let n = 0; n < 10; n++) await client.resource(configMaps).list();
+  expect(isClosed).toBe(false);
+  finish();
+  await closed;
+  await closing;
+  expect(informer.freshness.state).toBe('stopped');
+  expect(errors).toEqual([]);
 });
 
 it('one that could not be made is not among those that run', async () => {

@@ -4,6 +4,8 @@
  * What is always true: the file is the store as it was at some earlier moment, together with the versions of that very
  * moment, so that a watch from there tells all that happened since, deletions included. A moment is written only when
  * every handler is done with all that led to it: what a handler was not through with when the process died is told again.
+ * So are deletions that a handler was not through with when it was removed, if the informer closes within five minutes of
+ * that (`Listeners`): then it was removed because of the closing. For so long, no moment after such a deletion is written.
  *
  * Changes gather by key, so they take no more room than the store, however slow the disk is; nobody waits for it. A disk
  * that fails is told once, and tried again with growing pauses; the informer goes on. Only a file that another process

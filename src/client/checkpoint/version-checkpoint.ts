@@ -10,7 +10,6 @@
  * two processes that share one overwrite each other.
  */
 import { open, readFile, rename, rm } from 'node:fs/promises';
-import { crc32 } from 'node:zlib';
 import { type Clock, closeOnce, systemClock } from '../../api/index.ts';
 import { tellSafely } from '../observing/tell-safely.ts';
 import { CheckpointError } from './checkpoint-error.ts';
@@ -61,7 +60,7 @@ export function versionCheckpoint(file: string, options: VersionCheckpointOption
     const version = wanted;
     if (version === undefined || version === written) return;
     try {
-      await replaceFile(file, textOf({ version, of }));
+      await replaceFile(file, await textOf({ version, of }));
       written = version;
     } catch (error) {
       fail('write', error);
@@ -90,7 +89,7 @@ export function versionCheckpoint(file: string, options: VersionCheckpointOption
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') fail('read', error);
         return undefined;
       }
-      const saved = savedIn(text);
+      const saved = await savedIn(text);
       if (saved?.of === of) return saved.version;
       const why = saved ? `it is of ${JSON.stringify(saved.of)}, and not ${JSON.stringify(of)}` : 'it is damaged';
       report(new CheckpointError('Unusable', `Cannot use checkpoint ${JSON.stringify(file)}: ${why}`));
@@ -116,15 +115,21 @@ export function versionCheckpoint(file: string, options: VersionCheckpointOption
   };
 }
 
-function textOf(saved: Saved): string {
+async function textOf(saved: Saved): Promise<string> {
   const record = JSON.stringify(saved);
-  return `${crc32(record).toString(16).padStart(8, '0')} ${record}\n`;
+  return `${await checksumOf(record)} ${record}\n`;
 }
 
-function savedIn(text: string): Saved | undefined {
+async function savedIn(text: string): Promise<Saved | undefined> {
   const record = text.slice(9, -1);
-  if (text !== `${crc32(record).toString(16).padStart(8, '0')} ${record}\n`) return undefined;
+  if (text !== `${await checksumOf(record)} ${record}\n`) return undefined;
   return JSON.parse(record) as Saved;
+}
+
+/** Loaded when it is needed: most clients never come here, and their import is to be cheap. */
+async function checksumOf(record: string): Promise<string> {
+  const { crc32 } = await import('node:zlib');
+  return crc32(record).toString(16).padStart(8, '0');
 }
 
 async function replaceFile(file: string, text: string): Promise<void> {

@@ -71,11 +71,11 @@ it('however slow the handler, each event fits the one before, and the last state
             tell(afterRemove(now.name, old, object(now.name, Number(old.metadata.uid), version)));
             truth.delete(now.name);
           } else {
-            tell(afterUpsert(now.name, old, next));
+            tell(afterUpsert(now.name, old, next, now.how % 2 === 1));
             truth.set(now.name, next);
           }
         }
-        expect(queue.size).toBeLessThanOrEqual(limit + 2 * names.length);
+        expect(queue.size).toBeLessThanOrEqual(limit + 3 * names.length);
       }
       for (let event = queue.shift(); event; event = queue.shift()) handler.take(event);
       expect(handler.believed).toEqual(truth);
@@ -115,6 +115,24 @@ it('a whole state is told as its difference, deletions first', () => {
   ]);
   const told = afterReplace(before, after, false).map(({ type, key }) => `${type} ${key}`);
   expect(told).toEqual(['deleted gone', 'deleted other', 'added fresh', 'updated changed', 'added other']);
+});
+
+it('what was there at the beginning is told to be gone, however much waits: an earlier process may have told of it', () => {
+  const queue = new EventQueue<AnyObject>(1);
+  const [one, two, three] = [object('a', 1, 1), object('a', 1, 2), object('a', 2, 3)] as const;
+  for (const event of [
+    ...afterUpsert('a', undefined, one, true),
+    ...afterUpsert('a', one, two),
+    ...afterRemove('a', two, two),
+    ...afterUpsert('a', undefined, three), // comes and goes
+    ...afterRemove('a', three, three),
+  ])
+    queue.push(event);
+  expect([queue.shift(), queue.shift(), queue.shift()]).toEqual([
+    { type: 'added', key: 'a', object: two, isInitial: true },
+    { type: 'deleted', key: 'a', object: two, isTombstone: false },
+    undefined,
+  ]);
 });
 
 it('a queue that has ended takes nothing, and lets its reader go', async () => {

@@ -3,8 +3,9 @@
  *
  * Up to `limit` events wait one by one. Beyond that, an event of a key that waits already is joined with it: the
  * handler misses states in between, but never the last one, and `old` is still what it was told before. So no more than
- * `limit` events wait, and two for each key (a deletion and an addition). What is added and deleted while it waits is
- * never told at all. A joined event keeps its earlier place: between keys the order may change, within a key it does not.
+ * `limit` events wait, and three for each key. What is added and deleted while it waits is never told at all, except
+ * what was there at the beginning: an earlier process may have told of it, and then somebody waits to hear that it is
+ * gone. A joined event keeps its earlier place: between keys the order may change, within a key it does not.
  */
 import type { AnyObject } from '../resources/objects.ts';
 import type { InformerEvent } from './informer-event.ts';
@@ -19,8 +20,11 @@ export class EventQueue<T extends AnyObject> {
   #head = 0;
   #next = 0;
   #conflated = 0;
-  /** Of the event that was taken last, until it is handled. */
+  /** The number of the event that was taken last, until it is handled. */
   #inHand: number | undefined;
+  #isDeletionInHand = false;
+  /** Of the first deletion that was not handled when it ended. */
+  #untold = Number.POSITIVE_INFINITY;
   #wake: () => void = () => {};
   #isEnded = false;
 
@@ -51,9 +55,13 @@ export class EventQueue<T extends AnyObject> {
     return this.#firstNumber() >= mark;
   }
 
-  /** And the one that was taken last is done with. What waits when it ends will never be. */
+  /**
+   * And the one that was taken last is done with. When it has ended, only deletions count that it was not done with: of
+   * what is there, the next process tells anyway.
+   */
   hasHandled(mark: number): boolean {
-    return this.#isEnded || (this.isPast(mark) && (this.#inHand === undefined || this.#inHand >= mark));
+    if (this.#isEnded) return this.#untold >= mark;
+    return this.isPast(mark) && (this.#inHand === undefined || this.#inHand >= mark);
   }
 
   has(key: string): boolean {
@@ -75,6 +83,7 @@ export class EventQueue<T extends AnyObject> {
     numbers.shift();
     if (numbers.length === 0) this.#numbers.delete(event.key);
     this.#inHand = number;
+    this.#isDeletionInHand = event.type === 'deleted';
     return event;
   }
 
@@ -91,9 +100,13 @@ export class EventQueue<T extends AnyObject> {
     });
   }
 
-  /** What waits is forgotten. */
+  /** What waits is forgotten. What is in hand counts as not handled: the same end may cut it short. */
   end(): void {
+    if (this.#isEnded) return;
     this.#isEnded = true;
+    if (this.#inHand !== undefined && this.#isDeletionInHand) this.#untold = this.#inHand;
+    for (const [number, { type }] of this.#events)
+      if (type === 'deleted') this.#untold = Math.min(this.#untold, number);
     this.#events.clear();
     this.#numbers.clear();
     this.#wake();
@@ -142,7 +155,8 @@ function join<T extends AnyObject>(
     case 'added': // not after an addition or an update
       return 'both';
     case 'deleted':
-      return first.type === 'added' ? 'neither' : second;
+      if (first.type === 'updated') return second;
+      return first.isInitial ? 'both' : 'neither';
     case 'updated':
       if (first.type === 'added') return { ...first, object: second.object };
       return { ...second, old: first.old, isResync: first.isResync && second.isResync };

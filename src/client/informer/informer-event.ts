@@ -2,8 +2,8 @@
  * What handlers are told, and how it is found by comparing what was with what is.
  *
  * What is always true: to one handler a key is added, then updated any number of times, then deleted, and only then
- * added again. The same object again is no change. An object with another uid is another object: it is told as a deletion and an addition. Of a whole state
- * the deletions come first, so that what took the place of something finds it gone.
+ * added again. The same object again is no change. An object with another uid is another object: it is told as a deletion
+ * and an addition. Of a whole state the deletions come first, so that what took the place of something finds it gone.
  */
 import type { AnyObject } from '../resources/objects.ts';
 

@@ -8,7 +8,8 @@
  * Two selections are the same if resource, namespaces, selectors, `freeze` and the `transform` function are; indexes are
  * added to what is there, all other options are those of the first. The informer is closed with its last lease, or
  * `idleMs` after it if nobody has leased it again by then. Handlers belong to whoever subscribed them, and must be
- * disposed on their own while others hold the informer.
+ * disposed on their own while others hold the informer. One with a checkpoint that is leased again while it closes begins
+ * when that is done: the file has one owner.
  */
 import { closeOnce, untilAborted } from '../../api/index.ts';
 import type { Resource } from '../resources/define-resource.ts';
@@ -46,6 +47,8 @@ export class InformerFactory implements AsyncDisposable {
   readonly #defaults: InformerDefaults;
   readonly #idleMs: number;
   readonly #shared = new Map<string, Shared>();
+  /** Those that are on their way out. */
+  readonly #closing = new Map<string, Promise<void>>();
   readonly #functions = new WeakMap<object, number>();
   readonly #close: () => Promise<void>;
   #functionCount = 0;
@@ -60,7 +63,7 @@ export class InformerFactory implements AsyncDisposable {
       for (const { idle } of this.#shared.values()) idle?.abort();
       const all = this.informers;
       this.#shared.clear();
-      await Promise.all(all.map((informer) => informer[Symbol.asyncDispose]()));
+      await Promise.all([...this.#closing.values(), ...all.map((informer) => informer[Symbol.asyncDispose]())]);
     });
   }
 
@@ -77,7 +80,9 @@ export class InformerFactory implements AsyncDisposable {
     const key = this.#keyOf(resource, options as unknown as InformerOptions<AnyObject>);
     let shared = this.#shared.get(key);
     if (!shared) {
-      const informer = new Informer<T, I>(this.#client, resource, { ...this.#defaults, ...said(options) });
+      const all = { ...this.#defaults, ...said(options) };
+      const after = all.checkpoint === undefined ? undefined : this.#closing.get(key);
+      const informer = new Informer<T, I>(this.#client, resource, all, after);
       shared = { informer: informer as unknown as Informer<AnyObject>, leases: 0 };
       this.#shared.set(key, shared);
     }
@@ -115,7 +120,13 @@ export class InformerFactory implements AsyncDisposable {
 
   async #closeNow(key: string, shared: Shared): Promise<void> {
     if (this.#shared.get(key) === shared) this.#shared.delete(key);
-    await shared.informer[Symbol.asyncDispose]();
+    const closed = shared.informer[Symbol.asyncDispose]();
+    // One that waited for another to close may be closed before that is.
+    const closing = Promise.allSettled([this.#closing.get(key), closed]).then(() => {
+      if (this.#closing.get(key) === closing) this.#closing.delete(key);
+    });
+    this.#closing.set(key, closing);
+    await closed;
   }
 
   #keyOf(resource: Resource, options: InformerOptions<AnyObject>): string {

@@ -9,30 +9,29 @@
  * What is always true: whenever the world is quiet the store equals the server's state, whatever broke before. Reads
  * never wait and never ask the server. Failures are states, told by `freshness`, not exits; it ends when it is disposed.
  * With a checkpoint it begins with what the last process had: then `synced` means that, until `freshness` is `current`.
+ * What it commits, handlers have been through; that they are disposed before it, as above, costs them no deletion.
  */
 import { setMaxListeners } from 'node:events';
 import { closeOnce, isBehind, LabelSelector, parseLabelSelector, untilAborted } from '../../api/index.ts';
-import { Checkpoint } from '../checkpoint/checkpoint.ts';
-import { clusterIdOf, headerOf } from '../checkpoint/checkpoint-header.ts';
-import type { CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
-import { isApiError, isTransportError } from '../errors.ts';
 import { tellSafely } from '../observing/tell-safely.ts';
-import type { ReflectorCounts } from '../reflector/reflector-options.ts';
-import { checkSpec, type Resource } from '../resources/define-resource.ts';
+import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import { labelSelectorText } from '../resources/selectors.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type AuditReport, auditSource } from './audit.ts';
+import type { AuditReport } from './audit.ts';
+import { Auditor } from './auditor.ts';
 import { Bell } from './bell.ts';
-import { EventQueue } from './event-queue.ts';
-import { deepFreeze, freezesByDefault } from './freeze.ts';
 import { freshnessOf } from './freshness.ts';
+import { Handlers } from './handlers.ts';
 import { Indexer, type Indexers } from './indexer.ts';
+import { InformerCheckpoint } from './informer-checkpoint.ts';
 import type { InformerEvent } from './informer-event.ts';
 import type { Freshness, InformerMetrics, InformerOptions, Snapshot, Where } from './informer-options.ts';
+import { type EventsOptions, InformerStreams } from './informer-streams.ts';
+import { Intake } from './intake.ts';
 import { Listeners } from './listeners.ts';
-import { Source, type SourceContext } from './source.ts';
-import { type EventHandler, type HandlerOptions, QUEUE_LIMIT, Subscription } from './subscription.ts';
+import { countsOf, Source, type SourceContext, scopesOf } from './source.ts';
+import type { EventHandler, HandlerOptions, Subscription } from './subscription.ts';
 
 /** Not 0, though it means no limit: Node 20 throws when it is asked for the limit of a signal that has 0. */
 const MANY_LISTENERS = 1_000_000;
@@ -43,62 +42,74 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   readonly #options: InformerOptions<T, I>;
   readonly #store: Indexer<T> = new Indexer<T>((error) => this.#report(error));
   readonly #sources: readonly Source<T>[];
-  readonly #listeners = new Listeners<T>();
-  readonly #subscriptions = new Set<Subscription<T>>();
-  readonly #queues = new Set<EventQueue<T>>();
+  readonly #listeners: Listeners<T>;
+  readonly #handlers: Handlers<T>;
+  readonly #streams: InformerStreams<T>;
   readonly #bell = new Bell();
-  readonly #checkpoint: Checkpoint<T> | undefined;
+  readonly #checkpoint: InformerCheckpoint<T> | undefined;
+  readonly #auditor: Auditor<T>;
   readonly #stop = new AbortController();
-  readonly #audited = { audits: 0, divergences: 0 };
-  readonly #freezes: boolean;
   readonly #close: () => Promise<void>;
   #bug: { readonly error: unknown } | undefined;
-  #handlers = 0;
 
   constructor(
     client: { readonly transport: Transport },
     resource: Resource<T>,
     options: InformerOptions<T, I> = {} as InformerOptions<T, I>,
+    /** Begins when this has come to its end: an informer that still has the same checkpoint. */
+    after?: Promise<void>,
   ) {
     this.resource = resource;
     this.#transport = client.transport;
     this.#options = options;
-    setMaxListeners(MANY_LISTENERS, this.#stop.signal); // a few for each namespace
-    this.#freezes = options.freeze ?? freezesByDefault();
+    const { signal: stop } = this.#stop;
+    setMaxListeners(MANY_LISTENERS, stop); // a few for each namespace
     if (options.indexers) this.#store.addIndexers(options.indexers);
+    const listeners = new Listeners<T>(this.#transport.clock, stop);
+    this.#listeners = listeners;
+    const report = (error: unknown) => this.#report(error);
+    const guard = (tell: () => unknown) => this.#guard(tell);
+    const intake = new Intake<T>({ resource, options, report, guard });
+    const shared = { transport: this.#transport, resource, store: this.#store };
     const context: SourceContext<T> = {
-      transport: this.#transport,
-      resource,
-      store: this.#store,
-      prepare: (object) => this.#prepare(object),
+      ...shared,
+      prepare: (object) => intake.prepare(object),
       note: (key, object) => this.#checkpoint?.note(key, object),
-      check: (key, object) => this.#check(key, object),
-      tell: (events) => this.#listeners.tell(events),
+      check: (key, object) => intake.check(key, object),
+      tell: (events) => listeners.tell(events),
       onChange: (isState) => this.#onChange(isState),
     };
-    this.#sources = this.#scopes().map((scope) => {
-      const { labelSelector, fieldSelector, shardSelector, reflector } = options;
-      return new Source(context, { ...reflector, labelSelector, fieldSelector, shardSelector, ...scope });
-    });
-    this.#checkpoint = options.checkpoint === undefined ? undefined : this.#makeCheckpoint(options.checkpoint);
+    const { labelSelector, fieldSelector, shardSelector } = options;
+    const selection = { labelSelector, fieldSelector, shardSelector };
+    const sources = scopesOf(resource, options).map(
+      (scope) => new Source(context, { ...options.reflector, ...selection, ...scope }),
+    );
+    this.#sources = sources;
+    if (options.checkpoint !== undefined) {
+      const lagMs = () => this.freshness.lagMs;
+      const parts = { ...shared, options, sources, intake, listeners, lagMs, report };
+      this.#checkpoint = new InformerCheckpoint(options.checkpoint, parts);
+    }
+    const bell = this.#bell;
+    const synced = (signal?: AbortSignal) => this.synced(signal);
+    this.#handlers = new Handlers({ ...shared, listeners, synced, report, guard });
+    this.#auditor = new Auditor({ ...shared, selection, sources, listeners, bell, synced, report, stop });
+    const [resourceVersion, throwBug] = [() => this.resourceVersion, () => this.#throwBug()];
+    this.#streams = new InformerStreams({ store: this.#store, listeners, bell, resourceVersion, throwBug, stop });
     const { observers } = this.#transport;
     observers.join(this);
-    const restored = this.#restore();
-    const runs = this.#sources.map((source) => this.#run(source, restored));
-    const auditing = this.#auditAgainAndAgain(options.auditMs ?? 0);
-    const saving = restored.then(() => this.#checkpoint?.run(this.#stop.signal)).catch(() => {}); // told by the runs
+    const restored = this.#restore(after);
+    const runs = sources.map((source) => this.#run(source, restored));
+    const auditing = this.#auditor.run(options.auditMs ?? 0);
+    const saving = restored.then(() => this.#checkpoint?.run(stop)).catch(() => {}); // told by the runs
     this.#close = closeOnce(async () => {
-      const { isHandled } = this.#listeners;
+      const { isHandled, told } = listeners;
       this.#stop.abort(new Error(`The informer of ${resource.plural} was closed`));
-      for (const queue of this.#queues) queue.end();
+      this.#streams.end();
       this.#bell.ring(); // a handler may wait for what will not come any more
-      await Promise.all([
-        ...runs,
-        saving,
-        auditing,
-        ...[...this.#subscriptions].map((one) => one[Symbol.asyncDispose]()),
-      ]);
-      await this.#checkpoint?.close(isHandled);
+      await Promise.all([...runs, saving, auditing, this.#handlers.close()]);
+      // A deletion that was half done when the handlers were stopped has reached none of them.
+      await this.#checkpoint?.close(isHandled && listeners.told.deleted === told.deleted);
       observers.leave(this);
       this.#onChange(true);
     });
@@ -138,8 +149,10 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     return this.#store.snapshot();
   }
 
-  addIndexers(indexers: Indexers<T>): void {
+  /** The same informer, of a type that knows the new indexes as well. */
+  addIndexers<J extends Indexers<T>>(indexers: J): Informer<T, I & J> {
     this.#store.addIndexers(indexers);
+    return this as unknown as Informer<T, I & J>;
   }
 
   // ---- how true it is ----
@@ -174,14 +187,14 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
 
   /**
    * Resolves when all that is in the store now is in the checkpoint, and handlers are through with it: a process that
-   * starts again goes on from there, or later. Through failures of the disk it waits; it rejects if there is no
-   * checkpoint, if that could not be opened, if the informer is closed before, and as `synced` does. Not to be waited for
+   * starts again goes on from there, or later. Through failures of the disk it waits, and up to five minutes if a handler
+   * was disposed before it was told of some deletion; it rejects if there is no checkpoint, if that could not be opened, if the informer is closed before, and as `synced` does. Not to be waited for
    * by a handler or inside a loop over `events`: that would wait for itself.
    */
   async saved(signal?: AbortSignal): Promise<void> {
     if (!this.#checkpoint) throw new Error(`Cannot save the store of ${this.resource.plural}: it has no checkpoint`);
     await this.synced(signal);
-    await untilAborted(this.#checkpoint.saved(), signal);
+    await this.#checkpoint.saved(signal);
   }
 
   /**
@@ -199,19 +212,13 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   }
 
   get metrics(): InformerMetrics {
-    const total = { fills: 0, pagedFills: 0, streams: 0, rotations: 0, failures: 0, events: 0, bookmarks: 0 };
-    for (const { reflector } of this.#sources) {
-      const { counts } = reflector;
-      for (const name of Object.keys(total) as (keyof ReflectorCounts)[]) total[name] += counts[name];
-    }
-    const handlers = [...this.#subscriptions].map(({ metrics }) => metrics);
     const checkpoint = this.#checkpoint?.metrics;
     return {
-      ...total,
+      ...countsOf(this.#sources),
       ...this.#listeners.told,
-      ...this.#audited,
+      ...this.#auditor.counts,
       objects: this.#store.size,
-      handlers,
+      handlers: this.#handlers.metrics,
       ...(checkpoint && { checkpoint }),
     };
   }
@@ -221,32 +228,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
    * Throws what the list throws.
    */
   async audit(caller?: AbortSignal): Promise<AuditReport> {
-    const { signal: stop } = this.#stop;
-    const signal = caller ? AbortSignal.any([caller, stop]) : stop;
-    const reports: AuditReport[] = [];
-    for (const source of this.#sources) {
-      const report = await auditSource(
-        source,
-        this.resource,
-        {
-          transport: this.#transport,
-          selection: this.#options,
-          objects: (scope) => this.#store.list(scope === '*' ? undefined : scope),
-          follow: (onChange) => this.#listeners.follow(onChange),
-          bell: this.#bell,
-        },
-        signal,
-      );
-      reports.push(report);
-      this.#audited.divergences += report.divergent.length;
-      if (report.isLate || report.divergent.length > 0) source.reflector.renew();
-    }
-    this.#audited.audits++;
-    return {
-      objects: reports.reduce((sum, { objects }) => sum + objects, 0),
-      divergent: reports.flatMap(({ divergent }) => divergent),
-      isLate: reports.some(({ isLate }) => isLate),
-    };
+    return this.#auditor.audit(caller);
   }
 
   // ---- telling ----
@@ -254,81 +236,27 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   /** The handler is told what is there as initial additions, and then every change. */
   subscribe(handler: EventHandler<T>, options: HandlerOptions<T> = {}): Subscription<T> {
     this.#stop.signal.throwIfAborted();
-    const { resource } = this;
-    const subscription: Subscription<T> = new Subscription(handler, options, {
-      clock: this.#transport.clock,
-      name: options.name ?? `${this.resource.plural}-${++this.#handlers}`,
-      objects: () => this.#store.snapshot(),
-      synced: (signal) => this.synced(signal),
-      onError: (error, event) =>
-        options.onError ? this.#guard(() => options.onError!(error, event)) : this.#report(error),
-      onHandled: (durationMs, isError, conflated) => {
-        this.#listeners.advanced();
-        const { observers } = this.#transport;
-        const { name: handler = '' } = options;
-        if (!observers.isEmpty) observers.tell('onHandled', { resource, handler, durationMs, isError, conflated });
-      },
-      onClose: () => {
-        this.#listeners.leave(subscription);
-        this.#subscriptions.delete(subscription);
-      },
-    });
-    this.#subscriptions.add(subscription);
-    this.#listeners.join(subscription, this.#store.snapshot());
-    return subscription;
+    return this.#handlers.subscribe(handler, options);
   }
 
   /** The same as a stream; ends when the informer is closed, throws `signal.reason` or the bug that stopped it. */
-  async *events(
-    options: { signal?: AbortSignal | undefined; limit?: number | undefined } = {},
-  ): AsyncGenerator<InformerEvent<T>, void, void> {
-    const { signal, limit = QUEUE_LIMIT } = options;
-    signal?.throwIfAborted();
-    if (this.#stop.signal.aborted) return;
-    this.#throwBug();
-    const queue = new EventQueue<T>(limit);
-    const stop = () => queue.end();
-    signal?.addEventListener('abort', stop, { once: true });
-    this.#queues.add(queue);
-    this.#listeners.join(queue, this.#store.snapshot());
-    try {
-      for (;;) {
-        await queue.filled();
-        const event = queue.shift();
-        if (!event) break;
-        yield event;
-        queue.done();
-        this.#listeners.advanced();
-      }
-      signal?.throwIfAborted();
-      this.#throwBug();
-    } finally {
-      signal?.removeEventListener('abort', stop);
-      this.#queues.delete(queue);
-      queue.end();
-      this.#listeners.leave(queue);
-    }
+  events(options: EventsOptions = {}): AsyncGenerator<InformerEvent<T>, void, void> {
+    return this.#streams.events(options);
   }
 
   /** The store when it is synced, and after changes: always the newest, so a slow reader skips some. */
-  async *snapshots({ signal }: { signal?: AbortSignal | undefined } = {}): AsyncGenerator<Snapshot<T>, void, void> {
-    let last: ReadonlyMap<string, T> | undefined;
-    while (!this.#stop.signal.aborted) {
-      this.#throwBug();
-      const { resourceVersion } = this;
-      const objects = this.#store.snapshot();
-      if (resourceVersion === undefined || objects === last) await this.#bell.wait(signal);
-      else {
-        last = objects;
-        yield { objects, resourceVersion };
-        signal?.throwIfAborted();
-      }
-    }
+  snapshots({ signal }: { signal?: AbortSignal | undefined } = {}): AsyncGenerator<Snapshot<T>, void, void> {
+    return this.#streams.snapshots(signal);
   }
 
   /** Resolves when watches and handlers have come to rest; not to be waited for by a handler. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#close();
+  }
+
+  async #restore(after: Promise<void> | undefined): Promise<void> {
+    if (after !== undefined) await untilAborted(after, this.#stop.signal);
+    await this.#checkpoint?.restore(this.#stop.signal);
   }
 
   async #run({ reflector }: Source<T>, restored: Promise<void>): Promise<void> {
@@ -339,7 +267,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     } catch (error) {
       if (signal.aborted || this.#bug?.error === error) return;
       this.#bug ??= { error };
-      for (const queue of this.#queues) queue.end();
+      this.#streams.end();
       this.#report(error);
       this.#onChange(true);
     }
@@ -348,86 +276,6 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   /** What reads from one that a bug has stopped would wait for ever. */
   #throwBug(): void {
     if (this.#bug) throw this.#bug.error;
-  }
-
-  async #auditAgainAndAgain(everyMs: number): Promise<void> {
-    const { signal } = this.#stop;
-    const { clock, random } = this.#transport;
-    while (everyMs > 0 && !signal.aborted) {
-      try {
-        await clock.sleep(everyMs * (0.9 + 0.2 * random()), signal); // not all at once
-        await this.synced(signal);
-        const { divergent, isLate } = await this.audit();
-        if (divergent.length > 0 || isLate) this.#report(divergence(this.resource.plural, divergent, isLate));
-      } catch (error) {
-        if (!signal.aborted && !isApiError(error) && !isTransportError(error)) this.#report(error);
-      }
-    }
-  }
-
-  #scopes(): { namespace?: string; allNamespaces?: boolean }[] {
-    const { namespace, allNamespaces } = this.#options;
-    if (allNamespaces || !this.resource.isNamespaced) return [{ allNamespaces: true }];
-    if (namespace === undefined) return [{}];
-    const names = typeof namespace === 'string' ? [namespace] : [...new Set(namespace)];
-    if (names.length === 0)
-      throw new TypeError(`Cannot watch ${this.resource.plural}: the list of namespaces is empty`);
-    return names.map((name) => ({ namespace: name }));
-  }
-
-  #makeCheckpoint(given: string | CheckpointOptions): Checkpoint<T> {
-    const options = typeof given === 'string' ? { file: given } : given;
-    const { labelSelector, fieldSelector, shardSelector, transform } = this.#options;
-    const scopes = this.#sources.map(({ scope }) => scope);
-    const selected = { resource: this.resource, scopes, labelSelector, fieldSelector, shardSelector, transform };
-    return new Checkpoint(options, {
-      clock: this.#transport.clock,
-      header: headerOf(this.#transport.access.server, selected, options),
-      clusterId: () => clusterIdOf(this.#transport),
-      snapshot: () => this.#store.snapshot(),
-      commit: () => {
-        const known = this.#sources.filter(({ version }) => version !== undefined);
-        const at = Date.now() - (this.freshness.lagMs ?? 0);
-        return { at, versions: Object.fromEntries(known.map(({ scope, version }) => [scope, version!])) };
-      },
-      handled: (signal) => this.#listeners.handled(signal),
-      report: (error) => this.#report(error),
-    });
-  }
-
-  /** Begins with what the checkpoint has, if there is one. */
-  async #restore(): Promise<void> {
-    const { signal } = this.#stop;
-    const saved = await this.#checkpoint?.open(signal);
-    if (!saved || signal.aborted) return;
-    const lastContact = this.#transport.clock.now() - Math.max(0, Date.now() - saved.at);
-    if (this.#freezes) for (const object of saved.objects.values()) deepFreeze(object);
-    for (const source of this.#sources) {
-      const version = saved.versions[source.scope];
-      if (version !== undefined) source.restore(saved.objects, version, lastContact);
-    }
-    // Reads are answered meanwhile. Versions of another cluster mean nothing: then the whole state is fetched.
-    if (!(await this.#checkpoint!.isOfThisCluster(signal)))
-      for (const { reflector } of this.#sources) reflector.forget();
-  }
-
-  #check(key: string, object: T): void {
-    const { onInvalid } = this.#options;
-    if (!onInvalid || !this.resource.validate) return;
-    checkSpec(this.resource, object).then(
-      (issues) => issues.length > 0 && this.#guard(() => onInvalid({ key, object, issues })),
-      (error: unknown) => this.#report(error), // the validator threw
-    );
-  }
-
-  #prepare(object: T): T {
-    let kept = object;
-    try {
-      kept = this.#options.transform?.(object) ?? object;
-    } catch (error) {
-      this.#report(error);
-    }
-    return this.#freezes ? deepFreeze(kept) : kept;
   }
 
   #onChange(isState: boolean): void {
@@ -445,11 +293,6 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   #guard(tell: () => unknown): void {
     tellSafely(tell, warn);
   }
-}
-
-function divergence(plural: string, keys: readonly string[], isLate: boolean): Error {
-  const found = isLate ? 'it lags behind the server' : `${keys.length} objects differ, such as "${keys[0]}"`;
-  return new Error(`Cannot trust the store of ${plural}: ${found}; it is fetched anew`);
 }
 
 function warn(error: unknown): void {

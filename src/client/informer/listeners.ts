@@ -1,8 +1,11 @@
 /**
  * Who is told what happens to a store, and how far they have come with it.
  *
- * Telling never waits: each listener has a queue of its own. One that joins is told first what is there.
+ * Telling never waits: each listener has a queue of its own. One that joins is told first what is there. One that leaves
+ * before it was through with some deletion counts as not through for five minutes more. If the process ends by then, it
+ * left because of that, and the next one has to tell the deletion; if not, it was removed on purpose, and gave it up.
  */
+import type { Clock } from '../../api/index.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import { Bell } from './bell.ts';
 import type { EventQueue } from './event-queue.ts';
@@ -10,10 +13,21 @@ import type { InformerEvent } from './informer-event.ts';
 
 type Listener<T extends AnyObject> = Pick<EventQueue<T>, 'push' | 'mark' | 'hasHandled'>;
 
+/** Longer than whoever stops a process commonly waits for its end. */
+const LEAVING_MS = 300_000;
+
 export class Listeners<T extends AnyObject> {
   readonly #all = new Set<Listener<T>>();
+  readonly #leaving = new Set<Listener<T>>();
+  readonly #clock: Clock;
+  readonly #stop: AbortSignal;
   readonly #told = { added: 0, updated: 0, deleted: 0 };
   readonly #bell = new Bell();
+
+  constructor(clock: Clock, stop: AbortSignal) {
+    this.#clock = clock;
+    this.#stop = stop;
+  }
 
   /** How many events there were so far. */
   get told(): Readonly<Record<InformerEvent<T>['type'], number>> {
@@ -25,8 +39,10 @@ export class Listeners<T extends AnyObject> {
     this.#all.add(listener);
   }
 
+  /** To be called when its queue has ended. */
   leave(listener: Listener<T>): void {
     this.#all.delete(listener);
+    if (!listener.hasHandled(listener.mark)) void this.#letGo(listener);
     this.#bell.ring();
   }
 
@@ -51,13 +67,26 @@ export class Listeners<T extends AnyObject> {
 
   /** They are through with everything. */
   get isHandled(): boolean {
-    return [...this.#all].every((listener) => listener.hasHandled(listener.mark));
+    return [...this.#all, ...this.#leaving].every((listener) => listener.hasHandled(listener.mark));
   }
 
   /** Resolves when they are through with what they were told up to now, whatever comes after it. */
   async handled(signal: AbortSignal): Promise<void> {
-    const marks = [...this.#all].map((listener) => ({ listener, mark: listener.mark }));
-    while (!marks.every(({ listener, mark }) => listener.hasHandled(mark))) await this.#bell.wait(signal);
+    const marks = [...this.#all, ...this.#leaving].map((listener) => ({ listener, mark: listener.mark }));
+    const isThrough = ({ listener, mark }: (typeof marks)[number]) =>
+      listener.hasHandled(mark) || this.#isGone(listener);
+    while (!marks.every(isThrough)) await this.#bell.wait(signal);
     signal.throwIfAborted();
+  }
+
+  #isGone(listener: Listener<T>): boolean {
+    return !this.#all.has(listener) && !this.#leaving.has(listener);
+  }
+
+  async #letGo(listener: Listener<T>): Promise<void> {
+    this.#leaving.add(listener);
+    await this.#clock.sleep(LEAVING_MS, this.#stop).catch(() => {}); // closed: nothing waits for it any more
+    this.#leaving.delete(listener);
+    this.#bell.ring();
   }
 }

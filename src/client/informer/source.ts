@@ -7,7 +7,7 @@
 import { isBehind } from '../../api/index.ts';
 import { asPromised, isSameContent } from '../lazy/lazy-object.ts';
 import { Reflector } from '../reflector/reflector.ts';
-import type { ReflectorOptions, ReflectorSink } from '../reflector/reflector-options.ts';
+import type { ReflectorCounts, ReflectorOptions, ReflectorSink } from '../reflector/reflector-options.ts';
 import type { ReflectorState } from '../reflector/reflector-state.ts';
 import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
@@ -29,6 +29,21 @@ export type SourceContext<T extends AnyObject> = {
   /** Its version or its state is another one. */
   readonly onChange: (isState: boolean) => void;
 };
+
+/** One watch for each namespace, or one for all. */
+export function scopesOf(
+  { plural, isNamespaced }: Resource,
+  {
+    namespace,
+    allNamespaces,
+  }: { namespace?: string | readonly string[] | undefined; allNamespaces?: boolean | undefined },
+): { namespace?: string; allNamespaces?: boolean }[] {
+  if (allNamespaces || !isNamespaced) return [{ allNamespaces: true }];
+  if (namespace === undefined) return [{}];
+  const names = typeof namespace === 'string' ? [namespace] : [...new Set(namespace)];
+  if (names.length === 0) throw new TypeError(`Cannot watch ${plural}: the list of namespaces is empty`);
+  return names.map((name) => ({ namespace: name }));
+}
 
 export class Source<T extends AnyObject> implements ReflectorSink<T> {
   readonly reflector: Reflector<T>;
@@ -138,6 +153,18 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
     this.#context.tell(events);
     this.#context.onChange(false);
   }
+}
+
+/** Of all their watches together. */
+export function countsOf(
+  sources: readonly { readonly reflector: { readonly counts: ReflectorCounts } }[],
+): ReflectorCounts {
+  const total = { fills: 0, pagedFills: 0, streams: 0, rotations: 0, failures: 0, events: 0, bookmarks: 0 };
+  for (const { reflector } of sources) {
+    const { counts } = reflector;
+    for (const name of Object.keys(total) as (keyof ReflectorCounts)[]) total[name] += counts[name];
+  }
+  return total;
 }
 
 function isSameVersion(a: AnyObject, b: AnyObject): boolean {

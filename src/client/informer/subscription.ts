@@ -4,7 +4,8 @@
  * A handler that is slow fills its own queue and nobody else's. One that throws, or whose promise rejects, is told to
  * `onError`, and goes on with the next event; nothing is told twice. Disposing forgets what waits, and resolves when the
  * event that is being handled is done: after that the handler is not called again. So a handler that waits for its own
- * removal waits for itself.
+ * removal waits for itself. With a checkpoint, deletions that it forgets within five minutes of the informer's end are
+ * told by the next process; on one that runs on they are given up.
  */
 import { type Clock, closeOnce } from '../../api/index.ts';
 import type { AnyObject } from '../resources/objects.ts';
@@ -71,9 +72,9 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
     const work = this.#work(handler);
     const resync = resyncMs > 0 ? this.#resync(resyncMs) : undefined;
     this.#close = closeOnce(async () => {
+      this.#queue.end();
       context.onClose();
       this.#stop.abort(new Error(`Handler "${this.name}" was removed`));
-      this.#queue.end();
       await work;
       await resync;
     });
@@ -93,7 +94,7 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
     return this.#queue.mark;
   }
 
-  /** Everything before the mark is handled, or will never be. */
+  /** Everything before the mark is handled; of what it forgot when it was disposed, only deletions count. */
   hasHandled(mark: number): boolean {
     return this.#queue.hasHandled(mark);
   }

@@ -19,6 +19,13 @@ async function uses(client: KubeClient) {
   expectTypeOf(shared.by('byNode', 'n1')).toEqualTypeOf<Pod[]>();
   // @ts-expect-error there is no such index
   shared.by('byNodes', 'n1');
+  const more = informer.addIndexers({ byPhase: (pod) => [pod.status?.phase] });
+  expectTypeOf(more.by('byPhase', 'Running')).toEqualTypeOf<Pod[]>();
+  expectTypeOf(more.by('byNode', 'n1')).toEqualTypeOf<Pod[]>();
+  // @ts-expect-error the type of the first does not know it
+  informer.by('byPhase', 'Running');
+  // @ts-expect-error there is no such index
+  more.by('byPhases', 'Running');
   for await (const event of informer.events()) {
     expectTypeOf(event.object).toEqualTypeOf<Pod>();
     if (event.type === 'updated') expectTypeOf(event.old).toEqualTypeOf<Pod>();

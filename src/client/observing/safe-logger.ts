@@ -1,5 +1,5 @@
 /** Loggers: one for the terminal, and the guard that keeps a logger of others from doing harm. */
-import type { LogFields, Logger } from '../../api/index.ts';
+import { type LogFields, type Logger, tellSafely } from '../../api/index.ts';
 
 /** One line each on stderr. The message says everything; the fields say it again for machines, and are left out. */
 export function consoleLogger(level: number): Logger {
@@ -21,12 +21,13 @@ export class SafeLogger implements Logger {
 
   log(level: number, message: string, fields: LogFields): void {
     if (level > this.level) return;
-    try {
-      this.#logger?.log(level, message, fields);
-    } catch (error) {
-      if (this.#hasWarned) return; // once says it
-      this.#hasWarned = true;
-      process.emitWarning(error instanceof Error ? error : String(error), { type: 'LoggerWarning' });
-    }
+    tellSafely(
+      () => this.#logger?.log(level, message, fields),
+      (error) => {
+        if (this.#hasWarned) return; // once says it
+        this.#hasWarned = true;
+        process.emitWarning(error instanceof Error ? error : String(error), { type: 'LoggerWarning' });
+      },
+    );
   }
 }

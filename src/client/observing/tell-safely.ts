@@ -1,9 +1,2 @@
-/** Calls back whoever wants to be told. What they throw, or reject with later, is for `onFailure` and harms nobody. */
-export function tellSafely(tell: () => unknown, onFailure: (error: unknown) => void): void {
-  try {
-    const answer = tell();
-    if (answer instanceof Promise) answer.catch(onFailure);
-  } catch (error) {
-    onFailure(error);
-  }
-}
+/** For those in the client who call others back. */
+export { tellSafely } from '../../api/index.ts';

@@ -10,6 +10,7 @@ import { listPages } from '../resources/list-pages.ts';
 import type { ObjectList } from '../resources/objects.ts';
 import type { ListOptions } from '../resources/options.ts';
 import { isClosed } from '../transport/transport.ts';
+import { isTooLarge } from './reflector-state.ts';
 
 type ListWholeOptions = {
   readonly clock: Clock;
@@ -63,7 +64,8 @@ async function listPage<T>(
   }
 }
 
-/** A connection that broke, or a server that could not just now. */
+/** A connection that broke, or a server that could not just now. One that was set back will never have that snapshot. */
 function mayPass(error: unknown): boolean {
+  if (isTooLarge(error)) return false;
   return isTransportError(error) ? !isClosed(error) : isApiError(error) && error.code >= 500;
 }

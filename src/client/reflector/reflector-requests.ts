@@ -7,7 +7,7 @@ import type { AnyObject } from '../resources/objects.ts';
 import type { SelectOptions } from '../resources/options.ts';
 import { ResourceClient } from '../resources/resource-client.ts';
 import type { Transport } from '../transport/transport.ts';
-import { watchBatches } from '../watch/watch.ts';
+import { IDLE_MS, watchBatches } from '../watch/watch.ts';
 import { listWhole } from './list-whole.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 import { WatchRequest } from './watch-request.ts';
@@ -24,6 +24,8 @@ const INITIAL_MS = 60_000;
 const PAGE_ITEMS = 500;
 
 export class ReflectorRequests<T extends AnyObject> {
+  /** How long silence lasts that is called so; 0 is for ever. */
+  readonly idleMs: number;
   readonly #transport: Transport;
   readonly #resource: Resource<T>;
   readonly #options: ReflectorOptions;
@@ -39,6 +41,7 @@ export class ReflectorRequests<T extends AnyObject> {
     this.#transport = transport;
     this.#resource = resource;
     this.#options = options;
+    this.idleMs = options.idleTimeoutMs ?? IDLE_MS;
     this.#pause = pause;
     const { namespace, allNamespaces, labelSelector, fieldSelector, shardSelector } = options;
     this.#selection = {
@@ -53,14 +56,14 @@ export class ReflectorRequests<T extends AnyObject> {
   /** Sent at once, for a life of its own. The caller disposes it. */
   watch({ version, isInitial }: WatchStart, onOpen: () => void, signal: AbortSignal): WatchRequest<T> {
     const { clock, random } = this.#transport;
-    const { idleTimeoutMs, headersTimeoutMs, initialTimeoutMs = INITIAL_MS } = this.#options;
+    const { headersTimeoutMs, initialTimeoutMs = INITIAL_MS } = this.#options;
     const [min, max] = this.#options.lifetimeSeconds ?? LIFETIME_SECONDS;
     const timeoutSeconds = Math.max(1, Math.floor(min + random() * (max - min)));
     const options = {
       ...this.#selection,
       ...(version !== undefined && { resourceVersion: version }),
       ...(isInitial && { sendInitialEvents: true }),
-      ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
+      idleTimeoutMs: this.idleMs,
       ...(headersTimeoutMs !== undefined && { headersTimeoutMs }),
       timeoutSeconds,
     };

@@ -37,7 +37,7 @@ const watching = (over: object = {}): ReflectorState => ({
   ...over,
 });
 const ended = (error: unknown, livedMs = 60_000, events = 1, wasOpen = true): Fact => ({
-  ...{ kind: 'ended', error, livedMs, events, wasOpen, isCatchingUp: false },
+  ...{ kind: 'ended', error, livedMs, events, wasOpen, isCatchingUp: false, isSilent: false },
 });
 const waiting = (next: object, over: object = {}): object => ({
   kind: 'waiting',
@@ -60,7 +60,15 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
   [
     'a successor that began at a version which is lost says nothing about ours',
     watching({ failures: 2 }),
-    { kind: 'ended', error: refused(410, 'Expired'), livedMs: 5, events: 0, wasOpen: true, isCatchingUp: true },
+    {
+      kind: 'ended',
+      error: refused(410, 'Expired'),
+      livedMs: 5,
+      events: 0,
+      wasOpen: true,
+      isCatchingUp: true,
+      isSilent: false,
+    },
     watching({ isOpen: false, failures: 2 }),
   ],
   ['a refused stream is filled in pages', filling(), ended(refused(422, 'Invalid')), filling('pages')],
@@ -128,6 +136,18 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
   ],
   ['the fifth empty stream fills again', watching({ empty: 4 }), ended(undefined, 5, 0), filling('stream', 1)],
   ['silence after events is taken up', watching(), ended(silence), { kind: 'waiting', next: { version: '7' } }],
+  ...[undefined, reset].map((error): [string, ReflectorState, Fact, object] => [
+    `silence over many streams is checked, after ${error ?? 'a clean end'}`,
+    watching(),
+    { kind: 'ended', error, livedMs: 5_000, events: 0, wasOpen: true, isCatchingUp: false, isSilent: true },
+    { kind: 'checking', version: '7' },
+  ]),
+  [
+    'one that was not accepted is not silent',
+    watching(),
+    { kind: 'ended', error: reset, livedMs: 5_000, events: 0, wasOpen: false, isCatchingUp: false, isSilent: true },
+    { kind: 'waiting', next: { kind: 'watching' } },
+  ],
   ['silence from the start is checked', watching(), ended(silence, 75_000, 0), { kind: 'checking', version: '7' }],
   [
     'forbidden keeps the version',

@@ -84,6 +84,8 @@ export type Fact =
       readonly wasOpen: boolean;
       /** A stream that began before our version, and had not come up to it. */
       readonly isCatchingUp: boolean;
+      /** Nothing has come for so long, over however many streams, that it is called silence. */
+      readonly isSilent: boolean;
     }
   | { readonly kind: 'checked'; readonly version: string }
   /** Somebody has found that what was told is not what the server has. */
@@ -149,7 +151,7 @@ function isNumber(version: string): boolean {
 }
 
 /** The server does not know our version yet, or any more: it was set back. */
-function isTooLarge(error: unknown): boolean {
+export function isTooLarge(error: unknown): boolean {
   if (!isApiError(error)) return false;
   const causes = error.status.details?.causes ?? [];
   return (
@@ -189,7 +191,7 @@ function afterFilling(state: Filling, { error, wasOpen }: Ended, policy: Policy)
 }
 
 function afterWatching(state: Watching, ended: Ended, policy: Policy): ReflectorState {
-  const { error, livedMs, events, isCatchingUp } = ended;
+  const { error, livedMs, events, wasOpen, isCatchingUp, isSilent } = ended;
   // Its successor is on the way, and will tell what is wrong if something is.
   if (state.isRotating && !mustStop(error)) return { ...state, isOpen: false };
   const failures = livedMs >= policy.healthyMs ? 0 : state.failures;
@@ -197,7 +199,11 @@ function afterWatching(state: Watching, ended: Ended, policy: Policy): Reflector
   const again = watchAgain(state.version, failures);
   if (isTooLarge(error)) return fillAgain(error, failures, policy);
   if (isCatchingUp && isExpired(error)) return again; // the version it began at is lost, and that is not ours
-  if (isTransportError(error, 'idle') && events === 0) return { kind: 'checking', version: state.version, failures };
+  const isBroken = error === undefined || (isTransportError(error) && !isClosed(error));
+  // Streams that are ended sooner than silence is noticed would hide it for ever.
+  const isSilence = isSilent && isBroken && wasOpen && !isShortAndEmpty(livedMs, events);
+  if (events === 0 && (isTransportError(error, 'idle') || isSilence))
+    return { kind: 'checking', version: state.version, failures };
   const step = afterEnd({ error, livedMs, events, emptyBefore: state.empty });
   if (step.kind === 'again') {
     const empty = error === undefined && isShortAndEmpty(livedMs, events) ? state.empty + 1 : 0;

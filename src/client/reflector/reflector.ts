@@ -40,6 +40,8 @@ export class Reflector<T extends AnyObject> {
   /** A stream has ended, and nothing was fetched since: the next that opens goes on where it ended. */
   #hadStream = false;
   #fillBegunAt = 0;
+  /** When there was last proof that the server has our version: an event, a bookmark, a state, a look. */
+  #heardAt = 0;
 
   constructor(transport: Transport, resource: Resource<T>, sink: ReflectorSink<T>, options: ReflectorOptions = {}) {
     this.#transport = transport;
@@ -93,6 +95,7 @@ export class Reflector<T extends AnyObject> {
   async run(signal: AbortSignal): Promise<never> {
     if (this.#isRunning) throw new Error('Cannot run the reflector: it runs already');
     this.#isRunning = true;
+    this.#heardAt = this.#transport.clock.now();
     this.#sink.changed(this.#state);
     for (;;) {
       signal.throwIfAborted();
@@ -146,6 +149,12 @@ export class Reflector<T extends AnyObject> {
   #relayFrom(start: WatchStart, signal: AbortSignal): WatchRelay<T> {
     return new WatchRelay(this.#open(start, signal), {
       openSuccessor: () => {
+        if (this.#isSilent) {
+          // Not another one that may be as silent: it ends as silence does, and is looked into.
+          const message = `Cannot trust the watch: nothing has come within ${this.#requests.idleMs} ms`;
+          this.#relay?.current.fail(new TransportError('idle', message, { isTimeout: true }));
+          return undefined;
+        }
         this.#move({ kind: 'ageing' });
         const state = this.#state;
         if (state.kind !== 'watching' || !state.isRotating) return undefined;
@@ -180,6 +189,7 @@ export class Reflector<T extends AnyObject> {
     try {
       for (let next = await request.next(); !next.done && !request.isCut; next = await request.next()) {
         this.#contact();
+        this.#heardAt = this.#transport.clock.now();
         this.#take(request, next.value, initial);
       }
       return request.isCut ? request.cutReason : undefined;
@@ -246,6 +256,7 @@ export class Reflector<T extends AnyObject> {
     try {
       const version = await this.#requests.serverVersion(signal);
       this.#contact();
+      this.#heardAt = this.#transport.clock.now();
       this.#move({ kind: 'checked', version });
     } catch (error) {
       signal.throwIfAborted();
@@ -263,6 +274,7 @@ export class Reflector<T extends AnyObject> {
       });
     this.#reportList(state.by, { objects: objects.length });
     this.#hadStream = false;
+    this.#heardAt = this.#transport.clock.now();
     this.#counts.fills++;
     if (state.by === 'pages') {
       this.#counts.pagedFills++;
@@ -279,7 +291,7 @@ export class Reflector<T extends AnyObject> {
     if (before.kind === 'filling') this.#reportList(before.by, { error });
     if (wasOpen) this.#hadStream = true; // what fails to open in between is on the way back to it
     const wasStream = before.kind === 'filling' && before.by === 'stream';
-    this.#move({ kind: 'ended', error, livedMs, events, wasOpen, isCatchingUp });
+    this.#move({ kind: 'ended', error, livedMs, events, wasOpen, isCatchingUp, isSilent: this.#isSilent });
     const state: ReflectorState = this.#state;
     if (state.kind === 'waiting') this.#counts.failures++;
     if (wasStream && state.kind === 'filling' && state.by === 'pages') this.#streamFailure = { error };
@@ -306,6 +318,11 @@ export class Reflector<T extends AnyObject> {
   #fillBy(): 'stream' | 'pages' {
     if (!this.#usesWatchList || this.#streamFailure) return 'pages';
     return refusesWatchList(this.#transport, this.#resource) ? 'pages' : 'stream';
+  }
+
+  get #isSilent(): boolean {
+    const { idleMs } = this.#requests;
+    return idleMs > 0 && this.#transport.clock.now() - this.#heardAt >= idleMs;
   }
 
   #contact(): void {

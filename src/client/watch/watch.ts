@@ -43,7 +43,8 @@ export type WatchOptions = SelectOptions & {
 };
 
 const HEADERS_MS = 30_000;
-const IDLE_MS = 75_000;
+/** With bookmarks. */
+export const IDLE_MS = 75_000;
 /** How long after `timeoutSeconds` a server that did not end the stream is given up. */
 const OVERTIME_MS = 15_000;
 const MAX_EVENT_BYTES = 64 * 1024 * 1024;

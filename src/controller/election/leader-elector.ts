@@ -14,7 +14,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type Clock, closeOnce, systemClock, untilAborted } from '../../api/index.ts';
+import { type Clock, closeOnce, systemClock, tellSafely, untilAborted } from '../../api/index.ts';
 import { type LeaderFunction, LeaderWork } from './leader-work.ts';
 import {
   claimedLease,
@@ -159,7 +159,7 @@ export class LeaderElector implements AsyncDisposable {
     } catch (err) {
       this.#stopping.signal.throwIfAborted();
       this.#expire();
-      this.#options.onError?.(err);
+      this.#report(err);
     }
     this.#expire();
   }
@@ -296,7 +296,16 @@ export class LeaderElector implements AsyncDisposable {
     if (!this.#work.isIdle) await this.#waitForWork(Math.max(0, leftMs));
     const releases = this.#options.releasesOnStop ?? true;
     if (releases && this.#hasWritten && this.#work.isIdle)
-      await this.#release().catch((err: unknown) => this.#options.onError?.(err));
+      await this.#release().catch((err: unknown) => this.#report(err));
+  }
+
+  /** Whoever is told of errors may not end the election by another. */
+  #report(err: unknown): void {
+    tellSafely(
+      () => this.#options.onError?.(err),
+      (another) =>
+        process.emitWarning(another instanceof Error ? another : String(another), { type: 'ElectionWarning' }),
+    );
   }
 
   async #waitForWork(ms: number): Promise<void> {
@@ -311,8 +320,8 @@ export class LeaderElector implements AsyncDisposable {
     const { leases } = this.#options;
     const never = new AbortController().signal;
     for (let attempt = 0; attempt < 3; attempt++) {
-      const lease = await this.#ask((signal) => leases.getLease(signal), never);
-      if (holderOf(lease) !== this.identity) return;
+      const lease = await this.#ask((signal) => leases.getLease(signal), never).catch(ignoreConflict);
+      if (!lease || holderOf(lease) !== this.identity) return; // deleted, or another's already
       const wish = releasedLease(lease, this.#wallNow());
       const released = await this.#ask((signal) => leases.updateLease(wish, signal), never).catch(ignoreConflict);
       if (released) return;
@@ -320,7 +329,7 @@ export class LeaderElector implements AsyncDisposable {
   }
 }
 
-/** Undefined where the server said that another write came first. */
+/** Undefined where the server said that another write came first, or that there is no lease. */
 function ignoreConflict(err: unknown): undefined {
   const code = codeOf(err);
   if (code !== 404 && code !== 409) throw err;

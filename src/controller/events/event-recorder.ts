@@ -10,7 +10,7 @@
  * Disposing writes what waits, for no longer than `flushMs`.
  */
 import { randomBytes } from 'node:crypto';
-import { type Clock, closeOnce, systemClock } from '../../api/index.ts';
+import { type Clock, checkDnsSubdomain, closeOnce, systemClock, tellSafely } from '../../api/index.ts';
 import {
   type AnyObject,
   type Draft,
@@ -171,7 +171,7 @@ export class EventRecorder implements AsyncDisposable {
     const known = this.#series.get(key);
     if (known && (known.isWaiting || now - known.lastAt < SERIES_MS)) return known;
     const fresh: Series = {
-      ...{ component, about, note, firstAt: now, lastAt: now },
+      ...{ component, about: referenceTo(about), note, firstAt: now, lastAt: now },
       ...{ count: 0, name: undefined, isWaiting: false },
     };
     this.#series.set(key, fresh);
@@ -215,12 +215,8 @@ export class EventRecorder implements AsyncDisposable {
   #eventOf({ component, about, note, firstAt, lastAt, count }: Series): Draft<Event> {
     const { apiVersion, kind, metadata } = about;
     const { name = '', namespace, uid, resourceVersion } = metadata;
-    const suffix = `.${randomBytes(8).toString('hex')}`;
     return {
-      metadata: {
-        name: `${name.slice(0, NAME_CHARACTERS - suffix.length)}${suffix}`,
-        namespace: namespace || 'default',
-      },
+      metadata: { name: eventName(name), namespace: namespace || 'default' },
       involvedObject: {
         ...{ apiVersion, kind, name },
         ...(namespace && { namespace }),
@@ -238,12 +234,32 @@ export class EventRecorder implements AsyncDisposable {
   }
 
   #report(error: unknown): void {
-    try {
-      this.#options.onError?.(error);
-    } catch {
-      // Whoever is told of errors may not make more of them.
-    }
+    tellSafely(
+      () => this.#options.onError?.(error),
+      () => {}, // whoever is told of errors may not make more of them
+    );
   }
+}
+
+/** Some kinds may be called what no Event may be (`system:node`): then it is a number alone. */
+function eventName(about: string): string {
+  const suffix = randomBytes(8).toString('hex');
+  const name = `${about.slice(0, NAME_CHARACTERS - suffix.length - 1)}.${suffix}`;
+  return checkDnsSubdomain(name).length === 0 ? name : suffix;
+}
+
+/** What an Event says of it: a series is remembered for long, and must not keep whole objects. */
+function referenceTo({ apiVersion, kind, metadata }: EventSubject): EventSubject {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    ...{ apiVersion, kind },
+    metadata: {
+      ...(name && { name }),
+      ...(namespace && { namespace }),
+      ...(uid && { uid }),
+      ...(resourceVersion && { resourceVersion }),
+    },
+  };
 }
 
 function identityOf({ apiVersion, kind, metadata: { namespace = '', name = '', uid = '' } }: EventSubject): string {

@@ -14,7 +14,7 @@
  * for itself alone; one whose manager fails is stopped, told to `onFailure` once, and stays in the set, with that in its
  * `health`, until somebody removes it. Clients stay their owners'.
  */
-import { closeOnce } from '../../api/index.ts';
+import { closeOnce, tellSafely } from '../../api/index.ts';
 import type { KubeClient } from '../../client/index.ts';
 import { Manager } from './manager.ts';
 import type { ManagerHealth, ManagerOptions } from './manager-options.ts';
@@ -72,18 +72,17 @@ export class ClusterSet implements AsyncDisposable {
       try {
         await manager.stop();
       } finally {
-        held?.[Symbol.dispose]();
         this.#members.delete(name);
+        held?.[Symbol.dispose]();
       }
     });
     this.#members.set(name, { manager, leave });
-    manager.run().catch((error: unknown) => {
-      try {
-        onFailure(name, error);
-      } catch (another) {
-        warn(name, another);
-      }
-    });
+    manager.run().catch((error: unknown) =>
+      tellSafely(
+        () => onFailure(name, error),
+        (another) => warn(name, another),
+      ),
+    );
     return manager;
   }
 

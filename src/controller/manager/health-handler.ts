@@ -14,17 +14,17 @@ export function healthHandler(manager: {
   health(): ManagerHealth;
 }): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
-    const url = new URL(request.url ?? '/', 'http://localhost');
-    const isProbe = url.pathname === '/livez' || url.pathname === '/readyz' || url.pathname === '/healthz';
-    if (!isProbe) return answer(response, 404, `Cannot find ${url.pathname}: there are /livez and /readyz\n`);
+    const [path = '', query = ''] = (request.url ?? '/').split('?', 2); // `URL` throws at some
+    const isProbe = path === '/livez' || path === '/readyz' || path === '/healthz';
+    if (!isProbe) return answer(response, 404, `Cannot find ${path}: there are /livez and /readyz\n`);
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return answer(response, 405, 'Cannot do this: only GET\n');
     const health = manager.health();
-    const isReadiness = url.pathname === '/readyz';
+    const isReadiness = path === '/readyz';
     const isWell = isReadiness ? health.isReady : health.isLive;
     const checks = isReadiness ? readinessOf(health) : livenessOf(health);
-    const verdict = `${url.pathname.slice(1)} check ${isWell ? 'passed' : 'failed'}\n`;
-    if (isWell && !url.searchParams.has('verbose')) return answer(response, 200, 'ok');
+    const verdict = `${path.slice(1)} check ${isWell ? 'passed' : 'failed'}\n`;
+    if (isWell && !new URLSearchParams(query).has('verbose')) return answer(response, 200, 'ok');
     return answer(response, isWell ? 200 : 503, `${checks.map(lineOf).join('')}${verdict}`);
   };
 }

@@ -7,7 +7,14 @@
  * the last reconcile has really ended. Disposing stops this controller alone.
  */
 import { closeOnce } from '../../api/index.ts';
-import type { AnyObject, Informer, InformerFactory, InformerLease, InformerOptions } from '../../client/index.ts';
+import type {
+  AnyObject,
+  Informer,
+  InformerFactory,
+  InformerLease,
+  InformerOptions,
+  Resource,
+} from '../../client/index.ts';
 import type { LeaderElector } from '../election/leader-elector.ts';
 import type { Leadership } from '../election/leader-work.ts';
 import type { QueueMetricsSnapshot } from '../queue/queue-metrics.ts';
@@ -59,7 +66,7 @@ export class ManagedController implements AsyncDisposable {
     return this.#state;
   }
 
-  /** Those it reads or hears, once it has started. */
+  /** Those it reads or hears, from its start until it has stopped. */
   get informers(): readonly Informer<AnyObject>[] {
     return this.#informers;
   }
@@ -115,6 +122,7 @@ export class ManagedController implements AsyncDisposable {
     this.#stopping.abort(new Error(`Cannot go on with controller "${this.name}": it was stopped`));
     await this.#begun?.rested;
     this.#state = 'stopped';
+    this.#informers = []; // from here on they are closed on purpose: health is not about them
     await Promise.all(this.#leases.map((lease) => lease[Symbol.asyncDispose]()));
     this.#onRemoved();
   });
@@ -141,8 +149,11 @@ export class ManagedController implements AsyncDisposable {
       if (termEnd?.aborted) cut();
       termEnd?.addEventListener('abort', cut, { once: true });
       await term.stop();
+      // What still runs has used up its grace: whoever stops, now or later, does not wait for it.
       if (stopping.aborted) rest();
+      else stopping.addEventListener('abort', rest, { once: true });
       await term.pool.ended; // even of those that ignore their signal
+      stopping.removeEventListener('abort', rest);
       termEnd?.removeEventListener('abort', cut);
     } catch (error) {
       if (!link.signal.aborted) throw error;
@@ -156,7 +167,7 @@ export class ManagedController implements AsyncDisposable {
     const { for: primary, owns, watches, reads } = this.#definition;
     const declare = (watch: Watched<AnyObject> & Partial<MappedWatch<AnyObject>>): Source => {
       const selection = selectionOf(watch, namespace);
-      const lease = informers.lease(watch.resource, selection);
+      const lease = this.#lease(informers, watch.resource, selection);
       this.#leases.push(lease);
       cache.declare(lease.informer);
       return { informer: lease.informer, selection, watch };
@@ -167,6 +178,15 @@ export class ManagedController implements AsyncDisposable {
       ...watches.map(declare),
       ...reads.map((read) => declare(read)),
     ];
+  }
+
+  #lease(informers: InformerFactory, resource: Resource, selection: InformerOptions<AnyObject>) {
+    try {
+      return informers.lease(resource, selection);
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new Error(`Cannot start controller "${this.name}" on ${nameOf(resource)}: ${why}`, { cause });
+    }
   }
 }
 

@@ -14,10 +14,11 @@
  * is given away and events are written; informers close. A bug stops everything and is thrown by `run`.
  */
 import { hostname } from 'node:os';
-import { type Clock, closeOnce, systemClock, untilAborted } from '../../api/index.ts';
+import { type Clock, closeOnce, systemClock, tellSafely, untilAborted } from '../../api/index.ts';
 import { type AnyObject, type Informer, InformerFactory, type KubeClient } from '../../client/index.ts';
 import type { LeaderElector } from '../election/leader-elector.ts';
 import { EventRecorder } from '../events/event-recorder.ts';
+import type { QueueObserver } from '../queue/queue-metrics.ts';
 import type { WorkOutcome } from '../queue/worker-pool.ts';
 import type { ControllerDefinition } from '../reconcile/define-controller.ts';
 import { healthOf } from './health.ts';
@@ -128,6 +129,7 @@ export class Manager implements AsyncDisposable {
   /** Resolves once every informer has the whole state; when the signal fires first, NotReadyError says who has not. */
   async ready(signal?: AbortSignal): Promise<void> {
     if (this.#phase === 'new') throw new Error('Cannot wait for the manager: it has not started');
+    if (this.#phase === 'stopping') throw new Error('Cannot wait for the manager: it is stopping');
     try {
       // One listener on the signal, however many informers there are.
       await untilAborted(Promise.all(this.informers.map((informer) => informer.reached('0'))), signal);
@@ -174,11 +176,16 @@ export class Manager implements AsyncDisposable {
     const { name } = controller;
     const { cluster, logger, tracer, observer, namespace } = this.#options;
     const { graceMs = GRACE_MS, abortGraceMs = ABORT_GRACE_MS } = this.#options;
+    let queueObserver: QueueObserver = {};
+    tellSafely(() => {
+      queueObserver = observer?.queue?.(name) ?? {};
+    }, warn);
     controller.start({
       ...{ client: this.client, recorder: this.recorder, clock: this.#clock, logger, tracer, graceMs, abortGraceMs },
       ...{ informers: this.#informers, elector: this.elector, namespace, cluster },
-      queueObserver: observer?.queue?.(name) ?? {},
+      queueObserver,
       onOutcome: (outcome) => this.#onOutcome(name, outcome),
+      onMisheard: (error) => this.#report(error, { part: 'informer', controller: name }),
       onFailure: (error) => this.#fail(error),
       onRemoved: () => {
         if (this.#phase !== 'stopping') this.#controllers.delete(name);
@@ -188,11 +195,7 @@ export class Manager implements AsyncDisposable {
 
   #onOutcome(controller: string, outcome: WorkOutcome<string>): void {
     const { key, result, error } = outcome;
-    try {
-      this.#options.observer?.onReconcile?.(controller, outcome);
-    } catch (another) {
-      warn(another);
-    }
+    tellSafely(() => this.#options.observer?.onReconcile?.(controller, outcome), warn);
     if (result === 'error' || result === 'terminal_error') this.#report(error, { part: 'reconcile', controller, key });
   }
 
@@ -204,13 +207,12 @@ export class Manager implements AsyncDisposable {
   #report(error: unknown, from: ErrorSource): void {
     const { onError, logger, cluster } = this.#options;
     const source = cluster === undefined ? from : { cluster, ...from };
-    try {
-      if (onError) onError(error, source);
-      else if (logger) logger.log(0, error instanceof Error ? error.message : String(error), { ...source, error });
-      else warn(error);
-    } catch (another) {
-      warn(another); // whoever is told of errors may not make more of them
-    }
+    const tell = (): unknown => {
+      if (onError) return onError(error, source);
+      if (logger) return logger.log(0, error instanceof Error ? error.message : String(error), { ...source, error });
+      return warn(error);
+    };
+    tellSafely(tell, warn); // whoever is told of errors may not make more of them
   }
 }
 

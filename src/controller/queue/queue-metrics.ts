@@ -2,9 +2,10 @@
  * What a queue counts, under the names that dashboards already ask for.
  *
  * Counting is cheap and always on: two histograms of fixed buckets and two counters. `snapshot` is a plain object of
- * numbers, read when somebody looks; callbacks are for those who keep histograms of their own. A callback runs after
- * the queue has changed, so that one that throws spoils nothing but its caller's turn.
+ * numbers, read when somebody looks; callbacks are for those who keep histograms of their own. They run in the middle
+ * of the queue's work, so one that throws is a process warning, the first time, and loses nothing but its number.
  */
+import { tellSafely } from '../../api/index.ts';
 
 /** All optional; seconds, as the names of the metrics say. */
 export type QueueObserver = {
@@ -71,6 +72,7 @@ export class QueueMetrics {
   readonly #workDuration = new Histogram();
   #adds = 0;
   #retries = 0;
+  #hasWarned = false;
 
   constructor(observer: QueueObserver = {}) {
     this.#observer = observer;
@@ -78,24 +80,24 @@ export class QueueMetrics {
 
   added(depth: number): void {
     this.#adds++;
-    this.#observer.onAdd?.();
-    this.#observer.onDepth?.(depth);
+    this.#tell(({ onAdd }) => onAdd?.());
+    this.#tell(({ onDepth }) => onDepth?.(depth));
   }
 
   taken(waitedMs: number, depth: number): void {
     this.#queueDuration.observe(waitedMs / 1000);
-    this.#observer.onQueueDuration?.(waitedMs / 1000);
-    this.#observer.onDepth?.(depth);
+    this.#tell(({ onQueueDuration }) => onQueueDuration?.(waitedMs / 1000));
+    this.#tell(({ onDepth }) => onDepth?.(depth));
   }
 
   worked(workedMs: number): void {
     this.#workDuration.observe(workedMs / 1000);
-    this.#observer.onWorkDuration?.(workedMs / 1000);
+    this.#tell(({ onWorkDuration }) => onWorkDuration?.(workedMs / 1000));
   }
 
   retried(): void {
     this.#retries++;
-    this.#observer.onRetry?.();
+    this.#tell(({ onRetry }) => onRetry?.());
   }
 
   snapshot(now: number, depth: number, delayed: number, startedAt: Iterable<number>): QueueMetricsSnapshot {
@@ -118,5 +120,15 @@ export class QueueMetrics {
       workqueue_delayed: delayed,
       workqueue_in_flight: inFlight,
     };
+  }
+  #tell(tell: (observer: QueueObserver) => unknown): void {
+    tellSafely(
+      () => tell(this.#observer),
+      (error) => {
+        if (this.#hasWarned) return; // what throws at one key throws at the next ten thousand
+        this.#hasWarned = true;
+        process.emitWarning(error instanceof Error ? error : String(error), { type: 'ObserverWarning' });
+      },
+    );
   }
 }

@@ -42,6 +42,8 @@ export type TermOptions = {
   readonly abortGraceMs: number;
   readonly queueObserver: QueueObserver;
   readonly onOutcome: (outcome: WorkOutcome<string>) => void;
+  /** A `where` or `map` has thrown: nobody is reconciled because of that event. */
+  readonly onMisheard: (error: unknown) => void;
 };
 
 /** For what was there from the beginning: everybody else first, though age counts (see WaitingLine). */
@@ -61,7 +63,7 @@ export class ControllerTerm implements AsyncDisposable {
   /** Starts at once: all informers must have the whole state. */
   constructor(options: TermOptions) {
     this.#options = options;
-    const { definition, sources, clock } = options;
+    const { definition, sources, clock, onMisheard: onError } = options;
     this.#informer = sources[0]!.informer;
     this.#kind = this.#informer.resource;
     this.#writes = new OwnWrites(sources, { timeoutMs: definition.ownWritesTimeoutMs ?? OWN_WRITES_MS, clock });
@@ -69,7 +71,7 @@ export class ControllerTerm implements AsyncDisposable {
     this.#subscriptions = sources.map(({ informer, watch }) => {
       const { resyncMs = 0 } = watch;
       const name = `${definition.name}/${informer.resource.plural}`;
-      return informer.subscribe((event, signal) => this.#hear(watch, event, signal), { name, resyncMs });
+      return informer.subscribe((event, signal) => this.#hear(watch, event, signal), { name, resyncMs, onError });
     });
     this.pool = new WorkerPool<string>({
       queue: this.queue,
@@ -96,8 +98,12 @@ export class ControllerTerm implements AsyncDisposable {
 
   /** Begins nothing, lets what runs end, and resolves when it has or when its grace is over. */
   readonly stop: () => Promise<void> = closeOnce(async () => {
-    await Promise.all([this.pool.stop(), ...this.#subscriptions.map((one) => one[Symbol.asyncDispose]())]);
-    this.queue.close();
+    try {
+      await this.pool.stop(); // what waits for its own writes must hear of them until then
+    } finally {
+      this.queue.close();
+      await Promise.all(this.#subscriptions.map((one) => one[Symbol.asyncDispose]()));
+    }
   });
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -135,7 +141,9 @@ export class ControllerTerm implements AsyncDisposable {
 
   async #reconcile(key: string, work: WorkContext): Promise<WorkResult> {
     await this.#writes.seen(key, work.signal);
-    const { definition, tracer, cluster } = this.#options;
+    const { definition, tracer, cluster, leadership } = this.#options;
+    work.signal.throwIfAborted();
+    leadership?.check(); // the term may be over by the clock before its signal has had a chance to fire
     const object = this.#informer.get(key);
     const context = this.#contextOf(key, object, work);
     const attributes = {

@@ -70,6 +70,8 @@ function refersTo({ apiVersion, kind }: OwnerReference, { group, kind: wanted }:
   return kind === wanted && apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/'))) === group;
 }
 
-function keyOfOwner({ name }: OwnerReference, { isNamespaced }: Resource, { metadata }: AnyObject): string {
-  return isNamespaced ? `${metadata.namespace}/${name}` : name;
+/** None if the owner would have to be in a namespace and the object is in none: nobody can say which is meant. */
+function keyOfOwner({ name }: OwnerReference, { isNamespaced }: Resource, { metadata }: AnyObject): string | undefined {
+  if (!isNamespaced) return name;
+  return metadata.namespace ? `${metadata.namespace}/${name}` : undefined;
 }

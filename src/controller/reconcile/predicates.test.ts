@@ -70,6 +70,8 @@ const owned = map({
 });
 const handedOver = updated(owned, map({ ownerReferences: [owner('ConfigMap', 'next', 'v1', true)] }));
 const context = { event: { ...added, object: owned }, cache: undefined as never };
+const { namespace: _, ...withoutNamespace } = owned.metadata;
+const nowhere = { ...added, object: { ...owned, metadata: withoutNamespace } };
 
 it.each<[what: string, mapper: Mapper<ConfigMap>, event: InformerEvent<ConfigMap>, keys: string[]]>([
   ['toSelf', toSelf(), added, ['ns/a']],
@@ -78,6 +80,7 @@ it.each<[what: string, mapper: Mapper<ConfigMap>, event: InformerEvent<ConfigMap
   ['toController of nobody', toController(configMaps), added, []],
   ['toController of the old and the new', toController(configMaps), handedOver, ['ns/boss', 'ns/next']],
   ['toOwners', toOwners(configMaps), context.event, ['ns/boss', 'ns/other']],
+  ['toOwners of an object in no namespace', toOwners(configMaps), nowhere, []],
   ['toOwners of a cluster-wide kind, of any version', toOwners(cluster), context.event, ['zone']],
   ['a function that answers with objects, texts and nothing', () => [map(), 'x/y', undefined], added, ['ns/a', 'x/y']],
   ['a function that answers with nothing', () => undefined, added, []],

@@ -96,7 +96,7 @@ export class ReconcileResourceClient<T extends AnyObject> extends ResourceClient
   }
 
   #with<O extends { readonly signal?: AbortSignal | undefined }>(options: O): O {
-    return options.signal ? options : { ...options, signal: this.#scope.signal };
+    return { ...options, signal: signalOf(this.#scope, options) };
   }
 
   #told(object: T, { dryRun }: WriteOptions): T {
@@ -144,7 +144,7 @@ class ReconcileSubresourceClient<S extends object> extends SubresourceClient<S> 
   }
 
   #with<O extends { readonly signal?: AbortSignal | undefined }>(options: O): O {
-    return options.signal ? options : { ...options, signal: this.#scope.signal };
+    return { ...options, signal: signalOf(this.#scope, options) };
   }
 
   /** Status and scale are written to the object itself, and answer with its version; a token or an eviction is not. */
@@ -152,6 +152,11 @@ class ReconcileSubresourceClient<S extends object> extends SubresourceClient<S> 
     if (!dryRun && isObject(answer)) this.#scope.wrote(this.#parent, answer);
     return answer;
   }
+}
+
+/** A signal of the caller's comes besides: a reconcile that is over sends nothing, whoever else may stop its requests. */
+function signalOf({ signal }: WriteScope, options: { readonly signal?: AbortSignal | undefined }): AbortSignal {
+  return options.signal ? AbortSignal.any([options.signal, signal]) : signal;
 }
 
 function isObject(answer: object): answer is AnyObject {

@@ -1,5 +1,5 @@
 /** Lines of a reconcile: each carries what it is about: the controller, the key, the cluster if it has a name. */
-import type { LogFields, Logger } from '../../api/index.ts';
+import { type LogFields, type Logger, tellSafely } from '../../api/index.ts';
 
 export interface ReconcileLog {
   /** What somebody has to look at: level 0. */
@@ -23,9 +23,7 @@ export function reconcileLog(logger: Logger | undefined, about: LogFields): Reco
 
 /** A logger that throws loses its line, and nothing else. */
 function guarded(log: () => void): void {
-  try {
-    log();
-  } catch (error) {
-    process.emitWarning(error instanceof Error ? error : String(error), { type: 'LoggerWarning' });
-  }
+  tellSafely(log, (error) =>
+    process.emitWarning(error instanceof Error ? error : String(error), { type: 'LoggerWarning' }),
+  );
 }

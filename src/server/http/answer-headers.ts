@@ -17,12 +17,17 @@ export function standardHeaders(
   { flowSchemaUid, priorityLevelUid }: FlowUids,
 ): AnswerHeaders {
   return {
-    'Audit-Id': auditId !== undefined && isEchoable(auditId) ? auditId.slice(0, 64) : randomUUID(),
+    'Audit-Id': auditId !== undefined && isEchoable(auditId) ? auditId.slice(0, 64) : newAuditId(),
     'Cache-Control': 'no-cache, private',
     ...(contentType !== '' && { 'Content-Type': contentType }),
     'X-Kubernetes-Pf-Flowschema-Uid': flowSchemaUid,
     'X-Kubernetes-Pf-Prioritylevel-Uid': priorityLevelUid,
   };
+}
+
+/** In one piece: what randomUUID puts together keeps its fifteen parts for as long as it lives. */
+function newAuditId(): string {
+  return Buffer.from(randomUUID(), 'latin1').toString('latin1');
 }
 
 /** The exact token `gzip`: no q-values, no wildcard. */

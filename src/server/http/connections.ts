@@ -20,6 +20,7 @@ export class Connections {
 
   /** Every socket, also one that never gets through its handshake. */
   addSocket(socket: Socket): void {
+    if (this.#sockets.has(socket)) return; // it comes again after a stream had it to itself
     this.#sockets.add(socket);
     socket.on('close', this.#forget);
   }
@@ -47,6 +48,11 @@ export class Connections {
     this.#wires.set(socket, wires ? [...wires, wire] : [wire]);
     if (!wires) socket.on('close', this.#closeWires);
     wire.onClose(() => this.#removeWire(socket, wire));
+  }
+
+  /** Whether one answer at most is owed on this socket. */
+  isAlone(socket: Socket): boolean {
+    return (this.#wires.get(socket)?.length ?? 0) <= 1;
   }
 
   /** `owner` is the socket, or the HTTP/2 session on it. */

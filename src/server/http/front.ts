@@ -20,7 +20,7 @@ import { Connections } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import { type EncodedStatus, type ExchangeSurroundings, FrontExchange, type RequestHead } from './front-exchange.ts';
 import { type FrontLimits, frontLimits } from './front-limits.ts';
-import { Http1Wire } from './http1-wire.ts';
+import { type Http1Surroundings, Http1Wire } from './http1-wire.ts';
 import { Http2Wire } from './http2-wire.ts';
 import { InFlight, type RequestKind, requestKind } from './in-flight.ts';
 import { makeListener, type TlsSettings } from './listener.ts';
@@ -76,7 +76,7 @@ export async function startFront(options: FrontOptions): Promise<Front> {
 
   const listener = makeListener(options.tls, limits, {
     http1: (request, response) => {
-      const wire = new Http1Wire(request, response);
+      const wire = new Http1Wire(request, response, http1);
       const { method = '', url = '', headers, rawHeaders } = request;
       const socket = request.socket as TLSSocket;
       connections.addWire(socket, wire);
@@ -93,6 +93,11 @@ export async function startFront(options: FrontOptions): Promise<Front> {
       accept(wire, method, url, { headers: headers as IncomingHttpHeaders, rawHeaders, remoteAddress }, certificate);
     },
   });
+  const http1: Http1Surroundings = {
+    server: listener,
+    isAlone: (socket) => connections.isAlone(socket),
+    isDraining: () => shared.isDraining,
+  };
   listener.on('connection', (socket) => connections.addSocket(socket));
   listener.on('secureConnection', (socket) => connections.addSocket(socket));
   listener.on('session', (session) => connections.addSession(session, limits.idleTimeoutMs));

@@ -13,7 +13,7 @@ import {
   notFound,
   plainError,
 } from '../../api/index.ts';
-import { checkDecoded, goJson } from '../codec/index.ts';
+import { checkDecoded, cloneJson, goJson } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { applyPatch, readApplyBody } from '../managed-fields/index.ts';
 import { patchObject, patchTypeOf } from '../patch/index.ts';
@@ -76,7 +76,7 @@ async function handleApply(
   const apply = (live?: KubeObject): KubeObject => {
     const { schema, groupVersion } = resource;
     const applied = applyPatch({
-      body,
+      body: cloneJson(body), // the answer shares it, preparing changes the answer, and there may be another attempt
       schema,
       manager: options.manager,
       apiVersion: groupVersion,

@@ -97,11 +97,12 @@ function shownEvents(events: readonly CacheEvent[]): string[] {
 }
 
 /** The store, with a watch that can be broken and a range that can be held up. */
-function breakable(): { over: Store; breakWatch: (error: Error) => void; hold: () => () => void } {
+function breakable(): { over: Store; breakWatch: (error: Error) => void; hold: (next?: Store) => () => void } {
+  let ranged = store;
   let broken: (error: Error) => void = () => {};
   let gate: Promise<void> | undefined;
   const watch: Store['watch'] = (...args) => {
-    const real = store.watch(...args);
+    const real = ranged.watch(...args);
     const failure = new Promise<never>((_resolve, reject) => {
       broken = reject;
     });
@@ -118,9 +119,11 @@ function breakable(): { over: Store; breakWatch: (error: Error) => void; hold: (
   };
   const range: Store['range'] = async (...args) => {
     await gate;
-    return store.range(...args);
+    return ranged.range(...args);
   };
-  const hold = () => {
+  /** With `next`, that is what is read and watched from then on. */
+  const hold = (next = store) => {
+    ranged = next;
     let open = () => {};
     gate = new Promise((resolve) => {
       open = resolve;
@@ -342,6 +345,30 @@ describe('ResourceCache', () => {
         if (known) expect([revision, ...shown(known.objects)]).toEqual([revision, ...(await corner.truthAt(revision))]);
       }
       expect(shown(cache.valuesAt(after, '', '')?.objects)).toEqual([`a/x@${after} 3`]);
+    });
+
+    it('knows its state after the store was set back to where it has missed something before', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'longwatch-cache-'));
+      await using older = await openEmbeddedStore({ dataDir: folder, durability: 'none' });
+      await using corner = new Corner();
+      const { over, breakWatch, hold } = breakable();
+      await corner.write(corner.put('a/x', '1'));
+      corner.open(over);
+      await corner.settled();
+      let open = hold();
+      breakWatch(COMPACTED);
+      while ((await older.revision()) <= corner.cache.revision)
+        await older.txn({ then: [corner.put('a/x', 'from the backup')] });
+      const setBackTo = await older.revision();
+      while ((await store.revision()) <= setBackTo) await corner.write(corner.put('a/x', '2'));
+      open();
+      await corner.settled();
+      open = hold(older);
+      breakWatch(COMPACTED);
+      open();
+      await vi.waitFor(() => expect(corner.cache.revision).toBe(setBackTo));
+      expect(shown(corner.cache.valuesAt(setBackTo, '', '')?.objects)).toEqual([`a/x@${setBackTo} from the backup`]);
+      rmSync(folder, { recursive: true, force: true });
     });
 
     it('reads anew after another failure too, a while later', async () => {

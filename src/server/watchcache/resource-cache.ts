@@ -292,6 +292,7 @@ export class ResourceCache {
     );
     for (const previous of this.objects.values()) this.#tell(undefined, previous);
     this.objects.clear();
+    this.#gaps = []; // of the other history
     this.revision = 0;
     for (const watch of [...this.watches])
       watch.fail(new StoreError('Compacted', 'Cannot go on: the store was set back'));

@@ -1,0 +1,30 @@
+/**
+ * Puts the modules of dist/ together into a few files, dist/bundle/, one for each door of the package and what they
+ * share: loading some hundred small files is most of what an import, and the start of the server, would cost
+ * (docs/decisions/0011-bundle.md). Called by the set-up after the compiler; nothing else is changed by it: no
+ * minifying, packages stay outside, and what is loaded later stays apart.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { root } from './setup.mjs';
+
+const doors = ['client', 'controller', 'metrics', 'server', 'store', 'testing'];
+const outdir = join(root, 'dist', 'bundle');
+
+rmSync(outdir, { recursive: true, force: true });
+await build({
+  absWorkingDir: root,
+  entryPoints: [
+    ...doors.map((door) => ({ in: `dist/${door}/index.js`, out: door })),
+    { in: 'dist/cli/main.js', out: 'cli' },
+  ],
+  outdir,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  packages: 'external',
+  logLevel: 'warning',
+});

@@ -1,0 +1,63 @@
+/** The handlers of one informer: how each is told, watched over and, with the informer, brought to rest. */
+import type { Resource } from '../resources/define-resource.ts';
+import type { AnyObject } from '../resources/objects.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Indexer } from './indexer.ts';
+import type { Listeners } from './listeners.ts';
+import { type EventHandler, type HandlerMetrics, type HandlerOptions, Subscription } from './subscription.ts';
+
+type HandlersContext<T extends AnyObject> = {
+  readonly transport: Transport;
+  readonly resource: Resource<T>;
+  readonly store: Indexer<T>;
+  readonly listeners: Listeners<T>;
+  readonly synced: (signal?: AbortSignal) => Promise<void>;
+  /** Takes errors of handlers that do not take their own. */
+  readonly report: (error: unknown) => void;
+  /** Calls somebody who may throw. */
+  readonly guard: (tell: () => unknown) => void;
+};
+
+export class Handlers<T extends AnyObject> {
+  readonly #context: HandlersContext<T>;
+  readonly #subscriptions = new Set<Subscription<T>>();
+  #count = 0;
+
+  constructor(context: HandlersContext<T>) {
+    this.#context = context;
+  }
+
+  get metrics(): HandlerMetrics[] {
+    return [...this.#subscriptions].map(({ metrics }) => metrics);
+  }
+
+  subscribe(handler: EventHandler<T>, options: HandlerOptions<T>): Subscription<T> {
+    const { transport, resource, store, listeners, synced, report, guard } = this.#context;
+    const { observers, clock } = transport;
+    const { name = '', onError } = options;
+    const subscription: Subscription<T> = new Subscription(handler, options, {
+      clock,
+      name: options.name ?? `${resource.plural}-${++this.#count}`,
+      objects: () => store.snapshot(),
+      synced,
+      onError: (error, event) => (onError ? guard(() => onError(error, event)) : report(error)),
+      onHandled: (durationMs, isError, conflated) => {
+        listeners.advanced();
+        if (!observers.isEmpty)
+          observers.tell('onHandled', { resource, handler: name, durationMs, isError, conflated });
+      },
+      onClose: () => {
+        listeners.leave(subscription);
+        this.#subscriptions.delete(subscription);
+      },
+    });
+    this.#subscriptions.add(subscription);
+    listeners.join(subscription, store.snapshot());
+    return subscription;
+  }
+
+  /** Resolves when none of them is called any more. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#subscriptions].map((one) => one[Symbol.asyncDispose]()));
+  }
+}

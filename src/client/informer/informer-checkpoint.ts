@@ -1,0 +1,125 @@
+/**
+ * An informer's side of its checkpoint: what goes into the file, and how the store begins with what is in it.
+ *
+ * The code for files is loaded when it is opened, and `node:zlib` and `node:crypto` with it: most informers have no
+ * checkpoint, and an import of the client is to be cheap. A selection that cannot be told in words throws at once all the
+ * same.
+ */
+import { untilAborted } from '../../api/index.ts';
+import type { Checkpoint } from '../checkpoint/checkpoint.ts';
+import type { CheckpointMetrics, CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
+import type { Resource } from '../resources/define-resource.ts';
+import type { AnyObject } from '../resources/objects.ts';
+import { fieldSelectorText, labelSelectorText } from '../resources/selectors.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Indexer } from './indexer.ts';
+import type { InformerOptions } from './informer-options.ts';
+import type { Intake } from './intake.ts';
+import type { Listeners } from './listeners.ts';
+import type { Source } from './source.ts';
+
+type InformerCheckpointContext<T extends AnyObject> = {
+  readonly transport: Transport;
+  readonly resource: Resource<T>;
+  readonly options: Pick<InformerOptions<T>, 'labelSelector' | 'fieldSelector' | 'shardSelector' | 'transform'>;
+  readonly sources: readonly Source<T>[];
+  readonly store: Indexer<T>;
+  readonly intake: Intake<T>;
+  readonly listeners: Listeners<T>;
+  /** Since the server was last heard. */
+  readonly lagMs: () => number | undefined;
+  readonly report: (error: unknown) => void;
+};
+
+const UNOPENED: CheckpointMetrics = {
+  bytes: 0,
+  restored: 0,
+  commits: 0,
+  rewrites: 0,
+  failures: 0,
+  savedAt: undefined,
+};
+
+export class InformerCheckpoint<T extends AnyObject> {
+  readonly #options: CheckpointOptions;
+  readonly #context: InformerCheckpointContext<T>;
+  readonly #selection: { readonly labelSelector: string | undefined; readonly fieldSelector: string | undefined };
+  /** Undefined until it is opened. */
+  #checkpoint: Checkpoint<T> | undefined;
+
+  constructor(given: string | CheckpointOptions, context: InformerCheckpointContext<T>) {
+    this.#options = typeof given === 'string' ? { file: given } : given;
+    this.#context = context;
+    const { labelSelector, fieldSelector } = context.options;
+    this.#selection = {
+      labelSelector: labelSelectorText(labelSelector),
+      fieldSelector: fieldSelectorText(fieldSelector),
+    };
+  }
+
+  get metrics(): CheckpointMetrics {
+    return this.#checkpoint?.metrics ?? UNOPENED;
+  }
+
+  /** Begins with what it has. After it the sources may run. */
+  async restore(signal: AbortSignal): Promise<void> {
+    const { transport, sources, intake } = this.#context;
+    const checkpoint = await this.#load();
+    signal.throwIfAborted();
+    this.#checkpoint = checkpoint;
+    const saved = await checkpoint.open(signal);
+    if (!saved || signal.aborted) return;
+    const lastContact = transport.clock.now() - Math.max(0, Date.now() - saved.at);
+    for (const object of saved.objects.values()) intake.freeze(object);
+    for (const source of sources) {
+      const version = saved.versions[source.scope];
+      if (version !== undefined) source.restore(saved.objects, version, lastContact);
+    }
+    // Reads are answered meanwhile. Versions of another cluster mean nothing: then the whole state is fetched.
+    if (!(await checkpoint.isOfThisCluster(signal))) for (const { reflector } of sources) reflector.forget();
+  }
+
+  /** What is in the store under a key from now on; undefined is nothing. */
+  note(key: string, object: T | undefined): void {
+    this.#checkpoint?.note(key, object);
+  }
+
+  /** Once the store is synced, and so after `restore`: resolves when the state of this moment is written. */
+  async saved(signal: AbortSignal | undefined): Promise<void> {
+    await untilAborted(this.#checkpoint!.saved(), signal);
+  }
+
+  /** Writes what gathers, until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#checkpoint?.run(signal);
+  }
+
+  /** After `run` has ended and the watches have stopped: writes the last state, if handlers are through with it. */
+  async close(isHandled: boolean): Promise<void> {
+    await this.#checkpoint?.close(isHandled);
+  }
+
+  async #load(): Promise<Checkpoint<T>> {
+    const { transport, resource, options, sources, store, listeners, lagMs, report } = this.#context;
+    const [{ Checkpoint }, { clusterIdOf, headerOf }] = await Promise.all([
+      import('../checkpoint/checkpoint.ts'),
+      import('../checkpoint/checkpoint-header.ts'),
+    ]);
+    const { shardSelector, transform } = options;
+    const scopes = sources.map(({ scope }) => scope);
+    const selected = { resource, scopes, ...this.#selection, shardSelector, transform };
+    return new Checkpoint<T>(this.#options, {
+      clock: transport.clock,
+      header: headerOf(transport.access.server, selected, this.#options),
+      clusterId: () => clusterIdOf(transport),
+      snapshot: () => store.snapshot(),
+      commit: () => {
+        const known = sources.filter(({ version }) => version !== undefined);
+        const versions = Object.fromEntries(known.map(({ scope, version }) => [scope, version!]));
+        return { at: Date.now() - (lagMs() ?? 0), versions };
+      },
+      handled: (signal) => listeners.handled(signal),
+      report,
+    });
+  }
+}
