@@ -119,6 +119,36 @@ it('answers requests that came while a stream went on after it, and cuts off who
   expect(server.front.openRequests).toBe(0);
 });
 
+it('closes a connection that nobody uses after its stream without a word', async () => {
+  const { handle, next } = collecting();
+  await using server = await frontUnderTest(handle, { limits: { headersTimeoutMs: 50 } });
+  const opened = next();
+  const socket = await openRaw(server);
+  const stream = await opened;
+  const first = untilSeen(socket, /one\n\r\n/);
+  stream.write(Buffer.from('one\n'));
+  await first;
+  const rest = restOf(socket);
+  stream.end();
+  expect(await rest).toBe('0\r\n\r\n');
+});
+
+it('loses nothing of a request that had half come when a stream began', async () => {
+  const { handle, next } = collecting();
+  await using server = await frontUnderTest(handle);
+  const opened = next();
+  const socket = await server.raw();
+  socket.write(`GET ${WATCH} HTTP/1.1\r\n${HEAD}\r\nGET /ver`);
+  const stream = await opened;
+  const seen = untilSeen(socket, /one\n\r\n/);
+  stream.write(Buffer.from('one\n'));
+  await seen;
+  const rest = restOf(socket);
+  socket.write(`sion HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`);
+  stream.end();
+  expect(await rest).toMatch(/^0\r\n\r\nHTTP\/1\.1 200 OK[\s\S]*ok$/);
+});
+
 describe.each([1, 2])('a stream over HTTP/%i', (version) => {
   const open = async (server: FrontUnderTest) => {
     if (version === 1) return openRaw(server);

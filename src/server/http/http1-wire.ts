@@ -94,7 +94,6 @@ export class Http1Wire implements Wire {
     if (lengthBytes !== undefined) headers['Content-Length'] = String(lengthBytes);
     else if (request.httpVersionMinor > 0) headers['Transfer-Encoding'] = 'chunked';
     else response.shouldKeepAlive = false;
-    if (response.shouldKeepAlive) response.removeHeader('Connection'); // HTTP/1.1 keeps connections unless told otherwise
     response.writeHead(status, headers);
     response.flushHeaders();
   }

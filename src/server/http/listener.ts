@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { isUnasked } from './taken-socket.ts';
 
 export type TlsSettings = {
   readonly cert: string;
@@ -99,6 +100,10 @@ function refuseMalformed(err: NodeJS.ErrnoException, socket: Duplex): void {
   const isAboutRequest = (code.startsWith('HPE_') || code.startsWith('ERR_HTTP')) && code !== 'HPE_PAUSED';
   if (!isAboutRequest || !socket.writable) {
     socket.destroy();
+    return;
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && isUnasked(socket)) {
+    socket.end(); // idle since its watch ended: nobody waits for an answer
     return;
   }
   const text = REFUSALS[code] ?? '400 Bad Request';

@@ -10,6 +10,7 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 /** What Node hangs on every socket it reads requests from. */
 const LISTENERS: readonly (readonly [event: string, name: string])[] = [
@@ -21,7 +22,12 @@ const LISTENERS: readonly (readonly [event: string, name: string])[] = [
   ['timeout', 'socketOnTimeout'],
 ];
 
-type Parser = { remove(): void; close(): void };
+type Parser = {
+  remove(): void;
+  close(): void;
+  /** How long a request has been coming in; 0 between two of them. */
+  duration(): number;
+};
 
 /** `onData` gets what the client sends from now on. False: not possible now, and nothing has changed. */
 export function takeSocket(
@@ -31,8 +37,9 @@ export function takeSocket(
 ): boolean {
   const { socket } = request as { socket: Socket & { parser?: Parser | null } };
   const { parser } = socket;
-  const isWhole = request.complete && request.readableEnded && response.shouldKeepAlive;
-  if (!parser?.close || !parser.remove || !isWhole || response.socket !== socket || socket.destroyed) return false;
+  const isBetween = request.complete && request.readableEnded && parser?.duration?.() === 0;
+  if (!isBetween || !parser?.close || !parser.remove) return false;
+  if (!response.shouldKeepAlive || response.socket !== socket || socket.destroyed) return false;
   const found = LISTENERS.map(([event, name]) => socket.listeners(event).find((one) => one.name === name));
   if (found.some((listener) => !listener)) return false;
   socket.on('data', onData); // with a listener of ours on it, Node's parser leaves the reading to the socket
@@ -59,8 +66,17 @@ export function giveBack(
   socket.off('error', ignore);
   socket.off('end', hangUp);
   if (ahead) socket.unshift(ahead);
+  else returned.set(socket, socket.bytesRead);
   server.emit('secureConnection', socket); // as documented: whoever emits it gives a server a connection
 }
+
+/** Whether it was given back and nothing has come since: Node takes it for a new one, and waits for a first request. */
+export function isUnasked(socket: Duplex): boolean {
+  return returned.get(socket) === (socket as Socket).bytesRead;
+}
+
+/** How many bytes had come by then. */
+const returned = new WeakMap<Duplex, number>();
 
 /** The client will ask for nothing more: so it is with any answer of Node's. */
 function hangUp(this: Socket): void {
