@@ -4,8 +4,9 @@
  * the next request.
  *
  * It does what Node does for its own upgrades. Always true: either everything of Node's is off the socket, or nothing
- * was touched: where this Node is not as expected, the stream goes on as any other answer does. After `giveBack` the
- * connection is as good as new.
+ * was touched: where this Node is not as expected, the stream goes on as any other answer does. So it is from Node 22 on,
+ * whose parser does not tell whether a part of the next request has come. After `giveBack` the connection is as good as
+ * new.
  */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
