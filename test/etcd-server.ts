@@ -7,10 +7,10 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePorts } from './free-ports.ts';
 
 /** The version of the etcd on the PATH; undefined if there is none. With CI=true a missing etcd is a failure. */
 export function etcdVersion(): string | undefined {
@@ -149,18 +149,4 @@ async function isHealthy(url: string, tls: EtcdClusterOptions['tls']): Promise<b
     request.on('timeout', () => request.destroy());
     request.on('error', () => resolve(false));
   });
-}
-
-/** All at once, so that no two of them are the same. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

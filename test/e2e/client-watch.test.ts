@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { configMaps, KubeClient, mergePatch, type WatchEvent } from '../../src/client/index.ts';
 import { startTestServer, TestServer } from '../../src/testing/index.ts';
+import { freePorts } from '../free-ports.ts';
 import { accessOf, adminOf, until } from './client-under-test.ts';
 
 const told = ({ type, object }: WatchEvent) =>
@@ -66,13 +67,10 @@ it('a watch ends cleanly with its time, and by abort with the reason', async () 
 it('restarts of the server on the same port lose nothing and repeat nothing', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'longwatch-resume-'));
   try {
-    const first = await startTestServer({ dataDir });
-    const port = Number(new URL(first.url).port);
-    const access = await accessOf(first);
-    await first[Symbol.asyncDispose]();
-    const server = new TestServer({ dataDir, securePort: port });
+    const [port] = await freePorts(1);
+    const server = new TestServer({ dataDir, securePort: port! });
     await server.start();
-    await using client = new KubeClient(access);
+    await using client = new KubeClient(await accessOf(server));
     const maps = client.resource(configMaps);
     const { resourceVersion } = (await maps.list()).metadata;
     const seen: string[] = [];
