@@ -12,8 +12,11 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ensureBuilt, program, root, say } from './setup.mjs';
+import { startServer } from './server.mjs';
+import { ensureBuilt, root, say } from './setup.mjs';
 
+/** The scenarios about compaction wait for it. */
+const SHORT_HISTORY = ['--auto-compaction-retention', '20s'];
 const suite = join(root, '..', 'shared', 'conformance');
 const listFile = join(root, 'test', 'conformance-passing.txt');
 const args = process.argv.slice(2);
@@ -26,7 +29,7 @@ else say(`skipped the conformance scenarios: there is no folder ${suite}`);
 async function main() {
   ensureBuilt();
   const folder = mkdtempSync(join(tmpdir(), 'longwatch-conformance-'));
-  const server = await startServer(join(folder, 'data'));
+  const server = await startServer(join(folder, 'data'), SHORT_HISTORY);
   try {
     const results = await play(server.kubeconfig, join(folder, 'results.json'), [
       '--jobs',
@@ -40,23 +43,6 @@ async function main() {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** `longwatch serve` with the short history that the scenarios about compaction wait for. */
-async function startServer(dataDir) {
-  const flags = ['--secure-port', '0', '--data-dir', dataDir, '--auto-compaction-retention', '20s'];
-  const child = spawn(process.execPath, [program, 'serve', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const exited = once(child, 'exit');
-  const [line] = await Promise.race([once(child.stdout, 'data'), exited]);
-  const kubeconfig = /^longwatch ready \S+ kubeconfig=(.+) in \d+ ms/.exec(String(line))?.[1];
-  if (!kubeconfig) throw new Error(`Cannot start the server: ${line}`);
-  return {
-    kubeconfig,
-    async stop() {
-      child.kill('SIGTERM');
-      await exited;
-    },
-  };
 }
 
 async function play(kubeconfig, json, more) {

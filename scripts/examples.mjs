@@ -11,7 +11,8 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { ensureBuilt, program, root, say } from './setup.mjs';
+import { startServer } from './server.mjs';
+import { ensureBuilt, root, say } from './setup.mjs';
 
 const TIME_LIMIT_MS = 60_000;
 const SERVER_FLAGS = ['--auto-compaction-retention', '12s', '--watch-cache-sizes', 'secrets#0'];
@@ -36,7 +37,8 @@ process.exitCode = await runAll(names.length > 0 ? names : known);
 
 async function runAll(chosen) {
   const temporary = mkdtempSync(join(tmpdir(), 'longwatch-examples-'));
-  const server = await startServer(join(temporary, 'data'));
+  // A group of its own: Ctrl-C is for the examples, which clean up on the server before it goes.
+  const server = await startServer(join(temporary, 'data'), SERVER_FLAGS, { isDetached: true });
   const results = [];
   try {
     for (const name of chosen) {
@@ -52,23 +54,6 @@ async function runAll(chosen) {
   const passed = results.filter(({ failure }) => failure === undefined).length;
   say(`${passed} of ${chosen.length} examples pass`);
   return passed === chosen.length ? 0 : 1;
-}
-
-async function startServer(dataDir) {
-  const args = [program, 'serve', '--secure-port', '0', '--data-dir', dataDir, ...SERVER_FLAGS];
-  // A group of its own: Ctrl-C is for the examples, which clean up on the server before it goes.
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
-  const exited = once(child, 'exit');
-  const [line] = await Promise.race([once(child.stdout, 'data'), exited]);
-  const kubeconfig = /^longwatch ready \S+ kubeconfig=(.+) in \d+ ms/.exec(String(line))?.[1];
-  if (!kubeconfig) throw new Error(`Cannot start the server: ${line}`);
-  return {
-    kubeconfig,
-    async stop() {
-      child.kill('SIGTERM');
-      await exited;
-    },
-  };
 }
 
 /** Shows what it prints, line by line with its name; `failure` says why it does not count as passed. */

@@ -4,32 +4,13 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Checkpoint } from '../../src/client/checkpoint/checkpoint.ts';
 import { CheckpointFile } from '../../src/client/checkpoint/checkpoint-file.ts';
-import type { CheckpointHeader } from '../../src/client/checkpoint/checkpoint-format.ts';
 import type { AnyObject } from '../../src/client/index.ts';
 import { FakeClock } from '../../src/testing/index.ts';
 import { savedIn } from '../e2e/checkpoint-under-test.ts';
 import { until } from '../e2e/client-under-test.ts';
+import { change, header, object, type Plain, plain } from './checkpoint-states.ts';
 import { smallDisk } from './small-disk.ts';
 import { temporaryDir } from './temporary-dir.ts';
-
-const header: CheckpointHeader = {
-  ...{ format: 1, resource: 'v1 things', namespaces: ['*'], labelSelector: '', fieldSelector: '', shape: 'whole' },
-  server: 'http://x/',
-};
-const object = (name: string, version: number, text = ''): AnyObject & { text: string } => ({
-  ...{ apiVersion: 'v1', kind: 'Thing', text },
-  metadata: { name, uid: name, resourceVersion: `${version}`, creationTimestamp: '' },
-});
-type Plain = { version: string | undefined; objects: Record<string, string> };
-const plain = (version: string | undefined, objects: ReadonlyMap<string, AnyObject>): Plain => ({
-  version,
-  objects: Object.fromEntries([...objects].sort().map(([key, one]) => [key, JSON.stringify(one)])),
-});
-const change = fc.record({
-  name: fc.constantFrom('a', 'b', 'c'),
-  isGone: fc.boolean(),
-  text: fc.string({ unit: 'grapheme', maxLength: 12 }),
-});
 
 it('whatever fails while it is written, the file is the last state or the one that was being written', async () => {
   const step = fc.record({

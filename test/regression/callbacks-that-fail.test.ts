@@ -1,34 +1,14 @@
 /** A callback that throws, or whose promise rejects when nobody waits for it, is a warning: it never ends a process. */
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { configMaps, Informer, versionCheckpoint } from '../../src/client/index.ts';
 import { FakeClock } from '../../src/testing/index.ts';
 import { scriptedServer } from '../e2e/client-scripted-server.ts';
 import { until } from '../e2e/client-under-test.ts';
 import { temporaryDir } from '../faults/temporary-dir.ts';
+import { listenToProcess, rejecting, throwing } from './unhandled.ts';
 
-let warnings: string[] = [];
-let rejections: unknown[] = [];
-const onWarning = ({ message }: Error) => void warnings.push(message);
-const onRejection = (error: unknown) => void rejections.push(error);
-
-beforeEach(() => {
-  [warnings, rejections] = [[], []];
-  process.on('warning', onWarning);
-  process.on('unhandledRejection', onRejection);
-});
-
-afterEach(() => {
-  process.off('warning', onWarning);
-  process.off('unhandledRejection', onRejection);
-});
-
-function throwing(): void {
-  throw new Error('thrown');
-}
-async function rejecting(): Promise<void> {
-  throw new Error('rejected');
-}
+const { warnings, rejections } = listenToProcess();
 
 it.each([
   ['thrown', throwing],

@@ -1,5 +1,5 @@
 /** Callbacks of those who use a manager: what they throw or reject with is a warning, and costs no key and no process. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { configMaps } from '../../src/client/index.ts';
 import {
   ClusterSet,
@@ -13,29 +13,9 @@ import {
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
 import { adminOf, until } from '../e2e/client-under-test.ts';
 import { fastRetries } from '../e2e/controller-under-test.ts';
+import { listenToProcess, rejecting, throwing } from './unhandled.ts';
 
-let warnings: string[] = [];
-let rejections: unknown[] = [];
-const onWarning = ({ message }: Error) => void warnings.push(message);
-const onRejection = (error: unknown) => void rejections.push(error);
-
-beforeEach(() => {
-  [warnings, rejections] = [[], []];
-  process.on('warning', onWarning);
-  process.on('unhandledRejection', onRejection);
-});
-
-afterEach(() => {
-  process.off('warning', onWarning);
-  process.off('unhandledRejection', onRejection);
-});
-
-function throwing(): never {
-  throw new Error('thrown');
-}
-async function rejecting(): Promise<void> {
-  throw new Error('rejected');
-}
+const { warnings, rejections } = listenToProcess();
 
 it('of a queue: every key is handed out and done all the same', async () => {
   const clock = new FakeClock();

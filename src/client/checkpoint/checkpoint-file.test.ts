@@ -3,39 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, expect, it } from 'vitest';
+import { change, header, object, type Plain, plain } from '../../../test/faults/checkpoint-states.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import { CheckpointFile } from './checkpoint-file.ts';
-import {
-  type CheckpointHeader,
-  CheckpointReader,
-  commitLine,
-  deleteLine,
-  headerLine,
-  putLine,
-} from './checkpoint-format.ts';
+import { CheckpointReader, commitLine, deleteLine, headerLine, putLine } from './checkpoint-format.ts';
 
-const header: CheckpointHeader = {
-  ...{ format: 1, resource: 'v1 things', namespaces: ['*'], labelSelector: '', fieldSelector: '', shape: 'whole' },
-  server: 'http://x/',
-};
-const object = (name: string, version: number, text = ''): AnyObject & { text: string } => ({
-  ...{ apiVersion: 'v1', kind: 'Thing', text },
-  metadata: { name, uid: name, resourceVersion: `${version}`, creationTimestamp: '' },
-});
-
-/** What a state is, in a form that can be compared. */
-type Plain = { version: string | undefined; objects: Record<string, string> };
-const plain = (version: string | undefined, objects: ReadonlyMap<string, AnyObject>): Plain => ({
-  version,
-  objects: Object.fromEntries([...objects].sort().map(([key, one]) => [key, JSON.stringify(one)])),
-});
-
-const names = ['a', 'b', 'c'] as const;
-const change = fc.record({
-  name: fc.constantFrom(...names),
-  isGone: fc.boolean(),
-  text: fc.string({ unit: 'grapheme', maxLength: 12 }),
-});
 const batches = fc.array(fc.array(change, { maxLength: 4 }), { minLength: 1, maxLength: 5 });
 
 /** A file of these batches, and the state after each with the place where it is complete. */
