@@ -8,6 +8,7 @@
  * and compared, so a fact that the form cannot hold stops the script instead of getting lost.
  */
 
+import '../bin/node-version.cjs';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 

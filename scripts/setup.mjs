@@ -3,6 +3,7 @@
  * the sources as they are now. Each step leaves a stamp of what it was made from and is skipped while that still
  * holds, so a second run goes straight to work. Uses nothing but Node: it must run in a fresh clone.
  */
+import '../bin/node-version.cjs';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

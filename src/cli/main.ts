@@ -18,6 +18,8 @@ const { version, description } = module.createRequire(import.meta.url)('longwatc
 const program = new Command('longwatch')
   .description(description)
   .version(version)
+  // 2: it was called the wrong way, and will not do better the next time; 1: it could not do it.
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .showHelpAfterError('(longwatch COMMAND --help lists what there is)');
 addServeCommand(program);
 

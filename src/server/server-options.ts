@@ -33,6 +33,8 @@ export type ServerOptions = {
   /** Both or neither. */
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
+  /** Names and addresses for the certificate that is made, beside those the server knows of: itself, what it binds. */
+  readonly tlsSans?: readonly string[];
   readonly clientCaFile?: string;
   readonly tokenAuthFile?: string;
   /** Who signs service-account tokens, by name: https://kubernetes.default.svc.cluster.local */
@@ -41,6 +43,10 @@ export type ServerOptions = {
   readonly serviceAccountSigningKeyFile?: string;
   /** One line of JSON per request: who did what, and how it ended. */
   readonly auditLogPath?: string;
+  /** Of one file of it, 100 MiB; then it is set aside. 0 is no limit. */
+  readonly auditLogMaxBytes?: number;
+  /** How many that were set aside are kept, 10; 0 keeps all. */
+  readonly auditLogMaxBackups?: number;
   /** RBAC */
   readonly authorizationMode?: AuthorizationMode;
   /** true */
@@ -54,7 +60,7 @@ export type ServerOptions = {
   /** A watch without a time of its own lasts this long and up to twice as long: 30 min. */
   readonly minRequestTimeoutMs?: number;
 
-  /** 0: what an operator must know; 2: what happens; 4 and more: why. */
+  /** 0: errors, and what happens to the server; 2: also requests that were refused or failed; 4: every request. */
   readonly verbosity?: number;
   /** Where log lines go; stderr without it. */
   readonly log?: (line: string) => void;
@@ -81,5 +87,7 @@ export type RunningServer = {
   readonly kubeconfigPath: string;
   /** Where the store is served as an etcd, if it is. */
   readonly etcdUrls: readonly string[];
+  /** Reads certificates, authorities and tokens again now; every minute it does so by itself. */
+  reload(): void;
   close(): Promise<void>;
 };

@@ -6,21 +6,25 @@
  * Several servers can run in one process; they share nothing. Closing ends watches cleanly, lets requests finish, and
  * leaves no timer, socket or file open.
  */
-import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backgroundClock, closeOnce } from '../api/index.ts';
-import { type EtcdFront, openEmbeddedStore, openEtcdStore, type Store, startEtcdFront } from '../store/index.ts';
+import { type EtcdFront, type Store, startEtcdFront } from '../store/index.ts';
 import { openAuditLog } from './audit/audit-log.ts';
+import { requestLog } from './audit/request-log.ts';
 import { makeAccess } from './auth/access.ts';
+import { readTokenFile } from './auth/bearer-tokens.ts';
 import { bootstrap } from './bootstrap.ts';
 import { DEFINITIONS } from './custom/definition.ts';
 import { Definitions } from './custom/definitions.ts';
 import { Discovery } from './discovery/discovery.ts';
 import { Health } from './health/health.ts';
+import { addStoreChecks } from './health/store-checks.ts';
 import type { Exchange } from './http/exchange.ts';
 import { startFront } from './http/front.ts';
+import type { TlsSettings } from './http/listener.ts';
 import { makeMetrics } from './metrics/metrics.ts';
 import { requestMetrics } from './metrics/request-metrics.ts';
+import { openStore } from './open-store.ts';
 import { OpenApi } from './openapi/openapi.ts';
 import { Aggregator } from './rbac/aggregation.ts';
 import { RBAC_GROUP } from './rbac/rbac-authorizer.ts';
@@ -32,8 +36,12 @@ import { Resources } from './rest/resources.ts';
 import { Rest } from './rest/rest.ts';
 import { WatchCrowd } from './rest/watch-keeper.ts';
 import type { RunningServer, ServerOptions } from './server-options.ts';
+import { prepareDataFolder } from './serving/data-folder.ts';
 import { ensureAdminToken, writeKubeconfig } from './serving/kubeconfig.ts';
-import { loadTlsMaterial, type TlsMaterial, urlOf } from './serving/tls-material.ts';
+import { listenError } from './serving/listen-error.ts';
+import { keepReloading, Reloading } from './serving/reloading.ts';
+import { logToStderr } from './serving/stderr-log.ts';
+import { loadTlsMaterial, type TlsFiles, type TlsMaterial, urlOf } from './serving/tls-material.ts';
 import { handleOpenId } from './tokens/openid.ts';
 import { addCacheMetrics, addStoreMetrics } from './watchcache/cache-metrics.ts';
 import { defaultWindowLimits, type WindowLimits } from './watchcache/event-window.ts';
@@ -42,26 +50,18 @@ const DEFAULT_PORT = 6443;
 const PAGE_NOT_FOUND = Buffer.from('404 page not found\n');
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const {
-    bindAddress = '127.0.0.1',
-    securePort = DEFAULT_PORT,
-    log = (line) => process.stderr.write(`${line}\n`),
-  } = options;
+  const { bindAddress = '127.0.0.1', securePort = DEFAULT_PORT, log = logToStderr } = options;
   const dataDir = resolve(options.dataDir);
-  mkdirSync(dataDir, { recursive: true });
+  const kubeconfigPath = resolve(options.kubeconfigOut ?? join(dataDir, 'admin.kubeconfig'));
+  prepareDataFolder(dataDir, { named: [options.kubeconfigOut, options.auditLogPath], log });
   const store = await openStore(options, dataDir, log);
   const closers: (() => void | Promise<void>)[] = [() => store.close()];
   const close = closeOnce(async () => {
     for (const closer of closers.reverse()) await closer();
   });
   try {
-    const tls = loadTlsMaterial({
-      dataDir,
-      bindAddress,
-      ...(options.tlsCertFile && { certFile: options.tlsCertFile }),
-      ...(options.tlsPrivateKeyFile && { keyFile: options.tlsPrivateKeyFile }),
-      ...(options.clientCaFile && { clientCaFile: options.clientCaFile }),
-    });
+    const tlsFiles = tlsFilesOf(options, dataDir, bindAddress, log);
+    const tls = loadTlsMaterial(tlsFiles);
     const token = ensureAdminToken(dataDir);
     const registry = new Registry();
     const root = options.etcd?.prefix ?? '/registry';
@@ -91,7 +91,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     addCacheMetrics(metrics, () => resources.caches());
     addStoreMetrics(metrics, store);
     const health = new Health(log);
-    health.addCheck('store', async () => void (await store.revision()), ['readyz']);
+    addStoreChecks(health, store, options.etcd === undefined);
     const discovery = new Discovery({ registry });
     const openApi = new OpenApi({ registry });
     let url = '';
@@ -103,16 +103,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       else exchange.send(404, 'text/plain; charset=utf-8', PAGE_NOT_FOUND);
     };
 
-    let observer = requestMetrics(metrics);
+    let observer = requestLog(requestMetrics(metrics), options.verbosity ?? 0, log);
     if (options.auditLogPath) {
-      const audit = await openAuditLog(resolve(options.auditLogPath), observer, log);
+      const { auditLogMaxBytes: maxBytes, auditLogMaxBackups: maxBackups } = options;
+      const file = resolve(options.auditLogPath);
+      const limits = { ...(maxBytes !== undefined && { maxBytes }), ...(maxBackups !== undefined && { maxBackups }) };
+      const audit = await openAuditLog({ file, ...limits, log }, observer);
       closers.push(() => audit.close());
       observer = audit.observer;
     }
     const front = await startFront({
       host: bindAddress,
       port: securePort,
-      tls: { cert: tls.serving.certPem, key: tls.serving.keyPem, clientAuthorities: tls.clientAuthorities },
+      tls: settingsOf(tls),
       authenticate: access.authenticate,
       authorizer: access.authorizer,
       handle,
@@ -124,25 +127,82 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         ...(options.requestTimeoutMs !== undefined && { requestTimeoutMs: options.requestTimeoutMs }),
       },
       log: (message, error) => log(error instanceof Error && error.stack ? `${message}\n${error.stack}` : message),
+    }).catch((err: unknown) => {
+      throw listenError(err, bindAddress, securePort, '--bind-address and --secure-port');
     });
     closers.push(() => {
       health.stop();
       return front.close();
     });
     url = urlOf(bindAddress, front.port);
-    const etcdUrls: string[] = [];
-    if (options.etcdListenClientUrls) {
-      const etcdFront = await serveAsEtcd(options.etcdListenClientUrls, store, tls, options.etcd !== undefined);
-      closers.push(async () => etcdFront[Symbol.asyncDispose]());
-      etcdUrls.push(...etcdFront.urls);
-    }
-    const kubeconfigPath = resolve(options.kubeconfigOut ?? join(dataDir, 'admin.kubeconfig'));
-    writeKubeconfig(kubeconfigPath, { server: url, authorityPem: tls.servingAuthorityPem, admin: tls.admin, token });
-    return { url, kubeconfigPath, etcdUrls, close };
+    const etcdFront =
+      options.etcdListenClientUrls &&
+      (await serveAsEtcd(options.etcdListenClientUrls, store, tls, options.etcd !== undefined));
+    closers.push(async () => etcdFront?.[Symbol.asyncDispose]());
+    const writeAccess = ({ servingAuthorityPem: authorityPem, admin }: TlsMaterial) =>
+      writeKubeconfig(kubeconfigPath, { server: url, authorityPem, admin, token });
+    writeAccess(tls);
+
+    const { tokenAuthFile } = options;
+    const reloading = [
+      new Reloading({
+        what: 'the serving certificate, with the authorities of clients,',
+        initial: tls,
+        read: () => loadTlsMaterial({ ...tlsFiles, isRunning: true }),
+        apply: (fresh) => {
+          front.setTls(settingsOf(fresh));
+          etcdFront?.setTls(settingsOf(fresh));
+          writeAccess(fresh);
+        },
+        log,
+      }),
+      ...(tokenAuthFile
+        ? [
+            new Reloading({
+              what: `the file of tokens "${tokenAuthFile}"`,
+              initial: access.fromFile,
+              read: () => readTokenFile(tokenAuthFile),
+              apply: access.setTokensOfFile,
+              log,
+            }),
+          ]
+        : []),
+    ];
+    const stop = new AbortController();
+    const reloads = keepReloading(reloading, backgroundClock, stop.signal);
+    closers.push(() => {
+      stop.abort(new Error('the server is stopping'));
+      return reloads;
+    });
+    const reload = () => {
+      for (const one of reloading) one.check();
+    };
+    return { url, kubeconfigPath, etcdUrls: etcdFront?.urls ?? [], reload, close };
   } catch (err) {
     await close();
     throw err;
   }
+}
+
+function tlsFilesOf(
+  { tlsCertFile, tlsPrivateKeyFile, clientCaFile, tlsSans }: ServerOptions,
+  dataDir: string,
+  bindAddress: string,
+  log: (line: string) => void,
+): TlsFiles {
+  return {
+    dataDir,
+    bindAddress,
+    log,
+    ...(tlsSans && { sans: tlsSans }),
+    ...(tlsCertFile && { certFile: tlsCertFile }),
+    ...(tlsPrivateKeyFile && { keyFile: tlsPrivateKeyFile }),
+    ...(clientCaFile && { clientCaFile }),
+  };
+}
+
+function settingsOf({ serving, clientAuthorities }: TlsMaterial): TlsSettings {
+  return { cert: serving.certPem, key: serving.keyPem, clientAuthorities };
 }
 
 /** Sizes of caches as the flags give them; the window still grows and shrinks by itself above that. */
@@ -162,31 +222,12 @@ async function serveAsEtcd(
   isEtcd: boolean,
 ): Promise<EtcdFront> {
   if (isEtcd) throw new Error('Cannot serve the store as etcd: it is one, let clients use it directly');
-  const { certPem: cert, keyPem: key } = tls.serving;
   const mayUse = (organisations: readonly string[]) => organisations.includes('system:masters');
-  return startEtcdFront(store, { urls, tls: { cert, key, clientAuthorities: tls.clientAuthorities, mayUse } });
-}
-
-function openStore(options: ServerOptions, dataDir: string, log: (line: string) => void): Promise<Store> {
-  const { etcd, autoCompaction, durability } = options;
-  if (etcd) {
-    const { servers, caFile, certFile, keyFile } = etcd;
-    const tls = {
-      ...(caFile && { ca: readFileSync(caFile, 'utf8') }),
-      ...(certFile && { cert: readFileSync(certFile, 'utf8') }),
-      ...(keyFile && { key: readFileSync(keyFile, 'utf8') }),
-    };
-    return openEtcdStore({ endpoints: [...servers], ...(Object.keys(tls).length > 0 && { tls }) });
+  try {
+    return await startEtcdFront(store, { urls, tls: { ...settingsOf(tls), mayUse } });
+  } catch (err) {
+    const { cause } = err as { cause?: NodeJS.ErrnoException & { address?: string; port?: number } };
+    if (cause?.syscall !== 'listen') throw err;
+    throw listenError(cause, cause.address ?? '', cause.port ?? '', '--etcd-listen-client-urls');
   }
-  return openEmbeddedStore({
-    dataDir: join(dataDir, 'store'),
-    onFailure: (error) => log(`store failed: ${error.message}`),
-    ...(durability && { durability }),
-    ...(autoCompaction && {
-      autoCompaction:
-        autoCompaction.mode === 'periodic'
-          ? autoCompaction
-          : { mode: 'revision', retention: autoCompaction.retentionRevisions },
-    }),
-  });
 }

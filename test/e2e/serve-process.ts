@@ -10,6 +10,7 @@ addServeCommand(program, async ({ dataDir }) => {
     url: 'https://127.0.0.1:1',
     kubeconfigPath: `${dataDir}/admin.kubeconfig`,
     etcdUrls: [],
+    reload: () => process.stderr.write('reloaded\n'),
     close: () =>
       process.env.HANG
         ? new Promise(() => {})

@@ -3,9 +3,11 @@
  *
  * A refusal is an InvalidArgumentError of commander with a sentence that says what would be right.
  */
+import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
 import { parseGoDuration } from '../../server/http/go-duration.ts';
 import type { AutoCompactionOptions, EtcdOptions, ServerOptions } from '../../server/server-options.ts';
+import { isDnsName } from '../../server/serving/dns-name.ts';
 
 /** The flags as commander hands them over. */
 export type ServeFlags = {
@@ -26,11 +28,14 @@ export type ServeFlags = {
   autoCompactionRetention: string;
   tlsCertFile?: string;
   tlsPrivateKeyFile?: string;
+  tlsSan?: string[];
   clientCaFile?: string;
   tokenAuthFile?: string;
   serviceAccountIssuer?: string;
   serviceAccountSigningKeyFile?: string;
   auditLogPath?: string;
+  auditLogMaxsize: number;
+  auditLogMaxbackup: number;
   authorizationMode: 'RBAC' | 'AlwaysAllow';
   anonymousAuth: boolean;
   maxRequestsInflight: number;
@@ -45,6 +50,10 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
   if ((flags.tlsCertFile === undefined) !== (flags.tlsPrivateKeyFile === undefined))
     throw new InvalidArgumentError(
       '--tls-cert-file and --tls-private-key-file belong together: give both, or neither to have a certificate made.',
+    );
+  if (flags.tlsSan && flags.tlsCertFile)
+    throw new InvalidArgumentError(
+      '--tls-san is for the certificate that is made: with --tls-cert-file the names are those in that certificate.',
     );
   if (etcd && flags.etcdListenClientUrls)
     throw new InvalidArgumentError(
@@ -72,11 +81,14 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     ...given('watchCacheSizes', flags.watchCacheSizes),
     ...given('tlsCertFile', flags.tlsCertFile),
     ...given('tlsPrivateKeyFile', flags.tlsPrivateKeyFile),
+    ...given('tlsSans', flags.tlsSan),
     ...given('clientCaFile', flags.clientCaFile),
     ...given('tokenAuthFile', flags.tokenAuthFile),
     ...given('serviceAccountIssuer', flags.serviceAccountIssuer),
     ...given('serviceAccountSigningKeyFile', flags.serviceAccountSigningKeyFile),
     ...given('auditLogPath', flags.auditLogPath),
+    auditLogMaxBytes: flags.auditLogMaxsize * 1024 * 1024,
+    auditLogMaxBackups: flags.auditLogMaxbackup,
   };
 }
 
@@ -155,6 +167,17 @@ export function parseUrls(text: string): string[] {
     if (!URL.canParse(url) || !/^https?:\/\//.test(url))
       throw new InvalidArgumentError(`${quote(url)} is no URL; write for example http://127.0.0.1:2379.`);
   return urls;
+}
+
+/** `watch.example.com,10.0.0.5`; those of each time the flag is given. */
+export function parseSans(text: string, before: readonly string[] = []): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  for (const name of names)
+    if (!isIP(name) && !isDnsName(name))
+      throw new InvalidArgumentError(
+        `${quote(name)} is no name for a certificate; write for example watch.example.com,10.0.0.5.`,
+      );
+  return [...before, ...names];
 }
 
 /** `pods#5000,deployments.apps#100` */

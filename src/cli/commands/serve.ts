@@ -2,9 +2,11 @@
  * `longwatch serve`: runs the API server until it is told to stop.
  *
  * Always true: stdout gets one line, when the server is ready; everything else goes to stderr. SIGTERM and SIGINT stop
- * it gracefully with exit code 0; a second signal does not wait. What keeps it from starting is one sentence and exit
- * code 1. The server itself is loaded only when it is to run, so that help stays quick.
+ * it gracefully with exit code 0, and so does SIGHUP when a terminal is closed; a second signal does not wait. Without a
+ * terminal, as a service, SIGHUP reads certificates and tokens again. What keeps it from starting is one sentence and
+ * exit code 1. The server itself is loaded only when it is to run, so that help stays quick.
  */
+import { isatty } from 'node:tty';
 import { type Command, Option } from 'commander';
 import type { RunningServer, ServerOptions } from '../../server/server-options.ts';
 import {
@@ -13,6 +15,7 @@ import {
   parseCount,
   parseDuration,
   parsePort,
+  parseSans,
   parseSeconds,
   parseUrls,
   type ServeFlags,
@@ -23,6 +26,8 @@ export type StartServer = (options: ServerOptions) => Promise<RunningServer>;
 
 /** However hard something hangs, the process is gone by then. */
 const STOP_LIMIT_MS = 9_500;
+/** From this `--v` on, errors come with where they were thrown. */
+const STACK_LEVEL = 4;
 
 export function addServeCommand(program: Command, start: StartServer = startReal): void {
   const option = (flags: string, help: string) => new Option(flags, help);
@@ -64,11 +69,26 @@ export function addServeCommand(program: Command, start: StartServer = startReal
     )
     .option('--tls-cert-file <file>', 'serving certificate (default: one is made)')
     .option('--tls-private-key-file <file>', 'its private key')
+    .addOption(
+      option('--tls-san <names>', 'names and addresses for the certificate that is made; may be repeated').argParser(
+        parseSans,
+      ),
+    )
     .option('--client-ca-file <file>', 'trust client certificates of this authority too')
     .option('--token-auth-file <file>', 'tokens, one per line: token,user,uid,"group1,group2"')
     .option('--service-account-issuer <url>', 'who signs the tokens of service accounts, by name')
     .option('--service-account-signing-key-file <file>', 'sign them with this key; without it one is made')
     .option('--audit-log-path <file>', 'write one line of JSON per request: who did what, and how it ended')
+    .addOption(
+      option('--audit-log-maxsize <MB>', 'set that file aside when it is this big; 0 is never')
+        .default(100)
+        .argParser(parseCount),
+    )
+    .addOption(
+      option('--audit-log-maxbackup <n>', 'keep this many that were set aside; 0 is all')
+        .default(10)
+        .argParser(parseCount),
+    )
     .addOption(
       option('--authorization-mode <mode>', 'who may do what').choices(['RBAC', 'AlwaysAllow']).default('RBAC'),
     )
@@ -93,7 +113,11 @@ export function addServeCommand(program: Command, start: StartServer = startReal
         .default(1_800_000, '1800')
         .argParser(parseSeconds),
     )
-    .addOption(option('--v <n>', 'how much to log').default(0).argParser(parseCount))
+    .addOption(
+      option('--v <n>', 'how much to log: 0 what happens to the server, 2 refused requests too, 4 all requests')
+        .default(0)
+        .argParser(parseCount),
+    )
     .action((flags: ServeFlags, command: Command) => serve(flags, command, start));
 }
 
@@ -110,20 +134,21 @@ async function serve(flags: ServeFlags, command: Command, start: StartServer): P
     server = await start(options);
   } catch (err) {
     process.stderr.write(`longwatch: ${err instanceof Error ? err.message : String(err)}\n`);
-    if (flags.v > 0 && err instanceof Error) process.stderr.write(`${err.stack}\n`);
+    if (flags.v >= STACK_LEVEL && err instanceof Error) process.stderr.write(`${err.stack}\n`);
     process.exitCode = 1;
     return;
   }
-  const stopped = untilSignalled().then(() => stop(server));
+  const stopped = untilSignalled(server).then(() => stop(server));
   // Since the process began, which is what a user waits for; set-up that came before it in a clone does not count.
   const begin = performance.getEntriesByName('set up')[0]?.startTime ?? 0;
   const readyMs = Math.round(performance.now() - begin);
+  process.stdout.on('error', () => {}); // whoever started us need not stay to read it
   process.stdout.write(`longwatch ready ${server.url} kubeconfig=${server.kubeconfigPath} in ${readyMs} ms\n`);
   await stopped;
 }
 
 /** The first signal; the next one ends the process on the spot. */
-function untilSignalled(): Promise<void> {
+function untilSignalled(server: RunningServer): Promise<void> {
   return new Promise((resolve) => {
     let count = 0;
     const onSignal = () => {
@@ -132,7 +157,13 @@ function untilSignalled(): Promise<void> {
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
+    process.on('SIGHUP', hasTerminal() ? onSignal : () => server.reload());
   });
+}
+
+/** Whether SIGHUP can mean that a terminal was closed. `nohup` takes the terminal away too. */
+function hasTerminal(): boolean {
+  return [0, 1, 2].some((fd) => isatty(fd));
 }
 
 async function stop(server: RunningServer): Promise<void> {

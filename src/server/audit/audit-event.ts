@@ -3,10 +3,12 @@
  *
  * Always true: who, what, when, how it ended, and nothing that was sent or read: no body, no credential, no content. Of
  * the query only parameters that say what was asked for are shown, so that a secret put into a URL by mistake stays out.
+ * A line has a bound in bytes, whatever a client sends: longer texts and lists are cut, and an annotation says so.
  */
 import { attributesOf } from '../auth/authorizer.ts';
 import type { Exchange, UserInfo } from '../http/exchange.ts';
 import type { RequestObserver } from '../http/request-observer.ts';
+import { BoundedText } from './bounded-text.ts';
 
 export type Outcome = Parameters<RequestObserver['end']>[2];
 
@@ -27,22 +29,21 @@ const SHOWN_PARAMETERS = new Set([
   'timeoutSeconds',
   'watch',
 ]);
-/** Of names and headers that clients choose; longer ones are cut. */
-const MAX_TEXT = 1024;
-
 export function auditEvent(exchange: Exchange, { status, seconds }: Outcome, wasLetIn: boolean, nowMs: number): object {
   const { user, impersonator, method, path, target, headers, remoteAddress, auditId } = exchange;
   const attributes = attributesOf(method, path, target, () => exchange.query);
-  return {
+  const bounded = new BoundedText();
+  const cut = (text: string) => bounded.cut(text);
+  const event = {
     kind: 'Event',
     apiVersion: 'audit.k8s.io/v1',
     level: 'Metadata',
     auditID: auditId ?? '',
     stage: 'ResponseComplete',
-    requestURI: cut(path + shownQuery(exchange.query)),
-    verb: attributes.verb,
-    user: shownUser(impersonator ?? user),
-    ...(impersonator && { impersonatedUser: shownUser(user) }),
+    requestURI: cut(shownUri(exchange)),
+    verb: cut(attributes.verb),
+    user: shownUser(impersonator ?? user, bounded),
+    ...(impersonator && { impersonatedUser: shownUser(user, bounded) }),
     ...(remoteAddress && { sourceIPs: [remoteAddress.replace(/^::ffff:/, '')] }),
     ...(headers['user-agent'] !== undefined && { userAgent: cut(headers['user-agent']) }),
     ...(target.kind === 'resource' && {
@@ -61,29 +62,30 @@ export function auditEvent(exchange: Exchange, { status, seconds }: Outcome, was
     }),
     requestReceivedTimestamp: inMicroseconds(nowMs - seconds * 1000),
     stageTimestamp: inMicroseconds(nowMs),
-    annotations: { 'authorization.k8s.io/decision': wasLetIn ? 'allow' : 'forbid' },
   };
+  const annotations = {
+    'authorization.k8s.io/decision': wasLetIn ? 'allow' : 'forbid',
+    ...(bounded.wasCut && { 'audit.k8s.io/truncated': 'true' }),
+  };
+  return { ...event, annotations };
 }
 
-function shownQuery(query: URLSearchParams): string {
+/** Without parameters that may hold a secret. */
+export function shownUri({ path, query }: Exchange): string {
   const shown = new URLSearchParams();
   for (const [name, value] of query) if (SHOWN_PARAMETERS.has(name)) shown.append(name, value);
-  return shown.size === 0 ? '' : `?${shown}`;
+  return shown.size === 0 ? path : `${path}?${shown}`;
 }
 
-function shownUser({ username, uid, groups, extra }: UserInfo): object {
+function shownUser({ username, uid, groups, extra }: UserInfo, bounded: BoundedText): object {
   return {
-    ...(username && { username }),
-    ...(uid && { uid }),
-    ...(groups.length > 0 && { groups }),
-    ...(extra && { extra }),
+    ...(username && { username: bounded.cut(username) }),
+    ...(uid && { uid: bounded.cut(uid) }),
+    ...(groups.length > 0 && { groups: bounded.cutList(groups) }),
+    ...(extra && { extra: bounded.cutLists(extra) }),
   };
 }
 
 function inMicroseconds(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
-}
-
-function cut(text: string): string {
-  return text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text;
 }

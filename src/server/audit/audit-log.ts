@@ -1,17 +1,28 @@
 /** The audit log of `--audit-log-path`: one line of JSON for every request that has ended, let in or not. */
 import type { RequestObserver } from '../http/request-observer.ts';
 import { auditEvent } from './audit-event.ts';
-import { type LineFile, openLineFile } from './line-file.ts';
+import { LineFile } from './line-file.ts';
+import { openLineSink } from './line-sink.ts';
 
 /** `observer` also goes on counting; `close` writes what is still waiting. */
 export type AuditLog = { readonly observer: RequestObserver; close(): Promise<void> };
 
-export async function openAuditLog(
-  file: string,
-  counting: RequestObserver,
-  log: (line: string) => void,
-): Promise<AuditLog> {
-  const lines = await openLineFile(file, { log });
+export type AuditLogOptions = {
+  readonly file: string;
+  /** Of one file, 100 MiB without it; 0 is no limit. */
+  readonly maxBytes?: number;
+  /** How many full ones are kept, 10 without it; 0 keeps all. */
+  readonly maxBackups?: number;
+  readonly log: (line: string) => void;
+};
+
+const MAX_BYTES = 100 * 1024 * 1024;
+const MAX_BACKUPS = 10;
+
+export async function openAuditLog(options: AuditLogOptions, counting: RequestObserver): Promise<AuditLog> {
+  const { file, maxBytes = MAX_BYTES, maxBackups = MAX_BACKUPS, log } = options;
+  const open = () => openLineSink(file, maxBackups);
+  const lines = new LineFile(file, await open(), open, { maxBytes, log });
   return { observer: audited(counting, lines), close: () => lines.close() };
 }
 

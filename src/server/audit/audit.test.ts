@@ -1,4 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +15,9 @@ import type { Exchange } from '../http/exchange.ts';
 import { parseTarget } from '../http/target.ts';
 import { auditEvent } from './audit-event.ts';
 import { openAuditLog } from './audit-log.ts';
-import { LineFile, openLineFile } from './line-file.ts';
+import { LineFile } from './line-file.ts';
+import { type LineSink, openLineSink } from './line-sink.ts';
+import { requestLine } from './request-log.ts';
 
 function exchangeFor(method: string, url: string, more: object = {}): Exchange {
   const { pathname: path, searchParams: query } = new URL(url, 'http://x');
@@ -86,7 +97,7 @@ describe('the file', () => {
       let counted = 0;
       const counting = { begin: () => {}, end: () => void counted++, handshakeFailed: () => {} };
       for (let run = 0; run < 2; run++) {
-        const audit = await openAuditLog(file, counting, () => {});
+        const audit = await openAuditLog({ file, log: () => {} }, counting);
         for (let i = 0; i < 500; i++)
           audit.observer.end(exchangeFor('GET', `/api/v1/nodes/n${i}`), undefined, outcome, true);
         await audit.close();
@@ -102,60 +113,131 @@ describe('the file', () => {
   it('says clearly when its directory is missing', () =>
     inFolder(async (folder) => {
       const file = join(folder, 'none', 'audit.log');
-      await expect(openLineFile(file, { log: () => {} })).rejects.toThrow(`"${file}": its directory does not exist`);
+      await expect(openLineSink(file, 0)).rejects.toThrow(`"${file}": its directory does not exist`);
     }));
+
+  /** A file of which only `append` is of interest. */
+  function lineFile(append: (text: string) => Promise<void>, options: { limitBytes?: number }) {
+    const logged: string[] = [];
+    const sink: LineSink = {
+      sizeBytes: 0,
+      append,
+      isCurrent: async () => true,
+      setAside: async () => {},
+      close: async () => {},
+    };
+    const log = (line: string) => void logged.push(line);
+    return { logged, file: new LineFile('f', sink, async () => sink, { delayMs: 0, log, ...options }) };
+  }
 
   it('holds no more than its limit while the disk is slow, and tells what was lost', async () => {
     const written: string[] = [];
-    const logged: string[] = [];
     let release: (() => void) | undefined;
-    const handle = {
-      appendFile: (text: unknown) =>
-        new Promise<void>((resolve) => {
-          release = () => {
-            written.push(String(text));
-            resolve();
-          };
-        }),
-      close: async () => {},
-    };
-    const file = new LineFile('f', handle, { limitBytes: 100, delayMs: 0, log: (line) => void logged.push(line) });
-    for (let i = 0; i < 50; i++) file.write('123456789');
+    const append = (text: string) =>
+      new Promise<void>((resolve) => {
+        release = () => {
+          written.push(text);
+          resolve();
+        };
+      });
+    const { file, logged } = lineFile(append, { limitBytes: 100 });
+    for (let i = 0; i < 50; i++) file.write('é2345678'); // 9 bytes, 10 with its end
     const closed = file.close();
     for (let i = 0; i < 3; i++) {
+      await new Promise((resolve) => setImmediate(resolve));
       release?.();
       release = undefined;
-      await new Promise((resolve) => setImmediate(resolve));
     }
     await closed;
-    expect(written.join('').length).toBe(100);
+    expect(Buffer.byteLength(written.join(''))).toBe(100);
     expect(logged).toEqual(['40 lines of "f" are lost: the disk is too slow']);
   });
 
-  it('goes on after a write that failed', async () => {
+  it('goes on after a write that failed, and tells of a long outage a few times only', async () => {
     const written: string[] = [];
-    const logged: string[] = [];
-    let failures = 1;
-    const handle = {
-      appendFile: async (text: unknown) => {
-        if (failures-- > 0) throw new Error('no space');
-        written.push(String(text));
-      },
-      close: async () => {},
-    };
-    let tellOfLoss = () => {};
-    const isLost = new Promise<void>((resolve) => {
-      tellOfLoss = resolve;
-    });
-    const log = (line: string) => {
-      logged.push(line);
-      tellOfLoss();
-    };
-    const file = new LineFile('f', handle, { delayMs: 0, log });
-    file.write('a');
-    await isLost;
+    let failures = 100;
+    const { file, logged } = lineFile(async (text) => {
+      if (failures-- > 0) throw new Error('no space');
+      written.push(text);
+    }, {});
+    while (failures > 0) {
+      file.write('a');
+      await new Promise((resolve) => setTimeout(resolve));
+    }
     file.write('b');
     await file.close();
-    expect([written, logged]).toEqual([['b\n'], ['1 lines of "f" are lost: no space']]);
+    expect(written.join('')).toContain('b\n');
+    expect(logged[0]).toBe('1 lines of "f" are lost: no space');
+    expect(logged.length).toBeLessThan(4);
+  });
+
+  it('is made again, closed to others, when somebody moved or removed it', () =>
+    inFolder(async (folder) => {
+      const path = join(folder, 'audit.log');
+      const open = () => openLineSink(path, 0);
+      const file = new LineFile(path, await open(), open, { log: () => {}, delayMs: 0 });
+      const written = async (line: string) => {
+        file.write(line);
+        while (!existsSync(path) || !readFileSync(path, 'utf8').includes(line))
+          await new Promise((resolve) => setTimeout(resolve, 1));
+      };
+      await written('one');
+      renameSync(path, `${path}.1`);
+      await written('two');
+      rmSync(path);
+      await written('three');
+      await file.close();
+      expect(readFileSync(`${path}.1`, 'utf8')).toBe('one\n');
+      expect(readFileSync(path, 'utf8')).toBe('three\n');
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+    }));
+
+  it('is set aside when it is full, and the oldest of those are removed', () =>
+    inFolder(async (folder) => {
+      const counting = { begin: () => {}, end: () => {}, handshakeFailed: () => {} };
+      writeFileSync(join(folder, 'audit-notes.log'), 'not one of them');
+      for (let run = 0; run < 6; run++) {
+        const file = join(folder, 'audit.log');
+        const audit = await openAuditLog({ file, maxBytes: 1000, maxBackups: 2, log: () => {} }, counting);
+        for (let i = 0; i < 3; i++) audit.observer.end(exchangeFor('GET', `/run/${run}`), undefined, outcome, true);
+        await audit.close();
+      }
+      const names = readdirSync(folder).sort();
+      const aside = names.filter((name) => /^audit-\d{4}-\d\d-\d\dT[-\d]{8}\.\d{3}\.log$/.test(name));
+      expect([names.length, aside.length, names.at(-1)]).toEqual([3, 2, 'audit-notes.log']);
+      expect(readFileSync(join(folder, aside[1]!), 'utf8')).toContain('/run/5');
+      for (const name of aside) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+    }));
+});
+
+describe('what a client can put into a line', () => {
+  const long = (bytes: number) => 'ü'.repeat(bytes / 2);
+
+  it('has a bound in bytes, and the line says that something was cut', () => {
+    const exchange = exchangeFor('GET', `/api/v1/namespaces/x/pods/${'n'.repeat(9000)}`, {
+      headers: { 'user-agent': `${'"'.repeat(100_000)}` },
+      impersonator: { username: long(50_000), uid: long(50_000), groups: Array(9000).fill(long(100)) },
+      user: {
+        username: `a${long(50_000)}`,
+        groups: Array(9000).fill(long(5000)),
+        extra: Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`${long(2000)}${i}`, Array(90).fill('x')])),
+      },
+    });
+    const event = auditEvent(exchange, outcome, true, at) as {
+      annotations: object;
+      impersonatedUser: { username: string };
+    };
+    expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(64 * 1024);
+    expect(event.annotations).toMatchObject({ 'audit.k8s.io/truncated': 'true' });
+    expect(event.impersonatedUser.username).toBe(`a${long(1022)}`); // no half character
+  });
+
+  it('is one line of the log, without what may be secret', () => {
+    const exchange = exchangeFor('GET', '/api/v1/pods?access_token=s3cret', {
+      headers: { 'user-agent': 'x\n"HTTP" verb="forged"', authorization: 'Bearer t-0-p' },
+    });
+    const line = requestLine(exchange, { ...outcome, status: 403 });
+    expect(line).not.toMatch(/\n|s3cret|t-0-p/);
+    expect(line).toMatch(/^"HTTP" verb="list" URI="\/api\/v1\/pods" latency="250.000ms" user="alice" .* resp="403"$/);
   });
 });

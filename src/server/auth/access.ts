@@ -10,7 +10,7 @@ import { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
 import { ensureSigningKey } from '../tokens/signing-key.ts';
 import { type Authenticate, authenticateBy, certificateAuthenticator } from './authenticator.ts';
 import { type Authorizer, alwaysAllow } from './authorizer.ts';
-import { adminToken, readTokenFile, tokenAuthenticator } from './bearer-tokens.ts';
+import { adminToken, type KnownToken, readTokenFile, tokenAuthenticator } from './bearer-tokens.ts';
 import { type ReviewToken, tokenReviewer } from './token-review.ts';
 
 export type Access = {
@@ -19,6 +19,9 @@ export type Access = {
   readonly reviewToken: ReviewToken;
   readonly tokens: ServiceAccountTokens;
   readonly guard: WriteGuard;
+  /** What `--token-auth-file` held, and how to put others in their place. */
+  readonly fromFile: readonly KnownToken[];
+  readonly setTokensOfFile: (fresh: readonly KnownToken[]) => void;
 };
 
 /** `onRightsChanged`: told after every change of a role or binding, if those decide. */
@@ -29,14 +32,15 @@ export function makeAccess(
   resources: Resources,
   onRightsChanged: () => void,
 ): Access {
-  const known = [adminToken(administratorsToken)];
-  if (options.tokenAuthFile) known.push(...readTokenFile(options.tokenAuthFile));
+  const admin = adminToken(administratorsToken);
+  const fromFile = options.tokenAuthFile ? readTokenFile(options.tokenAuthFile) : [];
+  const known = tokenAuthenticator([admin, ...fromFile]);
   const tokens = new ServiceAccountTokens({
     resources,
     key: ensureSigningKey(dataDir, options.serviceAccountSigningKeyFile),
     ...(options.serviceAccountIssuer && { issuer: options.serviceAccountIssuer }),
   });
-  const byToken = [tokenAuthenticator(known), tokens];
+  const byToken = [known, tokens];
   const rbac = new RbacAuthorizer();
   rbac.follow(resources);
   const authorizer = options.authorizationMode === 'AlwaysAllow' ? alwaysAllow : rbac;
@@ -46,6 +50,8 @@ export function makeAccess(
     authorizer,
     reviewToken: tokenReviewer(byToken, tokens.audiences),
     tokens,
+    fromFile,
+    setTokensOfFile: (fresh) => known.know([admin, ...fresh]),
     guard: escalationGuard(rbac.index, authorizer),
   };
 }

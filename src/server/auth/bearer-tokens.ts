@@ -16,12 +16,20 @@ export function adminToken(token: string): KnownToken {
   return { token, user: { username: 'kubernetes-admin', uid: 'kubernetes-admin', groups: ['system:masters'] } };
 }
 
-export function tokenAuthenticator(known: readonly KnownToken[]): Authenticator {
-  const entries = known.map(({ token, user }) => {
-    const verdict: Verdict = { kind: 'known', user: asAuthenticated(user) };
-    return { digest: digestOf(token), verdict };
-  });
+/** `know` puts others in the place of the tokens that were known. */
+export type TokenAuthenticator = Authenticator & { know(tokens: readonly KnownToken[]): void };
+
+export function tokenAuthenticator(known: readonly KnownToken[]): TokenAuthenticator {
+  const entriesOf = (tokens: readonly KnownToken[]) =>
+    tokens.map(({ token, user }) => {
+      const verdict: Verdict = { kind: 'known', user: asAuthenticated(user) };
+      return { digest: digestOf(token), verdict };
+    });
+  let entries = entriesOf(known);
   return {
+    know(tokens) {
+      entries = entriesOf(tokens);
+    },
     authenticate({ authorization }) {
       if (authorization === undefined) return { kind: 'silent' };
       const token = bearerToken(authorization);

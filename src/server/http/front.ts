@@ -23,7 +23,7 @@ import { type FrontLimits, frontLimits } from './front-limits.ts';
 import { type Http1Surroundings, Http1Wire } from './http1-wire.ts';
 import { Http2Wire } from './http2-wire.ts';
 import { InFlight, type RequestKind, requestKind } from './in-flight.ts';
-import { makeListener, type TlsSettings } from './listener.ts';
+import { makeListener, secureContext, type TlsSettings } from './listener.ts';
 import { requestDeadlineMs } from './request-deadline.ts';
 import type { RequestObserver } from './request-observer.ts';
 import { parseRequestUrl } from './request-url.ts';
@@ -52,6 +52,8 @@ export interface Front extends AsyncDisposable {
   readonly port: number;
   /** Requests and streams whose answers are not finished. */
   readonly openRequests: number;
+  /** For connections from now on; those that are open stay as they are. */
+  setTls(tls: TlsSettings): void;
   close(): Promise<void>;
 }
 
@@ -211,6 +213,7 @@ export async function startFront(options: FrontOptions): Promise<Front> {
     get openRequests() {
       return open.size;
     },
+    setTls: (tls) => listener.setSecureContext(secureContext(tls)),
     close,
     [Symbol.asyncDispose]: close,
   };

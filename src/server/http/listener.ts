@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import type { SecureContextOptions } from 'node:tls';
 import { isUnasked } from './taken-socket.ts';
 
 export type TlsSettings = {
@@ -55,12 +56,9 @@ export type Listener = Http2SecureServer & Http1Part;
 export function makeListener(tls: TlsSettings, limits: ListenerLimits, handlers: ListenerHandlers): Listener {
   const server = createSecureServer({
     allowHTTP1: true,
-    cert: tls.cert,
-    key: tls.key,
-    ca: [...tls.clientAuthorities],
+    ...secureContext(tls),
     requestCert: true,
     rejectUnauthorized: false, // who shows no certificate may have a token; who shows a bad one gets a 401
-    minVersion: 'TLSv1.2',
     handshakeTimeout: limits.handshakeTimeoutMs,
     noDelay: true,
     keepAlive: true, // a peer that vanished without a word is found out by TCP
@@ -89,6 +87,11 @@ export function makeListener(tls: TlsSettings, limits: ListenerLimits, handlers:
   server.on('sessionError', ignore);
   server.on('clientError', refuseMalformed as never);
   return server;
+}
+
+/** For a listener that is made, or one that runs (`setSecureContext`): connections from then on. */
+export function secureContext({ cert, key, clientAuthorities }: TlsSettings): SecureContextOptions {
+  return { cert, key, ca: [...clientAuthorities], minVersion: 'TLSv1.2' };
 }
 
 /** What was sent is no request; say so in the words of HTTP and hang up. */

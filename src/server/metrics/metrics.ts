@@ -18,8 +18,8 @@ export interface Metrics {
     buckets: readonly number[],
     labels?: readonly L[],
   ): Histogram<L>;
-  /** Called before every scrape, to bring gauges up to date. */
-  onScrape(update: () => void): void;
+  /** Called before every scrape, to bring gauges up to date; the scrape waits for it. */
+  onScrape(update: () => void | Promise<void>): void;
   /** Everything, as text; `/metrics` is this. */
   text(): Promise<string>;
   handle(exchange: Exchange): Promise<void>;
@@ -28,9 +28,9 @@ export interface Metrics {
 export function makeMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const updates: (() => void)[] = [];
-  const text = () => {
-    for (const update of updates) update();
+  const updates: (() => void | Promise<void>)[] = [];
+  const text = async () => {
+    await Promise.all(updates.map((update) => update()));
     return registry.metrics();
   };
   const metrics: Metrics = {

@@ -26,12 +26,12 @@ export function ensureAdminToken(dataDir: string): string {
     if (kept.length >= 32) return kept;
   }
   const token = randomBytes(32).toString('base64url');
-  writeWhole(file, `${token}\n`, 0o600);
+  writeWhole(file, `${token}\n`);
   return token;
 }
 
 export function writeKubeconfig(file: string, parts: KubeconfigParts): void {
-  writeWhole(file, kubeconfigText(parts), 0o600);
+  writeWhole(file, kubeconfigText(parts));
 }
 
 export function kubeconfigText({ server, authorityPem, admin, token }: KubeconfigParts): string {

@@ -7,7 +7,7 @@
  * replaced behind the owner's back: whoever trusts it would be cut off. That is an error instead.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +19,7 @@ import {
   makeServingCertificate,
   type Validity,
 } from './certificate.ts';
+import { isDnsName } from './dns-name.ts';
 import { writeWhole } from './write-whole.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -44,22 +45,34 @@ export type PkiOptions = {
   readonly dataDir: string;
   /** Names and addresses the server is reached by, beside those every server has. */
   readonly hosts?: readonly string[];
+  /** A server runs with this authority: if it is gone or comes to its end, that waits for the next start. */
+  readonly isRunning?: boolean;
   readonly now?: Date;
+  /** Told of what is made anew in the place of something. */
+  readonly log?: (line: string) => void;
 };
 
-export function ensurePki({ dataDir, hosts = [], now = new Date() }: PkiOptions): Pki {
+export function ensurePki({
+  dataDir,
+  hosts = [],
+  isRunning = false,
+  now = new Date(),
+  log = () => {},
+}: PkiOptions): Pki {
   const folder = join(dataDir, 'pki');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const wanted = [...new Set([...USUAL_HOSTS, hostname(), ...hosts])].filter(isHost);
-  const kept = readAuthority(folder, now);
+  const kept = readAuthority(folder, now, isRunning, log);
   const authorityFiles = kept ?? makeAuthority({ commonName: AUTHORITY_NAME }, lasting(now, AUTHORITY_DAYS));
   if (!kept) store(folder, 'ca', authorityFiles);
   const authority = asAuthority(authorityFiles);
+  const authorityEnd = Date.parse(new X509Certificate(authorityFiles.certPem).validTo);
 
   const leaf = (name: string, fits: (cert: X509Certificate) => boolean, make: (validity: Validity) => Certificate) => {
     const found = read(folder, name);
     if (found && isUsable(found, authorityFiles, now, fits)) return found;
-    const made = make(lasting(now, LEAF_DAYS));
+    const { from, to } = lasting(now, LEAF_DAYS);
+    const made = make({ from, to: new Date(Math.min(to.getTime(), authorityEnd)) });
+    if (found) log(`made a new certificate "${join(folder, `${name}.crt`)}": the one there did not fit any more`);
     store(folder, name, made);
     return made;
   };
@@ -67,7 +80,7 @@ export function ensurePki({ dataDir, hosts = [], now = new Date() }: PkiOptions)
     authorityPem: authorityFiles.certPem,
     serving: leaf(
       'server',
-      (cert) => wanted.every((host) => (isIP(host) ? cert.checkIP(host) : cert.checkHost(host)) !== undefined),
+      (cert) => wanted.every((host) => isNamedIn(cert, host)),
       (validity) => makeServingCertificate(authority, SERVING, wanted, validity),
     ),
     admin: leaf(
@@ -91,23 +104,43 @@ const USUAL_HOSTS = [
 /** Wildcard addresses are nothing to dial, and what is no name cannot stand in a certificate. */
 function isHost(host: string): boolean {
   if (isIP(host)) return host !== '0.0.0.0' && host !== '::' && !host.includes('%');
-  return /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/i.test(host);
+  return isDnsName(host);
+}
+
+function isNamedIn(cert: X509Certificate, host: string): boolean {
+  if (isIP(host)) return cert.checkIP(host) !== undefined;
+  return cert.subjectAltName?.split(', ').includes(`DNS:${host}`) ?? false;
 }
 
 /** Undefined where there is none yet, or where the one there is comes near its end. */
-function readAuthority(folder: string, now: Date): Certificate | undefined {
-  const found = read(folder, 'ca');
-  if (!found) return undefined;
-  const problem = authorityProblem(found);
+function readAuthority(
+  folder: string,
+  now: Date,
+  isRunning: boolean,
+  log: (line: string) => void,
+): Certificate | undefined {
+  const problem = authorityProblem(folder);
   if (problem) {
-    const advice = `remove ca.crt and ca.key to have new ones made, or put back the pair that belongs together`;
+    const advice = `put back the pair that belongs together, or remove both to have a new authority made, which no client trusts until it gets the new kubeconfig`;
     throw new Error(`Cannot use the certificate authority in "${folder}": ${problem}; ${advice}`);
   }
-  // A leaf must not outlive its authority.
-  return daysLeft(new X509Certificate(found.certPem), now) > LEAF_DAYS ? found : undefined;
+  const found = read(folder, 'ca');
+  if (!found && isRunning) throw new Error(`Cannot find the certificate authority in "${folder}": it is gone`);
+  if (!found || isRunning) return found;
+  if (daysLeft(new X509Certificate(found.certPem), now) > LEAF_DAYS) return found;
+  log(
+    `made a new certificate authority in "${folder}", as the old one comes to its end: clients need the new kubeconfig`,
+  );
+  return undefined;
 }
 
-function authorityProblem({ certPem, keyPem }: Certificate): string | undefined {
+function authorityProblem(folder: string): string | undefined {
+  const [hasCert, hasKey] = ['ca.crt', 'ca.key'].map((name) => existsSync(join(folder, name)));
+  if (hasCert !== hasKey)
+    return hasCert ? 'ca.crt is there, but ca.key is missing' : 'ca.key is there, but ca.crt is missing';
+  const found = read(folder, 'ca');
+  if (!found) return undefined;
+  const { certPem, keyPem } = found;
   try {
     const cert = new X509Certificate(certPem);
     if (!cert.ca) return 'ca.crt is not the certificate of an authority';
@@ -158,6 +191,6 @@ function read(folder: string, name: string): Certificate | undefined {
 }
 
 function store(folder: string, name: string, { certPem, keyPem }: Certificate): void {
-  writeWhole(join(folder, `${name}.key`), keyPem, 0o600);
-  writeWhole(join(folder, `${name}.crt`), certPem, 0o644);
+  writeWhole(join(folder, `${name}.key`), keyPem);
+  writeWhole(join(folder, `${name}.crt`), certPem);
 }

@@ -1,17 +1,26 @@
-/** Writes small files so that a reader, or a crash, finds the old text or the new one and never half of it. */
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+/**
+ * Writes small files so that a reader, or a crash, finds the old text or the new one and never half of it. Nobody but
+ * their owner may read them.
+ */
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makePrivateFolder, PRIVATE_FILE } from '../../store/private-files.ts';
 
-export function writeWhole(file: string, text: string, mode: number): void {
-  mkdirSync(dirname(file), { recursive: true });
+export function writeWhole(file: string, text: string): void {
   const temporary = `${file}.${process.pid}.tmp`;
-  rmSync(temporary, { force: true });
-  const handle = openSync(temporary, 'wx', mode);
   try {
-    writeSync(handle, text);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
+    makePrivateFolder(dirname(file));
+    rmSync(temporary, { force: true });
+    const handle = openSync(temporary, 'wx', PRIVATE_FILE);
+    try {
+      writeFileSync(handle, text);
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    renameSync(temporary, file);
+  } catch (err) {
+    rmSync(temporary, { force: true });
+    throw new Error(`Cannot write "${file}": ${(err as Error).message}`, { cause: err });
   }
-  renameSync(temporary, file);
 }

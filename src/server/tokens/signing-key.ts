@@ -16,7 +16,7 @@ export function ensureSigningKey(dataDir: string, file?: string): TokenKey {
   const path = file ?? join(dataDir, 'pki', 'service-account.key');
   if (file === undefined && !existsSync(path)) {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-    writeWhole(path, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, 0o600);
+    writeWhole(path, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
   }
   try {
     return tokenKey(createPrivateKey(readFileSync(path)));

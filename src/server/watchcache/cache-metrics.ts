@@ -86,7 +86,10 @@ export function addCacheMetrics(metrics: Metrics, caches: () => Iterable<Resourc
   });
 }
 
-/** The store's own figures; a scrape shows those of the last one asked for, so that it never waits for a store. */
+/** A scrape waits no longer than this for the store, and then shows the figures of the one before. */
+const STATUS_MS = 1000;
+
+/** The store's own figures, as they are at the scrape. */
 export function addStoreMetrics(metrics: Metrics, store: Store): void {
   const size = metrics.gauge('apiserver_storage_size_bytes', 'Size of the storage database file.', [
     'storage_cluster_id',
@@ -106,7 +109,7 @@ export function addStoreMetrics(metrics: Metrics, store: Store): void {
     seconds.set(status.compaction.totalSeconds);
     revision.set(status.compaction.revision);
   };
-  metrics.onScrape(() => {
-    store.status().then(show, () => {}); // a store that does not answer is told by /readyz
-  });
+  metrics.onScrape(
+    () => store.status({ signal: AbortSignal.timeout(STATUS_MS) }).then(show, () => {}), // /readyz tells of a store that is away
+  );
 }

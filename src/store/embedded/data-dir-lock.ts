@@ -6,6 +6,7 @@
 import { linkSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreError } from '../errors.ts';
+import { makePrivateFolder, PRIVATE_FILE, PRIVATE_FOLDER } from '../private-files.ts';
 
 type Owner = { readonly pid: number; readonly started: string };
 
@@ -16,7 +17,7 @@ let draftCount = 0;
 
 /** Throws Locked, naming the owner's pid; otherwise returns how to let go. */
 export function lockDataDir(dataDir: string): () => void {
-  mkdirSync(dataDir, { recursive: true });
+  makePrivateFolder(dataDir);
   const file = join(dataDir, 'LOCK');
   const me: Owner = { pid: process.pid, started: startOf(process.pid) };
   if (!tryCreate(file, me)) takeOver(dataDir, file, me);
@@ -46,7 +47,7 @@ function locked(dataDir: string, why: string): StoreError {
 /** Linked into place whole: nobody ever sees a lock without its owner's name. */
 function tryCreate(file: string, owner: Owner): boolean {
   const draft = `${file}.${owner.pid}.${draftCount++}`;
-  writeFileSync(draft, JSON.stringify(owner));
+  writeFileSync(draft, JSON.stringify(owner), { mode: PRIVATE_FILE });
   try {
     linkSync(draft, file);
     return true;
@@ -106,7 +107,7 @@ function statOf(pid: number): string[] | undefined {
 
 function tryMakeFolder(folder: string): boolean {
   try {
-    mkdirSync(folder);
+    mkdirSync(folder, PRIVATE_FOLDER);
     return true;
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'EEXIST') return false;

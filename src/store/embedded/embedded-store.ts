@@ -7,7 +7,6 @@
  * Always true: the published state is what is durable, and all that anybody is shown; the head is what is on its way. What is
  * kept where is said in each room of this folder.
  */
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { backgroundClock, type Clock, closeOnce, untilAborted } from '../../api/index.ts';
@@ -78,7 +77,6 @@ const PAGES_TICK_MS = 500;
 
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const { dataDir, durability = 'fsync' } = options;
-  mkdirSync(dataDir, { recursive: true });
   const unlock = lockDataDir(dataDir);
   try {
     const file = join(dataDir, 'data.mdb');

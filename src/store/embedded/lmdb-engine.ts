@@ -12,9 +12,11 @@
  *   short would kill the process with SIGBUS instead of giving an error.
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { StoreError } from '../errors.ts';
 import type { LeaseId, Revision } from '../kv.ts';
+import { makePrivateFolder, PRIVATE_FILE } from '../private-files.ts';
 import type { EngineCommit, LogEngine, LogEntry, LogPosition, MetaName, VisitLimits } from './engine.ts';
 
 const PAGE_BYTES = 16 * 1024;
@@ -24,6 +26,7 @@ export type LmdbEngineOptions = { readonly file: string; readonly isDurable: boo
 
 export function openLmdbEngine({ file, isDurable }: LmdbEngineOptions): LogEngine {
   if (existsSync(file)) checkHeader(file);
+  else makePrivateFolder(dirname(file)); // lmdb would make it, for everybody to read
   try {
     return new LmdbEngine(file, isDurable);
   } catch (err) {
@@ -183,6 +186,8 @@ function openTables(file: string, isDurable: boolean): Tables {
     noSync: !isDurable,
     // The store groups writes itself; a commit starts when it is asked for.
     eventTurnBatching: false,
+    // Of the file and of its lock. lmdb's types leave the option out.
+    ...({ permissionsMode: PRIVATE_FILE } as object),
   });
   const table = (name: string) => env.openDB<Buffer, Buffer>({ ...binary, name });
   return { env, log: table('log'), meta: table('meta'), lease: table('lease') };

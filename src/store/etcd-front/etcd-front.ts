@@ -17,7 +17,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import { type TLSSocket, Server as TlsServer } from 'node:tls';
 import { closeOnce } from '../../api/index.ts';
 import { StoreError } from '../errors.ts';
 import { grpcCode } from '../etcd/grpc-status.ts';
@@ -28,12 +28,15 @@ import { GrpcStream } from './grpc-stream.ts';
 import { kvService } from './kv-service.ts';
 import { serveWatches } from './watch-service.ts';
 
-export type EtcdFrontTls = {
+type EtcdFrontCertificates = {
   /** PEM. */
   readonly cert: string;
   readonly key: string;
   /** Who may vouch for a client. */
   readonly clientAuthorities: readonly string[];
+};
+
+export type EtcdFrontTls = EtcdFrontCertificates & {
   /** Whether a client that was vouched for may do everything, by the organisations of its certificate. */
   readonly mayUse: (organisations: readonly string[]) => boolean;
 };
@@ -47,6 +50,8 @@ export type EtcdFrontOptions = {
 export type EtcdFront = AsyncDisposable & {
   /** With the ports that were picked. */
   readonly urls: readonly string[];
+  /** For connections from now on. */
+  setTls(tls: EtcdFrontCertificates): void;
 };
 
 const MEBIBYTE = 1024 * 1024;
@@ -92,7 +97,11 @@ export async function startEtcdFront(store: Store, options: EtcdFrontOptions): P
     for (const server of servers) server.close();
     throw new StoreError('Unavailable', `Cannot serve the store as etcd: ${(err as Error).message}`, { cause: err });
   }
-  return { urls, [Symbol.asyncDispose]: close };
+  const setTls = ({ cert, key, clientAuthorities }: EtcdFrontCertificates) => {
+    for (const server of servers)
+      if (server instanceof TlsServer) server.setSecureContext({ cert, key, ca: [...clientAuthorities] });
+  };
+  return { urls, setTls, [Symbol.asyncDispose]: close };
 }
 
 /** Calls that go on until somebody ends them. */

@@ -17,7 +17,12 @@ import type { Endpoint } from './endpoint.ts';
 import { GrpcError, grpcCode } from './grpc-status.ts';
 import { onAbort } from './on-abort.ts';
 
-export type ChannelOptions = ConnectionOptions & { readonly endpoints: readonly Endpoint[]; readonly clock: Clock };
+export type ChannelOptions = ConnectionOptions & {
+  readonly endpoints: readonly Endpoint[];
+  readonly clock: Clock;
+  /** Told why, each time before a call is tried again. */
+  readonly onRetry?: ((error: Error) => void) | undefined;
+};
 
 export type ChannelCall = {
   readonly method: string;
@@ -63,6 +68,7 @@ export class Channel {
         const pauseMs = backoffMs(failures, retryCeilingMs);
         const isSafe = isRead || !err.wasSent;
         if (err.code !== grpcCode.unavailable || !isSafe || pauseMs >= remainingMs()) throw err;
+        this.#options.onRetry?.(err);
         await this.sleep(pauseMs, signal);
       }
     }

@@ -40,6 +40,8 @@ export type EtcdStoreOptions = {
   readonly watchBufferBytes?: number;
   /** For the pauses between attempts. */
   readonly clock?: Clock;
+  /** Told why, each time a call could not reach a member and is tried again. */
+  readonly onRetry?: (error: Error) => void;
 };
 
 /** Resolves once a member has answered; rejects with Unavailable if none does within the request's time. */
@@ -75,6 +77,7 @@ class EtcdStore implements kv.Store {
       keepAliveMs: options.keepAliveMs ?? 30_000,
       keepAliveTimeoutMs: options.keepAliveTimeoutMs ?? 10_000,
       clock: options.clock ?? systemClock,
+      onRetry: options.onRetry,
     };
     this.#requestTimeoutMs = options.requestTimeoutMs ?? 15_000;
     this.#calls = new Channel({ ...channelOptions, streamWindowBytes: 8 * mebibyte });
