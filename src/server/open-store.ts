@@ -6,7 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isStoreError, openEmbeddedStore, openEtcdStore, type Store } from '../store/index.ts';
+import { isStoreError, openEmbeddedStore, openEtcdStore, type Store, StoreError } from '../store/index.ts';
 import type { EtcdOptions, ServerOptions } from './server-options.ts';
 
 type Log = (line: string) => void;
@@ -33,7 +33,9 @@ export async function openStore(options: ServerOptions, dataDir: string, log: Lo
     });
   } catch (err) {
     if (!isStoreError(err, 'Locked')) throw err;
-    throw new Error(`${err.message}; stop that one, or name another folder with --data-dir`, { cause: err });
+    throw new StoreError('Locked', `${err.message}; stop that one, or name another folder with --data-dir`, {
+      cause: err,
+    });
   }
 }
 

@@ -44,6 +44,8 @@ it('serve starts with the defaults it names', async () => {
     requestTimeoutMs: 60_000,
     minRequestTimeoutMs: 1_800_000,
     autoCompaction: { mode: 'periodic', retentionMs: 300_000 },
+    auditLogMaxBytes: 100 * 1024 * 1024,
+    auditLogMaxBackups: 10,
     verbosity: 0,
   });
   expect(said).toBe('longwatch: Cannot open "x": another process holds it\n');
@@ -51,7 +53,7 @@ it('serve starts with the defaults it names', async () => {
 });
 
 it('serve reads every flag', async () => {
-  const { options } = await run(
+  const args = [
     ...['--bind-address', '0.0.0.0', '--secure-port', '0', '--data-dir', '/d', '--kubeconfig-out', '/k'],
     ...['--etcd-servers', 'http://a:1,https://b:2', '--etcd-prefix', '/p', '--etcd-cafile', 'ca'],
     ...['--etcd-certfile', 'c', '--etcd-keyfile', 'k', '--watch-cache=false', '--default-watch-cache-size', '50'],
@@ -59,8 +61,11 @@ it('serve reads every flag', async () => {
     ...['--auto-compaction-retention', '1000', '--tls-cert-file', 't', '--tls-private-key-file', 'tk'],
     ...['--client-ca-file', 'cca', '--token-auth-file', 'tf', '--authorization-mode', 'AlwaysAllow'],
     ...['--anonymous-auth=false', '--max-requests-inflight', '1', '--max-mutating-requests-inflight', '2'],
-    ...['--request-timeout', '1m30s', '--min-request-timeout', '60', '--v', '4'],
-  );
+    ...['--request-timeout', '1m30s', '--min-request-timeout', '60', '--v', '4', '--audit-log-path', '/a'],
+    ...['--audit-log-maxsize', '1', '--audit-log-maxbackup', '2'],
+    ...['--service-account-issuer', 'https://i', '--service-account-signing-key-file', 'sk'],
+  ];
+  const { options } = await run(...args);
   expect(options).toEqual({
     dataDir: '/d',
     bindAddress: '0.0.0.0',
@@ -81,13 +86,30 @@ it('serve reads every flag', async () => {
     maxMutatingRequestsInflight: 2,
     requestTimeoutMs: 90_000,
     minRequestTimeoutMs: 60_000,
+    auditLogPath: '/a',
+    auditLogMaxBytes: 1024 * 1024,
+    auditLogMaxBackups: 2,
+    serviceAccountIssuer: 'https://i',
+    serviceAccountSigningKeyFile: 'sk',
     verbosity: 4,
   });
+  const program = new Command();
+  addServeCommand(program);
+  const known = program.commands[0]!.options.map(({ long }) => long!);
+  // These two do not go with others above, and have tests of their own.
+  const alone = ['--etcd-listen-client-urls', '--tls-san'];
+  const given = args.map((arg) => arg.split('=')[0]);
+  expect(known.filter((flag) => !given.includes(flag) && !alone.includes(flag))).toEqual([]);
 });
 
 it('serve takes where its store is to be an etcd', async () => {
   const { options } = await run('--etcd-listen-client-urls', 'http://127.0.0.1:2379,https://[::1]:2379');
   expect(options?.etcdListenClientUrls).toEqual(['http://127.0.0.1:2379', 'https://[::1]:2379']);
+});
+
+it('serve takes names for its certificate, by commas and by repeating', async () => {
+  const { options } = await run('--tls-san', 'a.example.com, 10.0.0.5', '--tls-san', '*.example.org');
+  expect(options?.tlsSans).toEqual(['a.example.com', '10.0.0.5', '*.example.org']);
 });
 
 it.each([
@@ -107,6 +129,8 @@ it.each([
   [['--authorization-mode', 'ABAC'], 'Allowed choices are RBAC, AlwaysAllow'],
   [['--tls-cert-file', 'x'], 'give both, or neither to have a certificate made'],
   [['--etcd-cafile', 'x'], 'need --etcd-servers'],
+  [['--tls-san', 'a b'], 'is no name for a certificate'],
+  [['--tls-san', 'a', '--tls-cert-file', 'x', '--tls-private-key-file', 'y'], 'is for the certificate that is made'],
   [['--etcd-servers', 'http://a:1', '--etcd-listen-client-urls', 'http://b:2'], 'serves the embedded store'],
   [['--etcd-servers', 'http://a:1', '--etcd-keyfile', 'x'], '--etcd-certfile and --etcd-keyfile belong together'],
   [['--auto-compaction-mode', 'revision'], 'is no number of revisions'],

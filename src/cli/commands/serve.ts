@@ -9,6 +9,7 @@
 import { isatty } from 'node:tty';
 import { type Command, Option } from 'commander';
 import type { RunningServer, ServerOptions } from '../../server/server-options.ts';
+import { logToStderr } from '../../server/serving/stderr-log.ts';
 import {
   parseBoolean,
   parseCacheSizes,
@@ -133,8 +134,8 @@ async function serve(flags: ServeFlags, command: Command, start: StartServer): P
   try {
     server = await start(options);
   } catch (err) {
-    process.stderr.write(`longwatch: ${err instanceof Error ? err.message : String(err)}\n`);
-    if (flags.v >= STACK_LEVEL && err instanceof Error) process.stderr.write(`${err.stack}\n`);
+    logToStderr(`longwatch: ${err instanceof Error ? err.message : String(err)}`);
+    if (flags.v >= STACK_LEVEL && err instanceof Error) logToStderr(String(err.stack));
     process.exitCode = 1;
     return;
   }
@@ -157,7 +158,8 @@ function untilSignalled(server: RunningServer): Promise<void> {
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
-    process.on('SIGHUP', hasTerminal() ? onSignal : () => server.reload());
+    // A terminal that goes may say so several times, once more for the shell that goes with it.
+    process.on('SIGHUP', hasTerminal() ? () => resolve() : () => server.reload());
   });
 }
 
@@ -167,19 +169,19 @@ function hasTerminal(): boolean {
 }
 
 async function stop(server: RunningServer): Promise<void> {
-  process.stderr.write('longwatch: stopping\n');
+  logToStderr('longwatch: stopping');
   const limit = setTimeout(() => {
-    process.stderr.write('longwatch: something did not end in time\n');
+    logToStderr('longwatch: something did not end in time');
     process.exit(0);
   }, STOP_LIMIT_MS);
   limit.unref();
   try {
     await server.close();
   } catch (err) {
-    process.stderr.write(`longwatch: ${err instanceof Error ? err.message : String(err)}\n`);
+    logToStderr(`longwatch: ${err instanceof Error ? err.message : String(err)}`);
     process.exitCode = 1;
   }
-  process.stderr.write('longwatch: stopped\n');
+  logToStderr('longwatch: stopped');
   process.exit(); // signal handlers would keep nothing alive, but a library might
 }
 

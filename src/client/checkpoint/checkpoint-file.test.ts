@@ -123,3 +123,10 @@ it('a file with much history is written anew', async () => {
   expect([file.wantsRewrite, file.bytes < 101_000]).toEqual([false, true]);
   await file.close();
 });
+
+it.runIf(process.platform === 'linux')(
+  'a folder where there can be none is an error, not an endless attempt',
+  async () => {
+    await expect(new CheckpointFile('/proc/xx/yy/state').prepare()).rejects.toMatchObject({ code: 'ENOENT' });
+  },
+);

@@ -61,7 +61,7 @@ export class CheckpointFile {
 
   /** Makes its folder. */
   async prepare(): Promise<void> {
-    await this.#disk.mkdir(dirname(this.path), { recursive: true });
+    await makeFolder(this.#disk, dirname(this.path));
   }
 
   /** What it holds, or undefined if there is no file; throws what is wrong with it. */
@@ -154,6 +154,21 @@ export class CheckpointFile {
     const folder = await this.#disk.open(dirname(this.path), 'r').catch(() => undefined);
     await folder?.sync().catch(() => {});
     await folder?.close();
+  }
+}
+
+/** With those above it, one by one: Node's `recursive` never comes back where there can be no folder, as in /proc. */
+async function makeFolder(disk: Disk, folder: string): Promise<void> {
+  const make = () =>
+    disk.mkdir(folder, 0o700).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  try {
+    await make();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(folder) === folder) throw error;
+    await makeFolder(disk, dirname(folder));
+    await make();
   }
 }
 

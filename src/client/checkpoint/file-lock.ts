@@ -42,7 +42,7 @@ async function takeOver(file: string, lock: string, me: Owner): Promise<void> {
   const judging = `${lock}.judging`;
   if ((await ageOf(judging)) > STALE_JUDGING_MS) await rmdir(judging).catch(() => {}); // another was faster
   try {
-    await mkdir(judging);
+    await mkdir(judging, 0o700);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     throw locked(file, 'another process is just opening it');

@@ -1,6 +1,11 @@
-import { expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openEmbeddedStore, type Store, StoreError } from '../../store/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Health } from './health.ts';
+import { addStoreChecks } from './store-checks.ts';
 
 async function ask(health: Health, url: string): Promise<{ handled: boolean; status?: number; text?: string }> {
   const [path = '', query = ''] = url.split('?');
@@ -46,4 +51,46 @@ it('Health fails readyz, and only that, once the server is going', async () => {
   health.stop();
   expect((await ask(health, '/readyz')).text).toContain('[-]shutdown failed: reason withheld');
   expect((await ask(health, '/livez')).status).toBe(200);
+});
+
+describe('the store', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'longwatch-health-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const probes = async (health: Health) =>
+    Promise.all(
+      ['/livez', '/readyz/store', '/readyz/store-writes'].map(async (url) => (await ask(health, url)).status),
+    );
+
+  it('is not ready while it cannot take writes, and lives', async () => {
+    // One page is more than it may hold, so it is full from the start.
+    await using store = await openEmbeddedStore({ dataDir: folder, durability: 'none', quotaBytes: 1 });
+    const logged: string[] = [];
+    const health = new Health((line) => void logged.push(line));
+    addStoreChecks(health, store, true);
+    expect(await probes(health)).toEqual([200, 200, 500]);
+    expect(logged.join()).toMatch(/store-writes failed: .*bytes are in use/);
+  });
+
+  it('that has ended for good is neither ready nor alive', async () => {
+    const store = await openEmbeddedStore({ dataDir: folder, durability: 'none' });
+    const health = new Health();
+    addStoreChecks(health, store, true);
+    expect(await probes(health)).toEqual([200, 200, 200]);
+    await store.close();
+    expect(await probes(health)).toEqual([500, 500, 500]);
+    expect((await ask(health, '/livez?verbose')).text).toBe(
+      '[+]ping ok\n[-]store failed: reason withheld\nlivez check failed\n',
+    );
+  });
+
+  it('that is only away is no reason to restart the server', async () => {
+    const away = () => Promise.reject(new StoreError('Unavailable', 'no member answers'));
+    const health = new Health();
+    addStoreChecks(health, { revision: away, status: away } as unknown as Store, false);
+    expect(await probes(health)).toEqual([200, 500, 500]);
+  });
 });

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { addressBytes } from './der.ts';
@@ -35,7 +35,7 @@ it('ensurePki() makes an authority, a serving and a client certificate that fit 
     expect(serving.checkHost(name), name).toBe(name);
   for (const address of ['127.0.0.1', '::1', '10.1.2.3', 'fe80::1'])
     expect(serving.checkIP(address), address).toBe(address);
-  for (const name of ['ca.key', 'server.key', 'admin.key'])
+  for (const name of ['ca.key', 'server.key', 'admin.key', 'ca.crt', 'server.crt', 'admin.crt'])
     expect(statSync(join(dataDir, 'pki', name)).mode & 0o777, name).toBe(0o600);
 });
 
@@ -64,7 +64,37 @@ it('ensurePki() makes a damaged leaf anew, but never replaces a damaged authorit
   writeFileSync(server, readFileSync(server, 'utf8').slice(0, 200));
   expect(new X509Certificate(ensurePki({ dataDir }).serving.certPem).checkHost('localhost')).toBe('localhost');
   writeFileSync(join(dataDir, 'pki', 'ca.key'), readFileSync(join(dataDir, 'pki', 'admin.key')));
-  expect(() => ensurePki({ dataDir })).toThrow(/ca\.key does not belong to ca\.crt; remove ca\.crt and ca\.key/);
+  expect(() => ensurePki({ dataDir })).toThrow(/ca\.key does not belong to ca\.crt; put back the pair/);
+});
+
+it.each([
+  ['ca.key', 'ca.crt is there, but ca.key is missing; put back'],
+  ['ca.crt', 'ca.key is there, but ca.crt is missing; put back'],
+])('ensurePki() makes no new authority because %s is missing', (name, sentence) => {
+  const { authorityPem } = ensurePki({ dataDir });
+  const kept = readFileSync(join(dataDir, 'pki', name));
+  rmSync(join(dataDir, 'pki', name));
+  expect(() => ensurePki({ dataDir })).toThrow(sentence);
+  writeFileSync(join(dataDir, 'pki', name), kept);
+  expect(ensurePki({ dataDir }).authorityPem).toBe(authorityPem);
+});
+
+it('the certificate names what the server listens on: an address, or all of this machine', () => {
+  const load = (bindAddress: string, sans: string[] = []) => {
+    const { serving, servingAuthorityPem } = loadTlsMaterial({ dataDir, bindAddress, sans });
+    return { certificate: new X509Certificate(serving.certPem), servingAuthorityPem };
+  };
+  const first = load('10.1.2.3');
+  expect(first.certificate.checkIP('10.1.2.3')).toBe('10.1.2.3');
+  const all = load('0.0.0.0', ['watch.example.com', '*.example.org', '2001:db8::5']);
+  const here = Object.values(networkInterfaces()).flatMap((found) => found?.map(({ address }) => address) ?? []);
+  for (const address of [...here, '2001:db8::5'].filter((one) => !one.startsWith('fe80')))
+    expect(all.certificate.checkIP(address), address).toBe(address);
+  for (const name of [hostname(), 'watch.example.com', 'any.example.org'])
+    expect(all.certificate.checkHost(name), name).toBeDefined();
+  expect(all.servingAuthorityPem).toBe(first.servingAuthorityPem);
+  // What is named in it already is no reason for another.
+  expect(load('0.0.0.0', ['*.example.org']).certificate.raw).toEqual(all.certificate.raw);
 });
 
 it.runIf(hasOpenssl)('openssl accepts the chain, each certificate for its own purpose only', () => {
@@ -90,7 +120,14 @@ it('loadTlsMaterial() names the file it cannot use', () => {
   expect(loadTlsMaterial({ ...files, keyFile: at('a.key') }).serving).toEqual(own.serving);
   expect(() => loadTlsMaterial({ ...files, keyFile: at('b.key') })).toThrow(/b\.key" does not belong to it/);
   expect(() => loadTlsMaterial({ ...files, keyFile: at('none') })).toThrow(/Cannot read the private key from ".*none"/);
-  expect(() => loadTlsMaterial({ dataDir, bindAddress: '::1', clientCaFile: at('a.key') })).toThrow(/client cert/);
+  expect(() => loadTlsMaterial({ dataDir, bindAddress: '::1', clientCaFile: at('a.key') })).toThrow(
+    /authority of client certificates from ".*a\.key": it holds no certificate in PEM form/,
+  );
+  const encrypted = createPrivateKey(own.serving.keyPem).export({
+    ...{ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' },
+  } as const);
+  writeFileSync(at('e.key'), encrypted);
+  expect(() => loadTlsMaterial({ ...files, keyFile: at('e.key') })).toThrow(/e\.key": it is encrypted, .* decrypt it/);
 });
 
 it('the administrator keeps the token over restarts, and the kubeconfig holds everything', () => {

@@ -164,10 +164,13 @@ function isUsable(
 ): boolean {
   try {
     const cert = new X509Certificate(certPem);
+    const issuer = new X509Certificate(authority.certPem);
+    const authorityEnd = Date.parse(issuer.validTo);
     return (
       cert.checkPrivateKey(createPrivateKey(keyPem)) &&
-      cert.verify(new X509Certificate(authority.certPem).publicKey) &&
-      daysLeft(cert, now) > RENEW_DAYS &&
+      cert.verify(issuer.publicKey) &&
+      // One that ends with its authority cannot be made to last longer.
+      (daysLeft(cert, now) > RENEW_DAYS || Date.parse(cert.validTo) >= authorityEnd) &&
       fits(cert)
     );
   } catch {
