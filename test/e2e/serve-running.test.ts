@@ -2,11 +2,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ensurePki } from '../../src/server/serving/pki.ts';
+import { ensurePki, type Pki } from '../../src/server/serving/pki.ts';
 import { ApiClient } from '../../src/testing/api-client.ts';
 import { adminOf, COMMAND, ServeCommand } from './serve-command.ts';
 
@@ -68,6 +70,29 @@ it('SIGHUP of a service reads certificates, authorities and tokens again; a brok
   expect(await status('second-token')).toBe(200);
   expect(adminOf(kubeconfig).ca).toBe(readFileSync(at('a.crt'), 'utf8'));
   expect(server.child.exitCode).toBe(null);
+});
+
+it('SIGHUP reads the authority of client certificates again, and both protocols go on', async () => {
+  const [one, two] = ['one', 'two'].map((name) => ensurePki({ dataDir: at(name) })) as [Pki, Pki];
+  writeFileSync(at('client-ca.crt'), one.authorityPem);
+  await using server = serve('--client-ca-file', at('client-ca.crt'));
+  const { url, kubeconfig } = await server.ready();
+  const { ca, token } = adminOf(kubeconfig);
+  const statusWith = async ({ admin }: Pki) => {
+    const asked = request(`${url}/api/v1/secrets`, { ca, cert: admin.certPem, key: admin.keyPem, agent: false }).end();
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    answer.resume();
+    return answer.statusCode;
+  };
+  expect([await statusWith(one), await statusWith(two)]).toEqual([200, 401]);
+  writeFileSync(at('client-ca.crt'), two.authorityPem);
+  server.child.kill('SIGHUP');
+  await server.until(() => server.err.includes('changed and was read again'));
+  expect([await statusWith(one), await statusWith(two)]).toEqual([401, 200]);
+  for (const protocol of ['http1', 'http2'] as const) {
+    await using client = new ApiClient({ url, ca, token, protocol });
+    expect((await client.ask('GET', '/api/v1/secrets')).status, protocol).toBe(200);
+  }
 });
 
 it('SIGHUP stops a server cleanly when its terminal is closed', async ({ skip }) => {
