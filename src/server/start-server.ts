@@ -128,7 +128,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       },
       log: (message, error) => log(error instanceof Error && error.stack ? `${message}\n${error.stack}` : message),
     }).catch((err: unknown) => {
-      throw listenError(err, bindAddress, securePort, '--bind-address and --secure-port');
+      const isAboutPort = (err as NodeJS.ErrnoException).syscall !== undefined;
+      throw isAboutPort ? listenError(err, bindAddress, securePort, '--bind-address and --secure-port') : err;
     });
     closers.push(() => {
       health.stop();

@@ -16,7 +16,7 @@ const MAKERS = [
 ];
 /** `mkdtemp` makes folders of mode 0700 by itself; a handle that is open has its mode already. */
 const CALL = new RegExp(`(?<![\\w#])((?:[\\w#]+\\.)*)(${MAKERS.join('|')})\\(`, 'g');
-const FILE_SYSTEMS = /^(fs\.|this\.#disk\.)$/;
+const FILE_SYSTEMS = /^(fs|disk|this\.#disk)\.$/;
 
 /** From an opening bracket to the one that closes it. */
 function argumentsAt(text: string, from: number): string {

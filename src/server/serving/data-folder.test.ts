@@ -34,14 +34,23 @@ it('makes a folder that is missing, for its owner only, without a word', () => {
 
 it('closes what an older version left open, and says so in one line', () => {
   looseFolder(at('data'));
-  writeFileSync(at('data', 'audit.log.1'), '');
-  chmodSync(at('data', 'audit.log.1'), 0o644);
+  for (const name of ['audit.log.1', 'audit-2026-01-01T00-00-00.000.log']) {
+    writeFileSync(at('data', name), '');
+    chmodSync(at('data', name), 0o644);
+  }
   prepare(at('data'), [at('data', 'audit.log'), at('elsewhere')]);
   for (const name of ['', 'store', 'pki']) expect(modeOf(at('data', name)), name).toBe('700');
-  for (const name of ['store/data.mdb', 'store/data.mdb-lock', 'pki/ca.crt', 'admin.token', 'audit.log.1'])
+  for (const name of [
+    'store/data.mdb',
+    'store/data.mdb-lock',
+    'pki/ca.crt',
+    'admin.token',
+    'audit.log.1',
+    'audit-2026-01-01T00-00-00.000.log',
+  ])
     expect(modeOf(at('data', name)), name).toBe('600');
   expect(logged).toEqual([
-    `closed the data folder "${at('data')}" to other users: they had rights to 7 of its files and folders`,
+    `closed the data folder "${at('data')}" to other users: they had rights to 8 of its files and folders`,
   ]);
   prepare(at('data'), [at('data', 'audit.log')]);
   expect(logged).toHaveLength(1);
@@ -53,14 +62,14 @@ it.each([
 ])('does not close a folder %s, but what is ours in it', (_what, mode, hasOthers) => {
   looseFolder(at('data'));
   if (hasOthers) {
-    writeFileSync(at('data', 'letter.txt'), '');
-    chmodSync(at('data', 'letter.txt'), 0o644);
+    writeFileSync(at('data', 'store-of-letters'), '');
+    chmodSync(at('data', 'store-of-letters'), 0o644);
   }
   chmodSync(at('data'), mode);
   prepare(at('data'));
   expect(modeOf(at('data'))).toBe(mode.toString(8));
   expect(modeOf(at('data', 'store', 'data.mdb'))).toBe('600');
-  if (hasOthers) expect(modeOf(at('data', 'letter.txt'))).toBe('644');
+  if (hasOthers) expect(modeOf(at('data', 'store-of-letters'))).toBe('644');
   expect(logged[0]).toContain('stays open to other users, as it is not ours alone');
 });
 

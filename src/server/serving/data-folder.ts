@@ -7,10 +7,10 @@
  * keeps its own mode, and links are not followed.
  */
 import { accessSync, chmodSync, constants, lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { makePrivateFolder, PRIVATE_FILE, PRIVATE_FOLDER } from '../../store/private-files.ts';
 
-/** What a server puts there; drafts of it have the same beginnings. */
+/** What a server puts there. */
 const OURS = ['store', 'pki', 'admin.token', 'admin.kubeconfig'];
 const OTHERS_RIGHTS = 0o077;
 const STICKY = 0o1000;
@@ -33,14 +33,22 @@ export function prepareDataFolder(dataDir: string, { named = [], log }: DataFold
     log(`the data folder ${quote(dataDir)} is a link to ${quote(realpathSync(dataDir))}`);
 
   const inFolder = named.filter((file) => file !== undefined && dirname(resolve(file)) === dataDir);
-  const beginnings = [...OURS, ...inFolder.map((file) => basename(file!))];
+  const isOurs = nameTest([...OURS, ...inFolder.map((file) => basename(file!))]);
   const entries = readdirSync(dataDir);
-  const ours = entries.filter((name) => beginnings.some((beginning) => name.startsWith(beginning)));
+  const ours = entries.filter(isOurs);
   const tightened =
     closeFolder(dataDir, ours.length === entries.length, log) + closeEntries(dataDir, ours, dataDir, log);
   if (tightened > 0)
     log(
       `closed the data folder ${quote(dataDir)} to other users: they had rights to ${tightened} of its files and folders`,
+    );
+}
+
+/** Also what is beside a file while it is written or rotated: admin.token.7.tmp, audit.log.1, audit-TIME.log. */
+function nameTest(names: readonly string[]): (name: string) => boolean {
+  return (name) =>
+    names.some(
+      (one) => name === one || name.startsWith(`${one}.`) || name.startsWith(`${basename(one, extname(one))}-20`),
     );
 }
 

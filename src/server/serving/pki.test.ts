@@ -130,6 +130,15 @@ it('loadTlsMaterial() names the file it cannot use', () => {
   expect(() => loadTlsMaterial({ ...files, keyFile: at('e.key') })).toThrow(/e\.key": it is encrypted, .* decrypt it/);
 });
 
+it.runIf(hasOpenssl)('loadTlsMaterial() refuses at once what TLS would refuse later', () => {
+  const [certFile, keyFile] = [join(dataDir, 'short.crt'), join(dataDir, 'short.key')];
+  const args = ['req', '-x509', '-newkey', 'rsa:512', '-nodes', '-subj', '/CN=x', '-keyout', keyFile, '-out', certFile];
+  spawnSync(OPENSSL, args);
+  expect(() => loadTlsMaterial({ dataDir, bindAddress: '::1', certFile, keyFile })).toThrow(
+    /Cannot read the serving certificate from ".*short\.crt": .*key too small/,
+  );
+});
+
 it('the administrator keeps the token over restarts, and the kubeconfig holds everything', () => {
   const token = ensureAdminToken(dataDir);
   expect(ensureAdminToken(dataDir)).toBe(token);

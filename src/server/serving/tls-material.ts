@@ -8,6 +8,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { createSecureContext } from 'node:tls';
 import type { Certificate } from './certificate.ts';
 import { ensurePki } from './pki.ts';
 
@@ -73,13 +74,15 @@ function readPair(certFile: string, keyFile: string): Certificate {
   const key = parse(keyFile, 'the private key', () => readKey(keyPem));
   if (!cert.checkPrivateKey(key))
     throw new Error(`Cannot serve with "${certFile}": the key in "${keyFile}" does not belong to it`);
+  // A key that is too short, a chain that is broken: what TLS itself would refuse later.
+  parse(certFile, 'the serving certificate', () => createSecureContext({ cert: certPem, key: keyPem }));
   return { certPem, keyPem };
 }
 
 function readAuthorities(file: string): string {
   const what = 'the authority of client certificates';
   const text = readFile(file, what);
-  parse(file, what, () => readCertificate(text));
+  parse(file, what, () => readCertificate(text) && createSecureContext({ ca: text }));
   return text;
 }
 
