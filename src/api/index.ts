@@ -1,5 +1,7 @@
 /** The words that every layer speaks. */
+
 export { untilAborted } from './abort.ts';
+export { CallbackError } from './callback-error.ts';
 export { backgroundClock, type Clock, systemClock } from './clock.ts';
 export { closeOnce } from './closing.ts';
 export {

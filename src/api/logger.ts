@@ -2,6 +2,7 @@
  * Where log lines go. Levels are klog's, so that `-v=6` means here what people know it to mean:
  *
  *     0  what somebody has to look at       6  one line for each request
+ *     1  a manager starts, waits, leads
  *     2  informers change their state       7  headers of requests, without credentials
  *        requests wait for our own limit
  *     4  watches and lists begin anew       8  bodies, cut short       9  bodies whole

@@ -4,6 +4,8 @@
  *
  * Spans are children of whatever span is active where the work was begun; finding that out is the tracer's part.
  */
+import { tellSafely } from './tell-safely.ts';
+
 export type SpanAttributes = Record<string, string | number | boolean>;
 
 export interface Span {
@@ -26,24 +28,40 @@ export interface Tracer {
 /** 2, by OpenTelemetry's numbers. */
 export const SPAN_ERROR = 2;
 
-/** Runs `work` as one active span, which ends with it and says so if it throws. Without a tracer it just runs. */
+/**
+ * Runs `work` once as one active span, which ends with it and says so if it throws. Without a tracer it just runs, and
+ * so it does with one that throws, never calls it or never ends: tracing changes nothing of what is traced. What the
+ * tracer or its span throws is for `onFailure`.
+ */
 export async function traced<R>(
   tracer: Tracer | undefined,
   name: string,
   attributes: SpanAttributes,
   work: () => R | Promise<R>,
+  onFailure: (error: unknown) => void = () => {},
 ): Promise<R> {
   if (!tracer) return await work();
-  return await tracer.startActiveSpan(name, { attributes }, async (span) => {
+  let result: Promise<R> | undefined;
+  const run = async (span: Span): Promise<R> => {
     try {
       return await work();
     } catch (error) {
-      failSpan(span, error);
+      tellSafely(() => failSpan(span, error), onFailure);
       throw error;
     } finally {
-      span.end();
+      tellSafely(() => span.end(), onFailure);
     }
-  });
+  };
+  const begin = (span: Span): Promise<R> => {
+    result ??= run(span);
+    return result;
+  };
+  tellSafely(() => {
+    // What it gives back is for whoever made it: a failure of `work` is thrown below, and is none of the tracer's.
+    const given: unknown = tracer.startActiveSpan(name, { attributes }, begin);
+    if (given instanceof Promise) given.catch(() => {});
+  }, onFailure);
+  return await (result ?? work());
 }
 
 export function failSpan(span: Span, error: unknown): void {

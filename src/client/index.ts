@@ -199,7 +199,12 @@ export type {
 } from './resources/options.ts';
 export { type JsonPatchOperation, jsonPatch, mergePatch, type Patch, strategicPatch } from './resources/patches.ts';
 export { ResourceClient } from './resources/resource-client.ts';
-export { type FieldSelection, type LabelSelection, labelSelectorText } from './resources/selectors.ts';
+export {
+  type FieldSelection,
+  fieldSelectorText,
+  type LabelSelection,
+  labelSelectorText,
+} from './resources/selectors.ts';
 export type { SchemaIssue, SchemaResult, StandardSchemaV1 } from './resources/standard-schema.ts';
 export { SubresourceClient } from './resources/subresource-client.ts';
 export type { Timeouts } from './transport/deadline.ts';

@@ -39,6 +39,7 @@ export type {
   ManagerObserver,
   ManagerOptions,
 } from './manager/manager-options.ts';
+export { StuckError } from './manager/watchdog.ts';
 export {
   controllerOf,
   isControlledBy,

@@ -59,6 +59,7 @@ export async function installWebsites(client: KubeClient): Promise<void> {
 export const fast = {
   informers: { reflector: { backoff: { minMs: 1, maxMs: 20 } } },
   onError: () => {},
+  logger: false,
 } satisfies Partial<ManagerOptions>;
 
 export const fastRetries = { retries: { baseDelayMs: 1, maxDelayMs: 20, perSecond: Number.POSITIVE_INFINITY } };

@@ -8,7 +8,8 @@
  *
  * What goes wrong with the server is told to `onError` and tried again. `stop` ends the term, waits for what runs in
  * `runWhenLeading`, and then gives the lease away, so that another can take over at once; if that work does not end
- * within the term, the lease is left to run out instead. Whoever deletes the lease by hand, or gives two candidates
+ * within the term, the lease is left to run out instead. `silentMs` and `blockedMs` tell what does not move: a lease
+ * nobody can reach, work of an ended term that keeps it from campaigning. Whoever deletes the lease by hand, or gives two candidates
  * one identity, gives up the promise. A process paused between `check()` and its write can still come too
  * late: what must not happen twice needs the token.
  */
@@ -54,6 +55,8 @@ export type LeaderElectorOptions = SomeTimings & {
   /** Whether `stop` gives the lease away; it does if not told. */
   readonly releasesOnStop?: boolean | undefined;
   readonly onError?: ((err: unknown) => void) | undefined;
+  /** It has ended by a bug, such as of a `random` or `wallNow` that throws, and campaigns no more. */
+  readonly onFailure?: ((err: unknown) => void) | undefined;
   readonly clock?: Clock | undefined;
   /** Milliseconds since 1970. */
   readonly wallNow?: (() => number) | undefined;
@@ -75,6 +78,10 @@ export class LeaderElector implements AsyncDisposable {
   #seen: Observation = NOTHING_SEEN;
   #term: Term | undefined;
   #hasWritten = false;
+  #mayRelease = true;
+  #answeredAt: number;
+  #endedAt = Number.NEGATIVE_INFINITY;
+  #lastError: unknown;
   #poked = false;
   #wake: (() => void) | undefined;
 
@@ -87,8 +94,9 @@ export class LeaderElector implements AsyncDisposable {
     this.#clock = options.clock ?? systemClock;
     this.#wallNow = options.wallNow ?? Date.now;
     this.#random = options.random ?? Math.random;
+    this.#answeredAt = this.#clock.now();
     this.#loop = this.#run();
-    this.#loop.catch(() => {}); // told by `stop`
+    this.#loop.catch((err: unknown) => this.#guard(() => options.onFailure?.(err))); // and told by `stop`
   }
 
   /** Of the lease. */
@@ -100,6 +108,26 @@ export class LeaderElector implements AsyncDisposable {
     this.#expire();
     if (this.#term) return { kind: 'leading', token: this.#term.token };
     return { kind: 'following', leader: this.#seen.holder === this.identity ? '' : this.#seen.holder };
+  }
+
+  /** How long ago the server last gave an answer that an election can go on with. */
+  get silentMs(): number {
+    return this.#clock.now() - this.#answeredAt;
+  }
+
+  /** What went wrong since that. */
+  get lastError(): unknown {
+    return this.#lastError;
+  }
+
+  /** How long it has not campaigned because work of its last term has not ended; 0 if that is not so. */
+  get blockedMs(): number {
+    return this.#term || this.#work.isIdle ? 0 : this.#clock.now() - this.#endedAt;
+  }
+
+  /** Something of an ended term still runs, though nobody waits for it: `stop` leaves the lease to run out. */
+  leaveToRunOut(): void {
+    this.#mayRelease = false;
   }
 
   isLeading(): boolean {
@@ -251,7 +279,12 @@ export class LeaderElector implements AsyncDisposable {
       () => {},
     );
     try {
-      return await untilAborted(send(call.signal), call.signal);
+      const answer = await untilAborted(send(call.signal), call.signal);
+      this.#hasAnswered();
+      return answer;
+    } catch (err) {
+      if (codeOf(err) === 404 || codeOf(err) === 409) this.#hasAnswered(); // answers that an election lives by
+      throw err;
     } finally {
       stopping.removeEventListener('abort', stop);
       call.abort();
@@ -283,6 +316,7 @@ export class LeaderElector implements AsyncDisposable {
   #endTerm(): void {
     if (!this.#term) return;
     this.#term = undefined;
+    this.#endedAt = this.#clock.now();
     this.#work.end();
     this.#feed.publish(this.role);
   }
@@ -295,17 +329,25 @@ export class LeaderElector implements AsyncDisposable {
     const leftMs = term ? term.askedAt + this.#timings.renewDeadlineMs - this.#clock.now() : 0;
     if (!this.#work.isIdle) await this.#waitForWork(Math.max(0, leftMs));
     const releases = this.#options.releasesOnStop ?? true;
-    if (releases && this.#hasWritten && this.#work.isIdle)
+    if (releases && this.#mayRelease && this.#hasWritten && this.#work.isIdle)
       await this.#release().catch((err: unknown) => this.#report(err));
   }
 
   /** Whoever is told of errors may not end the election by another. */
   #report(err: unknown): void {
-    tellSafely(
-      () => this.#options.onError?.(err),
-      (another) =>
-        process.emitWarning(another instanceof Error ? another : String(another), { type: 'ElectionWarning' }),
+    this.#lastError = err;
+    this.#guard(() => this.#options.onError?.(err));
+  }
+
+  #guard(tell: () => unknown): void {
+    tellSafely(tell, (another) =>
+      process.emitWarning(another instanceof Error ? another : String(another), { type: 'ElectionWarning' }),
     );
+  }
+
+  #hasAnswered(): void {
+    this.#answeredAt = this.#clock.now();
+    this.#lastError = undefined;
   }
 
   async #waitForWork(ms: number): Promise<void> {

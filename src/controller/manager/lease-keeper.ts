@@ -15,13 +15,23 @@ export type KeptLease = AsyncDisposable & { readonly elector: LeaderElector };
 type Surroundings = {
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
+  /** The election is over, by a bug. */
+  readonly onFailure: (error: unknown) => void;
 };
 
 /** Campaigns at once. Disposing gives the lease away. */
-export function keepLease(client: KubeClient, election: ElectionOptions, { clock, onError }: Surroundings): KeptLease {
+export function keepLease(client: KubeClient, election: ElectionOptions, surroundings: Surroundings): KeptLease {
+  const { clock, onError, onFailure } = surroundings;
   const { name, namespace = client.namespace, ...options } = election;
   const lease = { name, namespace };
-  const elector = new LeaderElector({ ...options, leases: leaseClient(client, lease), lease, clock, onError });
+  const elector = new LeaderElector({
+    ...options,
+    leases: leaseClient(client, lease),
+    lease,
+    clock,
+    onError,
+    onFailure,
+  });
   const fieldSelector = { 'metadata.name': name };
   const watch = new Informer(client, leases, { namespace, fieldSelector, onError });
   const subscription = watch.subscribe(() => elector.poke());

@@ -4,7 +4,9 @@
  * Informers are leased when it starts, so that they are warm when its turn comes. Without an election there is one
  * term; with one, a term for each time the process leads. A term waits for this controller's own informers and nobody
  * else's. When leadership is lost the term is cut: signals fire at once, and the process does not campaign again before
- * the last reconcile has really ended. Disposing stops this controller alone.
+ * the last reconcile has ended or has used up its grace. One that ignores its signal for longer is a leftover: it can
+ * write nothing any more through the client it was given, its key is held back from later terms until it does end, and
+ * `running` names it, so that health can. Disposing stops this controller alone.
  */
 import { closeOnce } from '../../api/index.ts';
 import type {
@@ -19,7 +21,7 @@ import type { LeaderElector } from '../election/leader-elector.ts';
 import type { Leadership } from '../election/leader-work.ts';
 import type { QueueMetricsSnapshot } from '../queue/queue-metrics.ts';
 import { WorkQueue } from '../queue/work-queue.ts';
-import { noPoolMetrics, type PoolMetricsSnapshot } from '../queue/worker-pool.ts';
+import { noPoolMetrics, type PoolMetricsSnapshot, type RunningWork } from '../queue/worker-pool.ts';
 import { ControllerTerm, type Source, type TermOptions } from '../reconcile/controller-term.ts';
 import { DeclaredCache, nameOf } from '../reconcile/declared-cache.ts';
 import type { ControllerDefinition, MappedWatch, Selected, Watched } from '../reconcile/define-controller.ts';
@@ -28,12 +30,17 @@ import { LinkedSignal } from './linked-signal.ts';
 import type { ControllerState } from './manager-options.ts';
 
 /** What a manager lends to its controllers. */
-export type Surroundings = Omit<TermOptions, 'definition' | 'sources' | 'cache' | 'leadership'> & {
+export type Surroundings = Omit<
+  TermOptions,
+  'definition' | 'sources' | 'cache' | 'leadership' | 'isHeld' | 'onLateEnd'
+> & {
   readonly informers: InformerFactory;
   readonly elector: LeaderElector | undefined;
   readonly namespace: string | readonly string[] | undefined;
   /** It is over before its time: a bug, or a client that was closed. */
   readonly onFailure: (error: unknown) => void;
+  /** A term has begun. */
+  readonly onRunning: () => void;
   readonly onRemoved: () => void;
 };
 
@@ -53,7 +60,9 @@ export class ManagedController implements AsyncDisposable {
   #informers: readonly Informer<AnyObject>[] = [];
   #state: ControllerState = 'stopped';
   #term: ControllerTerm | undefined;
-  #begun: { readonly rested: Promise<void>; readonly ended: Promise<void> } | undefined;
+  /** Earlier terms of which something still runs. */
+  readonly #leftovers = new Set<ControllerTerm>();
+  #ended: Promise<void> | undefined;
   #onRemoved: () => void = () => {};
 
   constructor(definition: ControllerDefinition) {
@@ -81,9 +90,20 @@ export class ManagedController implements AsyncDisposable {
     return this.#term;
   }
 
+  /** Every reconcile that has not ended, also those of earlier terms that nobody waits for any more. */
+  running(): RunningWork<string>[] {
+    const terms = new Set([...this.#leftovers, ...(this.#term ? [this.#term] : [])]);
+    return [...terms].flatMap(({ pool }) => pool.running());
+  }
+
+  /** How many keys at a time. */
+  get concurrency(): number {
+    return this.#definition.concurrency ?? 4;
+  }
+
   /** Of the present term, or of the last; counters begin anew with each. */
   metrics(): ControllerMetrics {
-    const { concurrency = 4 } = this.#definition;
+    const { concurrency } = this;
     return {
       queue: this.#term?.queue.metrics() ?? new WorkQueue<string>().metrics(),
       pool: this.#term?.pool.metrics() ?? noPoolMetrics(concurrency),
@@ -99,12 +119,12 @@ export class ManagedController implements AsyncDisposable {
     this.#informers = cache.informers;
     const elector = this.needsLeadership ? surroundings.elector : undefined;
     this.#state = elector ? 'standby' : 'waiting';
-    let rest = () => {};
-    const rested = new Promise<void>((resolve) => {
-      rest = resolve;
-    });
-    const run = (leadership?: Leadership) =>
-      this.#run({ ...surroundings, definition: this.#definition, sources, cache, leadership }, rest);
+    const run = (leadership?: Leadership) => {
+      const isHeld = (key: string) => this.#isHeld(key);
+      const onLateEnd = (key: string) => this.#onLateEnd(key);
+      const own = { definition: this.#definition, sources, cache, leadership, isHeld, onLateEnd };
+      return this.#run({ ...surroundings, ...own }, surroundings.onRunning);
+    };
     const { signal } = this.#stopping;
     const ended = (elector ? elector.runWhenLeading((_signal, leadership) => run(leadership), signal) : run())
       .catch((error: unknown) => {
@@ -112,15 +132,14 @@ export class ManagedController implements AsyncDisposable {
       })
       .finally(() => {
         this.#state = 'stopped';
-        rest();
       });
-    this.#begun = { rested, ended };
+    this.#ended = ended;
   }
 
   /** Resolves when nothing of it runs any more, or when what runs has used up its grace; gives up its informers. */
   readonly stop: () => Promise<void> = closeOnce(async () => {
     this.#stopping.abort(new Error(`Cannot go on with controller "${this.name}": it was stopped`));
-    await this.#begun?.rested;
+    await this.#ended;
     this.#state = 'stopped';
     this.#informers = []; // from here on they are closed on purpose: health is not about them
     await Promise.all(this.#leases.map((lease) => lease[Symbol.asyncDispose]()));
@@ -132,7 +151,7 @@ export class ManagedController implements AsyncDisposable {
   }
 
   /** From when its informers have everything until it is stopped or the term is over. */
-  async #run(options: TermOptions, rest: () => void): Promise<void> {
+  async #run(options: TermOptions, onRunning: () => void): Promise<void> {
     const { signal: stopping } = this.#stopping;
     const termEnd = options.leadership?.signal;
     const link = new LinkedSignal(stopping, termEnd);
@@ -143,18 +162,16 @@ export class ManagedController implements AsyncDisposable {
       const term = new ControllerTerm(options);
       this.#term = term;
       this.#state = 'running';
+      onRunning();
       await link.fired();
       // The lease is kept while reconciles use up their grace; should it be lost then, that is the end of it.
       const cut = () => term.cut(termEnd?.reason);
       if (termEnd?.aborted) cut();
       termEnd?.addEventListener('abort', cut, { once: true });
       await term.stop();
-      // What still runs has used up its grace: whoever stops, now or later, does not wait for it.
-      if (stopping.aborted) rest();
-      else stopping.addEventListener('abort', rest, { once: true });
-      await term.pool.ended; // even of those that ignore their signal
-      stopping.removeEventListener('abort', rest);
       termEnd?.removeEventListener('abort', cut);
+      // What still runs has used up its grace: nobody waits for it, neither a next term nor whoever stops us.
+      if (term.pool.running().length > 0) this.#leftovers.add(term);
     } catch (error) {
       if (!link.signal.aborted) throw error;
     } finally {
@@ -163,10 +180,21 @@ export class ManagedController implements AsyncDisposable {
     }
   }
 
+  #isHeld(key: string): boolean {
+    for (const { pool } of this.#leftovers) if (pool.running().some((work) => work.key === key)) return true;
+    return false;
+  }
+
+  #onLateEnd(key: string): void {
+    if (this.#leftovers.size === 0) return; // of the present term: its queue knows already
+    for (const term of this.#leftovers) if (term.pool.running().length === 0) this.#leftovers.delete(term);
+    if (this.#term && !this.#isHeld(key)) this.#term.release(key);
+  }
+
   #declare(cache: DeclaredCache, { informers, namespace }: Surroundings): Source[] {
     const { for: primary, owns, watches, reads } = this.#definition;
     const declare = (watch: Watched<AnyObject> & Partial<MappedWatch<AnyObject>>): Source => {
-      const selection = selectionOf(watch, namespace);
+      const selection = selectionOf(watch, namespace, cache);
       const lease = this.#lease(informers, watch.resource, selection);
       this.#leases.push(lease);
       cache.declare(lease.informer);
@@ -194,6 +222,7 @@ export class ManagedController implements AsyncDisposable {
 function selectionOf(
   selected: Selected<AnyObject>,
   common: string | readonly string[] | undefined,
+  cache: DeclaredCache,
 ): InformerOptions<AnyObject> {
   const {
     namespace = common,
@@ -210,6 +239,6 @@ function selectionOf(
     ...(fieldSelector !== undefined && { fieldSelector }),
     ...(shardSelector !== undefined && { shardSelector }),
     ...(transform && { transform }),
-    ...(indexers && { indexers }),
+    ...(indexers && { indexers: cache.indexersFor(indexers) }),
   };
 }

@@ -6,7 +6,7 @@ import type { Role } from '../election/role-feed.ts';
 import type { QueueObserver } from '../queue/queue-metrics.ts';
 import type { WorkOutcome } from '../queue/worker-pool.ts';
 
-export type ElectionOptions = Omit<LeaderElectorOptions, 'leases' | 'lease' | 'onError' | 'clock'> & {
+export type ElectionOptions = Omit<LeaderElectorOptions, 'leases' | 'lease' | 'onError' | 'onFailure' | 'clock'> & {
   /** Of the Lease that candidates share. */
   readonly name: string;
   /** That of the client's context. */
@@ -19,8 +19,7 @@ export type ErrorSource = {
   readonly cluster?: string;
   readonly controller?: string;
   readonly key?: string;
-  /** `reconcile`, `informer`, `election` or `recorder`. */
-  readonly part: 'reconcile' | 'informer' | 'election' | 'recorder';
+  readonly part: 'reconcile' | 'informer' | 'election' | 'recorder' | 'tracer';
 };
 
 /** For those who keep metrics of their own. What it throws is a process warning. */
@@ -46,9 +45,15 @@ export type ManagerOptions = {
   readonly graceMs?: number | undefined;
   /** How long they have after that: 5 s. */
   readonly abortGraceMs?: number | undefined;
-  /** Errors that stop nothing; without it they go to the logger, and without that they are process warnings. */
+  /**
+   * What becomes of the process when a reconcile is stuck (see HealthOptions): `report`, the default, says so in health,
+   * log and `onError`, and everything else goes on; `exit` does so and ends the process with code 1, for a new one.
+   */
+  readonly onStuck?: 'report' | 'exit' | undefined;
+  /** Errors that stop nothing; without it they go to the logger. */
   readonly onError?: ((error: unknown, source: ErrorSource) => void) | undefined;
-  readonly logger?: Logger | undefined;
+  /** Lines on stderr without it: what it does, waits for and fails at. `false`: none. */
+  readonly logger?: Logger | false | undefined;
   /** Each reconcile is a span. */
   readonly tracer?: Tracer | undefined;
   readonly observer?: ManagerObserver | undefined;
@@ -60,6 +65,8 @@ export type ManagerOptions = {
 export type HealthOptions = {
   /** How long a server may be silent before its informer counts as stale: 3 min, since it sends a bookmark a minute. */
   readonly maxLagMs?: number | undefined;
+  /** How long a reconcile may run before it counts as stuck: 10 min. One that ignores its signal is that sooner. */
+  readonly stuckAfterMs?: number | undefined;
 };
 
 /**
@@ -88,12 +95,21 @@ export type ControllerHealth = {
   readonly state: ControllerState;
   /** The informers that keep it from running. */
   readonly waitsFor: readonly string[];
+  /** Reconciles that do not end. */
+  readonly stuck: readonly StuckReconcile[];
+};
+
+export type StuckReconcile = {
+  readonly key: string;
+  readonly runningMs: number;
+  /** Its signal has fired, its grace is over, and it goes on. Only a new process helps. */
+  readonly ignoresSignal: boolean;
 };
 
 export type ManagerHealth = {
   /** False when only a restart of the process helps. */
   readonly isLive: boolean;
-  /** Every informer is fresh. A manager that does not lead is ready all the same: it stands by. */
+  /** Every informer is fresh, no reconcile is stuck, the lease can be reached. A manager that does not lead is ready all the same: it stands by. */
   readonly isReady: boolean;
   readonly informers: readonly InformerHealth[];
   readonly controllers: readonly ControllerHealth[];

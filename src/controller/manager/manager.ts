@@ -8,23 +8,36 @@
  * A controller waits for its own informers alone: a kind it may not read holds up nobody else, and `health` names it.
  * Those that need leadership run only while this process leads, over informers that are warm before. When it is lost
  * they stop at once and the manager campaigns again. Runtimes that cannot take work back end the process there; here
- * signals fire, writes are refused, and nobody campaigns before the last reconcile has ended.
+ * signals fire, writes are refused, and nobody campaigns before the last reconcile has ended or has used up its grace.
+ * A reconcile that does not end by then is stuck: it is named in health and log, and blocks nothing but its own key;
+ * `onStuck: 'exit'` ends the process instead. Whatever health says is said in the log when it changes.
  *
  * Stopping: no new keys; reconciles have `graceMs` to end while the lease is kept, then their signals fire; the lease
  * is given away and events are written; informers close. A bug stops everything and is thrown by `run`.
  */
 import { hostname } from 'node:os';
-import { type Clock, closeOnce, systemClock, tellSafely, untilAborted } from '../../api/index.ts';
+import {
+  CallbackError,
+  type Clock,
+  closeOnce,
+  type Logger,
+  systemClock,
+  tellSafely,
+  untilAborted,
+} from '../../api/index.ts';
 import { type AnyObject, type Informer, InformerFactory, type KubeClient } from '../../client/index.ts';
 import type { LeaderElector } from '../election/leader-elector.ts';
+import { DEFAULT_TIMINGS } from '../election/lease-decision.ts';
 import { EventRecorder } from '../events/event-recorder.ts';
 import type { QueueObserver } from '../queue/queue-metrics.ts';
 import type { WorkOutcome } from '../queue/worker-pool.ts';
 import type { ControllerDefinition } from '../reconcile/define-controller.ts';
-import { healthOf } from './health.ts';
+import { findProblems, type HealthFacts, healthOf } from './health.ts';
 import { type KeptLease, keepLease } from './lease-keeper.ts';
 import { ManagedController } from './managed-controller.ts';
+import { ManagerLog, stderrLogger } from './manager-log.ts';
 import type { ErrorSource, ManagerHealth, ManagerOptions } from './manager-options.ts';
+import { type StuckError, Watchdog } from './watchdog.ts';
 
 /** The manager is not ready in the time its caller has; `problems` says why, `cause` is the reason of the signal. */
 export class NotReadyError extends Error {
@@ -39,6 +52,7 @@ export class NotReadyError extends Error {
 const GRACE_MS = 30_000;
 const ABORT_GRACE_MS = 5_000;
 const MAX_LAG_MS = 180_000;
+const STUCK_AFTER_MS = 600_000;
 
 export class Manager implements AsyncDisposable {
   readonly client: KubeClient;
@@ -48,6 +62,10 @@ export class Manager implements AsyncDisposable {
   readonly #informers: InformerFactory;
   readonly #controllers = new Map<string, ManagedController>();
   readonly #ending = new AbortController();
+  readonly #logger: Logger | undefined;
+  readonly #log: ManagerLog;
+  readonly #watchdog: Watchdog;
+  #hasWarned = false;
   #lease: KeptLease | undefined;
   #phase: 'new' | 'running' | 'stopping' = 'new';
   #failure: { readonly error: unknown } | undefined;
@@ -56,6 +74,17 @@ export class Manager implements AsyncDisposable {
     this.#options = options;
     this.client = options.client;
     this.#clock = options.clock ?? systemClock;
+    const { logger = stderrLogger(), cluster } = options;
+    this.#logger = logger || undefined;
+    this.#log = new ManagerLog(this.#logger, cluster, this.#clock);
+    this.#watchdog = new Watchdog({
+      clock: this.#clock,
+      log: this.#log,
+      problems: () => findProblems(this.#facts()),
+      controllers: () => this.health().controllers,
+      isFatal: options.onStuck === 'exit',
+      onStuck: (error) => this.#onStuck(error),
+    });
     const onError = (error: unknown) => this.#report(error, { part: 'informer' });
     this.#informers = new InformerFactory(options.client, { ...options.informers, onError });
     this.recorder = new EventRecorder(options.client, {
@@ -104,13 +133,17 @@ export class Manager implements AsyncDisposable {
     const { client, election, wallNow } = this.#options;
     if (election) {
       const onError = (error: unknown) => this.#report(error, { part: 'election' });
+      const onFailure = (error: unknown) => this.#fail(error);
       this.#lease = keepLease(
         client,
         { ...election, wallNow: election.wallNow ?? wallNow },
-        { clock: this.#clock, onError },
+        { clock: this.#clock, onError, onFailure },
       );
+      void this.#tellRoles(this.#lease.elector);
     }
+    this.#log.started([...this.#controllers.keys()], election?.name);
     for (const controller of this.controllers) this.#begin(controller);
+    void this.#watchdog.run(this.#ending.signal);
   }
 
   /** Runs until the signal fires or `stop` is called; resolves when all is stopped, rejects with what it failed by. */
@@ -140,20 +173,17 @@ export class Manager implements AsyncDisposable {
   }
 
   health(): ManagerHealth {
-    return healthOf({
-      controllers: this.controllers,
-      role: this.elector?.role,
-      failure: this.#failure,
-      phase: this.#phase,
-      maxLagMs: this.#options.health?.maxLagMs ?? MAX_LAG_MS,
-    });
+    return healthOf(this.#facts());
   }
 
   readonly stop: () => Promise<void> = closeOnce(async () => {
+    if (this.#phase === 'running') this.#log.life('manager stops');
     this.#phase = 'stopping';
     this.#ending.abort();
     try {
       await Promise.all(this.controllers.map((controller) => controller.stop()));
+      // Those who take over must not meet what still runs here.
+      if (this.controllers.some((controller) => controller.running().length > 0)) this.elector?.leaveToRunOut();
       await Promise.all([this.recorder[Symbol.asyncDispose](), this.#lease?.[Symbol.asyncDispose]()]);
     } finally {
       await this.#informers[Symbol.asyncDispose]();
@@ -174,18 +204,21 @@ export class Manager implements AsyncDisposable {
 
   #begin(controller: ManagedController): void {
     const { name } = controller;
-    const { cluster, logger, tracer, observer, namespace } = this.#options;
+    const { cluster, tracer, observer, namespace } = this.#options;
     const { graceMs = GRACE_MS, abortGraceMs = ABORT_GRACE_MS } = this.#options;
     let queueObserver: QueueObserver = {};
     tellSafely(() => {
       queueObserver = observer?.queue?.(name) ?? {};
     }, warn);
+    const logger = this.#logger;
     controller.start({
       ...{ client: this.client, recorder: this.recorder, clock: this.#clock, logger, tracer, graceMs, abortGraceMs },
       ...{ informers: this.#informers, elector: this.elector, namespace, cluster },
       queueObserver,
       onOutcome: (outcome) => this.#onOutcome(name, outcome),
-      onMisheard: (error) => this.#report(error, { part: 'informer', controller: name }),
+      onEventError: (error) => this.#report(error, { part: 'informer', controller: name }),
+      onTracerError: (error) => this.#reportTracer(error),
+      onRunning: () => this.#log.running(name),
       onFailure: (error) => this.#fail(error),
       onRemoved: () => {
         if (this.#phase !== 'stopping') this.#controllers.delete(name);
@@ -196,7 +229,40 @@ export class Manager implements AsyncDisposable {
   #onOutcome(controller: string, outcome: WorkOutcome<string>): void {
     const { key, result, error } = outcome;
     tellSafely(() => this.#options.observer?.onReconcile?.(controller, outcome), warn);
-    if (result === 'error' || result === 'terminal_error') this.#report(error, { part: 'reconcile', controller, key });
+    const source: ErrorSource = { part: 'reconcile', controller, key };
+    if (result === 'error' || result === 'terminal_error') this.#report(error, source, outcome);
+    if (result === 'abandoned') this.#watchdog.look(); // at once: it may be the last thing to be said
+  }
+
+  #facts(): HealthFacts {
+    const { health = {}, abortGraceMs = ABORT_GRACE_MS, election } = this.#options;
+    return {
+      controllers: this.controllers,
+      elector: this.elector,
+      failure: this.#failure,
+      phase: this.#phase,
+      maxLagMs: health.maxLagMs ?? MAX_LAG_MS,
+      stuckAfterMs: health.stuckAfterMs ?? STUCK_AFTER_MS,
+      abortGraceMs,
+      electionMs: Math.max(election?.leaseDurationMs ?? DEFAULT_TIMINGS.leaseDurationMs, 2 * abortGraceMs),
+    };
+  }
+
+  /** The log has it from health. */
+  #onStuck(error: StuckError): void {
+    const { controller, key } = error;
+    if (this.#options.onError) this.#report(error, { part: 'reconcile', controller, key });
+  }
+
+  async #tellRoles(elector: LeaderElector): Promise<void> {
+    for await (const role of elector.roles()) this.#log.role(role);
+  }
+
+  /** Once says it: a tracer that fails does so with every reconcile. */
+  #reportTracer(error: unknown): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    this.#report(new CallbackError('tracer', '', 'the manager', error), { part: 'tracer' });
   }
 
   #fail(error: unknown): void {
@@ -204,15 +270,12 @@ export class Manager implements AsyncDisposable {
     this.#ending.abort();
   }
 
-  #report(error: unknown, from: ErrorSource): void {
-    const { onError, logger, cluster } = this.#options;
+  #report(error: unknown, from: ErrorSource, outcome?: WorkOutcome<string>): void {
+    const { onError, cluster } = this.#options;
     const source = cluster === undefined ? from : { cluster, ...from };
-    const tell = (): unknown => {
-      if (onError) return onError(error, source);
-      if (logger) return logger.log(0, error instanceof Error ? error.message : String(error), { ...source, error });
-      return warn(error);
-    };
-    tellSafely(tell, warn); // whoever is told of errors may not make more of them
+    if (onError)
+      tellSafely(() => onError(error, source), warn); // whoever is told of errors may not make more of them
+    else this.#log.failed(error, source, outcome);
   }
 }
 

@@ -2,8 +2,9 @@
  * How long a failed key waits: the longer of its own backoff and of what the bucket for all keys allows.
  *
  * The backoff doubles with each failure of that key. The bucket holds `burst` tokens and gains `perSecond`; whoever
- * finds it empty takes a token from the future and waits for it, but never longer than `maxDelayMs`. Failures of at
- * most `limit` keys are remembered: beyond, those that first failed longest ago are forgotten and start over.
+ * finds it empty takes a token from the future and waits for it, but never longer than `maxBucketMs`: it is there to
+ * spread a herd, and a short outage that failed every key must not put them off for long after it is over. Failures of
+ * at most `limit` keys are remembered: beyond, those that first failed longest ago are forgotten and start over.
  */
 import type { Clock } from '../../api/index.ts';
 
@@ -13,10 +14,18 @@ export type RetryOptions = {
   /** Retries of all keys together; Infinity for no such limit. */
   readonly perSecond: number;
   readonly burst: number;
+  /** The longest that the bucket alone puts a key off. */
+  readonly maxBucketMs: number;
 };
 
-/** The numbers people know from the Go client. */
-export const DEFAULT_RETRIES: RetryOptions = { baseDelayMs: 5, maxDelayMs: 1_000_000, perSecond: 10, burst: 100 };
+/** The backoff is the one people know from the Go client. Its bucket (10 a second) makes 400 keys wait for 40 s. */
+export const DEFAULT_RETRIES: RetryOptions = {
+  baseDelayMs: 5,
+  maxDelayMs: 1_000_000,
+  perSecond: 100,
+  burst: 1_000,
+  maxBucketMs: 5_000,
+};
 
 export class RetryDelays {
   readonly #options: RetryOptions;
@@ -27,8 +36,8 @@ export class RetryDelays {
   #countedAt: number;
 
   constructor(options: RetryOptions, clock: Clock, limit: number) {
-    const { baseDelayMs, maxDelayMs, perSecond, burst } = options;
-    const isSound = baseDelayMs >= 0 && maxDelayMs >= baseDelayMs && perSecond > 0 && burst >= 1;
+    const { baseDelayMs, maxDelayMs, perSecond, burst, maxBucketMs } = options;
+    const isSound = baseDelayMs >= 0 && maxDelayMs >= baseDelayMs && perSecond > 0 && burst >= 1 && maxBucketMs >= 0;
     if (!isSound) throw new RangeError(`Cannot set up retries: ${JSON.stringify(options)}`);
     this.#options = options;
     this.#clock = clock;
@@ -56,12 +65,12 @@ export class RetryDelays {
   }
 
   #takeToken(): number {
-    const { perSecond, burst, maxDelayMs } = this.#options;
+    const { perSecond, burst, maxDelayMs, maxBucketMs } = this.#options;
     if (perSecond === Infinity) return 0;
     const now = this.#clock.now();
     const gained = ((now - this.#countedAt) / 1000) * perSecond;
     this.#countedAt = now;
-    const deepest = -(maxDelayMs / 1000) * perSecond;
+    const deepest = -(Math.min(maxDelayMs, maxBucketMs) / 1000) * perSecond;
     this.#tokens = Math.max(deepest, Math.min(burst, this.#tokens + gained) - 1);
     return this.#tokens >= 0 ? 0 : (-this.#tokens / perSecond) * 1000;
   }

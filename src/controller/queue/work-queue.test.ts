@@ -144,8 +144,8 @@ describe('WorkQueue', () => {
     expect(queue.addRateLimited('a')).toBe(5);
   });
 
-  it('lets no more than the bucket holds come back at once, and ten a second after', async () => {
-    const { queue, clock } = setUp();
+  it('lets no more than the bucket holds come back at once, and so many a second after', async () => {
+    const { queue, clock } = setUp({ retries: { perSecond: 10, burst: 100 } });
     for (let i = 0; i < 120; i++) queue.addRateLimited(`k${i}`);
     await clock.advance(5);
     expect(queue.depth).toBe(100);
@@ -153,6 +153,22 @@ describe('WorkQueue', () => {
     expect(queue.depth).toBe(110);
     await clock.advance(1_000);
     expect(queue.depth).toBe(120);
+  });
+
+  it('a short outage that fails every key of many puts none of them off for long', async () => {
+    const { queue, clock } = setUp();
+    const keys = Array.from({ length: 4_000 }, (_, i) => `k${i}`);
+    for (const key of keys) queue.addRateLimited(key); // each fails as often as it can in 300 ms
+    for (let ms = 0; ms < 300; ms += 5) {
+      await clock.advance(5);
+      while (queue.depth > 0) {
+        const item = await queue.get();
+        queue.addRateLimited(item!.key);
+        queue.done(item!.key);
+      }
+    }
+    await clock.advance(6_000); // the longest that the bucket puts anybody off, and a backoff
+    expect(queue.depth).toBe(keys.length);
   });
 
   it('counts the attempts', async () => {

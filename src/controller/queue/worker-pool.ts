@@ -7,12 +7,13 @@
  *     handler throws anything else    the key comes back after its backoff, with its causes and priority
  *
  * Whatever a handler throws ends there: it is told to `onOutcome` and harms neither its worker nor other keys. When a
- * reconcile takes longer than `timeoutMs` its signal fires with ReconcileTimeoutError; the worker still waits for it
- * to end, because starting the key anew beside it would put one key into two hands.
+ * reconcile takes longer than `timeoutMs` its signal fires with ReconcileTimeoutError, and it has `abortGraceMs` to end.
+ * One that ignores its signal is abandoned: its worker goes on with other keys, but its own key stays in flight until it
+ * does end, because starting it anew beside that would put one key into two hands.
  *
  * `stop` takes no new keys, gives those in flight `graceMs` to end, then fires their signals and gives them
- * `abortGraceMs` more; `cut` fires them at once. Keys that were cut short go back to the queue. A handler that ignores
- * its signal is given up on ("abandoned"), its key stays in flight.
+ * `abortGraceMs` more, and abandons what is left; `cut` fires them at once, and then there is no grace but the latter.
+ * Keys that were cut short go back to the queue. `running` names all that has not ended, abandoned or not.
  */
 import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -46,6 +47,16 @@ export type WorkOutcome<K> = {
   readonly retryAfterMs?: number;
 };
 
+/** A reconcile that has not ended. */
+export type RunningWork<K> = {
+  readonly key: K;
+  readonly runningMs: number;
+  /** How long ago its signal fired; undefined if it has not. */
+  readonly firedMs: number | undefined;
+  /** Nobody waits for it any more. */
+  readonly isAbandoned: boolean;
+};
+
 export type WorkerPoolOptions<K> = {
   readonly queue: WorkQueue<K>;
   readonly handler: WorkHandler<K>;
@@ -57,6 +68,8 @@ export type WorkerPoolOptions<K> = {
   readonly clock?: Clock | undefined;
   /** Hears of every reconcile, successes as well. Must not throw. */
   readonly onOutcome?: ((outcome: WorkOutcome<K>) => void) | undefined;
+  /** What was abandoned has ended after all. Must not throw. */
+  readonly onLateEnd?: ((key: K) => void) | undefined;
 };
 
 export type PoolMetricsSnapshot = {
@@ -90,11 +103,20 @@ const RECONCILE_BOUNDS: readonly number[] = [
 
 const NO_OUTCOMES = { success: 0, requeue_after: 0, error: 0, terminal_error: 0, stopped: 0, abandoned: 0 };
 
-type Work<K> = { readonly item: WorkItem<K>; readonly startedAt: number; readonly abort: AbortController };
+type Work<K> = {
+  readonly item: WorkItem<K>;
+  readonly startedAt: number;
+  readonly abort: AbortController;
+  firedAt: number | undefined;
+  /** Lets the worker go on without it. */
+  leave: (() => void) | undefined;
+};
 
 /** A backlog of handlers that never wait must not keep timers and sockets from their turn. */
 const STRETCH_KEYS = 64;
 const STRETCH_MS = 5;
+
+const ABORT_GRACE_MS = 5_000;
 
 /** Given as a reason because making the default one, an exception with a stack, costs more than all else here. */
 const ENDED = 'the reconcile has ended';
@@ -105,6 +127,7 @@ export class WorkerPool<K> implements AsyncDisposable {
   readonly #size: number;
   readonly #stopping = new AbortController();
   readonly #active = new Set<Work<K>>();
+  readonly #abandoned = new Set<Work<K>>();
   readonly #workers: Promise<unknown>;
   readonly #counts = { ...NO_OUTCOMES };
   readonly #times = new Histogram(RECONCILE_BOUNDS);
@@ -131,13 +154,24 @@ export class WorkerPool<K> implements AsyncDisposable {
     return this.#workers.then(() => {});
   }
 
+  /** Whatever has not ended, the oldest first; those that were abandoned before all others. */
+  running(): RunningWork<K>[] {
+    const now = this.#clock.now();
+    return [...this.#abandoned, ...this.#active].map((work) => ({
+      key: work.item.key,
+      runningMs: now - work.startedAt,
+      firedMs: work.firedAt === undefined ? undefined : now - work.firedAt,
+      isAbandoned: this.#abandoned.has(work),
+    }));
+  }
+
   readonly stop: () => Promise<void> = closeOnce(() => this.#stop());
 
   /** Takes no new keys and fires all signals now, with this reason; `stop` still tells when it is over. */
   cut(reason: unknown): void {
     this.#isCut = true;
     this.#stopping.abort();
-    for (const work of this.#active) work.abort.abort(reason);
+    for (const work of this.#active) this.#fire(work, reason);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -179,9 +213,18 @@ export class WorkerPool<K> implements AsyncDisposable {
   }
 
   async #reconcile(item: WorkItem<K>): Promise<void> {
-    const work: Work<K> = { item, startedAt: this.#clock.now(), abort: new AbortController() };
-    setMaxListeners(0, work.abort.signal); // a handler may send any number of requests at a time
+    const abort = new AbortController();
+    const work: Work<K> = { item, startedAt: this.#clock.now(), abort, firedAt: undefined, leave: undefined };
+    setMaxListeners(0, abort.signal); // a handler may send any number of requests at a time
     this.#active.add(work);
+    if (this.#options.timeoutMs === undefined) return await this.#settle(work);
+    await new Promise<void>((resolve, reject) => {
+      work.leave = resolve;
+      this.#settle(work).then(resolve, reject);
+    });
+  }
+
+  async #settle(work: Work<K>): Promise<void> {
     const verdict = await this.#run(work);
     if ('error' in verdict) this.#fail(work, verdict.error);
     else this.#succeed(work, verdict.requeueAfterMs);
@@ -194,7 +237,10 @@ export class WorkerPool<K> implements AsyncDisposable {
     try {
       const result = await this.#options.handler(key, context);
       const requeueAfterMs = result?.requeueAfterMs;
-      if (Number.isNaN(requeueAfterMs)) throw new RangeError('Cannot requeue the key: the delay is not a number');
+      if (requeueAfterMs !== undefined && (typeof requeueAfterMs !== 'number' || Number.isNaN(requeueAfterMs)))
+        throw new RangeError(
+          `Cannot requeue the key: its delay is ${String(requeueAfterMs)}, not a number of milliseconds`,
+        );
       return { requeueAfterMs };
     } catch (error) {
       return { error };
@@ -232,8 +278,8 @@ export class WorkerPool<K> implements AsyncDisposable {
 
   #finish(work: Work<K>, result: WorkOutcome<K>['result'], more: Partial<WorkOutcome<K>> = {}): void {
     this.#options.queue.done(work.item.key);
-    if (!this.#active.delete(work)) return; // abandoned before: it was told then
-    this.#tell(work, result, more);
+    if (this.#abandoned.delete(work)) this.#options.onLateEnd?.(work.item.key); // the rest was told when it was abandoned
+    if (this.#active.delete(work)) this.#tell(work, result, more);
   }
 
   #tell({ item, startedAt }: Work<K>, result: WorkOutcome<K>['result'], more: Partial<WorkOutcome<K>> = {}): void {
@@ -246,17 +292,31 @@ export class WorkerPool<K> implements AsyncDisposable {
 
   /** To be aborted when the reconcile has ended. */
   #limitTime(work: Work<K>): AbortController | undefined {
-    const { timeoutMs } = this.#options;
+    const { timeoutMs, abortGraceMs = ABORT_GRACE_MS } = this.#options;
     if (timeoutMs === undefined) return undefined;
     const ended = new AbortController();
-    void this.#clock.sleep(timeoutMs, ended.signal).then(
-      () => {
-        this.#timeouts++;
-        work.abort.abort(new ReconcileTimeoutError(timeoutMs));
-      },
-      () => {},
-    );
+    const enforce = async () => {
+      await this.#clock.sleep(timeoutMs, ended.signal);
+      this.#timeouts++;
+      this.#fire(work, new ReconcileTimeoutError(timeoutMs));
+      await this.#clock.sleep(abortGraceMs, ended.signal);
+      this.#abandon(work);
+    };
+    enforce().catch(() => {}); // it has ended in time
     return ended;
+  }
+
+  #fire(work: Work<K>, reason: unknown): void {
+    if (work.abort.signal.aborted) return;
+    work.firedAt = this.#clock.now();
+    work.abort.abort(reason);
+  }
+
+  #abandon(work: Work<K>): void {
+    if (!this.#active.delete(work)) return;
+    this.#abandoned.add(work);
+    this.#tell(work, 'abandoned', { error: work.abort.signal.reason });
+    work.leave?.();
   }
 
   #putBack({ key, causes, priority }: WorkItem<K>): void {
@@ -266,14 +326,12 @@ export class WorkerPool<K> implements AsyncDisposable {
 
   async #stop(): Promise<void> {
     this.#stopping.abort();
-    const { graceMs = 30_000, abortGraceMs = 5_000 } = this.#options;
-    if (await this.#endsWithin(graceMs)) return;
-    for (const work of this.#active) work.abort.abort(new PoolStoppedError());
+    const { graceMs = 30_000, abortGraceMs = ABORT_GRACE_MS } = this.#options;
+    // Those that were cut have had their signal: there is nothing left to be graceful about.
+    if (!this.#isCut && (await this.#endsWithin(graceMs))) return;
+    for (const work of this.#active) this.#fire(work, new PoolStoppedError());
     if (await this.#endsWithin(abortGraceMs)) return;
-    for (const work of this.#active) {
-      this.#active.delete(work);
-      this.#tell(work, 'abandoned');
-    }
+    for (const work of this.#active) this.#abandon(work);
   }
 
   async #endsWithin(ms: number): Promise<boolean> {

@@ -5,8 +5,9 @@
  *     informers --where, map--> queue --> workers --own writes seen?--> reconcile
  *
  * What is always true: an event that passes is followed by a reconcile of each key it maps to; nothing is dropped when
- * the queue is full, instead its informer's events wait (and are joined by key) until there is room. `cut` fires the
- * signal of every reconcile at once, `stop` gives them their grace.
+ * the queue is full, instead its informer's events wait (and are joined by key) until there is room. A key whose
+ * reconcile of an earlier term has not ended waits for that: one key is never in two hands. `cut` fires the signal of
+ * every reconcile at once, `stop` gives them their grace; both end within it, whatever the reconciles do.
  */
 import { type Clock, closeOnce, type Logger, type Tracer, traced } from '../../api/index.ts';
 import type { AnyObject, Informer, InformerEvent, KubeClient, Resource, Subscription } from '../../client/index.ts';
@@ -17,7 +18,7 @@ import { type AddOptions, QueueFullError, WorkQueue } from '../queue/work-queue.
 import { type WorkContext, WorkerPool, type WorkOutcome, type WorkResult } from '../queue/worker-pool.ts';
 import type { DeclaredCache } from './declared-cache.ts';
 import type { ControllerDefinition, MappedWatch, Watched } from './define-controller.ts';
-import { keysOf } from './mappers.ts';
+import { EventKeys } from './event-keys.ts';
 import { type Holding, OwnWrites } from './own-writes.ts';
 import { ReconcileResourceClient } from './reconcile-client.ts';
 import type { ReconcileContext } from './reconcile-context.ts';
@@ -42,8 +43,14 @@ export type TermOptions = {
   readonly abortGraceMs: number;
   readonly queueObserver: QueueObserver;
   readonly onOutcome: (outcome: WorkOutcome<string>) => void;
-  /** A `where` or `map` has thrown: nobody is reconciled because of that event. */
-  readonly onMisheard: (error: unknown) => void;
+  /** A `where` or `map` has failed; what becomes of the event: see EventKeys. */
+  readonly onEventError: (error: unknown) => void;
+  /** The tracer has failed. */
+  readonly onTracerError: (error: unknown) => void;
+  /** Keys whose reconcile of an earlier term has not ended. */
+  readonly isHeld: (key: string) => boolean;
+  /** A reconcile that was abandoned has ended. */
+  readonly onLateEnd: (key: string) => void;
 };
 
 /** For what was there from the beginning: everybody else first, though age counts (see WaitingLine). */
@@ -59,19 +66,30 @@ export class ControllerTerm implements AsyncDisposable {
   readonly #informer: Informer<AnyObject>;
   readonly #writes: OwnWrites;
   readonly #subscriptions: readonly Subscription<AnyObject>[];
+  readonly #eventKeys: readonly EventKeys[];
+  readonly #stopping = new AbortController();
 
   /** Starts at once: all informers must have the whole state. */
   constructor(options: TermOptions) {
     this.#options = options;
-    const { definition, sources, clock, onMisheard: onError } = options;
+    const { definition, sources, cache, clock, onEventError: onError } = options;
     this.#informer = sources[0]!.informer;
     this.#kind = this.#informer.resource;
     this.#writes = new OwnWrites(sources, { timeoutMs: definition.ownWritesTimeoutMs ?? OWN_WRITES_MS, clock });
     this.queue = new WorkQueue<string>({ ...definition.queue, clock, observer: options.queueObserver });
-    this.#subscriptions = sources.map(({ informer, watch }) => {
+    this.#eventKeys = sources.map(({ watch }) => {
+      const onLateKeys = (event: InformerEvent<AnyObject>, keys: ReadonlySet<string>) =>
+        void this.#want(watch, event, keys, this.#stopping.signal)?.catch(() => {}); // only when it stops
+      return new EventKeys({ controller: definition.name, watch, cache, clock, onError, onLateKeys });
+    });
+    this.#subscriptions = sources.map(({ informer, watch }, index) => {
       const { resyncMs = 0 } = watch;
       const name = `${definition.name}/${informer.resource.plural}`;
-      return informer.subscribe((event, signal) => this.#hear(watch, event, signal), { name, resyncMs, onError });
+      const hear = (event: InformerEvent<AnyObject>, signal: AbortSignal) => {
+        this.#writes.notice();
+        return this.#want(watch, event, this.#eventKeys[index]!.of(event), signal);
+      };
+      return informer.subscribe(hear, { name, resyncMs, onError });
     });
     this.pool = new WorkerPool<string>({
       queue: this.queue,
@@ -82,6 +100,7 @@ export class ControllerTerm implements AsyncDisposable {
       abortGraceMs: options.abortGraceMs,
       clock,
       onOutcome: options.onOutcome,
+      onLateEnd: options.onLateEnd,
     });
   }
 
@@ -98,6 +117,8 @@ export class ControllerTerm implements AsyncDisposable {
 
   /** Begins nothing, lets what runs end, and resolves when it has or when its grace is over. */
   readonly stop: () => Promise<void> = closeOnce(async () => {
+    this.#stopping.abort();
+    for (const eventKeys of this.#eventKeys) eventKeys.close();
     try {
       await this.pool.stop(); // what waits for its own writes must hear of them until then
     } finally {
@@ -110,11 +131,18 @@ export class ControllerTerm implements AsyncDisposable {
     return this.stop();
   }
 
+  /** A key that was held is free now: it is reconciled, whatever became of it meanwhile. */
+  release(key: string): void {
+    if (!this.#stopping.signal.aborted) this.queue.add(key, { cause: 'its reconcile of an earlier term has ended' });
+  }
+
   /** A promise only if the queue is full. */
-  #hear(watch: Source['watch'], event: InformerEvent<AnyObject>, signal: AbortSignal): Promise<void> | undefined {
-    this.#writes.notice();
-    if (!watch.map || (watch.where && !watch.where(event))) return undefined;
-    const keys = keysOf(watch.map, { event, cache: this.#options.cache });
+  #want(
+    watch: Source['watch'],
+    event: InformerEvent<AnyObject>,
+    keys: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<void> | undefined {
     if (keys.size === 0) return undefined;
     const { priority = 0 } = watch;
     const { word, isOld } = newsOf(event);
@@ -140,8 +168,9 @@ export class ControllerTerm implements AsyncDisposable {
   }
 
   async #reconcile(key: string, work: WorkContext): Promise<WorkResult> {
+    if (this.#options.isHeld(key)) return; // `release` brings it back
     await this.#writes.seen(key, work.signal);
-    const { definition, tracer, cluster, leadership } = this.#options;
+    const { definition, tracer, onTracerError: onFailure, cluster, leadership } = this.#options;
     work.signal.throwIfAborted();
     leadership?.check(); // the term may be over by the clock before its signal has had a chance to fire
     const object = this.#informer.get(key);
@@ -150,7 +179,7 @@ export class ControllerTerm implements AsyncDisposable {
       ...(cluster !== undefined && { cluster }),
       ...{ controller: definition.name, key, attempt: work.attempt, causes: work.causes.join(', ') },
     };
-    return await traced(tracer, 'reconcile', attributes, () => definition.reconcile(object, context));
+    return await traced(tracer, 'reconcile', attributes, () => definition.reconcile(object, context), onFailure);
   }
 
   #contextOf(key: string, object: AnyObject | undefined, work: WorkContext): ReconcileContext {

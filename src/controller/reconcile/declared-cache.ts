@@ -3,8 +3,11 @@
  *
  * Reading a kind that was not declared throws and says so. Beginning to watch it instead, as others do, is how an
  * innocent read of one Secret comes to hold all Secrets of a cluster in memory.
+ *
+ * Informers are shared between controllers, names of indexes are not: each controller has its own, and finds them by the
+ * name it gave them.
  */
-import type { AnyObject, Informer, Resource } from '../../client/index.ts';
+import type { AnyObject, Freshness, Indexers, Informer, Resource, Where } from '../../client/index.ts';
 
 /** An informer to read from; its life is the manager's business. */
 export type Cached<T extends AnyObject> = Pick<
@@ -19,24 +22,30 @@ export interface CacheReader {
 
 export class DeclaredCache implements CacheReader {
   readonly #controller: string;
-  readonly #informers = new Map<string, Informer<AnyObject>>();
+  readonly #kinds = new Map<string, { readonly informer: Informer<AnyObject>; readonly cached: Cached<AnyObject> }>();
 
   constructor(controller: string) {
     this.#controller = controller;
   }
 
   get informers(): Informer<AnyObject>[] {
-    return [...this.#informers.values()];
+    return [...this.#kinds.values()].map(({ informer }) => informer);
   }
 
   declare(informer: Informer<AnyObject>): void {
-    this.#informers.set(nameOf(informer.resource), informer);
+    const cached = new OwnIndexes(informer, (name) => this.#indexName(name));
+    this.#kinds.set(nameOf(informer.resource), { informer, cached });
+  }
+
+  /** The same functions under the names that the informer knows them by. */
+  indexersFor<T extends AnyObject>(indexers: Indexers<T>): Indexers<T> {
+    return Object.fromEntries(Object.entries(indexers).map(([name, valuesOf]) => [this.#indexName(name), valuesOf]));
   }
 
   of<T extends AnyObject>(resource: Resource<T>): Cached<T> {
-    const informer = this.find(resource);
-    if (informer) return informer as unknown as Cached<T>;
-    const known = [...this.#informers.keys()].join(', ');
+    const kind = this.#kinds.get(nameOf(resource));
+    if (kind) return kind.cached as unknown as Cached<T>;
+    const known = [...this.#kinds.keys()].join(', ');
     throw new Error(
       `Cannot read ${nameOf(resource)} from the cache: controller "${this.#controller}" declares only ${known}`,
     );
@@ -48,8 +57,59 @@ export class DeclaredCache implements CacheReader {
     return this.informers.find(({ resource }) => resource.group === group && resource.kind === kind)?.resource;
   }
 
-  find(resource: Resource): Informer<AnyObject> | undefined {
-    return this.#informers.get(nameOf(resource));
+  #indexName(name: string): string {
+    return `${this.#controller}/${name}`;
+  }
+}
+
+/** An informer as one controller reads it. */
+class OwnIndexes implements Cached<AnyObject> {
+  readonly #informer: Informer<AnyObject>;
+  readonly #indexName: (name: string) => string;
+
+  constructor(informer: Informer<AnyObject>, indexName: (name: string) => string) {
+    this.#informer = informer;
+    this.#indexName = indexName;
+  }
+
+  get resource(): Resource {
+    return this.#informer.resource;
+  }
+
+  get size(): number {
+    return this.#informer.size;
+  }
+
+  get isSynced(): boolean {
+    return this.#informer.isSynced;
+  }
+
+  get resourceVersion(): string | undefined {
+    return this.#informer.resourceVersion;
+  }
+
+  get freshness(): Freshness {
+    return this.#informer.freshness;
+  }
+
+  get(key: string): AnyObject | undefined {
+    return this.#informer.get(key);
+  }
+
+  list(where?: Where): AnyObject[] {
+    return this.#informer.list(where);
+  }
+
+  by(index: string, value: string): AnyObject[] {
+    return this.#informer.by(this.#indexName(index), value);
+  }
+
+  valuesOf(index: string): string[] {
+    return this.#informer.valuesOf(this.#indexName(index));
+  }
+
+  snapshot(): ReadonlyMap<string, AnyObject> {
+    return this.#informer.snapshot();
   }
 }
 

@@ -54,14 +54,20 @@ export function keysOf<T extends AnyObject>(map: Mapper<T>, context: MapContext<
   return keys;
 }
 
-function targetsOf(found: ReturnType<Mapper<AnyObject>>): Iterable<Target | undefined> {
+function targetsOf(found: ReturnType<Mapper<AnyObject>> | null): Iterable<Target | undefined> {
+  if (found instanceof Promise) {
+    found.catch(() => {});
+    throw new TypeError('it gave a promise, and it may not wait');
+  }
+  if (found === null) return [];
   if (typeof found === 'object' && Symbol.iterator in found) return found;
   return [found];
 }
 
 function keyOfTarget(target: Target): string {
-  if (typeof target === 'string') return target;
-  const { namespace, name = '' } = target.metadata;
+  const { namespace, name } = typeof target === 'string' ? { name: target } : (target?.metadata ?? {});
+  if (typeof name !== 'string' || name === '')
+    throw new TypeError('it gave neither a key, nor an object with a name, nor a list of them');
   return namespace ? `${namespace}/${name}` : name;
 }
 

@@ -109,11 +109,25 @@ it('what must come is asked for again until it comes, or the server must have be
 });
 
 it('what only the server knows of is waited for once', async () => {
-  const { clock, writes } = grounds({ fieldSelector: 'metadata.name=b' });
+  const { clock, writes } = grounds({ fieldSelector: 'metadata=b' });
   writes.wrote('k', configMaps, map('a', '12'));
   expect(await outcome(writes, clock, 4999)).toBe('waits');
   expect(await outcome(writes, clock, 5000)).toBe('seen');
   expect(writes.forgotten).toBe(1);
+});
+
+it.each([
+  ['metadata.name=b', 'seen'],
+  ['metadata.name!=a', 'seen'],
+  ['metadata.name=a', 'waits'],
+  ['data.lit=', 'waits'],
+  ['data.lit=false', 'waits'],
+  ['data.lit=true', 'seen'],
+  ['data.lit!=', 'seen'],
+])('an object written under the field selector %s is %s', async (fieldSelector, wanted) => {
+  const { clock, writes } = grounds({ fieldSelector });
+  writes.wrote('k', configMaps, map('a', '12'));
+  expect(await outcome(writes, clock, 4999)).toBe(wanted);
 });
 
 it('a change of the informer is noticed at once', async () => {

@@ -3,17 +3,32 @@
  *
  * Remembered is the version of each answer, by key and object. It has been seen when the cache holds the object in that
  * version or a later one, or when the informer has passed that version; a deletion, when the object is gone or on its
- * way out. Versions are compared within one kind only. What the selection plainly does not hold is not waited for.
+ * way out. Versions are compared within one kind only. What the selection plainly does not hold is not waited for: by
+ * its namespace, its labels, and by what a field selector finds at the path that it names.
  *
  * The wait is bounded. An answer and its event are milliseconds apart; one that is missing after `timeoutMs` (5 s)
  * means a watch that is broken or silent: StaleCacheError, and the key comes back after its backoff. Given up on
- * instead is what perhaps no event tells of (only the server knows what a field selector or a shard holds), and after 90 s on an
- * open watch, when a bookmark must have come, everything: the server was set back. A write whose answer was lost is not
+ * instead is what perhaps no event tells of (only the server knows for sure what a field selector or a shard holds), and
+ * after 90 s on an open watch, when a bookmark must have come, everything: the server was set back. A write whose answer was lost is not
  * known of.
  */
 import { setMaxListeners } from 'node:events';
-import { type Clock, compareVersions, LabelSelector, parseLabelSelector } from '../../api/index.ts';
-import { type AnyObject, type Informer, keyOf, labelSelectorText, type Resource } from '../../client/index.ts';
+import {
+  type Clock,
+  compareVersions,
+  type FieldRequirement,
+  LabelSelector,
+  parseFieldSelector,
+  parseLabelSelector,
+} from '../../api/index.ts';
+import {
+  type AnyObject,
+  fieldSelectorText,
+  type Informer,
+  keyOf,
+  labelSelectorText,
+  type Resource,
+} from '../../client/index.ts';
 import { nameOf } from './declared-cache.ts';
 import type { Selected } from './define-controller.ts';
 
@@ -225,13 +240,30 @@ function isAtLeast(version: string, wanted: string): boolean {
 }
 
 function holderOf({ selection }: Holding): (object: AnyObject) => boolean {
-  const { namespace, allNamespaces, labelSelector } = selection;
+  const { namespace, allNamespaces, labelSelector, fieldSelector } = selection;
   const namespaces = allNamespaces || namespace === undefined ? undefined : new Set([namespace].flat());
   const labels =
     labelSelector instanceof LabelSelector ? labelSelector : parseLabelSelector(labelSelectorText(labelSelector) ?? '');
-  return ({ metadata }) =>
-    labels.matches(metadata.labels) &&
-    (namespaces === undefined || metadata.namespace === undefined || namespaces.has(metadata.namespace));
+  const { requirements } = parseFieldSelector(fieldSelectorText(fieldSelector) ?? '');
+  return (object) => {
+    const { metadata } = object;
+    if (!labels.matches(metadata.labels)) return false;
+    if (namespaces !== undefined && metadata.namespace !== undefined && !namespaces.has(metadata.namespace))
+      return false;
+    return requirements.every((requirement) => mayHold(object, requirement));
+  };
+}
+
+/**
+ * As servers do it for the fields that can be selected by: they are named by their path, what is absent is empty, or
+ * false where that is asked for. Only a plain no counts; a field that is not text of its own is the server's secret.
+ */
+function mayHold(object: AnyObject, { field, operator, value }: FieldRequirement): boolean {
+  let found: unknown = object;
+  for (const name of field.split('.')) found = (found as Record<string, unknown> | null | undefined)?.[name];
+  if (typeof found === 'object' && found !== null) return true;
+  const isEqual = found === undefined || found === null ? value === '' || value === 'false' : String(found) === value;
+  return isEqual === (operator === '=');
 }
 
 function staleCache(key: string, { resource, freshness }: Informer<AnyObject>, timeoutMs: number): StaleCacheError {
