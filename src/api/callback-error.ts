@@ -3,7 +3,7 @@
  * and what it was asked about; what was thrown is the `cause`.
  */
 export class CallbackError extends Error {
-  override readonly name = 'CallbackError';
+  override name = 'CallbackError';
   /** As it is called in the options: `where`, `transform`. */
   readonly callback: string;
   /** What it was asked about, such as a key; empty if nothing in particular. */

@@ -85,5 +85,6 @@ it('an index function that gives no list leaves its object out, and is told', as
   await informer.synced();
   expect(informer.valuesOf('byName')).toEqual(['b']);
   expect(informer.size).toBe(2);
-  expect(errors.map(String)).toEqual(['TypeError: Cannot index "default/a": the index function gave no list']);
+  const message = 'Cannot ask "index byName" of the informer about "default/a": it gave no list';
+  expect(errors.map(String)).toEqual([`CallbackError: ${message}`]);
 });

@@ -3,11 +3,11 @@
  *
  * What is always true: every index agrees with the objects, after every single change. Objects are shared with all
  * readers and never changed in place; a list is the caller's own. An index function that throws leaves its object out of
- * that index and is told to `onError`: one odd object must not stop the rest.
+ * that index and is told to `onError`, once for each object until it works again: one odd object must not stop the rest.
  *
  *   objects: key -> object       indexes: name -> value -> key -> object
  */
-import type { LabelSelector } from '../../api/index.ts';
+import { CallbackError, type LabelSelector } from '../../api/index.ts';
 import type { AnyObject } from '../resources/objects.ts';
 
 /** The values an object is found by; what is undefined is left out. */
@@ -15,7 +15,13 @@ export type IndexFunction<T> = (object: T) => readonly (string | undefined)[];
 export type Indexers<T> = Readonly<Record<string, IndexFunction<T>>>;
 
 type Bucket<T> = Map<string, T>;
-type Index<T> = { readonly valuesOf: IndexFunction<T>; readonly buckets: Map<string, Bucket<T>> };
+type Index<T> = {
+  readonly name: string;
+  readonly valuesOf: IndexFunction<T>;
+  readonly buckets: Map<string, Bucket<T>>;
+  /** Keys of the objects that the function has failed at. */
+  readonly failed: Set<string>;
+};
 
 /** `namespace/name`; of what is cluster-wide only `name`. */
 export function keyOf({ metadata: { namespace, name } }: AnyObject): string {
@@ -46,7 +52,7 @@ export class Indexer<T extends AnyObject> {
       return !known;
     });
     for (const [name, valuesOf] of fresh) {
-      const index: Index<T> = { valuesOf, buckets: new Map() };
+      const index: Index<T> = { name, valuesOf, buckets: new Map(), failed: new Set() };
       this.#indexes.set(name, index);
       for (const [key, object] of this.#objects) this.#move(index, key, undefined, object);
     }
@@ -109,21 +115,32 @@ export class Indexer<T extends AnyObject> {
   }
 
   /** A value that stays keeps its place: most changes of an object change nothing that it is looked up by. */
-  #move({ valuesOf, buckets }: Index<T>, key: string, old: T | undefined, object: T | undefined): void {
-    const after = object === undefined ? [] : this.#values(valuesOf, object, true);
-    const before = old === undefined ? [] : this.#values(valuesOf, old, false);
+  #move(index: Index<T>, key: string, old: T | undefined, object: T | undefined): void {
+    const { buckets, failed } = index;
+    const after = object === undefined ? [] : this.#values(index, key, object, true);
+    const before = old === undefined ? [] : this.#values(index, key, old, false);
+    if (object === undefined && failed.size > 0) failed.delete(key);
     for (const value of before) if (value !== undefined && !after.includes(value)) remove(buckets, value, key);
     for (const value of after) if (value !== undefined) put(buckets, value, key, object!);
   }
 
-  #values(valuesOf: IndexFunction<T>, object: T, isNew: boolean): readonly (string | undefined)[] {
+  #values(
+    { name, valuesOf, failed }: Index<T>,
+    key: string,
+    object: T,
+    isNew: boolean,
+  ): readonly (string | undefined)[] {
     try {
-      const values = valuesOf(object);
-      if (!Array.isArray(values))
-        throw new TypeError(`Cannot index ${JSON.stringify(keyOf(object))}: the index function gave no list`);
+      const values: unknown = valuesOf(object);
+      if (values instanceof Promise) values.catch(() => {});
+      if (!Array.isArray(values)) throw new TypeError('it gave no list');
+      if (isNew && failed.size > 0) failed.delete(key);
       return values;
     } catch (error) {
-      if (isNew) this.#onError(error);
+      if (isNew && !failed.has(key)) {
+        failed.add(key);
+        this.#onError(new CallbackError(`index ${name}`, key, 'the informer', error));
+      }
       return [];
     }
   }

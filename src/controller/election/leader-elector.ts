@@ -8,7 +8,7 @@
  *
  * What goes wrong with the server is told to `onError` and tried again. `stop` ends the term, waits for what runs in
  * `runWhenLeading`, and then gives the lease away, so that another can take over at once; if that work does not end
- * within the term, the lease is left to run out instead. `silentMs` and `blockedMs` tell what does not move: a lease
+ * within the term, the lease is left to run out instead. `unseenMs` and `blockedMs` tell what does not move: a lease
  * nobody can reach, work of an ended term that keeps it from campaigning. Whoever deletes the lease by hand, or gives two candidates
  * one identity, gives up the promise. A process paused between `check()` and its write can still come too
  * late: what must not happen twice needs the token.
@@ -79,7 +79,7 @@ export class LeaderElector implements AsyncDisposable {
   #term: Term | undefined;
   #hasWritten = false;
   #mayRelease = true;
-  #answeredAt: number;
+  #seenAt: number;
   #endedAt = Number.NEGATIVE_INFINITY;
   #lastError: unknown;
   #poked = false;
@@ -94,7 +94,7 @@ export class LeaderElector implements AsyncDisposable {
     this.#clock = options.clock ?? systemClock;
     this.#wallNow = options.wallNow ?? Date.now;
     this.#random = options.random ?? Math.random;
-    this.#answeredAt = this.#clock.now();
+    this.#seenAt = this.#clock.now();
     this.#loop = this.#run();
     this.#loop.catch((err: unknown) => this.#guard(() => options.onFailure?.(err))); // and told by `stop`
   }
@@ -110,9 +110,9 @@ export class LeaderElector implements AsyncDisposable {
     return { kind: 'following', leader: this.#seen.holder === this.identity ? '' : this.#seen.holder };
   }
 
-  /** How long ago the server last gave an answer that an election can go on with. */
-  get silentMs(): number {
-    return this.#clock.now() - this.#answeredAt;
+  /** How long ago the lease was last seen or written. */
+  get unseenMs(): number {
+    return this.#clock.now() - this.#seenAt;
   }
 
   /** What went wrong since that. */
@@ -279,12 +279,7 @@ export class LeaderElector implements AsyncDisposable {
       () => {},
     );
     try {
-      const answer = await untilAborted(send(call.signal), call.signal);
-      this.#hasAnswered();
-      return answer;
-    } catch (err) {
-      if (codeOf(err) === 404 || codeOf(err) === 409) this.#hasAnswered(); // answers that an election lives by
-      throw err;
+      return await untilAborted(send(call.signal), call.signal);
     } finally {
       stopping.removeEventListener('abort', stop);
       call.abort();
@@ -292,6 +287,10 @@ export class LeaderElector implements AsyncDisposable {
   }
 
   #see(lease: Lease | undefined): void {
+    if (lease) {
+      this.#seenAt = this.#clock.now();
+      this.#lastError = undefined;
+    }
     const before = this.#seen.holder;
     this.#seen = observe(this.#seen, lease, this.#timings.leaseDurationMs, this.#clock.now());
     if (!this.#term && this.#seen.holder !== before && this.#seen.holder !== this.identity)
@@ -343,11 +342,6 @@ export class LeaderElector implements AsyncDisposable {
     tellSafely(tell, (another) =>
       process.emitWarning(another instanceof Error ? another : String(another), { type: 'ElectionWarning' }),
     );
-  }
-
-  #hasAnswered(): void {
-    this.#answeredAt = this.#clock.now();
-    this.#lastError = undefined;
   }
 
   async #waitForWork(ms: number): Promise<void> {

@@ -8,7 +8,7 @@
  *
  * What does not move for longer than its bound is named here, always: who it is about, and what is the matter.
  */
-import type { AnyObject, Informer } from '../../client/index.ts';
+import { type AnyObject, type Informer, isApiError } from '../../client/index.ts';
 import type { LeaderElector } from '../election/leader-elector.ts';
 import { nameOf } from '../reconcile/declared-cache.ts';
 import type { ManagedController } from './managed-controller.ts';
@@ -23,7 +23,7 @@ export type HealthFacts = {
   readonly stuckAfterMs: number;
   /** How long a reconcile may go on after its signal. */
   readonly abortGraceMs: number;
-  /** How long an election may go without an answer, or wait for work of its last term. */
+  /** How long an election may go without its lease, or wait for work of its last term. */
   readonly electionMs: number;
 };
 
@@ -72,11 +72,11 @@ function problemsOf(
   }
   if (elector && phase === 'running') {
     const about = `election "${elector.name}"`;
-    const { silentMs, blockedMs, lastError } = elector;
-    if (silentMs > electionMs)
+    const { unseenMs, blockedMs, lastError } = elector;
+    if (unseenMs > electionMs)
       add(
         about,
-        ` has had no answer for ${seconds(silentMs)}${lastError === undefined ? '' : `: ${textOf(lastError)}`}`,
+        ` has not seen its lease for ${seconds(unseenMs)}${lastError === undefined ? '' : `: ${textOf(lastError)}`}`,
       );
     if (blockedMs > electionMs) add(about, ` waits for work of its last term, for ${seconds(blockedMs)}`, true);
   }
@@ -108,6 +108,8 @@ function controllersOf({ controllers, stuckAfterMs, abortGraceMs }: HealthFacts)
 }
 
 function problemOf({ freshness: { state, lagMs, error } }: Informer<AnyObject>, maxLagMs: number): string {
+  if (state === 'refused' && isApiError(error, 'NotFound'))
+    return 'refused: the server does not serve it (is it installed?)';
   if (state === 'refused' || state === 'stopped' || state === 'syncing')
     return error === undefined ? state : `${state}: ${textOf(error)}`;
   if (lagMs === undefined || lagMs <= maxLagMs) return '';

@@ -13,6 +13,8 @@ import type { ErrorSource } from './manager-options.ts';
 
 const BURST = 50;
 const PER_SECOND = 5;
+/** What a part says again and again without an end, such as that its server is away, is one line in so long. */
+const SAME_MS = 60_000;
 const LIFE = 1;
 
 /** Lines on stderr, with their time. */
@@ -25,7 +27,9 @@ export class ManagerLog {
   readonly #clock: Clock;
   readonly #about: LogFields;
   readonly #prefix: string;
+  readonly #last = new Map<string, { readonly text: string; readonly at: number }>();
   #tokens = BURST;
+  #hasLed = false;
   #countedAt: number;
   #leftOut = 0;
   #hasWarned = false;
@@ -49,6 +53,8 @@ export class ManagerLog {
   }
 
   role(role: Role): void {
+    if (role.kind === 'following' && !role.leader && !this.#hasLed) return; // nothing is known yet
+    this.#hasLed = role.kind === 'leading';
     const text =
       role.kind === 'leading'
         ? `leading (term ${role.token.term})`
@@ -57,6 +63,7 @@ export class ManagerLog {
   }
 
   failed(error: unknown, source: ErrorSource, outcome?: WorkOutcome<string>): void {
+    if (!outcome && this.#isSame(`${source.part} ${source.controller}`, textOf(error))) return;
     if (!this.#mayTell()) return;
     const { controller, key, part } = source;
     const fields = { ...source, error, ...(outcome && { attempt: outcome.attempt, result: outcome.result }) };
@@ -84,6 +91,13 @@ export class ManagerLog {
 
   life(text: string): void {
     this.#line(LIFE, text, {});
+  }
+
+  #isSame(part: string, text: string): boolean {
+    const [now, last] = [this.#clock.now(), this.#last.get(part)];
+    if (last?.text === text && now - last.at < SAME_MS) return true;
+    this.#last.set(part, { text, at: now });
+    return false;
   }
 
   #mayTell(): boolean {

@@ -65,7 +65,8 @@ export class Manager implements AsyncDisposable {
   readonly #logger: Logger | undefined;
   readonly #log: ManagerLog;
   readonly #watchdog: Watchdog;
-  #hasWarned = false;
+  /** Functions of the user's that have failed, and were told of. */
+  readonly #failed = new Set<string>();
   #lease: KeptLease | undefined;
   #phase: 'new' | 'running' | 'stopping' = 'new';
   #failure: { readonly error: unknown } | undefined;
@@ -208,8 +209,11 @@ export class Manager implements AsyncDisposable {
     const { graceMs = GRACE_MS, abortGraceMs = ABORT_GRACE_MS } = this.#options;
     let queueObserver: QueueObserver = {};
     tellSafely(() => {
-      queueObserver = observer?.queue?.(name) ?? {};
-    }, warn);
+      const given: QueueObserver | undefined = observer?.queue?.(name);
+      if (given instanceof Promise) return given; // no observer, but perhaps an error
+      queueObserver = given ?? {};
+      return undefined;
+    }, this.#failing('observer.queue'));
     const logger = this.#logger;
     controller.start({
       ...{ client: this.client, recorder: this.recorder, clock: this.#clock, logger, tracer, graceMs, abortGraceMs },
@@ -228,7 +232,7 @@ export class Manager implements AsyncDisposable {
 
   #onOutcome(controller: string, outcome: WorkOutcome<string>): void {
     const { key, result, error } = outcome;
-    tellSafely(() => this.#options.observer?.onReconcile?.(controller, outcome), warn);
+    tellSafely(() => this.#options.observer?.onReconcile?.(controller, outcome), this.#failing('observer.onReconcile'));
     const source: ErrorSource = { part: 'reconcile', controller, key };
     if (result === 'error' || result === 'terminal_error') this.#report(error, source, outcome);
     if (result === 'abandoned') this.#watchdog.look(); // at once: it may be the last thing to be said
@@ -260,9 +264,19 @@ export class Manager implements AsyncDisposable {
 
   /** Once says it: a tracer that fails does so with every reconcile. */
   #reportTracer(error: unknown): void {
-    if (this.#hasWarned) return;
-    this.#hasWarned = true;
+    if (this.#failed.has('tracer')) return;
+    this.#failed.add('tracer');
     this.#report(new CallbackError('tracer', '', 'the manager', error), { part: 'tracer' });
+  }
+
+  /** A process warning, once for each: what has been given to hear of errors and outcomes fails itself. */
+  #failing(callback: string): (error: unknown) => void {
+    return (error) => {
+      if (this.#failed.has(callback)) return;
+      this.#failed.add(callback);
+      const warning = new CallbackError(callback, '', 'the manager', error);
+      process.emitWarning(Object.assign(warning, { name: 'ManagerWarning' }));
+    };
   }
 
   #fail(error: unknown): void {
@@ -274,11 +288,7 @@ export class Manager implements AsyncDisposable {
     const { onError, cluster } = this.#options;
     const source = cluster === undefined ? from : { cluster, ...from };
     if (onError)
-      tellSafely(() => onError(error, source), warn); // whoever is told of errors may not make more of them
+      tellSafely(() => onError(error, source), this.#failing('onError')); // nor may it make more of them
     else this.#log.failed(error, source, outcome);
   }
-}
-
-function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : String(error), { type: 'ManagerWarning' });
 }
