@@ -24,6 +24,8 @@ export class TestServer implements AsyncDisposable {
   readonly #clients: ApiClient[] = [];
   #running: RunningServer | undefined;
   #client: ApiClient | undefined;
+  /** The one it was given first, so that clients find it again. */
+  #port = 0;
 
   constructor(options: TestServerOptions) {
     this.#options = options;
@@ -59,16 +61,13 @@ export class TestServer implements AsyncDisposable {
 
   async start(): Promise<void> {
     const log = (line: string) => void this.logged.push(line);
-    this.#running ??= await startServer({
-      securePort: 0,
-      durability: 'none',
-      log,
-      ...this.#options,
-      dataDir: this.dataDir,
-    });
+    this.#running ??= await inTurn(() =>
+      startServer({ securePort: this.#port, durability: 'none', log, ...this.#options, dataDir: this.dataDir }),
+    );
+    this.#port = Number(new URL(this.#running.url).port);
   }
 
-  /** Gracefully, with everything kept; `start` brings it back, perhaps on another port. */
+  /** Gracefully, with everything kept; `start` brings it back under the same address. */
   async stop(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
@@ -147,4 +146,21 @@ export function credentialsOf(dataDir: string, kubeconfigPath: string): { ca: st
     ca: Buffer.from(authority, 'base64').toString('utf8'),
     token: readFileSync(join(dataDir, 'admin.token'), 'utf8').trim(),
   };
+}
+
+const TAKEN_TRIES = 100;
+const TAKEN_PAUSE_MS = 50;
+
+/** While it was away, an outgoing connection of some other process may have been given its port for a moment. */
+async function inTurn<T>(start: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await start();
+    } catch (error) {
+      const { code, cause } = error as { code?: string; cause?: { code?: string } };
+      const isTaken = code === 'EADDRINUSE' || cause?.code === 'EADDRINUSE';
+      if (!isTaken || tries === TAKEN_TRIES) throw error;
+      await new Promise((resolve) => setTimeout(resolve, TAKEN_PAUSE_MS));
+    }
+  }
 }

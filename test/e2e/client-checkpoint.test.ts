@@ -228,7 +228,8 @@ it.each<
   await spoil(file);
   const text = await readFile(file, 'utf8');
   const errors: unknown[] = [];
-  const { informer } = start(client, file, { ...options, onError: (error) => void errors.push(error) });
+  const named = options.transform && { checkpoint: { file, flushMs: 5, transformId: 'other' } };
+  const { informer } = start(client, file, { ...options, ...named, onError: (error) => void errors.push(error) });
   await informer.synced();
   expect(errors).toMatchObject([{ name: 'CheckpointError', code: 'Unusable', message: expect.stringMatching(why) }]);
   expect(informer.metrics.fills).toBe(1);

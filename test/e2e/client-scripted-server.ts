@@ -1,6 +1,7 @@
 /**
  * A plain HTTP server that answers as a test tells it, request by request. `next` waits for a request and hands it over,
- * so that a test goes on when something has happened and not after some time.
+ * so that a test goes on when something has happened and not after some time. Which cluster it is, it does not say, unless
+ * it is given a uid: such questions are answered aside, and no test has to expect them.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -13,6 +14,9 @@ export type ScriptedServer = AsyncDisposable & {
   readonly url: URL;
   /** How many connections were opened so far, and how many are open. */
   readonly connections: { opened: number; open: number };
+  clusterUid: string | undefined;
+  /** false: questions about the cluster come by `next` as well. */
+  answersAside: boolean;
   next(): Promise<Exchange>;
   transport(options?: TransportOptions): Transport;
 };
@@ -25,6 +29,11 @@ export async function scriptedServer(): Promise<ScriptedServer> {
     let body = '';
     for await (const chunk of request) body += chunk;
     const exchange = { request, response, body };
+    if (scripted.answersAside && request.url === '/api/v1/namespaces/kube-system') {
+      if (scripted.clusterUid === undefined) answer(exchange, 403, { kind: 'Status', code: 403, reason: 'Forbidden' });
+      else answer(exchange, 200, { metadata: { uid: scripted.clusterUid } });
+      return;
+    }
     const taker = waiting.shift();
     if (taker) taker(exchange);
     else arrived.push(exchange);
@@ -38,9 +47,11 @@ export async function scriptedServer(): Promise<ScriptedServer> {
   await once(server, 'listening');
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const transports: Transport[] = [];
-  return {
+  const scripted: ScriptedServer = {
     url,
     connections,
+    clusterUid: undefined,
+    answersAside: true,
     next: () => {
       const exchange = arrived.shift();
       return exchange ? Promise.resolve(exchange) : new Promise((resolve) => waiting.push(resolve));
@@ -56,6 +67,7 @@ export async function scriptedServer(): Promise<ScriptedServer> {
       server.close();
     },
   };
+  return scripted;
 }
 
 export function answer(

@@ -131,7 +131,7 @@ it('objects that their validator objects to are told, and kept; a validator that
   await until(() => invalid.length === 2);
   await all.create({ metadata: { name: 'empty' } } as never);
   await until(() => errors.length === 1);
-  expect(errors[0]).toBeInstanceOf(TypeError);
+  expect(errors[0]).toMatchObject({ name: 'CallbackError', callback: 'validate', cause: expect.any(TypeError) });
   const { metadata } = await all.create({ metadata: { name: 'last' }, spec: { size: 2 } });
   await informer.reached(metadata.resourceVersion);
   expect(informer.size).toBe(4);

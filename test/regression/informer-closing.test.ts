@@ -44,6 +44,7 @@ it('a handler that waits for a version that will not come does not hold it up', 
 
 it('a server that does not say which cluster it is does not hold it up, and costs no checkpoint', async () => {
   await using server = await scriptedServer();
+  server.answersAside = false;
   await using dir = await temporaryDir();
   const checkpoint = { file: join(dir.path, 'maps'), flushMs: 5 };
   const first = new Informer({ transport: server.transport() }, configMaps, { reflector, checkpoint });
@@ -154,15 +155,18 @@ it('one that could not be made is not among those that run', async () => {
 
 it('streams of one that a bug has stopped throw the bug', async () => {
   await using server = await scriptedServer();
-  const transform = () => ({}) as ConfigMap; // it must keep the metadata
-  await using informer = new Informer({ transport: server.transport() }, configMaps, {
-    ...{ reflector, transform, onError: () => {} },
+  let rolls = 0;
+  const random = () => {
+    if (++rolls > 1) throw new TypeError('no dice');
+    return 0;
+  };
+  await using informer = new Informer({ transport: server.transport({ random }) }, configMaps, {
+    ...{ reflector, onError: () => {} },
   });
   const read = async (stream: AsyncIterable<unknown>) => {
     for await (const _ of stream);
   };
   const reading = [read(informer.events()), read(informer.snapshots())];
-  await serve(server, 1);
   for (const one of [...reading, read(informer.events()), read(informer.snapshots())])
     await expect(one).rejects.toThrow(TypeError);
 });

@@ -40,6 +40,8 @@ export type Commit = {
   readonly at: number;
   /** By namespace, or `*`. A part of the state that is not here was not complete. */
   readonly versions: Readonly<Record<string, string>>;
+  /** Whose versions those are, where it is known. */
+  readonly histories?: Readonly<Record<string, string>>;
 };
 
 export type SavedState<T extends AnyObject> = Commit & {

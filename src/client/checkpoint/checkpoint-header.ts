@@ -23,7 +23,7 @@ export function headerOf(
   { transformId }: Pick<CheckpointOptions, 'transformId'>,
 ): CheckpointHeader {
   const { resource, scopes, labelSelector, fieldSelector, shardSelector, transform } = selected;
-  const kept = transform ? `transformed by ${transformId ?? digest(String(transform))}` : 'whole';
+  const kept = transform ? `transformed by ${transformId}` : 'whole';
   return {
     format: FORMAT,
     resource: `${resource.apiVersion} ${resource.plural}`,

@@ -8,8 +8,8 @@ export type CheckpointOptions = {
   /** Each batch is flushed to the disk, so that it also outlives the machine. Without it, the last ones may not. */
   readonly isDurable?: boolean | undefined;
   /**
-   * Names what `transform` keeps. A file with another name is not used: objects of an older transform would be mixed with
-   * those of a newer. Without it, the text of the function is its name.
+   * Names what `transform` keeps, and must be there if there is one. A file with another name is not used: objects of an
+   * older transform would be mixed with those of a newer, and the text of a function does not say what it calls.
    */
   readonly transformId?: string | undefined;
   /** Names the cluster. Without it, it is the uid of the namespace kube-system, if that may be read. */

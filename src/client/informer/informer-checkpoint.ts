@@ -8,6 +8,7 @@
 import { untilAborted } from '../../api/index.ts';
 import type { Checkpoint } from '../checkpoint/checkpoint.ts';
 import type { CheckpointMetrics, CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
+import { historyIn, historyText } from '../reflector/server-history.ts';
 import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import { fieldSelectorText, labelSelectorText } from '../resources/selectors.ts';
@@ -50,6 +51,10 @@ export class InformerCheckpoint<T extends AnyObject> {
   constructor(given: string | CheckpointOptions, context: InformerCheckpointContext<T>) {
     this.#options = typeof given === 'string' ? { file: given } : given;
     this.#context = context;
+    if (context.options.transform && this.#options.transformId === undefined)
+      throw new TypeError(
+        `Cannot keep a checkpoint of ${context.resource.plural}: it has a transform, and no transformId that says which`,
+      );
     const { labelSelector, fieldSelector } = context.options;
     this.#selection = {
       labelSelector: labelSelectorText(labelSelector),
@@ -73,7 +78,8 @@ export class InformerCheckpoint<T extends AnyObject> {
     for (const object of saved.objects.values()) intake.freeze(object);
     for (const source of sources) {
       const version = saved.versions[source.scope];
-      if (version !== undefined) source.restore(saved.objects, version, lastContact);
+      const history = historyIn(saved.histories?.[source.scope]);
+      if (version !== undefined) source.restore(saved.objects, version, lastContact, history);
     }
     // Reads are answered meanwhile. Versions of another cluster mean nothing: then the whole state is fetched.
     if (!(await checkpoint.isOfThisCluster(signal))) for (const { reflector } of sources) reflector.forget();
@@ -116,7 +122,10 @@ export class InformerCheckpoint<T extends AnyObject> {
       commit: () => {
         const known = sources.filter(({ version }) => version !== undefined);
         const versions = Object.fromEntries(known.map(({ scope, version }) => [scope, version!]));
-        return { at: Date.now() - (lagMs() ?? 0), versions };
+        const histories = Object.fromEntries(
+          known.flatMap(({ scope, reflector: { history } }) => (history ? [[scope, historyText(history)]] : [])),
+        );
+        return { at: Date.now() - (lagMs() ?? 0), versions, histories };
       },
       handled: (signal) => listeners.handled(signal),
       report,

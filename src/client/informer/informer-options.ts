@@ -34,8 +34,8 @@ export type InformerOptions<T extends AnyObject, I extends Indexers<T> = Indexer
    */
   readonly onInvalid?: ((invalid: InvalidObject<T>) => void) | undefined;
   /**
-   * How often the store is held against a list of the server's metadata, in the background; 0 is never, and the default.
-   * A store that does not agree is told to `onError`, and fetched anew.
+   * How often the store is held against a list of the server's metadata, in the background: once an hour; 0 is never. It
+   * finds what nothing else can, such as a server that was set back where its history cannot be named. A store that does not agree is told to `onError`, and fetched anew.
    */
   readonly auditMs?: number | undefined;
   readonly onFreshness?: ((freshness: Freshness) => void) | undefined;

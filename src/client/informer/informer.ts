@@ -35,6 +35,7 @@ import type { EventHandler, HandlerOptions, Subscription } from './subscription.
 
 /** Not 0, though it means no limit: Node 20 throws when it is asked for the limit of a signal that has 0. */
 const MANY_LISTENERS = 1_000_000;
+const AUDIT_MS = 3_600_000;
 
 export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> implements AsyncDisposable {
   readonly resource: Resource<T>;
@@ -100,7 +101,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     observers.join(this);
     const restored = this.#restore(after);
     const runs = sources.map((source) => this.#run(source, restored));
-    const auditing = this.#auditor.run(options.auditMs ?? 0);
+    const auditing = this.#auditor.run(options.auditMs ?? AUDIT_MS);
     const saving = restored.then(() => this.#checkpoint?.run(stop)).catch(() => {}); // told by the runs
     this.#close = closeOnce(async () => {
       const { isHandled, told } = listeners;

@@ -1,12 +1,15 @@
 /**
  * What becomes of an object on its way into the store: it is transformed, frozen, and checked.
  *
- * None of that can keep an object out. A transform that throws is told, and the object kept as it came; one that does not
- * fit its validator is told later, as the server sent it, for the check may take its time.
+ * None of that can keep an object out. A transform that throws, or gives something that is not the same object any more
+ * (by name, namespace, uid and version), is told once for each object until it works again, and the object is kept as it
+ * came; one that does not fit its validator is told later, as the server sent it, for the check may take its time.
  */
+import { CallbackError } from '../../api/index.ts';
 import { checkSpec, type Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import { deepFreeze, freezesByDefault } from './freeze.ts';
+import { keyOf } from './indexer.ts';
 import type { InformerOptions } from './informer-options.ts';
 
 type IntakeContext<T extends AnyObject> = {
@@ -17,9 +20,13 @@ type IntakeContext<T extends AnyObject> = {
   readonly guard: (tell: () => unknown) => void;
 };
 
+const MANY_FAILED = 10_000;
+
 export class Intake<T extends AnyObject> {
   readonly #context: IntakeContext<T>;
   readonly #freezes: boolean;
+  /** Keys of objects that the transform has failed at. */
+  readonly #failed = new Set<string>();
 
   constructor(context: IntakeContext<T>) {
     this.#context = context;
@@ -28,14 +35,32 @@ export class Intake<T extends AnyObject> {
 
   /** What is kept of an object. */
   prepare(object: T): T {
-    const { options, report } = this.#context;
-    let kept = object;
+    const { transform } = this.#context.options;
+    return this.freeze(transform ? this.#transformed(transform, object) : object);
+  }
+
+  #transformed(transform: (object: T) => T, object: T): T {
+    const { namespace, name, uid, resourceVersion } = object.metadata;
+    const key = keyOf(object);
     try {
-      kept = options.transform?.(object) ?? object;
+      const kept: unknown = transform(object) ?? object;
+      if (kept instanceof Promise) kept.catch(() => {});
+      const is = (kept as Partial<T>).metadata;
+      const isSame =
+        is?.name === name && is.namespace === namespace && is.uid === uid && is.resourceVersion === resourceVersion;
+      if (!isSame) throw new TypeError('it gave another object, or none: name, namespace, uid and version must stay');
+      if (this.#failed.size > 0) this.#failed.delete(key);
+      return kept as T;
     } catch (error) {
-      report(error);
+      if (!this.#failed.has(key)) {
+        if (this.#failed.size >= MANY_FAILED) this.#failed.clear(); // better told twice than remembered without end
+        this.#failed.add(key);
+        this.#context.report(
+          new CallbackError('transform', key, `the informer of ${this.#context.resource.plural}`, error),
+        );
+      }
+      return object;
     }
-    return this.freeze(kept);
   }
 
   freeze(kept: T): T {
@@ -48,7 +73,7 @@ export class Intake<T extends AnyObject> {
     if (!onInvalid || !resource.validate) return;
     checkSpec(resource, object).then(
       (issues) => issues.length > 0 && guard(() => onInvalid({ key, object, issues })),
-      report, // the validator threw
+      (error: unknown) => report(new CallbackError('validate', key, `the resource ${resource.plural}`, error)),
     );
   }
 }

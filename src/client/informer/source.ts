@@ -9,6 +9,7 @@ import { asPromised, isSameContent } from '../lazy/lazy-object.ts';
 import { Reflector } from '../reflector/reflector.ts';
 import type { ReflectorCounts, ReflectorOptions, ReflectorSink } from '../reflector/reflector-options.ts';
 import type { ReflectorState } from '../reflector/reflector-state.ts';
+import type { History } from '../reflector/server-history.ts';
 import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -70,7 +71,12 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
   }
 
   /** Before it runs: begins with what an earlier process knew, and goes on after that. */
-  restore(objects: ReadonlyMap<string, T>, resourceVersion: string, lastContact: number): void {
+  restore(
+    objects: ReadonlyMap<string, T>,
+    resourceVersion: string,
+    lastContact: number,
+    history: History | undefined,
+  ): void {
     const events: InformerEvent<T>[] = [];
     for (const [key, saved] of objects) {
       const object = asPromised(this.#context.resource, saved);
@@ -79,7 +85,7 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
       events.push({ type: 'added', key, object, isInitial: true });
     }
     this.#version = resourceVersion;
-    this.reflector.resume(resourceVersion, lastContact);
+    this.reflector.resume(resourceVersion, lastContact, history);
     this.#context.tell(events);
     this.#context.onChange(true);
   }

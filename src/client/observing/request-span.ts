@@ -2,9 +2,11 @@
  * One request as a span: from the call to the end of its answer, repetitions included; of a watch, as long as it is
  * open. So the spans of lists and watches are those of their requests.
  *
- * It is an error if the last try was one. Being stopped by the caller is none.
+ * It is an error if the last try was one. Being stopped by the caller is none. A tracer that throws is a process warning,
+ * once, and changes nothing of the request.
  */
-import { failSpan, SPAN_ERROR, type Span, type Tracer } from '../../api/tracer.ts';
+import { tellSafely } from '../../api/tell-safely.ts';
+import { failSpan, SPAN_ERROR, type Span, type SpanAttributes, type Tracer } from '../../api/tracer.ts';
 import { errorReason } from './error-reason.ts';
 import { holdsSecrets, requestInfo } from './request-info.ts';
 
@@ -20,7 +22,7 @@ export type SpannedRequest = {
 };
 
 export class RequestSpan {
-  readonly #span: Span;
+  readonly #span: Span | undefined;
   readonly #holdsSecrets: boolean;
   #tries = 0;
   #failure: { readonly error: unknown } | { readonly code: number } | undefined;
@@ -29,33 +31,35 @@ export class RequestSpan {
   constructor(tracer: Tracer, { method, path, isStream, server }: SpannedRequest) {
     const { verb, resource, subresource, namespace, template } = requestInfo(method, path, isStream);
     this.#holdsSecrets = holdsSecrets(path);
-    this.#span = tracer.startSpan(`${verb} ${resource ? withSub(resource, subresource) : template}`, {
-      kind: CALL,
-      attributes: {
-        'http.request.method': method,
-        'url.path': path,
-        'url.template': template,
-        'server.address': server.hostname,
-        'server.port': Number(server.port) || (server.protocol === 'https:' ? 443 : 80),
-        'k8s.verb': verb,
-        ...(resource && { 'k8s.resource': resource }),
-        ...(subresource && { 'k8s.subresource': subresource }),
-        ...(namespace !== undefined && { 'k8s.namespace.name': namespace }),
-      },
+    const name = `${verb} ${resource ? withSub(resource, subresource) : template}`;
+    this.#span = startSpan(tracer, name, {
+      'http.request.method': method,
+      'url.path': path,
+      'url.template': template,
+      'server.address': server.hostname,
+      'server.port': Number(server.port) || (server.protocol === 'https:' ? 443 : 80),
+      'k8s.verb': verb,
+      ...(resource && { 'k8s.resource': resource }),
+      ...(subresource && { 'k8s.subresource': subresource }),
+      ...(namespace !== undefined && { 'k8s.namespace.name': namespace }),
     });
   }
 
   /** Once for each try. Returns what is to be sent along (W3C Trace Context): nothing if the tracer does not say. */
   sent(): { readonly traceparent?: string } {
     this.#tries++;
-    const context = this.#span.spanContext?.();
-    if (!context || context.traceId === NOTHING) return {};
-    const flags = context.traceFlags.toString(16).padStart(2, '0');
-    return { traceparent: `00-${context.traceId}-${context.spanId}-${flags}` };
+    let sent: { readonly traceparent?: string } = {};
+    this.#tell((span) => {
+      const context = span.spanContext?.();
+      if (typeof context?.traceId !== 'string' || context.traceId === NOTHING) return;
+      const flags = context.traceFlags.toString(16).padStart(2, '0');
+      sent = { traceparent: `00-${context.traceId}-${context.spanId}-${flags}` };
+    });
+    return sent;
   }
 
   answered(code: number): void {
-    this.#span.setAttribute('http.response.status_code', code);
+    this.#tell((span) => span.setAttribute('http.response.status_code', code));
     this.#failure = code >= 400 ? { code } : undefined;
   }
 
@@ -67,19 +71,46 @@ export class RequestSpan {
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    if (this.#tries > 1) this.#span.setAttribute('http.request.resend_count', this.#tries - 1);
-    const failure = this.#failure;
-    if (failure && 'code' in failure) {
-      this.#span.setAttribute('error.type', String(failure.code));
-      this.#span.setStatus({ code: SPAN_ERROR });
-    } else if (failure) {
-      const reason = errorReason(failure.error);
-      this.#span.setAttribute('error.type', reason);
-      // The text of a broken answer can be a piece of it.
-      failSpan(this.#span, this.#holdsSecrets ? reason : failure.error);
-    }
-    this.#span.end();
+    this.#tell((span) => {
+      if (this.#tries > 1) span.setAttribute('http.request.resend_count', this.#tries - 1);
+      const failure = this.#failure;
+      if (failure && 'code' in failure) {
+        span.setAttribute('error.type', String(failure.code));
+        span.setStatus({ code: SPAN_ERROR });
+      } else if (failure) {
+        const reason = errorReason(failure.error);
+        span.setAttribute('error.type', reason);
+        // The text of a broken answer can be a piece of it.
+        failSpan(span, this.#holdsSecrets ? reason : failure.error);
+      }
+    });
+    this.#tell((span) => span.end());
   }
+
+  #tell(tell: (span: Span) => unknown): void {
+    const span = this.#span;
+    if (span) tellSafely(() => tell(span), warnOnce);
+  }
+}
+
+function startSpan(tracer: Tracer, name: string, attributes: SpanAttributes): Span | undefined {
+  let span: Span | undefined;
+  tellSafely(() => {
+    const given: unknown = tracer.startSpan(name, { kind: CALL, attributes });
+    if (given instanceof Promise) return given; // no span, but perhaps an error
+    span = given as Span | undefined;
+    return undefined;
+  }, warnOnce);
+  return span;
+}
+
+let hasWarned = false;
+
+/** What fails with one request fails with the next ten thousand. */
+function warnOnce(error: unknown): void {
+  if (hasWarned) return;
+  hasWarned = true;
+  process.emitWarning(error instanceof Error ? error : String(error), { type: 'TracerWarning' });
 }
 
 function withSub(resource: string, subresource: string): string {

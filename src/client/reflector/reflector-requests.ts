@@ -2,14 +2,17 @@
  * What a reflector asks of the server, all of it for one selection: a watch, the whole state in pages, and which version
  * it is at. It keeps nothing and decides nothing; what the server answers, or how it fails, is for the reflector.
  */
+import { TransportError } from '../errors.ts';
 import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
-import type { SelectOptions } from '../resources/options.ts';
+import type { ListOptions, SelectOptions } from '../resources/options.ts';
 import { ResourceClient } from '../resources/resource-client.ts';
 import type { Transport } from '../transport/transport.ts';
+import type { Headers } from '../transport/transport-options.ts';
 import { IDLE_MS, watchBatches } from '../watch/watch.ts';
 import { listWhole } from './list-whole.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
+import { type History, historyHeaders, namedHistory } from './server-history.ts';
 import { WatchRequest } from './watch-request.ts';
 
 export type WatchStart = {
@@ -17,6 +20,8 @@ export type WatchStart = {
   readonly version: string | undefined;
   /** Begins with the whole state. */
   readonly isInitial: boolean;
+  /** Whose version that is. */
+  readonly history?: History | undefined;
 };
 
 const LIFETIME_SECONDS = [300, 600] as const;
@@ -54,7 +59,11 @@ export class ReflectorRequests<T extends AnyObject> {
   }
 
   /** Sent at once, for a life of its own. The caller disposes it. */
-  watch({ version, isInitial }: WatchStart, onOpen: () => void, signal: AbortSignal): WatchRequest<T> {
+  watch(
+    { version, isInitial, history }: WatchStart,
+    onOpen: (headers: Headers) => void,
+    signal: AbortSignal,
+  ): WatchRequest<T> {
     const { clock, random } = this.#transport;
     const { headersTimeoutMs, initialTimeoutMs = INITIAL_MS } = this.#options;
     const [min, max] = this.#options.lifetimeSeconds ?? LIFETIME_SECONDS;
@@ -66,6 +75,7 @@ export class ReflectorRequests<T extends AnyObject> {
       idleTimeoutMs: this.idleMs,
       ...(headersTimeoutMs !== undefined && { headersTimeoutMs }),
       timeoutSeconds,
+      ...(!isInitial && { headers: historyHeaders(history) }),
     };
     const request = new WatchRequest<T>({
       send: (hooks) => watchBatches(this.#transport, this.#resource, { ...options, ...hooks }),
@@ -75,8 +85,12 @@ export class ReflectorRequests<T extends AnyObject> {
     return request;
   }
 
-  /** The whole state, no older than `floor`. */
-  list(floor: string | undefined, onPage: () => void, signal: AbortSignal): Promise<{ items: T[]; version: string }> {
+  /** The whole state, no older than `floor`. Pages of two histories are no state. */
+  async list(
+    floor: string | undefined,
+    onPage: () => void,
+    signal: AbortSignal,
+  ): Promise<{ items: T[]; version: string; history: History | undefined }> {
     const { clock, random } = this.#transport;
     const { pageItems = PAGE_ITEMS } = this.#options;
     const resource = new ResourceClient(this.#transport, this.#resource);
@@ -85,9 +99,22 @@ export class ReflectorRequests<T extends AnyObject> {
       ...(floor !== undefined && { resourceVersion: floor, resourceVersionMatch: 'NotOlderThan' as const }),
       signal,
     };
-    return listWhole((page) => resource.list(page), options, {
+    let history: History | undefined;
+    const list = async (page: ListOptions) => {
+      let found: History | undefined;
+      const onHeaders = (headers: Headers) => {
+        found = namedHistory(headers);
+      };
+      const answer = await resource.list({ ...page, onHeaders });
+      if (page.continue !== undefined && found?.id !== history?.id)
+        throw new TransportError('body', 'Cannot list: the server has begun another history between two pages');
+      history = found;
+      return answer;
+    };
+    const whole = await listWhole(list, options, {
       ...{ clock, random, ...this.#pause, pageItems, signal, onPage },
     });
+    return { ...whole, history };
   }
 
   /** Which version the server is at. */

@@ -2,16 +2,17 @@
  * Everything a reflector decides, as one pure function over one tagged union.
  *
  * What is always true: a version is given up only when the server has lost it (410, too large, a server that stands
- * behind it, or a kind that was away); every other end is taken up where it broke. A state that is fetched anew is no
+ * behind it or has begun another history, or a kind that was away); every other end is taken up where it broke. A state that is fetched anew is no
  * older than what was told before (`floor`), unless the server itself was set back. Before a stream reaches its planned
  * end its successor is opened beside it, so that there is no moment without one. Failures are states with a pause, not
  * exits: only a closed transport and a bug stop it. Pauses have full jitter and grow with the failures in a row; a stream
- * that lived `healthyMs` takes them back to the start.
+ * that lived `healthyMs`, or that has delivered something, takes them back to the start.
  */
 import { compareVersions, isBehind } from '../../api/index.ts';
 import { ConfigError, isApiError, isExpired, isTransportError } from '../errors.ts';
 import { isClosed } from '../transport/transport.ts';
 import { afterEnd, isShortAndEmpty } from '../watch/after-end.ts';
+import { NO_NAME } from '../watch/watch-event.ts';
 
 /** How the whole state is fetched: a watch that begins with it, or a list in pages. */
 export type Filling = {
@@ -90,6 +91,8 @@ export type Fact =
   | { readonly kind: 'checked'; readonly version: string }
   /** Somebody has found that what was told is not what the server has. */
   | { readonly kind: 'doubted' }
+  /** The server's versions are not those of the server we knew. */
+  | { readonly kind: 'history-changed' }
   | { readonly kind: 'rested' };
 
 export type Policy = {
@@ -136,6 +139,8 @@ export function transition(state: ReflectorState, fact: Fact, policy: Policy): R
         return { ...state, next: fetchAnew(state.next, policy) };
       if (state.kind !== 'watching' && state.kind !== 'checking') return state; // it is being mended already
       return fetchAnew(state, policy);
+    case 'history-changed': // what was told before is no floor for it
+      return state.kind === 'watching' ? { kind: 'filling', by: policy.fillBy, failures: state.failures } : state;
     case 'rested':
       return state.kind === 'waiting' ? state.next : state;
     case 'ended':
@@ -158,6 +163,11 @@ export function isTooLarge(error: unknown): boolean {
     causes.some(({ reason }) => reason === 'ResourceVersionTooLarge') ||
     /too large resource version/i.test(error.message)
   );
+}
+
+/** The server names its history, and ours is no part of it: the same version need not be the same object. */
+export function isOtherHistory(error: unknown): boolean {
+  return isApiError(error) && (error.status.details?.causes ?? []).some(({ reason }) => reason === 'OtherHistory');
 }
 
 type Ended = Extract<Fact, { kind: 'ended' }>;
@@ -196,8 +206,9 @@ function afterWatching(state: Watching, ended: Ended, policy: Policy): Reflector
   if (state.isRotating && !mustStop(error)) return { ...state, isOpen: false };
   const failures = livedMs >= policy.healthyMs ? 0 : state.failures;
   const floor = state.version;
-  const again = watchAgain(state.version, failures);
-  if (isTooLarge(error)) return fillAgain(error, failures, policy);
+  // A stream that delivered is taken up soon, however short it was. One that delivers and then loses its history is not.
+  const again = watchAgain(state.version, events > 0 ? 0 : failures);
+  if (isTooLarge(error) || isOtherHistory(error)) return fillAgain(error, failures, policy);
   if (isCatchingUp && isExpired(error)) return again; // the version it began at is lost, and that is not ours
   const isBroken = error === undefined || (isTransportError(error) && !isClosed(error));
   // Streams that are ended sooner than silence is noticed would hide it for ever.
@@ -210,7 +221,7 @@ function afterWatching(state: Watching, ended: Ended, policy: Policy): Reflector
     return step.isFailure ? pause(error, { ...again, empty }, step.atLeastMs, policy) : again;
   }
   if (isExpired(step.error)) return fillAgain(step.error, failures, policy, floor);
-  if (isTransportError(error) && error.code === 'LINE_TOO_LONG')
+  if (isTransportError(error) && (error.code === 'LINE_TOO_LONG' || error.code === NO_NAME))
     return pause(error, { kind: 'filling', by: 'pages', failures, floor }, 0, policy); // a list may hold what an event may not
   if (mustStop(error)) return { kind: 'stopped', error };
   // A right that is missing changes no history. A kind that was away may have begun a new one.
@@ -252,7 +263,7 @@ function pause(error: unknown, next: Filling | Watching, atLeastMs: number, poli
 
 /** Older servers refuse the parameter; some take it and never send the mark. */
 function isStreamRefused(error: unknown): boolean {
-  if (isTransportError(error)) return error.code === NO_INITIAL_END || error.code === 'LINE_TOO_LONG';
+  if (isTransportError(error)) return [NO_INITIAL_END, 'LINE_TOO_LONG', NO_NAME].includes(error.code ?? '');
   return isApiError(error) && [400, 405, 406, 422, 501].includes(error.code);
 }
 

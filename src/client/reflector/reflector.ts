@@ -13,10 +13,12 @@ import type { ListSample } from '../observing/client-observer.ts';
 import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import type { Transport } from '../transport/transport.ts';
+import type { Headers } from '../transport/transport-options.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
 import type { ReflectorCounts, ReflectorOptions, ReflectorSink, Trouble } from './reflector-options.ts';
 import { ReflectorRequests, type WatchStart } from './reflector-requests.ts';
 import { type Fact, type Policy, type ReflectorState, STATE_TOO_OLD, transition } from './reflector-state.ts';
+import { askHistory, type History, namedHistory } from './server-history.ts';
 import { refusesWatchList, rememberRefusal } from './watch-list-support.ts';
 import { WatchRelay } from './watch-relay.ts';
 import type { WatchRequest } from './watch-request.ts';
@@ -42,6 +44,10 @@ export class Reflector<T extends AnyObject> {
   #fillBegunAt = 0;
   /** When there was last proof that the server has our version: an event, a bookmark, a state, a look. */
   #heardAt = 0;
+  /** Whose versions ours are; undefined while that is not known. */
+  #history: History | undefined;
+  /** Of the answer whose state is being gathered. */
+  #fillHistory: History | undefined;
 
   constructor(transport: Transport, resource: Resource<T>, sink: ReflectorSink<T>, options: ReflectorOptions = {}) {
     this.#transport = transport;
@@ -71,17 +77,23 @@ export class Reflector<T extends AnyObject> {
     return this.#lastContact;
   }
 
-  /** Before `run`: goes on after this version, instead of fetching the whole state. */
-  resume(version: string, lastContact: number): void {
+  get history(): History | undefined {
+    return this.#history;
+  }
+
+  /** Before `run`: goes on after this version of this history, instead of fetching the whole state. */
+  resume(version: string, lastContact: number, history?: History): void {
     if (this.#isRunning) throw new Error('Cannot resume the reflector: it runs already');
     this.#state = { kind: 'watching', version, isOpen: false, isRotating: false, empty: 0, failures: 0 };
     this.#lastContact = lastContact;
+    this.#history = history;
   }
 
   /** Before `run`: what `resume` was told is not to be gone on from. */
   forget(): void {
     if (this.#isRunning) throw new Error('Cannot forget what the reflector was told: it runs already');
     this.#state = { kind: 'filling', by: this.#fillBy(), failures: 0 };
+    this.#history = undefined;
   }
 
   /** What was told is not what the server has: gives the stream up, and fetches the whole state. */
@@ -173,14 +185,53 @@ export class Reflector<T extends AnyObject> {
   }
 
   #open(start: WatchStart, signal: AbortSignal): WatchRequest<T> {
-    const onOpen = () => {
+    const history = this.#history;
+    const onOpen = (headers: Headers) => {
       this.#contact();
       this.#counts.streams++;
       if (this.#hadStream && !start.isInitial) this.#transport.observers.tell('onReconnect', this.#resource);
       this.#hadStream = false;
       this.#move({ kind: 'opened' });
+      this.#learnHistory(request, start, namedHistory(headers));
     };
-    return this.#requests.watch(start, onOpen, signal);
+    const request: WatchRequest<T> = this.#requests.watch({ ...start, history }, onOpen, signal);
+    return request;
+  }
+
+  /** A server that names its history has judged ours before it accepted. Of others we have to find out by ourselves. */
+  #learnHistory(request: WatchRequest<T>, { isInitial }: WatchStart, named: History | undefined): void {
+    const known = this.#history;
+    this.#fillHistory = named;
+    if (isInitial) {
+      this.#history = undefined; // until the state has come, there is none that it could be of
+      if (named) return;
+    } else if (named) {
+      if (known?.by === 'uid') this.#changeHistory(request);
+      else this.#history = named;
+      return;
+    }
+    if (!isInitial && known?.by === 'name') this.#changeHistory(request);
+    else
+      askHistory(this.#transport, request.signal).then(
+        (found) => this.#compareHistory(request, found),
+        () => {}, // the stream has ended: the next will ask
+      );
+  }
+
+  /** What was found while a stream was open holds for what came by that stream. */
+  #compareHistory(request: WatchRequest<T>, found: History | undefined): void {
+    if (!found || request.isCut) return;
+    const known = this.#history;
+    if (known && (known.by !== found.by || known.id !== found.id)) this.#changeHistory(request);
+    else this.#history = found;
+  }
+
+  #changeHistory(request: WatchRequest<T>): void {
+    this.#history = undefined;
+    this.#move({ kind: 'history-changed' });
+    if (this.#state.kind !== 'filling') return;
+    request.supersede();
+    this.#relay?.current.supersede();
   }
 
   /** Until it ends, with the error that ends it, or until it is superseded. */
@@ -242,9 +293,10 @@ export class Reflector<T extends AnyObject> {
   async #list(floor: string | undefined, signal: AbortSignal): Promise<void> {
     this.#fillBegunAt = this.#transport.clock.now();
     try {
-      const { items, version } = await this.#requests.list(floor, () => this.#contact(), signal);
+      const { items, version, history } = await this.#requests.list(floor, () => this.#contact(), signal);
       signal.throwIfAborted();
       this.#contact();
+      this.#fillHistory = history;
       this.#fill(items, version);
     } catch (error) {
       signal.throwIfAborted();
@@ -282,6 +334,7 @@ export class Reflector<T extends AnyObject> {
       // or took too long may have been too much of this resource.
       if (this.#streamFailure) rememberRefusal(this.#transport, this.#resource, isApiError(this.#streamFailure.error));
     }
+    this.#history = this.#fillHistory ?? (state.by === 'stream' ? this.#history : undefined);
     this.#sink.replace(objects, version, state.floor === undefined);
     this.#move({ kind: 'filled', version });
   }

@@ -30,14 +30,18 @@ class Sent {
     });
   }
 
-  async *#stream(isAnswered: Promise<void>, cut: AbortSignal, onOpen: () => void): AsyncGenerator<[], void, void> {
+  async *#stream(
+    isAnswered: Promise<void>,
+    cut: AbortSignal,
+    onOpen: (headers: Record<string, string>) => void,
+  ): AsyncGenerator<[], void, void> {
     const isCut = new Promise<never>((_, reject) => {
       cut.addEventListener('abort', () => reject(cut.reason), { once: true });
     });
     isCut.catch(() => {});
     try {
       await Promise.race([isAnswered, isCut]);
-      onOpen();
+      onOpen({});
       await isCut;
       yield [];
     } finally {

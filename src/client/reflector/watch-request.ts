@@ -8,18 +8,19 @@
 import { type Clock, isBehind } from '../../api/index.ts';
 import { TransportError } from '../errors.ts';
 import type { AnyObject } from '../resources/objects.ts';
+import type { Headers } from '../transport/transport-options.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
 import { NO_INITIAL_END } from './reflector-state.ts';
 
 /** Of this request, to be given to `watchBatches`. */
-export type WatchHooks = { readonly signal: AbortSignal; readonly onOpen: () => void };
+export type WatchHooks = { readonly signal: AbortSignal; readonly onOpen: (headers: Headers) => void };
 
 type Batches<T extends AnyObject> = AsyncGenerator<readonly WatchEvent<T>[], void, void>;
 
 export type WatchRequestOptions<T extends AnyObject> = {
   readonly send: (hooks: WatchHooks) => Batches<T>;
   /** When the server has accepted it. */
-  readonly onOpen: () => void;
+  readonly onOpen: (headers: Headers) => void;
   /** Where it begins: events after this version. */
   readonly version: string | undefined;
   /** How long it is agreed to live. */
@@ -60,15 +61,20 @@ export class WatchRequest<T extends AnyObject> implements Disposable {
     this.accepted = new Promise((resolve) => {
       accept = resolve;
     });
-    const opened = () => {
+    const opened = (headers: Headers) => {
       if (this.isCut) return; // in the very moment in which the answer came
       this.#openedAt = clock.now();
-      onOpen();
+      onOpen(headers);
       accept(true);
     };
     this.#stream = send({ signal: this.#cut.signal, onOpen: opened });
     this.#first = this.#stream.next();
     this.#first.catch(() => {}).finally(() => accept(false)); // told to whoever reads
+  }
+
+  /** Fires when it is over, by whatever end. */
+  get signal(): AbortSignal {
+    return this.#over.signal;
   }
 
   get wasOpen(): boolean {

@@ -3,9 +3,10 @@
  *
  * When it has not (410), the error carries a token for the rest as it is now. The listing goes on with it, and says so:
  * pages from there on have `isConsistent: false`, and what changed in between may be missing or old. Whoever cannot live
- * with that says `onExpired: 'throw'`. A page that is empty may still be followed by others.
+ * with that says `onExpired: 'throw'`. A page that is empty may still be followed by others; a token that leads to itself
+ * is thrown, for it has no end.
  */
-import { isExpired } from '../errors.ts';
+import { isExpired, TransportError } from '../errors.ts';
 import type { ObjectList } from './objects.ts';
 import type { ListOptions } from './options.ts';
 
@@ -46,7 +47,10 @@ export async function* listPages<T>(
       isConsistent = false;
       continue;
     }
-    token = page.metadata.continue || undefined;
+    const next = page.metadata.continue || undefined;
+    if (next !== undefined && next === token)
+      throw new TransportError('body', 'Cannot list any further: the server gave the same continue token twice');
+    token = next;
     yield { ...page, isConsistent };
   } while (token !== undefined);
 }

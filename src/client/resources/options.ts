@@ -1,5 +1,5 @@
 /** Options of calls, and how they go on the wire. */
-import type { Query } from '../transport/transport-options.ts';
+import type { Headers, Query } from '../transport/transport-options.ts';
 import { type FieldSelection, fieldSelectorText, type LabelSelection, labelSelectorText } from './selectors.ts';
 
 export type CallOptions = {
@@ -8,6 +8,8 @@ export type CallOptions = {
   readonly signal?: AbortSignal | undefined;
   /** Does not wait for the client's `rateLimit`: for what must not come late. */
   readonly isUrgent?: boolean | undefined;
+  /** Is told the headers of the answer. */
+  readonly onHeaders?: ((headers: Headers) => void) | undefined;
 };
 
 export type GetOptions = CallOptions & {

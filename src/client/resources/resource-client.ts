@@ -139,10 +139,11 @@ export class ResourceClient<T extends AnyObject> {
   }
 
   async #ask<R = T>(method: string, path: string, request: RequestOptions, call: CallOptions): Promise<R> {
-    const { signal, isUrgent } = call;
+    const { signal, isUrgent, onHeaders } = call;
     const accept = method === 'GET' || method === 'PATCH' ? acceptOf(this.resource, false) : undefined;
     const options = { ...(accept !== undefined && { accept }), ...request, signal, isUrgent };
-    const { body } = await this.#transport.request<R>(method, path, options);
+    const { body, headers } = await this.#transport.request<R>(method, path, options);
+    onHeaders?.(headers);
     return this.resource.isLazy ? this.#promised(body) : body;
   }
 
@@ -167,8 +168,11 @@ export class ResourceClient<T extends AnyObject> {
 function listIn<T extends AnyObject>(body: ObjectList<T> | null, path: string): ObjectList<T> {
   const { items, metadata } = (body ?? {}) as { items?: unknown; metadata?: unknown };
   if (metadata && items === null) return { ...body!, items: [] };
-  if (metadata && Array.isArray(items) && items.every((item) => item?.metadata)) return body!;
-  throw new TransportError('body', `Cannot read ${path}: the answer is no list of objects`);
+  const isList = metadata && Array.isArray(items) && items.every((item) => item?.metadata);
+  if (!isList) throw new TransportError('body', `Cannot read ${path}: the answer is no list of objects`);
+  const nameless = items.findIndex((item) => typeof item.metadata.name !== 'string' || item.metadata.name === '');
+  if (nameless < 0) return body!;
+  throw new TransportError('body', `Cannot read ${path}: object ${nameless + 1} of the list has no name`);
 }
 
 /** The namespace an object names itself counts where the call names none. */

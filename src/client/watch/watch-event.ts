@@ -25,6 +25,8 @@ export type BookmarkEvent = {
   readonly isInitialEventsEnd: boolean;
 };
 
+/** An event is about an object without a name: nobody could say what it changes. */
+export const NO_NAME = 'NO_NAME';
 const END_MARK = 'k8s.io/initial-events-end';
 
 /** An ERROR event is thrown, as the refusal it is. */
@@ -42,6 +44,8 @@ export function parseEvent<T extends AnyObject>(resource: Resource<T>, line: str
     if (type === 'ERROR') throw new ApiError(object as Status, request);
     if (typeof (object as Partial<AnyObject>).metadata?.resourceVersion !== 'string')
       throw new TransportError('body', `Cannot read an event of ${request}: its object has no version`);
+    if ((type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') && !(object as AnyObject).metadata.name)
+      throw new TransportError('body', `Cannot read an event of ${request}: its object has no name`, { code: NO_NAME });
     if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED')
       return { type, object: asPromised(resource, object as T) };
     if (type === 'BOOKMARK') {

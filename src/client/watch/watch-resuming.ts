@@ -71,11 +71,11 @@ export async function* watchResuming<T extends AnyObject>(
         sendInitialEvents: isInitial || undefined,
         allowBookmarks: true,
         timeoutSeconds: options.timeoutSeconds ?? Math.floor(LIFETIME.min + random() * LIFETIME.spread),
-        onOpen: () => {
+        onOpen: (headers) => {
           openedAt = clock.now();
           if (isAgain) transport.observers.tell('onReconnect', resource);
           isAgain = true;
-          options.onOpen?.();
+          options.onOpen?.(headers);
         },
       } as WatchOptions);
       for await (const event of stream) {

@@ -13,7 +13,7 @@ import type { AnyObject } from '../resources/objects.ts';
 import { type SelectOptions, selectQuery } from '../resources/options.ts';
 import { collectionPath } from '../resources/resource-path.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { StreamAnswer } from '../transport/transport-options.ts';
+import type { Headers, StreamAnswer } from '../transport/transport-options.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { parseEvent, type WatchEvent } from './watch-event.ts';
 
@@ -39,7 +39,9 @@ export type WatchOptions = SelectOptions & {
   /** Of one event: 64 MiB. */
   readonly maxEventBytes?: number | undefined;
   /** Called when the server has accepted the watch, before the first event. */
-  readonly onOpen?: (() => void) | undefined;
+  readonly onOpen?: ((headers: Headers) => void) | undefined;
+  /** Sent along. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 };
 
 const HEADERS_MS = 30_000;
@@ -89,10 +91,11 @@ export async function* watchBatches<T extends AnyObject>(
         totalMs: timeoutSeconds ? timeoutSeconds * 1000 + OVERTIME_MS : 0,
       },
       ...(accept !== undefined && { accept }),
+      ...(options.headers && { headers: options.headers }),
       ...(signal && { signal }),
     });
     report.opened();
-    options.onOpen?.();
+    options.onOpen?.(stream.headers);
     const request = `watch of ${path}`;
     const splitter = new LineSplitter(options.maxEventBytes ?? MAX_EVENT_BYTES);
     for await (const chunk of stream.chunks) {
