@@ -48,6 +48,8 @@ export class Reflector<T extends AnyObject> {
   #history: History | undefined;
   /** Of the answer whose state is being gathered. */
   #fillHistory: History | undefined;
+  /** The state was listed, and no watch has gone on from it yet. */
+  #isFresh = false;
 
   constructor(transport: Transport, resource: Resource<T>, sink: ReflectorSink<T>, options: ReflectorOptions = {}) {
     this.#transport = transport;
@@ -198,32 +200,35 @@ export class Reflector<T extends AnyObject> {
     return request;
   }
 
-  /** A server that names its history has judged ours before it accepted. Of others we have to find out by ourselves. */
+  /**
+   * A server that names its history has judged ours before it accepted. Of others we have to find out by ourselves, and
+   * only from a stream that begins with the state, or follows it at once, can be learnt whose it is: one that goes on later
+   * without that being known cannot be trusted.
+   */
   #learnHistory(request: WatchRequest<T>, { isInitial }: WatchStart, named: History | undefined): void {
     const known = this.#history;
+    const mayLearn = isInitial || this.#isFresh;
+    this.#isFresh = false;
     this.#fillHistory = named;
-    if (isInitial) {
-      this.#history = undefined; // until the state has come, there is none that it could be of
-      if (named) return;
-    } else if (named) {
-      if (known?.by === 'uid') this.#changeHistory(request);
-      else this.#history = named;
-      return;
-    }
-    if (!isInitial && known?.by === 'name') this.#changeHistory(request);
+    if (isInitial) this.#history = undefined; // until the state has come, there is none that it could be of
+    if (named) {
+      if (isInitial) return;
+      if (known?.by === 'name' || (!known && mayLearn)) this.#history = named;
+      else this.#changeHistory(request);
+    } else if (!isInitial && known?.by === 'name') this.#changeHistory(request);
     else
       askHistory(this.#transport, request.signal).then(
-        (found) => this.#compareHistory(request, found),
+        (found) => this.#compareHistory(request, found, mayLearn),
         () => {}, // the stream has ended: the next will ask
       );
   }
 
   /** What was found while a stream was open holds for what came by that stream. */
-  #compareHistory(request: WatchRequest<T>, found: History | undefined): void {
+  #compareHistory(request: WatchRequest<T>, found: History | undefined, mayLearn: boolean): void {
     if (!found || request.isCut) return;
     const known = this.#history;
-    if (known && (known.by !== found.by || known.id !== found.id)) this.#changeHistory(request);
-    else this.#history = found;
+    if (known ? known.by === found.by && known.id === found.id : mayLearn) this.#history = found;
+    else this.#changeHistory(request);
   }
 
   #changeHistory(request: WatchRequest<T>): void {
@@ -335,6 +340,7 @@ export class Reflector<T extends AnyObject> {
       if (this.#streamFailure) rememberRefusal(this.#transport, this.#resource, isApiError(this.#streamFailure.error));
     }
     this.#history = this.#fillHistory ?? (state.by === 'stream' ? this.#history : undefined);
+    this.#isFresh = state.by === 'pages';
     this.#sink.replace(objects, version, state.floor === undefined);
     this.#move({ kind: 'filled', version });
   }
