@@ -166,7 +166,7 @@ export function isTooLarge(error: unknown): boolean {
 }
 
 /** The server names its history, and ours is no part of it: the same version need not be the same object. */
-export function isOtherHistory(error: unknown): boolean {
+function isOtherHistory(error: unknown): boolean {
   return isApiError(error) && (error.status.details?.causes ?? []).some(({ reason }) => reason === 'OtherHistory');
 }
 

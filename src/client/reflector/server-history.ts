@@ -12,7 +12,7 @@ import { isApiError } from '../errors.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Headers } from '../transport/transport-options.ts';
 
-export const HISTORY_HEADER = 'longwatch-history';
+const HISTORY_HEADER = 'longwatch-history';
 
 /** `named` by the server, or found by its `uid`. */
 export type History = { readonly by: 'name' | 'uid'; readonly id: string };

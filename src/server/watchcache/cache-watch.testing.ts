@@ -17,12 +17,12 @@ import { defaultWindowLimits, type WindowLimits } from './event-window.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { Selection } from './selection.ts';
 
-export const pods = new Registry().find('', 'v1', 'pods')!;
-export const form = new ObjectForm(pods, factsOf(pods));
-export const encoding = new JsonEncoding(form);
+const pods = new Registry().find('', 'v1', 'pods')!;
+const form = new ObjectForm(pods, factsOf(pods));
+const encoding = new JsonEncoding(form);
 export const never = new AbortController().signal;
 /** As the front's: a client for which more than this waits is cut off. */
-export const CUT_OFF_BYTES = 16 * 1024 * 1024;
+const CUT_OFF_BYTES = 16 * 1024 * 1024;
 
 /** A client that takes what it is given, or takes nothing until it is told to. */
 export class Client implements ByteStream {
@@ -120,7 +120,7 @@ let dataDir: string;
 /** Open while tests run. */
 export let store: Store;
 let prefixes = 0;
-export const closers: (() => Promise<void>)[] = [];
+const closers: (() => Promise<void>)[] = [];
 /** A store for the tests of a file, and everything that they open closed after each of them. */
 export function useStore(): void {
   beforeAll(async () => {
@@ -185,7 +185,7 @@ export class Ground {
   }
 }
 
-export function errorFrame(err: unknown): Buffer {
+function errorFrame(err: unknown): Buffer {
   const { code, message } = err as { code?: string; message: string };
   return Buffer.from(`${JSON.stringify({ type: 'ERROR', object: { message: code ?? message, metadata: {} } })}\n`);
 }
