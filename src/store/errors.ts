@@ -16,6 +16,7 @@ export type StoreErrorCode =
   | 'Unavailable'
   | 'OutcomeUnknown'
   | 'Locked'
+  | 'ReadOnly'
   | 'Corrupt'
   | 'UnsupportedFormat';
 

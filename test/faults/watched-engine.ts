@@ -9,15 +9,13 @@ export function watchedEngine(hook: CommitHook): (file: string) => LogEngine {
   return (file) => {
     const engine = openLmdbEngine({ file, isDurable: false });
     let count = 0;
-    return {
-      commit: (asked) => hook(asked, () => engine.commit(asked), ++count),
-      read: (...args) => engine.read(...args),
-      scan: (...args) => engine.scan(...args),
-      visit: (...args) => engine.visit(...args),
-      meta: (name) => engine.meta(name),
-      leases: () => engine.leases(),
-      size: () => engine.size(),
-      close: () => engine.close(),
-    };
+    const commit: LogEngine['commit'] = (asked) => hook(asked, () => engine.commit(asked), ++count);
+    return new Proxy(engine, {
+      get: (target, name) => {
+        if (name === 'commit') return commit;
+        const member = Reflect.get(target, name, target);
+        return typeof member === 'function' ? member.bind(target) : member;
+      },
+    });
   };
 }

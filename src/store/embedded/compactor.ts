@@ -52,6 +52,11 @@ export class Compactor implements RemovalSource {
     this.#admitted = revision;
   }
 
+  /** Marks that were let through and are not durable never will be. */
+  forgetAdmitted(): void {
+    this.#admitted = this.revision;
+  }
+
   /** The mark is durable: from now on it holds. */
   schedule(revision: Revision): void {
     if (this.#finished >= this.revision) this.#beganAtMs = Date.now();

@@ -6,7 +6,8 @@
 import { linkSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreError } from '../errors.ts';
-import { makePrivateFolder, PRIVATE_FILE, PRIVATE_FOLDER } from '../private-files.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../private-files.ts';
+import { makeDataDir } from './disk/data-dir.ts';
 
 type Owner = { readonly pid: number; readonly started: string };
 
@@ -17,11 +18,16 @@ let draftCount = 0;
 
 /** Throws Locked, naming the owner's pid; otherwise returns how to let go. */
 export function lockDataDir(dataDir: string): () => void {
-  makePrivateFolder(dataDir);
+  makeDataDir(dataDir);
   const file = join(dataDir, 'LOCK');
   const me: Owner = { pid: process.pid, started: startOf(process.pid) };
   if (!tryCreate(file, me)) takeOver(dataDir, file, me);
-  return () => rmSync(file, { force: true });
+  return () => {
+    // A folder that was removed and made anew under this process may hold the lock of another.
+    const owner = readOwner(file);
+    if (typeof owner === 'object' && owner.pid === me.pid && owner.started === me.started)
+      rmSync(file, { force: true });
+  };
 }
 
 /** Only one process at a time may judge a left-over lock, or two would each remove the other's fresh one. */

@@ -7,10 +7,9 @@
  * Always true: the published state is what is durable, and all that anybody is shown; the head is what is on its way. What is
  * kept where is said in each room of this folder.
  */
-import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { backgroundClock, type Clock, closeOnce, untilAborted } from '../../api/index.ts';
-import { StoreError } from '../errors.ts';
+import { isStoreError, StoreError } from '../errors.ts';
 import { boundsOf, checkKey, checkNotNegative } from '../keys.ts';
 import type {
   CallOptions,
@@ -34,15 +33,18 @@ import type {
 } from '../kv.ts';
 import { type AutoCompaction, runAutoCompaction } from './auto-compaction.ts';
 import { Compactor } from './compactor.ts';
-import { lockDataDir } from './data-dir-lock.ts';
+import { RESERVE_BYTES, ReserveFile } from './disk/reserve-file.ts';
+import type { SealFile } from './disk/seal-file.ts';
 import type { LogEngine } from './engine.ts';
+import { EngineGate } from './engine-gate.ts';
 import { type Change, Head } from './head.ts';
 import type { Leases } from './leases.ts';
-import { openLmdbEngine } from './lmdb-engine.ts';
+import { type OpenData, openData, reservePathIn } from './open-data.ts';
 import { PageRelease } from './page-release.ts';
 import { PublishedState } from './published-state.ts';
 import { Quota } from './quota.ts';
-import { FORMAT, type Recovered, recover, recoverLeases } from './recovery.ts';
+import { FORMAT, moveKeysToLeases, recoverLeases } from './recovery.ts';
+import { SealedEngine } from './sealed-engine.ts';
 import { writeSnapshot } from './snapshot-file.ts';
 import { checkTxn, defaultTxnLimits, runTxn, type TxnContext, type TxnLimits, tombstone } from './transaction.ts';
 import { WatchHub } from './watch-hub.ts';
@@ -73,26 +75,15 @@ const SCAN_STEP_KEYS = 1000;
 const READS_IN_A_ROW = 500;
 const LEASE_TICK_MS = 500;
 const LEASES_PER_TICK = 500;
-const PAGES_TICK_MS = 500;
+const DISK_TICK_MS = 500;
+/** A store that lives shorter makes no reserve. */
+const RESERVE_TICK_MS = 10_000;
+/** Puts are refused while the disk has less than this. */
+const FREE_BYTES = 64 * 1024 * 1024;
 
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
-  const { dataDir, durability = 'fsync' } = options;
-  const unlock = lockDataDir(dataDir);
-  try {
-    const file = join(dataDir, 'data.mdb');
-    const engine = (
-      options.openEngine ?? ((path) => openLmdbEngine({ file: path, isDurable: durability === 'fsync' }))
-    )(file);
-    try {
-      return new EmbeddedStore(engine, await recover(engine, file), unlock, options);
-    } catch (err) {
-      await engine.close();
-      throw err;
-    }
-  } catch (err) {
-    unlock();
-    throw err;
-  }
+  const { dataDir, durability = 'fsync', openEngine } = options;
+  return new EmbeddedStore(await openData({ dataDir, isDurable: durability === 'fsync', openEngine }), options);
 }
 
 class EmbeddedStore implements Store, WatchSource {
@@ -105,6 +96,10 @@ class EmbeddedStore implements Store, WatchSource {
   readonly #quota: Quota;
   readonly #compactor: Compactor;
   readonly #pipeline: WritePipeline;
+  readonly #gate: EngineGate;
+  readonly #sealed: SealedEngine;
+  readonly #sealFile: SealFile;
+  readonly #reserve: ReserveFile | undefined;
   readonly #pages: PageRelease;
   readonly #txnLimits: TxnLimits;
   readonly #txnContext: TxnContext;
@@ -116,55 +111,67 @@ class EmbeddedStore implements Store, WatchSource {
   readonly #holder = setInterval(() => {}, 2 ** 30).unref();
   #waitingReaders = 0;
   #closed: StoreError | undefined;
+  #sealProblem: string | undefined;
   readonly close: () => Promise<void>;
 
-  constructor(engine: LogEngine, recovered: Recovered, unlock: () => void, options: EmbeddedStoreOptions) {
+  constructor({ engine, recovered, sealFile, unlock }: OpenData, options: EmbeddedStoreOptions) {
     const clock = options.clock ?? backgroundClock;
     const { index, garbage, revision, compactScheduled, compactFinished } = recovered;
     this.limits = options.watchLimits ?? { events: 10_000, bytes: 8 * 1024 * 1024 };
     this.#engine = engine;
+    this.#sealFile = sealFile;
+    this.#reserve = options.durability === 'none' ? undefined : new ReserveFile(reservePathIn(options.dataDir));
+    this.#gate = new EngineGate(engine);
+    const reopen = () => this.#gate.reopen();
+    this.#sealed = new SealedEngine({ engine, ...recovered, reopen, makeRoom: this.#makeRoom });
     this.#compactor = new Compactor(compactScheduled, compactFinished, index, garbage);
     this.#state = new PublishedState(engine, recovered, this.#compactor);
     this.#head = new Head(revision, index, this.#state.read);
     this.#leases = recoverLeases(recovered, clock);
-    this.#quota = new Quota(
-      engine,
-      options.dataDir,
-      {
-        quotaBytes: options.quotaBytes ?? 2 * GIB,
-        reserveBytes: 64 * 1024 * 1024,
-      },
-      () => this.#pipeline?.pendingBytes ?? 0,
-    );
+    const limits = { quotaBytes: options.quotaBytes ?? 2 * GIB, reserveBytes: FREE_BYTES };
+    this.#quota = new Quota(engine, options.dataDir, limits, () => this.#pipeline?.pendingBytes ?? 0);
     this.#txnLimits = options.txnLimits ?? defaultTxnLimits;
     this.#txnContext = { head: this.#head, leases: this.#leases, readRange: this.#state.readRange };
+    const onFailure = (error: StoreError) => {
+      if (this.#closed) return;
+      this.#end(error);
+      options.onFailure?.(error);
+    };
     this.#pipeline = new WritePipeline({
-      engine,
+      engine: this.#sealed,
       publish: this.#publish,
       compaction: this.#compactor,
       maxPendingBytes: 256 * 1024 * 1024,
-      onFailure: (error) => {
-        this.#end(error);
-        options.onFailure?.(error);
+      onFailure,
+      onRefusal: () => {
+        this.#head.reset(this.#state.revision);
+        this.#compactor.forgetAdmitted();
+        if (this.#leases.size === 0 && this.#sealed.leases.size === 0) return;
+        this.#leases.reset(this.#sealed.leases);
+        moveKeysToLeases(this.#leases, index);
       },
     });
     this.#pages = new PageRelease({
       engine,
+      reopen,
       alone: (work) => this.#pipeline.alone(work),
       isInUse: () => this.#compactor.isPinned,
     });
     this.#pipeline.wake(); // a compaction that was interrupted goes on
-    this.#chores = this.#startChores(options, clock);
+    this.#chores = this.#startChores(options, clock, onFailure);
     this.close = closeOnce(async () => {
       const pending = this.#pipeline.settled();
       this.#end(new StoreError('Closed', 'Cannot use the store: it is closed'));
       await pending?.catch(() => {}); // what was accepted before still reaches the disk
       this.#pipeline.fail(this.#closed!);
       this.#compactor.fail(this.#closed);
+      this.#reserve?.close();
       await Promise.all(this.#chores);
       await this.#pipeline.idle();
       clearInterval(this.#holder);
       await engine.close();
+      await this.#rememberSeal();
+      await sealFile.close();
       unlock();
     });
   }
@@ -174,21 +181,21 @@ class EmbeddedStore implements Store, WatchSource {
   async get(key: Key, { revision, signal }: ReadOptions & CallOptions = {}): Promise<GetResult> {
     this.#mustBeOpen(signal);
     if (++this.#readsInARow === READS_IN_A_ROW) await this.#letOthersRun(signal);
-    if (this.#pages.pause !== undefined) await this.#untilReadable(signal);
+    if (this.#gate.pause !== undefined) await this.#untilReadable(signal);
     return { revision: this.#state.revision, kv: this.#state.get(checkKey(key), revision) };
   }
 
   async range(range: KeyRange, options: RangeOptions & CallOptions = {}): Promise<RangeResult> {
     this.#mustBeOpen(options.signal);
     if (++this.#readsInARow === READS_IN_A_ROW) await this.#letOthersRun(options.signal);
-    if (this.#pages.pause !== undefined) await this.#untilReadable(options.signal);
+    if (this.#gate.pause !== undefined) await this.#untilReadable(options.signal);
     const { revision } = this.#state;
     const scan = this.#state.scan(boundsOf(range), options);
     const unpin = this.#compactor.pin(options.revision || revision);
     try {
       while (!scan.step(SCAN_STEP_KEYS)) {
         await nextTurn();
-        this.#mustBeOpen(options.signal);
+        await this.#untilReadable(options.signal);
       }
     } finally {
       unpin();
@@ -206,7 +213,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   async txn(txn: Txn, { signal }: CallOptions = {}): Promise<TxnResult> {
     this.#mustBeOpen(signal);
-    if (this.#pages.pause !== undefined) await this.#untilReadable(signal);
+    if (this.#gate.pause !== undefined) await this.#untilReadable(signal);
     checkTxn(txn, this.#txnLimits);
     this.#pipeline.checkRoom();
     this.#quota.check(txn);
@@ -233,7 +240,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   async grantLease(ttlSeconds: number, { id: asked, signal }: { id?: LeaseId } & CallOptions = {}): Promise<Lease> {
     this.#mustBeOpen(signal);
-    if (this.#pages.pause !== undefined) await this.#untilReadable(signal);
+    if (this.#gate.pause !== undefined) await this.#untilReadable(signal);
     this.#pipeline.checkRoom();
     this.#quota.checkBytes(64);
     const ttl = this.#leases.ttlFor(ttlSeconds);
@@ -294,7 +301,7 @@ class EmbeddedStore implements Store, WatchSource {
   }
 
   pause(): Promise<void> | undefined {
-    return this.#pages.pause;
+    return this.#gate.pause;
   }
 
   readLog(range: KeyRange, from: Revision, wantsPrevKv: boolean): ReturnType<WatchSource['readLog']> {
@@ -317,17 +324,16 @@ class EmbeddedStore implements Store, WatchSource {
 
   async status({ signal }: CallOptions = {}): Promise<StoreStatus> {
     this.#mustBeOpen(signal);
-    if (this.#pages.pause !== undefined) await this.#untilReadable(signal);
+    if (this.#gate.pause !== undefined) await this.#untilReadable(signal);
     this.#quota.refresh();
     const { fileBytes, usedBytes } = this.#engine.size();
-    const problem = this.#quota.problem();
     return {
       backend: 'embedded',
       version: String(FORMAT),
       revision: this.#state.revision,
       sizeBytes: fileBytes,
       sizeInUseBytes: usedBytes,
-      problems: problem === undefined ? [] : [problem],
+      problems: [this.#quota.problem(), this.#sealProblem].filter((problem) => problem !== undefined),
       watchers: this.#watchers.size,
       compaction: this.#compactor.figures(),
     };
@@ -335,7 +341,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   async snapshot(file: string, { signal }: CallOptions = {}): Promise<SnapshotInfo> {
     this.#mustBeOpen(signal);
-    if (this.#pages.pause !== undefined) await this.#untilReadable(signal);
+    if (this.#gate.pause !== undefined) await this.#untilReadable(signal);
     const revision = this.#state.revision;
     const compactRevision = this.#compactor.revision;
     const unpin = this.#compactor.pin(0);
@@ -344,6 +350,7 @@ class EmbeddedStore implements Store, WatchSource {
         engine: this.#engine,
         revision,
         compactRevision,
+        untilReadable: () => this.#untilReadable(undefined),
         signal: this.#untilClosed(signal),
       });
     } finally {
@@ -367,6 +374,22 @@ class EmbeddedStore implements Store, WatchSource {
     if (news.length > 0) this.hub.publish(this.#state.revision, news);
   };
 
+  /** Others have filled the disk. Once there is a reserve to give back, and then none. */
+  readonly #makeRoom = (): boolean => {
+    const hasMore = this.#reserve?.giveBack() ?? false;
+    this.#quota.refused();
+    return hasMore;
+  };
+
+  async #rememberSeal(): Promise<void> {
+    try {
+      await this.#sealFile.remember(this.#sealed.seal);
+      this.#sealProblem = undefined;
+    } catch (err) {
+      this.#sealProblem = `The file SEAL cannot be written: ${(err as Error).message}`;
+    }
+  }
+
   async #revoke(id: LeaseId): Promise<void> {
     const { keys } = this.#leases.mustHave(id);
     const changes = [...keys].sort().map((key, sub) => this.#head.change(key, tombstone(this.#head.revision + 1, sub)));
@@ -375,7 +398,7 @@ class EmbeddedStore implements Store, WatchSource {
     await this.#pipeline.add({ changes, lease: [id, undefined] });
   }
 
-  #startChores(options: EmbeddedStoreOptions, clock: Clock): Promise<void>[] {
+  #startChores(options: EmbeddedStoreOptions, clock: Clock, fail: (error: StoreError) => void): Promise<void>[] {
     const { signal } = this.#stop;
     const untilStopped = (chore: Promise<void>) =>
       chore.catch((err: unknown) => {
@@ -385,22 +408,42 @@ class EmbeddedStore implements Store, WatchSource {
     const target = {
       revision: () => this.#state.revision,
       compactRevision: () => this.#compactor.revision,
-      compact: (revision: Revision) => this.compact(revision, { signal }),
+      compact: (revision: Revision) => this.compact(revision, { signal }).catch(unlessFull),
     };
     return [
       untilStopped(runAutoCompaction(autoCompaction, target, clock, signal)),
       untilStopped(
         every(LEASE_TICK_MS, clock, signal, async () => {
-          await Promise.all(this.#leases.expired(LEASES_PER_TICK).map((id) => this.#revoke(id)));
+          const revoked = this.#leases.expired(LEASES_PER_TICK).map((id) => this.#revoke(id).catch(unlessFull));
+          await Promise.all(revoked);
         }),
       ),
-      untilStopped(every(PAGES_TICK_MS, clock, signal, () => this.#pages.tick())),
+      untilStopped(every(DISK_TICK_MS, clock, signal, () => this.#lookAfterFile(fail))),
+      untilStopped(every(DISK_TICK_MS, clock, signal, () => this.#rememberSeal())),
+      untilStopped(every(RESERVE_TICK_MS, clock, signal, () => this.#makeReserve())),
       untilStopped(
         every(options.progressIntervalMs ?? 10_000, clock, signal, async () => {
           for (const watcher of this.#watchers) if (watcher.wantsProgress) watcher.requestProgress();
         }),
       ),
     ];
+  }
+
+  async #lookAfterFile(fail: (error: StoreError) => void): Promise<void> {
+    if (this.#engine.isInPlace?.() === false) {
+      const error = new StoreError('Closed', 'Cannot go on: the data file was removed or replaced under the store');
+      this.#pipeline.fail(error);
+      fail(error);
+      return;
+    }
+    this.#pipeline.wake(); // what a full disk refused to remove
+    await this.#pages.tick();
+  }
+
+  async #makeReserve(): Promise<void> {
+    if (!this.#reserve || this.#reserve.isHeld) return;
+    this.#quota.refresh();
+    if (this.#quota.freeBytes > FREE_BYTES + 2 * RESERVE_BYTES) await this.#reserve.make();
   }
 
   #untilClosed(signal: AbortSignal | undefined): AbortSignal {
@@ -416,7 +459,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   /** Asked for only where it is needed: a read that need not wait answers in the same turn. */
   async #untilReadable(signal: AbortSignal | undefined): Promise<void> {
-    while (this.#pages.pause !== undefined) await this.#pages.pause;
+    while (this.#gate.pause !== undefined) await this.#gate.pause;
     this.#mustBeOpen(signal);
   }
 
@@ -439,4 +482,9 @@ async function every(ms: number, clock: Clock, signal: AbortSignal, work: () => 
     await clock.sleep(ms, signal);
     await work();
   }
+}
+
+/** There will be another time. */
+function unlessFull(err: unknown): void {
+  if (!isStoreError(err, 'NoSpace')) throw err;
 }

@@ -3,8 +3,8 @@
  * take lmdb's place: an append-only log keyed by (revision, sub), a few named facts, and the leases.
  *
  * Always true: a commit is all or nothing, and durable once its promise resolves; nothing of it can be read before.
- * Commits are asked for one at a time. A commit that rejects leaves the engine in an unknown state: the store must
- * be closed and opened again.
+ * Commits are asked for one at a time. A commit that rejects leaves the engine in an unknown state: with DiskFullError it is
+ * well again after `letGo`, and the seal tells what is on the disk; otherwise the store must be closed and opened again.
  */
 import type { LeaseId, Revision } from '../kv.ts';
 
@@ -25,7 +25,14 @@ export type EngineCommit = {
   readonly meta: ReadonlyMap<MetaName, number>;
   /** The TTL in seconds of each lease to keep; undefined: to forget. */
   readonly leases: ReadonlyMap<LeaseId, number | undefined>;
+  /** Takes the place of the one before. */
+  readonly seal?: Buffer;
 };
+
+/** There was no room for a commit. */
+export class DiskFullError extends Error {
+  override readonly name = 'DiskFullError';
+}
 
 export interface LogEngine {
   commit(commit: EngineCommit): Promise<void>;
@@ -40,10 +47,14 @@ export interface LogEngine {
   visit(from: LogPosition, limits: VisitLimits, see: (entry: LogEntry) => void): LogPosition | undefined;
   meta(name: MetaName): number | undefined;
   leases(): Map<LeaseId, number>;
+  /** As the last commit that had one left it. */
+  seal(): Buffer | undefined;
   size(): { readonly fileBytes: number; readonly usedBytes: number };
   /** An estimate: how much of the file its own bookkeeping keeps in this process's memory. */
   readonly heldBytes?: number;
-  /** Gives that back to the system. Nothing else may be asked of the engine until it is done. */
+  /** Closes the file and opens it again: that memory is the system's. Nothing may be asked of it until it is done. */
   letGo?(): Promise<void>;
+  /** Whether the file that is open is still the one under its name; what goes to any other is lost. */
+  isInPlace?(): boolean;
   close(): Promise<void>;
 }

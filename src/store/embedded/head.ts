@@ -3,7 +3,8 @@
  *
  * Always true: `revision` is the highest one given out; `#unpublished` holds, for each key changed above the
  * published revision, its newest change and nothing else. Everything here is synchronous, so a transaction sees one
- * state and no other comes between. Nothing is ever rolled back: when a commit fails, the store ends.
+ * state and no other comes between. When a full disk refuses a commit, everything that is not published is forgotten at
+ * once (`reset`): what came later rested on it.
  */
 import { type Bounds, boundsOf, isInBounds } from '../keys.ts';
 import type { Key, KeyRange, KeyValue, Revision } from '../kv.ts';
@@ -22,6 +23,8 @@ export class Head {
   readonly #index: KeyIndex;
   readonly #readPublished: (key: Key, version: Version) => KeyValue;
   readonly #unpublished = new Map<Key, Change>();
+  /** What each change since `begin` took the place of. */
+  readonly #replaced: [Key, Change | undefined][] = [];
 
   constructor(revision: Revision, index: KeyIndex, readPublished: (key: Key, version: Version) => KeyValue) {
     this.revision = revision;
@@ -78,8 +81,21 @@ export class Head {
     return count;
   }
 
+  /** A transaction begins: up to here it can be taken back. */
+  begin(): void {
+    this.#replaced.length = 0;
+  }
+
+  /** Takes back what was changed since `begin`. */
+  takeBack(): void {
+    for (const [key, change] of this.#replaced.splice(0).reverse())
+      if (change) this.#unpublished.set(key, change);
+      else this.#unpublished.delete(key);
+  }
+
   /** Makes a put or, without a value, a delete the newest change of its key. */
   change(key: Key, version: Version, value: Uint8Array = noValue): Change {
+    this.#replaced.push([key, this.#unpublished.get(key)]);
     const change = { key, version, record: encodeRecord(withValue(key, version, value)) };
     this.#unpublished.set(key, change);
     return change;
@@ -89,6 +105,12 @@ export class Head {
   published(changes: readonly Change[]): void {
     for (const change of changes)
       if (this.#unpublished.get(change.key) === change) this.#unpublished.delete(change.key);
+  }
+
+  /** Nothing above the published revision ever was. */
+  reset(published: Revision): void {
+    this.#unpublished.clear();
+    this.revision = published;
   }
 
   #changedIn(bounds: Bounds): Key[] {

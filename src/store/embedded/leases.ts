@@ -70,6 +70,17 @@ export class Leases {
     this.#byId.set(id, { ttlSeconds, endsAt: this.#clock.now() + ttlSeconds * 1000, keys: new Set() });
   }
 
+  /** Just these, without keys; those that are known keep their end, others have their whole time before them. */
+  reset(leases: ReadonlyMap<LeaseId, number>): void {
+    const known = new Map(this.#byId);
+    this.#byId.clear();
+    for (const [id, ttl] of leases) {
+      this.add(id, ttl);
+      const before = known.get(id);
+      if (before) this.#byId.get(id)!.endsAt = before.endsAt;
+    }
+  }
+
   keepAlive(id: LeaseId): number {
     const lease = this.#byId.get(id);
     if (!lease) return 0;

@@ -9,28 +9,69 @@
  * - The file is mapped, and what was ever touched of it counts as this process's memory until it is unmapped: after a
  *   look through the whole log that is the whole log. There is no call for it, so `letGo` closes the file and opens it.
  * - The header of the file is read before lmdb maps it: touching a page behind the end of a file that was cut
- *   short would kill the process with SIGBUS instead of giving an error.
+ *   short would kill the process with SIGBUS instead of giving an error. Whoever opens a file that may have been damaged
+ *   since looks through all of it first (disk/lmdb-file-check.ts).
+ * - The seal lies in the list of tables, which every commit writes anyway.
+ * - After a commit, and before the file is opened again, its name must still lead to it: lmdb itself would go on writing to a
+ *   file that was removed, or make an empty one.
  */
-import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+
+import { closeSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { getSystemErrorMap } from 'node:util';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { StoreError } from '../errors.ts';
 import type { LeaseId, Revision } from '../kv.ts';
 import { makePrivateFolder, PRIVATE_FILE } from '../private-files.ts';
-import type { EngineCommit, LogEngine, LogEntry, LogPosition, MetaName, VisitLimits } from './engine.ts';
+import { fileSystemError } from './disk/data-dir.ts';
+import { checkLmdbHeader } from './disk/lmdb-header.ts';
+import { PAGE_BYTES } from './disk/lmdb-pages.ts';
+import {
+  DiskFullError,
+  type EngineCommit,
+  type LogEngine,
+  type LogEntry,
+  type LogPosition,
+  type MetaName,
+  type VisitLimits,
+} from './engine.ts';
 
-const PAGE_BYTES = 16 * 1024;
 const KEY_BYTES = 12;
+const SEAL_KEY = Buffer.from('seal');
+/** What the system calls a full disk, a used up quota, a limit of the file's size, and a failing device. */
+const ERRNO = { noSpace: 28, quota: 122, fileTooBig: 27, io: 5 } as const;
+/** lmdb takes a write that was cut short for a failing device; with less room than this it was a full disk. */
+const FULL_BYTES = 1024 * 1024;
 
 export type LmdbEngineOptions = { readonly file: string; readonly isDurable: boolean };
 
 export function openLmdbEngine({ file, isDurable }: LmdbEngineOptions): LogEngine {
-  if (existsSync(file)) checkHeader(file);
-  else makePrivateFolder(dirname(file)); // lmdb would make it, for everybody to read
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found) mustBeWritable(file);
+  if (found && found.size > 0) checkLmdbHeader(file); // made, but never written to: as good as new
+  if (!found) makePrivateFolder(dirname(file)); // lmdb would make it, for everybody to read
   try {
     return new LmdbEngine(file, isDurable);
   } catch (err) {
-    throw new StoreError('Corrupt', `Cannot open ${JSON.stringify(file)}: ${messageOf(err)}`, { cause: err });
+    throw cannotOpen(file, err);
+  }
+}
+
+/** lmdb's own complaints have numbers below zero; the system's are passed on under their names. */
+function cannotOpen(file: string, err: unknown): unknown {
+  const { code = 0 } = err as { code?: number };
+  const message = `Cannot open ${JSON.stringify(file)}: ${messageOf(err)}`;
+  if (code <= 0) return new StoreError('Corrupt', message, { cause: err });
+  const [name] = getSystemErrorMap().get(-code) ?? [];
+  return fileSystemError(Object.assign(new Error(message, { cause: err }), { code: name }), file);
+}
+
+/** lmdb would not tell a file that it may not write from one that is damaged. */
+function mustBeWritable(file: string): void {
+  try {
+    closeSync(openSync(file, 'r+'));
+  } catch (err) {
+    throw fileSystemError(err, file);
   }
 }
 
@@ -46,6 +87,7 @@ class LmdbEngine implements LogEngine {
   readonly #file: string;
   readonly #isDurable: boolean;
   #tables: Tables;
+  readonly #identity: FileIdentity;
   /** Of the file, read or written since it was mapped. */
   #heldBytes = 0;
   /** Reused for every call: lmdb copies a key into its own buffer before it returns. */
@@ -55,9 +97,10 @@ class LmdbEngine implements LogEngine {
     this.#file = file;
     this.#isDurable = isDurable;
     this.#tables = openTables(file, isDurable);
+    this.#identity = identityOf(file)!;
   }
 
-  async commit({ append, remove, meta, leases }: EngineCommit): Promise<void> {
+  async commit({ append, remove, meta, leases, seal }: EngineCommit): Promise<void> {
     const { env, log, meta: metaTable, lease } = this.#tables;
     let first: Promise<boolean> | undefined;
     try {
@@ -75,6 +118,7 @@ class LmdbEngine implements LogEngine {
           const key = idToBytes(id);
           ignoreRejection(ttl === undefined ? lease.remove(key) : lease.put(key, numberToBytes(ttl)));
         }
+        if (seal) ignoreRejection(env.put(SEAL_KEY, seal));
       });
       // lmdb refuses to append below the end of the log by answering false; since records ascend, the first one tells.
       if (first && !(await first)) throw new Error(`record ${append[0]!.revision} is not above the end of the log`);
@@ -82,31 +126,41 @@ class LmdbEngine implements LogEngine {
       // lmdb hands the cause over as a second, rejected promise; left alone it would end the process.
       const { commitError } = err as { commitError?: Promise<never> };
       const cause = await commitError?.catch((inner: unknown) => inner);
-      throw new Error(`Cannot commit to ${JSON.stringify(this.#file)}: ${messageOf(cause ?? err)}`, { cause: err });
+      const message = `Cannot commit to ${JSON.stringify(this.#file)}: ${messageOf(cause ?? err)}`;
+      throw this.#isFull(cause) ? new DiskFullError(message, { cause: err }) : new Error(message, { cause: err });
     }
+    this.#mustBeInPlace();
   }
 
   read({ revision, sub }: LogPosition, take: (bytes: number) => Buffer = Buffer.allocUnsafe): Buffer | undefined {
     const { log } = this.#tables;
-    const shared = log.getBinaryFast(writeKey(this.#key, revision, sub)) as Buffer | undefined;
-    if (!shared) return undefined;
-    const { lastSize } = log as unknown as { lastSize: number };
-    this.#heldBytes += lastSize;
-    // lmdb's own copy goes through slice(), which costs twice as much as this; so does a Buffer as a window on it.
-    const record = take(lastSize);
-    record.set(new Uint8Array(shared.buffer, shared.byteOffset, lastSize));
-    return record;
+    try {
+      const shared = log.getBinaryFast(writeKey(this.#key, revision, sub)) as Buffer | undefined;
+      if (!shared) return undefined;
+      const { lastSize } = log as unknown as { lastSize: number };
+      this.#heldBytes += lastSize;
+      // lmdb's own copy goes through slice(), which costs twice as much as this; so does a Buffer as a window on it.
+      const record = take(lastSize);
+      record.set(new Uint8Array(shared.buffer, shared.byteOffset, lastSize));
+      return record;
+    } catch (err) {
+      throw this.#cannotRead(err);
+    }
   }
 
   scan(fromRevision: Revision, limitRecords: number, limitBytes: number): LogEntry[] {
     const found: LogEntry[] = [];
     let bytes = 0;
-    for (const { key, value } of this.#tables.log.getRange({ start: keyFor(fromRevision, 0) })) {
-      const entry = { ...positionOf(key), record: value };
-      const isFull = found.length >= limitRecords || bytes >= limitBytes;
-      if (isFull && entry.revision !== found[found.length - 1]!.revision) break;
-      found.push(entry);
-      bytes += value.length;
+    try {
+      for (const { key, value } of this.#tables.log.getRange({ start: keyFor(fromRevision, 0) })) {
+        const entry = { ...positionOf(key), record: value };
+        const isFull = found.length >= limitRecords || bytes >= limitBytes;
+        if (isFull && entry.revision !== found[found.length - 1]!.revision) break;
+        found.push(entry);
+        bytes += value.length;
+      }
+    } catch (err) {
+      throw this.#cannotRead(err);
     }
     this.#heldBytes += bytes;
     return found;
@@ -133,6 +187,8 @@ class LmdbEngine implements LogEngine {
 
   async letGo(): Promise<void> {
     await this.#tables.env.close();
+    this.#mustBeInPlace(); // lmdb would make a new file where none is
+    checkLmdbHeader(this.#file);
     this.#tables = openTables(this.#file, this.#isDurable);
     this.#heldBytes = 0;
   }
@@ -149,6 +205,15 @@ class LmdbEngine implements LogEngine {
     return found;
   }
 
+  seal(): Buffer | undefined {
+    return this.#tables.env.get(SEAL_KEY);
+  }
+
+  isInPlace(): boolean {
+    const found = identityOf(this.#file);
+    return found?.ino === this.#identity.ino && found.dev === this.#identity.dev;
+  }
+
   size(): { fileBytes: number; usedBytes: number } {
     let pages = 2;
     const { log, meta, lease } = this.#tables;
@@ -156,11 +221,34 @@ class LmdbEngine implements LogEngine {
       const stats = table.getStats() as Record<string, number>;
       pages += stats.treeBranchPageCount! + stats.treeLeafPageCount! + stats.overflowPages!;
     }
-    return { fileBytes: statSync(this.#file).size, usedBytes: pages * PAGE_BYTES };
+    const fileBytes = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+    return { fileBytes, usedBytes: pages * PAGE_BYTES };
   }
 
   async close(): Promise<void> {
     await this.#tables.env.close();
+  }
+
+  /** lmdb found a page that cannot be right; what it does not find itself may end the process. */
+  #cannotRead(err: unknown): StoreError {
+    return new StoreError('Corrupt', `Cannot read ${JSON.stringify(this.#file)}: ${messageOf(err)}`, { cause: err });
+  }
+
+  #mustBeInPlace(): void {
+    if (this.isInPlace()) return;
+    throw new Error(`${JSON.stringify(this.#file)} is no longer the file that was opened: it was removed or replaced`);
+  }
+
+  #isFull(cause: unknown): boolean {
+    const { code } = (cause ?? {}) as { code?: unknown };
+    if (code === ERRNO.noSpace || code === ERRNO.quota || code === ERRNO.fileTooBig) return true;
+    if (code !== ERRNO.io) return false;
+    try {
+      const { bavail, bsize } = statfsSync(dirname(this.#file));
+      return bavail * bsize < FULL_BYTES;
+    } catch {
+      return false;
+    }
   }
 
   /** The record under a key, where lmdb has put it for a moment: the next look-up takes its place. */
@@ -193,37 +281,10 @@ function openTables(file: string, isDurable: boolean): Tables {
   return { env, log: table('log'), meta: table('meta'), lease: table('lease') };
 }
 
-/** Two meta pages open the file; the newer one says how many pages there are. See docs/decisions/0001. */
-function checkHeader(file: string): void {
-  const corrupt = (what: string) => new StoreError('Corrupt', `Cannot open ${JSON.stringify(file)}: ${what}`);
-  const fd = openSync(file, 'r');
-  try {
-    const { size } = fstatSync(fd);
-    if (size === 0) return; // made, but never written to: as good as new
-    const pages = [0, PAGE_BYTES].map((offset) => readMetaPage(fd, offset)).filter((page) => page !== undefined);
-    if (pages.length < 2) throw corrupt('it is not a store of ours, or its header is damaged');
-    const newest = pages.reduce((a, b) => (b.transaction > a.transaction ? b : a));
-    if (newest.pageBytes !== PAGE_BYTES) throw corrupt(`its pages have ${newest.pageBytes} bytes, not ${PAGE_BYTES}`);
-    const needed = (newest.lastPage + 1) * PAGE_BYTES;
-    if (size < needed) throw corrupt(`it was cut short, ${size} of at least ${needed} bytes are left`);
-  } finally {
-    closeSync(fd);
-  }
-}
+type FileIdentity = { readonly ino: number; readonly dev: number };
 
-const META = { bytes: 160, flags: 18, magic: 24, dataVersion: 28, pageBytes: 48, lastPage: 144, transaction: 152 };
-const IS_META_PAGE = 0x08;
-const MAGIC = 0xbeefc0de;
-
-function readMetaPage(fd: number, offset: number) {
-  const page = Buffer.alloc(META.bytes);
-  if (readSync(fd, page, 0, META.bytes, offset) < META.bytes) return undefined;
-  if (page.readUInt32LE(META.magic) !== MAGIC || !(page.readUInt16LE(META.flags) & IS_META_PAGE)) return undefined;
-  return {
-    pageBytes: page.readUInt32LE(META.pageBytes),
-    lastPage: Number(page.readBigUInt64LE(META.lastPage)),
-    transaction: page.readBigUInt64LE(META.transaction),
-  };
+function identityOf(file: string): FileIdentity | undefined {
+  return statSync(file, { throwIfNoEntry: false });
 }
 
 function keyFor(revision: Revision, sub: number): Buffer {

@@ -12,7 +12,7 @@ import type { LogEngine } from './engine.ts';
 import type { Garbage } from './garbage.ts';
 import type { Change } from './head.ts';
 import { isLive, type KeyIndex, type Version } from './key-index.ts';
-import { decodeRecord, keyValueOf } from './log-record.ts';
+import { decodeRecord, isIntact, keyValueOf } from './log-record.ts';
 import { RangeScan } from './range-scan.ts';
 import { addToIndex, type Recovered } from './recovery.ts';
 import type { HubChange } from './watch-hub.ts';
@@ -56,8 +56,8 @@ export class PublishedState {
 
   readonly read = (key: Key, version: Version, take?: (bytes: number) => Buffer): KeyValue => {
     const record = this.#engine.read({ revision: version.modRevision, sub: version.sub }, take);
-    if (record) return keyValueOf(key, version, record);
-    const what = `its record of revision ${version.modRevision} is missing`;
+    if (record && isIntact(record)) return keyValueOf(key, version, record);
+    const what = `its record of revision ${version.modRevision} is ${record ? 'damaged' : 'missing'}`;
     throw new StoreError('Corrupt', `Cannot read ${JSON.stringify(key)}: ${what}`);
   };
 
@@ -66,14 +66,20 @@ export class PublishedState {
     const bounds = boundsOf(range);
     const events: WatchEvent[] = [];
     let last: Revision | undefined;
+    // Compaction leaves holes up to its mark only; the first change of all has revision 2.
+    const holesUpTo = Math.max(1, this.#compactor.revision);
     for (const { revision, record } of this.#engine.scan(from, LOG_STRETCH.records, LOG_STRETCH.bytes)) {
       if (revision > this.revision) break; // durable, but its turn to be shown has not come
+      if (revision > Math.max(last ?? from - 1, holesUpTo) + 1) throw missing(last === undefined ? from : last + 1);
+      if (!isIntact(record))
+        throw new StoreError('Corrupt', `Cannot read the log: a record of revision ${revision} is damaged`);
       last = revision;
       const kv = decodeRecord(record);
       if (!isInBounds(kv.key, bounds)) continue;
       const before = wantsPrevKv ? this.#index.at(kv.key, revision - 1) : undefined;
       events.push(eventOf(kv, before && this.read(kv.key, before)));
     }
+    if (last === undefined && from <= this.revision && from > holesUpTo) throw missing(from);
     return { events, revision: last ?? this.revision };
   }
 
@@ -110,6 +116,10 @@ export class PublishedState {
     }
     return asked;
   }
+}
+
+function missing(from: Revision): StoreError {
+  return new StoreError('Corrupt', `Cannot read the log: after revision ${from - 1} a record is missing`);
 }
 
 function eventOf(kv: KeyValue, prevKv: KeyValue | undefined): WatchEvent {

@@ -13,12 +13,17 @@ import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StoreError } from '../errors.ts';
 import type { LeaseId, Revision, SnapshotInfo } from '../kv.ts';
-import type { LogEngine, LogEntry } from './engine.ts';
+import { makeDataDir, syncFolder, syncFoldersUpFrom } from './disk/data-dir.ts';
+import { writeSealFile } from './disk/seal-file.ts';
+import { DiskFullError, type EngineCommit, type LogEngine, type LogEntry } from './engine.ts';
 import { openLmdbEngine } from './lmdb-engine.ts';
 import { isIntact } from './log-record.ts';
 import { FORMAT } from './recovery.ts';
+import { encodeSeal, newSeal, type Seal, sealAfter } from './seal.ts';
 
 const MAGIC = Buffer.from('longwatch snapshot 1\n');
+/** Of the records in it, which have stayed what they were. */
+const RECORD_FORMAT = 1;
 const STEP_RECORDS = 1000;
 const STEP_BYTES = 1024 * 1024;
 const POSITION_BYTES = 12;
@@ -34,13 +39,15 @@ export type SnapshotSource = {
   readonly engine: LogEngine;
   readonly revision: Revision;
   readonly compactRevision: Revision;
+  /** The engine may be away for a moment. */
+  readonly untilReadable: () => Promise<void>;
   readonly signal: AbortSignal | undefined;
 };
 
 let draftCount = 0;
 
 export async function writeSnapshot(file: string, source: SnapshotSource): Promise<SnapshotInfo> {
-  const { engine, revision, compactRevision, signal } = source;
+  const { engine, revision, compactRevision, untilReadable, signal } = source;
   if (existsSync(file)) throw existsAlready(file);
   const draft = `${file}.${process.pid}.${draftCount++}.partial`; // two snapshots to one file must not share it
   const handle = await open(draft, 'wx', 0o600).catch((err: unknown) => {
@@ -56,14 +63,19 @@ export async function writeSnapshot(file: string, source: SnapshotSource): Promi
   };
   try {
     signal?.throwIfAborted();
+    await untilReadable();
     const leases = [...engine.leases()].map(([id, ttl]): [string, number] => [String(id), ttl]);
-    const header: Header = { format: FORMAT, revision, compactRevision, leases };
+    const header: Header = { format: RECORD_FORMAT, revision, compactRevision, leases };
     await write(Buffer.concat([MAGIC, framed(Buffer.from(JSON.stringify(header)))]));
     for (let from = 0; ; ) {
       signal?.throwIfAborted();
+      await untilReadable();
       const entries = engine.scan(from, STEP_RECORDS, STEP_BYTES).filter((entry) => entry.revision <= revision);
       const last = entries[entries.length - 1];
       if (!last) break;
+      const broken = entries.find(({ record }) => !isIntact(record));
+      if (broken)
+        throw new StoreError('Corrupt', `Cannot write a snapshot: a record of revision ${broken.revision} is damaged`);
       await write(Buffer.concat(entries.map(frameOf)));
       from = last.revision + 1;
     }
@@ -76,7 +88,7 @@ export async function writeSnapshot(file: string, source: SnapshotSource): Promi
       throw err.code === 'EEXIST' ? existsAlready(file) : err;
     });
     await rm(draft);
-    await syncFolder(dirname(file));
+    syncFolder(dirname(file));
     return { revision, bytes: bytes + sha256.length, sha256: sha256.toString('hex') };
   } catch (err) {
     await handle.close().catch(() => {});
@@ -122,42 +134,53 @@ export async function restoreEmbeddedStore(
     const { bytes, sha256 } = await checkSum(file, handle);
     const frames = framesOf(handle, bytes);
     const header = JSON.parse((await frames.next()).value!.toString()) as Header;
-    if (header.format > FORMAT)
+    if (header.format !== RECORD_FORMAT)
       throw new StoreError(
         'UnsupportedFormat',
-        `Cannot restore from ${JSON.stringify(file)}: it has format ${header.format}, this version reads up to ${FORMAT}`,
+        `Cannot restore from ${JSON.stringify(file)}: it has format ${header.format}, this version reads ${RECORD_FORMAT}; ` +
+          'use the version that wrote it',
       );
     const target = join(dataDir, 'data.mdb');
     if (existsSync(dataDir) && readdirSync(dataDir).length > 0)
       throw new StoreError('InvalidArgument', `Cannot restore to ${JSON.stringify(dataDir)}: it is not empty`);
     const draft = `${target}.partial`;
+    makeDataDir(dataDir);
     const engine = openLmdbEngine({ file: draft, isDurable: true });
+    let seal: Seal;
     try {
-      await fill(engine, frames, header, bumpRevisionBy).finally(() => engine.close());
+      seal = await fill(engine, frames, header, bumpRevisionBy).finally(() => engine.close());
     } catch (err) {
       await Promise.all([draft, `${draft}-lock`].map((one) => rm(one, { force: true })));
-      throw err;
+      throw err instanceof DiskFullError
+        ? new StoreError('NoSpace', `Cannot restore to ${JSON.stringify(dataDir)}: the disk is full`, { cause: err })
+        : err;
     }
     await rename(draft, target);
     await rm(`${draft}-lock`, { force: true });
-    await syncFolder(dataDir);
+    syncFoldersUpFrom(dataDir);
+    writeSealFile(join(dataDir, 'SEAL'), true, seal);
     return { revision: header.revision + bumpRevisionBy, bytes: bytes + 32, sha256 };
   } finally {
     await handle.close();
   }
 }
 
-async function fill(engine: LogEngine, frames: AsyncGenerator<Buffer>, header: Header, bumpBy: number): Promise<void> {
-  const none = { append: [], remove: [], meta: new Map(), leases: new Map() };
+async function fill(engine: LogEngine, frames: AsyncGenerator<Buffer>, header: Header, bumpBy: number): Promise<Seal> {
+  let seal = newSeal();
+  const commit = async (part: Partial<EngineCommit>) => {
+    const whole = { append: [], remove: [], meta: new Map(), leases: new Map(), ...part };
+    seal = sealAfter(seal, whole, new Map());
+    await engine.commit({ ...whole, seal: encodeSeal(seal) });
+  };
   const compactRevision = bumpBy > 0 ? header.revision + bumpBy : header.compactRevision;
   const leases = new Map<LeaseId, number>(header.leases.map(([id, ttl]) => [BigInt(id), ttl]));
   const meta = new Map([
-    ['format', header.format],
+    ['format', FORMAT],
     // Scheduled but not finished: opening the store removes what the compaction leaves behind.
     ['compact.scheduled', compactRevision],
     ['compact.finished', 0],
   ] as const);
-  await engine.commit({ ...none, meta, leases });
+  await commit({ meta, leases });
   let append: LogEntry[] = [];
   for await (const frame of frames) {
     const record = frame.subarray(POSITION_BYTES);
@@ -166,10 +189,11 @@ async function fill(engine: LogEngine, frames: AsyncGenerator<Buffer>, header: H
       throw new StoreError('Corrupt', `Cannot restore: the record of revision ${entry.revision} is damaged`);
     append.push(entry);
     if (append.length < STEP_RECORDS) continue;
-    await engine.commit({ ...none, append });
+    await commit({ append });
     append = [];
   }
-  if (append.length > 0) await engine.commit({ ...none, append });
+  if (append.length > 0) await commit({ append });
+  return seal;
 }
 
 async function checkSum(file: string, handle: FileHandle): Promise<{ bytes: number; sha256: string }> {
@@ -231,13 +255,4 @@ function framed(...parts: Buffer[]): Buffer {
     0,
   );
   return Buffer.concat([length, ...parts]);
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

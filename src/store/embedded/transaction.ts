@@ -1,9 +1,10 @@
 /**
  * A transaction, judged and carried out on the head, all at once.
  *
- * First what the request alone tells (`checkTxn`), then what the state tells (`checkBranch`), then the operations:
- * nothing fails after the first change, so a transaction happens whole or not at all. The rules are etcd's; where
- * etcd overlooks an overlap (a put under a delete of an unbounded range) this refuses it like any other.
+ * First what the request alone tells (`checkTxn`), then what the state tells (`checkBranch`), then the operations. After
+ * the first change nothing fails but the reading of a damaged record, and then the changes are taken back: a transaction
+ * happens whole or not at all. The rules are etcd's; where etcd overlooks an overlap (a put under a delete of an unbounded
+ * range) this refuses it like any other.
  */
 import { StoreError } from '../errors.ts';
 import { type Bounds, boundsOf, checkKey, isInBounds } from '../keys.ts';
@@ -43,9 +44,21 @@ export function runTxn(txn: Txn, context: TxnContext): TxnOutcome {
   const ops = (succeeded ? txn.then : txn.else) ?? [];
   checkBranch(ops, context);
   const changes: Change[] = [];
-  const results = ops.map((op) => runOp(op, context, changes));
-  if (changes.length > 0) context.head.revision++;
-  return { succeeded, results, changes };
+  context.head.begin();
+  try {
+    const results = ops.map((op) => runOp(op, context, changes));
+    if (changes.length > 0) context.head.revision++;
+    return { succeeded, results, changes };
+  } catch (err) {
+    takeBack(changes, context);
+    throw err;
+  }
+}
+
+/** A transaction changes a key once at most, so what its newest version was before is what it is now. */
+function takeBack(changes: readonly Change[], { head, leases }: TxnContext): void {
+  head.takeBack();
+  for (const { key, version } of changes) leases.move(key, version.lease, head.latest(key)?.lease ?? 0n);
 }
 
 function checkOverlaps(ops: readonly Op[]): void {

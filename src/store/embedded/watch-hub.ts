@@ -19,6 +19,8 @@ export interface HubMember {
   readonly wantsPrevKv: boolean;
   /** Must not throw, and may leave the hub. */
   offer(delivery: Delivery): void;
+  /** What it is owed cannot be read: it leaves the hub. */
+  end(error: unknown): void;
 }
 
 /** A change as the hub gets it; the pair before it is looked up once, and only if somebody wants it. */
@@ -35,6 +37,8 @@ type Group = {
   readonly members: Set<HubMember>;
   events: WatchEvent[];
   bytes: number;
+  /** Why its events of this commit cannot be had. */
+  error?: unknown;
 };
 
 /** Two groups at most share a range: with and without previous values. */
@@ -85,18 +89,26 @@ export class WatchHub {
     }
     for (const group of touched) {
       const delivery = { batch: { revision, events: group.events }, bytes: group.bytes };
+      const { error } = group;
       group.events = [];
       group.bytes = 0;
-      for (const member of [...group.members]) member.offer(delivery);
+      delete group.error;
+      for (const member of [...group.members])
+        if (error === undefined) member.offer(delivery);
+        else member.end(error);
     }
   }
 
   #gather(groups: Groups | undefined, change: HubChange, touched: Set<Group>): void {
     if (!groups) return;
     for (const group of groups) {
-      group.events.push(group.wantsPrevKv ? withPrevKv(change) : change.event);
-      group.bytes += change.bytes;
       touched.add(group);
+      try {
+        group.events.push(group.wantsPrevKv ? withPrevKv(change) : change.event);
+        group.bytes += change.bytes;
+      } catch (err) {
+        group.error ??= err;
+      }
     }
   }
 

@@ -176,7 +176,14 @@ export class Watcher implements Watch, HubMember {
   async #catchUp(): Promise<void> {
     while (this.#source.pause() !== undefined) await this.#source.pause();
     if (this.#state.kind === 'ended' || this.#endIfCompacted()) return;
-    const { events, revision } = this.#source.readLog(this.range, this.#complete + 1, this.wantsPrevKv);
+    let stretch: ReturnType<WatchSource['readLog']>;
+    try {
+      stretch = this.#source.readLog(this.range, this.#complete + 1, this.wantsPrevKv);
+    } catch (err) {
+      this.end(err); // a damaged log: it cannot go on without a gap
+      return;
+    }
+    const { events, revision } = stretch;
     this.#complete = revision;
     if (events.length > 0) this.#push({ batch: { revision, events }, bytes: 0 });
     if (revision >= this.#source.published()) this.#goLive();

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { StoreError } from '../errors.ts';
+import { StoreError } from '../errors.ts';
 import type { Revision } from '../kv.ts';
 import type { EngineCommit, LogEngine } from './engine.ts';
 import type { Change } from './head.ts';
@@ -8,7 +8,12 @@ import { type Removal, WritePipeline } from './write-pipeline.ts';
 const MAX_PENDING_BYTES = 1000;
 
 /** A commit that waits for the test to decide its fate. */
-type HeldCommit = EngineCommit & { succeed(): Promise<void>; fail(why: string): Promise<void> };
+type HeldCommit = EngineCommit & {
+  succeed(): Promise<void>;
+  fail(why: string): Promise<void>;
+  /** As a full disk does. */
+  refuse(): Promise<void>;
+};
 
 let commits: HeldCommit[];
 let log: string[];
@@ -35,6 +40,7 @@ beforeEach(() => {
         leases: new Map(asked.leases),
         succeed: () => settle(resolve),
         fail: (why) => settle(() => reject(new Error(why))),
+        refuse: () => settle(() => reject(new StoreError('NoSpace', 'full'))),
       });
     });
   pipeline = new WritePipeline({
@@ -45,6 +51,7 @@ beforeEach(() => {
       committed: (removal) => void log.push(`removed ${removal.remove.length} until ${removal.finished}`),
     },
     onFailure: (error) => void failures.push(error),
+    onRefusal: () => void log.push('given up'),
     maxPendingBytes: MAX_PENDING_BYTES,
   });
 });
@@ -255,5 +262,44 @@ describe('ending it', () => {
     await idle;
     expect(log).toEqual(['Closed waiting', 'published inFlight', 'done inFlight']);
     expect(failures).toEqual([]);
+  });
+});
+
+describe('a full disk', () => {
+  it('refuses what was asked and all that waits behind it, after everything is given up, and takes the next', async () => {
+    const first = add('a');
+    await turn();
+    const others = [add('b'), add('c')];
+    await commits[0]!.refuse();
+    await Promise.all([first, ...others]);
+    expect(log).toEqual(['given up', 'NoSpace a', 'NoSpace b', 'NoSpace c']);
+    expect([failures, pipeline.pendingBytes]).toEqual([[], 0]);
+    const next = add('d');
+    await turn();
+    await commits[1]!.succeed();
+    await next;
+    expect(log.slice(4)).toEqual(['published d', 'done d']);
+  });
+
+  it('has what it refused to remove removed later, in smaller portions, with its mark in the last', async () => {
+    const remove = Array.from({ length: 40 }, (_, i) => ({ revision: i + 2, sub: 0 }));
+    removals.push({ remove, finished: 90 });
+    pipeline.wake();
+    await turn();
+    await commits[0]!.refuse();
+    expect(commits).toHaveLength(1); // not at once: it would be refused again
+    pipeline.wake();
+    await turn();
+    await commits[1]!.refuse();
+    pipeline.wake();
+    await turn();
+    for (let i = 2; i < commits.length; i++) await commits[i]!.succeed();
+    expect(commits.slice(2).flatMap((commit) => commit.remove)).toEqual(remove);
+    expect(commits.slice(2).map((commit) => commit.meta.get('compact.finished'))).toEqual([undefined, undefined, 90]);
+    expect(log.filter((line) => line.startsWith('removed'))).toEqual([
+      'removed 15 until undefined',
+      'removed 15 until undefined',
+      'removed 10 until 90',
+    ]);
   });
 });

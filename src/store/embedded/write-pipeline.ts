@@ -9,10 +9,11 @@
  * Compaction's removals ride along in small portions. What must have the engine to itself (`alone`) takes the place of a
  * commit in the same row.
  *
- * A commit that fails is final: after a failed flush nobody knows what is on disk. Everything that waits then, and
- * all that comes later, rejects; only opening the store again tells the truth.
+ * A commit that is refused with NoSpace never was: it and everything that waits behind it, which rests on it, rejects, and
+ * the next one may go. Any other failure is final: after a failed flush nobody knows what is on disk. Everything that waits
+ * then, and all that comes later, rejects; only opening the store again tells the truth.
  */
-import { StoreError } from '../errors.ts';
+import { isStoreError, StoreError } from '../errors.ts';
 import type { LeaseId, Revision } from '../kv.ts';
 import type { LogEngine, LogPosition, MetaName } from './engine.ts';
 import type { Change } from './head.ts';
@@ -35,11 +36,13 @@ export type RemovalSource = {
 };
 
 export type PipelineOptions = {
-  readonly engine: LogEngine;
+  readonly engine: Pick<LogEngine, 'commit'>;
   /** Makes the changes of a commit visible, once they are durable. Must not throw. */
   readonly publish: (changes: readonly Change[]) => void;
   readonly compaction: RemovalSource;
   readonly onFailure: (error: StoreError) => void;
+  /** There was no room: all that was added and is not published is given up. */
+  readonly onRefusal?: () => void;
   readonly maxPendingBytes: number;
 };
 
@@ -60,6 +63,8 @@ const MAX_GROUP_CHANGES = 1024;
 const MAX_GROUP_BYTES = 8 * 1024 * 1024;
 /** A commit with more of these would be felt by the writes that share it. */
 const MAX_REMOVALS = 150;
+/** Where there is no room: each may need a page of its own, before it frees any. */
+const MAX_REMOVALS_WHEN_FULL = 15;
 
 export class WritePipeline {
   readonly #options: PipelineOptions;
@@ -69,6 +74,8 @@ export class WritePipeline {
   #pendingBytes = 0;
   #isRunning = false;
   #failure: StoreError | undefined;
+  /** What the disk refused to have removed: compaction has forgotten it, so it is kept here. */
+  #putBack: Removal | undefined;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -142,9 +149,9 @@ export class WritePipeline {
   }
 
   async #run(): Promise<void> {
-    const { engine, publish, compaction, onFailure } = this.#options;
+    const { engine, publish, compaction } = this.#options;
     while (!this.#failure) {
-      const removal = this.#groups[0]?.alone ? undefined : compaction.take(MAX_REMOVALS);
+      const removal = this.#groups[0]?.alone ? undefined : this.#takeRemoval();
       const group = this.#groups.shift() ?? (removal && newGroup());
       if (!group) break;
       this.#inFlight = group;
@@ -154,14 +161,9 @@ export class WritePipeline {
         if (group.alone) await group.alone();
         else await engine.commit({ append: changes.map(toLogEntry), remove: removal?.remove ?? [], meta, leases });
       } catch (err) {
-        const error = new StoreError('Closed', `Cannot go on: ${(err as Error).message}; open the store again`, {
-          cause: err,
-        });
-        this.fail(error);
-        group.reject(
-          new StoreError('OutcomeUnknown', `Cannot tell whether the write happened: ${error.message}`, { cause: err }),
-        );
-        onFailure(error);
+        if (removal) this.#keep(removal);
+        if (isStoreError(err, 'NoSpace')) this.#refuse(group, err);
+        else this.#end(group, err as Error);
         break;
       }
       this.#inFlight = undefined;
@@ -173,6 +175,35 @@ export class WritePipeline {
     this.#inFlight = undefined;
     this.#isRunning = false;
     if (this.#groups.length > 0) this.wake();
+  }
+
+  /** The next portion of what is to go; what was refused before comes first, in smaller ones. */
+  #takeRemoval(): Removal | undefined {
+    if (!this.#putBack) return this.#options.compaction.take(MAX_REMOVALS);
+    const { remove, finished } = this.#putBack;
+    const rest = remove.slice(MAX_REMOVALS_WHEN_FULL);
+    this.#putBack = rest.length > 0 ? { remove: rest, finished } : undefined;
+    return { remove: remove.slice(0, MAX_REMOVALS_WHEN_FULL), finished: rest.length > 0 ? undefined : finished };
+  }
+
+  #keep({ remove, finished }: Removal): void {
+    const rest = this.#putBack;
+    this.#putBack = { remove: [...remove, ...(rest?.remove ?? [])], finished: rest ? rest.finished : finished };
+  }
+
+  #refuse(group: Group, error: StoreError): void {
+    this.#pendingBytes = 0;
+    this.#options.onRefusal?.();
+    for (const one of [group, ...this.#groups.splice(0)]) one.reject(error);
+  }
+
+  #end(group: Group, err: Error): void {
+    const error = new StoreError('Closed', `Cannot go on: ${err.message}; open the store again`, { cause: err });
+    this.fail(error);
+    group.reject(
+      new StoreError('OutcomeUnknown', `Cannot tell whether the write happened: ${error.message}`, { cause: err }),
+    );
+    this.#options.onFailure(error);
   }
 }
 

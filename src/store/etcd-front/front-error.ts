@@ -83,6 +83,7 @@ function ofStore(err: StoreError): FrontError {
     case 'Unavailable':
     case 'OutcomeUnknown':
     case 'Locked':
+    case 'ReadOnly':
       return as(unavailable, 'etcdserver: server stopped');
   }
 }
