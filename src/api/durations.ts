@@ -4,8 +4,6 @@
  * Pure. Go durations are whole nanoseconds in a bigint, within 64 bits. Parsing fails with a DurationError in Go's
  * words.
  */
-import { quote } from './field-error.ts';
-
 export class DurationError extends Error {
   override readonly name = 'DurationError';
 }
@@ -47,28 +45,93 @@ const unitNanos: ReadonlyMap<string, bigint> = new Map([
   ['h', 3_600_000_000_000n],
 ]);
 const largestNanos = 2n ** 63n;
-const limitCharacters = 256;
+/** No number below 2^63 has more; longer ones are not even converted. */
+const mostDigits = 19;
 
-/** Nanoseconds of `1h15m30.5s`, `-1.5h`, `0`. */
+/**
+ * Nanoseconds of `1h15m30.5s`, `-1.5h`, `0`. One pass over the text, whatever is in it. Fractions are rounded as Go
+ * rounds them, by way of a float.
+ */
 export function parseGoDuration(text: string): bigint {
-  const wrong = (what: string) => new DurationError(`time: ${what} duration ${quote(text)}`);
+  const wrong = (what: string) => new DurationError(`time: ${what} duration ${quoteAsTime(text)}`);
   const isNegative = text.startsWith('-');
-  let rest = /^[-+]/.test(text) ? text.slice(1) : text;
-  if (rest === '0') return 0n;
-  if (rest === '' || text.length > limitCharacters) throw wrong('invalid');
+  let at = isNegative || text.startsWith('+') ? 1 : 0;
+  if (text.length === at + 1 && text[at] === '0') return 0n;
+  if (at === text.length) throw wrong('invalid');
   let total = 0n;
-  while (rest !== '') {
-    const match = /^(\d*)(?:\.(\d*))?([^.\d]*)/.exec(rest)!;
-    const [whole, integer = '', fraction = '', unit = ''] = match;
-    if (integer === '' && fraction === '') throw wrong('invalid');
-    if (unit === '') throw wrong('missing unit in');
-    const nanos = unitNanos.get(unit);
-    if (nanos === undefined) throw wrong(`unknown unit ${quote(unit)} in`);
-    total += BigInt(integer || '0') * nanos + (BigInt(fraction || '0') * nanos) / 10n ** BigInt(fraction.length);
-    rest = rest.slice(whole.length);
+  while (at < text.length) {
+    const wholeEnd = endOfDigits(text, at);
+    const hasPoint = text[wholeEnd] === '.';
+    const fractionEnd = hasPoint ? endOfDigits(text, wholeEnd + 1) : wholeEnd;
+    const hasDigits = wholeEnd > at || fractionEnd > wholeEnd + 1;
+    const amount = hasDigits ? wholeNumber(text, at, wholeEnd) : undefined;
+    if (amount === undefined) throw wrong('invalid');
+    const end = endOfUnit(text, fractionEnd);
+    if (end === fractionEnd) throw wrong('missing unit in');
+    const nanos = unitNanos.get(text.slice(fractionEnd, end));
+    if (nanos === undefined) throw wrong(`unknown unit ${quoteAsTime(text.slice(fractionEnd, end))} in`);
+    total += amount * nanos;
+    if (hasPoint) total += fractionOf(text, wholeEnd + 1, fractionEnd, nanos);
+    if (total > largestNanos) throw wrong('invalid');
+    at = end;
   }
-  if (isNegative ? total > largestNanos : total >= largestNanos) throw wrong('invalid');
+  if (!isNegative && total === largestNanos) throw wrong('invalid');
   return isNegative ? -total : total;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+function endOfDigits(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && isDigit(text.charCodeAt(at))) at++;
+  return at;
+}
+
+function endOfUnit(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && text[at] !== '.' && !isDigit(text.charCodeAt(at))) at++;
+  return at;
+}
+
+function endOfZeros(text: string, from: number, end: number): number {
+  let at = from;
+  while (at < end && text[at] === '0') at++;
+  return at;
+}
+
+/** Undefined past 2^63. */
+function wholeNumber(text: string, from: number, end: number): bigint | undefined {
+  const first = endOfZeros(text, from, end);
+  if (end - first > mostDigits) return undefined;
+  const amount = BigInt(text.slice(first, end) || '0');
+  return amount > largestNanos ? undefined : amount;
+}
+
+/** Digits beyond what 63 bits hold add nothing. */
+function fractionOf(text: string, from: number, end: number, nanos: bigint): bigint {
+  const first = endOfZeros(text, from, end);
+  let last = Math.min(end, first + mostDigits);
+  let digits = BigInt(text.slice(first, last) || '0');
+  if (digits > largestNanos) digits = BigInt(text.slice(first, --last));
+  let scale = 1;
+  for (let i = from; i < last && scale !== Number.POSITIVE_INFINITY; i++) scale *= 10;
+  return BigInt(Math.trunc(Number(digits) * (Number(nanos) / scale)));
+}
+
+/** As Go's package `time` quotes: beyond ASCII it shows bytes. */
+function quoteAsTime(text: string): string {
+  const escaped = text.replace(/["\\]|[^ -\x7f]/gu, (char) => {
+    if (char === '"' || char === '\\') return `\\${char}`;
+    const code = char.codePointAt(0)!;
+    if (code < 0x20) return `\\x${code.toString(16).padStart(2, '0')}`;
+    const isHalf = code >= 0xd800 && code <= 0xdfff; // of a pair: no character of any encoding
+    return encodeURIComponent(isHalf ? '\ufffd' : char)
+      .replaceAll('%', '\\x')
+      .toLowerCase();
+  });
+  return `"${escaped}"`;
 }
 
 /** The same in milliseconds, as a number with a fraction. */

@@ -6,13 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { ByteStream, Exchange } from '../../src/server/http/exchange.ts';
-import { type FrontUnderTest, frontUnderTest, restOf, TOKEN, untilSeen } from './front-under-test.ts';
+import { type FrontUnderTest, frontUnderTest, restOf, sendOneByOne, TOKEN, untilSeen } from './front-under-test.ts';
 
 const WATCH = '/api/v1/pods?watch=1';
 const HEAD = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
-
-/** Whether streams have their sockets to themselves (taken-socket.ts); else Node reads ahead as it likes. */
-const isTaken = process.versions.node.startsWith('20.');
 
 /** Handlers that put every stream they open where the test finds it. */
 function collecting(): {
@@ -92,51 +89,81 @@ it('joins what is written in one turn into one chunk, in order', async () => {
   expect(await rest).toMatch(/HTTP\/1\.1 200 OK[\s\S]*ok$/);
 });
 
-it.runIf(isTaken)(
-  'answers requests that came while a stream went on after it, and cuts off who sends too many',
-  async () => {
+describe('behind a stream on HTTP/1.1', () => {
+  const opening = async () => {
+    const asked: string[] = [];
     const { handle, next } = collecting();
-    await using server = await frontUnderTest(handle);
+    const server = await frontUnderTest((exchange) => {
+      asked.push(exchange.path);
+      handle(exchange);
+    });
     const opened = next();
     const socket = await openRaw(server);
     const stream = await opened;
     await untilSeen(socket, /\r\n\r\n/);
-    // Node's part is off the socket once the stream is heard of again.
-    const first = untilSeen(socket, /one\n\r\n/);
-    stream.write(Buffer.from('one\n'));
-    await first;
-    const rest = restOf(socket);
-    socket.write(`GET /version HTTP/1.1\r\n${HEAD}\r\nGET /version HTTP/1.1\r\n`);
-    await new Promise((resolve) => setImmediate(resolve));
-    socket.write(`${HEAD}Connection: close\r\n\r\n`);
-    const other = next();
-    const flooding = await openRaw(server);
-    const gone = closed(await other);
-    flooding.on('error', () => {});
-    const cut = new Promise((resolve) => flooding.once('close', resolve));
-    flooding.write(Buffer.alloc(1024 * 1024));
-    await Promise.all([gone, cut]);
-    stream.write(Buffer.from('two\n'));
-    stream.end();
-    const text = await rest;
-    expect(text).toMatch(/^4\r\ntwo\n\r\n0\r\n\r\nHTTP\/1\.1 200 OK[\s\S]*ok$/);
-    expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
-    expect(server.front.openRequests).toBe(0);
-  },
-);
+    return { server, asked, next, socket, stream };
+  };
 
-it.runIf(isTaken)('closes a connection that nobody uses after its stream without a word', async () => {
-  const { handle, next } = collecting();
-  await using server = await frontUnderTest(handle, { limits: { headersTimeoutMs: 50 } });
-  const opened = next();
-  const socket = await openRaw(server);
-  const stream = await opened;
-  const first = untilSeen(socket, /one\n\r\n/);
-  stream.write(Buffer.from('one\n'));
-  await first;
-  const rest = restOf(socket);
-  stream.end();
-  expect(await rest).toBe('0\r\n\r\n');
+  it('requests wait until it has ended, and are then answered in order', async () => {
+    const { server, asked, socket, stream, next } = await opening();
+    await using _ = server;
+    socket.write(`GET /one HTTP/1.1\r\n${HEAD}\r\nGET ${WATCH} HTTP/1.1\r\n${HEAD}\r\nGET /two HTTP/1.1\r\n`);
+    const event = untilSeen(socket, /event\n/);
+    stream.write(Buffer.from('event\n'));
+    await event;
+    socket.write(`${HEAD}Connection: close\r\n\r\n`);
+    expect(asked).toEqual(['/api/v1/pods']);
+    const second = next();
+    const rest = restOf(socket);
+    stream.end();
+    (await second).end();
+    expect(await rest).toMatch(/^0\r\n\r\nHTTP\/1\.1 200 OK[\s\S]*ok(HTTP\/1\.1 200 OK[\s\S]*){2}ok$/);
+    expect(asked).toEqual(['/api/v1/pods', '/one', '/api/v1/pods', '/two']);
+    expect(server.front.openRequests).toBe(0);
+  });
+
+  it.each([
+    ['many requests', `GET /x HTTP/1.1\r\n${HEAD}\r\n`.repeat(40)],
+    ['what is no request', 'no request\r\n\r\n'],
+    ['a head without an end', `GET /${'a'.repeat(1_200_000)}`],
+  ])('%s end the connection, and are not taken for its events', async (_what, bytes) => {
+    const { server, asked, socket, stream } = await opening();
+    await using _ = server;
+    const gone = closed(stream);
+    let got = '';
+    socket.on('data', (part: Buffer) => {
+      got += part.toString('latin1');
+    });
+    const cut = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(bytes);
+    await Promise.all([gone, cut]);
+    expect(got).toBe('');
+    expect(asked).toEqual(['/api/v1/pods']);
+    expect(server.front.openRequests).toBe(0);
+  });
+
+  it('a head that does not come to its end in time ends the connection without a word', async () => {
+    const { handle, next } = collecting();
+    await using server = await frontUnderTest(handle, { limits: { headersTimeoutMs: 50 } });
+    const opened = next();
+    const socket = await openRaw(server);
+    await opened;
+    await untilSeen(socket, /\r\n\r\n/);
+    const rest = restOf(socket);
+    socket.write('GET /ver');
+    expect(await rest).toBe('');
+  });
+
+  it('a head that comes byte by byte ends the connection', async () => {
+    const { server, socket, stream, asked } = await opening();
+    await using _ = server;
+    const gone = closed(stream);
+    socket.write('GET /');
+    const sent = await sendOneByOne(socket, 60_000);
+    await gone;
+    expect(sent).toBeLessThan(60_000);
+    expect(asked).toEqual(['/api/v1/pods']);
+  });
 });
 
 it('loses nothing of a request that had half come when a stream began', async () => {
@@ -239,7 +266,8 @@ describe.each([1, 2])('a stream over HTTP/%i', (version) => {
 
   it('cuts off a reader whose owner does not listen, at the hard limit', async () => {
     const { handle, next } = collecting();
-    const limits = { stream: { slowBytes: 1024, cutOffBytes: 1024 * 1024, lingerMs: 1000 } };
+    const room = { slowBytes: 1024, tightSlowBytes: 1024, totalSlowBytes: 1024 * 1024 };
+    const limits = { stream: { ...room, cutOffBytes: 1024 * 1024, lingerMs: 1000 } };
     await using server = await frontUnderTest(handle, { limits });
     const opened = next();
     const client = await open(server);
@@ -252,6 +280,31 @@ describe.each([1, 2])('a stream over HTTP/%i', (version) => {
     clearInterval(flood);
     expect(stream.bufferedBytes).toBe(0);
   });
+});
+
+it('holds less for readers that stop once it holds much for others', async () => {
+  const { handle, streams } = collecting();
+  const room = { slowBytes: 256 * 1024, tightSlowBytes: 16 * 1024, totalSlowBytes: 512 * 1024 };
+  const limits = { stream: { ...room, cutOffBytes: 1024 * 1024, lingerMs: 1000 }, graceMs: 20 };
+  await using server = await frontUnderTest(handle, { limits });
+  const session = server.session({ initialWindowSize: 0 });
+  const clients = Array.from({ length: 6 }, () =>
+    session.request({ ':path': WATCH, authorization: `Bearer ${TOKEN}` }),
+  );
+  for (const client of clients) client.on('error', () => {});
+  await Promise.all(clients.map((client) => once(client, 'response')));
+  const frame = Buffer.alloc(4096);
+  const held = streams.map((stream) => {
+    let bytes = frame.length;
+    while (stream.write(frame)) bytes += frame.length;
+    return bytes;
+  });
+  expect(held.filter((bytes) => bytes > 256 * 1024)).toHaveLength(2);
+  expect(held.filter((bytes) => bytes <= 20 * 1024)).toHaveLength(4);
+  expect(streams.map(({ stretchBytes }) => stretchBytes)).toEqual(Array(6).fill(16 * 1024));
+  for (const client of clients.slice(0, 2)) client.close();
+  await Promise.all(streams.slice(0, 2).map(closed));
+  expect(streams[5]!.stretchBytes).toBeGreaterThan(16 * 1024);
 });
 
 it('holds two thousand idle streams and gives each its event', async () => {

@@ -1,7 +1,7 @@
 /** A real front on a real port, with clients of both protocols, and handlers the test can take by the hand. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { type ClientHttp2Session, connect as connectHttp2, type Settings } from 'node:http2';
 import { Agent, type RequestOptions, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +14,13 @@ import { type Front, type FrontOptions, startFront } from '../../src/server/http
 import { ensurePki, type Pki } from '../../src/server/serving/pki.ts';
 
 export const TOKEN = 'the-token-of-the-administrator';
+/** Another user who may do everything. */
+export const OTHER_TOKEN = 'the-token-of-somebody-else';
+
+const KNOWN = [
+  adminToken(TOKEN),
+  { token: OTHER_TOKEN, user: { username: 'somebody-else', groups: ['system:masters'] } },
+];
 
 type Answer = { status: number; headers: NodeJS.Dict<string | string[]>; body: Buffer };
 type Ask = {
@@ -29,7 +36,7 @@ export type FrontUnderTest = AsyncDisposable & {
   logged: string[];
   get(path: string, ask?: Ask): Promise<Answer>;
   get2(path: string, ask?: Ask): Promise<Answer>;
-  session(): ClientHttp2Session;
+  session(settings?: Settings): ClientHttp2Session;
   raw(): Promise<TLSSocket>;
 };
 
@@ -45,7 +52,7 @@ export async function frontUnderTest(
     host: '127.0.0.1',
     port: 0,
     tls: { cert: pki.serving.certPem, key: pki.serving.keyPem, clientAuthorities: [pki.authorityPem] },
-    authenticate: authenticateBy([tokenAuthenticator([adminToken(TOKEN)]), certificateAuthenticator()], true),
+    authenticate: authenticateBy([tokenAuthenticator(KNOWN), certificateAuthenticator()], true),
     authorizer: mastersOnly,
     handle,
     log: (message) => logged.push(message),
@@ -56,8 +63,8 @@ export async function frontUnderTest(
   const sessions = new Set<ClientHttp2Session>();
   const headersOf = ({ headers = {}, anonymous = false }: Ask) =>
     anonymous ? headers : { authorization: `Bearer ${TOKEN}`, ...headers };
-  const session = () => {
-    const made = connectHttp2(`https://localhost:${front.port}`, { ca });
+  const session = (settings: Settings = {}) => {
+    const made = connectHttp2(`https://localhost:${front.port}`, { ca, settings });
     made.on('error', () => {});
     sessions.add(made);
     return made;
@@ -114,6 +121,16 @@ export async function frontUnderTest(
       await front.close();
     },
   };
+}
+
+/** A record of TLS for each byte, until all are sent or the other side has had enough; says how many were sent. */
+export async function sendOneByOne(socket: TLSSocket, count: number): Promise<number> {
+  const one = Buffer.from('a');
+  for (let sent = 0; sent < count; sent++) {
+    const err = await new Promise((resolve) => socket.write(one, resolve));
+    if (err || socket.destroyed) return sent;
+  }
+  return count;
 }
 
 /** Everything a socket still gets until the other side ends it. */

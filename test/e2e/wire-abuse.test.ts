@@ -144,6 +144,27 @@ it('a body that comes drop by drop is answered when its time is over', async () 
   expect((await client.ask('GET', '/readyz')).status).toBe(200);
 });
 
+it('bodies that never end keep nobody from writing', async () => {
+  await using crowded = await startTestServer({ maxMutatingRequestsInflight: 5 });
+  const { ca, token: admin } = credentialsOf(crowded.dataDir, crowded.kubeconfigPath);
+  const sockets: TLSSocket[] = [];
+  for (let i = 0; i < 20; i++) {
+    const port = Number(new URL(crowded.url).port);
+    const socket = connect({ host: '127.0.0.1', port, ca, ALPNProtocols: ['http/1.1'] });
+    socket.on('error', () => {});
+    await once(socket, 'secureConnect');
+    socket.write(
+      `${i % 2 ? 'POST' : 'PUT'} ${CONFIG_MAPS}${i % 2 ? '' : '/x'} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${admin}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"met`,
+    );
+    sockets.push(socket);
+  }
+  for (let i = 0; i < 20; i++) {
+    const body = { metadata: { name: `written-${i}` } };
+    expect((await crowded.client.ask('POST', CONFIG_MAPS, { body })).status).toBe(201);
+  }
+  for (const socket of sockets) socket.destroy();
+});
+
 it('thousands of requests at once are answered or sent away with 429, and then it is as before', async () => {
   await using crowded = await startTestServer({ maxRequestsInflight: 20, maxMutatingRequestsInflight: 10 });
   const many = crowded.connect({ protocol: 'http2' });

@@ -5,7 +5,7 @@
  */
 import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
-import { parseGoDuration } from '../../server/http/go-duration.ts';
+import { parseGoDurationMs } from '../../api/index.ts';
 import type { AutoCompactionOptions, EtcdOptions, ServerOptions } from '../../server/server-options.ts';
 import { isDnsName } from '../../server/serving/dns-name.ts';
 
@@ -130,9 +130,13 @@ function toAutoCompaction({
 
 /** `5m`, `1h30m`, `0`; in milliseconds. */
 export function parseDuration(text: string): number {
-  const ms = parseGoDuration(text);
-  if (ms === undefined || ms < 0)
-    throw new InvalidArgumentError(`${quote(text)} is no duration; write for example 90s, 5m or 1h30m.`);
+  let ms: number;
+  try {
+    ms = parseGoDurationMs(text);
+  } catch {
+    ms = -1;
+  }
+  if (ms < 0) throw new InvalidArgumentError(`${quote(text)} is no duration; write for example 90s, 5m or 1h30m.`);
   return ms;
 }
 

@@ -10,7 +10,7 @@ import type { Exchange, UserInfo } from '../http/exchange.ts';
 import type { RequestObserver } from '../http/request-observer.ts';
 import { BoundedText } from './bounded-text.ts';
 
-export type Outcome = Parameters<RequestObserver['end']>[2];
+export type Outcome = Parameters<RequestObserver['end']>[1];
 
 const SHOWN_PARAMETERS = new Set([
   'allowWatchBookmarks',

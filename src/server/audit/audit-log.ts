@@ -28,9 +28,10 @@ export async function openAuditLog(options: AuditLogOptions, counting: RequestOb
 
 function audited(counting: RequestObserver, lines: Pick<LineFile, 'write'>): RequestObserver {
   return {
-    begin: (exchange, kind) => counting.begin(exchange, kind),
-    end(exchange, kind, outcome, wasLetIn) {
-      counting.end(exchange, kind, outcome, wasLetIn);
+    begin: (exchange) => counting.begin(exchange),
+    seat: (kind, change) => counting.seat(kind, change),
+    end(exchange, outcome, wasLetIn) {
+      counting.end(exchange, outcome, wasLetIn);
       lines.write(JSON.stringify(auditEvent(exchange, outcome, wasLetIn, Date.now())));
     },
     handshakeFailed: () => counting.handshakeFailed(),

@@ -95,11 +95,11 @@ describe('the file', () => {
     inFolder(async (folder) => {
       const file = join(folder, 'audit.log');
       let counted = 0;
-      const counting = { begin: () => {}, end: () => void counted++, handshakeFailed: () => {} };
+      const counting = { begin: () => {}, seat: () => {}, end: () => void counted++, handshakeFailed: () => {} };
       for (let run = 0; run < 2; run++) {
         const audit = await openAuditLog({ file, log: () => {} }, counting);
         for (let i = 0; i < 500; i++)
-          audit.observer.end(exchangeFor('GET', `/api/v1/nodes/n${i}`), undefined, outcome, true);
+          audit.observer.end(exchangeFor('GET', `/api/v1/nodes/n${i}`), outcome, true);
         await audit.close();
       }
       const names = readFileSync(file, 'utf8')

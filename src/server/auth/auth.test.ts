@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest';
 import type { UserInfo } from '../http/exchange.ts';
-import { type Authenticator, authenticateBy, bearerToken, certificateAuthenticator } from './authenticator.ts';
+import { type Authenticator, authenticateBy, certificateAuthenticator } from './authenticator.ts';
 import { alwaysAllow, attributesOf, forbiddenBy, mastersOnly } from './authorizer.ts';
+import { parseBearerHeader } from './bearer-header.ts';
 import { adminToken, parseTokens, tokenAuthenticator } from './bearer-tokens.ts';
 import { impersonate, isImpersonating } from './impersonation.ts';
+import { tokenReviewer } from './token-review.ts';
 
 const tokens = tokenAuthenticator([
   adminToken('secret'),
@@ -16,39 +18,37 @@ const certificate = { commonName: 'carol', organizations: ['dev'], expiresAtMs: 
 it.each([
   [
     'the administrator',
-    { authorization: 'Bearer secret' },
+    { token: 'secret' },
     { username: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] },
   ],
   [
     'a token of the file',
-    { authorization: 'bearer  t1' },
+    { token: 't1' },
     { username: 'alice', uid: '7', groups: ['dev', 'ops', 'system:authenticated'] },
   ],
-  ['a token without groups', { authorization: 'Bearer t2' }, { username: 'bob', groups: ['system:authenticated'] }],
+  ['a token without groups', { token: 't2' }, { username: 'bob', groups: ['system:authenticated'] }],
   ['a certificate', { certificate }, { username: 'carol', groups: ['dev', 'system:authenticated'] }],
-  ['a token before a certificate', { authorization: 'Bearer t2', certificate }, { username: 'bob' }],
-  ['a certificate beside a bad token', { authorization: 'Bearer x', certificate }, { username: 'carol' }],
+  ['a token before a certificate', { token: 't2', certificate }, { username: 'bob' }],
+  ['a certificate beside a bad token', { token: 'x', certificate }, { username: 'carol' }],
   ['nobody', {}, { username: 'system:anonymous', groups: ['system:unauthenticated'] }],
-  ['an empty token', { authorization: 'Bearer ' }, { username: 'system:anonymous' }],
-  ['a scheme nobody knows', { authorization: 'Basic dTpw' }, { username: 'system:anonymous' }],
 ])('authenticate() knows %s', (_who, shown, user) =>
-  expect(authenticate({ authorization: undefined, certificate: undefined, ...shown })).toMatchObject(user),
+  expect(authenticate({ token: undefined, certificate: undefined, ...shown })).toMatchObject(user),
 );
 
 it.each([
-  ['a wrong token', { authorization: 'Bearer nope' }],
+  ['a wrong token', { token: 'nope' }],
   ['a certificate nobody vouches for', { certificate: 'unverified' as const }],
   ['a certificate past its time', { certificate: { ...certificate, expiresAtMs: 999 } }],
   ['a certificate without a name', { certificate: { ...certificate, commonName: '' } }],
 ])('authenticate() refuses %s', (_what, shown) =>
-  expect(authenticate({ authorization: undefined, certificate: undefined, ...shown })).toBeUndefined(),
+  expect(authenticate({ token: undefined, certificate: undefined, ...shown })).toBeUndefined(),
 );
 
 it('authenticate() waits for those who need time, and can do without anonymous users', async () => {
   const late: Authenticator = { authenticate: async () => ({ kind: 'silent' }) };
   const strict = authenticateBy([late, tokens], false);
-  expect(await strict({ authorization: 'Bearer t2', certificate: undefined })).toMatchObject({ username: 'bob' });
-  expect(await strict({ authorization: undefined, certificate: undefined })).toBeUndefined();
+  expect(await strict({ token: 't2', certificate: undefined })).toMatchObject({ username: 'bob' });
+  expect(await strict({ token: undefined, certificate: undefined })).toBeUndefined();
 });
 
 it('parseTokens() names the line it cannot read', () => {
@@ -58,15 +58,29 @@ it('parseTokens() names the line it cannot read', () => {
   ]);
 });
 
-it('bearerToken() takes nothing but a bearer token', () => {
-  expect(['Bearer a', 'bearer a ', 'Bearer', 'Basic a', 'Bearer a b', undefined].map(bearerToken)).toEqual([
-    'a',
-    'a',
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-  ]);
+it.each<[header: string | undefined, token: string | undefined, isIgnored: boolean]>([
+  [undefined, undefined, false],
+  ['', undefined, false],
+  ['Bearer a', 'a', false],
+  ['bEaReR a ', 'a', false],
+  ['Bearer', undefined, false],
+  ['Bearer ', undefined, false],
+  ['Bearer\ta', undefined, false],
+  ['Bearera', undefined, false],
+  ['Basic dTpw', undefined, false],
+  ['Bearer x, y', 'x,', false],
+  ['Bearer x,y', 'x,y', false],
+  ['Bearer a b c', 'a', false],
+  ['Bearer  a', undefined, true],
+  ['Bearer  a b', undefined, true],
+])('parseBearerHeader(%j)', (header, token, isIgnored) =>
+  expect(parseBearerHeader(header)).toEqual({ token, isIgnored }),
+);
+
+it('a TokenReview looks at the whole token, spaces included', async () => {
+  const review = tokenReviewer([tokens], ['here']);
+  expect(await review('t2', [])).toMatchObject({ user: { username: 'bob' } });
+  expect(await review('t2 junk', [])).toBeUndefined();
 });
 
 const alice: UserInfo = { username: 'alice', groups: ['system:authenticated'] };

@@ -15,8 +15,8 @@ export type PeerCertificate = {
 };
 
 type Credentials = {
-  /** The header as it came. */
-  readonly authorization: string | undefined;
+  /** What stands in an `Authorization: Bearer` header, see bearer-header.ts. */
+  readonly token: string | undefined;
   /** `unverified`: one was shown, but nobody we trust vouches for it. */
   readonly certificate: PeerCertificate | 'unverified' | undefined;
   /** Whom a token must be meant for; this server, if nothing is said. */
@@ -83,10 +83,4 @@ export function certificateAuthenticator(now: () => number = Date.now): Authenti
 export function asAuthenticated(user: UserInfo): UserInfo {
   if (user.groups.includes('system:authenticated')) return user;
   return { ...user, groups: [...user.groups, 'system:authenticated'] };
-}
-
-/** The token of an `Authorization: Bearer` header; undefined for other schemes and for an empty token. */
-export function bearerToken(authorization: string | undefined): string | undefined {
-  const match = /^bearer +(\S+) *$/i.exec(authorization ?? '');
-  return match?.[1];
 }

@@ -8,7 +8,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { UserInfo } from '../http/exchange.ts';
-import { type Authenticator, asAuthenticated, bearerToken, type Verdict } from './authenticator.ts';
+import { type Authenticator, asAuthenticated, type Verdict } from './authenticator.ts';
 
 export type KnownToken = { readonly token: string; readonly user: UserInfo };
 
@@ -30,9 +30,7 @@ export function tokenAuthenticator(known: readonly KnownToken[]): TokenAuthentic
     know(tokens) {
       entries = entriesOf(tokens);
     },
-    authenticate({ authorization }) {
-      if (authorization === undefined) return { kind: 'silent' };
-      const token = bearerToken(authorization);
+    authenticate({ token }) {
       if (token === undefined) return { kind: 'silent' };
       const digest = digestOf(token);
       let found: Verdict = { kind: 'refused' };

@@ -57,8 +57,8 @@ function askedIdentity(rawHeaders: readonly string[]): Identity | undefined {
     else if (name === 'impersonate-uid') asked.uid ??= value;
     else if (name.startsWith(EXTRA_PREFIX)) {
       const key = unescapeKey(name.slice(EXTRA_PREFIX.length));
-      const values = Object.hasOwn(asked.extra, key) ? asked.extra[key]! : [];
-      Object.defineProperty(asked.extra, key, { value: [...values, value], enumerable: true, configurable: true });
+      if (Object.hasOwn(asked.extra, key)) asked.extra[key]!.push(value);
+      else Object.defineProperty(asked.extra, key, { value: [value], enumerable: true, configurable: true });
     }
   }
   if (!isAsked) return undefined;

@@ -12,7 +12,7 @@ export type ReviewToken = (
 export function tokenReviewer(authenticators: readonly Authenticator[], own: readonly string[]): ReviewToken {
   return async (token, audiences) => {
     const asked = audiences.length > 0 ? audiences : own;
-    const credentials = { authorization: `Bearer ${token}`, certificate: undefined, audiences: asked };
+    const credentials = { token, certificate: undefined, audiences: asked };
     for (const authenticator of authenticators) {
       const verdict = await authenticator.authenticate(credentials);
       if (verdict.kind !== 'known') continue;

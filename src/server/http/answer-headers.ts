@@ -41,15 +41,24 @@ export function acceptsGzip(acceptEncoding: string | string[] | undefined): bool
 const TOTAL_LIMIT = 4096;
 const CUT_LENGTH = 256;
 
-/** One `Warning` value for each text. When all of them are too long together, each is cut. */
+/**
+ * One `Warning` value for each text. When all of them are too long together, each is cut, and those that come after
+ * the limit all the same are not told.
+ */
 export function warningValues(texts: ReadonlySet<string>): string[] {
-  const values = [...texts].map((text) => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, ''));
-  const total = values.reduce((sum, text) => sum + text.length, 0);
-  return values.map((text) => {
-    const kept = total > TOTAL_LIMIT ? text.slice(0, CUT_LENGTH) : text;
+  let total = 0;
+  for (const { length } of texts) total += length;
+  const isTooMuch = total > TOTAL_LIMIT;
+  const values: string[] = [];
+  let told = 0;
+  for (const text of texts) {
+    if (told >= TOTAL_LIMIT) break;
+    const shown = (isTooMuch ? text.slice(0, CUT_LENGTH) : text).replace(/[\u0000-\u001f\u007f-\u009f]/g, '');
+    told += shown.length;
     // Header values are bytes: text beyond ASCII goes out as its UTF-8.
-    return `299 - "${Buffer.from(kept.replace(/["\\]/g, '\\$&'), 'utf8').toString('latin1')}"`;
-  });
+    values.push(`299 - "${Buffer.from(shown.replace(/["\\]/g, '\\$&'), 'utf8').toString('latin1')}"`);
+  }
+  return values;
 }
 
 function isEchoable(value: string): boolean {

@@ -1,6 +1,10 @@
 /**
  * What the front knows of each connection: who showed a certificate, which answers are still owed, whether it is idle.
  *
+ * On HTTP/1.1 requests may be sent ahead of their answers, and Node hands them over as they come. Behind a watch they
+ * wait here until it has ended, and the connection is not read meanwhile; a few that came in one piece with the first
+ * wait too, and a client that sends more is cut off.
+ *
  * Always true: a certificate is read once per connection, not once per request; every connection is known here until it
  * is closed, so that a server can be closed without leaving one behind.
  */
@@ -10,17 +14,26 @@ import type { TLSSocket } from 'node:tls';
 import type { PeerCertificate } from '../auth/authenticator.ts';
 import type { Http1Wire } from './http1-wire.ts';
 
+/** Of requests sent ahead behind a watch. */
+const MAX_WAITING = 16;
+
+/** What is owed on one connection of HTTP/1.1. */
+type Owed = {
+  /** In the order of their requests. */
+  readonly wires: Http1Wire[];
+  waiting: (() => void)[] | undefined;
+};
+
 type Identity = PeerCertificate | 'unverified' | undefined;
 
 export class Connections {
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #identities = new WeakMap<object, { readonly certificate: Identity }>();
-  readonly #wires = new WeakMap<Socket, readonly Http1Wire[]>();
+  readonly #owed = new WeakMap<object, Owed>();
 
   /** Every socket, also one that never gets through its handshake. */
   addSocket(socket: Socket): void {
-    if (this.#sockets.has(socket)) return; // it comes again after a stream had it to itself
     this.#sockets.add(socket);
     socket.on('close', this.#forget);
   }
@@ -42,17 +55,32 @@ export class Connections {
     });
   }
 
+  /** Calls `begin` now, or when the watch before it has ended. */
+  inTurn(socket: Socket, begin: () => void): void {
+    const owed = this.#owed.get(socket);
+    if (!owed?.waiting && !owed?.wires.some(({ isLong }) => isLong)) {
+      begin();
+      return;
+    }
+    owed.waiting ??= [];
+    if (owed.waiting.push(begin) > MAX_WAITING) socket.destroy();
+    else socket.pause();
+  }
+
   /** A response hears of its socket's end only while it is at the head of the queue; this tells the others. */
   addWire(socket: Socket, wire: Http1Wire): void {
-    const wires = this.#wires.get(socket);
-    this.#wires.set(socket, wires ? [...wires, wire] : [wire]);
-    if (!wires) socket.on('close', this.#closeWires);
+    const owed = this.#owed.get(socket);
+    if (owed) owed.wires.push(wire);
+    else {
+      this.#owed.set(socket, { wires: [wire], waiting: undefined });
+      socket.on('close', this.#closeWires);
+    }
     wire.onClose(() => this.#removeWire(socket, wire));
   }
 
-  /** Whether one answer at most is owed on this socket. */
-  isAlone(socket: Socket): boolean {
-    return (this.#wires.get(socket)?.length ?? 0) <= 1;
+  /** Whether an answer is owed on this socket. */
+  owesAnswer(socket: object): boolean {
+    return (this.#owed.get(socket)?.wires.length ?? 0) > 0;
   }
 
   /** `owner` is the socket, or the HTTP/2 session on it. */
@@ -76,8 +104,15 @@ export class Connections {
   }
 
   #removeWire(socket: Socket, wire: Http1Wire): void {
-    const left = this.#wires.get(socket)?.filter((other) => other !== wire);
-    if (left) this.#wires.set(socket, left);
+    const owed = this.#owed.get(socket);
+    if (!owed) return;
+    owed.wires.splice(owed.wires.indexOf(wire), 1);
+    const { waiting } = owed;
+    if (!waiting) return;
+    while (waiting.length > 0 && !socket.destroyed && !owed.wires.some(({ isLong }) => isLong)) waiting.shift()!();
+    if (waiting.length > 0) return;
+    owed.waiting = undefined;
+    socket.resume();
   }
 
   // One listener for all sockets, each told by `this`: there may be many thousands of them, and most are idle.
@@ -87,10 +122,10 @@ export class Connections {
       sockets.delete(this);
     })(this.#sockets);
 
-  readonly #closeWires: (this: Socket) => void = ((wires: WeakMap<Socket, readonly Http1Wire[]>) =>
+  readonly #closeWires: (this: Socket) => void = ((owed: WeakMap<object, Owed>) =>
     function (this: Socket) {
-      for (const wire of wires.get(this) ?? []) wire.closed();
-    })(this.#wires);
+      for (const wire of [...(owed.get(this)?.wires ?? [])]) wire.closed();
+    })(this.#owed);
 }
 
 function readCertificate(socket: TLSSocket): Identity {

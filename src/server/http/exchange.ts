@@ -51,7 +51,10 @@ export interface Exchange {
   readonly target: Target;
   /** Fires when the client is gone or the request's time is over. */
   readonly signal: AbortSignal;
-  /** The whole body, or a 413 past the limit. */
+  /**
+   * The whole body, or a 413 past the limit. A request that has one gets its seat here, when the body is there: whoever
+   * answers without asking for it has none, and should not work hard for it.
+   */
   readBody(): Promise<Buffer>;
   /** Adds a `Warning: 299` header; before the answer begins. */
   warn(text: string): void;

@@ -3,17 +3,22 @@
  *
  * Always true: an answer is begun once; if the front was first (time over, error), what the handler still sends is
  * dropped. The signal fires when the client leaves, when the time is over or when the server ends the stream, and not
- * after an answer that went well.
+ * after an answer that went well. Its seat is held while the handler works, not while the client sends or reads: what is
+ * held for that is counted in bytes, and has to move.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gzip } from 'node:zlib';
 import { type StatusError, timeout } from '../../api/status-error.ts';
 import { type AnswerHeaders, acceptsGzip, type FlowUids, standardHeaders, warningValues } from './answer-headers.ts';
+import type { ByteBudget, Holding } from './byte-budget.ts';
 import type { ByteStream, Exchange, Target, UserInfo } from './exchange.ts';
+import type { Seat } from './in-flight.ts';
 import { LiveStream, type StreamLimits } from './live-stream.ts';
-import { writeParts, writePartsGzipped } from './parts-writer.ts';
-import { readBody } from './read-body.ts';
+import { Pace, type PaceRule } from './pace.ts';
+import { piecesOf, SLICE_BYTES, writeParts, writePartsGzipped } from './parts-writer.ts';
+import { type BodyLimits, RequestBody, SentAway } from './request-body.ts';
 import { retryAfterSeconds, statusBody, wantsPretty } from './status-body.ts';
+import type { StreamRoom } from './stream-room.ts';
 import type { TurnFlusher } from './turn-flusher.ts';
 import type { Wire } from './wire.ts';
 
@@ -24,14 +29,20 @@ const GZIP_ABOVE_BYTES = 128 * 1024;
 export type EncodedStatus = { readonly contentType: string; readonly body: Buffer };
 
 /** What all exchanges of one front share. */
-export type ExchangeSurroundings = FlowUids & {
-  readonly flusher: TurnFlusher;
-  readonly streamLimits: StreamLimits;
-  readonly bodyLimitBytes: number;
-  readonly encodeStatus: ((exchange: Exchange, error: StatusError) => EncodedStatus) | undefined;
-  /** The server is going: connections are not kept, new streams end at once. */
-  isDraining: boolean;
-};
+export type ExchangeSurroundings = FlowUids &
+  BodyLimits & {
+    readonly flusher: TurnFlusher;
+    readonly streamRoom: StreamRoom;
+    readonly streamLimits: StreamLimits;
+    /** What answers hold until they are read. */
+    readonly answers: ByteBudget;
+    readonly bodyPace: PaceRule;
+    /** Counted in slices of an answer, see parts-writer.ts. */
+    readonly answerPace: PaceRule;
+    readonly encodeStatus: ((exchange: Exchange, error: StatusError) => EncodedStatus) | undefined;
+    /** The server is going: connections are not kept, new streams end at once. */
+    isDraining: boolean;
+  };
 
 export type RequestHead = {
   readonly method: string;
@@ -42,6 +53,8 @@ export type RequestHead = {
   readonly rawHeaders: readonly string[];
   readonly remoteAddress: string | undefined;
 };
+
+const TOO_MANY = Buffer.from('Too many requests, please try again later.\n');
 
 export class FrontExchange implements Exchange {
   readonly method: string;
@@ -54,6 +67,8 @@ export class FrontExchange implements Exchange {
   auditId: string | undefined;
   readonly startedAtMs: number = performance.now();
   status = 0;
+  /** Whether they may do what they ask for. */
+  wasLetIn = false;
   readonly #shared: ExchangeSurroundings;
   readonly #wire: Wire;
   readonly #queryText: string;
@@ -61,7 +76,12 @@ export class FrontExchange implements Exchange {
   #warnings: Set<string> | undefined;
   #controller: AbortController | undefined;
   #abortReason: unknown;
-  #body: Promise<Buffer> | undefined;
+  #seat: Seat | undefined;
+  #body: RequestBody | undefined;
+  #readBody: Promise<Buffer> | undefined;
+  #answerHolding: Holding | undefined;
+  #pace: Pace | undefined;
+  #slicesTaken = 0;
   #bodyBytes = 0;
   #live: LiveStream | undefined;
   #deadline: NodeJS.Timeout | undefined;
@@ -80,9 +100,11 @@ export class FrontExchange implements Exchange {
     this.#queryText = head.queryText;
     this.headers = head.headers;
     this.remoteAddress = head.remoteAddress;
+    this.#body = new RequestBody(wire, head.headers);
     this.target = parse(() => this.query);
     wire.onClose(() => {
       clearTimeout(this.#deadline);
+      this.#answerHolding?.release();
       if (!this.#isOver) this.#abort(new Error('the client is gone'));
     });
   }
@@ -117,14 +139,28 @@ export class FrontExchange implements Exchange {
     this.#wire.onClose(listener);
   }
 
+  /** False: none left. Taken at once where no body has to be waited for, else once it is there. */
+  takeSeat(seat: Seat): boolean {
+    this.#seat = seat;
+    return this.#body?.isAwaited || seat.take();
+  }
+
+  /** The handler is done with the request. */
+  handled(): void {
+    this.#seat?.giveBack();
+    this.#body?.release();
+  }
+
   readBody(): Promise<Buffer> {
-    this.#body ??= readBody(this.#wire.body, {
-      limitBytes: this.#shared.bodyLimitBytes,
-      announcedBytes: numberOrNone(this.headers['content-length']),
-      signal: this.signal,
-      cutOff: () => this.#wire.destroy(),
-    });
-    return this.#body;
+    this.#readBody ??= this.#readOnce();
+    return this.#readBody;
+  }
+
+  async #readOnce(): Promise<Buffer> {
+    if (!this.#body) throw new Error('Cannot read the body of a request whose stream has begun');
+    const body = await this.#body.read(this.#shared, this.#holder, this.signal);
+    if (this.#seat?.take() === false) throw new SentAway();
+    return body;
   }
 
   warn(text: string): void {
@@ -133,24 +169,49 @@ export class FrontExchange implements Exchange {
   }
 
   send(status: number, contentType: string, body: Buffer, headers: Readonly<Record<string, string>> = {}): void {
+    if (!this.#mayHold(body.length)) {
+      this.sendAway();
+      return;
+    }
     const answer = this.#begin(status, contentType, headers);
     if (!answer) return;
     this.#bodyBytes = body.length;
     if (body.length <= GZIP_ABOVE_BYTES || !acceptsGzip(this.headers['accept-encoding'])) {
-      this.#isOver = true;
-      this.#wire.whole(status, answer, body);
+      this.#sendWhole(status, answer, body);
       return;
     }
     gzip(body, { level: constants.Z_BEST_SPEED }, (err, packed) => {
       if (err) return this.#wire.destroy();
-      this.#isOver = true;
-      this.#wire.whole(status, asGzip(answer), packed);
+      this.#sendWhole(status, asGzip(answer), packed);
     });
   }
 
+  #sendWhole(status: number, answer: AnswerHeaders, body: Buffer): void {
+    if (body.length <= SLICE_BYTES || this.method === 'HEAD') {
+      this.#isOver = true;
+      this.#wire.whole(status, answer, body);
+      return;
+    }
+    const begin = () => this.#wire.begin(status, answer, body.length);
+    void writeParts(this.#wire, begin, piecesOf(body), () => this.#slicesTaken++).then(() => {
+      this.#isOver = this.#wire.isOpen;
+    });
+  }
+
+  /** Nothing was done, and the client may come again in a second. */
+  sendAway(): void {
+    const answer = this.#begin(429, 'text/plain; charset=utf-8', { 'Retry-After': '1' });
+    if (!answer) return;
+    this.#isOver = true;
+    this.#bodyBytes = TOO_MANY.length;
+    this.#wire.whole(429, answer, TOO_MANY);
+  }
+
   async sendParts(status: number, contentType: string, parts: Iterable<Buffer>, bytes: number): Promise<void> {
+    if (!this.#mayHold(Math.min(bytes, SLICE_BYTES))) return this.sendAway();
     const answer = this.#begin(status, contentType, {});
     if (!answer) return;
+    this.#seat?.giveBack(); // the answer is there; what remains is the client's pace
     this.#bodyBytes = bytes;
     const isGzip = bytes > GZIP_ABOVE_BYTES && acceptsGzip(this.headers['accept-encoding']);
     if (this.method === 'HEAD') {
@@ -158,15 +219,21 @@ export class FrontExchange implements Exchange {
       this.#wire.end();
     } else if (isGzip) {
       this.#wire.begin(status, asGzip(answer));
-      await writePartsGzipped(this.#wire, parts);
+      await writePartsGzipped(this.#wire, parts, () => this.#slicesTaken++);
     } else {
-      await writeParts(this.#wire, () => this.#wire.begin(status, answer, bytes), parts);
+      await writeParts(
+        this.#wire,
+        () => this.#wire.begin(status, answer, bytes),
+        parts,
+        () => this.#slicesTaken++,
+      );
     }
     this.#isOver = this.#wire.isOpen;
   }
 
   stream(contentType: string): ByteStream {
-    const live = new LiveStream(this.#wire, this.#shared.flusher, this.#shared.streamLimits);
+    const { flusher, streamRoom, streamLimits } = this.#shared;
+    const live = new LiveStream(this.#wire, flusher, streamRoom, streamLimits);
     const answer = this.#begin(200, contentType, {});
     clearTimeout(this.#deadline);
     if (!answer) {
@@ -174,7 +241,10 @@ export class FrontExchange implements Exchange {
       return live;
     }
     this.#live = live;
-    this.#wire.body.resume(); // nobody reads it, and unread it would hide that the client leaves
+    this.ignoreBody();
+    this.#body?.release();
+    this.#body = undefined;
+    this.#wire.body.resume(); // unread it would hide that the client leaves
     this.#wire.begin(200, answer);
     this.#forgetHead();
     live.onClose(() => {
@@ -184,10 +254,36 @@ export class FrontExchange implements Exchange {
     return live;
   }
 
+  ignoreBody(): void {
+    this.#body?.ignore();
+  }
+
+  /** Cuts off a client that sends its body or reads its answer too slowly. Watches have a rule of their own. */
+  checkPace(nowMs: number): void {
+    if (this.#live) return;
+    const { bodyPace, answerPace } = this.#shared;
+    const coming = this.#body?.comingBytes;
+    if (coming === undefined && this.#wire.unreadBytes === 0) {
+      this.#pace = undefined;
+      return;
+    }
+    const moved = coming ?? this.#slicesTaken;
+    this.#pace ??= new Pace(nowMs, moved);
+    if (this.#pace.isKept(nowMs, moved, coming === undefined ? answerPace : bodyPace)) return;
+    this.#pace = undefined;
+    if (coming === undefined) {
+      this.#wire.destroy();
+      return;
+    }
+    this.#body?.abandon();
+    this.#body?.refuse(timeout('request body was sent too slowly'));
+  }
+
   /** After `ms` without a finished answer: 504, or a cut where the answer had begun. */
   armDeadline(ms: number): void {
     this.#deadline = setTimeout(() => {
       const error = timeout('request did not complete within the allotted timeout');
+      if (this.#body?.comingBytes !== undefined) this.#body.abandon();
       this.#abort(error);
       this.fail(error);
     }, ms);
@@ -226,6 +322,7 @@ export class FrontExchange implements Exchange {
     this.auditId = String(headers['Audit-Id']);
     if (this.#warnings) headers.Warning = warningValues(this.#warnings);
     if (this.#shared.isDraining) this.#wire.closeAfter();
+    this.#body?.answered();
     return Object.assign(headers, more);
   }
 
@@ -237,6 +334,17 @@ export class FrontExchange implements Exchange {
     this.#wire.forgetHead();
   }
 
+  get #holder(): { username: string; connection: object } {
+    return { username: (this.impersonator ?? this.user).username, connection: this.#wire.connection };
+  }
+
+  /** Whether there is room for so much more of an answer; what nobody will read needs none. */
+  #mayHold(bytes: number): boolean {
+    if (this.isBegun || !this.#wire.isOpen) return true;
+    this.#answerHolding ??= this.#shared.answers.hold(this.#holder, () => this.#wire.destroy());
+    return this.#answerHolding.add(bytes);
+  }
+
   #abort(reason: unknown): void {
     if (this.#abortReason !== undefined) return;
     this.#abortReason = reason;
@@ -246,8 +354,4 @@ export class FrontExchange implements Exchange {
 
 function asGzip(headers: AnswerHeaders): AnswerHeaders {
   return { ...headers, 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' };
-}
-
-function numberOrNone(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : Number(text);
 }

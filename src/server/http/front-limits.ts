@@ -1,7 +1,9 @@
 /** The bounds of the front, with the reference server's values where it has them. */
+import type { BudgetLimits } from './byte-budget.ts';
 import type { InFlightLimits } from './in-flight.ts';
 import type { ListenerLimits } from './listener.ts';
 import type { StreamLimits } from './live-stream.ts';
+import type { PaceRule } from './pace.ts';
 
 export type FrontLimits = InFlightLimits &
   ListenerLimits & {
@@ -9,6 +11,14 @@ export type FrontLimits = InFlightLimits &
     /** For everything but watches; 504 after it. */
     readonly requestTimeoutMs: number;
     readonly stream: StreamLimits;
+    /** What the bodies of all requests together hold, and those of one connection. */
+    readonly bodies: BudgetLimits;
+    /** What all answers together hold that are not read yet. */
+    readonly answers: BudgetLimits;
+    /** How fast a body must come. */
+    readonly bodyPace: PaceRule;
+    /** How fast an answer must be read, in slices of at most a megabyte. */
+    readonly answerPace: PaceRule;
     /** How long `close` waits for requests under way. */
     readonly graceMs: number;
   };
@@ -30,6 +40,16 @@ const DEFAULT_LIMITS: FrontLimits = {
   maxStreamsPerConnection: 100,
   maxBodyBytes: 3 * 1024 * 1024,
   requestTimeoutMs: 60_000,
-  stream: { slowBytes: 256 * 1024, cutOffBytes: 16 * 1024 * 1024, lingerMs: 30_000 },
+  bodies: { totalBytes: 128 * 1024 * 1024, connectionBytes: 16 * 1024 * 1024 },
+  answers: { totalBytes: 256 * 1024 * 1024 },
+  bodyPace: { bytes: 16 * 1024, stretchMs: 10_000 },
+  answerPace: { bytes: 1, stretchMs: 30_000 },
+  stream: {
+    slowBytes: 256 * 1024,
+    tightSlowBytes: 16 * 1024,
+    totalSlowBytes: 64 * 1024 * 1024,
+    cutOffBytes: 16 * 1024 * 1024,
+    lingerMs: 30_000,
+  },
   graceMs: 8_000,
 };

@@ -1,9 +1,10 @@
 /**
  * The front of the server: from a socket to a handler, and back.
  *
- * Every request passes the same gates in the same order: a readable path (400), a server that is not going (503), who
- * asks (401), as whom (403), a free seat (429), leave to do it (403), then the handler. Whatever is thrown on the way
- * becomes a Status; nothing a client does ends the process or leaves a promise unhandled.
+ * Every request passes the same gates in the same order: a readable head (400, 414, 431), a server that is not going
+ * (503), who asks (401), as whom (403), leave to do it (403), a free seat (429), then the handler. Nothing of a body is
+ * read before that, and one that is waited for has no seat yet. Whatever is thrown on the way becomes a Status; nothing
+ * a client does ends the process or leaves a promise unhandled.
  *
  * `close` lets requests under way finish, ends live streams cleanly and leaves no connection behind.
  */
@@ -11,23 +12,31 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { backgroundClock, type Clock } from '../../api/clock.ts';
 import { closeOnce } from '../../api/closing.ts';
 import { isStatusError, type StatusError, serviceUnavailable, unauthorized } from '../../api/status-error.ts';
 import type { Authenticate, PeerCertificate } from '../auth/authenticator.ts';
 import { type Authorizer, attributesOf, forbiddenBy } from '../auth/authorizer.ts';
+import { IGNORED_TOKEN, parseBearerHeader } from '../auth/bearer-header.ts';
 import { impersonate, isImpersonating } from '../auth/impersonation.ts';
+import { ByteBudget } from './byte-budget.ts';
 import { Connections } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import { type EncodedStatus, type ExchangeSurroundings, FrontExchange, type RequestHead } from './front-exchange.ts';
 import { type FrontLimits, frontLimits } from './front-limits.ts';
-import { type Http1Surroundings, Http1Wire } from './http1-wire.ts';
+import { limitHead } from './head-limits.ts';
+import { HeadPieces } from './head-pieces.ts';
+import { http1Fault, refuseHttp1 } from './http1-faults.ts';
+import { Http1Wire } from './http1-wire.ts';
 import { Http2Wire } from './http2-wire.ts';
-import { InFlight, type RequestKind, requestKind } from './in-flight.ts';
+import { InFlight, requestKind, Seat } from './in-flight.ts';
 import { makeListener, secureContext, type TlsSettings } from './listener.ts';
+import { SentAway } from './request-body.ts';
 import { requestDeadlineMs } from './request-deadline.ts';
 import type { RequestObserver } from './request-observer.ts';
 import { parseRequestUrl } from './request-url.ts';
 import { asStatusError } from './status-body.ts';
+import { StreamRoom } from './stream-room.ts';
 import { isLongRunning, parseTarget } from './target.ts';
 import { TurnFlusher } from './turn-flusher.ts';
 import type { Wire } from './wire.ts';
@@ -44,6 +53,8 @@ export type FrontOptions = {
   readonly observer?: RequestObserver;
   /** A refusal in the form the client asked for; JSON without it. */
   readonly encodeStatus?: (exchange: Exchange, error: StatusError) => EncodedStatus;
+  /** By which slow clients are found out. */
+  readonly clock?: Clock;
   /** Told of errors that are nobody's fault but ours. */
   readonly log?: (message: string, error: unknown) => void;
 };
@@ -61,15 +72,21 @@ export interface Front extends AsyncDisposable {
 const HEALTH_PATH = /^\/(healthz|livez|readyz)(\/|$)/;
 
 export async function startFront(options: FrontOptions): Promise<Front> {
-  const { authenticate, authorizer, handle, observer, log = () => {} } = options;
+  const { authenticate, authorizer, handle, observer, clock = backgroundClock, log = () => {} } = options;
   const limits = frontLimits(options.limits);
   const connections = new Connections();
-  const inFlight = new InFlight(limits);
+  const heads = new HeadPieces();
+  const inFlight = new InFlight(limits, observer && ((kind, change) => observer.seat(kind, change)));
   const open = new Set<FrontExchange>();
   const shared: ExchangeSurroundings = {
     flusher: new TurnFlusher(),
+    streamRoom: new StreamRoom(limits.stream),
     streamLimits: limits.stream,
     bodyLimitBytes: limits.maxBodyBytes,
+    bodies: new ByteBudget(limits.bodies),
+    answers: new ByteBudget(limits.answers),
+    bodyPace: limits.bodyPace,
+    answerPace: limits.answerPace,
     encodeStatus: options.encodeStatus,
     flowSchemaUid: randomUUID(),
     priorityLevelUid: randomUUID(),
@@ -78,12 +95,17 @@ export async function startFront(options: FrontOptions): Promise<Front> {
 
   const listener = makeListener(options.tls, limits, {
     http1: (request, response) => {
-      const wire = new Http1Wire(request, response, http1);
-      const { method = '', url = '', headers, rawHeaders } = request;
+      heads.isWhole(request);
+      const fault = http1Fault(request);
+      if (fault) return refuseHttp1(response, fault);
       const socket = request.socket as TLSSocket;
-      connections.addWire(socket, wire);
-      const certificate = () => connections.certificateOf(socket, () => socket);
-      accept(wire, method, url, { headers, rawHeaders, remoteAddress: socket.remoteAddress }, certificate);
+      connections.inTurn(socket, () => {
+        const wire = new Http1Wire(request, response);
+        const { method = '', url = '', headers, rawHeaders } = request;
+        connections.addWire(socket, wire);
+        const certificate = () => connections.certificateOf(socket, () => socket);
+        accept(wire, method, url, { headers, rawHeaders, remoteAddress: socket.remoteAddress }, certificate);
+      });
     },
     http2: (stream, headers, rawHeaders) => {
       const [method, url] = [String(headers[':method']), String(headers[':path'])];
@@ -94,14 +116,13 @@ export async function startFront(options: FrontOptions): Promise<Front> {
       const remoteAddress = session.destroyed ? undefined : session.socket.remoteAddress;
       accept(wire, method, url, { headers: headers as IncomingHttpHeaders, rawHeaders, remoteAddress }, certificate);
     },
+    owesAnswer: (socket) => connections.owesAnswer(socket),
   });
-  const http1: Http1Surroundings = {
-    server: listener,
-    isAlone: (socket) => connections.isAlone(socket),
-    isDraining: () => shared.isDraining,
-  };
   listener.on('connection', (socket) => connections.addSocket(socket));
-  listener.on('secureConnection', (socket) => connections.addSocket(socket));
+  listener.on('secureConnection', (socket) => {
+    connections.addSocket(socket);
+    if (socket.alpnProtocol !== 'h2') heads.watch(socket);
+  });
   listener.on('session', (session) => connections.addSession(session, limits.idleTimeoutMs));
   listener.on('tlsClientError', () => observer?.handshakeFailed());
 
@@ -114,33 +135,28 @@ export async function startFront(options: FrontOptions): Promise<Front> {
     origin: Pick<RequestHead, 'headers' | 'rawHeaders' | 'remoteAddress'>,
     certificate: Certificate,
   ): void {
-    const parsed = parseRequestUrl(url);
-    if (!parsed) {
-      wire.closeAfter();
-      wire.whole(400, { 'Content-Type': 'text/plain; charset=utf-8' }, Buffer.from('400 Bad Request'));
+    const parsed = limitHead(origin.headers) ? parseRequestUrl(url) : HEAD_TOO_LARGE;
+    if ('status' in parsed) {
+      refuseHead(wire, parsed.status, parsed.text);
       return;
     }
     const { path, queryText } = parsed;
     const head: RequestHead = { method, path, queryText, ...origin };
     const exchange = new FrontExchange(shared, wire, head, (query) => parseTarget(method, path, query));
+    if (wire instanceof Http1Wire) wire.isLong = isLongRunning(exchange.target);
     open.add(exchange);
-    const seat: Seat = { kind: undefined, wasLetIn: false };
     exchange.onClose(() => {
       open.delete(exchange);
-      if (seat.kind) inFlight.giveBack(seat.kind);
       const { status, sentBytes, startedAtMs } = exchange;
       const outcome = { status, sentBytes, seconds: (performance.now() - startedAtMs) / 1000 };
-      observer?.end(exchange, seat.kind, outcome, seat.wasLetIn);
+      observer?.end(exchange, outcome, exchange.wasLetIn);
     });
-    serve(exchange, head, certificate, seat).catch((err: unknown) => refuse(exchange, err));
+    serve(exchange, head, certificate)
+      .catch((err: unknown) => refuse(exchange, err))
+      .finally(() => exchange.handled());
   }
 
-  async function serve(
-    exchange: FrontExchange,
-    head: RequestHead,
-    certificate: Certificate,
-    seat: Seat,
-  ): Promise<void> {
+  async function serve(exchange: FrontExchange, head: RequestHead, certificate: Certificate): Promise<void> {
     const { method, path, target } = exchange;
     const isHealth = HEALTH_PATH.test(path);
     const isLong = isLongRunning(target);
@@ -150,8 +166,9 @@ export async function startFront(options: FrontOptions): Promise<Front> {
       exchange.armDeadline(requestDeadlineMs(query, limits.requestTimeoutMs));
     }
 
-    const { authorization } = exchange.headers;
-    const found = authenticate({ authorization, certificate: certificate() });
+    const { token, isIgnored } = parseBearerHeader(exchange.headers.authorization);
+    if (isIgnored) exchange.warn(IGNORED_TOKEN);
+    const found = authenticate({ token, certificate: certificate() });
     const known = found instanceof Promise ? await found : found;
     if (!known) throw unauthorized();
     exchange.user = known;
@@ -160,17 +177,15 @@ export async function startFront(options: FrontOptions): Promise<Front> {
       exchange.impersonator = known;
     }
 
-    if (!isLong && !isHealth) {
-      const kind = requestKind(method);
-      if (!inFlight.take(kind)) return sendAway(exchange);
-      seat.kind = kind;
-    }
     const attributes = attributesOf(method, path, target, () => exchange.query);
     const decision = authorizer.authorize(exchange.user, attributes);
     const { allowed, reason } = decision instanceof Promise ? await decision : decision;
     if (!allowed) throw forbiddenBy(exchange.user, attributes, reason);
-    seat.wasLetIn = true;
-    observer?.begin(exchange, seat.kind);
+    exchange.wasLetIn = true;
+    observer?.begin(exchange);
+    const kind = requestKind(method);
+    if (kind === 'readOnly') exchange.ignoreBody();
+    if (!isLong && !isHealth && !exchange.takeSeat(new Seat(inFlight, kind))) throw new SentAway();
     await handle(exchange);
     if (!exchange.isBegun && exchange.abortReason === undefined)
       throw new Error(`no handler answered ${method} ${path}`);
@@ -178,9 +193,16 @@ export async function startFront(options: FrontOptions): Promise<Front> {
 
   function refuse(exchange: FrontExchange, err: unknown): void {
     if (exchange.abortReason !== undefined) return; // the client is gone, or the front has answered
+    if (err instanceof SentAway) {
+      exchange.sendAway();
+      return;
+    }
     if (!isStatusError(err)) log(`Cannot answer ${exchange.method} ${exchange.path}: ${String(err)}`, err);
     exchange.fail(asStatusError(err));
   }
+
+  const closing = new AbortController();
+  void keepPace(clock, closing.signal, open);
 
   const close = closeOnce(async () => {
     shared.isDraining = true;
@@ -199,6 +221,7 @@ export async function startFront(options: FrontOptions): Promise<Front> {
     listener.closeIdleConnections();
     await closed;
     clearTimeout(grace);
+    closing.abort();
   });
 
   await new Promise<void>((resolve, reject) => {
@@ -219,13 +242,23 @@ export async function startFront(options: FrontOptions): Promise<Front> {
   };
 }
 
-type Seat = { kind: RequestKind | undefined; wasLetIn: boolean };
-
 const STREAMS_PER_TURN = 200;
+const PACE_CHECK_MS = 1000;
 
-const TOO_MANY = Buffer.from('Too many requests, please try again later.\n');
+/** Until the signal fires. */
+async function keepPace(clock: Clock, signal: AbortSignal, open: ReadonlySet<FrontExchange>): Promise<void> {
+  for (;;) {
+    await clock.sleep(PACE_CHECK_MS, signal).catch(() => {});
+    if (signal.aborted) return;
+    const nowMs = clock.now();
+    for (const exchange of open) exchange.checkPace(nowMs);
+  }
+}
 
-/** Text, not a Status, as the reference server has it; the second says when to come back. */
-function sendAway(exchange: FrontExchange): void {
-  exchange.send(429, 'text/plain; charset=utf-8', TOO_MANY, { 'Retry-After': '1' });
+const HEAD_TOO_LARGE = { status: 431, text: '431 Request Header Fields Too Large' } as const;
+
+function refuseHead(wire: Wire, status: number, text: string): void {
+  wire.closeAfter();
+  wire.abandonBody();
+  wire.whole(status, { 'Content-Type': 'text/plain; charset=utf-8' }, Buffer.from(text));
 }

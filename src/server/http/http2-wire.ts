@@ -13,6 +13,7 @@ export class Http2Wire implements Wire {
   readonly isChunked = false;
   #closeListeners: readonly (() => void)[] = [];
   #isClosed = false;
+  #isBodyAbandoned = false;
 
   constructor(stream: ServerHttp2Stream, method: string) {
     this.#stream = stream;
@@ -32,6 +33,14 @@ export class Http2Wire implements Wire {
     return this.#stream;
   }
 
+  get hasBody(): boolean {
+    return !this.#stream.endAfterHeaders;
+  }
+
+  get connection(): object {
+    return this.#stream.session ?? this.#stream;
+  }
+
   get isOpen(): boolean {
     return !this.#stream.destroyed && !this.#stream.closed;
   }
@@ -40,8 +49,17 @@ export class Http2Wire implements Wire {
     return this.#stream.writableLength;
   }
 
+  get unreadBytes(): number {
+    return this.#stream.writableLength;
+  }
+
   get needsDrain(): boolean {
     return this.#stream.writableNeedDrain;
+  }
+
+  inviteBody(): void {
+    if (this.isOpen)
+      this.#stream.additionalHeaders({ [constants.HTTP2_HEADER_STATUS]: constants.HTTP_STATUS_CONTINUE });
   }
 
   whole(status: number, headers: AnswerHeaders, body: Buffer): void {
@@ -51,6 +69,7 @@ export class Http2Wire implements Wire {
       { endStream: this.#isHead },
     );
     if (!this.#isHead) this.#stream.end(body);
+    if (this.#isBodyAbandoned) this.#stream.once('finish', () => setImmediate(this.#stopSending));
   }
 
   begin(status: number, headers: AnswerHeaders, lengthBytes?: number): void {
@@ -71,7 +90,15 @@ export class Http2Wire implements Wire {
 
   forgetHead(): void {} // nobody but the exchange has it
 
+  abandonBody(): void {
+    this.#isBodyAbandoned = true;
+  }
+
   closeAfter(): void {} // GOAWAY has told the client already
+
+  readonly #stopSending = (): void => {
+    if (this.isOpen) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+  };
 
   cork(): void {
     this.#stream.cork();

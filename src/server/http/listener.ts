@@ -6,7 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
-import { isUnasked } from './taken-socket.ts';
+import { MAX_HEADERS } from './head-limits.ts';
+import { answerPlainHttp } from './plain-http.ts';
 
 export type TlsSettings = {
   readonly cert: string;
@@ -33,6 +34,8 @@ export type ListenerHandlers = {
     headers: NodeJS.Dict<string | string[]>,
     rawHeaders: readonly string[],
   ) => void;
+  /** Whether requests were read from this connection that are not answered yet. */
+  readonly owesAnswer: (socket: Duplex) => boolean;
 };
 
 /** As kube-apiserver announces it: room for a body of usual size without waiting for the window. */
@@ -44,6 +47,7 @@ const SESSION_MEMORY_MB = 64;
 /** What Node has on the server but its types leave out: the part that speaks HTTP/1.1. */
 type Http1Part = {
   maxHeaderSize: number;
+  maxHeadersCount: number;
   headersTimeout: number;
   requestTimeout: number;
   keepAliveTimeout: number;
@@ -64,6 +68,7 @@ export function makeListener(tls: TlsSettings, limits: ListenerLimits, handlers:
     keepAlive: true, // a peer that vanished without a word is found out by TCP
     keepAliveInitialDelay: 30_000,
     maxSessionMemory: SESSION_MEMORY_MB,
+    maxHeaderListPairs: MAX_HEADERS,
     settings: {
       maxConcurrentStreams: limits.maxStreamsPerConnection,
       initialWindowSize: WINDOW_BYTES,
@@ -73,11 +78,13 @@ export function makeListener(tls: TlsSettings, limits: ListenerLimits, handlers:
     },
   }) as Listener;
   server.maxHeaderSize = limits.maxHeaderBytes;
+  server.maxHeadersCount = MAX_HEADERS;
   server.headersTimeout = limits.headersTimeoutMs;
   server.requestTimeout = limits.receiveTimeoutMs;
   server.keepAliveTimeout = limits.idleTimeoutMs;
   server.connectionsCheckingInterval = Math.max(20, Math.min(5000, limits.headersTimeoutMs / 4));
   server.on('request', handlers.http1 as never);
+  server.on('checkContinue', handlers.http1 as never); // a body is invited when somebody wants it
   // Listening for `request` makes Node wrap every HTTP/2 stream in an imitation of HTTP/1.1; we take the streams.
   server.removeAllListeners('stream');
   server.on('stream', (stream, headers, _flags, ...more) => {
@@ -85,7 +92,8 @@ export function makeListener(tls: TlsSettings, limits: ListenerLimits, handlers:
   });
   server.on('session', (session) => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES));
   server.on('sessionError', ignore);
-  server.on('clientError', refuseMalformed as never);
+  server.on('clientError', (err, socket) => refuseMalformed(err, socket, handlers.owesAnswer(socket)));
+  answerPlainHttp(server);
   return server;
 }
 
@@ -95,18 +103,15 @@ export function secureContext({ cert, key, clientAuthorities }: TlsSettings): Se
 }
 
 /** What was sent is no request; say so in the words of HTTP and hang up. */
-function refuseMalformed(err: NodeJS.ErrnoException, socket: Duplex): void {
+function refuseMalformed(err: NodeJS.ErrnoException, socket: Duplex, owesAnswer: boolean): void {
   const { code = '' } = err;
   if (socket.writableEnded) return; // told already; the rest is read and thrown away until it hangs up
   // Not about a request: a connection that broke, a handshake that never came to its end. And HPE_PAUSED is Node's own
-  // mishap, over TLS and with many requests sent ahead of their answers: the connection cannot go on.
+  // mishap, where it reads past us and many requests are sent ahead of their answers: the connection cannot go on.
   const isAboutRequest = (code.startsWith('HPE_') || code.startsWith('ERR_HTTP')) && code !== 'HPE_PAUSED';
-  if (!isAboutRequest || !socket.writable) {
+  // In the middle of an answer, or before it, these words would be taken for a part of it.
+  if (!isAboutRequest || !socket.writable || owesAnswer) {
     socket.destroy();
-    return;
-  }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && isUnasked(socket)) {
-    socket.end(); // idle since its watch ended: nobody waits for an answer
     return;
   }
   const text = REFUSALS[code] ?? '400 Bad Request';

@@ -7,12 +7,11 @@
  * off after a while.
  */
 import type { ByteStream } from './exchange.ts';
+import type { StreamRoom, StreamRoomLimits } from './stream-room.ts';
 import { beginChunk, CHUNK_FRAME_BYTES, endChunk, type Flushable, Joiner, type TurnFlusher } from './turn-flusher.ts';
 import type { Wire } from './wire.ts';
 
-export type StreamLimits = {
-  /** Above this `write` says false. */
-  readonly slowBytes: number;
+export type StreamLimits = StreamRoomLimits & {
   /** Above this the client is cut off. */
   readonly cutOffBytes: number;
   /** How long a client has to take what is left after the end. */
@@ -22,25 +21,29 @@ export type StreamLimits = {
 export class LiveStream implements ByteStream, Flushable {
   readonly #wire: Wire;
   readonly #flusher: TurnFlusher;
+  readonly #room: StreamRoom;
   readonly #limits: StreamLimits;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #waitingBytes = 0;
   #sentBytes = 0;
   #drainListener: (() => void) | undefined;
-  #isSlow = false;
+  /** What it holds since it is slow; 0 while it is not. */
+  #slowBytes = 0;
   #isWaiting = false;
   #state: 'open' | 'ending' | 'closed' = 'open';
   #closeListeners: (() => void)[] = [];
 
-  constructor(wire: Wire, flusher: TurnFlusher, limits: StreamLimits) {
+  constructor(wire: Wire, flusher: TurnFlusher, room: StreamRoom, limits: StreamLimits) {
     this.#wire = wire;
     this.#flusher = flusher;
+    this.#room = room;
     this.#limits = limits;
     wire.onClose(() => {
       this.#state = 'closed';
       this.#pending = [];
       this.#pendingBytes = 0;
+      this.#setSlow(0);
       this.#tellClosed();
     });
   }
@@ -63,9 +66,9 @@ export class LiveStream implements ByteStream, Flushable {
     this.#pending.push(bytes);
     this.#pendingBytes += bytes.length;
     const buffered = this.#waitingBytes + this.#pendingBytes;
-    if (buffered <= this.#limits.slowBytes) return true;
+    if (buffered <= this.#room.slowBytes) return true;
     if (buffered > this.#limits.cutOffBytes) this.#wire.destroy();
-    this.#isSlow = true;
+    this.#setSlow(buffered);
     return false;
   }
 
@@ -83,7 +86,8 @@ export class LiveStream implements ByteStream, Flushable {
   }
 
   get stretchBytes(): number {
-    return this.#flusher.scratch.stretchBytes;
+    const { stretchBytes } = this.#flusher.scratch;
+    return this.#room.isShort ? Math.min(stretchBytes, this.#room.slowBytes) : stretchBytes;
   }
 
   writeLong(bytes: number, fill: (target: Buffer, at: number) => void): boolean {
@@ -98,9 +102,10 @@ export class LiveStream implements ByteStream, Flushable {
     const end = isChunk ? endChunk(room, begin + bytes) : bytes;
     this.#sentBytes += bytes;
     this.#wire.writeDirect(room.subarray(0, end), () => scratch.giveBack(room));
-    if (this.#wire.bufferedBytes <= this.#limits.slowBytes) return !this.#isSlow;
-    if (this.#wire.bufferedBytes > this.#limits.cutOffBytes) this.#wire.destroy();
-    this.#isSlow = true;
+    const buffered = this.#wire.bufferedBytes;
+    if (buffered <= this.#room.slowBytes) return !this.#isSlow;
+    if (buffered > this.#limits.cutOffBytes) this.#wire.destroy();
+    this.#setSlow(buffered);
     this.#awaitDrain();
     return false;
   }
@@ -138,13 +143,23 @@ export class LiveStream implements ByteStream, Flushable {
   readonly #onDrained = (): void => {
     this.#isWaiting = false;
     if (this.#state !== 'open' || !this.#isSlow) return;
-    if (this.bufferedBytes > this.#limits.slowBytes) {
+    if (this.bufferedBytes > this.#room.slowBytes) {
       if (this.#wire.needsDrain) this.#awaitDrain(); // more came meanwhile; where it only waits for a flush, that asks
       return;
     }
-    this.#isSlow = false;
+    this.#setSlow(0);
     this.#drainListener?.();
   };
+
+  get #isSlow(): boolean {
+    return this.#slowBytes > 0;
+  }
+
+  #setSlow(bytes: number): void {
+    if (bytes === this.#slowBytes) return;
+    this.#room.change(bytes - this.#slowBytes);
+    this.#slowBytes = bytes;
+  }
 
   #tellClosed(): void {
     const listeners = this.#closeListeners;

@@ -9,14 +9,22 @@ import { drained, type Wire } from './wire.ts';
 
 /** Measured: slices of this size go out in one system call and stall nobody. */
 const SLICE_PARTS = 512;
-const SLICE_BYTES = 1024 * 1024;
+export const SLICE_BYTES: number = 1024 * 1024;
 const SLICE_MS = 4;
 /** A piece like this goes out by itself: TLS takes it from where it lies, while several would be copied together. */
 const WHOLE_BYTES = 128 * 1024;
 const GZIP_SLICE_BYTES = 256 * 1024;
 
-/** `begin` sends the head, with the length of all parts together; it leaves in one write with the first of them. */
-export async function writeParts(wire: Wire, begin: () => void, parts: Iterable<Buffer>): Promise<void> {
+/**
+ * `begin` sends the head, with the length of all parts together; it leaves in one write with the first of them.
+ * `onTaken` is told whenever the client has taken a slice.
+ */
+export async function writeParts(
+  wire: Wire,
+  begin: () => void,
+  parts: Iterable<Buffer>,
+  onTaken: () => void,
+): Promise<void> {
   let isBegun = false;
   for (const slice of slices(parts, SLICE_PARTS, SLICE_BYTES)) {
     wire.cork();
@@ -26,13 +34,14 @@ export async function writeParts(wire: Wire, begin: () => void, parts: Iterable<
     wire.uncork();
     await drained(wire);
     if (!wire.isOpen) return;
+    onTaken();
   }
   if (!isBegun) begin();
   wire.end();
 }
 
 /** The head has gone out without a length. Compression runs on the thread pool, slice by slice. */
-export async function writePartsGzipped(wire: Wire, parts: Iterable<Buffer>): Promise<void> {
+export async function writePartsGzipped(wire: Wire, parts: Iterable<Buffer>, onTaken: () => void): Promise<void> {
   const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 });
   gzip.on('error', () => {}); // whoever waits hears of it below
   gzip.on('data', (bytes: Buffer) => wire.write(bytes));
@@ -42,6 +51,7 @@ export async function writePartsGzipped(wire: Wire, parts: Iterable<Buffer>): Pr
       await new Promise<void>((resolve, reject) => gzip.write(joined, (err) => (err ? reject(err) : resolve())));
       await drained(wire);
       if (!wire.isOpen) return;
+      onTaken();
     }
     await new Promise<void>((resolve, reject) => {
       gzip.once('end', resolve).once('error', reject).end();
@@ -50,6 +60,11 @@ export async function writePartsGzipped(wire: Wire, parts: Iterable<Buffer>): Pr
   } finally {
     gzip.destroy();
   }
+}
+
+/** A body that exists in one piece, in pieces of one slice each. */
+export function* piecesOf(body: Buffer): Generator<Buffer, void, void> {
+  for (let at = 0; at < body.length; at += SLICE_BYTES) yield body.subarray(at, at + SLICE_BYTES);
 }
 
 /** Cuts where any of the limits is reached. Gathering counts too: whoever makes the parts may be slow. */

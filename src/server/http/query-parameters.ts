@@ -11,9 +11,21 @@ export function booleanParameter(query: URLSearchParams, name: string): boolean 
 export function integerParameter(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
   if (value === null || value === '') return undefined;
-  const quoted = JSON.stringify(value);
-  if (!/^[+-]?[0-9]+$/.test(value)) throw badRequest(`strconv.ParseInt: parsing ${quoted}: invalid syntax`);
-  const exact = BigInt(value.replace(/^\+/, ''));
-  if (BigInt.asIntN(64, exact) !== exact) throw badRequest(`strconv.ParseInt: parsing ${quoted}: value out of range`);
+  const wrong = (what: string) => badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: ${what}`);
+  const match = /^([+-]?)([0-9]+)$/.exec(value);
+  if (!match) throw wrong('invalid syntax');
+  const digits = withoutLeadingZeros(match[2]!);
+  // Converting takes longer than the text is long: what cannot fit is not converted.
+  const amount = digits.length > MOST_DIGITS ? undefined : BigInt(digits);
+  const exact = match[1] === '-' && amount !== undefined ? -amount : amount;
+  if (exact === undefined || BigInt.asIntN(64, exact) !== exact) throw wrong('value out of range');
   return Number(exact);
+}
+
+const MOST_DIGITS = 19;
+
+function withoutLeadingZeros(digits: string): string {
+  let at = 0;
+  while (at < digits.length - 1 && digits[at] === '0') at++;
+  return digits.slice(at);
 }

@@ -11,9 +11,11 @@ type RequestOutcome = {
 };
 
 export interface RequestObserver {
-  /** Has passed every gate; `kind` is undefined for those that take no seat. */
-  begin(exchange: Exchange, kind: RequestKind | undefined): void;
+  /** Whoever asks may do it. */
+  begin(exchange: Exchange): void;
   /** Once for every request, let in or not. */
-  end(exchange: Exchange, kind: RequestKind | undefined, outcome: RequestOutcome, wasLetIn: boolean): void;
+  end(exchange: Exchange, outcome: RequestOutcome, wasLetIn: boolean): void;
+  /** A seat was taken (1) or given back (-1). */
+  seat(kind: RequestKind, change: 1 | -1): void;
   handshakeFailed(): void;
 }

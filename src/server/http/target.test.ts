@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
 import type { Target } from './exchange.ts';
-import { parseGoDuration } from './go-duration.ts';
 import { booleanParameter, integerParameter } from './query-parameters.ts';
 import { requestDeadlineMs } from './request-deadline.ts';
-import { parseRequestUrl } from './request-url.ts';
+import { parseRequestUrl, type RequestUrl } from './request-url.ts';
 import { parseTarget } from './target.ts';
 
 const targetOf = (method: string, url: string): Target => {
-  const { path, queryText } = parseRequestUrl(url)!;
+  const { path, queryText } = parseRequestUrl(url) as RequestUrl;
   return parseTarget(method, path, () => new URLSearchParams(queryText));
 };
 const EMPTY = { group: '', version: 'v1', subresource: '', namespace: '', name: '', rest: [] };
@@ -77,11 +77,21 @@ it.each([
   ['/a?b=%zz', { path: '/a', queryText: 'b=%zz' }],
   ['http://x:1/a', { path: '/a', queryText: '' }],
   ['https://x', { path: '/', queryText: '' }],
-  ['*', undefined],
-  ['', undefined],
-  ['/%zz', undefined],
-  ['/%ff', undefined],
+  ['*', { status: 400, text: '400 Bad Request' }],
+  ['', { status: 400, text: '400 Bad Request' }],
+  ['/%zz', { status: 400, text: '400 Bad Request' }],
+  ['/%ff', { status: 400, text: '400 Bad Request' }],
 ])('parseRequestUrl(%s)', (url, want) => expect(parseRequestUrl(url)).toEqual(want));
+
+it('parseRequestUrl() bounds paths and the number of parameters', () => {
+  const path = `/${'a'.repeat(16_383)}`;
+  expect(parseRequestUrl(path)).toEqual({ path, queryText: '' });
+  expect(parseRequestUrl(`${path}a`)).toEqual({ status: 414, text: '414 URI Too Long' });
+  const query = 'a&'.repeat(9_999);
+  expect(parseRequestUrl(`/?${query}`)).toEqual({ path: '/', queryText: query });
+  const tooMany = { status: 400, text: '400 Bad Request: too many query parameters' };
+  expect(parseRequestUrl(`/?${query}&`)).toEqual(tooMany);
+});
 
 it('reads parameters as the reference server does', () => {
   const query = new URLSearchParams('a=&b=no&c=0&d=False&n=12&n=13&neg=-1&bad=abc&big=9223372036854775808&none=');
@@ -103,19 +113,44 @@ it('reads parameters as the reference server does', () => {
 });
 
 it.each([
-  ['0', 0],
-  ['300ms', 300],
-  ['1.5h', 5_400_000],
-  ['2h45m', 9_900_000],
-  ['-1s', -1000],
-  ['1us', 0.001],
-  ['.5s', 500],
-  ['', undefined],
-  ['5', undefined],
-  ['s', undefined],
-  ['1s ', undefined],
-  ['1d', undefined],
-])('parseGoDuration(%s)', (text, ms) => expect(parseGoDuration(text)).toBe(ms));
+  ['-9223372036854775808', -(2 ** 63)],
+  ['+9223372036854775807', 2 ** 63],
+  [`-${'0'.repeat(300)}12`, -12],
+  ['000', 0],
+])('integerParameter() reads %s', (text, want) =>
+  expect(integerParameter(new URLSearchParams({ n: text }), 'n')).toBe(want),
+);
+
+it.each<[what: string, read: (text: string) => unknown, make: (size: number) => string]>([
+  ['a timeout of digits', (text) => requestDeadlineMs(new URLSearchParams({ timeout: text }), 1), digits],
+  ['a timeout of points', (text) => requestDeadlineMs(new URLSearchParams({ timeout: text }), 1), points],
+  ['an integer', (text) => integerParameter(new URLSearchParams({ n: text }), 'n'), digits],
+  ['a boolean', (text) => booleanParameter(new URLSearchParams({ b: text }), 'b'), digits],
+  ['a path', (text) => parseRequestUrl(`/${text}`), (size) => 'a/'.repeat(size / 2)],
+  ['an origin', (text) => parseRequestUrl(`https://${text}`), digits],
+  ['a query', (text) => parseRequestUrl(`/?${text}`), (size) => 'a&'.repeat(size / 2)],
+])('%s takes time in proportion to its length', (what, read, make) =>
+  expectLinear(what, {
+    make,
+    run: (text) => {
+      try {
+        read(text);
+      } catch (err) {
+        expect(err).toMatchObject({ code: 400 });
+      }
+    },
+    from: 4096,
+    limit: 1024 * 1024,
+  }),
+);
+
+function digits(size: number): string {
+  return '1'.repeat(size);
+}
+
+function points(size: number): string {
+  return `1${'.'.repeat(size)}`;
+}
 
 it.each([
   ['', 60_000],

@@ -10,13 +10,21 @@ import type { AnswerHeaders } from './answer-headers.ts';
 export interface Wire {
   /** Where the request's body comes from. */
   readonly body: Readable;
+  /** Whether there may be a body at all. */
+  readonly hasBody: boolean;
+  /** The connection it is on, by whatever object stands for it. */
+  readonly connection: object;
   readonly isOpen: boolean;
   /** Bytes taken and not yet handed to the system. */
   readonly bufferedBytes: number;
+  /** Of those, the ones that wait for this client to read, and not for an earlier answer on its connection. */
+  readonly unreadBytes: number;
   /** True: more is waiting than should, and `onceDrained` will call back. */
   readonly needsDrain: boolean;
   /** True while `writeDirect` expects chunks of HTTP/1.1 with their frame around them. */
   readonly isChunked: boolean;
+  /** The client waits for leave to send its body (`Expect: 100-continue`); before the head is out. */
+  inviteBody(): void;
   /** The whole answer at once. */
   whole(status: number, headers: AnswerHeaders, body: Buffer): void;
   /** The head of an answer; it goes out at once. Without a length the body ends when `end` says so. */
@@ -27,6 +35,8 @@ export interface Wire {
   writeDirect(bytes: Buffer, done?: () => void): boolean;
   /** What the request said is not needed any more: a stream may live for hours. */
   forgetHead(): void;
+  /** The rest of the body is not waited for once the answer is out; before the head is. */
+  abandonBody(): void;
   /** The connection is not to be used again after this answer; before the head is out. */
   closeAfter(): void;
   cork(): void;

@@ -23,19 +23,23 @@ it('requestMetrics() counts under the names and labels dashboards know', async (
   const metrics = makeMetrics();
   const observer = requestMetrics(metrics);
   const list = request(target('pods', 'list'));
-  observer.begin(list, 'readOnly');
+  observer.begin(list);
+  observer.seat('readOnly', 1);
   expect(await metrics.text()).toContain('apiserver_current_inflight_requests{request_kind="readOnly"} 1');
-  observer.end(list, 'readOnly', outcome(200), true);
+  observer.end(list, outcome(200), true);
+  observer.seat('readOnly', -1);
   const create = request(target('pods', 'create', { namespace: 'x' }), 'POST', '/x', 'dryRun=All');
-  observer.begin(create, 'mutating');
-  observer.end(create, 'mutating', outcome(201), true);
+  observer.begin(create);
+  observer.seat('mutating', 1);
+  observer.end(create, outcome(201), true);
+  observer.seat('mutating', -1);
   const watch = request(target('pods', 'watch', { namespace: 'x' }));
-  observer.begin(watch, undefined);
+  observer.begin(watch);
   const running =
     'apiserver_longrunning_requests{verb="WATCH",group="",version="v1",resource="pods",subresource="",scope="namespace",component="apiserver"}';
   expect(await metrics.text()).toContain(`${running} 1`);
-  observer.end(watch, undefined, outcome(200), true);
-  observer.end(request({ kind: 'other' }, 'GET', '/readyz'), undefined, outcome(200), true);
+  observer.end(watch, outcome(200), true);
+  observer.end(request({ kind: 'other' }, 'GET', '/readyz'), outcome(200), true);
   const text = await metrics.text();
   expect(text).toContain(`${running} 0`);
   const total = (verb: string, resource: string, scope: string, dryRun: string, code: number, subresource = '') =>
@@ -52,8 +56,8 @@ it('requestMetrics() counts under the names and labels dashboards know', async (
 it('requestMetrics() gives no names to what is not served', async () => {
   const metrics = makeMetrics();
   const observer = requestMetrics(metrics);
-  for (let i = 0; i < 50; i++) observer.end(request(target(`invented${i}`, 'list')), undefined, outcome(404), false);
-  observer.end(request(target('pods', 'list')), undefined, outcome(0), false);
+  for (let i = 0; i < 50; i++) observer.end(request(target(`invented${i}`, 'list')), outcome(404), false);
+  observer.end(request(target('pods', 'list')), outcome(0), false);
   const text = await metrics.text();
   expect(text).not.toContain('invented');
   expect(text).toMatch(/apiserver_request_total\{verb="LIST",group="",version="",resource="".*code="404"\} 50/);

@@ -119,16 +119,16 @@ export function requestMetrics(metrics: Metrics): RequestObserver {
   const watching = new WeakMap<Exchange, Route>();
 
   return {
-    begin(exchange, kind) {
-      if (kind) taken[kind]++;
-      else if (isWatch(exchange.target)) {
-        const route = routeOf(exchange, true);
-        route.running?.inc();
-        watching.set(exchange, route);
-      }
+    begin(exchange) {
+      if (!isWatch(exchange.target)) return;
+      const route = routeOf(exchange, true);
+      route.running?.inc();
+      watching.set(exchange, route);
     },
-    end(exchange, kind, { status, sentBytes, seconds }, wasLetIn) {
-      if (kind && wasLetIn) taken[kind]--;
+    seat(kind, change) {
+      taken[kind] += change;
+    },
+    end(exchange, { status, sentBytes, seconds }) {
       const isServed = status > 0 && status < 400;
       const route = watching.get(exchange) ?? routeOf(exchange, isServed);
       if (watching.has(exchange)) route.running?.dec();

@@ -90,12 +90,22 @@ function shapeOf(parameters: ReadonlyMap<string, string>): { shape: Shape; versi
   return { shape: as, version };
 }
 
+/** Only clauses of types that somebody here knows: the others decide nothing. */
 function parseAccept(accept: string): Clause[] {
-  const clauses = accept.split(',').map((text): Clause => {
-    const [type = '', ...rest] = text.split(';').map((part) => part.trim());
-    const parameters = new Map(rest.map((part) => part.split('=', 2) as [string, string]));
+  const clauses: Clause[] = [];
+  for (const text of accept.split(',')) {
+    const end = text.indexOf(';');
+    const type = (end === -1 ? text : text.slice(0, end)).trim().toLowerCase();
+    if (!mediaTypes.has(type)) continue;
+    const parameters = end === -1 ? NO_PARAMETERS : parseParameters(text.slice(end + 1));
     const weight = Number(parameters.get('q') ?? 1);
-    return { type: type.toLowerCase(), parameters, weight: Number.isNaN(weight) ? 0 : weight };
-  });
+    clauses.push({ type, parameters, weight: Number.isNaN(weight) ? 0 : weight });
+  }
   return clauses.sort((a, b) => b.weight - a.weight || Number(a.type === ANY) - Number(b.type === ANY));
+}
+
+const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
+
+function parseParameters(text: string): ReadonlyMap<string, string> {
+  return new Map(text.split(';').map((part) => part.trim().split('=', 2) as [string, string]));
 }

@@ -8,7 +8,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
-import { type Authenticator, asAuthenticated, bearerToken, type Verdict } from '../auth/authenticator.ts';
+import { type Authenticator, asAuthenticated, type Verdict } from '../auth/authenticator.ts';
 import { serviceAccountGroups, serviceAccountUser } from '../auth/service-account-name.ts';
 import type { UserInfo } from '../http/exchange.ts';
 import type { Resources } from '../rest/resources.ts';
@@ -93,10 +93,9 @@ export class ServiceAccountTokens implements Authenticator {
 
   /** `audiences`: whom the token must be meant for; this server, if nothing is said. */
   authenticate({
-    authorization,
+    token,
     audiences = this.audiences,
   }: Parameters<Authenticator['authenticate']>[0]): Verdict | Promise<Verdict> {
-    const token = bearerToken(authorization);
     if (token === undefined) return { kind: 'silent' };
     const claims = this.#claimsOf(token);
     if (!claims) return REFUSED;

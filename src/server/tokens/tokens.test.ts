@@ -106,7 +106,7 @@ describe('tokens of service accounts', () => {
   const login = (token: string, audiences?: string[]) =>
     Promise.resolve(
       tokens.authenticate({
-        authorization: `Bearer ${token}`,
+        token,
         certificate: undefined,
         ...(audiences && { audiences }),
       }),
@@ -163,7 +163,7 @@ describe('tokens of service accounts', () => {
   });
 
   it('are no business of other schemes, and nothing else is a token', async () => {
-    const silent = tokens.authenticate({ authorization: 'Basic YTpi', certificate: undefined });
+    const silent = tokens.authenticate({ token: undefined, certificate: undefined });
     expect(silent).toEqual({ kind: 'silent' });
     expect(await kinds('opaque')).toBe('refused');
     expect(await kinds(`${'a'.repeat(20_000)}.b.c`)).toBe('refused');
