@@ -98,8 +98,7 @@ describe('the file', () => {
       const counting = { begin: () => {}, seat: () => {}, end: () => void counted++, handshakeFailed: () => {} };
       for (let run = 0; run < 2; run++) {
         const audit = await openAuditLog({ file, log: () => {} }, counting);
-        for (let i = 0; i < 500; i++)
-          audit.observer.end(exchangeFor('GET', `/api/v1/nodes/n${i}`), outcome, true);
+        for (let i = 0; i < 500; i++) audit.observer.end(exchangeFor('GET', `/api/v1/nodes/n${i}`), outcome, true);
         await audit.close();
       }
       const names = readFileSync(file, 'utf8')
@@ -194,12 +193,12 @@ describe('the file', () => {
 
   it('is set aside when it is full, and the oldest of those are removed', () =>
     inFolder(async (folder) => {
-      const counting = { begin: () => {}, end: () => {}, handshakeFailed: () => {} };
+      const counting = { begin: () => {}, seat: () => {}, end: () => {}, handshakeFailed: () => {} };
       writeFileSync(join(folder, 'audit-notes.log'), 'not one of them');
       for (let run = 0; run < 6; run++) {
         const file = join(folder, 'audit.log');
         const audit = await openAuditLog({ file, maxBytes: 1000, maxBackups: 2, log: () => {} }, counting);
-        for (let i = 0; i < 3; i++) audit.observer.end(exchangeFor('GET', `/run/${run}`), undefined, outcome, true);
+        for (let i = 0; i < 3; i++) audit.observer.end(exchangeFor('GET', `/run/${run}`), outcome, true);
         await audit.close();
       }
       const names = readdirSync(folder).sort();

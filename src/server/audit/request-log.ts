@@ -17,9 +17,10 @@ const ALL_LEVEL = 4;
 export function requestLog(counting: RequestObserver, verbosity: number, log: (line: string) => void): RequestObserver {
   if (verbosity < REFUSED_LEVEL) return counting;
   return {
-    begin: (exchange, kind) => counting.begin(exchange, kind),
-    end(exchange, kind, outcome, wasLetIn) {
-      counting.end(exchange, kind, outcome, wasLetIn);
+    begin: (exchange) => counting.begin(exchange),
+    seat: (kind, change) => counting.seat(kind, change),
+    end(exchange, outcome, wasLetIn) {
+      counting.end(exchange, outcome, wasLetIn);
       if (verbosity >= ALL_LEVEL || outcome.status >= 400) log(requestLine(exchange, outcome));
     },
     handshakeFailed() {
