@@ -99,6 +99,7 @@ export {
   notAcceptable,
   notFound,
   noUniqueName,
+  otherHistory,
   plainError,
   type ResourceName,
   resourceNotFound,

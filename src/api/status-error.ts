@@ -243,6 +243,13 @@ export function tooOldResourceVersion(asked: string | number, oldest: string | n
   return expired(`too old resource version: ${asked} (${oldest})`);
 }
 
+/** A version of a server that has lost its data since, or was set back to an older copy of them. */
+export function otherHistory(asked: string | number): StatusError {
+  const message = `too old resource version: ${asked} (it is of another history: the server has lost what it showed then)`;
+  const causes = [{ reason: 'OtherHistory', message: 'the version belongs to another history' }];
+  return new StatusError({ code: 410, reason: 'Expired', message, details: { causes } });
+}
+
 /** The answer older servers gave; clients read it as Expired. */
 export function gone(message: string): StatusError {
   return make(410, 'Gone', message);

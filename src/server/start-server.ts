@@ -121,6 +121,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       handle,
       observer,
       encodeStatus,
+      history: store.history?.name,
       limits: {
         ...(options.maxRequestsInflight !== undefined && { maxReadOnly: options.maxRequestsInflight }),
         ...(options.maxMutatingRequestsInflight !== undefined && { maxMutating: options.maxMutatingRequestsInflight }),

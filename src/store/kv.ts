@@ -194,7 +194,17 @@ export type StoreStatus = {
 
 export type SnapshotInfo = { readonly revision: Revision | undefined; readonly bytes: number; readonly sha256: string };
 
+/** Revisions are numbers, and a store that lost its data gives them out again: what was shown is told apart by this. */
+export type StoreHistory = {
+  /** To be given to whoever is shown a revision. */
+  readonly name: string;
+  /** Whether a revision that was shown under this name is part of what the store holds now. */
+  includes(name: string, revision: Revision): boolean;
+};
+
 export interface Store extends AsyncDisposable {
+  /** Undefined where it cannot be told. */
+  readonly history?: StoreHistory;
   get(key: Key, options?: ReadOptions & CallOptions): Promise<GetResult>;
   range(range: KeyRange, options?: RangeOptions & CallOptions): Promise<RangeResult>;
   txn(txn: Txn, options?: CallOptions): Promise<TxnResult>;

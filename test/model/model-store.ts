@@ -36,7 +36,7 @@ import { checkTxn } from './txn-rules.ts';
 const minimumTtlSeconds = 2;
 
 export class ModelStore implements Store {
-  readonly history: History = new History();
+  readonly past: History = new History();
   #revision: Revision = 1;
   #compactRevision: Revision = 0;
   #lastLease: LeaseId = 0n;
@@ -57,13 +57,13 @@ export class ModelStore implements Store {
     this.#checkCall(options);
     boundsOf(range);
     this.#checkReadable(options.revision);
-    return this.#read(range, options, this.history.stateAt(this.#revision), this.#revision);
+    return this.#read(range, options, this.past.stateAt(this.#revision), this.#revision);
   }
 
   async txn(txn: Txn, options: CallOptions = {}): Promise<TxnResult> {
     this.#checkCall(options);
     checkTxn(txn);
-    const state = this.history.stateAt(this.#revision);
+    const state = this.past.stateAt(this.#revision);
     const succeeded = (txn.compare ?? []).every((compare) => holds(compare, select(state, compare.range)));
     const ops = (succeeded ? txn.then : txn.else) ?? [];
     for (const op of ops) {
@@ -89,7 +89,7 @@ export class ModelStore implements Store {
     if (this.#isClosed) watch.end(closedError());
     else if (fromRevision < this.#compactRevision) watch.end(this.#compacted(fromRevision));
     else this.#watches.add(watch);
-    for (const [revision, events] of this.history.revisionsFrom(fromRevision)) watch.offer(revision, events);
+    for (const [revision, events] of this.past.revisionsFrom(fromRevision)) watch.offer(revision, events);
     return watch;
   }
 
@@ -187,7 +187,7 @@ export class ModelStore implements Store {
   }
 
   #read(range: KeyRange, options: RangeOptions, now: Map<Key, KeyValue>, revision: Revision): RangeResult {
-    const found = select(options.revision === undefined ? now : this.history.stateAt(options.revision), range);
+    const found = select(options.revision === undefined ? now : this.past.stateAt(options.revision), range);
     const count = found.length;
     if (options.countOnly) return { revision, kvs: [], count, more: false };
     const kvs = found.slice(0, options.limit).map((kv) => (options.keysOnly ? { ...kv, value: new Uint8Array() } : kv));
@@ -196,12 +196,12 @@ export class ModelStore implements Store {
 
   #commit(changes: readonly Change[]): void {
     if (changes.length === 0) return;
-    const events = this.history.record(++this.#revision, changes);
+    const events = this.past.record(++this.#revision, changes);
     for (const watch of [...this.#watches]) watch.offer(this.#revision, events);
   }
 
   #keysOf(lease: LeaseId): Key[] {
-    return select(this.history.stateAt(this.#revision), { prefix: '' })
+    return select(this.past.stateAt(this.#revision), { prefix: '' })
       .filter((kv) => kv.lease === lease)
       .map((kv) => kv.key);
   }

@@ -165,7 +165,7 @@ export class SideBySide {
       const batches = await readThrough(watch, now + this.#offset);
       recording.batches.push(...batches.map((batch) => unshifted(batch, this.#offset) as WatchBatch));
       expect(recording.batches.at(-1)?.revision).toBe(now);
-      expect(violations(recording, this.#model.history)).toEqual([]);
+      expect(violations(recording, this.#model.past)).toEqual([]);
     }
   }
 

@@ -2,11 +2,13 @@
  * A server that has lost its data gives the same versions out again, for other objects. Whoever goes on from one of them
  * must find out, also when the new history is longer than the old one was by then.
  */
+import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Agent, fetch } from 'undici';
 import { expect, it } from 'vitest';
 import { type AnyObject, configMaps, Informer, type KubeClient, Reflector } from '../../src/client/index.ts';
 import { defineController, Manager } from '../../src/controller/index.ts';
-import { FakeClock, startTestServer, type TestServer } from '../../src/testing/index.ts';
+import { credentialsOf, FakeClock, startTestServer, type TestServer } from '../../src/testing/index.ts';
 import { type ChaosProxy, chaosProxy } from '../e2e/client-chaos-proxy.ts';
 import { answer, type Exchange, scriptedServer } from '../e2e/client-scripted-server.ts';
 import { adminOf, adminThrough, until } from '../e2e/client-under-test.ts';
@@ -161,3 +163,58 @@ it('where the uid may not be read, an audit finds out', async () => {
   play(await server.next(), { uid: '', objects: { b: 6 }, version: 7 });
   await until(() => informer.get('default/b') !== undefined && informer.get('default/a') === undefined);
 });
+
+it('a folder put back from an older copy is found out, also when the numbers have come again', async () => {
+  await using server = await startTestServer();
+  await using dir = await temporaryDir();
+  await write(server, 'both', 5);
+  await server.stop();
+  await cp(join(server.dataDir, 'store'), join(dir.path, 'store'), { recursive: true });
+  await server.start();
+  await write(server, 'lost', 20);
+  await using proxy = await chaosProxy(() => Number(new URL(server.url).port));
+  await using client = await adminThrough(server, proxy.port);
+  await using informer = new Informer(client, configMaps, { allNamespaces: true, reflector });
+  await informer.synced();
+  const version = informer.resourceVersion!;
+  const { fills } = informer.metrics;
+  proxy.cut(); // of the same server it is gone on from: nothing is fetched
+  await until(() => informer.metrics.streams > 1 && informer.freshness.state === 'current');
+  expect(informer.metrics.fills).toBe(fills);
+  proxy.refuses = true;
+  proxy.cut();
+  await server.stop();
+  await rm(join(server.dataDir, 'store'), { recursive: true });
+  await cp(join(dir.path, 'store'), join(server.dataDir, 'store'), { recursive: true });
+  await server.start();
+  await write(server, 'new', 30);
+  await server.restart(); // the history of today is longer than one run
+  expect(Number((await server.client.list('/api/v1/configmaps')).metadata.resourceVersion)).toBeGreaterThan(
+    Number(version),
+  );
+  proxy.refuses = false;
+  await expectTrue(informer as never, client);
+  expect([informer.get('default/lost-7'), informer.get('default/new-7') !== undefined]).toEqual([undefined, true]);
+});
+
+it('a watch that names another history is refused with 410, and one that names this is served', async () => {
+  await using server = await startTestServer();
+  const list = await fetchFrom(server, '/api/v1/configmaps');
+  const history = list.headers.get('longwatch-history')!;
+  const { metadata } = (await list.json()) as { metadata: { resourceVersion: string } };
+  const watch = `/api/v1/configmaps?watch=true&timeoutSeconds=1&resourceVersion=${metadata.resourceVersion}`;
+  const refused = await fetchFrom(server, watch, { 'longwatch-history': '0123456789abcdef.0123456789abcdef' });
+  expect([refused.status, await refused.json()]).toMatchObject([
+    410,
+    { reason: 'Expired', details: { causes: [{ reason: 'OtherHistory' }] } },
+  ]);
+  const served = await fetchFrom(server, watch, { 'longwatch-history': history });
+  expect([served.status, served.headers.get('longwatch-history')]).toEqual([200, history]);
+  await served.text();
+});
+
+async function fetchFrom(server: TestServer, path: string, headers: Record<string, string> = {}) {
+  const { ca, token } = credentialsOf(server.dataDir, server.kubeconfigPath);
+  const dispatcher = new Agent({ connect: { ca } });
+  return await fetch(`${server.url}${path}`, { headers: { ...headers, authorization: `Bearer ${token}` }, dispatcher });
+}

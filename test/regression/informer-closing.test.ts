@@ -1,7 +1,7 @@
 /** Closing an informer ends every wait for it, waits for nobody who may never come, and leaves the next one its place. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type ConfigMap, configMaps, Informer, InformerFactory, Transport } from '../../src/client/index.ts';
+import { configMaps, Informer, InformerFactory, Transport } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { answer, type ScriptedServer, scriptedServer } from '../e2e/client-scripted-server.ts';
 import { adminOf, until } from '../e2e/client-under-test.ts';

@@ -39,6 +39,8 @@ export type ExchangeSurroundings = FlowUids &
     readonly bodyPace: PaceRule;
     /** Counted in slices of an answer, see parts-writer.ts. */
     readonly answerPace: PaceRule;
+    /** Names the history that versions belong to, in every answer about resources. */
+    readonly history: string | undefined;
     readonly encodeStatus: ((exchange: Exchange, error: StatusError) => EncodedStatus) | undefined;
     /** The server is going: connections are not kept, new streams end at once. */
     isDraining: boolean;
@@ -320,6 +322,8 @@ export class FrontExchange implements Exchange {
     const auditId = this.headers['audit-id'];
     const headers = standardHeaders(typeof auditId === 'string' ? auditId : undefined, contentType, this.#shared);
     this.auditId = String(headers['Audit-Id']);
+    if (this.#shared.history && this.wasLetIn && this.target.kind === 'resource')
+      headers['Longwatch-History'] = this.#shared.history;
     if (this.#warnings) headers.Warning = warningValues(this.#warnings);
     if (this.#shared.isDraining) this.#wire.closeAfter();
     this.#body?.answered();

@@ -53,6 +53,8 @@ export type FrontOptions = {
   readonly observer?: RequestObserver;
   /** A refusal in the form the client asked for; JSON without it. */
   readonly encodeStatus?: (exchange: Exchange, error: StatusError) => EncodedStatus;
+  /** Names the history that versions belong to. */
+  readonly history?: string | undefined;
   /** By which slow clients are found out. */
   readonly clock?: Clock;
   /** Told of errors that are nobody's fault but ours. */
@@ -88,6 +90,7 @@ export async function startFront(options: FrontOptions): Promise<Front> {
     bodyPace: limits.bodyPace,
     answerPace: limits.answerPace,
     encodeStatus: options.encodeStatus,
+    history: options.history,
     flowSchemaUid: randomUUID(),
     priorityLevelUid: randomUUID(),
     isDraining: false,

@@ -1,7 +1,7 @@
 /**
  * WATCH: where a stream starts, what it is encoded in, how long it lives. The stream itself is the cache's business.
  */
-import { type KubeObject, tooLargeResourceVersion, tooOldResourceVersion } from '../../api/index.ts';
+import { type KubeObject, otherHistory, tooLargeResourceVersion, tooOldResourceVersion } from '../../api/index.ts';
 import { isStoreError } from '../../store/index.ts';
 import { goJson } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -48,6 +48,7 @@ export async function handleWatch(
   const request = watchOptions(exchange.query, view.resource, namespace, name);
   const { cache } = view;
   const { selection, allowsBookmarks } = request;
+  mustBeOfThisHistory(exchange, cache, request);
   const encoding = encodingFor(exchange, view, format);
   const wantsState = request.sendInitialEvents ?? (request.resourceVersion === '' || request.resourceVersion === '0');
   const isFresh = await isFreshEnough(cache, wantsState && request.resourceVersion === '' ? '' : '0', exchange);
@@ -70,6 +71,14 @@ export async function handleWatch(
   keeper.add(watch, timeoutOf(request, keeper));
   if (isTooNew) watch.fail(tooLargeResourceVersion(asked, cache.revision));
   else await watch.start();
+}
+
+/** Whoever says whose version it goes on from is told if that is not this server's: it looks like one, and is not. */
+function mustBeOfThisHistory({ headers }: Exchange, { store }: ResourceCache, { resourceVersion }: WatchRequest): void {
+  const name = headers['longwatch-history'];
+  const asked = Number(resourceVersion || '0');
+  if (typeof name !== 'string' || !store.history || asked === 0) return;
+  if (!store.history.includes(name.slice(0, 100), asked)) throw otherHistory(asked);
 }
 
 /** What a selection can match at all: one object, if it names it. */

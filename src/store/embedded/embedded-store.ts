@@ -25,6 +25,7 @@ import type {
   Revision,
   SnapshotInfo,
   Store,
+  StoreHistory,
   StoreStatus,
   Txn,
   TxnResult,
@@ -88,6 +89,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
 
 class EmbeddedStore implements Store, WatchSource {
   readonly hub = new WatchHub();
+  readonly history: StoreHistory;
   readonly limits: WatchLimits;
   readonly #engine: LogEngine;
   readonly #state: PublishedState;
@@ -114,7 +116,8 @@ class EmbeddedStore implements Store, WatchSource {
   #sealProblem: string | undefined;
   readonly close: () => Promise<void>;
 
-  constructor({ engine, recovered, sealFile, unlock }: OpenData, options: EmbeddedStoreOptions) {
+  constructor({ engine, recovered, sealFile, history, unlock }: OpenData, options: EmbeddedStoreOptions) {
+    this.history = history;
     const clock = options.clock ?? backgroundClock;
     const { index, garbage, revision, compactScheduled, compactFinished } = recovered;
     this.limits = options.watchLimits ?? { events: 10_000, bytes: 8 * 1024 * 1024 };

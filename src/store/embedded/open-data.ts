@@ -4,6 +4,7 @@
  *
  *   data.mdb   the data                       SEAL     how far they had come, and that they were there (disk/seal-file.ts)
  *   LOCK       who has it open                RESERVE  room for bad times (disk/reserve-file.ts)
+ *   HISTORY    whose revisions those are (disk/history-file.ts)
  *
  * A store is made under another name and renamed when it is whole, so whatever a power cut leaves behind is no store yet, and
  * is made anew. From then on a data file that is missing, empty or older than SEAL is Corrupt, never an empty store. What
@@ -12,8 +13,10 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isStoreError, StoreError } from '../errors.ts';
+import type { StoreHistory } from '../kv.ts';
 import { lockDataDir } from './data-dir-lock.ts';
 import { fileSystemError, makeDataDir, syncFoldersUpFrom } from './disk/data-dir.ts';
+import { beginRun } from './disk/history-file.ts';
 import { checkLmdbFile, readLmdbLog } from './disk/lmdb-file-check.ts';
 import { type FoundSeal, readSealFile, SealFile } from './disk/seal-file.ts';
 import type { LogEngine } from './engine.ts';
@@ -25,6 +28,7 @@ export type OpenData = {
   readonly engine: LogEngine;
   readonly recovered: Recovered;
   readonly sealFile: SealFile;
+  readonly history: StoreHistory;
   readonly unlock: () => void;
 };
 
@@ -53,7 +57,8 @@ export async function openData(options: DataOptions): Promise<OpenData> {
       const recovered = await recover(engine, file, readLog);
       mustNotBeOlder(file, recovered, remembered);
       const sealFile = await SealFile.start(sealPath, isDurable, recovered.seal, remembered);
-      return { engine, recovered, sealFile, unlock };
+      const history = beginRun(join(dataDir, 'HISTORY'), recovered.seal.store, recovered.revision, isDurable);
+      return { engine, recovered, sealFile, history, unlock };
     } catch (err) {
       await engine.close();
       throw err;
