@@ -9,6 +9,7 @@ import type { KubeObject } from '../api/index.ts';
 import type { Exchange } from './http/exchange.ts';
 import { type BootstrapObject, bootstrapObjects } from './rbac/bootstrap-objects.ts';
 import { reconciled, refersElsewhere } from './rbac/reconcile.ts';
+import { CreateRight } from './rest/create-right.ts';
 import { prepareCreate } from './rest/prepare.ts';
 import type { View } from './rest/resources.ts';
 import type { Rest } from './rest/rest.ts';
@@ -60,7 +61,7 @@ async function find(
 
 async function create(rest: Rest, view: View, object: KubeObject): Promise<void> {
   const prepared = await prepareCreate(view, object, { manager: MANAGER }, rest.ruleContext(nobody, ''));
-  await rest.writes.create(view, prepared).catch((err: { code?: number }) => {
+  await rest.writes.create(view, prepared, CreateRight.ofServer).catch((err: { code?: number }) => {
     if (err.code !== 409) throw err; // another server on the same store was faster
   });
 }

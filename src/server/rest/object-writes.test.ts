@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store, StoreError } from '../../store/index.ts';
 import { Registry } from '../registry/registry.ts';
-import { ObjectWrites, untilWritten } from './object-writes.ts';
+import { untilWritten } from './object-writes.ts';
+import { OwnWrites } from './own-writes.testing.ts';
 import { Resources, type View } from './resources.ts';
 
 let dataDir: string;
@@ -44,7 +45,7 @@ const statusOf = (code: number, reason?: string) =>
   expect.objectContaining({ code, ...(reason && { status: expect.objectContaining({ reason }) }) });
 
 describe('ObjectWrites', () => {
-  const writes = new ObjectWrites();
+  const writes = new OwnWrites();
 
   it('creates once: the second finds it taken', async () => {
     const view = viewOver(store, '', 'configmaps');
@@ -133,7 +134,7 @@ describe('ObjectWrites', () => {
 
     it('gives them about an hour, by leases that close ones share', async () => {
       const view = viewOver(store, '', 'events');
-      const own = new ObjectWrites();
+      const own = new OwnWrites();
       const before = (await store.leases()).length;
       for (let at = 0; at < 5; at++) await own.create(view, event(`e${names++}`));
       const first = await own.create(view, event('changed'));
@@ -153,7 +154,7 @@ describe('ObjectWrites', () => {
         const grantLease = vi.fn<Store['grantLease']>((...args) => store.grantLease(...args));
         grantLease.mockRejectedValueOnce(new StoreError('Unavailable', 'Cannot grant'));
         const view = viewOver(withOther({ grantLease }), '', 'events');
-        const own = new ObjectWrites();
+        const own = new OwnWrites();
         await expect(own.create(view, event(`e${names++}`))).rejects.toThrow('Cannot grant');
         await own.create(view, event(`e${names++}`));
         vi.setSystemTime(Date.now() + 59_000);

@@ -16,6 +16,7 @@ import {
 import { isStoreError, type KeyValue, type LeaseId, type Op, type Store } from '../../store/index.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
+import type { CreateRight } from './create-right.ts';
 import type { View } from './resources.ts';
 
 /** Objects that the store forgets by itself; a lease is shared by those that come close together. */
@@ -32,9 +33,10 @@ export class ObjectWrites {
     return kv && cache.read(kv);
   }
 
-  async create(view: View, object: KubeObject): Promise<CachedObject> {
+  async create(view: View, object: KubeObject, right: CreateRight): Promise<CachedObject> {
     const { cache, resource } = view;
     const { namespace = '', name = '' } = object.metadata;
+    right.check(resource, namespace, name);
     const key = cache.storeKey(namespace, name);
     const value = cache.form.toStored(view.toStored(object));
     const lease = hasLifetime(resource) ? await this.#leaseFor(view) : 0n;

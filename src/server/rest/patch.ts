@@ -111,7 +111,7 @@ async function handleApply(
     }
     const object = apply();
     delete object.metadata.resourceVersion;
-    const created = await createObject(rest, exchange, view, object, tracked).catch((err: unknown) => {
+    const created = await createObject(rest, exchange, view, place, object, tracked).catch((err: unknown) => {
       if (isStatusError(err, 'AlreadyExists')) return undefined; // somebody was faster: then it is an update
       throw err;
     });

@@ -7,14 +7,14 @@ import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { Registry } from '../registry/registry.ts';
 import { defaultWindowLimits } from '../watchcache/event-window.ts';
 import { listOptions } from './list-options.ts';
-import { ObjectWrites } from './object-writes.ts';
+import { OwnWrites } from './own-writes.testing.ts';
 import { listObjects, type ObjectList } from './read.ts';
 import { Resources, type View } from './resources.ts';
 
 let dataDir: string;
 let store: Store;
 let resources: Resources;
-const writes = new ObjectWrites();
+const writes = new OwnWrites();
 const never = new AbortController().signal;
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-read-'));

@@ -10,14 +10,14 @@ import { Registry } from '../registry/registry.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { JsonEncoding } from '../watchcache/encoding.ts';
 import { Selection } from '../watchcache/selection.ts';
-import { ObjectWrites } from './object-writes.ts';
+import { OwnWrites } from './own-writes.testing.ts';
 import { Resources, type View } from './resources.ts';
 import { readStore, StoreWatch, waitForStore } from './uncached.ts';
 
 let dataDir: string;
 let store: Store;
 let view: View;
-const writes = new ObjectWrites();
+const writes = new OwnWrites();
 const never = new AbortController().signal;
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-uncached-'));

@@ -8,14 +8,14 @@ import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import type { ByteStream, Exchange } from '../http/exchange.ts';
 import { Registry } from '../registry/registry.ts';
 import { defaultWindowLimits } from '../watchcache/event-window.ts';
-import { ObjectWrites } from './object-writes.ts';
+import { OwnWrites } from './own-writes.testing.ts';
 import { Resources, type View } from './resources.ts';
 import { handleWatch, type KeptWatch, type WatchKeeper } from './watch.ts';
 
 let dataDir: string;
 let store: Store;
 let resources: Resources;
-const writes = new ObjectWrites();
+const writes = new OwnWrites();
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-handle-watch-'));
   store = await openEmbeddedStore({ dataDir, durability: 'none' });

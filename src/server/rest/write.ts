@@ -20,6 +20,7 @@ import { cloneJson, decodeBody } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { sendCached, sendObject } from './answer.ts';
+import { CreateRight } from './create-right.ts';
 import { isVersion } from './list-options.ts';
 import { mustTakeContent } from './namespace-gate.ts';
 import type { Format } from './negotiation.ts';
@@ -39,15 +40,16 @@ export async function handleCreate(rest: Rest, exchange: Exchange, view: View, p
   const options = writeOptions(exchange, 'CreateOptions');
   const object = await decodeObject(exchange, view, options);
   checkNames(view, object, place.namespace, place.name);
-  const created = await createObject(rest, exchange, view, object, options);
+  const created = await createObject(rest, exchange, view, place, object, options);
   answer(exchange, 201, format, view, created);
 }
 
-/** What was created, or what would have been. */
+/** What was created, or what would have been; a 403 for who may not create it, whatever the request's own verb is. */
 export async function createObject(
   rest: Rest,
   exchange: Exchange,
   view: View,
+  place: Place,
   object: KubeObject,
   options: WriteOptions,
 ): Promise<CachedObject | KubeObject> {
@@ -56,13 +58,14 @@ export async function createObject(
   const prepared = await prepareCreate(view, object, options, rest.ruleContext(exchange, ''));
   const { name = '', namespace = '' } = prepared.metadata;
   await rest.guard(exchange.user, view.resource, prepared, undefined);
+  const right = await CreateRight.ask(rest.authorizer, exchange.user, view.resource, place);
   if (options.isDryRun) {
     if (await rest.writes.read(view, namespace, name)) throw alreadyExists(view.resource, name);
     return prepared;
   }
   for (let attempt = 1; ; attempt++) {
     try {
-      return await rest.writes.create(view, prepared);
+      return await rest.writes.create(view, prepared, right);
     } catch (err) {
       if (!isStatusError(err, 'AlreadyExists')) throw err;
       if (isGenerated) {
@@ -85,7 +88,7 @@ export async function handleUpdate(rest: Rest, exchange: Exchange, view: View, p
   const current = await rest.writes.read(view, place.namespace, place.name);
   if (!current && facts.createsOnUpdate && place.subresource === '') {
     delete object.metadata.resourceVersion;
-    answer(exchange, 201, format, view, await createObject(rest, exchange, view, object, options));
+    answer(exchange, 201, format, view, await createObject(rest, exchange, view, place, object, options));
     return;
   }
   const updated = await updateObject(rest, exchange, view, place, options, current, (old) => {
