@@ -125,5 +125,6 @@ it.each([
   } as const;
   const query = () => new URLSearchParams({ fieldSelector });
   expect(attributesOf('GET', '/', target, query)).toMatchObject({ verb: 'list', name });
-  expect(attributesOf('POST', '/', { ...target, verb: 'create' }, query)).toMatchObject({ name: '' });
+  for (const verb of ['create', 'deletecollection'])
+    expect(attributesOf('POST', '/', { ...target, verb }, query)).toMatchObject({ name: '' });
 });

@@ -69,8 +69,8 @@ export const mastersOnly: Authorizer = {
 export const alwaysAllow: Authorizer = { authorize: () => ALLOWED, rulesFor: () => ALL_RULES };
 
 /**
- * What a request asks the authoriser for. A list, watch or deletecollection that selects one object by its name counts
- * as naming it, so that a rule for that name allows it.
+ * What a request asks the authoriser for. A list or watch that selects one object by its name counts as naming it, so
+ * that a rule for that name allows it; a deletecollection never does.
  */
 export function attributesOf(
   method: string,
@@ -80,8 +80,8 @@ export function attributesOf(
 ): Attributes {
   if (target.kind === 'other') return { kind: 'path', verb: VERB_OF_METHOD[method] ?? method.toLowerCase(), path };
   const { verb, group, version, resource, subresource } = target;
-  const isCollection = target.name === '' && COLLECTION_VERBS.has(verb);
-  const name = isCollection ? selectedName(query()?.get('fieldSelector') ?? '') : target.name;
+  const isSelecting = target.name === '' && READING_VERBS.has(verb);
+  const name = isSelecting ? selectedName(query()?.get('fieldSelector') ?? '') : target.name;
   const namespace = target.namespace === '' && resource === 'namespaces' ? target.name : target.namespace;
   const isHead = verb === '' && method === 'HEAD';
   return { kind: 'resource', verb: isHead ? 'get' : verb, group, version, resource, subresource, namespace, name };
@@ -94,7 +94,7 @@ export function forbiddenBy(user: UserInfo, attributes: Attributes, reason = '')
   return forbiddenRequest({ username, verb, group, plural, subresource, namespace, name, why: reason });
 }
 
-const COLLECTION_VERBS = new Set(['list', 'watch', 'deletecollection']);
+const READING_VERBS = new Set(['list', 'watch']);
 
 /** By the parser that the list goes by: whatever else is selected, only the object of this name can be meant. */
 function selectedName(fieldSelector: string): string {
