@@ -19,7 +19,7 @@ function getObject(random: Random): Try {
     accept: anAccept(random, kind, false),
     needs: [need(kind, 'get', namespace, name)],
     codes: [name === 'new' ? 404 : 200],
-    tells: marksOf(kind, namespace, [name]),
+    tells: marksOf(kind, namespace, is(name)),
   };
 }
 
@@ -33,30 +33,32 @@ function getPart(random: Random): Try {
     path: `${pathOf(kind, namespace)}/${name}/${part}`,
     needs: [need(kind, 'get', namespace, name, part)],
     codes: [name === 'new' ? 404 : 200],
-    tells: marksOf(kind, namespace, [name]),
+    tells: marksOf(kind, namespace, is(name)),
   };
 }
 
 /** What a selector of fields selects, and the name that whoever uses it counts as naming. */
-type Selected = { readonly fieldSelector?: string; readonly name: string; readonly names?: readonly string[] };
+type Selected = { readonly fieldSelector?: string; readonly name: string; readonly fits?: (name: string) => boolean };
+
+const is = (name: string) => (other: string) => other === name;
 
 export function aSelection(random: Random): Selected {
   return random.pick<Selected>([
     { name: '' },
     { name: '' },
-    { fieldSelector: 'metadata.name=a', name: 'a', names: ['a'] },
-    { fieldSelector: 'metadata.name==b', name: 'b', names: ['b'] },
-    { fieldSelector: 'metadata.name!=a', name: '', names: ['b', 'new'] },
-    { fieldSelector: 'metadata.name=new', name: 'new', names: ['new'] },
+    { fieldSelector: 'metadata.name=a', name: 'a', fits: is('a') },
+    { fieldSelector: 'metadata.name==b', name: 'b', fits: is('b') },
+    { fieldSelector: 'metadata.name!=a', name: '', fits: (name) => name !== 'a' },
+    { fieldSelector: 'metadata.name=new', name: 'new', fits: is('new') },
   ]);
 }
 
 function aCollection(random: Random) {
   const kind = random.pick(KINDS);
   const namespace = random.chance(0.25) ? '' : aScope(random, kind);
-  const { fieldSelector, name, names } = aSelection(random);
+  const { fieldSelector, name, fits } = aSelection(random);
   const query: Record<string, string> = fieldSelector === undefined ? {} : { fieldSelector };
-  return { kind, namespace, name, query, tells: marksOf(kind, namespace, names) };
+  return { kind, namespace, name, query, tells: marksOf(kind, namespace, fits) };
 }
 
 function list(random: Random): Try {
@@ -107,7 +109,7 @@ function watchOne(random: Random): Try {
     isWatch: true,
     needs: [need(kind, 'watch', namespace, name)],
     codes: [200],
-    tells: marksOf(kind, namespace, [name]),
+    tells: marksOf(kind, namespace, is(name)),
   };
 }
 

@@ -1,6 +1,6 @@
 /** One request to try, with what the one who sends it needs for it, and what its answer may tell if he has that. */
 import type { Answer } from '../../src/testing/index.ts';
-import { type Kind, markOf, NAMES, NAMESPACES, scopesOf } from './access-world.ts';
+import { ACCOUNTS, HOME, type Kind, markOf, NAMES, NAMESPACES, scopesOf } from './access-world.ts';
 import type { Random } from './random.ts';
 import type { Person, Question, RbacModel, ResourceQuestion } from './rbac-model.ts';
 
@@ -44,10 +44,14 @@ export function need(kind: Kind, verb: string, namespace: string, name: string, 
   return { verb, group: kind.group, resource: kind.plural, subresource, namespace, name };
 }
 
-/** The marks of a kind's objects in a namespace, or in all. */
-export function marksOf(kind: Kind, namespace: string, names: readonly string[] = [...NAMES, 'new']): string[] {
+/** The marks of a kind's objects in a namespace, or in all, whose names fit. */
+export function marksOf(kind: Kind, namespace: string, fits: (name: string) => boolean = () => true): string[] {
   const namespaces = namespace === '' ? scopesOf(kind) : [namespace];
-  return namespaces.flatMap((one) => names.map((name) => markOf(kind.plural, one, name)));
+  const marks = namespaces.flatMap((one) =>
+    [...NAMES, 'new'].filter(fits).map((name) => markOf(kind.plural, one, name)),
+  );
+  const isEverywhere = namespace === '' && kind.plural === 'serviceaccounts';
+  return isEverywhere ? [...marks, ...ACCOUNTS.filter(fits).map((name) => markOf(kind.plural, HOME, name))] : marks;
 }
 
 export function aScope(random: Random, kind: Kind): string {

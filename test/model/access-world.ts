@@ -70,8 +70,8 @@ const USERS: readonly Person[] = [
   { name: 'bert', groups: ['devs', 'ops', everybody] },
   { name: 'carol', groups: [everybody] },
 ];
-const HOME = 'home';
-const ACCOUNTS = ['robot', 'droid'] as const;
+export const HOME = 'home';
+export const ACCOUNTS = ['robot', 'droid'] as const;
 
 export class AccessWorld implements AsyncDisposable {
   readonly people: readonly Person[] = [
@@ -199,7 +199,8 @@ export class AccessWorld implements AsyncDisposable {
     for (const { name } of USERS) this.#tokens.set(name, `token-of-${name}`);
     for (const name of ACCOUNTS) {
       const accounts = `/api/v1/namespaces/${HOME}/serviceaccounts`;
-      await admin.create(accounts, { metadata: { name } });
+      const annotations = { mark: markOf('serviceaccounts', HOME, name) };
+      await admin.create(accounts, { metadata: { name, annotations } });
       const { status } = await admin.create(`${accounts}/${name}/token`, {});
       this.#tokens.set(`system:serviceaccount:${HOME}:${name}`, (status as { token: string }).token);
     }

@@ -188,14 +188,14 @@ function remove(random: Random): Try {
 function removeCollection(random: Random): Try {
   const kind = random.pick(KINDS);
   const namespace = aScope(random, kind);
-  const { fieldSelector, names } = aSelection(random);
+  const { fieldSelector, fits } = aSelection(random);
   return onObject(random, kind, namespace, {
     method: 'DELETE',
     path: pathOf(kind, namespace),
     query: fieldSelector === undefined ? {} : { fieldSelector },
     needs: [need(kind, 'deletecollection', namespace, '')],
     codes: [200],
-    tells: marksOf(kind, namespace, names),
+    tells: marksOf(kind, namespace, fits),
   });
 }
 

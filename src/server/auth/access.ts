@@ -2,8 +2,9 @@
  * Everything that decides about access, put together for one server: who asks, what they may do, what they may give
  * away, and the tokens they get.
  */
-import { escalationGuard, type WriteGuard } from '../rbac/escalation.ts';
+import { escalationGuard, guardedBy, type WriteGuard } from '../rbac/escalation.ts';
 import { RbacAuthorizer } from '../rbac/rbac-authorizer.ts';
+import { signerGuard } from '../rbac/signer-guard.ts';
 import type { Resources } from '../rest/resources.ts';
 import type { ServerOptions } from '../server-options.ts';
 import { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
@@ -52,6 +53,6 @@ export function makeAccess(
     tokens,
     fromFile,
     setTokensOfFile: (fresh) => known.know([admin, ...fresh]),
-    guard: escalationGuard(rbac.index, authorizer),
+    guard: guardedBy(escalationGuard(rbac.index, authorizer), signerGuard(authorizer)),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * What keeps a cluster in order: leases, quotas, limit ranges, certificate requests, aggregated APIs, flow control,
+ * What keeps a cluster in order: leases, quotas, limit ranges, aggregated APIs, flow control,
  * revisions. Nearly all of it is rows.
  */
 import {
@@ -47,16 +47,6 @@ export const limitRangeRules: KindRules = {
     }
   },
   validate: checksFrom([['spec.limits[].type', required]]),
-};
-
-export const certificateRequestRules: KindRules = {
-  validate: checksFrom([
-    ['spec.request', required],
-    ['spec.usages', required],
-    ['spec.signerName', required],
-    ['spec.expirationSeconds', atLeast(600)],
-  ]),
-  validateUpdate: immutableFields(['spec']),
 };
 
 const positiveUpTo = (most: number) => (value: unknown, path: string) =>

@@ -11,11 +11,20 @@
  */
 import type { FieldError, KubeObject } from '../../api/index.ts';
 
+export type Writer = {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+};
+
 export type RuleContext = {
   /** The time of this write, RFC 3339 in whole seconds. */
   readonly now: string;
   /** Which part is written: `''` is the object itself. */
   readonly subresource: string;
+  /** Who writes; absent where it is the server itself. */
+  readonly user?: Writer;
   /** All objects of a built-in resource, for what must be unique or must exist (node ports, cluster IPs, classes). */
   readonly list: (group: string, plural: string, namespace?: string) => Promise<readonly KubeObject[]>;
   /**

@@ -12,6 +12,7 @@ import { qualifiedName, type Resource } from '../registry/resource.ts';
 import * as administration from './administration.ts';
 import * as admission from './admission.ts';
 import * as autoscaling from './autoscaling.ts';
+import { certificateRequestRules } from './certificate-requests.ts';
 import { configMapRules, secretRules } from './config.ts';
 import { coreEventRules, newEventRules } from './events.ts';
 import { cronJobRules, jobRules } from './jobs.ts';
@@ -57,7 +58,7 @@ const table: Readonly<Record<string, KindRules>> = {
   'horizontalpodautoscalers.autoscaling': autoscaling.autoscalerRules,
   'cronjobs.batch': cronJobRules,
   'jobs.batch': jobRules,
-  'certificatesigningrequests.certificates.k8s.io': administration.certificateRequestRules,
+  'certificatesigningrequests.certificates.k8s.io': certificateRequestRules,
   'leases.coordination.k8s.io': administration.leaseRules,
   'endpointslices.discovery.k8s.io': networking.endpointSliceRules,
   'events.events.k8s.io': newEventRules,

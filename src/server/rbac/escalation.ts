@@ -25,7 +25,15 @@ export type WriteGuard = (
   resource: Resource,
   object: KubeObject,
   old: KubeObject | undefined,
+  subresource: string,
 ) => void | Promise<void>;
+
+/** All of them must let it pass. */
+export function guardedBy(...guards: readonly WriteGuard[]): WriteGuard {
+  return async (...write) => {
+    for (const guard of guards) await guard(...write);
+  };
+}
 
 export function escalationGuard(index: RoleIndex, authorizer: Authorizer): WriteGuard {
   const may = async (user: UserInfo, verb: string, plural: string, namespace: string, name: string) => {

@@ -8,7 +8,7 @@ import { handleDelete, handleDeleteCollection } from './delete.ts';
 import { handlePatch } from './patch.ts';
 import { handleGet, handleList } from './read.ts';
 import type { Rest } from './rest.ts';
-import { handleSubresource } from './subresources.ts';
+import { handleBindings, handleSubresource, isBindings } from './subresources.ts';
 import { handleVirtual, isVirtual } from './virtual-resources.ts';
 import { handleWatch } from './watch.ts';
 import { handleCreate, handleUpdate } from './write.ts';
@@ -50,6 +50,7 @@ async function handleObject(rest: Rest, exchange: Exchange, resource: Resource, 
     throw resource.isCustom ? methodNotAllowed(verb, resource) : methodNotAllowed();
   if (['update', 'patch'].includes(verb) && !isOnObject) throw methodNotAllowed();
   if (isVirtual(resource)) return handleVirtual(rest, exchange, resource, target);
+  if (isBindings(resource)) return handleBindings(rest, exchange, namespace);
   const view = rest.resources.view(resource);
   const place = { namespace, name, subresource: '' };
   switch (verb) {

@@ -66,6 +66,7 @@ export class Rest {
     return {
       now: nowInSeconds(),
       subresource,
+      user: exchange.user,
       warn: (text) => exchange.warn(text),
       listKnown: async (group, plural) => {
         const view = this.resources.viewOf(group, plural);

@@ -109,10 +109,20 @@ function decodeScale(exchange: Exchange, bytes: Buffer, part: Subresource): Json
   return decodePart(exchange, bytes, part.group ?? '', part.version ?? 'v1', part.kind);
 }
 
-async function bind(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+/** `bindings` are orders, not objects: the pod is the one that the binding names. */
+export function isBindings({ group, plural }: Resource): boolean {
+  return group === '' && plural === 'bindings';
+}
+
+export function handleBindings(rest: Rest, exchange: Exchange, namespace: string): Promise<void> {
+  return bind(rest, exchange, rest.resources.viewOf('', 'pods'), { namespace, name: '', subresource: 'binding' });
+}
+
+async function bind(rest: Rest, exchange: Exchange, view: View, asked: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const options = writeOptions(exchange, 'CreateOptions');
   const binding = decodePart(exchange, await exchange.readBody(), '', 'v1', 'Binding') as unknown as KubeObject;
+  const place = { ...asked, name: asked.name || (binding.metadata?.name ?? '') };
   refuse({ kind: 'Binding', group: '' }, place.name, validateBinding(binding));
   const first = await mustRead(rest, view, place);
   await updateObject(rest, exchange, view, place, options, first, (old) => {

@@ -57,7 +57,7 @@ export async function createObject(
   const isGenerated = !object.metadata.name && !!object.metadata.generateName;
   const prepared = await prepareCreate(view, object, options, rest.ruleContext(exchange, ''));
   const { name = '', namespace = '' } = prepared.metadata;
-  await rest.guard(exchange.user, view.resource, prepared, undefined);
+  await rest.guard(exchange.user, view.resource, prepared, undefined, '');
   const right = await CreateRight.ask(rest.authorizer, exchange.user, view.resource, place);
   if (options.isDryRun) {
     if (await rest.writes.read(view, namespace, name)) throw alreadyExists(view.resource, name);
@@ -123,7 +123,7 @@ export function updateObject(
     delete object.metadata.resourceVersion;
     const context = rest.ruleContext(exchange, place.subresource);
     const prepared = await prepareUpdate(view, old, object, options, context);
-    await rest.guard(exchange.user, view.resource, prepared, old);
+    await rest.guard(exchange.user, view.resource, prepared, old, place.subresource);
     if (isFinished(prepared)) return finishDeletion(rest, view, current, prepared, options);
     if (options.isDryRun) return { done: withVersion(prepared, current.revision) };
     const outcome = await rest.writes.replace(view, current, prepared);
