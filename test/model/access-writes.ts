@@ -7,7 +7,7 @@ import type { Random } from './random.ts';
 
 export const writes: readonly Maker[] = [
   ...[create, update, update, patch, apply, apply, apply, applyPart, patchPart, scale],
-  ...[bind, evict, makeToken, remove, removeCollection, changeNamespace],
+  ...[bind, bindByName, evict, makeToken, remove, removeCollection, changeNamespace],
 ];
 
 const MERGE = 'application/merge-patch+json';
@@ -162,6 +162,20 @@ function order(random: Random, plural: string, part: string, body: object): Try 
 
 function bind(random: Random): Try {
   return order(random, 'pods', 'binding', { target: { kind: 'Node', name: 'a' } });
+}
+
+/** The old way: a binding on its own, which names its pod in its body. */
+function bindByName(random: Random): Try {
+  const kind = kindOf('pods');
+  const namespace = aScope(random, kind);
+  const name = random.pick(['a', 'new']);
+  return onObject(random, kind, namespace, {
+    method: 'POST',
+    path: `/api/v1/namespaces/${namespace}/bindings`,
+    body: { metadata: { name }, target: { kind: 'Node', name: 'a' } },
+    needs: [{ verb: 'create', group: '', resource: 'bindings', subresource: '', namespace, name: '' }],
+    codes: [name === 'new' ? 404 : 201],
+  });
 }
 
 function evict(random: Random): Try {

@@ -8,7 +8,7 @@ const RESOURCES: readonly [group: string, resource: string][] = [
   ...['configmaps', 'secrets', 'serviceaccounts', 'serviceaccounts/token', 'nodes', 'namespaces'].map(
     (one): [string, string] => ['', one],
   ),
-  ...['pods', 'pods/status', 'pods/binding', 'pods/eviction', '*/status', 'pods/*', '*'].map(
+  ...['pods', 'pods/status', 'pods/binding', 'bindings', 'pods/eviction', '*/status', 'pods/*', '*'].map(
     (one): [string, string] => ['', one],
   ),
   ['apps', 'deployments'],

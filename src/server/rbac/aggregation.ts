@@ -3,9 +3,10 @@
  *
  * Always true: the rules of a gathering role are the union of what it selects, in order of names and without
  * repetition; it never selects itself. A write happens only when that changes something, so that several servers on one
- * store settle instead of chasing each other. What fails is tried again.
+ * store settle instead of chasing each other. What fails is tried again, later each time, and holds up no other role.
+ * A role is parsed once, however often others change, and others have their turn between roles.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import {
   type JsonObject,
@@ -15,11 +16,14 @@ import {
 } from '../../api/index.ts';
 import type { ObjectWrites } from '../rest/object-writes.ts';
 import type { View } from '../rest/resources.ts';
+import type { CachedObject } from '../watchcache/cached-object.ts';
 import { type PolicyRule, rulesIn } from './policy-rule.ts';
 
 /** Changes that come close together are answered once. */
 const SETTLE_MS = 20;
 const RETRY_MS = 1000;
+const MAX_RETRY_MS = 60_000;
+const ROLES_PER_TURN = 200;
 
 export function aggregatedRules(role: KubeObject, all: readonly KubeObject[]): PolicyRule[] {
   const seen = new Set<string>();
@@ -43,8 +47,12 @@ export class Aggregator {
   readonly #writes: ObjectWrites;
   readonly #log: (line: string) => void;
   readonly #stop = new AbortController();
+  /** Gone with the version they were made from. */
+  readonly #parsed = new WeakMap<CachedObject, KubeObject>();
   #running: Promise<void> | undefined;
   #isDue = false;
+  #retry: NodeJS.Timeout | undefined;
+  #retryMs = RETRY_MS;
 
   constructor(view: View, writes: ObjectWrites, log: (line: string) => void) {
     this.#view = view;
@@ -55,6 +63,7 @@ export class Aggregator {
 
   async close(): Promise<void> {
     this.#stop.abort();
+    clearTimeout(this.#retry);
     await this.#running;
   }
 
@@ -72,10 +81,13 @@ export class Aggregator {
       this.#isDue = false;
       try {
         await this.#gather();
+        this.#retryMs = RETRY_MS;
       } catch (err) {
         this.#log(`cannot gather the rules of cluster roles: ${(err as Error).message}; trying again`);
-        this.#isDue = true;
-        await wait(RETRY_MS);
+        // Beside the loop: a change that comes meanwhile is not made to wait.
+        clearTimeout(this.#retry);
+        this.#retry = setTimeout(() => this.#wake(), this.#retryMs).unref();
+        this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
       }
     }
     this.#running = undefined;
@@ -83,14 +95,33 @@ export class Aggregator {
 
   async #gather(): Promise<void> {
     const cached = this.#view.cache.objects.values();
-    const all = cached.map((one) => this.#view.toObject(one));
+    const all: KubeObject[] = [];
+    for (const [i, one] of cached.entries()) {
+      if (i % ROLES_PER_TURN === ROLES_PER_TURN - 1) await nextTurn();
+      all.push(this.#parse(one));
+    }
+    let failure: unknown;
     for (const [i, role] of all.entries()) {
       if (selectorsOf(role).length === 0) continue;
+      await nextTurn();
       const rules = aggregatedRules(role, all);
       if (isDeepStrictEqual(rules, rulesIn(role))) continue;
+      const gathered = { ...role, rules: rules as unknown as JsonObject[] };
       // Lost to another writer: the change that won wakes us again.
-      await this.#writes.replace(this.#view, cached[i]!, { ...role, rules: rules as unknown as JsonObject[] });
+      await this.#writes.replace(this.#view, cached[i]!, gathered).catch((err: unknown) => {
+        failure = err;
+      });
     }
+    if (failure) throw failure;
+  }
+
+  #parse(cached: CachedObject): KubeObject {
+    let role = this.#parsed.get(cached);
+    if (!role) {
+      role = this.#view.toObject(cached);
+      this.#parsed.set(cached, role);
+    }
+    return role;
   }
 }
 

@@ -10,9 +10,10 @@ import { forbidden, type JsonObject, type KubeObject, notFound } from '../../api
 import type { Attributes, Authorizer } from '../auth/authorizer.ts';
 import type { UserInfo } from '../http/exchange.ts';
 import type { Resource } from '../registry/resource.ts';
-import { joinPieces, missingFrom, type PolicyRule, rulesIn, showList, showRule } from './policy-rule.ts';
+import { joinPieces, type PolicyRule, rulesIn, showList, showRule } from './policy-rule.ts';
 import { RBAC_GROUP } from './rbac-authorizer.ts';
-import { bindingOf, type RoleIndex } from './role-index.ts';
+import { bindingOf, type RoleIndex, showErrors } from './role-index.ts';
+import { missingFromInTurns } from './rule-cover.ts';
 
 const EVERYTHING: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
@@ -54,14 +55,14 @@ export function escalationGuard(index: RoleIndex, authorizer: Authorizer): Write
     if (resource.group !== RBAC_GROUP || user.groups.includes('system:masters')) return;
     if (old && isSameButForCollector(object, old)) return;
     const { namespace = '', name = '' } = object.metadata;
-    const refuseUnlessHeld = (rules: readonly PolicyRule[]) => {
-      const why = notHeld(index, user, namespace, rules);
+    const refuseUnlessHeld = async (rules: readonly PolicyRule[]) => {
+      const why = await notHeld(index, user, namespace, rules);
       if (why) throw forbidden(resource, name, why);
     };
     if (resource.plural === 'roles' || resource.plural === 'clusterroles') {
       if (await may(user, 'escalate', resource.plural, namespace, name)) return;
-      refuseUnlessHeld(rulesIn(object));
-      if ((isAggregated(object) || (old && isAggregated(old))) && notHeld(index, user, namespace, EVERYTHING))
+      await refuseUnlessHeld(rulesIn(object));
+      if ((isAggregated(object) || (old && isAggregated(old))) && (await notHeld(index, user, namespace, EVERYTHING)))
         throw forbidden(resource, name, 'must have cluster-admin privileges to use an aggregationRule');
       return;
     }
@@ -70,23 +71,24 @@ export function escalationGuard(index: RoleIndex, authorizer: Authorizer): Write
     if (!roleRef?.name || (await may(user, 'bind', plural, namespace, roleRef.name))) return;
     const rules = index.rulesOf(roleRef, namespace);
     if (!rules) throw notFound({ group: RBAC_GROUP, plural }, roleRef.name);
-    refuseUnlessHeld(rules);
+    await refuseUnlessHeld(rules);
   };
 }
 
-function notHeld(
+async function notHeld(
   index: RoleIndex,
   user: UserInfo,
   namespace: string,
   wanted: readonly PolicyRule[],
-): string | undefined {
+): Promise<string | undefined> {
   const { rules, errors } = index.rulesFor(user, namespace);
-  const missing = missingFrom(rules, wanted);
-  if (missing.length === 0) return undefined;
-  const shown = [...new Set(joinPieces(missing).map(showRule))].sort().join('\n');
-  const unresolved = errors.length === 0 ? '' : `; resolution errors: [${errors.join(', ')}]`;
-  const who = `user ${JSON.stringify(user.username)} (groups=${showList(user.groups)})`;
-  return `${who} is attempting to grant RBAC permissions not currently held:\n${shown}${unresolved}`;
+  const missing = await missingFromInTurns(rules, wanted);
+  const who = `user ${JSON.stringify(user.username)} (groups=${showList(user.groups)}) is attempting to grant`;
+  if (!missing) return `${who} RBAC permissions that are too many to be compared with those currently held`;
+  if (missing.pieces.length === 0) return undefined;
+  const shown = [...new Set(joinPieces(missing.pieces).map(showRule))].sort().join('\n');
+  const unresolved = errors.length === 0 ? '' : `; resolution errors: ${showErrors(errors, true)}`;
+  return `${who} RBAC permissions not currently held:\n${shown}${unresolved}${missing.isCut ? '\n...' : ''}`;
 }
 
 function isAggregated(role: KubeObject): boolean {

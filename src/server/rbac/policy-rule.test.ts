@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { joinPieces, missingFrom, type PolicyRule, showRule } from './policy-rule.ts';
+import { joinPieces, type PolicyRule, showRule } from './policy-rule.ts';
+import { missingFrom } from './rule-cover.ts';
 
 const rule = (verbs: string, apiGroups: string, resources: string, names?: string): PolicyRule => ({
   verbs: verbs.split(','),

@@ -1,8 +1,9 @@
 /**
- * What a role allows: rules, and two questions about them. Does a rule allow this request? Do these rules cover those?
+ * What a role allows: rules, and whether a rule allows a request. (Whether rules give what others give: rule-cover.ts.)
  *
  * Always true: a rule is about resources or about paths, never both; `*` stands for everything, and in a path only at
- * its end. Names restrict a rule to requests that name an object, so they never allow a create or a whole list.
+ * its end. Names restrict a rule to requests that name an object, so they never allow a POST or a whole list. However
+ * long the lists of a rule are, asking it costs the same.
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { Attributes } from '../auth/authorizer.ts';
@@ -21,16 +22,42 @@ export function rulesIn(role: KubeObject): readonly PolicyRule[] {
   return ((role as unknown as JsonObject).rules as unknown as PolicyRule[] | null | undefined) ?? [];
 }
 
+/** A list of words to be found in: short ones as they are, long ones for look-up; `all`: every word is in it. */
+export type Words = readonly string[] | ReadonlySet<string> | 'all';
+
+const SHORT = 8;
+
+/** `hasStar`: whether a `*` among them means all. */
+export function wordsOf(list: readonly string[] | undefined, hasStar: boolean): Words {
+  if (hasStar && list?.includes('*')) return 'all';
+  return list && list.length > SHORT ? new Set(list) : (list ?? []);
+}
+
+export function has(words: Words, word: string): boolean {
+  if (words === 'all') return true;
+  return words instanceof Set ? words.has(word) : (words as readonly string[]).includes(word);
+}
+
+/** A rule as requests ask it. */
+export type AskedRule = { readonly verbs: Words; readonly apiGroups: Words; readonly names: Words };
+
+export function asked({ verbs, apiGroups, resourceNames }: PolicyRule): AskedRule {
+  return {
+    verbs: wordsOf(verbs, true),
+    apiGroups: wordsOf(apiGroups, true),
+    names: isFilled(resourceNames) ? wordsOf(resourceNames, false) : 'all',
+  };
+}
+
 /** All but the resource itself, which `CompiledRole` finds by look-up. */
-export function allowsOnResource(rule: PolicyRule, { verb, group, name }: ResourceAttributes): boolean {
-  const { verbs, apiGroups, resourceNames } = rule;
-  return (
-    hasOrAll(verbs, verb) && hasOrAll(apiGroups, group) && (!isFilled(resourceNames) || resourceNames.includes(name))
-  );
+export function allowsOnResource(rule: AskedRule, { verb, group, name }: ResourceAttributes): boolean {
+  return has(rule.verbs, verb) && has(rule.apiGroups, group) && has(rule.names, name);
 }
 
 export function allowsPath(rule: PolicyRule, verb: string, path: string): boolean {
-  return hasOrAll(rule.verbs, verb) && (rule.nonResourceURLs ?? []).some((pattern) => coversPath(pattern, path));
+  const { verbs, nonResourceURLs = [] } = rule;
+  if (!verbs.includes(verb) && !verbs.includes('*')) return false;
+  return nonResourceURLs.some((pattern) => coversPath(pattern, path));
 }
 
 /** As a rule would have to name what is asked for: `pods/log`, `*` with `/log` behind it or `*`. */
@@ -38,19 +65,23 @@ export function resourcePatterns(resource: string, subresource: string): readonl
   return subresource === '' ? [resource, '*'] : [`${resource}/${subresource}`, `*/${subresource}`, '*'];
 }
 
-/** What of `wanted` no rule of `held` gives, in the smallest pieces. */
-export function missingFrom(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
-  return wanted.flatMap(piecesOf).filter((piece) => !held.some((rule) => covers(rule, piece)));
+/** `other` may be a path or a pattern itself. */
+export function coversPath(pattern: string, other: string): boolean {
+  return pattern === '*' || pattern === other || (pattern.endsWith('*') && other.startsWith(pattern.slice(0, -1)));
 }
 
 /** Pieces that differ only in their verb become one rule again, as refusals show them. */
 export function joinPieces(pieces: readonly PolicyRule[]): PolicyRule[] {
   const joined = new Map<string, PolicyRule & { verbs: string[] }>();
+  const seen = new Set<string>();
   for (const piece of pieces) {
     const { verbs, ...rest } = piece;
-    const key = piece.nonResourceURLs ? JSON.stringify(piece) : JSON.stringify(rest);
+    const whole = JSON.stringify(piece);
+    if (seen.has(whole)) continue;
+    seen.add(whole);
+    const key = piece.nonResourceURLs ? whole : JSON.stringify(rest);
     const known = joined.get(key);
-    if (known) known.verbs.push(...verbs.filter((verb) => !known.verbs.includes(verb)));
+    if (known) for (const verb of verbs) known.verbs.push(verb);
     else joined.set(key, { ...rest, verbs: [...verbs] });
   }
   return [...joined.values()];
@@ -74,50 +105,6 @@ export function showList(values: readonly string[]): string {
   return `[${values.map((value) => JSON.stringify(value)).join(' ')}]`;
 }
 
-function piecesOf({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): PolicyRule[] {
-  const pieces: PolicyRule[] = [];
-  const names = isFilled(resourceNames) ? resourceNames : [undefined];
-  for (const group of apiGroups ?? [])
-    for (const resource of resources ?? [])
-      for (const verb of verbs)
-        for (const name of names)
-          pieces.push({
-            verbs: [verb],
-            apiGroups: [group],
-            resources: [resource],
-            ...(name !== undefined && { resourceNames: [name] }),
-          });
-  for (const url of nonResourceURLs ?? [])
-    for (const verb of verbs) pieces.push({ verbs: [verb], nonResourceURLs: [url] });
-  return pieces;
-}
-
-function covers(rule: PolicyRule, piece: PolicyRule): boolean {
-  if (!hasOrAll(rule.verbs, piece.verbs[0]!)) return false;
-  const url = piece.nonResourceURLs?.[0];
-  if (url !== undefined) return (rule.nonResourceURLs ?? []).some((pattern) => coversPath(pattern, url));
-  if (!hasOrAll(rule.apiGroups, piece.apiGroups![0]!)) return false;
-  const [resource = '', subresource = ''] = splitResource(piece.resources![0]!);
-  const patterns = resourcePatterns(resource, subresource);
-  if (!(rule.resources ?? []).some((pattern) => patterns.includes(pattern))) return false;
-  const name = piece.resourceNames?.[0];
-  return !isFilled(rule.resourceNames) || (name !== undefined && rule.resourceNames.includes(name));
-}
-
-function splitResource(text: string): string[] {
-  const slash = text.indexOf('/');
-  return slash < 0 ? [text] : [text.slice(0, slash), text.slice(slash + 1)];
-}
-
-/** `other` may be a path or a pattern itself. */
-function coversPath(pattern: string, other: string): boolean {
-  return pattern === '*' || pattern === other || (pattern.endsWith('*') && other.startsWith(pattern.slice(0, -1)));
-}
-
-function hasOrAll(values: readonly string[] | undefined, value: string): boolean {
-  return values !== undefined && (values.includes(value) || values.includes('*'));
-}
-
-function isFilled<T>(values: readonly T[] | undefined): values is readonly T[] {
+export function isFilled<T>(values: readonly T[] | undefined): values is readonly T[] {
   return values !== undefined && values.length > 0;
 }

@@ -8,7 +8,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
 import { FLOW_AUTO_UPDATE, RBAC_AUTO_UPDATE } from './bootstrap-objects.ts';
-import { joinPieces, missingFrom, type PolicyRule, rulesIn } from './policy-rule.ts';
+import { joinPieces, type PolicyRule, rulesIn } from './policy-rule.ts';
+import { missingFrom } from './rule-cover.ts';
 
 export function reconciled(stored: KubeObject, wanted: KubeObject): KubeObject | undefined {
   const { annotations = {} } = stored.metadata;

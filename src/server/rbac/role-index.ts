@@ -11,7 +11,15 @@ import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { Attributes, Decision } from '../auth/authorizer.ts';
 import { serviceAccountUser } from '../auth/service-account-name.ts';
 import type { UserInfo } from '../http/exchange.ts';
-import { allowsOnResource, allowsPath, type PolicyRule, resourcePatterns, rulesIn } from './policy-rule.ts';
+import {
+  type AskedRule,
+  allowsOnResource,
+  allowsPath,
+  asked,
+  type PolicyRule,
+  resourcePatterns,
+  rulesIn,
+} from './policy-rule.ts';
 
 export type RoleRef = { readonly kind: string; readonly name: string };
 
@@ -27,7 +35,7 @@ type Grants = Map<string, Map<string, Grant>>;
 
 type CompiledRole = {
   readonly rules: readonly PolicyRule[];
-  readonly byResource: ReadonlyMap<string, readonly PolicyRule[]>;
+  readonly byResource: ReadonlyMap<string, readonly AskedRule[]>;
   readonly onPaths: readonly PolicyRule[];
 };
 
@@ -95,7 +103,7 @@ export class RoleIndex {
     for (const grants of this.#grantsOf(user, namespace))
       for (const { roleKey: key } of grants.values()) {
         const role = this.#roles.get(key);
-        if (role) rules.push(...role.rules);
+        if (role) for (const rule of role.rules) rules.push(rule);
         else errors.add(roleNotFound(key));
       }
     return { rules, errors: [...errors] };
@@ -120,9 +128,17 @@ export class RoleIndex {
   }
 }
 
-/** As one sentence. */
-export function showErrors(errors: readonly string[]): string {
-  return errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`;
+/** As one sentence, or always as a list; as many as fit into a refusal that somebody reads. */
+export function showErrors(errors: readonly string[], isList: boolean = errors.length !== 1): string {
+  let text = '';
+  for (const [i, error] of errors.entries()) {
+    if (text.length > SHOWN_LENGTH) {
+      text += ', ...';
+      break;
+    }
+    text += `${i > 0 ? ', ' : ''}${error}`;
+  }
+  return isList ? `[${text}]` : text;
 }
 
 export function bindingOf(binding: KubeObject): { readonly roleRef: RoleRef; readonly subjects: readonly Subject[] } {
@@ -133,6 +149,7 @@ export function bindingOf(binding: KubeObject): { readonly roleRef: RoleRef; rea
   };
 }
 
+const SHOWN_LENGTH = 16 * 1024;
 const DENIED: Decision = { allowed: false };
 
 function allowsResource({ byResource }: CompiledRole, patterns: readonly string[], attributes: OnResource): boolean {
@@ -148,9 +165,11 @@ function allowsOther({ onPaths }: CompiledRole, { verb, path }: OnPath): boolean
 }
 
 function compile(rules: readonly PolicyRule[]): CompiledRole {
-  const byResource = new Map<string, PolicyRule[]>();
-  for (const rule of rules)
-    for (const resource of new Set(rule.resources)) entry(byResource, resource, () => []).push(rule);
+  const byResource = new Map<string, AskedRule[]>();
+  for (const rule of rules) {
+    const compiled = asked(rule);
+    for (const resource of new Set(rule.resources)) entry(byResource, resource, () => []).push(compiled);
+  }
   return { rules, byResource, onPaths: rules.filter(({ nonResourceURLs }) => nonResourceURLs?.length) };
 }
 

@@ -101,7 +101,8 @@ export class ServiceAccountTokens implements Authenticator {
     if (!claims) return REFUSED;
     const { iss, exp, nbf, aud } = claims;
     const seconds = this.#now() / 1000;
-    const shared = audiences.filter((one) => aud.includes(one));
+    const meant = new Set(aud);
+    const shared = audiences.filter((one) => meant.has(one));
     if (iss !== this.issuer || seconds >= exp || seconds < nbf || shared.length === 0) return REFUSED;
     return this.#ifAllExist(claims, () => ({ kind: 'known', user: userOf(claims), audiences: shared }));
   }

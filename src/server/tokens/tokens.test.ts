@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { View } from '../rest/resources.ts';
 import { publicJwk, signToken, tokenKey, verifiedClaims } from './jwt.ts';
@@ -135,6 +136,21 @@ describe('tokens of service accounts', () => {
     expect(await login(token, ['bank', 'x'])).toMatchObject({ kind: 'known', audiences: ['bank'] });
     expect(await kinds(token, ['x'])).toBe('refused');
   });
+
+  it('a review of many audiences grows with their number', () =>
+    expectLinear('audiences', {
+      make: (size) => {
+        const token = tokens.sign(
+          account,
+          Array.from({ length: size }, (_, i) => `${i}`),
+          now + 600_000,
+        );
+        return { token, asked: Array.from({ length: size * 50 }, (_, i) => `x${i}`) };
+      },
+      from: 200,
+      limit: 1600,
+      run: ({ token, asked }) => login(token, asked),
+    }));
 
   it('end with what they are bound to', async () => {
     const token = tokens.sign(account, tokens.audiences, now + 600_000, { kind: 'Pod', name: 'p', uid: 'u-2' });

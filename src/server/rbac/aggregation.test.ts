@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { backgroundClock, type KubeObject } from '../../api/index.ts';
+import { openEmbeddedStore, type Store } from '../../store/index.ts';
+import { Registry } from '../registry/registry.ts';
+import { OwnWrites } from '../rest/own-writes.testing.ts';
+import { Resources, type View } from '../rest/resources.ts';
+import { Aggregator } from './aggregation.ts';
+import { rulesIn } from './policy-rule.ts';
+
+let dataDir: string;
+let store: Store;
+let resources: Resources;
+let view: View;
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'longwatch-aggregation-'));
+  store = await openEmbeddedStore({ dataDir, durability: 'none' });
+  resources = new Resources({
+    registry: new Registry(),
+    store,
+    root: '/registry',
+    clock: backgroundClock,
+    log: () => {},
+  });
+  view = resources.viewOf('rbac.authorization.k8s.io', 'clusterroles');
+});
+afterEach(async () => {
+  await resources.close();
+  await store.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const role = (name: string, more: object): KubeObject => ({
+  kind: 'ClusterRole',
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  metadata: { name, uid: name, labels: { gathered: 'yes' } },
+  ...more,
+});
+const gathers = { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { gathered: 'yes' } }] }, rules: null };
+
+it('a role whose rules cannot be written holds up no other', async () => {
+  const told: string[] = [];
+  const writes = new (class extends OwnWrites {
+    override replace(...args: Parameters<OwnWrites['replace']>): ReturnType<OwnWrites['replace']> {
+      if (args[1].name === 'bad') return Promise.reject(new Error('too large'));
+      return super.replace(...args);
+    }
+  })();
+  const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
+  for (const one of [
+    role('bad', { ...gathers, metadata: { name: 'bad', uid: 'bad' } }),
+    role('good', { ...gathers, metadata: { name: 'good', uid: 'good' } }),
+    role('source', { rules }),
+  ])
+    await writes.create(view, one);
+  let isGathered = () => {};
+  const gathered = new Promise<void>((resolve) => {
+    isGathered = resolve;
+  });
+  view.cache.follow((current) => {
+    if (current?.name === 'good' && rulesIn(current.parse()).length > 0) isGathered();
+  });
+  const aggregator = new Aggregator(view, writes, (line) => told.push(line));
+  await gathered;
+  await aggregator.close();
+  const found = await writes.read(view, '', 'good');
+  expect(rulesIn(found!.parse())).toEqual(rules);
+});
