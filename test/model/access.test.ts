@@ -17,8 +17,8 @@ import { Random } from './random.ts';
 import { somePolicies } from './random-policies.ts';
 import { type Person, type Policy, type Question, RbacModel } from './rbac-model.ts';
 
-const ROUNDS = 50;
-const TRIES = 70;
+const ROUNDS = 25;
+const TRIES = 120;
 const WATCHES_KEPT = 8;
 const LIMIT_MS = 600_000;
 /** Nobody waits so long on a server that does what it should. */
@@ -135,25 +135,29 @@ class Round {
   /** Somebody, by his own token or in the name of another; and everything that has to be allowed, in order. */
   #actor({ needs }: Try): { person: Person; headers: Record<string, string>; steps: Step[] } {
     const random = this.#random;
-    const actor = random.pick(this.#world.people);
+    const { people } = this.#world;
     const own = (person: Person): Step[] => needs.map((question) => ({ person, question }));
-    if (random.chance(0.85)) return { person: actor, headers: {}, steps: own(actor) };
-    const { name, groups } = random.pick(this.#world.people);
+    const somebody = random.pick(people);
+    if (random.chance(0.8)) return { person: somebody, headers: {}, steps: own(somebody) };
+    const { name, groups } = random.pick(people);
     const [, , namespace = '', account] = name.split(':');
-    const group = account === undefined && random.chance(0.5) ? groups[0]! : undefined;
-    const person =
-      account === undefined
-        ? { name, groups: [...new Set([...(group ? [group] : []), 'system:authenticated'])] }
-        : { name, groups };
-    const right = { verb: 'impersonate', group: '', subresource: '' };
-    const steps: Step[] = [
-      account === undefined
-        ? { person: actor, question: { ...right, resource: 'users', namespace: '', name } }
-        : { person: actor, question: { ...right, resource: 'serviceaccounts', namespace, name: account } },
-      ...(group ? [{ person: actor, question: { ...right, resource: 'groups', namespace: '', name: group } }] : []),
-      ...own(person),
-    ];
-    return { person, headers: { 'impersonate-user': name, ...(group && { 'impersonate-group': group }) }, steps };
+    const right = (resource: string, who: string, where = ''): Question => ({
+      ...{ verb: 'impersonate', group: '', subresource: '' },
+      ...{ resource, namespace: where, name: who },
+    });
+    const asUser = account === undefined ? right('users', name) : right('serviceaccounts', account, namespace);
+    // Most cannot act as others at all: those who can, in part, show more.
+    const able = people.filter((one) => this.#model.allows(one, asUser));
+    const actor = able.length > 0 && random.chance(0.7) ? random.pick(able) : somebody;
+    const group = account === undefined && random.chance(0.7) ? groups[0]! : undefined;
+    const given = new Set(account === undefined ? [...(group ? [group] : []), 'system:authenticated'] : groups);
+    const person = { name, groups: [...given] };
+    const rights = [asUser, ...(group ? [right('groups', group)] : [])];
+    return {
+      person,
+      headers: { 'impersonate-user': name, ...(group && { 'impersonate-group': group }) },
+      steps: [...rights.map((question) => ({ person: actor, question })), ...own(person)],
+    };
   }
 
   async #send(actor: Person, wish: Try, impersonation: Record<string, string>, step: Step): Promise<Answer> {

@@ -31,21 +31,36 @@ export function aRule(random: Random, mayBePath: boolean): Rule {
       verbs: random.some(['get', 'post', '*'], 1, 2),
       nonResourceURLs: random.some(['/metrics', '/foo', '/foo/*', '/foo*', '*'], 1, 2),
     };
-  const kind = random.below(10);
-  if (kind === 0) return rightsOver(random);
+  const kind = random.below(12);
+  if (kind <= 1) return rightsOver(random);
+  if (kind === 2) return rightToMake(random);
   const chosen = random.some(RESOURCES, 2, 6);
   return {
-    verbs: random.chance(0.15) ? ['*'] : random.some(VERBS, 2, 6),
+    verbs: someVerbs(random),
     apiGroups: random.chance(0.1) ? ['*'] : [...new Set(chosen.map(([group]) => group))],
     resources: chosen.map(([, resource]) => resource),
     ...(random.chance(0.3) && { resourceNames: random.some(NAMES, 1, 3) }),
   };
 }
 
+/** All, some, or all but one: what is nearly enough shows most. */
+function someVerbs(random: Random): string[] {
+  if (random.chance(0.1)) return ['*'];
+  const without = random.pick(VERBS);
+  return random.chance(0.4) ? VERBS.filter((verb) => verb !== without) : random.some(VERBS, 1, 5);
+}
+
+/** To make what is not there, under one name. */
+function rightToMake(random: Random): Rule {
+  const verbs = random.some(['create', 'update', 'patch'], 2, 3);
+  return { verbs, apiGroups: ['*'], resources: ['*'], resourceNames: ['new'] };
+}
+
 /** Over rights themselves: to act as others, to ask about them, to give them. */
 function rightsOver(random: Random): Rule {
   return random.pick<Rule>([
     { verbs: ['impersonate'], apiGroups: [''], resources: random.some(['users', 'groups', 'serviceaccounts'], 1, 3) },
+    { verbs: ['impersonate'], apiGroups: [''], resources: ['users'] },
     {
       ...{ verbs: ['impersonate'], apiGroups: [''], resources: ['users', 'groups', 'serviceaccounts'] },
       resourceNames: random.some(['alice', 'bert', 'devs', 'robot', 'system:authenticated'], 2, 5),
