@@ -13,6 +13,8 @@ import { type FrontUnderTest, frontUnderTest, OTHER_TOKEN, restOf, TOKEN, untilS
 const MIB = 1024 * 1024;
 const AS_ADMIN = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
 const AS_OTHER = `Host: localhost\r\nAuthorization: Bearer ${OTHER_TOKEN}\r\n`;
+/** More than the buffers of any system take in. */
+const LARGE = 60 * MIB;
 const NO_WINDOW = { initialWindowSize: 0 };
 
 const text = (exchange: Exchange, body: string | Buffer) => exchange.send(200, 'text/plain', Buffer.from(body));
@@ -213,12 +215,12 @@ describe('a body', () => {
 
 describe('an answer', () => {
   it.each([
-    ['whole', (exchange: Exchange) => text(exchange, Buffer.alloc(30 * MIB))],
+    ['whole', (exchange: Exchange) => text(exchange, Buffer.alloc(LARGE))],
     [
       'in parts',
       (exchange: Exchange) => {
-        const parts = Array.from({ length: 30 }, () => Buffer.alloc(MIB));
-        return exchange.sendParts(200, 'text/plain', parts, 30 * MIB);
+        const parts = Array.from({ length: LARGE / MIB }, () => Buffer.alloc(MIB));
+        return exchange.sendParts(200, 'text/plain', parts, LARGE);
       },
     ],
   ])('that is not read is cut off, one that is read slowly is not: %s', async (_what, handle) => {
@@ -254,7 +256,7 @@ describe('an answer', () => {
       got += part.length;
     });
     slow.resume();
-    await until(() => got >= 30 * MIB);
+    await until(() => got >= LARGE);
   });
 
   it('of a watch waits for its reader as long as it takes', async () => {

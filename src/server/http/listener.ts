@@ -48,6 +48,7 @@ const SESSION_MEMORY_MB = 64;
 type Http1Part = {
   maxHeaderSize: number;
   maxHeadersCount: number;
+  requireHostHeader: boolean;
   headersTimeout: number;
   requestTimeout: number;
   keepAliveTimeout: number;
@@ -79,6 +80,7 @@ export function makeListener(tls: TlsSettings, limits: ListenerLimits, handlers:
   }) as Listener;
   server.maxHeaderSize = limits.maxHeaderBytes;
   server.maxHeadersCount = MAX_HEADERS;
+  server.requireHostHeader = false; // newer ones of Node would refuse it themselves, without a word
   server.headersTimeout = limits.headersTimeoutMs;
   server.requestTimeout = limits.receiveTimeoutMs;
   server.keepAliveTimeout = limits.idleTimeoutMs;
