@@ -50,11 +50,12 @@ export type DefinedResources = {
 /** The resources that a definition makes. */
 export function customResources(definition: Definition, definedAt: number, life: DefinitionLife): DefinedResources {
   const made = new Map<string, Resource>();
+  const versions = new Map(definition.spec.versions.map((version) => [version.name, version]));
   const storage = storageVersionOf(definition.spec)!;
   const resourceOf = (name: string): Resource => {
     let resource = made.get(name);
     if (!resource) {
-      const version = definition.spec.versions.find((one) => one.name === name)!;
+      const version = versions.get(name)!;
       resource = toResource(definition, version, storage, definedAt, life, () => resourceOf(storage));
       made.set(name, resource);
     }

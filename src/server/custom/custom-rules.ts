@@ -2,12 +2,20 @@
  * The rules of custom kinds, made from what their definitions say: defaults, the schema, list types, embedded objects,
  * the scale, rules written in CEL.
  */
-import { type FieldError, forbidden, invalidValue, type JsonObject, type KubeObject } from '../../api/index.ts';
+import {
+  bodyTooLarge,
+  type FieldError,
+  forbidden,
+  invalidValue,
+  type JsonObject,
+  type KubeObject,
+} from '../../api/index.ts';
 import type { KindRules } from '../kinds/kind-rules.ts';
 import type { Resource } from '../registry/resource.ts';
 import { type CustomKind, kindOf } from './custom-kind.ts';
 import { readNumber } from './custom-scale.ts';
-import { setDefaults } from './set-defaults.ts';
+import { LIMIT_DEFAULT_BYTES, NoRoomError, setDefaults } from './set-defaults.ts';
+import { Validation, ValidationEnd } from './validation.ts';
 import { checkEmbedded, checkListTypes } from './value-rules.ts';
 
 const known = new WeakMap<Resource, KindRules>();
@@ -24,7 +32,14 @@ export function customRulesOf(resource: Resource): KindRules {
 function makeRules(resource: Resource, kind: CustomKind): KindRules {
   const hasStatus = resource.subresources.some(({ name }) => name === 'status');
   return {
-    setDefaults: (object) => setDefaults(object as unknown as JsonObject, kind.structural),
+    setDefaults: (object) => {
+      try {
+        setDefaults(object as unknown as JsonObject, kind.structural);
+      } catch (err) {
+        if (err instanceof NoRoomError) throw bodyTooLarge(LIMIT_DEFAULT_BYTES);
+        throw err;
+      }
+    },
     prepareCreate: (object) => {
       if (kind.life.isTerminating) {
         const why = 'create not allowed while custom resource definition is terminating';
@@ -36,22 +51,41 @@ function makeRules(resource: Resource, kind: CustomKind): KindRules {
   };
 }
 
-/** All faults; rules in CEL are only asked about an object that is otherwise good. */
-function validateCustom(object: KubeObject, old: KubeObject | undefined, kind: CustomKind): FieldError[] {
-  const { structural, check, scale, rules } = kind;
-  const value = object as unknown as JsonObject;
-  const before = old as unknown as JsonObject | undefined;
-  const faults: FieldError[] = [];
-  check(value, before, '', faults);
-  if (scale) {
-    faults.push(...countFaults(value, scale.specReplicasPath), ...countFaults(value, scale.statusReplicasPath));
+/** All faults, until there are too many or it takes too long. */
+async function validateCustom(
+  object: KubeObject,
+  old: KubeObject | undefined,
+  kind: CustomKind,
+): Promise<FieldError[]> {
+  const validation = new Validation();
+  try {
+    await check(object as unknown as JsonObject, old as unknown as JsonObject | undefined, kind, validation);
+  } catch (err) {
+    if (!(err instanceof ValidationEnd)) throw err;
   }
-  faults.push(...checkEmbedded(value, structural), ...checkListTypes(value, structural));
-  if (!rules) return faults;
-  if (faults.length === 0) return rules.check(value, before);
+  return validation.faults;
+}
+
+/** Rules in CEL are only asked about an object that is otherwise good. */
+async function check(
+  value: JsonObject,
+  before: JsonObject | undefined,
+  kind: CustomKind,
+  validation: Validation,
+): Promise<void> {
+  const { structural, check: checkSchema, scale, rules } = kind;
+  checkSchema(value, before, undefined, validation);
+  if (scale) {
+    validation.pushAll(countFaults(value, scale.specReplicasPath));
+    validation.pushAll(countFaults(value, scale.statusReplicasPath));
+  }
+  checkEmbedded(value, structural, validation);
+  checkListTypes(value, structural, validation);
+  if (!rules) return;
+  if (validation.length === 0) return rules.check(value, before, validation);
   const why =
     'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
-  return [...faults, invalidValue('<nil>', null, why)];
+  validation.push(invalidValue('<nil>', null, why));
 }
 
 function countFaults(object: JsonObject, path: string): FieldError[] {

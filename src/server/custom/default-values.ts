@@ -1,48 +1,50 @@
 /**
  * Whether the defaults that a schema declares are themselves what it allows: of the right type, within bounds, and
- * without fields that pruning would take away.
+ * without fields that pruning would take away. A default that is too large with the defaults inside it is refused.
  */
-import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, invalidValue, type JsonObject, type JsonValue } from '../../api/index.ts';
+import { invalidValue, type JsonValue } from '../../api/index.ts';
+import { cloneJson } from '../codec/json-objects.ts';
 import { compileSchema } from './schema-checks.ts';
-import { setDefaults } from './set-defaults.ts';
-import { asObject, readStructural } from './structural.ts';
+import { DefaultRoom, LIMIT_DEFAULT_BYTES, NoRoomError, setDefaults } from './set-defaults.ts';
+import { asObject, type Structural } from './structural.ts';
+import type { Validation } from './validation.ts';
 
-/** The schema is known to be structural. */
-export function checkDefaults(schema: JsonObject, path: string): FieldError[] {
-  const faults = schema.default === undefined ? [] : faultsOf(schema, schema.default, `${path}.default`);
-  for (const [name, child] of Object.entries(asObject(schema.properties) ?? {}))
-    faults.push(...checkDefaults(asObject(child) ?? {}, `${path}.properties[${name}]`));
-  const [additional, items] = [asObject(schema.additionalProperties), asObject(schema.items)];
-  if (additional) faults.push(...checkDefaults(additional, `${path}.additionalProperties`));
-  if (items) faults.push(...checkDefaults(items, `${path}.items`));
-  return faults;
-}
+const CHARACTERS_PER_STEP = 8;
 
-function faultsOf(schema: JsonObject, value: JsonValue, path: string): FieldError[] {
-  const known = prune(value, schema);
-  if (!isDeepStrictEqual(known, value)) return [invalidValue(path, value, 'must not have unknown fields')];
-  const filled = structuredClone(value);
-  setDefaults(filled, readStructural(schema));
-  const faults: FieldError[] = [];
-  compileSchema(schema)(filled, undefined, path, faults);
-  return faults;
-}
-
-function prune(value: JsonValue, schema: JsonObject): JsonValue {
-  if (Array.isArray(value)) {
-    const items = asObject(schema.items);
-    return items ? value.map((item) => prune(item, items)) : value;
+/** The default of one node of a schema that is known to be structural. */
+export function checkDefault(node: Structural, path: string, validation: Validation): void {
+  const { default: value, source } = node;
+  if (value === undefined) return;
+  const at = `${path}.default`;
+  if (hasUnknown(value, node)) {
+    validation.push(invalidValue(at, value, 'must not have unknown fields'));
+    return;
   }
+  const filled = cloneJson(value);
+  const room = new DefaultRoom();
+  try {
+    setDefaults(filled, node, room);
+  } catch (err) {
+    if (!(err instanceof NoRoomError)) throw err;
+    validation.push(
+      invalidValue(at, value, `must not be more than ${LIMIT_DEFAULT_BYTES} bytes with all defaults in it`),
+    );
+    return;
+  }
+  // Defaults inside others are made and walked once more for each that they are in.
+  validation.chargeSteps(room.taken / CHARACTERS_PER_STEP);
+  compileSchema(source)(filled, undefined, { of: undefined, name: at }, validation);
+}
+
+/** Whether pruning would take something away. */
+function hasUnknown(value: JsonValue, node: Structural): boolean {
+  const { items, properties, additional, source } = node;
+  if (Array.isArray(value)) return items !== undefined && value.some((item) => hasUnknown(item, items));
   const object = asObject(value);
-  if (!object || schema['x-kubernetes-embedded-resource'] === true) return value;
-  const properties = asObject(schema.properties) ?? {};
-  const additional = schema.additionalProperties === true ? {} : asObject(schema.additionalProperties);
-  const kept: JsonObject = {};
-  for (const [name, member] of Object.entries(object)) {
-    const child = asObject(properties[name]) ?? additional;
-    if (child) kept[name] = Object.keys(child).length === 0 ? member : prune(member!, child);
-    else if (schema['x-kubernetes-preserve-unknown-fields'] === true) kept[name] = member;
-  }
-  return kept;
+  if (!object || node.isEmbedded || source.additionalProperties === true) return false;
+  return Object.keys(object).some((name) => {
+    const child = properties.get(name) ?? additional;
+    if (!child) return !node.keepsUnknown;
+    return Object.keys(child.source).length > 0 && hasUnknown(object[name]!, child);
+  });
 }

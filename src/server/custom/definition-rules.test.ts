@@ -1,9 +1,12 @@
 import { expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
 import { fieldErrorText, type JsonObject, type KubeObject } from '../../api/index.ts';
 import { judgeNames, namesInUse } from './accepted-names.ts';
 import { asDefinition, type DefinitionNames } from './definition.ts';
 import { definitionRules } from './definition-rules.ts';
 import { checkStructural } from './structural-schema.ts';
+import { TurnKeeper } from './turn-keeper.ts';
+import { Validation } from './validation.ts';
 
 const context = {
   now: '2026-01-01T00:00:00Z',
@@ -38,7 +41,7 @@ async function created(object: KubeObject): Promise<KubeObject> {
 }
 
 async function faultsOf(object: KubeObject): Promise<string[]> {
-  return definitionRules.validate!(await created(object)).map(fieldErrorText);
+  return (await definitionRules.validate!(await created(object))).map(fieldErrorText);
 }
 
 it('a new definition gets its names, its conversion and an empty status', async () => {
@@ -126,7 +129,7 @@ it('a new storage version is stored from then on, and none that is stored may go
   await definitionRules.prepareUpdate?.(next, old, context);
   expect(asDefinition(next).status.storedVersions).toEqual(['v1', 'v2']);
   spec.versions.shift();
-  expect(definitionRules.validate!(next).map(fieldErrorText)).toEqual([
+  expect((await definitionRules.validate!(next)).map(fieldErrorText)).toEqual([
     'status.storedVersions[0]: Invalid value: "v1": must appear in spec.versions',
   ]);
 });
@@ -174,7 +177,7 @@ it.each<[claim: string, schema: JsonObject, want: string[]]>([
     'with a bad pattern',
     { type: 'object', properties: { a: { type: 'string', pattern: '(' } } },
     [
-      's.properties[a].pattern: Invalid value: "(": must be a valid regular expression, but isn\'t: error parsing regexp: missing closing )',
+      's.properties[a].pattern: Invalid value: "(": must be a valid regular expression, but isn\'t: error parsing regexp: missing closing ): `(`',
     ],
   ],
   [
@@ -210,9 +213,11 @@ it.each<[claim: string, schema: JsonObject, want: string[]]>([
     [],
   ],
   ['with free fields', { type: 'object', properties: { a: { 'x-kubernetes-preserve-unknown-fields': true } } }, []],
-])('a schema %s is judged', (_claim, schema, want) =>
-  expect(checkStructural(schema, 's').map(fieldErrorText)).toEqual(want),
-);
+])('a schema %s is judged', async (_claim, schema, want) => {
+  const validation = new Validation();
+  await checkStructural(schema, 's', validation, new TurnKeeper());
+  expect(validation.faults.map(fieldErrorText)).toEqual(want);
+});
 
 it.each<[claim: string, names: DefinitionNames, reason: string, message: string]>([
   ['free', { plural: 'bars', kind: 'Bar' }, 'NoConflicts', 'no conflicts found'],
@@ -243,3 +248,88 @@ it.each<[claim: string, names: DefinitionNames, reason: string, message: string]
   expect(namesAccepted).toMatchObject({ reason, message });
   expect(established.reason).toBe(reason === 'NoConflicts' ? 'Installing' : 'NotAccepted');
 });
+
+it.each<[claim: string, make: (size: number) => Parameters<typeof crd>[0]]>([
+  [
+    'many fields',
+    (size) => (spec) => {
+      const fields = Array.from({ length: size }, (_, i) => [`f${i}`, { type: 'string', pattern: `^${i}$` }]);
+      schemaOf(spec).properties = Object.fromEntries(fields);
+    },
+  ],
+  [
+    'defaults inside defaults',
+    (size) => (spec) => {
+      const inner = Object.fromEntries(
+        Array.from({ length: size }, (_, i) => [`f${i}`, { type: 'integer', default: i }]),
+      );
+      let schema: JsonObject = { type: 'object', default: {}, properties: inner };
+      for (let i = 0; i < 5; i++) schema = { type: 'object', default: {}, properties: { a: schema } };
+      schemaOf(spec).properties = { a: schema };
+    },
+  ],
+  [
+    'many versions',
+    (size) => (spec) => {
+      spec.versions = Array.from({ length: size / 10 }, (_, i) => ({
+        ...spec.versions[0]!,
+        name: `v${i + 1}`,
+        storage: i === 0,
+        schema: { openAPIV3Schema: { type: 'object', properties: { [`f${i}`]: { type: 'string' } } } },
+      }));
+    },
+  ],
+  [
+    'many columns',
+    (size) => (spec) => {
+      const columns = Array.from({ length: size }, (_, i) => ({
+        name: `c${i}`,
+        type: 'string',
+        jsonPath: `.spec.f${i}`,
+      }));
+      spec.versions[0]!.additionalPrinterColumns = columns;
+    },
+  ],
+  [
+    'combinations',
+    (size) => (spec) => {
+      schemaOf(spec).properties = {
+        a: { type: 'string', anyOf: Array.from({ length: size }, () => ({ minLength: 1 })) },
+      };
+    },
+  ],
+])('a definition with %s is judged in time in proportion to it', async (claim, make) => {
+  await expectLinear(claim, {
+    make: (size) => crd(make(size)),
+    run: async (object) => expect(await faultsOf(object)).toEqual([]),
+    from: 1000,
+    limit: 64_000,
+    rounds: 2,
+  });
+});
+
+it('a definition with a fault in every field does not tell them all', async () => {
+  const object = crd((spec) => {
+    const fields = Array.from({ length: 50_000 }, (_, i) => [`f${i}`, { type: 'nope' }]);
+    schemaOf(spec).properties = Object.fromEntries(fields);
+  });
+  const faults = await faultsOf(object);
+  expect(faults.at(-1)).toBe('<nil>: Invalid value: too many errors, further ones are left out');
+  expect(faults.join('').length).toBeLessThan(1_500_000);
+});
+
+it.each(['constructor', 'toString', '__proto__'])('a path to %s leads to a field of that name only', async (name) => {
+  const object = crd((spec) => {
+    spec.versions[0]!.selectableFields = [{ jsonPath: `.${name}` }, { jsonPath: `.spec.${name}` }];
+    schemaOf(spec).properties = {
+      spec: { type: 'object', properties: JSON.parse(`{"${name}":{"type":"string"}}`) as JsonObject },
+    };
+  });
+  expect(await faultsOf(object)).toEqual([
+    `spec.selectableFields[0].jsonPath: Invalid value: ".${name}": must point to a field of type string, integer or boolean outside of metadata`,
+  ]);
+});
+
+function schemaOf(spec: { versions: Version[] }): JsonObject {
+  return (spec.versions[0]!.schema as { openAPIV3Schema: JsonObject }).openAPIV3Schema;
+}

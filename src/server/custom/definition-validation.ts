@@ -1,10 +1,10 @@
 /**
- * What a definition may say. Pure; every fault in one answer, in the order and the words of the reference server.
+ * What a definition may say: every fault in one answer, in the order and the words of the reference server, as far as
+ * they fit into one. A large definition is judged in stretches, with turns for others in between.
  *
  * What all versions have alike is told of under the place where older definitions had it: `spec.validation` stands for
  * a schema that all share, `spec.subresources` for subresources.
  */
-import { isDeepStrictEqual } from 'node:util';
 import {
   checkDns1035Label,
   checkDnsSubdomain,
@@ -12,14 +12,18 @@ import {
   forbiddenValue,
   invalidValue,
   type JsonObject,
+  type JsonValue,
   requiredValue,
   unsupportedValue,
 } from '../../api/index.ts';
+import { jsonEqual, ownValue } from '../codec/json-objects.ts';
 import { compileJsonPath, JsonPathError } from '../tables/json-path.ts';
 import { checkRules } from './cel/check-rules.ts';
 import type { Definition, DefinitionNames, DefinitionSpec, DefinitionVersion } from './definition.ts';
 import { asObject } from './structural.ts';
 import { checkStructural } from './structural-schema.ts';
+import { TurnKeeper } from './turn-keeper.ts';
+import { Validation, ValidationEnd } from './validation.ts';
 
 const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_PAGE = 'https://github.com/kubernetes/enhancements/pull/1111';
@@ -28,40 +32,60 @@ const COLUMN_FORMATS = ['int32', 'int64', 'float', 'double', 'byte', 'date', 'da
 const LIMIT_SELECTABLE = 8;
 const LIMIT_WARNING_BYTES = 256;
 
-export function validateDefinition(definition: Definition): FieldError[] {
+export async function validateDefinition(definition: Definition): Promise<FieldError[]> {
+  const validation = new Validation();
+  try {
+    await checkDefinition(definition, validation);
+  } catch (err) {
+    if (!(err instanceof ValidationEnd)) throw err;
+  }
+  return validation.faults;
+}
+
+async function checkDefinition(definition: Definition, validation: Validation): Promise<void> {
   const { metadata, spec, status } = definition;
-  const faults: FieldError[] = [];
+  const versions = spec.versions ?? [];
   const { plural = '' } = spec.names ?? {};
   if (metadata.name && metadata.name !== `${plural}.${spec.group}`)
-    faults.push(invalidValue('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group'));
-  faults.push(...groupFaults(spec.group ?? ''), ...scopeFaults(spec.scope ?? ''));
-  faults.push(...versionFaults(spec.versions ?? []), ...nameFaults(spec.names ?? {}));
-  for (const [index, version] of (spec.versions ?? []).entries()) {
-    const place = (field: keyof DefinitionVersion) => placeOf(spec, index, field);
-    faults.push(
-      ...schemaFaults(version, index, place('schema')),
-      ...(place('subresources') === undefined ? [] : subresourceFaults(version, place('subresources')!)),
-      ...(place('additionalPrinterColumns') === undefined
-        ? []
-        : columnFaults(version, place('additionalPrinterColumns')!)),
-      ...(place('selectableFields') === undefined ? [] : selectableFaults(version, place('selectableFields')!)),
-    );
+    validation.push(invalidValue('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group'));
+  validation.pushAll(groupFaults(spec.group ?? ''));
+  validation.pushAll(scopeFaults(spec.scope ?? ''));
+  validation.pushAll(versionFaults(versions));
+  validation.pushAll(nameFaults(spec.names ?? {}));
+  const turns = new TurnKeeper();
+  const places = placesOf(versions);
+  for (const [index, version] of versions.entries()) {
+    const [subresources, columns, selectable] = PLACED.slice(1).map((field) => places(field, index));
+    await checkSchema(version, index, places('schema', index), validation, turns);
+    if (subresources !== undefined) validation.pushAll(subresourceFaults(version, subresources));
+    if (columns !== undefined) await checkColumns(version, columns, validation, turns);
+    if (selectable !== undefined) validation.pushAll(selectableFaults(version, selectable));
   }
-  faults.push(...conversionFaults(spec), ...approvalFaults(definition));
+  validation.pushAll(conversionFaults(spec));
+  validation.pushAll(approvalFaults(definition));
   if (spec.preserveUnknownFields === true) {
     const why =
       'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
-    faults.push(invalidValue('spec.preserveUnknownFields', true, why));
+    validation.push(invalidValue('spec.preserveUnknownFields', true, why));
   }
-  return [...faults, ...storedFaults(spec.versions ?? [], status?.storedVersions ?? [])];
+  validation.pushAll(storedFaults(versions, status?.storedVersions ?? []));
 }
 
+const PLACED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const;
+type Placed = (typeof PLACED)[number];
+
 /** The place a field of a version is told of; undefined: it was told of with the first version already. */
-function placeOf({ versions }: DefinitionSpec, index: number, field: keyof DefinitionVersion): string | undefined {
-  const isShared = versions.every((version) => isDeepStrictEqual(version[field], versions[0]![field]));
-  if (!isShared) return `spec.versions[${index}].${field}`;
-  if (index > 0) return undefined;
-  return field === 'schema' ? 'spec.validation' : `spec.${field}`;
+function placesOf(versions: readonly DefinitionVersion[]): (field: Placed, index: number) => string | undefined {
+  const shared = new Set<Placed>(
+    PLACED.filter((field) =>
+      versions.every((version) => jsonEqual(version[field] as JsonValue, versions[0]![field] as JsonValue)),
+    ),
+  );
+  return (field, index) => {
+    if (!shared.has(field)) return `spec.versions[${index}].${field}`;
+    if (index > 0) return undefined;
+    return field === 'schema' ? 'spec.validation' : `spec.${field}`;
+  };
 }
 
 function groupFaults(group: string): FieldError[] {
@@ -136,13 +160,23 @@ function nameFaults(names: Partial<DefinitionNames>): FieldError[] {
   return faults;
 }
 
-function schemaFaults({ schema }: DefinitionVersion, index: number, place: string | undefined): FieldError[] {
+async function checkSchema(
+  { schema }: DefinitionVersion,
+  index: number,
+  place: string | undefined,
+  validation: Validation,
+  turns: TurnKeeper,
+): Promise<void> {
   const openApi = schema?.openAPIV3Schema;
-  if (!openApi) return [requiredValue(`spec.versions[${index}].schema.openAPIV3Schema`)];
-  if (place === undefined) return [];
+  if (!openApi) {
+    validation.push(requiredValue(`spec.versions[${index}].schema.openAPIV3Schema`));
+    return;
+  }
+  if (place === undefined) return;
   const path = `${place}.openAPIV3Schema`;
-  const faults = checkStructural(openApi, path);
-  return faults.length > 0 ? faults : checkRules(openApi, path);
+  const before = validation.length;
+  const root = await checkStructural(openApi, path, validation, turns);
+  if (root && validation.length === before) await checkRules(root, path, validation, turns);
 }
 
 function subresourceFaults({ subresources }: DefinitionVersion, path: string): FieldError[] {
@@ -166,20 +200,24 @@ function subresourceFaults({ subresources }: DefinitionVersion, path: string): F
   return faults;
 }
 
-function columnFaults({ additionalPrinterColumns = [] }: DefinitionVersion, path: string): FieldError[] {
-  return additionalPrinterColumns.flatMap(({ name, type, format, jsonPath }, index) => {
+async function checkColumns(
+  { additionalPrinterColumns = [] }: DefinitionVersion,
+  path: string,
+  validation: Validation,
+  turns: TurnKeeper,
+): Promise<void> {
+  for (const [index, { name, type, format, jsonPath }] of additionalPrinterColumns.entries()) {
     const at = `${path}[${index}]`;
-    const faults: FieldError[] = [];
-    if (!name) faults.push(requiredValue(`${at}.name`));
-    if (!type) faults.push(requiredValue(`${at}.type`, `must be one of ${COLUMN_TYPES.join(',')}`));
+    if (!name) validation.push(requiredValue(`${at}.name`));
+    if (!type) validation.push(requiredValue(`${at}.type`, `must be one of ${COLUMN_TYPES.join(',')}`));
     else if (!COLUMN_TYPES.includes(type))
-      faults.push(invalidValue(`${at}.type`, type, `must be one of ${COLUMN_TYPES.join(',')}`));
+      validation.push(invalidValue(`${at}.type`, type, `must be one of ${COLUMN_TYPES.join(',')}`));
     if (format && !COLUMN_FORMATS.includes(format))
-      faults.push(invalidValue(`${at}.format`, format, `must be one of ${COLUMN_FORMATS.join(',')}`));
-    if (!jsonPath) faults.push(requiredValue(`${at}.jsonPath`));
-    else faults.push(...jsonPathFaults(jsonPath, `${at}.jsonPath`));
-    return faults;
-  });
+      validation.push(invalidValue(`${at}.format`, format, `must be one of ${COLUMN_FORMATS.join(',')}`));
+    if (!jsonPath) validation.push(requiredValue(`${at}.jsonPath`));
+    else validation.pushAll(jsonPathFaults(jsonPath, `${at}.jsonPath`));
+    if (turns.isOver) await turns.next();
+  }
 }
 
 function jsonPathFaults(text: string, path: string): FieldError[] {
@@ -214,7 +252,10 @@ function selectableFaults({ selectableFields = [], schema }: DefinitionVersion, 
 
 function isSelectable(schema: JsonObject, jsonPath: string): boolean {
   let found: JsonObject | undefined = schema;
-  for (const name of jsonPath.slice(1).split('.')) found = asObject(asObject(found?.properties)?.[name]);
+  for (const name of jsonPath.slice(1).split('.')) {
+    const properties: JsonObject | undefined = asObject(found?.properties);
+    found = properties && asObject(ownValue(properties, name));
+  }
   return ['string', 'integer', 'boolean'].includes(found?.type as string);
 }
 
@@ -250,10 +291,9 @@ function approvalFaults({ metadata, spec }: Definition): FieldError[] {
 function storedFaults(versions: readonly DefinitionVersion[], stored: readonly string[]): FieldError[] {
   const path = 'status.storedVersions';
   if (stored.length === 0) return [invalidValue(path, null, 'must have at least one stored version')];
+  const names = new Set(versions.map(({ name }) => name));
   const faults = stored.flatMap((name, index) =>
-    versions.some((version) => version.name === name)
-      ? []
-      : [invalidValue(`${path}[${index}]`, name, 'must appear in spec.versions')],
+    names.has(name) ? [] : [invalidValue(`${path}[${index}]`, name, 'must appear in spec.versions')],
   );
   for (const { name } of versions.filter(({ storage }) => storage).slice(-1))
     if (!stored.includes(name)) faults.push(invalidValue(path, stored, `must have the storage version ${name}`));

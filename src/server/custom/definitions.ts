@@ -40,6 +40,13 @@ export type DefinitionsOptions = {
   readonly log: (line: string) => void;
 };
 
+/** What others must know of a definition: parsing all of them for every change would take longer the more there are. */
+type Named = {
+  readonly group: string;
+  readonly acceptedNames: DefinitionNames | undefined;
+  readonly areNamesAccepted: boolean;
+};
+
 type Known = {
   readonly id: string;
   readonly resources: DefinedResources;
@@ -51,6 +58,8 @@ export class Definitions {
   readonly #view: View;
   readonly #stop = new AbortController();
   readonly #known = new Map<string, Known>();
+  /** By the name of the definition, all that the cache has. */
+  readonly #named = new Map<string, Named>();
   readonly #due = new Set<string>();
   readonly #tasks = new Set<Promise<void>>();
   readonly #cleaning = new Set<string>();
@@ -80,6 +89,8 @@ export class Definitions {
   #onChange(current: CachedObject | undefined, previous: CachedObject | undefined): void {
     const { name } = (current ?? previous)!;
     const definition = current && asDefinition(current.parse());
+    if (definition) this.#named.set(name, namedOf(definition));
+    else this.#named.delete(name);
     if (definition && isServed(definition)) this.#serve(name, definition, current.revision);
     else this.#withdraw(name);
     if (!definition) this.#wakeRivals(asDefinition(previous!.parse()));
@@ -140,10 +151,8 @@ export class Definitions {
 
   /** Those whose names were taken may have them now. */
   #wakeRivals({ spec }: Definition): void {
-    for (const cached of this.#view.cache.objects.values()) {
-      const other = asDefinition(cached.parse());
-      if (other.spec.group === spec.group && !isConditionTrue(other, 'NamesAccepted')) this.#wake(cached.name);
-    }
+    for (const [name, { group, areNamesAccepted }] of this.#named)
+      if (group === spec.group && !areNamesAccepted) this.#wake(name);
   }
 
   #wake(name: string): void {
@@ -207,11 +216,8 @@ export class Definitions {
   }
 
   *#others({ spec, metadata }: Definition): Iterable<DefinitionNames> {
-    for (const cached of this.#view.cache.objects.values()) {
-      if (cached.name === metadata.name) continue;
-      const other = asDefinition(cached.parse());
-      if (other.spec.group === spec.group && other.status?.acceptedNames) yield other.status.acceptedNames;
-    }
+    for (const [name, { group, acceptedNames }] of this.#named)
+      if (name !== metadata.name && group === spec.group && acceptedNames) yield acceptedNames;
     for (const {
       isCustom,
       group,
@@ -266,4 +272,13 @@ export class Definitions {
       .finally(() => this.#cleaning.delete(name));
     this.#run(task);
   }
+}
+
+function namedOf(definition: Definition): Named {
+  const { spec, status } = definition;
+  return {
+    group: spec.group,
+    acceptedNames: status?.acceptedNames,
+    areNamesAccepted: isConditionTrue(definition, 'NamesAccepted'),
+  };
 }

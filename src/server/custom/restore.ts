@@ -6,7 +6,7 @@ import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { checkObject } from '../codec/check-object.ts';
 import type { Resource } from '../registry/resource.ts';
 import { kindOf } from './custom-kind.ts';
-import { setDefaults } from './set-defaults.ts';
+import { NoRoomError, setDefaults } from './set-defaults.ts';
 
 /** Whether what was written at that revision may differ from what the schema says now. */
 export function mayBeOutdated({ custom }: Resource, revision: number): boolean {
@@ -18,6 +18,11 @@ export function restoreObject(object: KubeObject, resource: Resource): KubeObjec
   const { schema, groupVersion, kind } = resource;
   const typed = { ...object, kind, apiVersion: groupVersion } as unknown as JsonObject;
   const { object: pruned } = checkObject(typed, schema, { isCustom: true });
-  setDefaults(pruned, kindOf(resource).structural);
+  try {
+    setDefaults(pruned, kindOf(resource).structural);
+  } catch (err) {
+    // It has to be read all the same: it stays without the defaults that would make it too large.
+    if (!(err instanceof NoRoomError)) throw err;
+  }
   return pruned as unknown as KubeObject;
 }

@@ -1,17 +1,19 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
-import { type FieldError, fieldErrorText, type JsonObject, type JsonValue } from '../../api/index.ts';
+import { describe, expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
+import { fieldErrorText, type JsonObject, type JsonValue } from '../../api/index.ts';
 import { checkObject } from '../codec/index.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { compileSchema } from './schema-checks.ts';
-import { setDefaults } from './set-defaults.ts';
+import { NoRoomError, setDefaults } from './set-defaults.ts';
 import { asObject, readStructural } from './structural.ts';
+import { Validation, ValidationEnd } from './validation.ts';
 import { checkListTypes } from './value-rules.ts';
 
 function faultsOf(schema: JsonObject, value: JsonValue, old?: JsonValue): string[] {
-  const faults: FieldError[] = [];
-  compileSchema(schema)(value, old, 'f', faults);
-  return faults.map(fieldErrorText);
+  const validation = new Validation();
+  compileSchema(schema)(value, old, { of: undefined, name: 'f' }, validation);
+  return validation.faults.map(fieldErrorText);
 }
 
 it.each<[schema: JsonObject, value: JsonValue, want: string[]]>([
@@ -108,7 +110,9 @@ it.each<[listType: string, items: JsonObject, list: JsonValue[], want: string[]]
 ])('a list of type %s holds nothing twice', (listType, items, list, want) => {
   const schema = { type: 'array', items, 'x-kubernetes-list-type': listType, 'x-kubernetes-list-map-keys': ['k'] };
   const root = readStructural({ type: 'object', properties: { l: schema } });
-  expect(checkListTypes({ l: list }, root).map(fieldErrorText)).toEqual(want);
+  const validation = new Validation();
+  checkListTypes({ l: list }, root, validation);
+  expect(validation.faults.map(fieldErrorText)).toEqual(want);
 });
 
 it.each<[schema: JsonObject, value: JsonObject, want: JsonObject]>([
@@ -218,3 +222,166 @@ it('defaulting twice is defaulting once, and what was pruned and defaulted stays
     { numRuns: 1000 },
   );
 });
+
+describe('what a schema may cost', () => {
+  const text = { type: 'string' };
+  const objectOf = (size: number, value: (i: number) => JsonValue): JsonObject =>
+    Object.fromEntries(Array.from({ length: size }, (_, i) => [`f${i}`, value(i)]));
+  const listOf = (size: number, value: (i: number) => JsonValue): JsonValue[] =>
+    Array.from({ length: size }, (_, i) => value(i));
+
+  it.each<[claim: string, make: (size: number) => readonly [schema: JsonObject, value: JsonValue, old?: JsonValue]]>([
+    ['a list', (size) => [{ type: 'array', items: { type: 'integer', minimum: 0 } }, listOf(size * 20, (i) => i)]],
+    [
+      'objects of a kind with many fields',
+      (size) => [
+        { type: 'array', items: { type: 'object', properties: objectOf(size, () => text) } },
+        listOf(size, (i) => ({ [`f${i}`]: 'x' })),
+      ],
+    ],
+    [
+      'an enum',
+      (size) => [{ type: 'array', items: { enum: listOf(size, (i) => ({ a: i })) } }, listOf(size, (i) => ({ a: i }))],
+    ],
+    ['a text and its pattern', (size) => [{ type: 'string', pattern: '^(a|ä|b+)*$' }, 'aäb'.repeat(size * 20)]],
+    ['a text and its format', (size) => [{ type: 'string', format: 'duration' }, `${'1'.repeat(size * 50)}x`]],
+    ['an address for mail', (size) => [{ type: 'string', format: 'email' }, `${'a'.repeat(size * 50)}`]],
+    [
+      'parts that are wrong, deep, and unchanged',
+      (size) => {
+        const nest = (leaf: JsonValue, depth: number): JsonValue => (depth === 0 ? leaf : { a: nest(leaf, depth - 1) });
+        const nestSchema = (depth: number): JsonObject =>
+          depth === 0 ? { type: 'array', items: text } : { type: 'object', properties: { a: nestSchema(depth - 1) } };
+        const wrong = () =>
+          nest(
+            listOf(size * 4, (i) => i),
+            100,
+          );
+        return [nestSchema(100), wrong(), wrong()];
+      },
+    ],
+  ])('%s is judged in time in proportion to it', async (claim, make) => {
+    await expectLinear(claim, {
+      make,
+      run: ([schema, value, old]) => {
+        try {
+          compileSchema(schema)(value, old, undefined, new Validation());
+        } catch (err) {
+          expect(err).toBeInstanceOf(ValidationEnd);
+        }
+      },
+      from: 250,
+      limit: 32_000,
+      rounds: 3,
+    });
+  });
+
+  /** The last fault, which says why there are no more. */
+  function endOf(schema: JsonObject, value: JsonValue): string {
+    const validation = new Validation();
+    expect(() => compileSchema(schema)(value, undefined, undefined, validation)).toThrow(ValidationEnd);
+    expect(validation.faults.reduce((sum, { message }) => sum + message.length, 0)).toBeLessThan(2_000_000);
+    return fieldErrorText(validation.faults.at(-1)!);
+  }
+  const over =
+    '<nil>: Invalid value: validation failed due to running out of cost budget, no further validation rules will be run';
+  const tooMany = '<nil>: Invalid value: too many errors, further ones are left out';
+
+  it.each<[claim: string, schema: JsonObject, value: () => JsonValue, want: string]>([
+    [
+      'alternatives for every item',
+      { type: 'array', items: { anyOf: listOf(5000, (i) => ({ minLength: i + 2 })) } },
+      () => listOf(5000, () => 'x'),
+      over,
+    ],
+    [
+      'patterns by the thousand',
+      { type: 'object', properties: objectOf(20_000, (i) => ({ pattern: `${i}a{900}` })) },
+      () => objectOf(20_000, () => 'x'),
+      over,
+    ],
+    [
+      'a pattern that starts anew with every character',
+      { pattern: 'ä.{900}Z$' },
+      () => listOf(200_000, (i) => (Math.imul(Number(i), 2654435761) & 0x10000 ? 'ä' : 'ö')).join(''),
+      over,
+    ],
+    [
+      'required fields of every item',
+      { type: 'array', items: { required: listOf(20_000, (i) => `f${i}`) } },
+      () => listOf(20_000, () => ({})),
+      tooMany,
+    ],
+    [
+      'an enum that is told for every item',
+      { type: 'array', items: { enum: listOf(20_000, (i) => `v${i}`) } },
+      () => listOf(20_000, () => 'x'),
+      tooMany,
+    ],
+  ])('%s are ended by a limit', (_claim, schema, value, want) => expect(endOf(schema, value())).toBe(want));
+
+  it('keys of lists by the thousand are ended by a limit', () => {
+    const keys = listOf(10_000, (i) => `k${i}`);
+    const list = { type: 'array', items: {}, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys };
+    const root = readStructural({ type: 'object', properties: { list } });
+    const validation = new Validation();
+    expect(() => checkListTypes({ list: listOf(10_000, () => ({})) }, root, validation)).toThrow(ValidationEnd);
+    expect(validation.faults.map(fieldErrorText)).toEqual([over]);
+  });
+
+  it('an object that is wrong throughout can still be changed elsewhere', () => {
+    const schema = { type: 'object', properties: { a: { type: 'integer' }, list: { type: 'array', items: text } } };
+    const wrong = () => listOf(200_000, (i) => i);
+    expect(faultsOf(schema, { a: 2, list: wrong() }, { a: 1, list: wrong() })).toEqual([]);
+  });
+
+  it('defaults that multiply end where they are as much as a body may have', () => {
+    const multiplied = (depth: number): JsonObject => ({
+      type: 'array',
+      default: listOf(100, () => ({})),
+      items: {
+        type: 'object',
+        properties: depth === 0 ? { a: { ...text, default: 'x' } } : { a: multiplied(depth - 1) },
+      },
+    });
+    const node = readStructural({ type: 'object', properties: { a: multiplied(5) } });
+    expect(() => setDefaults({}, node)).toThrow(NoRoomError);
+  });
+
+  it('defaults take time in proportion to the object, not to its schema', async () => {
+    const wide = { type: 'object', properties: objectOf(5000, () => text) };
+    const node = readStructural({ type: 'array', items: wide });
+    await expectLinear('filling in defaults', {
+      make: (size) => listOf(size, () => ({})),
+      run: (list) => setDefaults(list, node),
+      from: 1000,
+      limit: 400_000,
+    });
+  });
+});
+
+it.each(['constructor', 'toString', 'hasOwnProperty', '__proto__', 'prototype'])(
+  'a field called %s is a field like any other',
+  (name) => {
+    const odd = (value: JsonValue) => JSON.parse(`{${JSON.stringify(name)}:${JSON.stringify(value)}}`) as JsonObject;
+    const schema = { type: 'object', properties: odd({ type: 'integer', default: 7 }), required: [name] };
+    expect(faultsOf(schema, {})).toEqual([`f.${name}: Required value`]);
+    expect(faultsOf(schema, odd(1))).toEqual([]);
+    expect(faultsOf(schema, odd('x'))).toHaveLength(1);
+    expect(faultsOf({ type: 'object', additionalProperties: { type: 'integer' } }, odd('x'))).toHaveLength(1);
+    expect(faultsOf({ enum: [odd(1)] }, {})).toHaveLength(1);
+    const filled: JsonObject = {};
+    setDefaults(filled, readStructural(schema));
+    expect(Object.getPrototypeOf(filled)).toBe(Object.prototype);
+    expect(JSON.stringify(filled)).toBe(JSON.stringify(odd(7)));
+    const list = {
+      type: 'array',
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': [name],
+      items: schema,
+    };
+    const validation = new Validation();
+    checkListTypes([odd(1), odd(2), odd(1)], readStructural(list), validation);
+    expect(validation.faults.map(fieldErrorText)).toEqual([`[2]: Duplicate value: ${JSON.stringify(odd(1))}`]);
+  },
+);

@@ -1,12 +1,13 @@
 /**
- * What a schema says of values, compiled once into functions: types, bounds, patterns, formats, enums, required fields,
- * and the combinations of those. A check collects every fault in the words and in the order of the reference server.
+ * What a schema says of values, compiled into functions when the first value comes: types, bounds, patterns, formats,
+ * enums, required fields, and the combinations of those. A check collects every fault in the words and in the order of
+ * the reference server. It takes steps in proportion to the value, not to the schema, but for what a combination, an enum
+ * or a list of required fields repeats for every value; all of them are charged.
  *
  * Given the value that was there before, a part that has not changed is not judged again: an object that a newer schema
  * would refuse can still be changed elsewhere. Elements of a list are only told apart by their keys, so those of other
  * lists are judged whenever their list changes.
  */
-import { isDeepStrictEqual } from 'node:util';
 import {
   type FieldError,
   invalidValue,
@@ -19,15 +20,35 @@ import {
   typeInvalid,
   unsupportedValue,
 } from '../../api/index.ts';
-import { compilePattern } from './pattern.ts';
+import { ownValue } from '../codec/json-objects.ts';
+import { compilePattern } from '../patterns/pattern.ts';
+import { type Place, pathOf } from './place.ts';
 import { formatCheck } from './string-formats.ts';
 import { asObject } from './structural.ts';
+import type { Validation } from './validation.ts';
 
-/** `path` is the path of the value, `''` the root; `old` what was there before, undefined if nothing was. */
-export type SchemaCheck = (value: JsonValue, old: JsonValue | undefined, path: string, faults: FieldError[]) => void;
+/** `place` is where the value is, undefined the root; `old` what was there before, undefined if nothing was. */
+export type SchemaCheck = (
+  value: JsonValue,
+  old: JsonValue | undefined,
+  place: Place | undefined,
+  faults: Validation,
+) => void;
 type Part = SchemaCheck;
 
+/** Texts are gone through a few times, this many characters in a step. */
+const CHARACTERS_PER_STEP = 16;
+
+/** Nothing is compiled before there is a value for it: most of most schemas never sees one. */
 export function compileSchema(schema: JsonObject): SchemaCheck {
+  let check: SchemaCheck | undefined;
+  return (value, old, place, faults) => {
+    check ??= compileNow(schema);
+    check(value, old, place, faults);
+  };
+}
+
+function compileNow(schema: JsonObject): SchemaCheck {
   const parts = [
     typePart(schema),
     combinationPart(schema),
@@ -38,11 +59,11 @@ export function compileSchema(schema: JsonObject): SchemaCheck {
     objectPart(schema),
   ].filter((part) => part !== undefined);
   const isNullable = schema.nullable === true;
-  return (value, old, path, faults) => {
+  return (value, old, place, faults) => {
+    faults.chargeSteps(1);
     if (value === null && isNullable) return;
-    const before = faults.length;
-    for (const part of parts) part(value, old, path, faults);
-    if (faults.length > before && old !== undefined && isDeepStrictEqual(value, old)) faults.length = before;
+    if (old !== undefined && faults.isSame(value, old)) return;
+    for (const part of parts) part(value, old, place, faults);
   };
 }
 
@@ -56,19 +77,20 @@ function typeNameOf(value: JsonValue): string {
 function typePart(schema: JsonObject): Part | undefined {
   const { type, format } = schema;
   if (schema['x-kubernetes-int-or-string'] === true) {
-    return (value, _old, path, faults) => {
+    return (value, _old, place, faults) => {
       const found = typeNameOf(value);
-      if (found !== 'integer' && found !== 'string') faults.push(wrongType(path, 'integer,string', found));
+      if (found !== 'integer' && found !== 'string') faults.push(wrongType(pathOf(place), 'integer,string', found));
     };
   }
   if (typeof type !== 'string' || type === '') return undefined;
   const takesInteger = type === 'number';
   const hasTextFormat = type === 'string' && typeof format === 'string' && format !== '';
-  return (value, _old, path, faults) => {
+  return (value, _old, place, faults) => {
     const found = typeNameOf(value);
     if (found === type || (takesInteger && found === 'integer')) return;
-    if (hasTextFormat && found !== 'null' && found !== 'array') faults.push(wrongType(path, format, goFormat(found)));
-    else faults.push(wrongType(path, type, found));
+    if (hasTextFormat && found !== 'null' && found !== 'array')
+      faults.push(wrongType(pathOf(place), format, goFormat(found)));
+    else faults.push(wrongType(pathOf(place), type, found));
   };
 }
 
@@ -86,18 +108,14 @@ function combinationPart(schema: JsonObject): Part | undefined {
   const notSchema = asObject(schema.not);
   const not = notSchema && compileSchema(notSchema);
   if (anyOf.length + oneOf.length + allOf.length === 0 && !not) return undefined;
-  return (value, _old, path, faults) => {
-    const judge = (check: SchemaCheck) => {
-      const found: FieldError[] = [];
-      check(value, undefined, path, found);
-      return found;
-    };
-    const tell = (why: string) => faults.push(invalidValue('<nil>', '', `${quote(path)} ${why}`));
+  return (value, _old, place, faults) => {
+    const judge = (check: SchemaCheck) => faults.trial((trial) => check(value, undefined, place, trial));
+    const tell = (why: string) => faults.push(invalidValue('<nil>', '', `${quote(pathOf(place))} ${why}`));
     if (anyOf.length > 0) {
       const verdicts = anyOf.map(judge);
       if (verdicts.every((found) => found.length > 0)) {
         tell('must validate at least one schema (anyOf)');
-        faults.push(...closest(verdicts));
+        faults.pushAll(closest(verdicts));
       }
     }
     if (oneOf.length > 0) {
@@ -106,12 +124,12 @@ function combinationPart(schema: JsonObject): Part | undefined {
       if (good !== 1) {
         const count = good === 0 ? 'Found none valid' : `Found ${good} valid alternatives`;
         tell(`must validate one and only one schema (oneOf). ${count}`);
-        if (good === 0) faults.push(...closest(verdicts));
+        if (good === 0) faults.pushAll(closest(verdicts));
       }
     }
     const verdicts = allOf.map(judge);
     const good = verdicts.filter((found) => found.length === 0).length;
-    faults.push(...verdicts.flat());
+    for (const found of verdicts) faults.pushAll(found);
     if (good < allOf.length) tell(`must validate all the schemas (allOf)${good === 0 ? '. None validated' : ''}`);
     if (not && judge(not).length === 0) tell('must not validate the schema (not)');
   };
@@ -122,34 +140,32 @@ function compileAll(schemas: JsonValue | undefined): SchemaCheck[] {
 }
 
 /** Of several refusals the one that misses least. */
-function closest(verdicts: readonly FieldError[][]): FieldError[] {
+function closest(verdicts: readonly (readonly FieldError[])[]): readonly FieldError[] {
   return verdicts.reduce((best, found) => (found.length < best.length ? found : best));
 }
 
 function stringPart({ maxLength, minLength, pattern, format, type }: JsonObject): Part | undefined {
-  const matches = typeof pattern === 'string' && pattern !== '' ? whenAsked(pattern) : undefined;
+  const hasPattern = typeof pattern === 'string' && pattern !== '';
   const hasFormat = typeof format === 'string' && (type === 'string' || type === undefined);
   const isOfFormat = hasFormat ? formatCheck(format) : undefined;
-  if (maxLength === undefined && minLength === undefined && !matches && !isOfFormat) return undefined;
+  if (maxLength === undefined && minLength === undefined && !hasPattern && !isOfFormat) return undefined;
   const [most, least] = [maxLength as number | undefined, minLength as number | undefined];
-  return (value, _old, path, faults) => {
+  return (value, _old, place, faults) => {
     if (typeof value !== 'string') return;
-    if (most !== undefined && value.length > most && characters(value) > most) faults.push(tooLong(path, most));
-    else if (least !== undefined && characters(value) < least)
+    faults.chargeSteps(value.length / CHARACTERS_PER_STEP);
+    if (most !== undefined && value.length > most && characters(value) > most) {
+      faults.push(tooLong(pathOf(place), most));
+    } else if (least !== undefined && characters(value) < least) {
+      const path = pathOf(place);
       faults.push(invalidValue(path, value, `${path} in body should be at least ${least} chars long`));
-    else if (matches && !matches(value))
+    } else if (hasPattern && !compilePattern(pattern, faults).matches(value, faults)) {
+      const path = pathOf(place);
       faults.push(invalidValue(path, value, `${path} in body should match '${pattern}'`));
-    if (isOfFormat && !isOfFormat(value))
+    }
+    if (isOfFormat && !isOfFormat(value)) {
+      const path = pathOf(place);
       faults.push(typeInvalid(path, value, `${path} in body must be of type ${format}: ${quote(value)}`));
-  };
-}
-
-/** Compiled when the first value comes: most patterns of most definitions never see one. */
-function whenAsked(pattern: string): (text: string) => boolean {
-  let matches: ((text: string) => boolean) | undefined;
-  return (text) => {
-    matches ??= compilePattern(pattern);
-    return matches(text);
+    }
   };
 }
 
@@ -173,17 +189,22 @@ function numberPart(schema: JsonObject): Part | undefined {
   const isInteger = type === 'integer';
   if (!isInteger && multipleOf === undefined && maximum === undefined && minimum === undefined) return undefined;
   const kind = format ? `integer with format ${format}` : 'integer (default format)';
-  return (value, _old, path, faults) => {
+  return (value, _old, place, faults) => {
     if (typeof value !== 'number') return;
-    const fault = (why: string) => faults.push(invalidValue(path, value, `${path} in body should be ${why}`));
     if (isInteger && !fitsInteger(value, format))
-      faults.push(invalidValue('<nil>', '', `Checked value must be of type ${kind} in ${path}`));
-    if (multipleOf !== undefined && !isMultiple(value, multipleOf)) fault(`a multiple of ${multipleOf}`);
+      faults.push(invalidValue('<nil>', '', `Checked value must be of type ${kind} in ${pathOf(place)}`));
+    if (multipleOf !== undefined && !isMultiple(value, multipleOf))
+      faults.push(outOfBounds(value, place, `a multiple of ${multipleOf}`));
     if (minimum !== undefined && (exclusiveMinimum ? value <= minimum : value < minimum))
-      fault(`greater than ${exclusiveMinimum ? '' : 'or equal to '}${minimum}`);
+      faults.push(outOfBounds(value, place, `greater than ${exclusiveMinimum ? '' : 'or equal to '}${minimum}`));
     if (maximum !== undefined && (exclusiveMaximum ? value >= maximum : value > maximum))
-      fault(`less than ${exclusiveMaximum ? '' : 'or equal to '}${maximum}`);
+      faults.push(outOfBounds(value, place, `less than ${exclusiveMaximum ? '' : 'or equal to '}${maximum}`));
   };
+}
+
+function outOfBounds(value: number, place: Place | undefined, why: string): FieldError {
+  const path = pathOf(place);
+  return invalidValue(path, value, `${path} in body should be ${why}`);
 }
 
 function fitsInteger(value: number, format: string | undefined): boolean {
@@ -204,16 +225,19 @@ function listPart(schema: JsonObject): Part | undefined {
   const [least, most] = [schema.minItems as number | undefined, schema.maxItems as number | undefined];
   if (!items && least === undefined && most === undefined) return undefined;
   const keys = schema['x-kubernetes-list-type'] === 'map' ? (schema['x-kubernetes-list-map-keys'] as string[]) : [];
-  return (value, old, path, faults) => {
+  return (value, old, place, faults) => {
     if (!Array.isArray(value)) return;
     if (items) {
       const before = Array.isArray(old) && keys.length > 0 ? byKeys(old, keys) : undefined;
+      if (before) faults.chargeSteps(keys.length * (before.size + value.length));
       for (let i = 0; i < value.length; i++)
-        items(value[i]!, before?.get(keyOf(value[i]!, keys)), `${path}[${i}]`, faults);
+        items(value[i]!, before?.get(keyOf(value[i]!, keys)), { of: place, name: i }, faults);
     }
-    if (least !== undefined && value.length < least)
+    if (least !== undefined && value.length < least) {
+      const path = pathOf(place);
       faults.push(invalidValue(path, value.length, `${path} in body should have at least ${least} items`));
-    if (most !== undefined && value.length > most) faults.push(tooMany(path, value.length, most));
+    }
+    if (most !== undefined && value.length > most) faults.push(tooMany(pathOf(place), value.length, most));
   };
 }
 
@@ -223,58 +247,90 @@ function byKeys(list: readonly JsonValue[], keys: readonly string[]): ReadonlyMa
 
 export function keyOf(item: JsonValue, keys: readonly string[]): string {
   const object = asObject(item) ?? {};
-  return JSON.stringify(keys.map((key) => object[key] ?? null));
+  return JSON.stringify(keys.map((key) => ownValue(object, key) ?? null));
 }
 
 function enumPart({ enum: allowed }: JsonObject): Part | undefined {
   if (!Array.isArray(allowed) || allowed.length === 0) return undefined;
-  const shown = allowed.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
-  const simple: ReadonlySet<unknown> = new Set(allowed.filter((value) => typeof value !== 'object' || value === null));
-  const structured = allowed.filter((value) => typeof value === 'object' && value !== null);
-  return (value, _old, path, faults) => {
-    if (simple.has(value) || structured.some((one) => isDeepStrictEqual(one, value))) return;
-    faults.push(unsupportedValue(path, value, shown));
+  const isSimple = (value: JsonValue) => typeof value !== 'object' || value === null;
+  const simple: ReadonlySet<unknown> = new Set(allowed.filter(isSimple));
+  const structured = new Set(allowed.filter((value) => !isSimple(value)).map(canonicalText));
+  let shown: string[] | undefined;
+  return (value, _old, place, faults) => {
+    if (isSimple(value)) {
+      if (simple.has(value)) return;
+    } else if (structured.size > 0) {
+      const text = canonicalText(value);
+      faults.chargeSteps(text.length / CHARACTERS_PER_STEP);
+      if (structured.has(text)) return;
+    }
+    shown ??= allowed.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+    faults.chargeSteps(shown.length);
+    faults.push(unsupportedValue(pathOf(place), value, shown));
   };
 }
 
+/** The same text for the same value, in whatever order its fields are. */
+function canonicalText(value: JsonValue): string {
+  const object = asObject(value);
+  if (object)
+    return `{${Object.keys(object)
+      .sort()
+      .map((name) => `${JSON.stringify(name)}:${canonicalText(object[name]!)}`)
+      .join()}}`;
+  return Array.isArray(value) ? `[${value.map(canonicalText).join()}]` : JSON.stringify(value);
+}
+
+type Field = { readonly name: string; readonly order: number; readonly check: SchemaCheck };
+
 function objectPart(schema: JsonObject): Part | undefined {
-  const properties = Object.entries(asObject(schema.properties) ?? {}).map(
-    ([name, json]) => [name, compileSchema(asObject(json) ?? {})] as const,
-  );
+  const properties = asObject(schema.properties) ?? {};
+  const fields = new Map<string, Field>();
+  for (const [order, name] of Object.keys(properties).entries())
+    fields.set(name, { name, order, check: compileSchema(asObject(properties[name]) ?? {}) });
   const additionalSchema = asObject(schema.additionalProperties);
   const additional = additionalSchema && compileSchema(additionalSchema);
-  const known = new Set(properties.map(([name]) => name));
   const required = Array.isArray(schema.required) ? (schema.required as string[]) : [];
   const [least, most] = [schema.minProperties as number | undefined, schema.maxProperties as number | undefined];
-  if (properties.length === 0 && !additional && required.length === 0 && least === undefined && most === undefined)
+  if (fields.size === 0 && !additional && required.length === 0 && least === undefined && most === undefined)
     return undefined;
-  return (value, oldValue, path, faults) => {
+  return (value, oldValue, place, faults) => {
     const object = asObject(value);
     if (!object) return;
+    const names = Object.keys(object);
+    faults.chargeSteps(names.length + required.length);
     const old = asObject(oldValue);
-    const prefix = path === '' ? '' : `${path}.`;
-    if (least !== undefined || most !== undefined) {
-      const count = Object.keys(object).length;
-      if (least !== undefined && count < least) {
-        faults.push(invalidValue(path, count, `${path} in body should have at least ${least} properties`));
-        return;
-      }
-      if (most !== undefined && count > most) {
-        faults.push(tooMany(path, count, most));
-        return;
-      }
+    if (least !== undefined && names.length < least) {
+      const path = pathOf(place);
+      faults.push(invalidValue(path, names.length, `${path} in body should have at least ${least} properties`));
+      return;
     }
-    if (additional)
-      for (const name of Object.keys(object))
-        if (!known.has(name)) additional(object[name]!, memberOf(old, name), prefix + name, faults);
-    for (const [name, check] of properties) {
-      const member = memberOf(object, name);
-      if (member !== undefined) check(member, memberOf(old, name), prefix + name, faults);
+    if (most !== undefined && names.length > most) {
+      faults.push(tooMany(pathOf(place), names.length, most));
+      return;
     }
-    for (const name of required) if (memberOf(object, name) === undefined) faults.push(requiredValue(prefix + name));
+    const present: Field[] = [];
+    for (const name of names) {
+      const field = fields.get(name);
+      if (field) present.push(field);
+      else if (additional) additional(object[name]!, memberOf(old, name), { of: place, name }, faults);
+    }
+    // Faults are told in the order of the schema.
+    if (!isInOrder(present)) present.sort((a, b) => a.order - b.order);
+    for (const { name, check } of present) {
+      const member = object[name];
+      if (member !== undefined) check(member, memberOf(old, name), { of: place, name }, faults);
+    }
+    for (const name of required)
+      if (memberOf(object, name) === undefined) faults.push(requiredValue(pathOf({ of: place, name })));
   };
+}
+
+function isInOrder(fields: readonly Field[]): boolean {
+  for (let i = 1; i < fields.length; i++) if (fields[i]!.order < fields[i - 1]!.order) return false;
+  return true;
 }
 
 function memberOf(object: JsonObject | undefined, name: string): JsonValue | undefined {
-  return object && Object.hasOwn(object, name) ? object[name] : undefined;
+  return object && ownValue(object, name);
 }

@@ -1,19 +1,15 @@
 /**
  * Whether a schema is structural: every field has one type, said in one place, so that objects can be pruned and
- * defaulted by it. Combinations of schemas may only constrain what is declared outside of them. Pure; every violation
- * is told, with the path of the schema it is in.
+ * defaulted by it. Combinations of schemas may only constrain what is declared outside of them. Every violation is told,
+ * with the path of the schema it is in. Large schemas are walked in stretches, with turns for others in between.
  */
-import {
-  type FieldError,
-  forbiddenValue,
-  invalidValue,
-  type JsonObject,
-  requiredValue,
-  unsupportedValue,
-} from '../../api/index.ts';
-import { checkDefaults } from './default-values.ts';
-import { compilePattern, PatternError } from './pattern.ts';
-import { asObject } from './structural.ts';
+import { forbiddenValue, invalidValue, type JsonObject, requiredValue, unsupportedValue } from '../../api/index.ts';
+import { ownValue } from '../codec/json-objects.ts';
+import { checkPatternSyntax, PatternError } from '../patterns/pattern.ts';
+import { checkDefault } from './default-values.ts';
+import { asObject, readStructural, type Structural } from './structural.ts';
+import type { TurnKeeper } from './turn-keeper.ts';
+import type { Validation } from './validation.ts';
 
 const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean'];
 const NOT_SUPPORTED = ['definitions', 'dependencies', 'patternProperties', 'additionalItems', 'id', '$schema'];
@@ -30,6 +26,7 @@ const STRUCTURE = [
   'x-kubernetes-list-type',
   'x-kubernetes-list-map-keys',
   'x-kubernetes-map-type',
+  'x-kubernetes-validations',
 ];
 const EMPTY = 'must be empty to be structural';
 /** Deeper than anybody means; keeps every walk within the stack. */
@@ -37,21 +34,62 @@ const LIMIT_DEPTH = 200;
 
 type Place = 'root' | 'field' | 'items' | 'value';
 
-export function checkStructural(schema: JsonObject, path: string): FieldError[] {
-  const faults: FieldError[] = [];
-  new StructuralWalk(faults).visit(schema, path, 'root', 0);
-  if (faults.length === 0) faults.push(...checkDefaults(schema, path));
-  return faults;
+/** The schema as a tree, if it can be one. */
+export async function checkStructural(
+  schema: JsonObject,
+  path: string,
+  validation: Validation,
+  turns: TurnKeeper,
+): Promise<Structural | undefined> {
+  const before = validation.length;
+  await new StructuralWalk(validation, turns).run(schema, path);
+  if (validation.length > before) return undefined;
+  const root = readStructural(schema);
+  await checkDefaults(root, path, validation, turns);
+  return root;
+}
+
+/** The schema is known to be structural. */
+async function checkDefaults(root: Structural, path: string, validation: Validation, turns: TurnKeeper): Promise<void> {
+  const open: (readonly [node: Structural, path: string])[] = [[root, path]];
+  while (open.length > 0) {
+    const [node, at] = open.pop()!;
+    checkDefault(node, at, validation);
+    // The last to be put there is the first to be taken.
+    if (node.items?.hasDefaults) open.push([node.items, `${at}.items`]);
+    if (node.additional?.hasDefaults) open.push([node.additional, `${at}.additionalProperties`]);
+    for (const [name, child] of [...node.properties].reverse())
+      if (child.hasDefaults) open.push([child, `${at}.properties[${name}]`]);
+    if (turns.isOver) await turns.next();
+  }
 }
 
 class StructuralWalk {
-  readonly #faults: FieldError[];
+  readonly #faults: Validation;
+  readonly #turns: TurnKeeper;
+  /** What is still to be looked at, the next one last. */
+  readonly #open: (() => void)[] = [];
 
-  constructor(faults: FieldError[]) {
+  constructor(faults: Validation, turns: TurnKeeper) {
     this.#faults = faults;
+    this.#turns = turns;
   }
 
-  visit(schema: JsonObject, path: string, place: Place, depth: number): void {
+  async run(schema: JsonObject, path: string): Promise<void> {
+    this.#later([() => this.#visit(schema, path, 'root', 0)]);
+    for (let next = this.#open.pop(); next; next = this.#open.pop()) {
+      this.#faults.chargeSteps(1);
+      next();
+      if (this.#turns.isOver) await this.#turns.next();
+    }
+  }
+
+  /** In this order, and before everything that waits already. */
+  #later(work: (() => void)[]): void {
+    for (const one of work.reverse()) this.#open.push(one);
+  }
+
+  #visit(schema: JsonObject, path: string, place: Place, depth: number): void {
     if (depth > LIMIT_DEPTH) {
       this.#faults.push(invalidValue(path, '', `must not nest deeper than ${LIMIT_DEPTH}`));
       return;
@@ -60,15 +98,20 @@ class StructuralWalk {
     this.#checkForbidden(schema, path, place);
     this.#checkExtensions(schema, path);
     if (place === 'root') this.#checkMetadata(schema, path);
-    for (const [name, child] of Object.entries(asObject(schema.properties) ?? {}))
-      this.visit(asObject(child) ?? {}, `${path}.properties[${name}]`, 'field', depth + 1);
-    const additional = asObject(schema.additionalProperties);
-    if (additional) this.visit(additional, `${path}.additionalProperties`, 'value', depth + 1);
+    const below: (() => void)[] = [];
+    const properties = asObject(schema.properties);
+    for (const name of properties ? Object.keys(properties) : []) {
+      const child = asObject(properties![name]) ?? {};
+      below.push(() => this.#visit(child, `${path}.properties[${name}]`, 'field', depth + 1));
+    }
+    const [additional, items] = [asObject(schema.additionalProperties), asObject(schema.items)];
+    if (additional) below.push(() => this.#visit(additional, `${path}.additionalProperties`, 'value', depth + 1));
     if (Array.isArray(schema.items))
       this.#faults.push(forbiddenValue(`${path}.items`, 'items must be a schema object and not an array'));
-    else if (asObject(schema.items)) this.visit(asObject(schema.items)!, `${path}.items`, 'items', depth + 1);
+    else if (items) below.push(() => this.#visit(items, `${path}.items`, 'items', depth + 1));
     else if (schema.type === 'array') this.#faults.push(requiredValue(`${path}.items`, 'must be specified'));
-    this.#combinations(schema, schema, path, depth);
+    if (hasCombinations(schema)) below.push(() => this.#combinations(schema, schema, path, depth));
+    this.#later(below);
   }
 
   #checkType(schema: JsonObject, path: string, place: Place): void {
@@ -151,7 +194,7 @@ class StructuralWalk {
     const properties = asObject(items.properties) ?? {};
     const required = new Set(Array.isArray(items.required) ? items.required : []);
     for (const [index, key] of (keys as string[]).entries()) {
-      const field = asObject(properties[key]);
+      const field = asObject(ownValue(properties, key));
       if (!field)
         this.#faults.push(invalidValue(`${at}[${index}]`, key, 'entries must all be names of item properties'));
       else if (!required.has(key) && field.default === undefined)
@@ -180,19 +223,24 @@ class StructuralWalk {
   }
 
   #combinations(schema: JsonObject, declared: JsonObject, path: string, depth: number): void {
+    const parts: (() => void)[] = [];
+    const add = (part: JsonObject, at: string) => parts.push(() => this.#constraint(part, declared, at, depth + 1));
     for (const word of ['allOf', 'anyOf', 'oneOf']) {
-      const parts = schema[word];
-      if (!Array.isArray(parts)) continue;
-      for (const [index, part] of parts.entries())
-        this.#constraint(asObject(part) ?? {}, declared, `${path}.${word}[${index}]`, depth + 1);
+      const list = schema[word];
+      if (Array.isArray(list))
+        for (const [index, part] of list.entries()) add(asObject(part) ?? {}, `${path}.${word}[${index}]`);
     }
     const not = asObject(schema.not);
-    if (not) this.#constraint(not, declared, `${path}.not`, depth + 1);
+    if (not) add(not, `${path}.not`);
+    this.#later(parts);
   }
 
   /** A part of a combination: it says nothing of structure, and names only what `declared` names. */
   #constraint(part: JsonObject, declared: JsonObject, path: string, depth: number): void {
-    if (depth > LIMIT_DEPTH) return;
+    if (depth > LIMIT_DEPTH) {
+      this.#faults.push(invalidValue(path, '', `must not nest deeper than ${LIMIT_DEPTH}`));
+      return;
+    }
     const isIntOrString = declared['x-kubernetes-int-or-string'] === true; // there each part may name one of the two
     for (const field of STRUCTURE) {
       if (part[field] === undefined || part[field] === '' || (field === 'type' && isIntOrString)) continue;
@@ -202,26 +250,32 @@ class StructuralWalk {
       this.#faults.push(forbiddenValue(`${path}.additionalProperties`, EMPTY));
     checkPattern(part, path, this.#faults);
     const keepsUnknown = declared['x-kubernetes-preserve-unknown-fields'] === true;
-    const properties = asObject(declared.properties) ?? {};
-    for (const [name, child] of Object.entries(asObject(part.properties) ?? {})) {
-      const outside = asObject(properties[name]) ?? asObject(declared.additionalProperties);
+    const [outer, inner] = [asObject(declared.properties) ?? {}, asObject(part.properties) ?? {}];
+    const below: (() => void)[] = [];
+    for (const name of Object.keys(inner)) {
+      const outside = asObject(ownValue(outer, name)) ?? asObject(declared.additionalProperties);
       const here = `${path}.properties[${name}]`;
-      if (outside) this.#constraint(asObject(child) ?? {}, outside, here, depth + 1);
+      if (outside) below.push(() => this.#constraint(asObject(inner[name]) ?? {}, outside, here, depth + 1));
       else if (!keepsUnknown) {
-        const outer = here.replace(/\.(?:allOf|anyOf|oneOf)\[\d+\]|\.not/g, '');
-        this.#faults.push(requiredValue(outer, `because it is defined in ${here}`));
+        const missing = here.replace(/\.(?:allOf|anyOf|oneOf)\[\d+\]|\.not/g, '');
+        this.#faults.push(requiredValue(missing, `because it is defined in ${here}`));
       }
     }
     const items = asObject(part.items);
-    if (items) this.#constraint(items, asObject(declared.items) ?? {}, `${path}.items`, depth + 1);
-    this.#combinations(part, declared, path, depth);
+    if (items) below.push(() => this.#constraint(items, asObject(declared.items) ?? {}, `${path}.items`, depth + 1));
+    if (hasCombinations(part)) below.push(() => this.#combinations(part, declared, path, depth));
+    this.#later(below);
   }
 }
 
-function checkPattern({ pattern }: JsonObject, path: string, faults: FieldError[]): void {
+function hasCombinations({ allOf, anyOf, oneOf, not }: JsonObject): boolean {
+  return allOf !== undefined || anyOf !== undefined || oneOf !== undefined || not !== undefined;
+}
+
+function checkPattern({ pattern }: JsonObject, path: string, faults: Validation): void {
   if (typeof pattern !== 'string' || pattern === '') return;
   try {
-    compilePattern(pattern);
+    checkPatternSyntax(pattern);
   } catch (err) {
     if (!(err instanceof PatternError)) throw err;
     faults.push(

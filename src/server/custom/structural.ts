@@ -5,6 +5,7 @@
  * constrains values (`anyOf`, bounds, patterns) is compiled from the same JSON in schema-checks.ts.
  */
 import type { JsonObject, JsonValue } from '../../api/index.ts';
+import { setKey } from '../codec/json-objects.ts';
 
 /** One rule of `x-kubernetes-validations`, as it is written. */
 export type RuleText = {
@@ -25,6 +26,8 @@ export type Structural = {
   readonly keepsUnknown: boolean;
   readonly default: JsonValue | undefined;
   readonly properties: ReadonlyMap<string, Structural>;
+  /** The properties that have a default. */
+  readonly defaulted: readonly (readonly [name: string, node: Structural])[];
   /** The values of a map. */
   readonly additional: Structural | undefined;
   readonly items: Structural | undefined;
@@ -35,20 +38,40 @@ export type Structural = {
   readonly hasListTypes: boolean;
   readonly hasEmbedded: boolean;
   readonly hasRules: boolean;
+  readonly hasDefaults: boolean;
 };
 
+/** Most nodes have nothing below them: they share what they do not have. */
+const noProperties: ReadonlyMap<string, Structural> = new Map();
+const nothing: readonly never[] = [];
+
 export function readStructural(source: JsonObject): Structural {
-  const properties = new Map<string, Structural>();
-  for (const [name, json] of Object.entries(asObject(source.properties) ?? {}))
-    properties.set(name, readStructural(asObject(json) ?? {}));
-  const additionalJson = asObject(source.additionalProperties);
-  const additional = additionalJson && readStructural(additionalJson);
-  const itemsJson = asObject(source.items);
-  const items = itemsJson && readStructural(itemsJson);
-  const below = [...properties.values(), ...(additional ? [additional] : []), ...(items ? [items] : [])];
   const listType = text(source['x-kubernetes-list-type']);
   const isEmbedded = source['x-kubernetes-embedded-resource'] === true;
-  const rules = (source['x-kubernetes-validations'] ?? []) as unknown as readonly RuleText[];
+  const rules = (source['x-kubernetes-validations'] ?? nothing) as unknown as readonly RuleText[];
+  let hasListTypes = listType === 'set' || listType === 'map';
+  let hasEmbedded = isEmbedded;
+  let hasRules = rules.length > 0;
+  let hasDefaults = source.default !== undefined;
+  const read = (json: JsonObject) => {
+    const node = readStructural(json);
+    hasListTypes ||= node.hasListTypes;
+    hasEmbedded ||= node.hasEmbedded;
+    hasRules ||= node.hasRules;
+    hasDefaults ||= node.hasDefaults;
+    return node;
+  };
+  const declared = asObject(source.properties);
+  const properties = declared ? new Map<string, Structural>() : noProperties;
+  let defaulted: (readonly [string, Structural])[] | undefined;
+  for (const name of declared ? Object.keys(declared) : nothing) {
+    const node = read(asObject(declared![name]) ?? {});
+    (properties as Map<string, Structural>).set(name, node);
+    if (node.default === undefined) continue;
+    defaulted ??= [];
+    defaulted.push([name, node]);
+  }
+  const [additionalJson, itemsJson] = [asObject(source.additionalProperties), asObject(source.items)];
   return {
     source,
     type: text(source.type),
@@ -58,41 +81,47 @@ export function readStructural(source: JsonObject): Structural {
     keepsUnknown: source['x-kubernetes-preserve-unknown-fields'] === true,
     default: source.default,
     properties,
-    additional,
-    items,
+    defaulted: defaulted ?? nothing,
+    additional: additionalJson && read(additionalJson),
+    items: itemsJson && read(itemsJson),
     listType,
-    listMapKeys: (source['x-kubernetes-list-map-keys'] ?? []) as string[],
+    listMapKeys: (source['x-kubernetes-list-map-keys'] ?? nothing) as readonly string[],
     rules,
-    hasListTypes: listType === 'set' || listType === 'map' || below.some((node) => node.hasListTypes),
-    hasEmbedded: isEmbedded || below.some((node) => node.hasEmbedded),
-    hasRules: rules.length > 0 || below.some((node) => node.hasRules),
+    hasListTypes,
+    hasEmbedded,
+    hasRules,
+    hasDefaults,
   };
 }
 
 /**
  * The same schema with the fields that every embedded object has, so that they are known to pruning. What the schema
- * itself says of them gives way: as in the root, they are the API's.
+ * itself says of them gives way: as in the root, they are the API's. What has none in it stays the very same object.
  */
 export function withEmbeddedTypes(json: JsonObject, metadataType: string): JsonObject {
-  const result: JsonObject = { ...json };
+  const result: JsonObject = {};
   const properties = asObject(json.properties);
-  if (properties) {
-    result.properties = Object.fromEntries(
-      Object.entries(properties).map(([name, child]) => [name, withEmbeddedTypes(asObject(child) ?? {}, metadataType)]),
-    );
+  const changed: JsonObject = {};
+  for (const name of properties ? Object.keys(properties) : nothing) {
+    const child = asObject(properties![name]);
+    const next = child && withEmbeddedTypes(child, metadataType);
+    if (next !== child) setKey(changed, name, next!);
   }
-  const [additional, items] = [asObject(json.additionalProperties), asObject(json.items)];
-  if (additional) result.additionalProperties = withEmbeddedTypes(additional, metadataType);
-  if (items) result.items = withEmbeddedTypes(items, metadataType);
+  if (Object.keys(changed).length > 0) result.properties = { ...properties, ...changed };
+  for (const field of ['additionalProperties', 'items'] as const) {
+    const child = asObject(json[field]);
+    const next = child && withEmbeddedTypes(child, metadataType);
+    if (next !== child) result[field] = next;
+  }
   if (json['x-kubernetes-embedded-resource'] === true) {
     result.properties = {
-      ...asObject(result.properties),
+      ...(asObject(result.properties) ?? properties),
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { $ref: metadataType },
     };
   }
-  return result;
+  return Object.keys(result).length === 0 ? json : { ...json, ...result };
 }
 
 export function asObject(value: unknown): JsonObject | undefined {

@@ -13,43 +13,62 @@ import {
   type ObjectMeta,
   requiredValue,
 } from '../../api/index.ts';
+import { ownValue, setKey } from '../codec/json-objects.ts';
 import { validateObjectMeta } from '../kinds/metadata-validation.ts';
+import { type Place, pathOf } from './place.ts';
 import { keyOf } from './schema-checks.ts';
 import { asObject, type Structural } from './structural.ts';
+import type { Validation } from './validation.ts';
 
-export function checkListTypes(value: JsonValue | undefined, node: Structural, path = ''): FieldError[] {
-  if (!node.hasListTypes) return [];
-  const faults: FieldError[] = [];
+export function checkListTypes(
+  value: JsonValue | undefined,
+  node: Structural,
+  validation: Validation,
+  place?: Place,
+): void {
+  if (!node.hasListTypes) return;
   if (Array.isArray(value)) {
-    if (node.listType === 'set') faults.push(...duplicates(value, path, (item) => [JSON.stringify(item), item]));
+    const { listMapKeys: keys, items } = node;
+    if (node.listType === 'set') findTwice(value, place, JSON.stringify, (item) => item, validation);
     if (node.listType === 'map') {
-      const { listMapKeys: keys } = node;
-      faults.push(...duplicates(value, path, (item) => [keyOf(item, keys), keysOf(item, keys, node.items)]));
+      validation.chargeSteps(keys.length * value.length);
+      findTwice(
+        value,
+        place,
+        (item) => keyOf(item, keys),
+        (item) => keysOf(item, keys, items),
+        validation,
+      );
     }
   }
-  return [...faults, ...below(value, node, path, checkListTypes)];
+  visitBelow(value, node, validation, place, checkListTypes);
 }
 
-export function checkEmbedded(value: JsonValue | undefined, node: Structural, path = ''): FieldError[] {
-  if (!node.hasEmbedded) return [];
+export function checkEmbedded(
+  value: JsonValue | undefined,
+  node: Structural,
+  validation: Validation,
+  place?: Place,
+): void {
+  if (!node.hasEmbedded) return;
   const object = asObject(value);
-  const faults = object && node.isEmbedded ? embeddedFaults(object, path) : [];
-  return [...faults, ...below(value, node, path, checkEmbedded)];
+  if (object && node.isEmbedded) validation.pushAll(embeddedFaults(object, pathOf(place)));
+  visitBelow(value, node, validation, place, checkEmbedded);
 }
 
-function duplicates(
+function findTwice(
   list: readonly JsonValue[],
-  path: string,
-  read: (item: JsonValue) => readonly [key: string, shown: JsonValue],
-): FieldError[] {
+  place: Place | undefined,
+  read: (item: JsonValue) => string,
+  show: (item: JsonValue) => JsonValue,
+  validation: Validation,
+): void {
   const seen = new Set<string>();
-  const faults: FieldError[] = [];
   for (const [index, item] of list.entries()) {
-    const [key, shown] = read(item);
-    if (seen.has(key)) faults.push(duplicateValue(childPath(path, index), shown));
+    const key = read(item);
+    if (seen.has(key)) validation.push(duplicateValue(pathOf({ of: place, name: index }), show(item)));
     else seen.add(key);
   }
-  return faults;
 }
 
 /** The keys of an element; a key that is absent counts with its default. */
@@ -57,8 +76,8 @@ function keysOf(item: JsonValue, keys: readonly string[], node: Structural | und
   const object = asObject(item) ?? {};
   const shown: JsonObject = {};
   for (const key of keys) {
-    const value = object[key] ?? node?.properties.get(key)?.default;
-    if (value !== undefined) shown[key] = value;
+    const value = ownValue(object, key) ?? node?.properties.get(key)?.default;
+    if (value !== undefined) setKey(shown, key, value);
   }
   return shown;
 }
@@ -81,18 +100,27 @@ function embeddedFaults(object: JsonObject, path: string): FieldError[] {
   return [...faults, ...found];
 }
 
-type Visit = (value: JsonValue | undefined, node: Structural, path: string) => FieldError[];
+type Visit = (value: JsonValue | undefined, node: Structural, validation: Validation, place: Place) => void;
 
-function below(value: JsonValue | undefined, node: Structural, path: string, visit: Visit): FieldError[] {
+function visitBelow(
+  value: JsonValue | undefined,
+  node: Structural,
+  validation: Validation,
+  place: Place | undefined,
+  visit: Visit,
+): void {
+  const { items, additional, properties } = node;
   if (Array.isArray(value)) {
-    const { items } = node;
-    return items ? value.flatMap((item, index) => visit(item, items, childPath(path, index))) : [];
+    validation.chargeSteps(value.length);
+    if (items) for (let i = 0; i < value.length; i++) visit(value[i], items, validation, { of: place, name: i });
+    return;
   }
   const object = asObject(value);
-  if (!object) return [];
-  const { additional, properties } = node;
-  return Object.keys(object).flatMap((name) => {
+  if (!object) return;
+  const names = Object.keys(object);
+  validation.chargeSteps(names.length);
+  for (const name of names) {
     const child = properties.get(name) ?? additional;
-    return child ? visit(object[name], child, childPath(path, name)) : [];
-  });
+    if (child) visit(object[name], child, validation, { of: place, name });
+  }
 }

@@ -42,7 +42,7 @@ export type KindRules = {
   readonly prepareCreate?: (object: KubeObject, context: RuleContext) => void | Promise<void>;
   readonly prepareUpdate?: (object: KubeObject, old: KubeObject, context: RuleContext) => void | Promise<void>;
   /** `old` is what it takes the place of, absent on create. */
-  readonly validate?: (object: KubeObject, old?: KubeObject) => FieldError[];
+  readonly validate?: (object: KubeObject, old?: KubeObject) => FieldError[] | Promise<FieldError[]>;
   readonly validateUpdate?: (object: KubeObject, old: KubeObject) => FieldError[];
   /** How long an object stays when it is deleted; kinds without it go at once. */
   readonly gracePeriodSeconds?: (object: KubeObject, options: DeleteOptions) => number;

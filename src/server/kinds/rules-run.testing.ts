@@ -45,5 +45,5 @@ export async function apply(
   const rules = rulesOf(resource);
   rules.setDefaults?.(created);
   await rules.prepareCreate?.(created, context);
-  return { created, errors: (rules.validate?.(created) ?? []).map(fieldErrorText), rules, context };
+  return { created, errors: ((await rules.validate?.(created)) ?? []).map(fieldErrorText), rules, context };
 }

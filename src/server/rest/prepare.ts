@@ -53,7 +53,7 @@ export async function prepareCreate(
   if (!metadata.name && metadata.generateName) metadata.name = generatedName(metadata.generateName);
   rules.setDefaults?.(object);
   await rules.prepareCreate?.(object, context);
-  refuse(view, object, [...validateObjectMeta(metadata, metaRules(view)), ...(rules.validate?.(object) ?? [])]);
+  refuse(view, object, [...validateObjectMeta(metadata, metaRules(view)), ...((await rules.validate?.(object)) ?? [])]);
   if (!isTracked) track(view, undefined, object, manager, context);
   return object;
 }
@@ -77,7 +77,7 @@ export async function prepareUpdate(
     object.metadata.generation = nextGeneration(view, object, old);
   refuse(view, object, [
     ...validateObjectMetaUpdate(object.metadata, old.metadata),
-    ...(rules.validate?.(object, old) ?? []),
+    ...((await rules.validate?.(object, old)) ?? []),
     // A binding is what may change a pod's node, which nobody else may.
     ...(context.subresource === 'binding' ? [] : (rules.validateUpdate?.(object, old) ?? [])),
   ]);

@@ -1,140 +1,207 @@
 /**
  * All rules of a schema, each at its place, and the walk that asks them about an object.
  *
- * The object is put into values of CEL once. A rule about a change is asked only where there was a value before; any
- * other rule that fails on a part that has not changed is let off, as everywhere in a schema. The cost of a rule is
- * reckoned before it runs, from the depth of its loops and the largest collection it can meet: what could take too long
- * is refused instead, and so is everything after it.
+ * A rule about a change is asked only where there was a value before; any other rule that fails on a part that has not
+ * changed is let off, as everywhere in a schema. Every rule runs within a budget of its own and all together within
+ * another; where one is spent the walk ends with a fault that says so. Between rules others get their turn, so that no
+ * object holds them up for longer than one rule takes.
  */
-import { isDeepStrictEqual } from 'node:util';
-import type { Environment } from '@marcbachmann/cel-js';
-import { childPath, type FieldError, type JsonObject, type JsonValue } from '../../../api/index.ts';
+import type { FieldError, JsonObject, JsonValue } from '../../../api/index.ts';
+import type { Value } from '../../cel/values.ts';
+import { type Place, pathOf } from '../place.ts';
 import { keyOf } from '../schema-checks.ts';
-import { asObject, type RuleText, readStructural, type Structural } from '../structural.ts';
-import { libraryEnvironment } from './library.ts';
-import { compileRule, type Rule } from './rule.ts';
-import { Size, TypeDeclarer, type ValueForm } from './values.ts';
+import { asObject, type RuleText, type Structural } from '../structural.ts';
+import { TurnKeeper } from '../turn-keeper.ts';
+import { OUT_OF_BUDGET, type Validation } from '../validation.ts';
+import { callBudget, type Outcome, Rule, RuleError } from './rule.ts';
+import { MadeValues, type ValueForm, ValueForms } from './value-forms.ts';
 
 export type CompiledRules = {
-  /** What is wrong with an object, given what it was before. */
-  readonly check: (value: JsonObject, old: JsonObject | undefined) => FieldError[];
+  /** Finds what is wrong with an object, given what it was before. */
+  readonly check: (value: JsonObject, old: JsonObject | undefined, validation: Validation) => Promise<void>;
 };
 
-/** Steps that one rule, and all rules together, may take on one object. */
-const LIMIT_RULE_STEPS = 1_000_000;
-const LIMIT_STEPS = 10_000_000;
+/** What all rules together may cost on one object: the reference server's figure for a second. */
+const LIMIT_COST = 10_000_000;
+const LIMIT_MESSAGE_CHARACTERS = 5120;
 
-type RuledNode = { readonly form: ValueForm; readonly rules: readonly Rule[] };
-type OnFault = (node: Structural, index: number, err: unknown) => void;
+export type RuledNode = { readonly form: ValueForm; readonly rules: readonly Rule[] };
 
-/** Undefined if there are none. Without `onFault` a rule that does not compile is thrown. */
-export function compileRules(root: Structural, onFault?: OnFault): CompiledRules | undefined {
+/** Undefined if there are none. Nothing is compiled before it is asked. */
+export function compileRules(root: Structural): CompiledRules | undefined {
   if (!root.hasRules) return undefined;
-  const types = libraryEnvironment().clone();
-  const declarer = new TypeDeclarer(types, readStructural);
-  const nodes = ruledNodes(root);
-  const forms = new Map(nodes.map((node) => [node, declarer.formOf(node, node === root)]));
+  const ruled = ruledNodes(root);
+  return { check: (value, old, validation) => new Check(ruled, validation).run(root, value, old) };
+}
+
+/** The rules of every node that has some. */
+export function ruledNodes(root: Structural): ReadonlyMap<Structural, RuledNode> {
+  const forms = new ValueForms();
   const ruled = new Map<Structural, RuledNode>();
-  for (const [node, form] of forms) ruled.set(node, { form, rules: compileNode(node, form, types, onFault) });
-  return { check: (value, old) => new Check(ruled).run(root, value, old) };
-}
-
-function compileNode(node: Structural, form: ValueForm, types: Environment, onFault: OnFault | undefined): Rule[] {
-  return node.rules.flatMap((text, index) => {
-    try {
-      return [compileRule(text, environmentFor(text, form, types))];
-    } catch (err) {
-      if (!onFault) throw err;
-      onFault(node, index, err);
-      return [];
+  const open = [root];
+  while (open.length > 0) {
+    const node = open.pop()!;
+    if (!node.hasRules) continue;
+    if (node.rules.length > 0) {
+      const form = forms.formOf(node, node === root);
+      ruled.set(node, { form, rules: node.rules.map((text) => new Rule(text, form.type)) });
     }
-  });
+    for (const child of node.properties.values()) open.push(child);
+    if (node.additional) open.push(node.additional);
+    if (node.items) open.push(node.items);
+  }
+  return ruled;
 }
 
-function environmentFor({ optionalOldSelf }: RuleText, { type }: ValueForm, types: Environment): Environment {
-  const oldType = optionalOldSelf ? `optional<${type}>` : type;
-  return types.clone().registerVariable('self', type).registerVariable('oldSelf', oldType);
-}
-
-function ruledNodes(node: Structural): Structural[] {
-  if (!node.hasRules) return [];
-  const below = [
-    ...node.properties.values(),
-    ...(node.additional ? [node.additional] : []),
-    ...(node.items ? [node.items] : []),
-  ];
-  return [...below.flatMap(ruledNodes), ...(node.rules.length > 0 ? [node] : [])];
-}
+/** A part of the object, the schema it has, and what it was before. */
+type Part = {
+  readonly node: Structural;
+  readonly value: JsonValue;
+  readonly old: JsonValue | undefined;
+  readonly place: Place | undefined;
+};
 
 class Check {
   readonly #ruled: ReadonlyMap<Structural, RuledNode>;
-  readonly #faults: FieldError[] = [];
-  #steps = 0;
-  #isOver = false;
+  readonly #validation: Validation;
+  readonly #made: MadeValues;
+  readonly #turns = new TurnKeeper();
+  #left = LIMIT_COST;
 
-  constructor(ruled: ReadonlyMap<Structural, RuledNode>) {
+  constructor(ruled: ReadonlyMap<Structural, RuledNode>, validation: Validation) {
     this.#ruled = ruled;
+    this.#validation = validation;
+    this.#made = new MadeValues(ruled.size > 1);
   }
 
-  run(root: Structural, value: JsonObject, old: JsonObject | undefined): FieldError[] {
-    this.#visit(root, value, old, '');
-    return this.#faults;
-  }
-
-  #visit(node: Structural, value: JsonValue | undefined, old: JsonValue | undefined, path: string): void {
-    if (!node.hasRules || value === undefined || value === null || this.#isOver) return;
-    const ruled = this.#ruled.get(node);
-    if (ruled) this.#judge(ruled, value, old ?? undefined, path);
-    if (Array.isArray(value)) {
-      if (node.items) this.#visitItems(node, node.items, value, old, path);
-      return;
-    }
-    const [object, before] = [asObject(value), asObject(old)];
-    if (!object) return;
-    for (const [name, member] of Object.entries(object)) {
-      const child = node.properties.get(name) ?? node.additional;
-      if (child) this.#visit(child, member, before?.[name], childPath(path, name));
+  async run(root: Structural, value: JsonObject, old: JsonObject | undefined): Promise<void> {
+    const open: Iterator<Part>[] = [[{ node: root, value, old, place: undefined }].values()];
+    while (open.length > 0) {
+      const { done, value: part } = open.at(-1)!.next();
+      if (done) open.pop();
+      else {
+        const ruled = this.#ruled.get(part.node);
+        if (ruled && !(await this.#judgeAll(ruled, part))) return;
+        open.push(partsBelow(part));
+      }
+      if (this.#turns.isOver) await this.#turns.next();
     }
   }
 
-  /** Only keys tell which element was which. */
-  #visitItems(
-    { listType, listMapKeys: keys }: Structural,
-    items: Structural,
-    list: readonly JsonValue[],
-    old: JsonValue | undefined,
-    path: string,
-  ): void {
+  /** False: the budget is spent. */
+  async #judgeAll({ form, rules }: RuledNode, part: Part): Promise<boolean> {
+    const self = form.toValue(part.value, this.#made);
+    const old = part.old ?? undefined; // null is no value
+    const oldSelf = old === undefined ? undefined : form.toValue(old, this.#made);
+    for (const rule of rules) {
+      try {
+        if (!this.#judge(rule, part, self, oldSelf)) return false;
+      } catch (err) {
+        // It compiled when the definition was written; whatever has changed since, nothing is accepted unchecked.
+        if (!(err instanceof RuleError)) throw err;
+        this.#tell(part.place, `rule compile error: ${err.message}`);
+      }
+      if (this.#turns.isOver) await this.#turns.next();
+    }
+    return true;
+  }
+
+  #judge(rule: Rule, { value, old, place }: Part, self: Value, oldSelf: Value | undefined): boolean {
+    const { text, isTransition } = rule;
+    if (isTransition && !text.optionalOldSelf && oldSelf === undefined) return true;
+    if (this.#left <= 0) return this.#end(place, OUT_OF_BUDGET);
+    const budget = callBudget();
+    const outcome = rule.judge(self, oldSelf, budget);
+    if (!this.#pay(budget.spent)) return this.#end(place, OUT_OF_BUDGET);
+    if (outcome.kind === 'value' && outcome.value === true) return true;
+    const named = text.message?.trim() || text.rule.trim();
+    if (outcome.kind === 'exceeded')
+      return this.#end(
+        place,
+        `'${outcome.why}': no further validation rules will be run due to call cost exceeds limit for rule: ${named}`,
+      );
+    if (outcome.kind === 'error') {
+      this.#tell(place, errorText(outcome.why, named));
+      return true;
+    }
+    const isLetOff = !isTransition && old !== undefined && this.#validation.isSame(value, old);
+    const fallback = text.message?.trim() || `failed rule: ${text.rule.trim()}`;
+    const told = this.#explain(rule, self, oldSelf);
+    if ('why' in told)
+      this.#validation.push(faultOf(text, pathOf(place), told.why)); // nothing passes unasked
+    else if (!isLetOff) this.#validation.push(faultOf(text, pathOf(place), told.message ?? fallback));
+    return !('why' in told);
+  }
+
+  /** The message that an expression gives, if it gives one; or why there can be no more rules. */
+  #explain(rule: Rule, self: Value, oldSelf: Value | undefined): { message: string | undefined } | { why: string } {
+    const budget = callBudget();
+    const outcome = rule.explain(self, oldSelf, budget);
+    if (!outcome) return { message: undefined };
+    if (!this.#pay(budget.spent))
+      return {
+        why: `messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run`,
+      };
+    if (outcome.kind !== 'exceeded') return { message: singleLine(outcome) };
+    const shown = JSON.stringify(rule.text.messageExpression);
+    return {
+      why: `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${shown}`,
+    };
+  }
+
+  #pay(cost: number): boolean {
+    this.#left -= cost;
+    return this.#left >= 0;
+  }
+
+  #end(place: Place | undefined, why: string): false {
+    this.#tell(place, why);
+    return false;
+  }
+
+  #tell(place: Place | undefined, why: string): void {
+    this.#validation.push({
+      reason: 'FieldValueInvalid',
+      field: shownPath(pathOf(place)),
+      message: `Invalid value: ${why}`,
+    });
+  }
+}
+
+/** What lies below a part and has rules somewhere, in order. Only keys tell which element of a list was which. */
+function* partsBelow({ node, value, old, place }: Part): Generator<Part, void> {
+  if (Array.isArray(value)) {
+    const { items, listType, listMapKeys: keys } = node;
+    if (!items?.hasRules) return;
     const isMap = listType === 'map' && Array.isArray(old);
     const before = new Map(isMap ? old.map((item) => [keyOf(item, keys), item] as const) : []);
-    for (const [index, item] of list.entries())
-      this.#visit(items, item, isMap ? before.get(keyOf(item, keys)) : undefined, childPath(path, index));
-  }
-
-  #judge({ form, rules }: RuledNode, value: JsonValue, old: JsonValue | undefined, path: string): void {
-    const size = new Size();
-    const self = form.toValue(value, size);
-    const oldSelf = old === undefined ? undefined : form.toValue(old, size);
-    const isUnchanged = old !== undefined && isDeepStrictEqual(value, old);
-    for (const rule of rules) {
-      const { text, isTransition } = rule;
-      if (isTransition && !text.optionalOldSelf && oldSelf === undefined) continue;
-      if (!this.#afford(rule, size)) {
-        const why = 'validation failed due to running out of cost budget, no further validation rules will be run';
-        this.#faults.push({ reason: 'FieldValueInvalid', field: path, message: `Invalid value: ${why}` });
-        return;
-      }
-      const why = rule.judge(oldSelf === undefined ? { self } : { self, oldSelf });
-      if (why !== undefined && (isTransition || !isUnchanged)) this.#faults.push(faultOf(text, path, why));
+    for (const [index, item] of value.entries()) {
+      if (item === null) continue;
+      const was = isMap ? before.get(keyOf(item, keys)) : undefined;
+      yield { node: items, value: item, old: was, place: { of: place, name: index } };
     }
+    return;
   }
+  const [object, before] = [asObject(value), asObject(old)];
+  if (!object) return;
+  for (const name of Object.keys(object)) {
+    const child = node.properties.get(name) ?? node.additional;
+    const member = object[name];
+    if (!child?.hasRules || member === undefined || member === null) continue;
+    const was = before && Object.hasOwn(before, name) ? before[name] : undefined;
+    yield { node: child, value: member, old: was, place: { of: place, name } };
+  }
+}
 
-  #afford({ loops, splitsText }: Rule, { largest, longestText }: Size): boolean {
-    const steps = (splitsText ? Math.max(largest, longestText) : largest) ** loops;
-    this.#steps += steps;
-    this.#isOver ||= steps > LIMIT_RULE_STEPS || this.#steps > LIMIT_STEPS;
-    return !this.#isOver;
-  }
+function errorText(why: string, named: string): string {
+  if (!why.startsWith('no such overload')) return `${why} evaluating rule: ${named}`;
+  return `'${why}': call arguments did not match a supported operator, function or macro signature for rule: ${named}`;
+}
+
+/** Undefined where it is not a single line: then the plain message stands. */
+function singleLine(outcome: Outcome): string | undefined {
+  const text = outcome.kind === 'value' && typeof outcome.value === 'string' ? outcome.value.trim() : '';
+  return text === '' || text.includes('\n') || text.length > LIMIT_MESSAGE_CHARACTERS ? undefined : text;
 }
 
 const leads = {
@@ -145,7 +212,12 @@ const leads = {
 } as const;
 
 function faultOf({ reason, fieldPath }: RuleText, path: string, why: string): FieldError {
-  const known = reason !== undefined && reason in leads ? (reason as keyof typeof leads) : 'FieldValueInvalid';
+  const known =
+    reason !== undefined && Object.hasOwn(leads, reason) ? (reason as keyof typeof leads) : 'FieldValueInvalid';
   const field = fieldPath ? (path === '' ? fieldPath.replace(/^\./, '') : `${path}${fieldPath}`) : path;
-  return { reason: known, field: field === '' ? '<nil>' : field, message: `${leads[known]}: ${why}` };
+  return { reason: known, field: shownPath(field), message: `${leads[known]}: ${why}` };
+}
+
+function shownPath(path: string): string {
+  return path === '' ? '<nil>' : path;
 }

@@ -1,151 +1,118 @@
 /**
- * One rule: its text compiled and its cost known. What does not compile is a RuleError with the words of the reference
- * server; what fails while it runs is a failed rule, never an exception.
+ * One rule, compiled when it is first asked and judged within a budget. What does not compile is a RuleError with the
+ * words of the reference server; what fails while it runs is a verdict, never an exception.
  */
-import {
-  TypeError as CelTypeError,
-  type Environment,
-  EvaluationError,
-  Optional,
-  ParseError,
-} from '@marcbachmann/cel-js';
-import { compilePattern, PatternError } from '../pattern.ts';
+import { Budget, BudgetError } from '../../cel/budget.ts';
+import { compileExpression, type Program, type Variable } from '../../cel/program.ts';
+import { ExpressionError } from '../../cel/syntax.ts';
+import { type CelType, optionalOf } from '../../cel/types.ts';
+import { CelError, Optional, type Value } from '../../cel/values.ts';
 import type { RuleText } from '../structural.ts';
 
 export class RuleError extends Error {
   override readonly name = 'RuleError';
+  /** The field of the rule that it is about. */
+  readonly field: 'rule' | 'messageExpression';
+
+  constructor(field: 'rule' | 'messageExpression', message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.field = field;
+  }
 }
 
-export type RuleVariables = { readonly self: unknown; readonly oldSelf?: unknown };
+export type Outcome =
+  | { readonly kind: 'value'; readonly value: Value }
+  | { readonly kind: 'error'; readonly why: string }
+  | { readonly kind: 'exceeded'; readonly why: string };
 
-export type Rule = {
-  readonly text: RuleText;
-  /** Judges a change, not a state. */
-  readonly isTransition: boolean;
-  /** How deep its loops are nested. */
-  readonly loops: number;
-  /** Whether it takes texts apart, so that their length counts as well. */
-  readonly splitsText: boolean;
-  /** Undefined: it holds; else what is wrong. */
-  judge(variables: RuleVariables): string | undefined;
-};
-
-type Node = { readonly op: string; args: unknown; readonly start?: number };
-type Expression = ReturnType<Environment['parse']>;
-
+/** What one expression may cost: the reference server's figure for a tenth of a second. */
+const LIMIT_CALL_COST = 1_000_000;
 const LIMIT_CHARACTERS = 10_000;
-const LIMIT_MESSAGE_CHARACTERS = 5120;
-const MACROS: ReadonlySet<unknown> = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
+/** Of the texts of all rules that are kept compiled; then they are all compiled anew when they are asked. */
+const LIMIT_KEPT_CHARACTERS = 1_000_000;
 
-export function compileRule(text: RuleText, environment: Environment): Rule {
-  const { rule, message, messageExpression } = text;
-  const { expression, facts } = compile(rule, environment, 'bool');
-  const told = messageExpression ? compile(messageExpression, environment, 'string').expression : undefined;
-  return {
-    text,
-    ...facts,
-    judge: (variables) => {
-      const context = contextOf(text, variables);
-      try {
-        if (expression(context) === true) return undefined;
-      } catch (err) {
-        if (!(err instanceof Error)) throw err;
-        return `${message ?? `failed rule: ${rule.trim()}`}: ${firstLine(err.message)}`;
-      }
-      return messageFrom(told, context) ?? message ?? `failed rule: ${rule.trim()}`;
-    },
-  };
-}
+type Compiled = { readonly rule: Program; readonly message: Program | undefined };
 
-function compile(text: string, environment: Environment, wanted: string) {
-  if (text.length > LIMIT_CHARACTERS) throw new RuleError(`must not be longer than ${LIMIT_CHARACTERS} characters`);
-  try {
-    const expression = environment.parse(withIndexedHas(text));
-    const facts = examine(expression.ast as unknown as Node);
-    const checked = expression.check();
-    if (!checked.valid) throw checked.error ?? new RuleError('does not compile');
-    if (checked.type !== wanted && checked.type !== 'dyn') throw new RuleError(`must evaluate to a ${wanted}`);
-    return { expression, facts };
-  } catch (err) {
-    if (err instanceof PatternError) throw new RuleError(`compilation failed: ${err.message}`, { cause: err });
-    if (!(err instanceof ParseError || err instanceof CelTypeError || err instanceof EvaluationError)) throw err;
-    throw new RuleError(`compilation failed: ${located(err, text)}`, { cause: err });
+const compiled = new Map<Rule, Compiled>();
+let keptCharacters = 0;
+
+export class Rule {
+  readonly text: RuleText;
+  readonly #type: CelType;
+
+  /** `type`: of what the rule is about. */
+  constructor(text: RuleText, type: CelType) {
+    this.text = text;
+    this.#type = type;
   }
-}
 
-/**
- * `has(a[0].b)` is good CEL but not to the parser, which wants names only: it becomes a call of our own. Everything else,
- * texts in quotes included, stays as it is.
- */
-function withIndexedHas(text: string): string {
-  if (!/\bhas\s*\([^)]*\[/.test(text)) return text;
-  return text.replace(
-    /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\bhas\s*\(([^()]*\][^()]*)\.(\w+)\s*\)/g,
-    (whole, owner, field) => (field === undefined ? whole : `hasField(${owner}, "${field}")`),
-  );
-}
+  /** Judges a change, not a state. */
+  get isTransition(): boolean {
+    return this.compile().rule.uses.has('oldSelf');
+  }
 
-/** Walks a parsed expression: what it costs, what it uses. Calls of `matches` are led to our own engine. */
-function examine(root: Node) {
-  const facts = { isTransition: false, splitsText: false, loops: 0 };
-  const visit = (value: unknown, loops: number): void => {
-    if (Array.isArray(value)) for (const one of value) visit(one, loops);
-    if (!isNode(value)) return;
-    const { op, args } = value;
-    facts.loops = Math.max(facts.loops, loops);
-    if (op === 'id' && args === 'oldSelf') facts.isTransition = true;
-    if (op === 'rcall' && Array.isArray(args)) {
-      if (args[0] === 'split') facts.splitsText = true;
-      if (args[0] === 'matches') leadToEngine(args);
-      if (MACROS.has(args[0])) {
-        visit(args[1], loops);
-        visit(args[2], loops + 1);
-        return;
+  judge(self: Value, oldSelf: Value | undefined, budget: Budget): Outcome {
+    return this.#run(this.compile().rule, self, oldSelf, budget);
+  }
+
+  /** Undefined if the rule has no expression for its message. */
+  explain(self: Value, oldSelf: Value | undefined, budget: Budget): Outcome | undefined {
+    const { message } = this.compile();
+    return message && this.#run(message, self, oldSelf, budget);
+  }
+
+  compile(): Compiled {
+    let found = compiled.get(this);
+    if (!found) {
+      found = this.#compile();
+      keptCharacters += this.text.rule.length + (this.text.messageExpression?.length ?? 0) + 100;
+      if (keptCharacters > LIMIT_KEPT_CHARACTERS) {
+        compiled.clear();
+        keptCharacters = 0;
       }
+      compiled.set(this, found);
     }
-    visit(args, loops);
-  };
-  visit(root, 0);
-  return facts;
-}
+    return found;
+  }
 
-function leadToEngine(args: unknown[]): void {
-  args[0] = 'matchesPattern';
-  const [pattern] = Array.isArray(args[2]) ? (args[2] as unknown[]) : [];
-  if (isNode(pattern) && pattern.op === 'value' && typeof pattern.args === 'string') compilePattern(pattern.args);
-}
+  #compile(): Compiled {
+    const { rule, messageExpression, optionalOldSelf } = this.text;
+    const variables: Variable[] = [
+      { name: 'self', type: this.#type },
+      { name: 'oldSelf', type: optionalOldSelf ? optionalOf(this.#type) : this.#type },
+    ];
+    return {
+      rule: compile('rule', rule, variables, 'bool'),
+      message: messageExpression ? compile('messageExpression', messageExpression, variables, 'string') : undefined,
+    };
+  }
 
-function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
-}
-
-function contextOf({ optionalOldSelf }: RuleText, { self, oldSelf }: RuleVariables): Record<string, unknown> {
-  if (optionalOldSelf) return { self, oldSelf: oldSelf === undefined ? Optional.none() : Optional.of(oldSelf) };
-  return oldSelf === undefined ? { self } : { self, oldSelf };
-}
-
-/** Undefined where it gives no single line: then the plain message stands. */
-function messageFrom(told: Expression | undefined, context: Record<string, unknown>): string | undefined {
-  if (!told) return undefined;
-  try {
-    const text: unknown = told(context);
-    if (typeof text !== 'string' || text.trim() === '' || text.includes('\n')) return undefined;
-    return text.length > LIMIT_MESSAGE_CHARACTERS ? undefined : text.trim();
-  } catch {
-    return undefined;
+  #run(program: Program, self: Value, oldSelf: Value | undefined, budget: Budget): Outcome {
+    const old = this.text.optionalOldSelf ? (oldSelf === undefined ? Optional.none : new Optional(oldSelf)) : oldSelf;
+    try {
+      return { kind: 'value', value: program.run([self, old], budget) };
+    } catch (err) {
+      if (err instanceof CelError) return { kind: 'error', why: err.message };
+      if (err instanceof BudgetError) return { kind: 'exceeded', why: err.message };
+      throw err;
+    }
   }
 }
 
-/** The place of a fault as the reference server draws it. */
-function located(err: Error & { range?: { start: number } | undefined }, text: string): string {
-  const at = err.range?.start ?? 0;
-  const before = text.slice(0, at);
-  const line = before.split('\n').length;
-  const column = at - (before.lastIndexOf('\n') + 1);
-  const why = firstLine(err.message).replace(/^No such key: (.*)$/, "undefined field '$1'");
-  return `ERROR: <input>:${line}:${column + 1}: ${why}\n | ${text.split('\n')[line - 1]}\n | ${'.'.repeat(column)}^`;
+function compile(field: RuleError['field'], text: string, variables: readonly Variable[], wanted: string): Program {
+  const fail = (why: string, cause?: unknown) => new RuleError(field, why, cause === undefined ? {} : { cause });
+  if (text.length > LIMIT_CHARACTERS) throw fail(`must not be longer than ${LIMIT_CHARACTERS} characters`);
+  try {
+    const program = compileExpression(text, variables);
+    const { kind } = program.type;
+    if (kind === wanted || kind === 'dyn') return program;
+    throw fail(`${field === 'rule' ? '' : 'messageExpression '}must evaluate to a ${wanted}`);
+  } catch (err) {
+    if (err instanceof ExpressionError) throw fail(`compilation failed: ${err.message}`, err);
+    throw err;
+  }
 }
 
-function firstLine(text: string): string {
-  return text.split('\n')[0]!;
+export function callBudget(): Budget {
+  return new Budget(LIMIT_CALL_COST);
 }

@@ -5,7 +5,7 @@
  * the reference server an empty text, list or map is no different from none at all, and that is how values are compared.
  */
 import type { JsonObject, JsonValue } from '../../../api/index.ts';
-import { cloneJson } from '../../codec/json-objects.ts';
+import { cloneJson, ownValue } from '../../codec/json-objects.ts';
 
 type Owner = JsonObject | undefined;
 
@@ -89,7 +89,7 @@ export function sameValue(a: unknown, b: unknown): boolean {
 /** The value at a dotted path without lists in it. */
 export function valueAt(object: JsonObject, path: string): JsonValue | undefined {
   let value: JsonValue | undefined = object;
-  for (const name of path.split('.')) value = isObject(value) ? value[name] : undefined;
+  for (const name of path.split('.')) value = isObject(value) ? ownValue(value, name) : undefined;
   return value;
 }
 

@@ -1,0 +1,115 @@
+/**
+ * Calls: which of the functions of a name is meant. Those that go with the types of the arguments are found when the call
+ * is compiled; where several do, or a type is not known, the values decide when they are there.
+ */
+import { checkPatternSyntax, PatternError } from '../patterns/pattern.ts';
+import { library } from './library.ts';
+import type { Overload } from './overloads.ts';
+import { type Compiled, type Compiling, dottedName, findName, type Scope, type Step } from './scope.ts';
+import type { Expression } from './syntax.ts';
+import { type CelType, dyn, filledIn, isAssignable, joined, typeName } from './types.ts';
+import { CelError, Optional, type Value } from './values.ts';
+
+type Call = Extract<Expression, { kind: 'call' }>;
+
+const PATTERN_FUNCTIONS: ReadonlySet<string> = new Set(['matches', 'find', 'findAll']);
+
+export function compileCall(compiler: Compiling, call: Call, scope: Scope | undefined): Compiled {
+  const spaced = spacedName(call, scope);
+  const isMember = call.target !== undefined && spaced === undefined;
+  const name = spaced ?? call.name;
+  const given = isMember ? [call.target!, ...call.args] : call.args;
+  const args = given.map((argument) => compiler.compile(argument, scope, name === 'format'));
+  const types = args.map(({ type }) => type);
+  const candidates = library().find(name, isMember, args.length);
+  const matching: Overload[] = [];
+  let result: CelType | undefined;
+  for (const candidate of candidates) {
+    const bindings = new Map<string, CelType>();
+    if (!candidate.params.every((param, i) => isAssignable(param, types[i]!, bindings))) continue;
+    const gives = filledIn(candidate.result, bindings);
+    result = result === undefined || typeName(result) === typeName(gives) ? gives : dyn;
+    matching.push(candidate);
+  }
+  if (!result) return compiler.fault(call.at, noOverload(name, isMember, types));
+  if (PATTERN_FUNCTIONS.has(name)) checkLiteralPattern(compiler, given[1]);
+  const steps = args.map(({ run }) => run);
+  return { type: result, run: caller(matching, steps) };
+}
+
+/**
+ * `a.or(b)`, `a.orValue(b)`: the other is worked out only if it is needed. Undefined if it is another call.
+ */
+export function compileFallback(compiler: Compiling, call: Call, scope: Scope | undefined): Compiled | undefined {
+  const { name, target, args, at } = call;
+  if (!target || args.length !== 1 || (name !== 'or' && name !== 'orValue')) return undefined;
+  const [optional, other] = [compiler.compile(target, scope), compiler.compile(args[0]!, scope)];
+  const inner = optional.type.kind === 'optional' ? optional.type.of : optional.type;
+  const wanted = name === 'or' ? optional.type : inner;
+  const type = joined(wanted, other.type);
+  if (!type || (optional.type.kind !== 'optional' && optional.type.kind !== 'dyn'))
+    return compiler.fault(at, noOverload(name, true, [optional.type, other.type]));
+  return {
+    type,
+    run: (frame) => {
+      frame.budget.charge(1);
+      const value = optional.run(frame);
+      if (!(value instanceof Optional)) throw new CelError('no such overload');
+      if (!value.hasValue) return other.run(frame);
+      return name === 'or' ? value : value.value;
+    },
+  };
+}
+
+/** `sets.contains` is one name, unless `sets` is somebody's. */
+function spacedName({ target, name }: Call, scope: Scope | undefined): string | undefined {
+  const space = target && dottedName(target);
+  if (space === undefined || findName(space.split('.')[0]!, scope)) return undefined;
+  return library().has(`${space}.${name}`) ? `${space}.${name}` : undefined;
+}
+
+/** Written out by the number of arguments, for the same reason as functions are. */
+function caller(matching: readonly Overload[], steps: readonly Step[]): Step {
+  const [first, second, third, fourth] = steps;
+  switch (steps.length) {
+    case 0:
+      return ({ budget }) => matching[0]!.run(budget, undefined);
+    case 1:
+      return (frame) => {
+        const a = first!(frame);
+        return pick(matching, a).run(frame.budget, a);
+      };
+    case 2:
+      return (frame) => {
+        const [a, b] = [first!(frame), second!(frame)];
+        return pick(matching, a, b).run(frame.budget, a, b);
+      };
+    default:
+      return (frame) => {
+        const [a, b, c, d] = [first!(frame), second!(frame), third!(frame), fourth?.(frame)];
+        return pick(matching, a, b, c, d).run(frame.budget, a, b, c, d);
+      };
+  }
+}
+
+function pick(matching: readonly Overload[], a: Value, b?: Value, c?: Value, d?: Value): Overload {
+  for (let i = 0; i < matching.length; i++) if (matching[i]!.fits(a, b, c, d)) return matching[i]!;
+  throw new CelError('no such overload');
+}
+
+function checkLiteralPattern(compiler: Compiling, pattern: Expression | undefined): void {
+  if (pattern?.kind !== 'literal' || typeof pattern.value !== 'string') return;
+  try {
+    checkPatternSyntax(pattern.value);
+  } catch (err) {
+    if (!(err instanceof PatternError)) throw err;
+    compiler.fault(pattern.at, err.message);
+  }
+}
+
+function noOverload(name: string, isMember: boolean, types: readonly CelType[]): string {
+  if (!library().has(name)) return `undeclared reference to '${name}' (in container '')`;
+  const [target, ...args] = types.map(typeName);
+  const shown = isMember ? `${target}.(${args.join(', ')})` : `(${[target, ...args].join(', ')})`;
+  return `found no matching overload for '${name}' applied to '${shown}'`;
+}

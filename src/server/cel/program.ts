@@ -1,0 +1,39 @@
+/**
+ * Expressions of CEL, compiled once and run as often as one likes. Types are checked when an expression is compiled: a
+ * field that is not declared, a function that there is not, an operator that does not go with its operands do not
+ * compile. A run is told its variables and its budget; it ends with a value, with a CelError that says why there is
+ * none, or with a BudgetError.
+ */
+import type { Budget } from './budget.ts';
+import { Compiler } from './compiler.ts';
+import { parseExpression } from './parser.ts';
+import { Frame, type Scope } from './scope.ts';
+import { ExpressionError, ExpressionFault } from './syntax.ts';
+import type { CelType } from './types.ts';
+import type { Value } from './values.ts';
+
+export type Variable = { readonly name: string; readonly type: CelType };
+
+export type Program = {
+  readonly type: CelType;
+  /** The variables that it asks for. */
+  readonly uses: ReadonlySet<string>;
+  /** Values in the order in which the variables were declared. */
+  readonly run: (values: readonly Value[], budget: Budget) => Value;
+};
+
+/** What does not compile is an ExpressionError. */
+export function compileExpression(text: string, variables: readonly Variable[]): Program {
+  const compiler = new Compiler(variables.length);
+  try {
+    let scope: Scope | undefined;
+    for (const [slot, { name, type }] of variables.entries()) scope = { name, type, slot, outer: scope };
+    const { type, run } = compiler.compile(parseExpression(text), scope);
+    if (compiler.faults.length > 0) throw new ExpressionError(text, compiler.faults);
+    const { slots, used } = compiler;
+    return { type, uses: used, run: (values, budget) => run(new Frame(values, slots, budget)) };
+  } catch (err) {
+    if (err instanceof ExpressionFault) throw new ExpressionError(text, [err]);
+    throw err;
+  }
+}

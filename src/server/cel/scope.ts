@@ -1,0 +1,54 @@
+/** The names an expression can see, and the room its values stand in while it runs. */
+import type { Budget } from './budget.ts';
+import type { Expression } from './syntax.ts';
+import type { CelType } from './types.ts';
+import type { Value } from './values.ts';
+
+/** The innermost name; the others behind it. */
+export type Scope = {
+  readonly name: string;
+  readonly type: CelType;
+  /** Where its value stands in the frame. */
+  readonly slot: number;
+  readonly outer: Scope | undefined;
+};
+
+/** One run: the values of all names, and what is left to spend. */
+export class Frame {
+  readonly slots: Value[];
+  readonly budget: Budget;
+
+  constructor(values: readonly Value[], slots: number, budget: Budget) {
+    this.slots = new Array(slots);
+    for (let i = 0; i < values.length; i++) this.slots[i] = values[i];
+    this.budget = budget;
+  }
+}
+
+export type Step = (frame: Frame) => Value;
+export type Compiled = { readonly type: CelType; readonly run: Step };
+
+/** What the parts of the compiler ask of the whole. */
+export type Compiling = {
+  /** `takesMixed`: if it is a list, its elements may be of several types. */
+  readonly compile: (expression: Expression, scope: Scope | undefined, takesMixed?: boolean) => Compiled;
+  readonly declare: (name: string, type: CelType, outer: Scope | undefined) => Scope;
+  /** Notes a fault, and goes on with something that could be anything. */
+  readonly fault: (at: number, why: string) => Compiled;
+};
+
+/** What an error costs that is passed over: it had to be thrown and caught. */
+export const PASSED_ERROR_COST = 10;
+
+export function findName(name: string, scope: Scope | undefined): Scope | undefined {
+  for (let one = scope; one; one = one.outer) if (one.name === name) return one;
+  return undefined;
+}
+
+/** `a.b.c` as one name, if it could be one. */
+export function dottedName(expression: Expression): string | undefined {
+  if (expression.kind === 'name') return expression.name;
+  if (expression.kind !== 'select' || expression.how !== 'get') return undefined;
+  const owner = dottedName(expression.of);
+  return owner === undefined ? undefined : `${owner}.${expression.field}`;
+}
