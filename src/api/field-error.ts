@@ -3,8 +3,11 @@
  *
  * A FieldError is data. Its `message` is the whole text without the path, and `causes` of a Status carry it as it is.
  * Values are shown as the reference server shows them: strings quoted, numbers and booleans bare, nothing as `null`,
- * everything else as JSON.
+ * everything else as JSON. Of a long one only the beginning is shown (`shownValueBytes`): what a client sent is not to come
+ * back to it many times over.
  */
+import { cutText, jsonText } from './json-text.ts';
+
 export type FieldErrorReason =
   | 'FieldValueNotFound'
   | 'FieldValueRequired'
@@ -89,18 +92,30 @@ export function internalFieldError(field: string, detail: string): FieldError {
   return { reason: 'InternalError', field, message: withDetail('Internal error', detail) };
 }
 
+const shownValueBytes = 64 * 1024;
+
 /** A value inside an error message. */
 export function showValue(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return quote(value);
+      return shortQuote(value);
     case 'undefined':
       return 'null';
     case 'object':
-      return JSON.stringify(value);
+      return cutText(jsonText(value), shownValueBytes);
     default: // numbers, booleans, bigints
       return String(value);
   }
+}
+
+/** Escapes can make a text many times as long, so it is cut once more when it has them. */
+function shortQuote(text: string): string {
+  const quoted = quote(cutText(text, shownValueBytes));
+  return quoted.length * 3 <= shownValueBytes ? quoted : closed(cutText(quoted, shownValueBytes));
+}
+
+function closed(quoted: string): string {
+  return quoted.endsWith('"') ? quoted : `${quoted}"`;
 }
 
 const shortEscapes: ReadonlyMap<string, string> = new Map([

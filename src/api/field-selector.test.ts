@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { expectLinear, growthOf } from '../../test/support/growth.ts';
 import {
   everyField,
   FieldSelector,
@@ -67,5 +68,34 @@ describe('FieldSelector', () => {
         },
       ),
     );
+  });
+
+  it('says that a field has none of many values in the same time, however many', async () => {
+    const make = (size: number) => parseFieldSelector(Array.from({ length: size }, (_, i) => `f!=v${i}`).join(','));
+    const run = (selector: FieldSelector) => {
+      for (let i = 0; i < 5_000; i++) selector.matches(() => 'x');
+    };
+    const { factor } = await growthOf({ make, run, from: 1_000, limit: 8_000, rounds: 3 });
+    expect(factor).toBeLessThan(1.6);
+  });
+
+  it('selects nothing if a field must have two values at once', () => {
+    const selector = parseFieldSelector('f=a,f=b');
+    expect([selector.matches(() => 'a'), selector.matches(() => 'b'), selector.matches(() => '')]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(parseFieldSelector('f=a,f=a,g!=b').matches((field) => (field === 'f' ? 'a' : ''))).toBe(true);
+  });
+
+  it('is read in time in proportion to its text', async () => {
+    const make = (size: number) => `a=${'\\\\\\,'.repeat(size)},${'b!=c,'.repeat(size)}`;
+    await expectLinear('parseFieldSelector()', {
+      make,
+      run: (text) => parseFieldSelector(text),
+      from: 1_000,
+      limit: 64_000,
+    });
   });
 });

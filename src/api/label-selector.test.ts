@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { growthOf } from '../../test/support/growth.ts';
 import {
   everyLabel,
   LabelSelector,
@@ -195,5 +196,56 @@ describe('the object form', () => {
     expect(labelSelectorFromObject(undefined).isEmpty).toBe(false);
     expect(labelSelectorFromObject({}).matches({ a: 'b' })).toBe(true);
     expect(labelSelectorFromLabels({ a: 'b' }).matches({ a: 'b', c: 'd' })).toBe(true);
+  });
+});
+
+describe('a selector of many requirements', () => {
+  /** One by one, as written. */
+  const naive = ({ key, operator, values }: LabelRequirement, labels: Record<string, string>): boolean => {
+    const value = labels[key];
+    if (operator === '=' || operator === 'in') return value !== undefined && values.includes(value);
+    if (operator === '!=' || operator === 'notin') return value === undefined || !values.includes(value);
+    if (operator === 'exists') return value !== undefined;
+    if (operator === '!') return value === undefined;
+    if (value === undefined || !/^[0-9]+$/.test(value)) return false;
+    return operator === '>' ? Number(value) > Number(values[0]) : Number(value) < Number(values[0]);
+  };
+
+  it('means what its requirements mean one by one', () => {
+    const key = fc.constantFrom(...'abcdefghijkl');
+    const value = fc.constantFrom('1', '2', '3', 'x');
+    const number = fc.constantFrom('1', '2', '3');
+    const requirement: fc.Arbitrary<LabelRequirement> = fc.oneof(
+      fc.record({ key, operator: fc.constantFrom('=' as const, '!=' as const), values: fc.tuple(value) }),
+      fc.record({ key, operator: fc.constantFrom('in' as const, 'notin' as const), values: fc.uniqueArray(value) }),
+      fc.record({ key, operator: fc.constantFrom('exists' as const, '!' as const), values: fc.constant([]) }),
+      fc.record({ key, operator: fc.constantFrom('>' as const, '<' as const), values: fc.tuple(number) }),
+    );
+    const some = fc.oneof(
+      fc.array(requirement, { maxLength: 4 }),
+      fc.array(requirement, { minLength: 9, maxLength: 40 }),
+    );
+    fc.assert(
+      fc.property(some, fc.dictionary(key, value), (requirements, labels) => {
+        const expected = requirements.every((one) => naive(one, labels));
+        expect(new LabelSelector(requirements).matches(labels)).toBe(expected);
+      }),
+    );
+  });
+
+  it.each<[what: string, term: (index: number) => string]>([
+    ['that one key has none of many values', (index) => `a!=v${index}`],
+    ['that many keys are absent', (index) => `!n${index}`],
+    ['that many keys are there', (index) => `k${index}`],
+    ['that many keys have other values', (index) => `k${index} notin (a,b)`],
+  ])('says %s in the same time, however many', async (_what, term) => {
+    const objects = Array.from({ length: 2_000 }, (_, i) => ({ a: 'b', [`k${i % 3}`]: 'v' }));
+    const make = (size: number) =>
+      parseLabelSelector(Array.from({ length: size }, (_, index) => term(index)).join(','));
+    const run = (selector: LabelSelector) => {
+      for (let round = 0; round < 10; round++) for (const labels of objects) selector.matches(labels);
+    };
+    const { factor } = await growthOf({ make, run, from: 1_000, limit: 8_000, rounds: 3 });
+    expect(factor).toBeLessThan(1.6);
   });
 });

@@ -4,6 +4,9 @@
  * Immutable. All requirements must hold; none at all means everything. Two selectors that mean the same by the same
  * requirements have the same `canonical` text, however they were written, so it serves as the key of a group. A label
  * value that is not a string counts as absent: what is inherited by a plain object never matches.
+ *
+ * To judge an object takes as long as it has labels, however many requirements there are: those about one key are
+ * compiled into one test, and of those that also hold without the key only the ones about labels it has are looked at.
  */
 import {
   checkRequirement,
@@ -26,12 +29,23 @@ export type LabelSelectorObject = {
 
 type Test = (value: string | undefined) => boolean;
 
+/** So many keys are looked up one by one. */
+const FEW = 8;
+
+function labelOf(labels: Labels | null | undefined, key: string): string | undefined {
+  const value: unknown = labels?.[key];
+  return typeof value === 'string' ? value : undefined;
+}
+
 export class LabelSelector {
   readonly requirements: readonly LabelRequirement[];
   /** True if it selects everything. */
   readonly isEmpty: boolean;
   readonly #isNothing: boolean;
-  readonly #tests: readonly { readonly key: string; readonly holds: Test }[];
+  /** Keys that must be there. */
+  readonly #needed: ReadonlyMap<string, Test>;
+  /** Keys that may also be absent. */
+  readonly #allowed: ReadonlyMap<string, Test>;
   #canonical: string | undefined;
   #pinned: ReadonlyMap<string, string> | undefined;
 
@@ -39,15 +53,19 @@ export class LabelSelector {
     this.requirements = requirements;
     this.isEmpty = requirements.length === 0 && !isNothing;
     this.#isNothing = isNothing;
-    this.#tests = requirements.map((requirement) => ({ key: requirement.key, holds: compile(requirement) }));
+    const byKey = compileByKey(requirements);
+    this.#needed = new Map([...byKey].filter(([, holds]) => !holds(undefined)));
+    this.#allowed = new Map([...byKey].filter(([, holds]) => holds(undefined)));
   }
 
   matches(labels: Labels | null | undefined): boolean {
     if (this.#isNothing) return false;
-    for (const { key, holds } of this.#tests) {
-      const value: unknown = labels?.[key];
-      if (!holds(typeof value === 'string' ? value : undefined)) return false;
+    for (const [key, holds] of this.#needed) if (!holds(labelOf(labels, key))) return false;
+    if (this.#allowed.size <= FEW) {
+      for (const [key, holds] of this.#allowed) if (!holds(labelOf(labels, key))) return false;
+      return true;
     }
+    for (const key in labels) if (this.#allowed.get(key)?.(labelOf(labels, key)) === false) return false;
     return true;
   }
 
@@ -129,35 +147,72 @@ export function showLabelSelector(selector: LabelSelectorObject | null | undefin
   }
 }
 
-function compile({ operator, values }: LabelRequirement): Test {
-  const [only = ''] = values;
-  switch (operator) {
-    case '=':
-      return (value) => value === only;
-    case '!=':
-      return (value) => value !== only;
-    case 'in': {
-      if (values.length === 1) return (value) => value === only;
-      const wanted = new Set(values);
-      return (value) => value !== undefined && wanted.has(value);
-    }
-    case 'notin': {
-      const unwanted = new Set(values);
-      return (value) => value === undefined || !unwanted.has(value);
-    }
-    case 'exists':
-      return (value) => value !== undefined;
-    case '!':
-      return (value) => value === undefined;
-    case '>': {
-      const bound = BigInt(only);
-      return (value) => value !== undefined && isInt64(value) && BigInt(value) > bound;
-    }
-    case '<': {
-      const bound = BigInt(only);
-      return (value) => value !== undefined && isInt64(value) && BigInt(value) < bound;
+/** What all requirements about one key come to. */
+function compileByKey(requirements: readonly LabelRequirement[]): ReadonlyMap<string, Test> {
+  const sameKey = new Map<string, LabelRequirement[]>();
+  for (const requirement of requirements) {
+    const others = sameKey.get(requirement.key);
+    if (others) others.push(requirement);
+    else sameKey.set(requirement.key, [requirement]);
+  }
+  return new Map([...sameKey].map(([key, same]) => [key, compile(same)]));
+}
+
+function compile(requirements: readonly LabelRequirement[]): Test {
+  const [{ operator, values }] = requirements as readonly [LabelRequirement];
+  if (requirements.length > 1 || values.length !== 1) return compileMany(requirements);
+  const [only] = values; // most selectors ask for one value of a key
+  if (operator === '=' || operator === 'in') return (value) => value === only;
+  if (operator === '!=' || operator === 'notin') return (value) => value !== only;
+  return compileMany(requirements);
+}
+
+function compileMany(requirements: readonly LabelRequirement[]): Test {
+  let wanted: ReadonlySet<string> | undefined;
+  const unwanted = new Set<string>();
+  let isNeeded = false;
+  let isRefused = false;
+  let above: bigint | undefined;
+  let below: bigint | undefined;
+  for (const { operator, values } of requirements) {
+    switch (operator) {
+      case '=':
+      case 'in': {
+        const known: ReadonlySet<string> | undefined = wanted;
+        wanted = new Set(known ? values.filter((value) => known.has(value)) : values);
+        break;
+      }
+      case '!=':
+      case 'notin':
+        for (const value of values) unwanted.add(value);
+        break;
+      case 'exists':
+        isNeeded = true;
+        break;
+      case '!':
+        isRefused = true;
+        break;
+      case '>': {
+        const bound = BigInt(values[0] ?? '');
+        if (above === undefined || bound > above) above = bound;
+        break;
+      }
+      case '<': {
+        const bound = BigInt(values[0] ?? '');
+        if (below === undefined || bound < below) below = bound;
+        break;
+      }
     }
   }
+  isNeeded ||= wanted !== undefined || above !== undefined || below !== undefined;
+  return (value) => {
+    if (value === undefined) return !isNeeded;
+    if (isRefused || (wanted && !wanted.has(value)) || unwanted.has(value)) return false;
+    if (above === undefined && below === undefined) return true;
+    if (!isInt64(value)) return false;
+    const number = BigInt(value);
+    return (above === undefined || number > above) && (below === undefined || number < below);
+  };
 }
 
 /** A set of one value is that value. */

@@ -3,8 +3,8 @@
  * appends them. Messages are coded by hand on top of these two.
  *
  * Always true: a Reader never looks past the end it was given and copies no bytes, so what `bytes()` returns is a
- * window on the input. A 64-bit integer comes as a number (an error if it does not fit 2^53) or as a bigint; the caller
- * of a field says which. Writing is left to the caller's taste for zero fields: the Writer writes what it is told.
+ * window on the input. A 64-bit integer comes as a number (an error if it does not fit 2^53), as a bigint, or as whichever
+ * holds it; the caller of a field says which. Writing is left to the caller's taste for zero fields: the Writer writes what it is told.
  *
  * It fails with a ProtobufError on input that is cut short, overlong or not protobuf at all.
  */
@@ -18,6 +18,8 @@ const utf8Decoder = new TextDecoder();
 const utf8Encoder = new TextEncoder();
 /** Longer texts are left to the platform's encoder. */
 const SHORT_TEXT = 64;
+/** So many bytes of seven bits never exceed 2^53. */
+const SAFE_VARINT_BYTES = 7;
 const twoTo28 = 2 ** 28;
 const twoTo56 = 2 ** 56;
 
@@ -76,6 +78,16 @@ export class Reader {
     if (high < 0x80) return checkSafe(value + middle * twoTo28 + high * twoTo56, start);
     const magnitude = (~value & 0xfffffff) + (~middle & 0xfffffff) * twoTo28 + (~high & 0xff) * twoTo56 + 1;
     return checkSafe(-magnitude, start);
+  }
+
+  /** A signed 64-bit integer, exactly: a number up to 2^53, a bigint beyond. */
+  exactInt(): number | bigint {
+    let last = this.#position;
+    while (this.buffer[last]! >= 0x80) last++;
+    if (last - this.#position < SAFE_VARINT_BYTES) return this.int();
+    const exact = this.int64();
+    const value = Number(exact);
+    return Number.isSafeInteger(value) ? value : exact;
   }
 
   uint64(): bigint {

@@ -261,3 +261,34 @@ describe('isStatusError()', () => {
     expect(new StatusError({ code: 500, message: 'x' }, { cause: 'c' }).cause).toBe('c');
   });
 });
+
+describe('a Status is never large', () => {
+  const size = (error: StatusError) => Buffer.byteLength(JSON.stringify(error.status));
+
+  it('whatever was sent', () => {
+    const long = 'x'.repeat(3_000_000);
+    const many = Array.from({ length: 100_000 }, (_, i) => invalidValue(`field${i}`, 'x'.repeat(100), 'is bad'));
+    expect(size(badRequest(long))).toBeLessThan(300_000);
+    expect(size(notFound({ group: '', plural: 'pods' }, long))).toBeLessThan(300_000);
+    expect(size(invalid({ kind: 'Pod', group: '' }, long, many))).toBeLessThan(1_000_000);
+    expect(size(invalid({ kind: 'Pod', group: '' }, 'a', [invalidValue('f', { long }, 'is bad')]))).toBeLessThan(
+      200_000,
+    );
+    const causes = [{ message: long }, { message: 'second' }];
+    expect(size(new StatusError({ code: 409, message: 'm', details: { causes } }))).toBeLessThan(300_000);
+  });
+
+  it('and says where it was cut', () => {
+    const many = Array.from({ length: 100_000 }, (_, i) => invalidValue(`field${i}`, i, 'is bad'));
+    const { message, status } = invalid({ kind: 'Pod', group: '' }, 'a', many);
+    expect(message).toMatch(/^Pod "a" is invalid: \[field0: Invalid value: 0: is bad, field1: .*is bad, \.\.\.\]$/);
+    expect(status.details?.causes?.[1]).toEqual({
+      reason: 'FieldValueInvalid',
+      message: 'Invalid value: 1: is bad',
+      field: 'field1',
+    });
+    expect(badRequest('x'.repeat(300_000)).message).toMatch(/^x+\.\.\.$/);
+    const shown = invalid({ kind: '', group: '' }, '', [invalidValue('patch', 'y'.repeat(100_000), 'why')]);
+    expect(shown.message).toMatch(/^ "" is invalid: patch: Invalid value: "y+\.\.\.": why$/);
+  });
+});

@@ -4,8 +4,11 @@
  * Whoever refuses a request throws a StatusError; whoever answers writes its `status` as it is, under `code` as HTTP
  * status. Texts, reasons and the shape of `details` are part of the protocol: clients branch on them, so they are built
  * here and nowhere else. `details` is absent, or `{}`, exactly where the reference server has it so.
+ *
+ * A Status is never large, whatever was sent: its message, and all its causes together, have `statusLimitBytes` each.
  */
 import { type FieldError, fieldErrorText, quote } from './field-error.ts';
+import { cutText } from './json-text.ts';
 
 export type StatusCause = { reason?: string; message?: string; field?: string };
 
@@ -46,7 +49,8 @@ export class StatusError extends Error {
   readonly status: Status;
   readonly code: number;
 
-  constructor({ code, reason, message, details, metadata = {} }: StatusErrorParts, options?: ErrorOptions) {
+  constructor({ code, reason, message: whole, details, metadata = {} }: StatusErrorParts, options?: ErrorOptions) {
+    const message = cutText(whole, statusLimitBytes);
     super(message, options);
     this.code = code;
     this.status = {
@@ -56,11 +60,35 @@ export class StatusError extends Error {
       status: 'Failure',
       message,
       ...(reason !== undefined && { reason }),
-      ...(details && { details }),
+      ...(details && { details: withinLimit(details) }),
       code,
     };
   }
 }
+
+const statusLimitBytes = 256 * 1024;
+const nameLimitBytes = 4 * 1024;
+
+function withinLimit(details: StatusDetails): StatusDetails {
+  const { name, causes } = details;
+  if (name !== undefined && name.length > nameLimitBytes) details = { ...details, name: cutText(name, nameLimitBytes) };
+  if (causes === undefined || causes.length === 0) return details;
+  const kept: StatusCause[] = [];
+  let room = statusLimitBytes;
+  for (const { message, field, ...cause } of causes) {
+    if (room <= 0) break;
+    const told: StatusCause = { ...cause };
+    if (message !== undefined) told.message = cutText(message, room);
+    if (field !== undefined) told.field = cutText(field, room);
+    // A character takes up to three bytes; to count them as one would only let the answer be three times as long.
+    room -= (told.message?.length ?? 0) + (told.field?.length ?? 0) + leastCauseBytes;
+    kept.push(told);
+  }
+  return { ...details, causes: kept };
+}
+
+/** What a cause takes without its texts. */
+const leastCauseBytes = 64;
 
 /** By name, not `instanceof`: two installed copies must still agree. */
 export function isStatusError(err: unknown, reason?: string): err is StatusError {
@@ -123,11 +151,24 @@ export function invalid(
   name: string,
   errors: readonly FieldError[],
 ): StatusError {
-  const texts = [...new Set(errors.map(fieldErrorText))];
+  const texts = distinctTexts(errors);
   const text = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   const causes = errors.map(({ reason, message, field }) => ({ reason, message, field }));
   const what = { group, plural: kind };
   return make(422, 'Invalid', `${nameOf(what, '')} "${name}" is invalid: ${text}`, detailsOf(what, name, { causes }));
+}
+
+/** As many as a message has room for; three dots stand for the others. */
+function distinctTexts(errors: readonly FieldError[]): string[] {
+  const texts = new Set<string>();
+  let room = statusLimitBytes / 2; // the name stands before them
+  for (const error of errors) {
+    const text = fieldErrorText(error);
+    if (room < text.length && texts.size > 0) return [...texts, '...'];
+    if (!texts.has(text)) room -= text.length;
+    texts.add(text);
+  }
+  return [...texts];
 }
 
 /** A 422 that names nothing. */

@@ -37,7 +37,10 @@ function anyOf(schema: Schema, depth: number): fc.Arbitrary<JsonValue> {
     case 'integer':
       return schema.format === 'int32'
         ? fc.integer().filter((n) => n !== 0)
-        : fc.maxSafeInteger().filter((n) => n !== 0);
+        : fc.oneof(
+            fc.maxSafeInteger().filter((n) => n !== 0),
+            exactInteger(),
+          );
     case 'number':
       return fc.double({ noNaN: true, min: -1e9, max: 1e9 }).filter((n) => n !== 0);
     case 'boolean':
@@ -59,8 +62,14 @@ function anyOf(schema: Schema, depth: number): fc.Arbitrary<JsonValue> {
   }
 }
 
+/** One that a number cannot hold. */
+function exactInteger(): fc.Arbitrary<bigint> {
+  const beyond = fc.bigInt({ min: 2n ** 53n, max: 2n ** 63n - 1n });
+  return fc.tuple(beyond, fc.boolean()).map(([value, isNegative]) => (isNegative ? -value - 1n : value));
+}
+
 function anyJson(depth: number): fc.Arbitrary<JsonValue> {
-  const scalar = fc.oneof(fc.constantFrom(null, true, false, 0, 0.5), fc.maxSafeInteger(), fc.string());
+  const scalar = fc.oneof(fc.constantFrom(null, true, false, 0, 0.5), fc.maxSafeInteger(), exactInteger(), fc.string());
   if (depth <= 0) return scalar;
   return fc.oneof(scalar, fc.array(anyJson(depth - 1), { maxLength: 2 }), mapOf(anyJson(depth - 2)));
 }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
 import type { JsonObject } from '../../api/json.ts';
 import type { Schema } from '../schema/schema.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { checkObject } from './check-object.ts';
+import { faultPathText } from './fault-paths.ts';
 
 const schemaOf = (kind: string, group = '', version = 'v1') => builtInSchemas().byKind(group, version, kind)!;
 const check = (kind: string, value: JsonObject, group = '') => checkObject(value, schemaOf(kind, group));
@@ -73,7 +75,7 @@ describe('checkObject() of a built-in kind', () => {
       spec: { containers: [{ name: 'c', Image: 'x' }] },
       extra: 1,
     });
-    expect(unknownFields).toEqual(['metadata.colour', 'spec.containers[0].Image', 'extra']);
+    expect(unknownFields.map(faultPathText)).toEqual(['metadata.colour', 'spec.containers[0].Image', 'extra']);
     expect(object).not.toHaveProperty('extra');
   });
 
@@ -151,11 +153,41 @@ describe('checkObject() of a custom resource', () => {
       status: {},
     };
     const { object, unknownFields } = checkObject(value, schema, { isCustom: true });
-    expect(unknownFields).toEqual(['spec.list[0].b', 'spec.unknown', 'status', 'top']);
+    expect(unknownFields.map(faultPathText)).toEqual(['spec.list[0].b', 'spec.unknown', 'status', 'top']);
     expect(object).toEqual({
       kind: 'Widget',
       metadata: { name: 'a' },
       spec: { known: 5, free: { any: [1, null] }, list: [{ a: null }] },
     });
+  });
+});
+
+describe('checkObject() takes time in proportion to the object', () => {
+  const keys = (size: number): JsonObject =>
+    Object.fromEntries(Array.from({ length: size }, (_, i) => [`k${(i * 7919) % size}`, 'v']));
+  const custom = (object: JsonObject, properties: Map<string, Schema>) =>
+    checkObject(object, { type: 'object', properties }, { isCustom: true });
+  const part: Schema = { type: 'object', properties: new Map([['a', { type: 'string' }]]) };
+  it.each<[what: string, make: (size: number) => JsonObject, run: (object: JsonObject) => unknown]>([
+    ['labels out of order', (size) => ({ metadata: { labels: keys(size) } }), (object) => check('ConfigMap', object)],
+    ['fields nobody knows', keys, (object) => check('ConfigMap', object)],
+    [
+      'elements with zeros to fill in',
+      (size) => ({ spec: { containers: Array.from({ length: size }, () => ({})) } }),
+      (object) => check('Pod', object),
+    ],
+    [
+      'a long field nobody knows below a long one',
+      (size) => ({ spec: { ['k'.repeat(size)]: keys(size), containers: [keys(size)] } }),
+      (object) => check('Pod', object),
+    ],
+    ['fields that a custom schema does not know', keys, (object) => custom(object, new Map())],
+    [
+      'elements of a custom schema',
+      (size) => ({ list: Array.from({ length: size }, () => ({ a: 'x', b: 1 })) }),
+      (object) => custom(object, new Map([['list', { type: 'array', items: part }]])),
+    ],
+  ])('with %s', async (_what, make, run) => {
+    await expectLinear('checkObject()', { make, run, from: 500, limit: 16_000, rounds: 3 });
   });
 });

@@ -12,9 +12,10 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { Schema } from '../schema/schema.ts';
 import { Base64Error, normalBase64 } from './base64.ts';
+import { type FaultPath, faultPathText, maxFaults } from './fault-paths.ts';
 import { normalMicroTime, normalTime, TimeError } from './go-time.ts';
+import { integerText } from './int64.ts';
 import { isObject, setKey } from './json-objects.ts';
-import { fieldPath } from './json-reader.ts';
 import { canonicalQuantity, QuantityError } from './quantity.ts';
 import { type FieldPlan, type Plan, planOf, zeroOf } from './type-plan.ts';
 
@@ -30,21 +31,19 @@ export type CheckOptions = {
 
 export type CheckedObject = {
   readonly object: JsonObject;
-  /** Paths such as `spec.containers[0].foo`, in the order of the document (custom resources: sorted), at most 100. */
-  readonly unknownFields: readonly string[];
+  /** In the order of the document (custom resources: sorted), at most 100. */
+  readonly unknownFields: readonly FaultPath[];
 };
-
-const maxUnknown = 100;
 
 export function checkObject(value: JsonObject, schema: Schema, { isCustom = false }: CheckOptions = {}): CheckedObject {
   const walk = new Walk();
-  const object = isCustom ? walk.prune(value, schema, '') : walk.read(value, planOf(schema), '');
-  const unknownFields = isCustom ? walk.unknown.sort() : walk.unknown;
+  const object = isCustom ? walk.prune(value, schema) : walk.read(value, planOf(schema), '');
+  const unknownFields = isCustom ? sortedPaths(walk.unknown) : walk.unknown;
   return { object: object as JsonObject, unknownFields };
 }
 
 class Walk {
-  readonly unknown: string[] = [];
+  readonly unknown: FaultPath[] = [];
   /** Where the walk is, with indexes: `spec.containers[0]`. Put into words only for those who must be told. */
   readonly #steps: (string | number)[] = [];
   /** The same as Go tells it: the names of fields only. */
@@ -109,7 +108,7 @@ class Walk {
     const keys = Object.keys(value);
     let isSame = true;
     for (let i = 1; i < keys.length && isSame; i++) isSame = isBefore(keys[i - 1]!, keys[i]!);
-    if (!isSame) keys.sort(compareText);
+    if (!isSame) keys.sort();
     let result: JsonObject | undefined = isSame ? undefined : {};
     for (let i = 0; i < keys.length; i++) {
       const key = keys[i]!;
@@ -148,46 +147,49 @@ class Walk {
   }
 
   /** Leaves out what the schema of a custom resource does not know. */
-  prune(value: JsonValue, schema: Schema, path: string): JsonValue {
-    if (schema.name?.startsWith('io.k8s.') && schema.properties && isObject(value))
-      return this.#readAt(value, schema, path);
+  prune(value: JsonValue, schema: Schema): JsonValue {
+    if (schema.name?.startsWith('io.k8s.') && schema.properties && isObject(value)) return this.#readAt(value, schema);
     if (Array.isArray(value)) {
       const { items } = schema;
-      return items ? mapShared(value, (item, i) => this.prune(item, items, `${path}[${i}]`)) : value;
+      return items ? mapShared(value, (item, i) => this.#pruneAt(i, item, items)) : value;
     }
     if (!isObject(value) || (!schema.properties && schema.additional === true)) return value;
     const result: JsonObject = {};
     let isSame = true;
     for (const key of Object.keys(value)) {
       const given = value[key]!;
-      const here = fieldPath(path, key);
       const child = schema.properties?.get(key) ?? (schema.additional === true ? undefined : schema.additional);
       if (child) {
-        const kept = this.prune(given, child, here);
+        const kept = this.#pruneAt(key, given, child);
         if (kept !== given) isSame = false;
         setKey(result, key, kept);
       } else if (schema.preserveUnknownFields || schema.additional === true || schema.type === 'any') {
         setKey(result, key, given);
       } else {
         isSame = false;
-        if (this.unknown.length < maxUnknown) this.unknown.push(here);
+        this.#tellUnknown(key);
       }
     }
     return isSame ? value : result;
   }
 
-  /** A part with a built-in type inside a custom object. */
-  #readAt(value: JsonObject, schema: Schema, path: string): JsonValue {
-    this.#steps.push(path);
-    this.#fields.push(path);
-    const kept = this.read(value, planOf(schema), '');
+  #pruneAt(step: string | number, value: JsonValue, schema: Schema): JsonValue {
+    this.#steps.push(step);
+    const kept = this.prune(value, schema);
     this.#steps.pop();
+    return kept;
+  }
+
+  /** A part with a built-in type inside a custom object. */
+  #readAt(value: JsonObject, schema: Schema): JsonValue {
+    this.#fields.push(faultPathText(this.#steps));
+    const kept = this.read(value, planOf(schema), '');
     this.#fields.pop();
     return kept;
   }
 
   #tellUnknown(key: string): void {
-    if (this.unknown.length < maxUnknown) this.unknown.push(fieldPath(pathOf(this.#steps), key));
+    if (this.unknown.length < maxFaults) this.unknown.push([...this.#steps, key]);
   }
 
   #scalar(value: JsonValue, plan: Plan, owner: string): JsonValue {
@@ -197,20 +199,20 @@ class Walk {
       case 'boolean':
         return typeof value === 'boolean' ? value : this.#mismatch(value, plan, owner);
       case 'integer':
-        if (typeof value !== 'number') return this.#mismatch(value, plan, owner);
-        if (!Number.isSafeInteger(value) || (plan.goType === 'int32' && value !== (value | 0)))
-          return this.#mismatch(value, plan, owner, `number ${value}`);
+        if (typeof value === 'bigint' && plan.goType === 'int64') return value;
+        if (typeof value !== 'number' && typeof value !== 'bigint') return this.#mismatch(value, plan, owner);
+        if (!Number.isSafeInteger(value) || (plan.goType === 'int32' && value !== (Number(value) | 0)))
+          return this.#mismatch(value, plan, owner, `number ${integerText(value)}`);
         return value;
       case 'number':
+        if (typeof value === 'bigint') return Number(value);
         return typeof value === 'number' ? value : this.#mismatch(value, plan, owner);
       case 'int-or-string':
         if (typeof value === 'string') return value;
         if (typeof value === 'number' && value === (value | 0)) return value;
-        throw new TypeMismatchError(
-          `json: cannot unmarshal ${typeof value === 'number' ? `number ${value}` : jsonWord(value)} into Go value of type int32`,
-        );
+        throw new TypeMismatchError(`json: cannot unmarshal ${wordWithNumber(value)} into Go value of type int32`);
       case 'quantity':
-        if (typeof value === 'string' || typeof value === 'number')
+        if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint')
           return inGoWords(() => canonicalQuantity(typeof value === 'string' ? value.trim() : String(value)));
         return inGoWords(() => canonicalQuantity('?'));
       case 'bytes':
@@ -244,7 +246,12 @@ function inGoWords<T>(read: () => T): T {
 export function jsonWord(value: JsonValue): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
+  if (typeof value === 'bigint') return 'number';
   return typeof value === 'boolean' ? 'bool' : typeof value;
+}
+
+function wordWithNumber(value: JsonValue): string {
+  return typeof value === 'number' || typeof value === 'bigint' ? `number ${integerText(value)}` : jsonWord(value);
 }
 
 function isZero(value: JsonValue, { schema }: FieldPlan): boolean {
@@ -267,10 +274,6 @@ function mapShared(list: JsonValue[], change: (item: JsonValue, index: number) =
   return result;
 }
 
-function compareText(a: string, b: string): number {
-  return isBefore(a, b) ? -1 : 1;
-}
-
 /** Go sorts map keys by UTF-8 bytes; by UTF-16 units only characters beyond the basic plane sort differently. */
 function isBefore(a: string, b: string): boolean {
   return a < b;
@@ -283,8 +286,9 @@ function firstOf(value: JsonObject, keys: readonly string[], count: number): Jso
   return copy;
 }
 
-function pathOf(steps: readonly (string | number)[]): string {
-  let path = '';
-  for (const step of steps) path = typeof step === 'number' ? `${path}[${step}]` : fieldPath(path, step);
-  return path;
+function sortedPaths(paths: readonly FaultPath[]): FaultPath[] {
+  return paths
+    .map((path) => ({ path, text: faultPathText(path) }))
+    .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
+    .map(({ path }) => path);
 }

@@ -7,10 +7,12 @@
  */
 import { invalidValue } from '../../api/field-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { cutText, jsonText } from '../../api/json-text.ts';
 import { ProtobufError } from '../../api/protobuf.ts';
 import { badRequest, invalid, type StatusError, unsupportedMediaType } from '../../api/status-error.ts';
 import type { Resource } from '../registry/resource.ts';
 import { checkObject, jsonWord, TypeMismatchError } from './check-object.ts';
+import { type FaultPath, maxFaults, pathLimitBytes } from './fault-paths.ts';
 import { applyFieldValidation, type FieldFaults, type FieldValidation } from './field-validation.ts';
 import { isObject } from './json-objects.ts';
 import { JsonSyntaxError, readJson } from './json-reader.ts';
@@ -46,9 +48,12 @@ const mediaTypes: { readonly json: string; readonly yaml: string; readonly proto
   protobuf: 'application/vnd.kubernetes.protobuf',
 };
 
+/** Of a body that is told back. */
+const shownBytes = 64 * 1024;
+
 type Parsed = {
   readonly value: JsonObject;
-  readonly duplicateFields: readonly string[];
+  readonly duplicateFields: readonly FaultPath[];
   readonly otherFaults: readonly string[];
 };
 
@@ -172,13 +177,13 @@ function checkCustomType(
 ): void {
   const { groupVersion } = resource;
   if (kind === '') {
-    const text = JSON.stringify(value);
+    const text = cutText(jsonText(value), shownBytes);
     throw unrecognized(resource, `Object 'Kind' is missing in '${text}'`, beginning(Buffer.from(text)));
   }
   if (apiVersion !== groupVersion) {
     // Of a version that is not there no field is known.
-    for (const field of Object.keys(value).sort())
-      if (!['apiVersion', 'kind', 'metadata'].includes(field)) warn(`unknown field "${field}"`);
+    const unknown = Object.keys(value).filter((field) => !['apiVersion', 'kind', 'metadata'].includes(field));
+    for (const field of unknown.sort().slice(0, maxFaults)) warn(`unknown field "${cutText(field, pathLimitBytes)}"`);
     throw wrongVersion(apiVersion, groupVersion);
   }
   if (kind === resource.kind) return;

@@ -5,8 +5,9 @@
  * order already (`checkObject` leaves them so). Custom resources have all keys sorted. Every JSON document ends in one
  * line feed. The object is not changed.
  */
-import { DUMP_SCHEMA, dump } from 'js-yaml';
+import { DUMP_SCHEMA, defineScalarTag, dump, type ScalarTagDefinition } from 'js-yaml';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { jsonText } from '../../api/json-text.ts';
 import { isObject, setKey } from './json-objects.ts';
 
 export type EncodeOptions = {
@@ -51,7 +52,7 @@ export function encodeObject(object: JsonObject, { isCustom = false, isPretty = 
 
 /** JSON text as Go's encoder writes it, in the order the value has. */
 export function goJson(value: JsonValue, indent = 0): string {
-  const text = indent === 0 ? JSON.stringify(value) : JSON.stringify(value, undefined, indent);
+  const text = jsonText(value, indent);
   return needsEscape(text) ? text.replace(/[<>&\u2028\u2029]/g, (char) => escapes[char]!) : text;
 }
 
@@ -61,9 +62,20 @@ function needsEscape(text: string): boolean {
   return false;
 }
 
+const intName = 'tag:yaml.org,2002:int';
+const plainInt = DUMP_SCHEMA.tags.find(({ tagName }) => tagName === intName) as ScalarTagDefinition;
+/** js-yaml knows no bigint: here it is written as the integer it is. */
+const dumpSchema = DUMP_SCHEMA.withTags(
+  defineScalarTag(intName, {
+    ...plainInt,
+    identify: (value) => typeof value === 'bigint' || plainInt.identify(value),
+    represent: String,
+  }),
+);
+
 /** YAML with sorted keys, as the reference server writes it. */
 export function encodeYaml(object: JsonObject): Buffer {
-  const text = dump(sortKeys(object), { schema: DUMP_SCHEMA, noRefs: true, lineWidth: -1 });
+  const text = dump(sortKeys(object), { schema: dumpSchema, noRefs: true, lineWidth: -1 });
   return Buffer.from(text);
 }
 

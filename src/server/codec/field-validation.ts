@@ -1,48 +1,42 @@
 /**
  * What happens to fields nobody knows and to keys that occur twice: nothing, a warning each, or a refusal.
- * At most 100 are told of.
+ * At most 100 are told of, and no more than `textsLimitBytes` of text.
  */
+
 import type { JsonValue } from '../../api/json.ts';
-import { fieldPath } from './json-reader.ts';
+import { cutText } from '../../api/json-text.ts';
+import { type FaultPath, faultPathText, inDocumentOrder, maxFaults } from './fault-paths.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export type FieldFaults = {
-  readonly unknownFields: readonly string[];
-  readonly duplicateFields: readonly string[];
+  readonly unknownFields: readonly FaultPath[];
+  readonly duplicateFields: readonly FaultPath[];
   /** Whole texts, of a reader with words of its own: YAML. */
   readonly otherFaults?: readonly string[];
   /** The document as it was read, to tell faults of both kinds in its order. */
   readonly document?: JsonValue;
 };
 
-const maxFaults = 100;
+const textsLimitBytes = 64 * 1024;
 
 function faultTexts({ unknownFields, duplicateFields, otherFaults = [], document }: FieldFaults): string[] {
-  const faults = [
-    ...duplicateFields.map((path) => ({ path, text: `duplicate field ${JSON.stringify(path)}` })),
-    ...unknownFields.map((path) => ({ path, text: `unknown field ${JSON.stringify(path)}` })),
+  let faults = [
+    ...duplicateFields.map((path) => ({ path, what: 'duplicate' })),
+    ...unknownFields.map((path) => ({ path, what: 'unknown' })),
   ];
-  if (document !== undefined && unknownFields.length > 0 && duplicateFields.length > 0) {
-    const places = placesIn(document);
-    faults.sort((a, b) => (places.get(a.path) ?? 0) - (places.get(b.path) ?? 0));
-  }
-  return [...otherFaults, ...faults.map(({ text }) => text)].slice(0, maxFaults);
-}
-
-/** Where each path stands in a document, counted from its beginning. */
-function placesIn(document: JsonValue): ReadonlyMap<string, number> {
-  const places = new Map<string, number>();
-  const visit = (value: JsonValue | undefined, path: string): void => {
-    if (typeof value !== 'object' || value === null) return;
-    for (const [key, child] of Object.entries(value)) {
-      const here = Array.isArray(value) ? `${path}[${key}]` : fieldPath(path, key);
-      places.set(here, places.size);
-      visit(child, here);
-    }
+  if (document !== undefined && unknownFields.length > 0 && duplicateFields.length > 0)
+    faults = inDocumentOrder(faults, document);
+  const texts: string[] = [];
+  let room = textsLimitBytes;
+  const tell = (text: string): boolean => {
+    texts.push(cutText(text, room));
+    room -= Buffer.byteLength(texts.at(-1)!);
+    return room > 0 && texts.length < maxFaults;
   };
-  visit(document, '');
-  return places;
+  for (const text of otherFaults) if (!tell(text)) return texts;
+  for (const { path, what } of faults) if (!tell(`${what} field ${JSON.stringify(faultPathText(path))}`)) break;
+  return texts;
 }
 
 /** Warnings to send along, or the text of the strict error. */

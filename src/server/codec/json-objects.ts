@@ -31,6 +31,9 @@ export function cloneJson<T>(value: T): T {
 /** Same JSON: the order of keys does not count, that of list elements does. */
 export function jsonEqual(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === b) return true;
+  // An integer beyond 2^53 may also have been written as a double: 1e18.
+  if (typeof a === 'bigint') return typeof b === 'number' && Number.isInteger(b) && BigInt(b) === a;
+  if (typeof b === 'bigint') return jsonEqual(b, a);
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a)) {
     if (!Array.isArray(b) || a.length !== b.length) return false;

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
-import { JsonSyntaxError, readJson } from './json-reader.ts';
+import { describe, expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
+import { faultPathText } from './fault-paths.ts';
+import { JsonSyntaxError, parseJson, readJson } from './json-reader.ts';
 
 it('readJson() answers what JSON.parse answers, for any value', () => {
   fc.assert(
@@ -18,8 +20,61 @@ it.each<[text: string, duplicates: string[], value: unknown]>([
   ['{"a":[{},{"b":1,"b":[1,2]}]}', ['a[1].b'], { a: [{}, { b: [1, 2] }] }],
   [String.raw`{"a\"":{"x":":"},"b":"\\","c":"{"}`, [], { 'a"': { x: ':' }, b: '\\', c: '{' }],
 ])('readJson() of %s tells of duplicates %j', (text, duplicates, value) => {
-  expect(readJson(text)).toEqual({ value, duplicates });
+  const reading = readJson(text);
+  expect(reading.value).toEqual(value);
+  expect(reading.duplicates.map(faultPathText)).toEqual(duplicates);
 });
+
+it.each<[text: string, value: unknown]>([
+  ['9007199254740991', 9007199254740991],
+  ['9007199254740992', 9007199254740992n],
+  ['9007199254740993', 9007199254740993n],
+  ['-9007199254740993', -9007199254740993n],
+  ['9223372036854775807', 9223372036854775807n],
+  ['-9223372036854775808', -9223372036854775808n],
+  ['9223372036854775808', 2 ** 63],
+  ['18446744073709551616', 2 ** 64],
+  ['1e18', 1e18],
+  ['9007199254740993.0', 9007199254740992],
+  [`1${'0'.repeat(300)}`, 1e300],
+])('readJson() and parseJson() keep the integer of %s as Go does', (text, value) => {
+  expect(readJson(`{"a":[${text}]}`).value).toEqual({ a: [value] });
+  expect(parseJson(`{"a":[${text}]}`)).toEqual({ a: [value] });
+});
+
+it('parseJson() answers what JSON.parse answers, for any value without long integers', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const text = JSON.stringify(value);
+      if (!/[0-9]{16}/.test(text)) expect(parseJson(text)).toEqual(JSON.parse(text));
+    }),
+  );
+});
+
+describe('readJson() takes time in proportion to its text', () => {
+  it.each<[what: string, make: (size: number) => string]>([
+    ['keys that occur again', (size) => `{${'"a":{"b":1},'.repeat(size)}"a":2}`],
+    ['a long key with many below it', (size) => `{"${'k'.repeat(size)}":{${'"a":1,'.repeat(size)}"a":2}}`],
+    [
+      'nesting with keys that occur again',
+      (size) => `${'{"k":'.repeat(900)}{${'"a":1,'.repeat(size)}"a":2}${'}'.repeat(900)}`,
+    ],
+    ['escapes', (size) => `{"a":1,"a":"${String.raw`\\\"\u00e9`.repeat(size)}"}`],
+    ['long numbers', (size) => `[${'1234567890123456789,'.repeat(size)}1]`],
+    ['a number that does not end', (size) => `[${'1'.repeat(size)}]`],
+    ['blanks', (size) => `{"a":1,"a":${' '.repeat(size)}2}`],
+  ])('with %s', async (_what, make) => {
+    await expectLinear('readJson()', { make, run: readSafely, from: 2_000, limit: 256_000, rounds: 3 });
+  });
+});
+
+function readSafely(text: string): void {
+  try {
+    readJson(text);
+  } catch (err) {
+    expect(err).toBeInstanceOf(JsonSyntaxError);
+  }
+}
 
 it('readJson() keeps __proto__ as a key like any other', () => {
   for (const text of ['{"__proto__":{"x":1}}', '{"a":1,"a":2,"__proto__":{"x":1}}']) {
@@ -43,7 +98,7 @@ it.each([
   ['"\\x"', "invalid character 'x' in string escape code"],
   ['-a', "invalid character 'a' in numeric literal"],
   ['[1.]', "invalid character ']' after decimal point in numeric literal"],
-  ['9007199254740993', 'cannot unmarshal number 9007199254740993: integers beyond 2^53 are not supported'],
+  ['1e999', 'cannot unmarshal number 1e999: out of range'],
 ])('readJson() refuses %j in the words of Go', (text, message) => {
   expect(() => readJson(text)).toThrow(new JsonSyntaxError(message));
 });

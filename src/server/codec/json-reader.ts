@@ -1,17 +1,20 @@
 /**
  * JSON text to values, as strict as the reference server: one value, no duplicate key unnoticed, no nesting without
- * end, no integer that a double cannot hold.
+ * end, no integer changed on the way.
  *
- * The fast way is JSON.parse after one look over the text (`survey`), which counts members, depth and long numbers.
- * Only what that look finds odd (a duplicate key, depth, a long number) and what JSON.parse refuses is read again by
+ * The fast way is JSON.parse after one look over the text (`survey`), which counts members, depth and odd numbers.
+ * Only what that look finds (a duplicate key, depth, a long number) and what JSON.parse refuses is read again by
  * the slow reader, which knows paths and Go's error texts.
  *
- * Integers: a plain integer beyond 2^53 would come back changed, so it is refused, never rounded. Anything written
- * with a fraction or an exponent is a double anyway and stays what JSON.parse makes of it.
+ * Integers: a plain one is an int64 where it fits, as in Go: a number up to 2^53, a bigint beyond. What does not fit, and
+ * anything written with a fraction or an exponent, is a double and stays what JSON.parse makes of it.
  *
  * It fails with a JsonSyntaxError whose message is what Go's encoding/json would say.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { cutText } from '../../api/json-text.ts';
+import { type FaultPath, maxFaults } from './fault-paths.ts';
+import { exactInteger } from './int64.ts';
 import { setKey } from './json-objects.ts';
 
 export class JsonSyntaxError extends Error {
@@ -20,13 +23,13 @@ export class JsonSyntaxError extends Error {
 
 export type JsonReading = {
   readonly value: JsonValue;
-  /** Paths of keys that occur again, in the order they were met; the last value won. */
-  readonly duplicates: readonly string[];
+  /** Where keys occur again, in the order they were met, at most 100; the last value won. */
+  readonly duplicates: readonly FaultPath[];
 };
 
+const shownNumberBytes = 100;
 /** The reference stops at 10000; here whatever walks a value recurses, and no kind is a tenth as deep. */
-const maxDepth = 1000;
-const maxDuplicates = 100;
+export const maxDepth = 1000;
 
 export function readJson(text: string): JsonReading {
   let value: JsonValue;
@@ -35,18 +38,46 @@ export function readJson(text: string): JsonReading {
   } catch {
     return slowRead(text); // finds the same fault, and says it in Go's words
   }
-  const { members, depth, hasLongNumber } = survey(text);
-  if (depth > maxDepth || hasLongNumber || members !== countMembers(value)) return slowRead(text);
+  const { members, depth, hasOddNumber } = survey(text);
+  if (depth > maxDepth || hasOddNumber || members !== countMembers(value)) return slowRead(text);
   return { value, duplicates: [] };
 }
 
-/** Counts, over valid JSON, what JSON.parse does not tell: every member, the depth, numbers of 16 digits and more. */
-function survey(text: string): { members: number; depth: number; hasLongNumber: boolean } {
+/** The value of a text that is JSON with nothing odd in it; undefined for any other. */
+export function tryJson(text: string): JsonValue | undefined {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+  const { members, depth, hasOddNumber } = survey(text);
+  if (depth > maxDepth || members !== countMembers(value)) return undefined;
+  try {
+    return hasOddNumber ? slowRead(text).value : value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A value of 16 digits and more, perhaps inside a text: then the exact reader has to look. */
+const longInteger = /[:,[]\s*-?[0-9]{16}/;
+
+/** JSON that was checked when it was written, e.g. what is stored: nothing is looked for but integers beyond 2^53. */
+export function parseJson(text: string): JsonValue {
+  return longInteger.test(text) ? readJson(text).value : (JSON.parse(text) as JsonValue);
+}
+
+/**
+ * Counts, over valid JSON, what JSON.parse does not tell: every member, the depth, and whether there are numbers that it
+ * may change: those of 16 digits and more, and those with an exponent.
+ */
+function survey(text: string): { members: number; depth: number; hasOddNumber: boolean } {
   let members = 0;
   let level = 0;
   let depth = 0;
   let digits = 0;
-  let hasLongNumber = false;
+  let hasOddNumber = false;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === 0x22) {
@@ -61,10 +92,13 @@ function survey(text: string): { members: number; depth: number; hasLongNumber: 
       if (++level > depth) depth = level;
     } else if (code === 0x7d || code === 0x5d) level--;
     if (code >= 0x30 && code <= 0x39) {
-      if (++digits > 15) hasLongNumber = true;
-    } else digits = 0;
+      if (++digits > 15) hasOddNumber = true;
+    } else {
+      if (digits > 0 && (code | 0x20) === 0x65) hasOddNumber = true; // e
+      digits = 0;
+    }
   }
-  return { members, depth, hasLongNumber };
+  return { members, depth, hasOddNumber };
 }
 
 function countMembers(value: JsonValue): number {
@@ -82,11 +116,6 @@ function countMembers(value: JsonValue): number {
   return count;
 }
 
-/** The path of a field as field validation spells it. */
-export function fieldPath(parent: string, key: string): string {
-  return parent === '' ? key : `${parent}.${key}`;
-}
-
 function slowRead(text: string): JsonReading {
   const reader = new SlowReader(text);
   return { value: reader.document(), duplicates: reader.duplicates };
@@ -96,8 +125,10 @@ const whitespace = /[ \t\n\r]*/y;
 const numberToken = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 
 class SlowReader {
-  readonly duplicates: string[] = [];
+  readonly duplicates: FaultPath[] = [];
   readonly #text: string;
+  /** Where the reader is. */
+  readonly #steps: (string | number)[] = [];
   #at = 0;
 
   constructor(text: string) {
@@ -106,17 +137,17 @@ class SlowReader {
 
   document(): JsonValue {
     this.#skipSpace();
-    const value = this.#value('', 1);
+    const value = this.#value(1);
     this.#skipSpace();
     if (this.#at < this.#text.length) this.#fail('after top-level value');
     return value;
   }
 
-  #value(path: string, level: number): JsonValue {
+  #value(level: number): JsonValue {
     if (level > maxDepth) throw new JsonSyntaxError('exceeded max depth');
     const char = this.#text[this.#at];
-    if (char === '{') return this.#object(path, level);
-    if (char === '[') return this.#array(path, level);
+    if (char === '{') return this.#object(level);
+    if (char === '[') return this.#array(level);
     if (char === '"') return this.#string();
     if (char === 't') return this.#word('true', true);
     if (char === 'f') return this.#word('false', false);
@@ -125,7 +156,7 @@ class SlowReader {
     return this.#fail('looking for beginning of value');
   }
 
-  #object(path: string, level: number): JsonObject {
+  #object(level: number): JsonObject {
     const object: JsonObject = {};
     this.#at++;
     this.#skipSpace();
@@ -133,12 +164,13 @@ class SlowReader {
     for (;;) {
       if (this.#text[this.#at] !== '"') this.#fail('looking for beginning of object key string');
       const key = this.#string();
-      const here = fieldPath(path, key);
-      if (Object.hasOwn(object, key) && this.duplicates.length < maxDuplicates) this.duplicates.push(here);
+      if (Object.hasOwn(object, key) && this.duplicates.length < maxFaults) this.duplicates.push([...this.#steps, key]);
       this.#skipSpace();
       if (!this.#take(':')) this.#fail('after object key');
       this.#skipSpace();
-      setKey(object, key, this.#value(here, level + 1));
+      this.#steps.push(key);
+      setKey(object, key, this.#value(level + 1));
+      this.#steps.pop();
       this.#skipSpace();
       if (this.#take('}')) return object;
       if (!this.#take(',')) this.#fail('after object key:value pair');
@@ -146,13 +178,15 @@ class SlowReader {
     }
   }
 
-  #array(path: string, level: number): JsonValue[] {
+  #array(level: number): JsonValue[] {
     const array: JsonValue[] = [];
     this.#at++;
     this.#skipSpace();
     if (this.#take(']')) return array;
     for (;;) {
-      array.push(this.#value(`${path}[${array.length}]`, level + 1));
+      this.#steps.push(array.length);
+      array.push(this.#value(level + 1));
+      this.#steps.pop();
       this.#skipSpace();
       if (this.#take(']')) return array;
       if (!this.#take(',')) this.#fail('after array element');
@@ -186,7 +220,7 @@ class SlowReader {
     }
   }
 
-  #number(): number {
+  #number(): number | bigint {
     numberToken.lastIndex = this.#at;
     const found = numberToken.exec(this.#text);
     if (!found) {
@@ -200,10 +234,10 @@ class SlowReader {
       if (next !== '.' && /[+-]/.test(this.#text[this.#at] ?? '')) this.#at++;
       this.#fail(next === '.' ? 'after decimal point in numeric literal' : 'in exponent of numeric literal');
     }
-    const value = Number(found[0]);
-    if (!Number.isFinite(value)) throw new JsonSyntaxError(`cannot unmarshal number ${found[0]}: out of range`);
-    if (found[1] === undefined && found[2] === undefined && !Number.isSafeInteger(value))
-      throw new JsonSyntaxError(`cannot unmarshal number ${found[0]}: integers beyond 2^53 are not supported`);
+    const isInteger = found[1] === undefined && found[2] === undefined;
+    const value = isInteger ? exactInteger(found[0]) : Number(found[0]);
+    if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
+      throw new JsonSyntaxError(`cannot unmarshal number ${cutText(found[0], shownNumberBytes)}: out of range`);
     return value;
   }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
 import { ProtobufError, Writer } from '../../api/protobuf.ts';
 import { isStatusError } from '../../api/status-error.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
@@ -138,4 +139,79 @@ it('refuses to nest without end', () => {
   const spec = new Writer().bytes(7, version).finish();
   const crd = Uint8Array.from(new Writer().bytes(2, spec).finish());
   expect(() => readKind(crd, 'apiextensions.k8s.io/v1', 'CustomResourceDefinition')).toThrow(ProtobufError);
+});
+
+it.each<[value: bigint, want: number | bigint]>([
+  [0n, 0],
+  [-1n, -1],
+  [2n ** 49n - 1n, 2 ** 49 - 1],
+  [2n ** 49n, 2 ** 49],
+  [2n ** 53n - 1n, Number.MAX_SAFE_INTEGER],
+  [2n ** 53n, 2n ** 53n],
+  [-(2n ** 53n), -(2n ** 53n)],
+  [2n ** 63n - 1n, 2n ** 63n - 1n],
+  [-(2n ** 63n), -(2n ** 63n)],
+])('reads the integer %s as it is', (value, want) => {
+  const revision = new Writer().int64(3, value).finish();
+  expect(readKind(revision, 'apps/v1', 'ControllerRevision')?.revision ?? 0).toBe(want);
+});
+
+describe('readKind() takes time in proportion to its bytes', () => {
+  const repeated = (size: number, write: (writer: Writer, index: number) => void): Uint8Array => {
+    const writer = new Writer();
+    for (let i = 0; i < size; i++) write(writer, i);
+    return Uint8Array.from(writer.finish());
+  };
+  const inSpec = (spec: Uint8Array) => Uint8Array.from(new Writer().bytes(2, spec).finish());
+  it.each<[what: string, kind: string, make: (size: number) => Uint8Array]>([
+    ['fields it does not know', 'ConfigMap', (size) => repeated(size, (w) => w.string(99, 'x'))],
+    [
+      'entries of a map',
+      'ConfigMap',
+      (size) => repeated(size, (w, i) => w.message(2, (e) => e.string(1, `k${i}`).string(2, 'v'))),
+    ],
+    [
+      'one entry of a map again and again',
+      'ConfigMap',
+      (size) => repeated(size, (w) => w.message(2, (e) => e.string(1, 'k'))),
+    ],
+    [
+      'one field again and again',
+      'ConfigMap',
+      (size) => repeated(size, (w) => w.message(1, (meta) => meta.string(1, 'name'))),
+    ],
+    ['elements with nothing in them', 'Pod', (size) => inSpec(repeated(size, (w) => w.bytes(2, new Uint8Array(0))))],
+    [
+      'packed numbers',
+      'Pod',
+      (size) =>
+        inSpec(Uint8Array.from(new Writer().message(14, (c) => c.bytes(4, new Uint8Array(size).fill(1))).finish())),
+    ],
+    [
+      'a long text',
+      'ConfigMap',
+      (size) => repeated(1, (w) => w.message(2, (e) => e.string(1, 'k').string(2, 'v'.repeat(size)))),
+    ],
+    [
+      'a length that is not there',
+      'ConfigMap',
+      (size) =>
+        Uint8Array.from([
+          ...new Uint8Array(size).fill(0x20).map((byte, i) => (i % 2 === 0 ? byte : 1)),
+          0x0a,
+          0xff,
+          0xff,
+          0x7f,
+        ]),
+    ],
+  ])('with %s', async (_what, kind, make) => {
+    const run = (bytes: Uint8Array) => {
+      try {
+        readKind(bytes, 'v1', kind);
+      } catch (err) {
+        expect(err).toBeInstanceOf(ProtobufError);
+      }
+    };
+    await expectLinear('readKind()', { make, run, from: 1_000, limit: 256_000, rounds: 3 });
+  });
 });

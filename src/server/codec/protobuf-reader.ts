@@ -84,7 +84,7 @@ function readElement(reader: Reader, tag: number, field: MessageField, object: J
     return;
   }
   const outer = reader.enter();
-  while (reader.hasMore) list.push(field.type === 'bool' ? reader.bool() : reader.int());
+  while (reader.hasMore) list.push(field.type === 'bool' ? reader.bool() : reader.exactInt());
   reader.leave(outer);
 }
 
@@ -160,7 +160,7 @@ function readScalar(reader: Reader, tag: number, type: string): JsonValue {
     }
     default:
       expectWire(tag, wireType.varint, type);
-      return reader.int();
+      return reader.exactInt();
   }
 }
 

@@ -4,6 +4,7 @@
  * which Go writes too where it holds the type by value.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { jsonText } from '../../api/json-text.ts';
 import type { Writer } from '../../api/protobuf.ts';
 
 export type WriteValue = (writer: Writer, number: number, value: JsonValue | undefined) => void;
@@ -53,7 +54,7 @@ function secondsOf(text: string): number {
 }
 
 function writeRawJson(writer: Writer, value: JsonValue | undefined): void {
-  if (value !== undefined) writer.string(1, JSON.stringify(value));
+  if (value !== undefined) writer.string(1, jsonText(value));
 }
 
 function writeIntOrString(writer: Writer, value: JsonValue | undefined): void {

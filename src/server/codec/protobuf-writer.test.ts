@@ -2,6 +2,7 @@ import { fromJSON, type MethodDefinition } from '@grpc/proto-loader';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../api/json.ts';
+import { jsonText } from '../../api/json-text.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
 import type { Resource } from '../registry/resource.ts';
 import { anyObjectOf } from './any-object.testing.ts';
@@ -18,7 +19,7 @@ const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
 /** As the server stores it. */
 function stored(object: JsonObject, resource: Resource): JsonObject {
-  return decodeBody({ contentType: 'application/json', bytes: Buffer.from(JSON.stringify(object)), resource }).object;
+  return decodeBody({ contentType: 'application/json', bytes: Buffer.from(jsonText(object)), resource }).object;
 }
 
 describe('encodeProtobuf()', () => {

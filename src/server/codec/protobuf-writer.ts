@@ -134,7 +134,8 @@ const scalarWriters: Readonly<Record<string, WriteValue>> = {
   bytes: (writer, number, value = '') => writer.bytes(number, Buffer.from(value as string, 'base64')),
   bool: (writer, number, value = false) => writer.bool(number, value as boolean),
   int32: (writer, number, value = 0) => writer.int(number, value as number),
-  int64: (writer, number, value = 0) => writer.int(number, value as number),
+  int64: (writer, number, value = 0) =>
+    typeof value === 'bigint' ? writer.int64(number, value) : writer.int(number, value as number),
   double: (writer, number, value = 0) => writer.double(number, value as number),
 };
 

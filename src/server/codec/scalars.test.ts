@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
 import { normalBase64 } from './base64.ts';
 import { normalMicroTime, normalTime } from './go-time.ts';
 import { goDuration } from './protobuf-special.ts';
@@ -93,3 +94,30 @@ it.each([
   [2_000_000, '2ms'],
   [-90_000_000_000, '-1m30s'],
 ])('goDuration(%i) is %s', (nanos, want) => expect(goDuration(nanos)).toBe(want));
+
+describe('a scalar is read in time in proportion to its length', () => {
+  it.each<[what: string, read: (text: string) => unknown, make: (size: number) => string]>([
+    ['base64', normalBase64, (size) => 'QUJD'.repeat(size)],
+    ['base64 with padding', normalBase64, (size) => `${'QUJD'.repeat(size)}QQ==`],
+    ['base64 in lines', normalBase64, (size) => 'QUJD\r\n'.repeat(size)],
+    ['base64 with a fault at its end', normalBase64, (size) => `${'QUJD'.repeat(size)}!`],
+    ['base64 with padding everywhere', normalBase64, (size) => 'QQ=='.repeat(size)],
+    ['base64 with a line end everywhere', normalBase64, (size) => `QQ=${'\n'.repeat(size)}`],
+    ['a quantity of digits', canonicalQuantity, (size) => '1'.repeat(size)],
+    ['a quantity of a fraction', canonicalQuantity, (size) => `1.${'0'.repeat(size)}`],
+    ['a quantity of two fractions', canonicalQuantity, (size) => `${'1'.repeat(size)}.${'1'.repeat(size)}.`],
+    ['a quantity with an exponent', canonicalQuantity, (size) => `1e${'1'.repeat(size)}`],
+    ['a time with a fraction', normalTime, (size) => `2020-01-01T00:00:00.${'1'.repeat(size)}Z`],
+    ['a time with a fraction and no zone', normalTime, (size) => `2020-01-01T00:00:00.${'1'.repeat(size)}`],
+    ['a precise time with a fraction', normalMicroTime, (size) => `2020-01-01T00:00:00.${'1'.repeat(size)}Z`],
+  ])('%s', async (_what, read, make) => {
+    const run = (text: string) => {
+      try {
+        read(text);
+      } catch (err) {
+        expect((err as Error).message.length).toBeLessThan(2_000);
+      }
+    };
+    await expectLinear('reading it', { make, run, from: 1_000, limit: 512_000, rounds: 3 });
+  });
+});

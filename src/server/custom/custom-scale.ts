@@ -25,5 +25,5 @@ export function toCustomScale(object: KubeObject, paths: DefinedPaths): KubeObje
 
 export function readNumber(object: JsonObject, path: string): number | undefined {
   const value = valueAt(object, path.slice(1));
-  return typeof value === 'number' ? value : undefined;
+  return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : undefined;
 }

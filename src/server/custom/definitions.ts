@@ -11,6 +11,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { jsonText } from '../../api/json-text.ts';
 import { trackUpdate } from '../managed-fields/index.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { View } from '../rest/resources.ts';
@@ -99,7 +100,7 @@ export class Definitions {
 
   #serve(name: string, definition: Definition, revision: number): void {
     const { spec, status, metadata } = definition;
-    const id = JSON.stringify([metadata.uid, spec, status.acceptedNames]);
+    const id = jsonText([metadata.uid, spec, status.acceptedNames]);
     const isTerminating = metadata.deletionTimestamp !== undefined;
     const known = this.#known.get(name);
     if (known?.id === id) {

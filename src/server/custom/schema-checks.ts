@@ -20,6 +20,7 @@ import {
   typeInvalid,
   unsupportedValue,
 } from '../../api/index.ts';
+import { jsonText } from '../../api/json-text.ts';
 import { ownValue } from '../codec/json-objects.ts';
 import { compilePattern } from '../patterns/pattern.ts';
 import { type Place, pathOf } from './place.ts';
@@ -70,6 +71,7 @@ function compileNow(schema: JsonObject): SchemaCheck {
 function typeNameOf(value: JsonValue): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
+  if (typeof value === 'bigint') return 'integer';
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
   return typeof value;
 }
@@ -190,7 +192,7 @@ function numberPart(schema: JsonObject): Part | undefined {
   if (!isInteger && multipleOf === undefined && maximum === undefined && minimum === undefined) return undefined;
   const kind = format ? `integer with format ${format}` : 'integer (default format)';
   return (value, _old, place, faults) => {
-    if (typeof value !== 'number') return;
+    if (typeof value !== 'number' && typeof value !== 'bigint') return;
     if (isInteger && !fitsInteger(value, format))
       faults.push(invalidValue('<nil>', '', `Checked value must be of type ${kind} in ${pathOf(place)}`));
     if (multipleOf !== undefined && !isMultiple(value, multipleOf))
@@ -202,20 +204,22 @@ function numberPart(schema: JsonObject): Part | undefined {
   };
 }
 
-function outOfBounds(value: number, place: Place | undefined, why: string): FieldError {
+function outOfBounds(value: number | bigint, place: Place | undefined, why: string): FieldError {
   const path = pathOf(place);
   return invalidValue(path, value, `${path} in body should be ${why}`);
 }
 
-function fitsInteger(value: number, format: string | undefined): boolean {
+function fitsInteger(value: number | bigint, format: string | undefined): boolean {
+  if (typeof value === 'bigint') return format !== 'int32'; // beyond 2^53, within 64 bits
   if (!Number.isInteger(value)) return false;
   if (format === 'int32') return value === (value | 0);
   return value >= -(2 ** 63) && value < 2 ** 63;
 }
 
 /** By division, with room for what binary fractions cannot hold: 0.3 is a multiple of 0.1. */
-function isMultiple(value: number, of: number): boolean {
-  const quotient = value / of;
+function isMultiple(value: number | bigint, of: number): boolean {
+  if (typeof value === 'bigint' && Number.isInteger(of)) return value % BigInt(of) === 0n;
+  const quotient = Number(value) / of;
   return Math.abs(quotient - Math.round(quotient)) < 1e-9 * Math.max(1, Math.abs(quotient));
 }
 
@@ -247,7 +251,7 @@ function byKeys(list: readonly JsonValue[], keys: readonly string[]): ReadonlyMa
 
 export function keyOf(item: JsonValue, keys: readonly string[]): string {
   const object = asObject(item) ?? {};
-  return JSON.stringify(keys.map((key) => ownValue(object, key) ?? null));
+  return jsonText(keys.map((key) => ownValue(object, key) ?? null));
 }
 
 function enumPart({ enum: allowed }: JsonObject): Part | undefined {
@@ -264,7 +268,7 @@ function enumPart({ enum: allowed }: JsonObject): Part | undefined {
       faults.chargeSteps(text.length / CHARACTERS_PER_STEP);
       if (structured.has(text)) return;
     }
-    shown ??= allowed.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+    shown ??= allowed.map((one) => (typeof one === 'string' ? one : jsonText(one)));
     faults.chargeSteps(shown.length);
     faults.push(unsupportedValue(pathOf(place), value, shown));
   };
@@ -278,7 +282,7 @@ function canonicalText(value: JsonValue): string {
       .sort()
       .map((name) => `${JSON.stringify(name)}:${canonicalText(object[name]!)}`)
       .join()}}`;
-  return Array.isArray(value) ? `[${value.map(canonicalText).join()}]` : JSON.stringify(value);
+  return Array.isArray(value) ? `[${value.map(canonicalText).join()}]` : jsonText(value);
 }
 
 type Field = { readonly name: string; readonly order: number; readonly check: SchemaCheck };

@@ -5,7 +5,9 @@
  * Defaults inside defaults multiply, so that what they add is limited: beyond it there is no room, and it ends with a
  * NoRoomError, everything before that filled in.
  */
+
 import type { JsonObject, JsonValue } from '../../api/index.ts';
+import { jsonText } from '../../api/json-text.ts';
 import { cloneJson, ownValue, setKey } from '../codec/json-objects.ts';
 import { asObject, type Structural } from './structural.ts';
 
@@ -25,7 +27,7 @@ export class DefaultRoom {
   take(node: Structural, name: string): void {
     let length = this.#lengths.get(node);
     if (length === undefined) {
-      length = JSON.stringify(node.default).length;
+      length = jsonText(node.default).length;
       this.#lengths.set(node, length);
     }
     this.taken += length + name.length + 4;

@@ -13,6 +13,7 @@ import {
   type ObjectMeta,
   requiredValue,
 } from '../../api/index.ts';
+import { jsonText } from '../../api/json-text.ts';
 import { ownValue, setKey } from '../codec/json-objects.ts';
 import { validateObjectMeta } from '../kinds/metadata-validation.ts';
 import { type Place, pathOf } from './place.ts';
@@ -29,7 +30,7 @@ export function checkListTypes(
   if (!node.hasListTypes) return;
   if (Array.isArray(value)) {
     const { listMapKeys: keys, items } = node;
-    if (node.listType === 'set') findTwice(value, place, JSON.stringify, (item) => item, validation);
+    if (node.listType === 'set') findTwice(value, place, jsonText, (item) => item, validation);
     if (node.listType === 'map') {
       validation.chargeSteps(keys.length * value.length);
       findTwice(

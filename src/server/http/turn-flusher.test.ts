@@ -39,6 +39,10 @@ it('warningValues() cuts texts only when all of them are too long together', () 
   const long = 'x'.repeat(3000);
   expect(warningValues(new Set([long]))).toEqual([`299 - "${long}"`]);
   expect(warningValues(new Set([long, `${long}y`])).map((value) => value.length)).toEqual([264, 264]);
+  const many = new Set(Array.from({ length: 1_000 }, (_, i) => `${i} ${long}`));
+  expect(warningValues(many)).toHaveLength(16); // of 256 characters each, as many as there is room for
+  const short = Array.from({ length: 1_000 }, (_, i) => `warning ${i}`);
+  expect(warningValues(new Set(short)).join('').length).toBeLessThan(10_000);
 });
 
 it('standardHeaders() gives back no audit id that could do harm', () => {

@@ -3,6 +3,8 @@
  * and the conditions travel in annotations, as JSON, under the names the reference server uses.
  */
 import type { JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
+import { jsonText } from '../../api/json-text.ts';
+import { parseJson } from '../codec/json-reader.ts';
 import { isEmpty, isObject, objectAt, objectsAt, textAt } from './engine/fields.ts';
 
 const prefix = 'autoscaling.alpha.kubernetes.io/';
@@ -19,9 +21,9 @@ export function toOldAutoscaler(object: KubeObject): KubeObject {
   const processor = all.find(isProcessor);
   const others = all.filter((metric) => metric !== processor).map(toOldMetric);
   const annotations = { ...object.metadata.annotations };
-  if (others.length > 0) annotations[annotationNames.metrics] = JSON.stringify(others);
-  if (!isEmpty(behavior)) annotations[annotationNames.behavior] = JSON.stringify(behavior);
-  if (!isEmpty(conditions)) annotations[annotationNames.conditions] = JSON.stringify(conditions);
+  if (others.length > 0) annotations[annotationNames.metrics] = jsonText(others);
+  if (!isEmpty(behavior)) annotations[annotationNames.behavior] = jsonText(behavior);
+  if (!isEmpty(conditions)) annotations[annotationNames.conditions] = jsonText(conditions);
   const current = objectsAt(objectAt(object as JsonObject, 'status'), 'currentMetrics').find(isProcessor);
   const usage = objectAt(objectAt(current, 'resource'), 'current')?.averageUtilization;
   const wanted = objectAt(objectAt(processor, 'resource'), 'target')?.averageUtilization;
@@ -79,7 +81,7 @@ function takeJson(annotations: Record<string, string>, name: string): JsonValue 
   const text = annotations[name];
   if (text === undefined) return undefined;
   try {
-    const value = JSON.parse(text) as JsonValue;
+    const value = parseJson(text);
     delete annotations[name];
     return value;
   } catch {

@@ -88,7 +88,7 @@ function validateSecretType(secret: KubeObject, data: Readonly<Record<string, st
     return secret.metadata.annotations?.[serviceAccountName] ? [] : [requiredValue(path)];
   }
   if (type === 'kubernetes.io/basic-auth') return basicAuthKeys.some(has) ? [] : missing(basicAuthKeys);
-  const keys = neededKeys[type] ?? [];
+  const keys = Object.hasOwn(neededKeys, type) ? neededKeys[type]! : [];
   const errors = missing(keys);
   if (errors.length > 0 || !type.startsWith('kubernetes.io/docker')) return errors;
   return isJson(data[keys[0]!]!) ? [] : [invalidValue(`data[${keys[0]}]`, '<secret contents redacted>', jsonText)];

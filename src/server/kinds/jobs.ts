@@ -4,6 +4,7 @@
  */
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../api/index.ts';
 import { scheduleProblem } from './cron-schedule.ts';
+import { appendAll } from './engine/append-all.ts';
 import { atLeast, labelSelector, oneOf, required } from './engine/checks.ts';
 import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom, immutableFields } from './engine/field-table.ts';
 import { ensureObject, isEmpty, mapAt, numberAt, objectAt, sameValue, textAt } from './engine/fields.ts';
@@ -63,7 +64,7 @@ export const jobRules: KindRules = {
     const selector = objectAt(spec, 'selector');
     const errors = validateJobSpec(spec, 'spec', checkJob(job));
     if (!selector) return [...errors, requiredValue('spec.selector')];
-    errors.push(...labelSelector(selector, 'spec.selector', spec));
+    appendAll(errors, labelSelector(selector, 'spec.selector', spec));
     return [...errors, ...validateTemplateLabels(selector, objectAt(spec, 'template'), 'spec.template')];
   },
   validateUpdate: (job, old) => {
@@ -71,7 +72,7 @@ export const jobRules: KindRules = {
     const isElastic = specOf(job).completionMode === 'Indexed';
     if (!isElastic) errors.unshift(...keepsCompletions(job, old));
     const wasSuspended = specOf(old).suspend === true;
-    if (!wasSuspended) errors.push(...keepsTemplate(job, old));
+    if (!wasSuspended) appendAll(errors, keepsTemplate(job, old));
     return errors;
   },
 };
@@ -95,7 +96,7 @@ export const cronJobRules: KindRules = {
   validate: (cronJob) => {
     const spec = specOf(cronJob);
     const errors = validateSchedule(spec);
-    errors.push(...checkCronJob(cronJob));
+    appendAll(errors, checkCronJob(cronJob));
     const jobSpec = objectAt(objectAt(spec, 'jobTemplate'), 'spec') ?? {};
     return validateJobSpec(jobSpec, 'spec.jobTemplate.spec', [...errors, ...checkJobTemplate(cronJob)]);
   },
@@ -122,7 +123,7 @@ function validateJobSpec(spec: JsonObject, path: string, errors: FieldError[]): 
   if (spec.completionMode === 'Indexed' && numberAt(spec, 'completions') === undefined)
     errors.push(requiredValue(`${path}.completions`, 'when completion mode is Indexed'));
   const template = objectAt(spec, 'template');
-  errors.push(...validatePodTemplate(template, `${path}.template`));
+  appendAll(errors, validatePodTemplate(template, `${path}.template`));
   const policy = textAt(objectAt(template, 'spec'), 'restartPolicy');
   if (policy !== 'OnFailure' && policy !== 'Never')
     errors.push(requiredValue(`${path}.template.spec.restartPolicy`, 'valid values: "OnFailure", "Never"'));

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
 import { fieldErrorText } from '../../api/field-error.ts';
 import { checkDnsSubdomain } from '../../api/names.ts';
 import type { ObjectMeta } from '../../api/objects.ts';
+import { invalid } from '../../api/status-error.ts';
 import { validateFieldManager, validateObjectMeta, validateObjectMetaUpdate } from './metadata-validation.ts';
 
 const good: ObjectMeta = { name: 'a', namespace: 'ns', uid: 'u1', creationTimestamp: '2024-01-01T00:00:00Z' };
@@ -121,4 +123,25 @@ it('validateFieldManager() wants short printable names', () => {
   expect(check('kubectl')).toEqual([]);
   expect(check('a\tb')).toEqual(['fieldManager: Invalid value: "a\\tb": invalid character U+0009 (at position 1)']);
   expect(check('x'.repeat(129))).toEqual(['fieldManager: Too long: may not be more than 128 bytes']);
+});
+
+describe('what is wrong with metadata is found in time in proportion to it', () => {
+  const text = (size: number) => Array.from({ length: size }, (_, i) => `!k${i}`);
+  it.each<[what: string, make: (size: number) => ObjectMeta]>([
+    ['bad labels', (size) => ({ ...good, labels: Object.fromEntries(text(size).map((key) => [key, key])) })],
+    ['bad annotations', (size) => ({ ...good, annotations: Object.fromEntries(text(size).map((key) => [key, key])) })],
+    ['bad finalizers', (size) => ({ ...good, finalizers: text(size) })],
+    [
+      'controllers',
+      (size) => ({ ...good, ownerReferences: text(size).map((uid) => ({ ...owner, uid, controller: true })) }),
+    ],
+    ['a name', (size) => ({ ...good, name: 'a-'.repeat(size) })],
+    ['a generateName', (size) => ({ ...good, generateName: 'a.-'.repeat(size) })],
+    ['a manager', (size) => ({ ...good, managedFields: [{ operation: 'Update', manager: '\u0001'.repeat(size) }] })],
+  ])('%s', async (_what, make) => {
+    const run = (meta: ObjectMeta) => invalid({ kind: 'ConfigMap', group: '' }, 'a', validateObjectMeta(meta, rules));
+    await expectLinear('validateObjectMeta()', { make, run, from: 250, limit: 32_000, rounds: 3 });
+    const { status } = run(make(20_000));
+    expect(JSON.stringify(status).length).toBeLessThan(1024 * 1024);
+  });
 });

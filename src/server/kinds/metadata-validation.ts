@@ -12,6 +12,7 @@ import {
   invalidValue,
   quote,
   requiredValue,
+  showValue,
   tooLong,
 } from '../../api/field-error.ts';
 import {
@@ -23,6 +24,7 @@ import {
   type NameCheck,
 } from '../../api/names.ts';
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../../api/objects.ts';
+import { appendAll } from './engine/append-all.ts';
 
 export type ObjectMetaRules = {
   readonly isNamespaced: boolean;
@@ -36,6 +38,8 @@ export type ObjectMetaRules = {
 const annotationsLimitBytes: number = 256 * 1024;
 const managerLimitBytes = 128;
 const subresourceLimitBytes = 256;
+/** Each is told with the whole name, so there must be an end to it. */
+const mostBadCharacters = 20;
 const printableAscii = /^[ -~]*$/;
 const immutableText = 'field is immutable';
 
@@ -133,6 +137,7 @@ function validateOwnerReferences(references: readonly OwnerReference[] | undefin
   if (!references) return [];
   const errors = references.flatMap((reference) => validateOwnerReference(reference, path));
   let controller: OwnerReference | undefined;
+  let shown: string | undefined; // the same in every error
   for (const reference of references) {
     if (!reference.controller) continue;
     if (!controller) {
@@ -141,7 +146,8 @@ function validateOwnerReferences(references: readonly OwnerReference[] | undefin
     }
     const found = `${controller.kind}/${controller.name} and ${reference.kind}/${reference.name}`;
     const why = `Only one reference can have Controller set to true. Found "true" in references for ${found}`;
-    errors.push(invalidValue(path, references.map(inWireOrder), why));
+    shown ??= showValue(references.map(inWireOrder));
+    errors.push({ reason: 'FieldValueInvalid', field: path, message: `Invalid value: ${shown}: ${why}` });
   }
   return errors;
 }
@@ -190,7 +196,7 @@ function validateManagedFields(entries: readonly ManagedFieldsEntry[] | undefine
     if (fieldsType !== '' && fieldsType !== 'FieldsV1') {
       errors.push(invalidValue(`${at}.fieldsType`, fieldsType, 'must be `FieldsV1`'));
     }
-    errors.push(...validateFieldManager(manager, `${at}.manager`));
+    appendAll(errors, validateFieldManager(manager, `${at}.manager`));
     if (Buffer.byteLength(subresource) > subresourceLimitBytes) {
       errors.push(tooLong(`${at}.subresource`, subresourceLimitBytes));
     }
@@ -208,6 +214,7 @@ export function validateFieldManager(manager: string, path: string): FieldError[
     if (/[^ \p{L}\p{M}\p{N}\p{P}\p{S}]/u.test(character)) {
       const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
       errors.push(invalidValue(path, manager, `invalid character U+${code} (at position ${position})`));
+      if (errors.length > mostBadCharacters) break;
     }
     position += Buffer.byteLength(character);
   }

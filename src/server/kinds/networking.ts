@@ -11,6 +11,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../api/index.ts';
+import { appendAll } from './engine/append-all.ts';
 import {
   checkPortName,
   labelSelector,
@@ -88,7 +89,7 @@ function validateBackend(backend: JsonObject, path: string, errors: FieldError[]
     for (const problem of checkPortName(portName))
       errors.push(invalidValue(`${path}.service.port.name`, portName, problem));
   else if (!number) errors.push(requiredValue(path, 'port name or number is required'));
-  else errors.push(...portNumber(number, `${path}.service.port.number`, port!));
+  else appendAll(errors, portNumber(number, `${path}.service.port.number`, port!));
 }
 
 export const ingressClassRules: KindRules = {

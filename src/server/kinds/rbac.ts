@@ -1,5 +1,6 @@
 /** Roles and the bindings that give them to people. What a binding refers to never changes. */
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../api/index.ts';
+import { appendAll } from './engine/append-all.ts';
 import { oneOf, required } from './engine/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from './engine/field-table.ts';
 import { isEmpty, objectAt, objectsAt, sameValue, textAt } from './engine/fields.ts';
@@ -69,11 +70,11 @@ const subjectKinds = oneOf('ServiceAccount', 'User', 'Group');
 
 function validateSubject(subject: JsonObject, path: string): FieldError[] {
   const errors = textAt(subject, 'name') === '' ? [requiredValue(`${path}.name`)] : [];
-  errors.push(...subjectKinds(subject.kind ?? '', `${path}.kind`, subject));
+  appendAll(errors, subjectKinds(subject.kind ?? '', `${path}.kind`, subject));
   if (subject.kind === 'ServiceAccount' && textAt(subject, 'namespace') === '')
     errors.push(requiredValue(`${path}.namespace`));
   const wanted = subject.kind === 'User' || subject.kind === 'Group' ? group : '';
-  if (errors.length === 0) errors.push(...oneOf(wanted)(subject.apiGroup ?? '', `${path}.apiGroup`, subject));
+  if (errors.length === 0) appendAll(errors, oneOf(wanted)(subject.apiGroup ?? '', `${path}.apiGroup`, subject));
   return errors;
 }
 

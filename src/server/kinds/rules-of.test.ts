@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { JsonObject, KubeObject } from '../../api/index.ts';
-import { checkObject } from '../codec/index.ts';
+import { type JsonObject, type KubeObject, StatusError } from '../../api/index.ts';
+import { anyObjectOf } from '../codec/any-object.testing.ts';
+import { checkObject, encodeObject } from '../codec/index.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
 import { apply, find } from './rules-run.testing.ts';
 
@@ -14,6 +16,29 @@ it.each(builtInResources().map((resource) => [`${resource.groupVersion}/${resour
     await rules.prepareUpdate?.(created, old, context);
     expect(rules.validateUpdate?.(created, old) ?? []).toEqual([]);
     expect(old).toEqual(structuredClone(old));
+  },
+);
+
+it.each(builtInResources().map((resource) => [`${resource.groupVersion}/${resource.plural}`, resource] as const))(
+  'rulesOf(%s) judge any object, with integers beyond 2^53 in it, and leave those as they are',
+  async (_name, resource) => {
+    const type = { kind: resource.kind, apiVersion: resource.groupVersion };
+    await fc.assert(
+      fc.asyncProperty(anyObjectOf(resource.schema, 7), async (fields) => {
+        const { object } = checkObject({ ...fields, ...type }, resource.schema);
+        try {
+          const { created, rules, context } = await apply(resource, object);
+          const old = structuredClone(created);
+          await rules.prepareUpdate?.(created, old, context);
+          rules.validateUpdate?.(created, old);
+          rules.gracePeriodSeconds?.(created, {});
+          expect(encodeObject(created as unknown as JsonObject).length).toBeGreaterThan(0);
+        } catch (err) {
+          expect(err).toBeInstanceOf(StatusError); // anything else is a fault of ours
+        }
+      }),
+      { numRuns: 20 },
+    );
   },
 );
 

@@ -14,7 +14,7 @@ import {
   labelSelectorFromLabels,
   labelSelectorFromObject,
 } from '../../api/index.ts';
-import { ensureObject, isObject, numberAt, objectAt, valueAt } from './engine/fields.ts';
+import { ensureObject, isNumber, isObject, numberAt, objectAt, valueAt } from './engine/fields.ts';
 
 /** As in a custom resource definition, without the leading dot. */
 export type ScalePaths = {
@@ -62,7 +62,7 @@ export function validateScale(scale: KubeObject): FieldError[] {
 
 function numberIn(object: KubeObject, path: string): number {
   const value = valueAt(object as JsonObject, path);
-  return typeof value === 'number' ? value : 0;
+  return isNumber(value) ? Number(value) : 0;
 }
 
 function selectorText(object: KubeObject, { labelSelector }: ScalePaths): string {

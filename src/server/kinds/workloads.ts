@@ -14,6 +14,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../api/index.ts';
+import { appendAll } from './engine/append-all.ts';
 import { atLeast, countOrPercent, labelSelector, notOver100Percent, oneOf, percentOf } from './engine/checks.ts';
 import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom, immutableFields } from './engine/field-table.ts';
 import { ensureObject, fill, isEmpty, mapAt, numberAt, objectAt, sameValue, textAt } from './engine/fields.ts';
@@ -95,7 +96,7 @@ export const deploymentRules: KindRules = {
   validate: (object) => {
     const spec = specOf(object);
     const errors = [...validateReplicated(spec, 'deployment'), ...validateStrategy(objectAt(spec, 'strategy') ?? {})];
-    errors.push(...checkDeployment(object));
+    appendAll(errors, checkDeployment(object));
     const [deadline, ready] = [numberAt(spec, 'progressDeadlineSeconds'), numberAt(spec, 'minReadySeconds') ?? 0];
     if (deadline !== undefined && deadline <= ready)
       errors.push(invalidValue('spec.progressDeadlineSeconds', deadline, 'must be greater than minReadySeconds'));
@@ -211,7 +212,7 @@ function validateTemplate(selector: JsonObject | undefined, spec: JsonObject, ki
   const template = objectAt(spec, 'template');
   const path = 'spec.template';
   const errors = selector && isEmpty(selector) ? [] : validateTemplateLabels(selector, template, path);
-  errors.push(...validatePodTemplate(template, path));
+  appendAll(errors, validatePodTemplate(template, path));
   const podSpec = objectAt(template, 'spec');
   const policy = textAt(podSpec, 'restartPolicy');
   if (policy !== 'Always') errors.push(unsupportedValue(`${path}.spec.restartPolicy`, policy, ['Always']));
@@ -245,6 +246,6 @@ function validateStrategy(strategy: JsonObject): FieldError[] {
     const why = 'may not be 0 when `maxSurge` is 0';
     errors.push(invalidValue(`${path}.rollingUpdate.maxUnavailable`, maxUnavailable, why));
   }
-  errors.push(...notOver100Percent(maxUnavailable ?? undefined, `${path}.rollingUpdate.maxUnavailable`, rolling));
+  appendAll(errors, notOver100Percent(maxUnavailable ?? undefined, `${path}.rollingUpdate.maxUnavailable`, rolling));
   return errors;
 }

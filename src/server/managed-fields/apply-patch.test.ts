@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
 import type { JsonObject } from '../../api/json.ts';
 import { StatusError } from '../../api/status-error.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
@@ -149,5 +150,62 @@ describe('applyPatch()', () => {
   ])('refuses %j', (body, message) => {
     const err = refusal(() => apply('alpha', body));
     expect([err.code, err.message]).toEqual([500, message]);
+  });
+
+  const data = (size: number, value = 'v') =>
+    Object.fromEntries(Array.from({ length: size }, (_, i) => [`k${i}`, `${value}${i}`]));
+
+  it('tells of a thousand conflicts, and how many there are', () => {
+    const live = apply('alpha', { data: data(5_000) });
+    const err = refusal(() => apply('beta', { data: data(5_000, 'w') }, live));
+    expect(err.message).toMatch(
+      /^Apply failed with 5000 conflicts: conflicts with "alpha":\n- \.data\.k0\n- \.data\.k1\n/,
+    );
+    expect(err.status.details?.causes).toHaveLength(1_000);
+    expect(err.status.details?.causes?.[0]).toEqual({
+      reason: 'FieldManagerConflict',
+      message: 'conflict with "alpha"',
+      field: '.data.k0',
+    });
+  });
+
+  /** As a client may send them: one manager for each field. */
+  const owned = (size: number, operation: string) => ({
+    ...type,
+    metadata: {
+      name: 'a',
+      managedFields: Object.keys(data(size)).map((key) => ({
+        manager: key,
+        operation,
+        apiVersion: 'v1',
+        fieldsType: 'FieldsV1',
+        fieldsV1: { 'f:data': { [`f:${key}`]: {} } },
+      })),
+    },
+    data: data(size),
+  });
+
+  it.each<[what: string, make: (size: number) => { live: JsonObject; body: JsonObject; force?: boolean }]>([
+    ['fields', (size) => ({ live: apply('me', { data: data(size) }), body: { data: data(size, 'w') } })],
+    ['managers', (size) => ({ live: owned(size, 'Apply'), body: { data: { other: 'x' } } })],
+    [
+      'managers that lose a field each',
+      (size) => ({ live: owned(size, 'Apply'), body: { data: data(size, 'w') }, force: true }),
+    ],
+    ['managers that are folded', (size) => ({ live: owned(size, 'Update'), body: { data: { other: 'x' } } })],
+  ])('takes time in proportion to the number of %s', async (_what, make) => {
+    const run = ({ live, body, force = false }: ReturnType<typeof make>) => apply('me', body, live, { force });
+    await expectLinear('applyPatch()', { make, run, from: 250, limit: 16_000, rounds: 3 });
+  });
+
+  it('takes time in proportion to an object that is deep', async () => {
+    const schema = { type: 'object' as const, preserveUnknownFields: true };
+    const make = (size: number) => {
+      let below: JsonObject = data(size);
+      for (let i = 0; i < size / 20; i++) below = { below, ...data(20) };
+      return { ...type, metadata: { name: 'a' }, ...below };
+    };
+    const run = (body: JsonObject) => applyPatch({ body, schema, manager: 'm', apiVersion: 'v1', now });
+    await expectLinear('applyPatch()', { make, run, from: 1_000, limit: 16_000, rounds: 3 });
   });
 });

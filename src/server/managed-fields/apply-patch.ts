@@ -15,6 +15,7 @@ import { isObject } from '../codec/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects, isSameComparison } from './compare.ts';
 import {
+  countPaths,
   difference,
   emptySet,
   type FieldSet,
@@ -23,6 +24,7 @@ import {
   pathsOf,
   pathText,
   union,
+  unionAll,
   withoutSubtrees,
 } from './field-set.ts';
 import { findManager, Manager, readManagers, writeManagers } from './managers.ts';
@@ -57,15 +59,15 @@ export function applyPatch(request: ApplyRequest): JsonObject {
   const bare = withManagedFields(base, undefined);
   const applied = withoutSubtrees(asked, ignored);
   const merged = mergeTyped(bare, withoutFields(body, ignored), schema);
-  const owned = others.reduce((set, other) => union(set, other.set), applied);
+  const owned = unionAll([applied, ...others.map((other) => other.set)]);
   const object = former ? removeUnowned(merged, former.set, owned, schema) : merged;
 
   const { added, modified, removed } = compareObjects(bare, object, schema);
   const changed = tracked(union(added, modified));
   const conflicts = conflictsWith(others, changed);
   if (conflicts.length > 0 && !force) throw applyConflict(conflicts);
-  for (const other of others)
-    if (other.mayTouch(union(changed, removed))) other.set = difference(other.set, union(changed, removed));
+  const touched = union(changed, removed);
+  for (const other of others) if (other.mayTouch(touched)) other.set = difference(other.set, touched);
 
   const isSame = live !== undefined && isSameComparison({ added, modified, removed });
   const self = new Manager(id, isSame ? former?.time : now);
@@ -73,35 +75,40 @@ export function applyPatch(request: ApplyRequest): JsonObject {
   return withManagedFields(isSame ? bare : object, writeManagers([...others, self]));
 }
 
-type Conflict = { readonly manager: Manager; readonly path: string };
+/** What one manager owns and would lose. */
+type Conflict = { readonly manager: Manager; readonly fields: FieldSet };
+
+/** An answer has no room for more; who has so many conflicts is told how many. */
+const maxToldConflicts = 1000;
 
 function conflictsWith(others: readonly Manager[], changed: FieldSet): Conflict[] {
   return others
     .filter((other) => other.mayTouch(changed))
-    .flatMap((manager) =>
-      pathsOf(intersection(manager.set, changed)).map((path) => ({ manager, path: pathText(path) })),
-    );
+    .map((manager) => ({ manager, fields: intersection(manager.set, changed) }))
+    .filter(({ fields }) => fields.size > 0);
 }
 
 function applyConflict(conflicts: readonly Conflict[]): StatusError {
-  const causes: StatusCause[] = conflicts.map(({ manager, path }) => ({
-    reason: 'FieldManagerConflict',
-    message: `conflict with ${managerText(manager)}`,
-    field: path,
-  }));
-  return new StatusError({ code: 409, reason: 'Conflict', message: conflictText(conflicts), details: { causes } });
-}
-
-function conflictText(conflicts: readonly Conflict[]): string {
-  const [first] = conflicts;
-  if (conflicts.length === 1 && first)
-    return `Apply failed with 1 conflict: conflict with ${managerText(first.manager)}: ${first.path}`;
+  const count = conflicts.reduce((sum, { fields }) => sum + countPaths(fields), 0);
+  const causes: StatusCause[] = [];
   const lines: string[] = [];
-  for (const manager of new Set(conflicts.map((conflict) => conflict.manager))) {
-    lines.push(`conflicts with ${managerText(manager)}:`);
-    for (const conflict of conflicts) if (conflict.manager === manager) lines.push(`- ${conflict.path}`);
+  for (const { manager, fields } of conflicts) {
+    if (causes.length === maxToldConflicts) break;
+    const who = managerText(manager);
+    lines.push(`conflicts with ${who}:`);
+    for (const path of pathsOf(fields)) {
+      if (causes.length === maxToldConflicts) break;
+      const field = pathText(path);
+      lines.push(`- ${field}`);
+      causes.push({ reason: 'FieldManagerConflict', message: `conflict with ${who}`, field });
+    }
   }
-  return `Apply failed with ${conflicts.length} conflicts: ${lines.join('\n')}`;
+  const [only] = causes;
+  const message =
+    count === 1 && only
+      ? `Apply failed with 1 conflict: ${only.message}: ${only.field}`
+      : `Apply failed with ${count} conflicts: ${lines.join('\n')}`;
+  return new StatusError({ code: 409, reason: 'Conflict', message, details: { causes } });
 }
 
 function managerText({ id, isApplier }: Manager): string {

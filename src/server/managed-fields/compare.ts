@@ -9,7 +9,7 @@ import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { jsonEqual, ownValue } from '../codec/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { emptySet, type FieldNode, type FieldSet, leaf } from './field-set.ts';
-import { elementsOf, isEmptyValue, memberSchema, objectOrEmpty, shapeOf } from './field-shape.ts';
+import { elementsOf, isEmptyValue, isRequired, memberSchema, objectOrEmpty, shapeOf } from './field-shape.ts';
 
 export type Comparison = { readonly added: FieldSet; readonly modified: FieldSet; readonly removed: FieldSet };
 
@@ -75,7 +75,7 @@ function compareMembers(before: JsonObject, after: JsonObject, schema: Schema): 
 
 /** What stands for a member that is left out: null where its type writes it all the same. */
 function absent(schema: Schema, key: string): null | undefined {
-  return schema.required?.includes(key) ? null : undefined;
+  return isRequired(schema, key) ? null : undefined;
 }
 
 function compareElements(

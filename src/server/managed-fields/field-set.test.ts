@@ -17,7 +17,7 @@ import {
 const step = fc.constantFrom('f:a', 'f:b', 'k:{"name":"c"}', 'v:1');
 const path = fc.array(step, { minLength: 1, maxLength: 3 });
 const set: fc.Arbitrary<FieldSet> = fc.array(path, { maxLength: 8 }).map(setOfPaths);
-const texts = (fields: FieldSet) => new Set(pathsOf(fields).map((steps) => steps.join(' ')));
+const texts = (fields: FieldSet) => new Set(Array.from(pathsOf(fields), (steps) => steps.join(' ')));
 
 describe('field sets', () => {
   it('are sets of paths', () => {
@@ -64,7 +64,7 @@ describe('field sets', () => {
 
   it('lose whole subtrees at once', () => {
     const a = setOfPaths([['f:a'], ['f:a', 'f:b'], ['f:c', 'f:d']]);
-    expect(pathsOf(withoutSubtrees(a, setOfPaths([['f:a']])))).toEqual([['f:c', 'f:d']]);
+    expect([...texts(withoutSubtrees(a, setOfPaths([['f:a']])))]).toEqual(['f:c f:d']);
   });
 });
 

@@ -10,7 +10,9 @@
  *     { "f:data": {} }                          data itself only
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { cutText, jsonText } from '../../api/json-text.ts';
 import { isObject, setKey } from '../codec/json-objects.ts';
+import { parseJson } from '../codec/json-reader.ts';
 
 export type FieldSet = ReadonlyMap<string, FieldNode>;
 export type FieldNode = { readonly isOwned: boolean; readonly children: FieldSet };
@@ -25,6 +27,29 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   for (const [step, node] of b) {
     const other = a.get(step);
     result.set(step, other ? makeNode(other.isOwned || node.isOwned, union(other.children, node.children))! : node);
+  }
+  return result;
+}
+
+/** The union of many, each looked at once: to unite them one by one would copy the first again for every other. */
+export function unionAll(sets: readonly FieldSet[]): FieldSet {
+  const filled = sets.filter((set) => set.size > 0);
+  if (filled.length < 2) return filled[0] ?? emptySet;
+  const nodes = new Map<string, FieldNode[]>();
+  for (const set of filled) {
+    for (const [step, node] of set) {
+      const others = nodes.get(step);
+      if (others) others.push(node);
+      else nodes.set(step, [node]);
+    }
+  }
+  const result = new Map<string, FieldNode>();
+  for (const [step, same] of nodes) {
+    if (same.length === 1) result.set(step, same[0]!);
+    else {
+      const isOwned = same.some((node) => node.isOwned);
+      result.set(step, makeNode(isOwned, unionAll(same.map(({ children }) => children)))!);
+    }
   }
   return result;
 }
@@ -85,19 +110,22 @@ export function setOfPaths(paths: Iterable<readonly string[]>): FieldSet {
   return set;
 }
 
-/** Every path of a set, in the order of its steps. */
-export function pathsOf(set: FieldSet): string[][] {
-  const paths: string[][] = [];
-  const visit = (children: FieldSet, above: readonly string[]): void => {
-    for (const step of [...children.keys()].sort()) {
-      const node = children.get(step)!;
-      const here = [...above, step];
-      if (node.isOwned) paths.push(here);
-      visit(node.children, here);
-    }
-  };
-  visit(set, []);
-  return paths;
+/** Every path of a set, in the order of its steps. The list that is handed out goes on changing: copy it to keep it. */
+export function* pathsOf(set: FieldSet, above: string[] = []): Generator<readonly string[], void, void> {
+  for (const step of [...set.keys()].sort()) {
+    const node = set.get(step)!;
+    above.push(step);
+    if (node.isOwned) yield above;
+    if (node.children.size > 0) yield* pathsOf(node.children, above);
+    above.pop();
+  }
+}
+
+/** How many paths a set has. */
+export function countPaths(set: FieldSet): number {
+  let count = 0;
+  for (const { isOwned, children } of set.values()) count += (isOwned ? 1 : 0) + countPaths(children);
+  return count;
 }
 
 /** FieldsV1, steps sorted. */
@@ -133,16 +161,20 @@ export function fromFieldsV1(json: JsonValue | undefined): FieldSet {
 function keyStep(keys: Readonly<Record<string, JsonValue>>): string {
   const sorted: JsonObject = {};
   for (const name of Object.keys(keys).sort()) setKey(sorted, name, keys[name]!);
-  return `k:${JSON.stringify(sorted)}`;
+  return `k:${jsonText(sorted)}`;
 }
 
 export function valueStep(value: JsonValue): string {
-  return `v:${JSON.stringify(value)}`;
+  return `v:${jsonText(value)}`;
 }
 
-/** A path as conflicts show it: `.spec.containers[name="c"].image`. */
+const pathLimitBytes = 4 * 1024;
+
+/** A path as conflicts show it: `.spec.containers[name="c"].image`; a very long one is cut. */
 export function pathText(path: readonly string[]): string {
-  return path.map(stepText).join('');
+  let text = '';
+  for (let i = 0; i < path.length && text.length <= pathLimitBytes; i++) text += stepText(path[i]!);
+  return cutText(text, pathLimitBytes);
 }
 
 function stepText(step: string): string {
@@ -150,9 +182,9 @@ function stepText(step: string): string {
   if (step[0] === 'f') return `.${rest}`;
   if (step[0] === 'i') return `[${rest}]`;
   if (step[0] === 'v') return `[=${rest}]`;
-  const keys = JSON.parse(rest) as JsonObject;
+  const keys = parseJson(rest) as JsonObject;
   return `[${Object.keys(keys)
-    .map((name) => `${name}=${JSON.stringify(keys[name])}`)
+    .map((name) => `${name}=${jsonText(keys[name])}`)
     .join(',')}]`;
 }
 
@@ -163,7 +195,7 @@ function canonicalStep(step: string): string | undefined {
   const isKey = step.startsWith('k:');
   if (!isKey && !step.startsWith('v:')) return undefined;
   try {
-    const value = JSON.parse(step.slice(2)) as JsonValue;
+    const value = parseJson(step.slice(2));
     if (!isKey) return valueStep(value);
     return isObject(value) ? keyStep(value as Record<string, JsonValue>) : undefined;
   } catch {

@@ -5,6 +5,7 @@
  * everything, objects have members and lists are one leaf.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { jsonText } from '../../api/json-text.ts';
 import { isObject, ownValue } from '../codec/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { valueStep } from './field-set.ts';
@@ -30,6 +31,19 @@ export function memberSchema(schema: Schema, key: string): Schema | undefined {
   return known ?? (schema.preserveUnknownFields ? free : undefined);
 }
 
+const requiredKeys = new WeakMap<Schema, ReadonlySet<string>>();
+
+/** Whether the type of an object asks for this member. */
+export function isRequired(schema: Schema, key: string): boolean {
+  if (!schema.required?.length) return false;
+  let keys = requiredKeys.get(schema);
+  if (!keys) {
+    keys = new Set(schema.required);
+    requiredKeys.set(schema, keys);
+  }
+  return keys.has(key);
+}
+
 /** The step of a list element; undefined for one that lacks a key, or is no value of a set. */
 export function elementStep(item: JsonValue, schema: Schema): string | undefined {
   if (schema.listType === 'set') return typeof item === 'object' ? undefined : valueStep(item);
@@ -38,7 +52,7 @@ export function elementStep(item: JsonValue, schema: Schema): string | undefined
   for (const name of sortedKeysOf(schema.listMapKeys!)) {
     const value = ownValue(item, name) ?? schema.items?.properties?.get(name)?.default;
     if (value === undefined || typeof value === 'object') return undefined;
-    keys += `${keys === '' ? '' : ','}${JSON.stringify(name)}:${JSON.stringify(value)}`;
+    keys += `${keys === '' ? '' : ','}${JSON.stringify(name)}:${jsonText(value)}`;
   }
   return `k:{${keys}}`;
 }

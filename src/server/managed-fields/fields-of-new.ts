@@ -11,7 +11,15 @@ import { checkObject } from '../codec/check-object.ts';
 import { isObject, jsonEqual } from '../codec/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { FieldSet } from './field-set.ts';
-import { elementStep, isEmptyValue, memberSchema, objectOrEmpty, type Shape, shapeOf } from './field-shape.ts';
+import {
+  elementStep,
+  isEmptyValue,
+  isRequired,
+  memberSchema,
+  objectOrEmpty,
+  type Shape,
+  shapeOf,
+} from './field-shape.ts';
 
 type Member = {
   readonly step: string;
@@ -38,7 +46,8 @@ class OwnedType {
   readonly shape: Shape;
   readonly schema: Schema;
   readonly #members = new Map<string, Member>();
-  #names: readonly string[] | undefined;
+  /** The place of each named member in the order of names. */
+  #ranks: ReadonlyMap<string, number> | undefined;
   /** Of all members without a name in the schema: they are alike. */
   #other: OwnedType | undefined;
   #element: OwnedType | undefined;
@@ -53,11 +62,11 @@ class OwnedType {
   member(key: string): Member | undefined {
     const known = this.#members.get(key);
     if (known) return known;
-    this.#names ??= [...(this.schema.properties?.keys() ?? [])].sort();
-    const rank = this.#names.indexOf(key);
+    this.#ranks ??= new Map([...(this.schema.properties?.keys() ?? [])].sort().map((name, place) => [name, place]));
+    const rank = this.#ranks.get(key) ?? -1;
     const type = rank < 0 && this.#other ? this.#other : this.#typeOf(key);
     if (!type) return undefined;
-    const member = { step: `f:${key}`, rank, type, isRequired: this.schema.required?.includes(key) === true };
+    const member = { step: `f:${key}`, rank, type, isRequired: isRequired(this.schema, key) };
     if (rank >= 0) this.#members.set(key, member);
     else this.#other = type;
     return member;

@@ -8,9 +8,11 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { ManagedFieldsEntry } from '../../api/objects.ts';
 import { isObject } from '../codec/json-objects.ts';
-import { type FieldSet, fromFieldsV1, toFieldsV1, union } from './field-set.ts';
+import { type FieldSet, fromFieldsV1, toFieldsV1, unionAll } from './field-set.ts';
 
 const maxUpdaters = 10;
+/** So many steps are looked up one by one. */
+const FEW = 8;
 const ancientManager = 'ancient-changes';
 
 export type ManagerId = Required<Pick<ManagedFieldsEntry, 'manager' | 'operation' | 'apiVersion' | 'subresource'>>;
@@ -114,27 +116,29 @@ function foldOldest(managers: readonly Manager[]): Manager[] {
   let excess = updaters.length - maxUpdaters;
   if (excess <= 0) return [...managers];
   updaters.sort(compareManagers);
-  const firsts = new Map<string, Manager>();
-  const buckets = new Map<string, Manager>();
-  const gone = new Set<Manager>();
+  const byVersion = new Map<string, Manager[]>();
   for (const manager of updaters) {
     if (excess <= 0) break;
     const { apiVersion } = manager.id;
-    const first = firsts.get(apiVersion);
-    if (!first) {
-      firsts.set(apiVersion, manager);
+    const older = byVersion.get(apiVersion);
+    if (!older) {
+      byVersion.set(apiVersion, [manager]);
       continue;
     }
-    const bucket =
-      buckets.get(apiVersion) ??
-      new Manager({ manager: ancientManager, operation: 'Update', apiVersion, subresource: '' });
-    bucket.set = union(buckets.has(apiVersion) ? bucket.set : first.set, manager.set);
-    bucket.time = manager.time; // the younger of the two
-    buckets.set(apiVersion, bucket);
-    gone.add(first).add(manager);
+    older.push(manager);
     excess--;
   }
-  return [...managers.filter((manager) => !gone.has(manager)), ...buckets.values()];
+  const folded = [...byVersion.values()].filter((olds) => olds.length > 1);
+  const gone = new Set(folded.flat());
+  return [...managers.filter((manager) => !gone.has(manager)), ...folded.map(bucketOf)];
+}
+
+/** Under the time of the youngest, which comes last. */
+function bucketOf(olds: readonly Manager[]): Manager {
+  const { id, time } = olds.at(-1)!;
+  const bucket = new Manager({ ...id, manager: ancientManager, operation: 'Update', subresource: '' }, time);
+  bucket.set = unionAll(olds.map(({ set }) => set));
+  return bucket;
 }
 
 function compareManagers(a: Manager, b: Manager): number {
@@ -166,9 +170,15 @@ function covers(written: JsonValue | undefined, set: FieldSet): boolean {
 /** True if some owned field of the set is, as it seems, also in FieldsV1. */
 function overlaps(written: JsonValue | undefined, set: FieldSet): boolean {
   if (!isObject(written)) return false;
-  for (const [step, node] of set) {
-    if (!Object.hasOwn(written, step)) continue;
-    if (node.isOwned || overlaps(written[step], node.children)) return true;
+  if (set.size <= FEW) {
+    for (const [step, node] of set)
+      if (Object.hasOwn(written, step) && (node.isOwned || overlaps(written[step], node.children))) return true;
+    return false;
+  }
+  // Of many managers each may have little: then what counts is what they have, not what was touched.
+  for (const step of Object.keys(written)) {
+    const node = set.get(step);
+    if (node && (node.isOwned || overlaps(written[step], node.children))) return true;
   }
   return false;
 }

@@ -5,6 +5,7 @@
  * unless it is empty. An object that does not fit its schema fails with a TypedError that names the path.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { cutText, jsonText } from '../../api/json-text.ts';
 import { isObject } from '../codec/json-objects.ts';
 import { planOf } from '../codec/type-plan.ts';
 import type { Schema } from '../schema/schema.ts';
@@ -15,11 +16,14 @@ export class TypedError extends Error {
   override readonly name = 'TypedError';
 }
 
+const shownBytes = 4096;
+
 export function setOfObject(object: JsonObject, schema: Schema): FieldSet {
   return membersOf(object, schema, []) ?? emptySet;
 }
 
-function nodeFor(value: JsonValue, schema: Schema, path: readonly string[], isOwned: boolean): FieldNode {
+/** `path`: the way to the value at hand, one list for the whole walk; put into words only for an error. */
+function nodeFor(value: JsonValue, schema: Schema, path: string[], isOwned: boolean): FieldNode {
   const shape = shapeOf(schema);
   if (shape === 'leaf') {
     checkLeaf(value, schema, path);
@@ -37,26 +41,29 @@ function nodeFor(value: JsonValue, schema: Schema, path: readonly string[], isOw
   return value.length === 0 ? leaf : { isOwned, children: elementsOf(value, schema, path) };
 }
 
-function membersOf(object: JsonObject, schema: Schema, path: readonly string[]): FieldSet | undefined {
+function membersOf(object: JsonObject, schema: Schema, path: string[]): FieldSet | undefined {
   const members = new Map<string, FieldNode>();
   for (const key of Object.keys(object)) {
     const step = `f:${key}`;
     const member = memberSchema(schema, key);
     if (!member) throw new TypedError(`${pathText([...path, step])}: field not declared in schema`);
     const isMapEntry = !schema.properties?.has(key);
-    members.set(step, nodeFor(object[key]!, member, [...path, step], isMapEntry));
+    path.push(step);
+    members.set(step, nodeFor(object[key]!, member, path, isMapEntry));
+    path.pop();
   }
   return members.size > 0 ? members : undefined;
 }
 
-function elementsOf(list: readonly JsonValue[], schema: Schema, path: readonly string[]): FieldSet {
+function elementsOf(list: readonly JsonValue[], schema: Schema, path: string[]): FieldSet {
   const elements = new Map<string, FieldNode>();
   list.forEach((item, i) => {
     const step = elementStep(item, schema);
     if (step === undefined) throw new TypedError(`${pathText(path)}: element ${i}: ${missingKey(item, schema)}`);
-    const here = [...path, step];
     if (elements.has(step)) throw new TypedError(`${pathText(path)}: duplicate entries for key ${pathText([step])}`);
-    elements.set(step, schema.listType === 'set' || !schema.items ? leaf : nodeFor(item, schema.items, here, true));
+    path.push(step);
+    elements.set(step, schema.listType === 'set' || !schema.items ? leaf : nodeFor(item, schema.items, path, true));
+    path.pop();
   });
   return elements;
 }
@@ -78,7 +85,7 @@ function checkLeaf(value: JsonValue, schema: Schema, path: readonly string[]): v
       return;
     case 'integer':
     case 'number':
-      if (typeof value !== 'number') throw expected('numeric (int or float)', value, path);
+      if (typeof value !== 'number' && typeof value !== 'bigint') throw expected('numeric (int or float)', value, path);
       return;
     case 'boolean':
       if (typeof value !== 'boolean') throw expected('boolean', value, path);
@@ -93,11 +100,6 @@ function checkLeaf(value: JsonValue, schema: Schema, path: readonly string[]): v
 }
 
 function expected(what: string, value: JsonValue, path: readonly string[]): TypedError {
-  const shown =
-    typeof value === 'string'
-      ? JSON.stringify(value)
-      : typeof value === 'object'
-        ? `${JSON.stringify(value)}`
-        : String(value);
+  const shown = cutText(jsonText(value), shownBytes);
   return new TypedError(`${pathText(path)}: expected ${what}, got &value.valueUnstructured{Value:${shown}}`);
 }

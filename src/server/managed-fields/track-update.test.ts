@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
 import type { JsonObject } from '../../api/json.ts';
 import { checkObject } from '../codec/check-object.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
@@ -146,4 +147,25 @@ describe('trackUpdate()', () => {
     ]);
     expect(entries[0]).toMatchObject({ time: at(3), fieldsV1: { 'f:data': { '.': {}, 'f:k1': {}, 'f:k3': {} } } });
   });
+
+  it.each<[what: string, make: (size: number) => { before: JsonObject; after: JsonObject }]>([
+    ['fields', (size) => ({ before: stored(large(size, 'v'), track(large(size, 'v'))), after: large(size, 'w') })],
+    [
+      'entries that are folded',
+      (size) => {
+        const entries = Array.from({ length: size }, (_, i) => entry(`m${i}`, 0, { 'f:data': { [`f:k${i}`]: {} } }));
+        return { before: stored(large(size, 'v'), entries), after: large(size, 'w') };
+      },
+    ],
+  ])('takes time in proportion to the number of %s', async (_what, make) => {
+    const run = ({ before, after }: ReturnType<typeof make>) => track(after, { before });
+    await expectLinear('trackUpdate()', { make, run, from: 250, limit: 16_000, rounds: 3 });
+  });
+
+  function large(size: number, value: string): JsonObject {
+    return {
+      metadata: { name: 'a' },
+      data: Object.fromEntries(Array.from({ length: size }, (_, i) => [`k${i}`, value])),
+    };
+  }
 });

@@ -7,6 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../api/json.ts';
+import { jsonText } from '../../api/json-text.ts';
 import { matchesEtag } from '../discovery/discovery.ts';
 import { versionInfo } from '../discovery/version-info.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -125,7 +126,7 @@ function resourceDigest(resource: Resource): string {
   let digest = digests.get(resource);
   if (digest === undefined) {
     const { schema: _schema, ...facts } = Object.getOwnPropertyDescriptors(resource);
-    digest = sha512(JSON.stringify(Object.entries(facts).map(([name, { value }]) => [name, value])));
+    digest = sha512(jsonText(Object.entries(facts).map(([name, { value }]) => [name, value])));
     digests.set(resource, digest);
   }
   return digest;
@@ -143,7 +144,7 @@ function sha512(data: string | Buffer): string {
 }
 
 function toJson(document: JsonObject): Buffer {
-  return Buffer.from(JSON.stringify(document));
+  return Buffer.from(jsonText(document));
 }
 
 function urlOf(name: string, hash: string): string {

@@ -4,6 +4,7 @@
  * them. Extensions travel as YAML text, and JSON is YAML.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { jsonText } from '../../api/json-text.ts';
 import { Writer } from '../../api/protobuf.ts';
 
 export function swaggerProtobuf(document: JsonObject): Buffer {
@@ -82,7 +83,7 @@ function writeSchema(writer: Writer, schema: JsonObject): void {
   if (typeof format === 'string') writer.string(2, format);
   if (typeof description === 'string') writer.string(4, description);
   for (const name of listOf(required)) writer.string(19, String(name));
-  for (const value of listOf(schema.enum)) writer.message(20, (any) => any.string(2, JSON.stringify(value)));
+  for (const value of listOf(schema.enum)) writer.message(20, (any) => any.string(2, jsonText(value)));
   if (typeof additionalProperties === 'boolean') writer.message(21, (item) => item.bool(2, additionalProperties));
   else if (additionalProperties !== undefined)
     writer.message(21, (item) => item.message(1, (inner) => writeSchema(inner, objectOf(additionalProperties))));
@@ -107,7 +108,7 @@ function writeNamed(
 function writeExtensions(writer: Writer, field: number, from: JsonObject): void {
   for (const [name, value] of Object.entries(from)) {
     if (!name.startsWith('x-')) continue;
-    writer.message(field, (pair) => pair.string(1, name).message(2, (any) => any.string(2, JSON.stringify(value))));
+    writer.message(field, (pair) => pair.string(1, name).message(2, (any) => any.string(2, jsonText(value))));
   }
 }
 

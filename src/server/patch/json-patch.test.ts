@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { isStatusError } from '../../api/status-error.ts';
 import { jsonPatch } from './json-patch.ts';
+
+const refused = 'the server rejected our request due to an error in our request';
+const numbered = (length: number) => Array.from({ length }, (_, i) => ({ i }));
 
 const document = { data: { k: 'v' }, list: ['a', 'b'], 'a/b': { 'm~n': 1 }, nil: null };
 
@@ -87,7 +91,66 @@ describe('jsonPatch()', () => {
     const many = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '', value: {} }));
     expect(() => jsonPatch({}, many)).toThrow('The allowed maximum operations in a JSON patch is 10000, got 10001');
     const doubling = Array.from({ length: 60 }, (_, i) => ({ op: 'copy', from: '', path: `/x${i}` }));
-    expect(() => jsonPatch({ a: 1 }, doubling)).toThrow('copies too much');
+    expect(() => jsonPatch({ a: 1 }, doubling)).toThrow(refused);
+  });
+
+  it('lets copies add up to three megabytes and no more, as JSON', () => {
+    const text = 'x'.repeat(1024 * 1024 - 2); // with its quotes exactly a third
+    const copies = (count: number) =>
+      Array.from({ length: count }, (_, i) => ({ op: 'copy', from: '/a', path: `/x${i}` }));
+    expect(Object.keys(jsonPatch({ a: text }, copies(3)) as object)).toHaveLength(4);
+    expect(() => jsonPatch({ a: text }, copies(4))).toThrow(refused);
+    expect(() => jsonPatch({ a: { [text]: 1 } }, copies(3))).toThrow(refused);
+    expect(() => jsonPatch({ a: Array.from({ length: 400_000 }, () => 1) }, copies(4))).toThrow(refused);
+  });
+
+  it('nests nothing deeper than a body may', () => {
+    const deeper = Array.from({ length: 20 }, () => ({ op: 'copy', from: '', path: '/a' }));
+    expect(() => jsonPatch({ a: 1 }, deeper)).not.toThrow();
+    const doubling = Array.from({ length: 12 }, (_, i) => ({ op: 'copy', from: '', path: '/a'.repeat(2 ** i) }));
+    expect(() => jsonPatch({ a: 1 }, doubling)).toThrow(refused);
+    expect(() => jsonPatch({}, [{ op: 'test', path: '/a'.repeat(1001), value: 1 }])).toThrow(refused);
+  });
+
+  it.each<[what: string, make: (size: number) => { document: JsonValue; patch: JsonValue[] }]>([
+    [
+      'tests',
+      (size) => ({
+        document: { list: numbered(size) },
+        patch: numbered(size).map((_, i) => ({ op: 'test', path: `/list/${i}`, value: { i } })),
+      }),
+    ],
+    [
+      'changes to a large object',
+      (size) => ({
+        document: Object.fromEntries(numbered(size * 4).map((_, i) => [`k${i}`, i])),
+        patch: numbered(size).map((_, i) => ({ op: i % 2 === 0 ? 'remove' : 'add', path: `/k${i}`, value: i })),
+      }),
+    ],
+    [
+      'copies of something large, each changed',
+      (size) => ({
+        document: { big: Object.fromEntries(numbered(20).map((_, i) => [`k${i}`, i])) },
+        patch: numbered(Math.floor(size / 2)).flatMap((_, i) => [
+          { op: 'copy', from: '/big', path: `/x${i}` },
+          { op: 'add', path: '/big/k0', value: i },
+        ]),
+      }),
+    ],
+    [
+      'moves',
+      (size) => ({
+        document: { a: { b: numbered(size) } },
+        patch: numbered(size).map((_, i) => ({
+          op: 'move',
+          from: i % 2 === 0 ? '/a' : '/c',
+          path: i % 2 === 0 ? '/c' : '/a',
+        })),
+      }),
+    ],
+  ])('takes time in proportion to the number of its %s', async (_what, make) => {
+    const run = ({ document: one, patch }: ReturnType<typeof make>) => jsonPatch(one, patch);
+    await expectLinear('jsonPatch()', { make, run, from: 500, limit: 10_000, rounds: 3 });
   });
 
   it('does what a naive patch on a clone does', () => {

@@ -5,6 +5,9 @@
  * then on, so a patch of ten thousand operations copies each container once. Keys are data, `__proto__` too; list
  * indexes are plain decimals without leading zeros or signs.
  *
+ * Bounded: by the number of operations, by the bytes that all copies add up to, by the elements that are moved in lists,
+ * and by the depth of what comes out. A `test` that passes costs what its operand does, and one that fails ends the patch.
+ *
  * Where the reference server departs from the RFC, it is followed: `replace` of a member that is not there adds it.
  * A fault in an operation is the 422 that names nothing; a body that is no list of operations is a 400.
  */
@@ -12,12 +15,12 @@ import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { badRequest, type StatusError, tooLarge, unprocessable } from '../../api/status-error.ts';
 import { jsonWord } from '../codec/check-object.ts';
 import { isObject, jsonEqual, ownValue, setKey } from '../codec/json-objects.ts';
+import { maxDepth } from '../codec/json-reader.ts';
 import { copyOf } from './merge-patch.ts';
 
 const maxOperations = 10_000;
-/** `copy` can double a document with every operation; this many values may be copied in all. */
-const maxCopied = 200_000;
-
+/** `copy` can double a document with every operation; what all of them add may have this much, as JSON. */
+const maxCopiedBytes = 3 * 1024 * 1024;
 /** Inserting and removing moves what comes after; this many elements may be moved in all. */
 const maxMoved = 50_000_000;
 
@@ -32,13 +35,21 @@ export function jsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
     throw tooLarge(`The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`);
   const run = new PatchRun(document);
   for (const operation of patch) run.apply(operation);
+  checkDepth(run.document, 1);
   return run.document;
+}
+
+/** No operation makes anything deeper than twice the limit, so this may recurse. */
+function checkDepth(value: JsonValue, depth: number): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (depth > maxDepth) throw fault();
+  for (const child of Object.values(value)) checkDepth(child!, depth + 1);
 }
 
 class PatchRun {
   document: JsonValue;
   readonly #owned = new Set<Container>();
-  #copied = 0;
+  #copiedBytes = 0;
   #moved = 0;
 
   constructor(document: JsonValue) {
@@ -78,9 +89,30 @@ class PatchRun {
   /** Shared, not cloned: from now on neither place may write to it, so nobody owns it any more. */
   #copy(from: readonly string[]): JsonValue {
     const value = this.#find(from);
-    this.#copied += this.#disown(value, maxCopied - this.#copied);
-    if (this.#copied >= maxCopied) throw tooLarge('Cannot apply the JSON patch: it copies too much');
+    this.#charge(value, 1);
     return value;
+  }
+
+  /** Counts a value as JSON, gives up what is owned of it, and stops when there was too much. */
+  #charge(value: JsonValue, depth: number): void {
+    if (depth > maxDepth) throw fault();
+    if (typeof value === 'string') this.#copiedBytes += Buffer.byteLength(value) + 2;
+    else if (typeof value !== 'object' || value === null) this.#copiedBytes += String(value).length;
+    else this.#copiedBytes += 2;
+    if (this.#copiedBytes > maxCopiedBytes) throw fault();
+    if (typeof value !== 'object' || value === null) return;
+    this.#owned.delete(value);
+    if (Array.isArray(value)) {
+      for (const item of value) {
+        this.#copiedBytes++; // the comma
+        this.#charge(item, depth + 1);
+      }
+      return;
+    }
+    for (const key of Object.keys(value)) {
+      this.#copiedBytes += Buffer.byteLength(key) + 4;
+      this.#charge(value[key]!, depth + 1);
+    }
   }
 
   #add(path: readonly string[], value: JsonValue): void {
@@ -157,18 +189,6 @@ class PatchRun {
     this.#owned.add(copy);
     return copy;
   }
-
-  /** Answers how many values it walked; it stops at the limit, and then the patch fails. */
-  #disown(value: JsonValue, limit: number): number {
-    if (typeof value !== 'object' || value === null) return 1;
-    this.#owned.delete(value);
-    let size = 1;
-    for (const child of Object.values(value)) {
-      if (size >= limit) break;
-      size += this.#disown(child!, limit - size);
-    }
-    return size;
-  }
 }
 
 function childOf(value: JsonValue, key: string): JsonValue | undefined {
@@ -187,6 +207,7 @@ function pointerOf(operation: JsonObject, field: 'path' | 'from'): readonly stri
   const pointer = ownValue(operation, field);
   if (typeof pointer !== 'string' || (pointer !== '' && pointer[0] !== '/') || /~(?![01])/.test(pointer)) throw fault();
   const steps = pointer.split('/').slice(1);
+  if (steps.length > maxDepth) throw fault();
   return pointer.includes('~') ? steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')) : steps;
 }
 

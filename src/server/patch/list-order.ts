@@ -5,14 +5,15 @@
  * Elements are told apart by a text (`elementId`), so that long lists cost their length and not its square.
  */
 import type { JsonValue } from '../../api/json.ts';
+import { jsonText } from '../../api/json-text.ts';
 import { sortKeys } from '../codec/encode.ts';
 import { isObject, ownValue } from '../codec/json-objects.ts';
 
 /** What makes an element itself: the value of its merge key, or all of it. */
 export function elementId(item: JsonValue, mergeKey: string | undefined): string {
-  if (!isObject(item)) return JSON.stringify(item);
+  if (!isObject(item)) return jsonText(item);
   const key = mergeKey === undefined ? undefined : ownValue(item, mergeKey);
-  return key === undefined ? JSON.stringify(sortKeys(item)) : JSON.stringify(key);
+  return key === undefined ? jsonText(sortKeys(item)) : jsonText(key);
 }
 
 /** Where each element of a list stands, by its id; the first one counts. */

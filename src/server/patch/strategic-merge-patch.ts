@@ -2,12 +2,13 @@
  * Strategic merge patch: a merge patch that knows from the schema which lists are merged by key or as sets, and that
  * takes directives (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/…`, `$setElementOrder/…`).
  *
- * Pure: neither argument is written to. The order of merged lists follows the reference server: elements of the patch
+ * Pure: neither argument is written to. What was made by the merge itself (`MergeRun`) is, so that an element that a patch
+ * names many times is copied once. The order of merged lists follows the reference server: elements of the patch
  * keep their order and come before elements of the object that the object does not place earlier.
  * Faults are a plain 500 in the reference server's words, a bad `$retainKeys` is a 400.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { badRequest, plainError } from '../../api/status-error.ts';
+import { badRequest, plainError, tooLarge } from '../../api/status-error.ts';
 import { jsonWord } from '../codec/check-object.ts';
 import { isObject, ownValue, setKey } from '../codec/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
@@ -25,31 +26,61 @@ export function strategicMergePatch(object: JsonObject, patch: JsonValue, schema
     throw badRequest(
       `error decoding patch: json: cannot unmarshal ${jsonWord(patch)} into Go value of type map[string]interface {}`,
     );
-  return mergeMap(object, patch, schema);
+  return mergeMap(object, patch, schema, new MergeRun());
 }
 
-function mergeMap(original: JsonObject, patch: JsonObject, schema: Schema | undefined): JsonObject {
+/** A list is walked anew for every element that names it: a patch that names one again and again must come to an end. */
+const maxListElements = 1_000_000;
+
+/** What one merge remembers: the objects that it has made and nobody else has seen, and how much it has done. */
+class MergeRun {
+  readonly #fresh = new Set<JsonObject>();
+  #listElements = 0;
+
+  /** The object itself if it was made here, else a copy. */
+  own(object: JsonObject): JsonObject {
+    return this.#fresh.has(object) ? object : this.made(copyOf(object));
+  }
+
+  made(object: JsonObject): JsonObject {
+    this.#fresh.add(object);
+    return object;
+  }
+
+  walksList(length: number): void {
+    this.#listElements += length;
+    if (this.#listElements > maxListElements) throw tooLarge('Cannot apply the patch: it merges too much');
+  }
+}
+
+function mergeMap(original: JsonObject, patch: JsonObject, schema: Schema | undefined, run: MergeRun): JsonObject {
   const directive = ownValue(patch, patchDirective);
   if (directive !== undefined) return replaceByDirective(directive, patch);
-  const result = retainedKeys(original, patch);
+  const result = retainedKeys(original, patch, run);
   const rest = copyOf(patch);
   delete rest[retainKeysDirective];
-  for (const key of Object.keys(patch)) if (key.startsWith(orderPrefix)) orderList(key, result, rest, schema);
+  for (const key of Object.keys(patch)) if (key.startsWith(orderPrefix)) orderList(key, result, rest, schema, run);
   for (const key of Object.keys(rest)) {
     if (key.startsWith(deletePrefix)) deletePrimitives(key, rest[key]!, result);
-    else mergeMember(key, rest[key] ?? null, result, schema);
+    else mergeMember(key, rest[key] ?? null, result, schema, run);
   }
   return result;
 }
 
-function mergeMember(key: string, change: JsonValue, result: JsonObject, schema: Schema | undefined): void {
+function mergeMember(
+  key: string,
+  change: JsonValue,
+  result: JsonObject,
+  schema: Schema | undefined,
+  run: MergeRun,
+): void {
   const before = ownValue(result, key);
   const child = childSchema(schema, key);
   if (change === null) delete result[key];
   else if (isObject(before) && isObject(change) && !hasStrategy(child, 'replace'))
-    setKey(result, key, mergeMap(before, change, child));
+    setKey(result, key, mergeMap(before, change, child, run));
   else if (Array.isArray(before) && Array.isArray(change) && hasStrategy(child, 'merge'))
-    setKey(result, key, mergeList(before, change, child!));
+    setKey(result, key, mergeList(before, change, child!, run));
   else setKey(result, key, cleaned(change));
 }
 
@@ -67,18 +98,18 @@ function unknownDirective(directive: JsonValue, patch: JsonObject): Error {
 }
 
 /** A copy of the original, without the keys that the patch does not want retained. */
-function retainedKeys(original: JsonObject, patch: JsonObject): JsonObject {
-  const wanted = ownValue(patch, retainKeysDirective);
-  if (wanted === undefined) return copyOf(original);
-  if (!Array.isArray(wanted)) throw badRequest('invalid patch format of retainKeys');
+function retainedKeys(original: JsonObject, patch: JsonObject, run: MergeRun): JsonObject {
+  const list = ownValue(patch, retainKeysDirective);
+  if (list === undefined) return run.own(original);
+  if (!Array.isArray(list)) throw badRequest('invalid patch format of retainKeys');
+  const wanted: ReadonlySet<JsonValue> = new Set(list);
   for (const key of Object.keys(patch)) {
     const isDirective = key === retainKeysDirective || key.startsWith(deletePrefix) || key.startsWith(orderPrefix);
-    if (!isDirective && patch[key] !== null && !wanted.includes(key))
-      throw badRequest('invalid patch format of retainKeys');
+    if (!isDirective && patch[key] !== null && !wanted.has(key)) throw badRequest('invalid patch format of retainKeys');
   }
   const result: JsonObject = {};
-  for (const key of Object.keys(original)) if (wanted.includes(key)) setKey(result, key, original[key]!);
-  return result;
+  for (const key of Object.keys(original)) if (wanted.has(key)) setKey(result, key, original[key]!);
+  return run.made(result);
 }
 
 function deletePrimitives(directive: string, values: JsonValue, result: JsonObject): void {
@@ -89,7 +120,13 @@ function deletePrimitives(directive: string, values: JsonValue, result: JsonObje
 }
 
 /** Merges one list and puts it in the order the patch asks for; what it used up is taken out of `rest`. */
-function orderList(directive: string, result: JsonObject, rest: JsonObject, schema: Schema | undefined): void {
+function orderList(
+  directive: string,
+  result: JsonObject,
+  rest: JsonObject,
+  schema: Schema | undefined,
+  run: MergeRun,
+): void {
   const key = directive.slice(orderPrefix.length);
   const order = rest[directive];
   delete rest[directive];
@@ -105,7 +142,7 @@ function orderList(directive: string, result: JsonObject, rest: JsonObject, sche
   const gone = ownValue(rest, deletePrefix + key);
   const kept = without(before ?? [], Array.isArray(gone) ? gone : [], undefined);
   delete rest[deletePrefix + key];
-  const merged = change ? mergeList(kept, change, list ?? { type: 'array' }) : kept;
+  const merged = change ? mergeList(kept, change, list ?? { type: 'array' }, run) : kept;
   setKey(result, key, inElementOrder(merged, order, kept, mergeKey));
   delete rest[key];
 }
@@ -133,8 +170,14 @@ function wrongOrder(change: readonly JsonValue[], order: readonly JsonValue[]): 
   return plainError(`${found} doesn't match $setElementOrder list:\n${goFormat([...order])}\n`);
 }
 
-function mergeList(original: readonly JsonValue[], patch: readonly JsonValue[], schema: Schema): JsonValue[] {
+function mergeList(
+  original: readonly JsonValue[],
+  patch: readonly JsonValue[],
+  schema: Schema,
+  run: MergeRun,
+): JsonValue[] {
   if (original.length === 0 && patch.length === 0) return [];
+  run.walksList(original.length + patch.length);
   if (!isObject(patch[0] ?? original[0])) {
     const all = [...original, ...patch];
     const places = placesOf(all, undefined);
@@ -150,7 +193,7 @@ function mergeList(original: readonly JsonValue[], patch: readonly JsonValue[], 
     const id = elementId(change, mergeKey);
     const at = places.get(id);
     const before = at === undefined ? undefined : merged[at];
-    if (isObject(before)) merged[at!] = mergeMap(before, change, schema.items);
+    if (isObject(before)) merged[at!] = mergeMap(before, change, schema.items, run);
     else places.set(id, merged.push(cleaned(change)) - 1);
   }
   return inElementOrder(merged, changes, kept, mergeKey);

@@ -48,8 +48,7 @@ export function factsOf(resource: Resource): KindFacts {
 /** The value a field selector is compared with: always text; lists and objects have none. */
 export function readField(object: JsonValue, { path, absent = '', orElse }: SelectableField): string {
   const value = path.split('.').reduce<JsonValue | undefined>(child, object);
-  const text =
-    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+  const text = typeof value === 'object' || value === undefined ? '' : String(value);
   if (text !== '') return text;
   return orElse === undefined ? absent : readField(object, { path: orElse, absent });
 }

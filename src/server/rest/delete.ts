@@ -132,7 +132,7 @@ function mark(view: View, object: KubeObject, options: DeleteOptions, hasGenerat
   if (finalizers.length > 0) marked.metadata.finalizers = finalizers;
   else delete marked.metadata.finalizers;
   if (!isNew && grace >= (metadata.deletionGracePeriodSeconds ?? 0)) return marked; // it may only become shorter
-  const end = new Date(Date.parse(nowInSeconds()) + grace * 1000);
+  const end = new Date(Date.parse(nowInSeconds()) + millisecondsOf(grace));
   marked.metadata.deletionTimestamp = `${end.toISOString().slice(0, 19)}Z`;
   if (hasOwnGracePeriod(view)) marked.metadata.deletionGracePeriodSeconds = grace;
   if (isNew) rules.markDeleted?.(marked, nowInSeconds());
@@ -141,6 +141,11 @@ function mark(view: View, object: KubeObject, options: DeleteOptions, hasGenerat
   if (view.resource.plural === 'namespaces' && view.resource.group === '')
     marked.status = { ...(object.status as JsonObject | undefined), phase: 'Terminating' };
   return marked;
+}
+
+/** As Go's durations have it: nanoseconds in 64 bits, and what is beyond them comes round again. */
+function millisecondsOf(seconds: number): number {
+  return Number(BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n) / 1_000_000n);
 }
 
 /** Namespaces and definitions go when their finalizers do; nobody waits for a time. */

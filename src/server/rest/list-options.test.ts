@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Registry } from '../registry/registry.ts';
-import { isVersion, listOptions, watchOptions } from './list-options.ts';
+import { isAnyVersion, listOptions, versionFault, watchOptions } from './list-options.ts';
 
 const registry = new Registry();
 const configMaps = registry.find('', 'v1', 'configmaps')!;
@@ -129,15 +129,30 @@ describe('watchOptions()', () => {
   });
 });
 
+it.each<[text: string, want: string | undefined]>([
+  ['', undefined],
+  ['0', undefined],
+  ['00', undefined],
+  ['1', undefined],
+  ['0001', undefined],
+  ['18446744073709551615', undefined],
+  ['00000000000018446744073709551615', undefined],
+  ['18446744073709551616', 'value out of range'],
+  ['123456789012345678901', 'value out of range'],
+  ['-1', 'invalid syntax'],
+  ['+1', 'invalid syntax'],
+  ['1.5', 'invalid syntax'],
+  [' 1', 'invalid syntax'],
+  ['0x1', 'invalid syntax'],
+  ['1_000', 'invalid syntax'],
+])('versionFault("%s") is %s', (text, want) => {
+  expect(versionFault(text)).toBe(want && `strconv.ParseUint: parsing "${text}": ${want}`);
+});
+
 it.each<[text: string, want: boolean]>([
   ['', true],
   ['0', true],
-  ['1', true],
-  ['18446744073709551615', true],
-  ['123456789012345678901', false],
-  ['-1', false],
-  ['+1', false],
-  ['1.5', false],
-  [' 1', false],
-  ['0x1', false],
-])('isVersion("%s") is %s', (text, want) => expect(isVersion(text)).toBe(want));
+  ['000', true],
+  ['1', false],
+  ['01', false],
+])('isAnyVersion("%s") is %s', (text, want) => expect(isAnyVersion(text)).toBe(want));

@@ -17,8 +17,10 @@ import {
   parseFieldSelector,
   parseLabelSelector,
   plainError,
+  quote,
   unsupportedValue,
 } from '../../api/index.ts';
+import { cutText } from '../../api/json-text.ts';
 import { booleanParameter, integerParameter } from '../http/query-parameters.ts';
 import { factsOf } from '../registry/kind-facts.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
@@ -26,7 +28,7 @@ import { Selection } from '../watchcache/selection.ts';
 
 export type ListOptions = {
   readonly selection: Selection;
-  /** `''`: the newest; `'0'`: any; else a number. */
+  /** `''`: the newest; `'0'`: any; else a number, perhaps with zeros in front. */
   readonly resourceVersion: string;
   readonly match: '' | 'Exact' | 'NotOlderThan';
   readonly limit: number;
@@ -84,7 +86,8 @@ export function watchOptions(query: URLSearchParams, resource: Resource, namespa
   const timeoutSeconds = integerParameter(query, 'timeoutSeconds') ?? 0;
   integerParameter(query, 'limit');
   refuse(faults);
-  if (!isVersion(resourceVersion)) throw plainError(parseFault(resourceVersion));
+  const why = versionFault(resourceVersion);
+  if (why !== undefined) throw plainError(why);
   return {
     ...common,
     match: match as WatchRequest['match'],
@@ -118,19 +121,32 @@ function asStored(fields: FieldSelector, resource: Resource): FieldSelector {
   return new FieldSelector(fields.requirements.map((term) => ({ ...term, field: nameOf(term.field) })));
 }
 
-/** `''` and `'0'` are versions too; anything else must be a number. */
-export function isVersion(text: string): boolean {
-  return text === '' || /^\d{1,20}$/.test(text);
+const mostVersion = 2n ** 64n - 1n;
+const shownVersionBytes = 256;
+
+/**
+ * What is wrong with a version, in Go's words: what is there must be digits, as many zeros in front as one likes, and fit
+ * 64 bits.
+ */
+export function versionFault(text: string): string | undefined {
+  if (text === '') return undefined;
+  const fault = (why: string) => `strconv.ParseUint: parsing ${quote(cutText(text, shownVersionBytes))}: ${why}`;
+  if (!/^[0-9]+$/.test(text)) return fault('invalid syntax');
+  const digits = text.replace(/^0+/, '');
+  const isTooLarge = digits.length > 20 || (digits.length === 20 && BigInt(digits) > mostVersion);
+  return isTooLarge ? fault('value out of range') : undefined;
+}
+
+/** No version, or one that stands for none: `0`, `00`. */
+export function isAnyVersion(text: string): boolean {
+  return Number(text) === 0;
 }
 
 function checkVersion(text: string): void {
-  if (isVersion(text)) return;
-  const fault = invalidValue('resourceVersion', text, parseFault(text));
+  const why = versionFault(text);
+  if (why === undefined) return;
+  const fault = invalidValue('resourceVersion', text, why);
   throw badRequest(`invalid resource version: ${fieldErrorText(fault)}`);
-}
-
-function parseFault(text: string): string {
-  return `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`;
 }
 
 function commonOptions(query: URLSearchParams, resource: Resource, namespace: string, name = '') {

@@ -2,7 +2,6 @@
  * What the server does to every object that is written, whatever its kind: the metadata it owns, the parts that only
  * a subresource may change, the generation, who owns which field; then the rules of the kind, and the verdict.
  */
-import { isDeepStrictEqual } from 'node:util';
 import {
   badRequest,
   checkDnsLabel,
@@ -123,12 +122,19 @@ function keepSystemMetadata({ metadata }: KubeObject, { metadata: old }: KubeObj
 function mergeOwners({ metadata }: KubeObject, { warn }: RuleContext): void {
   const owners = metadata.ownerReferences;
   if (!owners || owners.length < 2) return;
-  const kept = owners.filter((owner, at) => owners.findIndex((other) => isDeepStrictEqual(other, owner)) === at);
+  const seen = new Set<string>();
+  const uids = new Set<string>();
+  const kept = owners.filter((owner) => {
+    const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = owner;
+    const text = JSON.stringify([apiVersion, kind, name, uid, controller, blockOwnerDeletion]);
+    if (!seen.has(text)) return seen.add(text);
+    uids.add(uid);
+    return false;
+  });
   if (kept.length === owners.length) return;
-  const uids = [...new Set(owners.map(({ uid }) => uid).filter((uid, at, all) => all.indexOf(uid) !== at))];
   warn(
     '.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject ' +
-      `such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids.join(', ')}`,
+      `such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${[...uids].join(', ')}`,
   );
   metadata.ownerReferences = kept;
 }

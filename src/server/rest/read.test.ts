@@ -172,3 +172,52 @@ describe('a resource that is stored in the form of another', () => {
     expect(keysOf(await list(view, 'fieldSelector=reason%3DBecause'))).toEqual(['ns/a', 'ns/b']);
   });
 });
+
+describe('listObjects() with selectors', () => {
+  it('lets others have their turn, and ends when whoever asked has gone', async () => {
+    const view = open(true).viewOf('', 'configmaps');
+    for (let i = 0; i < 20; i++) await writes.create(view, configMap(`a/${i}`, 'x', { a: 'b' }));
+    const options = listOptions(new URLSearchParams('labelSelector=a%3Dc'), view.resource, '');
+    const { selection } = options;
+    const judge = selection.matches.bind(selection);
+    let judged = 0;
+    // Each object takes longer than a turn may, as a large one does that has to be parsed.
+    selection.matches = (object) => {
+      judged++;
+      for (const until = performance.now() + 20; performance.now() < until; );
+      return judge(object);
+    };
+    const gone = new AbortController();
+    setImmediate(() => setImmediate(() => setImmediate(() => gone.abort(new Error('gone')))));
+    await expect(listObjects(view.cache, options, gone.signal)).rejects.toThrow('gone');
+    expect(judged).toBeLessThan(20);
+  });
+});
+
+describe.each([
+  ['with a cache', true],
+  ['without a cache', false],
+])('a version written with zeros in front, %s', (_claim, isKept) => {
+  it('is what it is without them', async () => {
+    const view = open(isKept).viewOf('', 'configmaps');
+    for (const key of ['a/1', 'a/2', 'a/3']) await writes.create(view, configMap(key));
+    const now = String(await store.revision());
+    for (const query of ['', '&limit=2', '&resourceVersionMatch=NotOlderThan', '&resourceVersionMatch=Exact']) {
+      const [plain, padded] = [
+        await list(view, `resourceVersion=${now}${query}`),
+        await list(view, `resourceVersion=00${now}${query}`),
+      ];
+      expect([keysOf(padded), padded.meta]).toEqual([keysOf(plain), plain.meta]);
+    }
+    const zero = await list(view, 'resourceVersion=00');
+    expect([keysOf(zero), zero.meta]).toEqual([['a/1', 'a/2', 'a/3'], { resourceVersion: now }]);
+    // Only a single zero stands for whatever there is; a page of any other is one of the newest state.
+    const page = await list(view, 'resourceVersion=00&limit=2');
+    expect([keysOf(page), page.meta.resourceVersion, page.meta.continue]).toEqual([
+      ['a/1', 'a/2'],
+      now,
+      expect.any(String),
+    ]);
+    expect(keysOf(await list(view, 'resourceVersion=00&resourceVersionMatch=Exact'))).toHaveLength(3);
+  });
+});

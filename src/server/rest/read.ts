@@ -4,7 +4,6 @@
  * A list in pages is one snapshot: its token names the revision, and every page is read at it, from the cache while its
  * window reaches back, from the store after that, until compaction ends it with 410.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   badRequest,
   continueExpired,
@@ -19,23 +18,24 @@ import type { ListMeta } from '../tables/partial-metadata.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import type { ObjectRange, ResourceCache } from '../watchcache/resource-cache.ts';
 import type { Selection } from '../watchcache/selection.ts';
+import { WorkSlices } from '../watchcache/work-slices.ts';
 import { sendCached, sendList } from './answer.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';
-import { isVersion, type ListOptions, listOptions } from './list-options.ts';
+import { isAnyVersion, type ListOptions, listOptions, versionFault } from './list-options.ts';
 import { negotiate } from './negotiation.ts';
 import type { View } from './resources.ts';
 import { readStore, type StoreState, waitForStore } from './uncached.ts';
 
 /** How long a read waits for a revision that the cache has not reached. */
 export const WAIT_MS = 3000;
-const FILTER_STEP = 200;
 
 export async function handleGet(exchange: Exchange, view: View, namespace: string, name: string): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   if (exchange.query.get('export') === 'true')
     throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
   const version = exchange.query.get('resourceVersion') ?? '';
-  if (!isVersion(version)) throw plainError(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+  const why = versionFault(version);
+  if (why !== undefined) throw plainError(why);
   const found = await readObject(view.cache, namespace, name, version, exchange.signal);
   if (!found) throw notFound(view.resource, name);
   sendCached(exchange, 200, format, view, found);
@@ -107,12 +107,12 @@ export async function listObjects(
       throw token ? continueExpired(encodeToken({ revision: -1, start }, keyScope(options))) : listExpired();
     });
   } else {
-    const state = await readState(cache, scope, start, resourceVersion, signal, needed);
+    const state = await readState(cache, scope, start, freshnessOf(options), signal, needed);
     found = state;
     revision = state.revision;
   }
   cache.counts.lists++;
-  const { items, rest } = await pick(found, selection, limit);
+  const { items, rest } = await pick(found, selection, limit, signal);
   return { items, meta: listMeta(revision, items, rest, options), revision };
 }
 
@@ -132,15 +132,17 @@ async function pick(
   { objects: all, count }: ObjectRange,
   selection: Selection,
   limit: number,
+  signal: AbortSignal,
 ): Promise<{ items: readonly CachedObject[]; rest: number }> {
   if (isByScopeOnly(selection)) {
     const items = limit > 0 && all.length > limit ? all.slice(0, limit) : all;
     return { items, rest: count - items.length };
   }
   const items: CachedObject[] = [];
+  const slices = new WorkSlices(signal);
   for (let i = 0; i < all.length; i++) {
     // Objects never change, so the snapshot stays one however long this takes.
-    if (i % FILTER_STEP === FILTER_STEP - 1) await nextTurn();
+    if (slices.isOver) await slices.pause();
     if (!selection.matches(all[i]!)) continue;
     if (limit > 0 && items.length === limit) return { items, rest: all.length - i };
     items.push(all[i]!);
@@ -159,8 +161,19 @@ function exactRevision(
   token: Revision | undefined,
 ): Revision | undefined {
   if (token !== undefined) return token > 0 ? token : undefined;
-  if (resourceVersion === '' || resourceVersion === '0') return undefined;
-  return match === 'Exact' || (match === '' && limit > 0) ? Number(resourceVersion) : undefined;
+  if (isAnyVersion(resourceVersion)) return undefined;
+  return isExact(match, limit) ? Number(resourceVersion) : undefined;
+}
+
+/** A page of a numbered version is of that version, whether that is said or not. */
+function isExact(match: ListOptions['match'], limit: number): boolean {
+  return match === 'Exact' || (match === '' && limit > 0);
+}
+
+/** How new a list must be. Exactly the version zero there never was: whoever spells it `00` gets the newest. */
+function freshnessOf({ resourceVersion, match, limit }: ListOptions): string {
+  const isZero = resourceVersion !== '0' && isAnyVersion(resourceVersion);
+  return isZero && isExact(match, limit) ? '' : resourceVersion;
 }
 
 async function readExactly(
@@ -196,7 +209,7 @@ export async function isFreshEnough(
   if (version === '0' && cache.isReady) return true;
   if (!isNumbered) return cache.waitForNow(WAIT_MS, asking.signal);
   if (await cache.waitFor(Number(version), WAIT_MS, asking.signal)) return true;
-  throw tooLargeResourceVersion(version, cache.revision);
+  throw tooLargeResourceVersion(version.replace(/^0+/, ''), cache.revision);
 }
 
 /** The keys a selection can be found under begin with this. */

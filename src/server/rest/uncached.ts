@@ -2,7 +2,7 @@
  * GET, LIST and WATCH straight from the store, for a server that is told to keep no cache: the same answers, slower.
  * Every list is a range of the store, every watch a watch of the store.
  */
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { tooLargeResourceVersion } from '../../api/index.ts';
 import type { Revision, Watch } from '../../store/index.ts';
 import type { ByteStream } from '../http/exchange.ts';
@@ -11,10 +11,9 @@ import type { CachedObject } from '../watchcache/cached-object.ts';
 import { type EventEncoding, frameOf } from '../watchcache/encoding.ts';
 import type { ObjectRange, ResourceCache } from '../watchcache/resource-cache.ts';
 import type { Selection } from '../watchcache/selection.ts';
+import { WorkSlices } from '../watchcache/work-slices.ts';
 
 const POLL_MS = 50;
-/** Objects looked at before others get their turn. */
-const STRETCH_OBJECTS = 250;
 
 /** Objects as of a revision; `count` is how many there are in all. */
 export type StoreState = ObjectRange & { readonly revision: Revision };
@@ -32,9 +31,10 @@ export async function readStore(
   const end = `${cache.storeKey('', scope).slice(0, -1)}0`; // the character after the slash that ends the scope
   const found = await cache.store.range({ start: from, end }, { signal, limit, ...(revision && { revision }) });
   const objects: CachedObject[] = [];
+  const slices = new WorkSlices(signal);
   for (const kv of found.kvs) {
+    if (slices.isOver) await slices.pause();
     objects.push(cache.read(kv));
-    if (objects.length % 2000 === 0) await nextTurn();
   }
   return { objects, count: found.count, revision: revision ?? found.revision };
 }
@@ -96,9 +96,9 @@ export class StoreWatch {
   /** Runs until the watch ends. Never rejects. */
   async run(initial: readonly CachedObject[] | undefined): Promise<void> {
     try {
-      let seen = 0;
+      const slices = new WorkSlices();
       for (const object of initial ?? []) {
-        if (++seen % STRETCH_OBJECTS === 0) await nextTurn();
+        if (slices.isOver) await slices.pause();
         if (this.#isEnded) return;
         if (this.selection.matches(object)) await this.#write(this.encoding.frame('ADDED', object));
       }
@@ -111,7 +111,7 @@ export class StoreWatch {
           const event = toCacheEvent(change, cache);
           const type = this.selection.typeOf(event);
           if (type) await this.#write(frameOf(event, type, this.encoding));
-          if (++seen % STRETCH_OBJECTS === 0) await nextTurn();
+          if (slices.isOver) await slices.pause();
         }
         this.#complete = revision;
       }

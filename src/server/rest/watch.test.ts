@@ -103,6 +103,7 @@ describe.each([
   it.each<[query: string, want: string[]]>([
     ['', ['ADDED a', 'ADDED b']],
     ['resourceVersion=0', ['ADDED a', 'ADDED b']],
+    ['resourceVersion=00', ['ADDED a', 'ADDED b']],
     ['allowWatchBookmarks=true', ['ADDED a', 'ADDED b', 'BOOKMARK end']],
     ['resourceVersion=0&allowWatchBookmarks=true', ['ADDED a', 'ADDED b', 'BOOKMARK end']],
     ['resourceVersion=FIRST', ['ADDED b']],

@@ -13,7 +13,7 @@ import type { CachedObject } from '../watchcache/cached-object.ts';
 import { bookmarkObject, type EventEncoding, JsonEncoding } from '../watchcache/encoding.ts';
 import type { ResourceCache } from '../watchcache/resource-cache.ts';
 import type { EventType, Selection } from '../watchcache/selection.ts';
-import { type WatchRequest, watchOptions } from './list-options.ts';
+import { isAnyVersion, type WatchRequest, watchOptions } from './list-options.ts';
 import { type Format, negotiate } from './negotiation.ts';
 import { PROTOBUF_EVENTS, ProtobufEncoding } from './protobuf-answer.ts';
 import { isFreshEnough, readState, scopeOf, WAIT_MS } from './read.ts';
@@ -50,7 +50,7 @@ export async function handleWatch(
   const { selection, allowsBookmarks } = request;
   mustBeOfThisHistory(exchange, cache, request);
   const encoding = encodingFor(exchange, view, format);
-  const wantsState = request.sendInitialEvents ?? (request.resourceVersion === '' || request.resourceVersion === '0');
+  const wantsState = request.sendInitialEvents ?? isAnyVersion(request.resourceVersion);
   const isFresh = await isFreshEnough(cache, wantsState && request.resourceVersion === '' ? '' : '0', exchange);
   if (!isFresh) return watchStore(exchange, view, request, encoding, keeper);
   const asked = Number(request.resourceVersion || '0');

@@ -21,7 +21,7 @@ import type { Exchange } from '../http/exchange.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { sendCached, sendObject } from './answer.ts';
 import { CreateRight } from './create-right.ts';
-import { isVersion } from './list-options.ts';
+import { isAnyVersion, versionFault } from './list-options.ts';
 import { mustTakeContent } from './namespace-gate.ts';
 import type { Format } from './negotiation.ts';
 import { negotiate } from './negotiation.ts';
@@ -97,7 +97,7 @@ export async function handleUpdate(rest: Rest, exchange: Exchange, view: View, p
       throw conflict(view.resource, place.name, uidMismatch(view, place, uid, old.metadata.uid!));
     // Preparing changes the object. One that names its version gets no second attempt, and needs no whole copy.
     const { resourceVersion } = object.metadata;
-    const isConditional = resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== '0';
+    const isConditional = !isAnyVersion(resourceVersion ?? '');
     return isConditional ? { ...object, metadata: { ...object.metadata } } : cloneJson(object);
   });
   answer(exchange, 200, format, view, updated);
@@ -156,8 +156,9 @@ async function decodeObject(exchange: Exchange, { resource }: View, options: Wri
 
 function checkVersionSeen(view: View, object: KubeObject, current: CachedObject, name: string): void {
   const seen = object.metadata.resourceVersion ?? '';
-  if (!isVersion(seen)) throw plainError(`strconv.ParseUint: parsing ${JSON.stringify(seen)}: invalid syntax`);
-  if (seen === '' || seen === '0') {
+  const why = versionFault(seen);
+  if (why !== undefined) throw plainError(why);
+  if (isAnyVersion(seen)) {
     if (view.facts.allowsUnconditionalUpdate) return;
     const fault = invalidValue('metadata.resourceVersion', 0, 'must be specified for an update');
     const { plural, group } = view.resource;

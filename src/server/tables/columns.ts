@@ -92,12 +92,12 @@ export function text(value: unknown, ...path: (string | number)[]): string {
 /** A string, or a number as text: what an int-or-string holds. */
 export function scalarText(value: unknown, ...path: (string | number)[]): string {
   const found = get(value, ...path);
-  return typeof found === 'string' || typeof found === 'number' ? String(found) : '';
+  return typeof found === 'string' || typeof found === 'number' || typeof found === 'bigint' ? String(found) : '';
 }
 
 export function number(value: unknown, ...path: (string | number)[]): number {
   const found = get(value, ...path);
-  return typeof found === 'number' ? found : 0;
+  return typeof found === 'number' || typeof found === 'bigint' ? Number(found) : 0;
 }
 
 export function flag(value: unknown, ...path: (string | number)[]): boolean {

@@ -6,6 +6,7 @@
  */
 import { humanAge } from '../../api/durations.ts';
 import type { JsonValue } from '../../api/json.ts';
+import { jsonText } from '../../api/json-text.ts';
 import { ageColumn, type Column, column, type KindTable, nameColumn } from './columns.ts';
 import { compileJsonPath, type JsonPath } from './json-path.ts';
 
@@ -56,11 +57,11 @@ function customColumn({ name, type, jsonPath, format = '', description, priority
 function cellOf(type: string, value: JsonValue, nowMs: number): JsonValue {
   switch (type) {
     case 'string':
-      return typeof value === 'string' ? value : JSON.stringify(value);
+      return typeof value === 'string' ? value : jsonText(value);
     case 'integer':
-      return typeof value === 'number' ? Math.trunc(value) : null;
+      return typeof value === 'bigint' ? value : typeof value === 'number' ? Math.trunc(value) : null;
     case 'number':
-      return typeof value === 'number' ? value : null;
+      return typeof value === 'number' || typeof value === 'bigint' ? value : null;
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     case 'date':

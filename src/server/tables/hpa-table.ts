@@ -40,7 +40,7 @@ const sections: Readonly<Record<string, string>> = {
 
 function metricText(metric: unknown, status: unknown): string {
   const type = text(metric, 'type');
-  const section = sections[type];
+  const section = Object.hasOwn(sections, type) ? sections[type] : undefined;
   if (section === undefined) return '<unknown type>';
   const target = get(metric, section, 'target');
   const current = get(status, section, 'current');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
 import { compileJsonPath, JsonPathError } from './json-path.ts';
 
 const object = {
@@ -44,5 +45,35 @@ describe('compileJsonPath()', () => {
 
   it.each(['.a[', '.a[?(@.b=~/x/)]', 'spec', '.a b'])('refuses %j', (path) => {
     expect(() => compileJsonPath(path)).toThrow(JsonPathError);
+  });
+
+  it.each<[what: string, path: string]>([
+    ['blanks in an index', `.a[${' '.repeat(2_000)}`],
+    ['blanks in a slice', `.a[${' '.repeat(900)}:${' '.repeat(900)}`],
+    ['names', '.a'.repeat(600)],
+    ['looks at everything', '..*'.repeat(9)],
+  ])('refuses a path of too many %s', (_what, path) => {
+    expect(() => compileJsonPath(path)).toThrow(JsonPathError);
+  });
+
+  it.each(['[?(@.n==9007199254740993)]', '[?(@.n>9007199254740992)]', '[?(@.n>=5)]'])(
+    'compares exactly: %s',
+    (path) => {
+      const list = [{ n: 9007199254740993n, name: 'exact' }, { n: 4 }];
+      expect(compileJsonPath(`.list${path}.name`)({ list })).toEqual(['exact']);
+    },
+  );
+
+  it.each<[what: string, make: (size: number) => string]>([
+    ['blanks', (size) => `.a[${' '.repeat(size)}x`],
+    ['blanks around a colon', (size) => `.a[${' '.repeat(size)}:${' '.repeat(size)}x`],
+    ['blanks around two colons', (size) => `.a[${' '.repeat(size)}:${' '.repeat(size)}:${' '.repeat(size)}x`],
+    ['a name in quotes', (size) => `['${'\\\\a'.repeat(size)}`],
+    ['a filter', (size) => `[?(@${'.a'.repeat(size)} == '${' '.repeat(size)}`],
+  ])('is compiled in time in proportion to its length: %s', async (_what, make) => {
+    const run = (path: string) => {
+      for (let i = 0; i < 100; i++) expect(() => compileJsonPath(path)).toThrow(JsonPathError);
+    };
+    await expectLinear('compileJsonPath()', { make, run, from: 5, limit: 300, rounds: 3 });
   });
 });

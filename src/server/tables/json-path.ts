@@ -3,9 +3,12 @@
  * inside a name), indexes, slices, `*`, `..name`, and filters that compare one path with a literal. With or without
  * braces around it.
  *
- * Compiled once; an evaluation never fails: what is not there is simply not found. Compiling fails with a JsonPathError.
+ * Compiled once; an evaluation never fails: what is not there is simply not found, and takes at most the size of the
+ * value for each step. Compiling fails with a JsonPathError, also for a path that is longer than anybody writes one.
  */
 import type { JsonValue } from '../../api/json.ts';
+import { exactInteger } from '../codec/int64.ts';
+import { jsonEqual } from '../codec/json-objects.ts';
 
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
@@ -16,7 +19,13 @@ export type JsonPath = (root: unknown) => JsonValue[];
 
 type Step = (values: readonly JsonValue[]) => JsonValue[];
 
+const maxCharacters = 1024;
+/** Each of them looks at everything. */
+const maxDeepSteps = 8;
+
 export function compileJsonPath(path: string): JsonPath {
+  if (path.length > maxCharacters)
+    throw new JsonPathError(`Cannot read a JSONPath: it is longer than ${maxCharacters} characters`);
   const inner = /^\{(.*)\}$/s.exec(path.trim())?.[1] ?? path.trim();
   const steps = readSteps(inner.replace(/^[$@]/, ''), path);
   return (root) => {
@@ -29,7 +38,8 @@ export function compileJsonPath(path: string): JsonPath {
 const namePattern = /^\.((?:\\.|[^\\.[\]\s'"(){}])+)/;
 const deepPattern = /^\.\.((?:\\.|[^\\.[\]\s'"(){}])+)/;
 const quotedPattern = /^\.?\[\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)")\s*\]/;
-const indexPattern = /^\.?\[\s*(-?\d*)\s*(?:(:)\s*(-?\d*)\s*)?(?::\s*\d*\s*)?\]/;
+// Never two repeats of blanks with nothing between them: that would be tried in every way.
+const indexPattern = /^\.?\[\s*(?:(-?\d+)\s*)?(?:(:)\s*(?:(-?\d+)\s*)?(?::\s*(?:\d+\s*)?)?)?\]/;
 const starPattern = /^\.?\[\s*\*\s*\]/;
 const filterPattern =
   /^\.?\[\?\(\s*@((?:\\.|[^\\=!<>~'"\s)])*)\s*(?:(==|!=|<=|>=|<|>)\s*('[^']*'|"[^"]*"|[^\s)]+)\s*)?\)\]/;
@@ -37,6 +47,7 @@ const filterPattern =
 function readSteps(text: string, whole: string): Step[] {
   const steps: Step[] = [];
   let rest = text;
+  let deepSteps = 0;
   const take = (pattern: RegExp) => {
     const match = pattern.exec(rest);
     if (match) rest = rest.slice(match[0].length);
@@ -46,6 +57,10 @@ function readSteps(text: string, whole: string): Step[] {
     const deep = take(deepPattern);
     if (deep) {
       steps.push(allBelow, byName(unescapeName(deep[1]!)));
+      if (++deepSteps > maxDeepSteps)
+        throw new JsonPathError(
+          `Cannot read the JSONPath ${JSON.stringify(whole)}: it has more than ${maxDeepSteps} ".."`,
+        );
       continue;
     }
     const named = take(namePattern);
@@ -61,7 +76,7 @@ function readSteps(text: string, whole: string): Step[] {
     }
     const indexed = take(indexPattern);
     if (indexed) {
-      steps.push(byIndex(indexed[1]!, indexed[2] !== undefined, indexed[3] ?? ''));
+      steps.push(byIndex(indexed[1] ?? '', indexed[2] !== undefined, indexed[3] ?? ''));
       continue;
     }
     if (take(starPattern)) {
@@ -106,17 +121,26 @@ function byFilter(left: JsonPath, operator: string | undefined, right: string | 
 
 function compare(found: JsonValue | undefined, operator: string, literal: JsonValue | undefined): boolean {
   if (found === undefined) return false;
-  if (operator === '==') return found === literal;
-  if (operator === '!=') return found !== literal;
-  const isOrdered = typeof found === typeof literal && (typeof found === 'number' || typeof found === 'string');
+  if (operator === '==') return isScalarEqual(found, literal);
+  if (operator === '!=') return !isScalarEqual(found, literal);
+  const isOrdered = typeof found === 'string' ? typeof literal === 'string' : isNumber(found) && isNumber(literal);
   if (!isOrdered) return false;
   const [a, b] = [found as number | string, literal as number | string];
   return operator === '<' ? a < b : operator === '>' ? a > b : operator === '<=' ? a <= b : a >= b;
 }
 
+function isScalarEqual(found: JsonValue, literal: JsonValue | undefined): boolean {
+  return found === literal || (typeof found === 'bigint' && jsonEqual(found, literal));
+}
+
+function isNumber(value: JsonValue | undefined): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint';
+}
+
 function readLiteral(text: string): JsonValue {
   if (/^['"]/.test(text)) return text.slice(1, -1);
   if (text === 'true' || text === 'false') return text === 'true';
+  if (/^-?[1-9][0-9]*$/.test(text)) return exactInteger(text);
   const value = Number(text);
   return Number.isNaN(value) ? text : value;
 }

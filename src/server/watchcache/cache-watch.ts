@@ -19,6 +19,7 @@ import { CacheEvent } from './event-window.ts';
 import type { ResourceCache } from './resource-cache.ts';
 import type { Selection } from './selection.ts';
 import type { Subscriber } from './watch-index.ts';
+import { WorkSlices } from './work-slices.ts';
 
 export type CacheWatchOptions = {
   readonly cache: ResourceCache;
@@ -36,8 +37,6 @@ export type CacheWatchOptions = {
 
 const STRETCH_EVENTS = 500;
 const STRETCH_BYTES = 256 * 1024;
-/** Objects looked at before others get their turn. */
-const STRETCH_OBJECTS = 250;
 
 export class CacheWatch implements Subscriber {
   readonly selection: Selection;
@@ -160,9 +159,9 @@ export class CacheWatch implements Subscriber {
     const { direct } = this.encoding;
     let stretch: CachedObject[] = [];
     let bytes = 0;
-    let seen = 0;
+    const slices = new WorkSlices();
     for (const object of objects) {
-      if (++seen % STRETCH_OBJECTS === 0) await nextTurn();
+      if (slices.isOver) await slices.pause();
       if (this.#isEnded()) return;
       if (!this.selection.matches(object)) continue;
       stretch.push(object);

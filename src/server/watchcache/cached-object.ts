@@ -20,6 +20,7 @@
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { Labels } from '../../api/label-selector.ts';
 import { goJson } from '../codec/encode.ts';
+import { parseJson } from '../codec/json-reader.ts';
 import { mayBeOutdated, restoreObject } from '../custom/restore.ts';
 import { type KindFacts, readField } from '../registry/kind-facts.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -85,7 +86,7 @@ export class CachedObject {
 
   /** The whole object, parsed anew: the caller may change it. */
   parse(): KubeObject {
-    const item = JSON.parse(this.bytes.toString('utf8', 1)) as JsonObject;
+    const item = parseJson(this.bytes.toString('utf8', 1)) as JsonObject;
     return (this.form.resource.isCustom ? item : { ...this.form.type, ...item }) as unknown as KubeObject;
   }
 
@@ -169,6 +170,6 @@ export class ObjectForm {
   /** A custom object that was written under an older definition is read as the present one says. */
   #upToDate(stored: Buffer, revision: number): Buffer {
     if (!this.resource.isCustom || !mayBeOutdated(this.resource, revision)) return stored;
-    return this.toStored(restoreObject(JSON.parse(stored.toString('utf8')) as KubeObject, this.resource));
+    return this.toStored(restoreObject(parseJson(stored.toString('utf8')) as KubeObject, this.resource));
   }
 }

@@ -17,8 +17,9 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { validateLabels } from '../metadata-validation.ts';
+import { appendAll } from './append-all.ts';
 import type { Check } from './field-table.ts';
-import { isEmpty, isObject, objectsAt, textAt, textsAt } from './fields.ts';
+import { isEmpty, isNumber, isObject, objectsAt, textAt, textsAt } from './fields.ts';
 
 export const required: Check = requiredWith();
 
@@ -34,19 +35,17 @@ export function oneOf(...supported: readonly string[]): Check {
 
 export function atLeast(least: number): Check {
   return (value, path) =>
-    typeof value === 'number' && value < least
-      ? [invalidValue(path, value, `must be greater than or equal to ${least}`)]
-      : [];
+    isNumber(value) && value < least ? [invalidValue(path, value, `must be greater than or equal to ${least}`)] : [];
 }
 
 export function moreThan(bound: number): Check {
   return (value, path) =>
-    typeof value === 'number' && value <= bound ? [invalidValue(path, value, `must be greater than ${bound}`)] : [];
+    isNumber(value) && value <= bound ? [invalidValue(path, value, `must be greater than ${bound}`)] : [];
 }
 
 export function between(least: number, most: number): Check {
   return (value, path) =>
-    typeof value === 'number' && (value < least || value > most)
+    isNumber(value) && (value < least || value > most)
       ? [invalidValue(path, value, `must be between ${least} and ${most}, inclusive`)]
       : [];
 }
@@ -85,7 +84,7 @@ const percentText = "a valid percent string must be a numeric string followed by
 
 /** A count or a share: `2`, `25%`. */
 export const countOrPercent: Check = (value, path) => {
-  if (typeof value === 'number') {
+  if (isNumber(value)) {
     return value < 0 ? [invalidValue(path, value, 'must be greater than or equal to 0')] : [];
   }
   if (typeof value !== 'string' || /^[0-9]+%$/.test(value)) return [];
@@ -105,7 +104,7 @@ export const labelSelector: Check = (value, path) => {
   if (!isObject(value)) return [];
   const errors = labels(value.matchLabels, `${path}.matchLabels`, value);
   for (const [index, expression] of objectsAt(value, 'matchExpressions').entries()) {
-    errors.push(...checkExpression(expression, `${path}.matchExpressions[${index}]`));
+    appendAll(errors, checkExpression(expression, `${path}.matchExpressions[${index}]`));
   }
   return errors;
 };

@@ -14,6 +14,7 @@ import {
   type KubeObject,
   keyPath,
 } from '../../../api/index.ts';
+import { appendAll } from './append-all.ts';
 import { fill, isObject, sameValue, sortedEntries, valueAt } from './fields.ts';
 
 /** What a field is if nobody set it, and for which owners of the field that holds. */
@@ -51,7 +52,7 @@ export function checksFrom(rows: readonly CheckRow[]): (object: KubeObject) => F
         for (const [value, place] of isEach ? elementsOf(owner[field], at) : [[owner[field], at] as const]) {
           const found = errors.length;
           for (const check of checks) {
-            errors.push(...check(value ?? undefined, place, owner));
+            appendAll(errors, check(value ?? undefined, place, owner));
             if (errors.length > found) break; // one reason is enough for one value
           }
         }

@@ -31,9 +31,14 @@ export function textAt(owner: Owner, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** To judge by, not to show: an integer beyond 2^53 comes rounded. */
 export function numberAt(owner: Owner, name: string): number | undefined {
   const value = owner?.[name];
-  return typeof value === 'number' ? value : undefined;
+  return typeof value === 'bigint' ? Number(value) : typeof value === 'number' ? value : undefined;
+}
+
+export function isNumber(value: unknown): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint';
 }
 
 export function mapAt(owner: Owner, name: string): Readonly<Record<string, string>> | undefined {

@@ -5,6 +5,7 @@
  * The table holds the types people meet there; a part of another type is shown with its fields as they are written.
  */
 import type { JsonObject, JsonValue } from '../../../api/index.ts';
+import { jsonText } from '../../../api/json-text.ts';
 import { isObject } from './fields.ts';
 
 /**
@@ -54,24 +55,33 @@ const hostFields = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace'
 export function podSpecText(spec: JsonObject): string {
   const securityContext: JsonObject = { ...(spec.securityContext as JsonObject | undefined) };
   for (const field of hostFields) if (spec[field] !== undefined) securityContext[field] = spec[field];
-  return JSON.stringify(typed({ ...spec, securityContext }, 'PodSpec'), undefined, 1);
+  return jsonText(typed({ ...spec, securityContext }, 'PodSpec'), 1);
 }
 
 export function claimSpecText(spec: JsonObject): string {
-  return JSON.stringify(typed(spec, 'PersistentVolumeClaimSpec'), undefined, 1);
+  return jsonText(typed(spec, 'PersistentVolumeClaimSpec'), 1);
 }
 
+type Field = { readonly name: string; readonly mark: string; readonly type: string };
+
 const zeros: Readonly<Record<string, JsonValue>> = { s: '', n: 0, b: false };
+const marks = [':', '=', '+', '*'];
+const fieldsOf: ReadonlyMap<string, readonly Field[]> = new Map(
+  Object.entries(types).map(([type, fields]) => [type, fields.split(' ').map(readField)]),
+);
+
+function readField(text: string): Field {
+  const at = [...text].findIndex((character) => marks.includes(character));
+  if (at < 0) return { name: text, mark: '', type: '' };
+  return { name: text.slice(0, at), mark: text[at]!, type: text.slice(at + 1) };
+}
 
 function typed(value: JsonObject, type: string): JsonObject {
-  const fields = types[type];
+  const fields = fieldsOf.get(type);
   if (fields === undefined) return plain(value) as JsonObject;
   const byName = new Map(Object.entries(value).map(([name, field]) => [name.toLowerCase(), field]));
   const result: JsonObject = {};
-  for (const field of fields.split(' ')) {
-    const [, name = '', mark = '', rest = ''] = /^(\w+)([:=+*]?)(\w*)$/.exec(field)!;
-    result[name] = fieldOf(byName.get(name.toLowerCase()), mark, rest);
-  }
+  for (const { name, mark, type: inner } of fields) result[name] = fieldOf(byName.get(name.toLowerCase()), mark, inner);
   return result;
 }
 

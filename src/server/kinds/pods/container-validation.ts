@@ -16,7 +16,9 @@ import {
   requiredValue,
   valueNotFound,
 } from '../../../api/index.ts';
+import { ownValue } from '../../codec/json-objects.ts';
 import { quantityOf } from '../engine/amounts.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { atLeast, checkPortName, oneOf, portNumber, portOrName, required } from '../engine/checks.ts';
 import type { Check } from '../engine/field-table.ts';
 import { isEmpty, numberAt, objectAt, objectsAt, sortedEntries, textAt } from '../engine/fields.ts';
@@ -59,7 +61,7 @@ export function validateContainer(container: JsonObject, path: string, scope: Co
 
 function run(errors: FieldError[], check: Check, owner: JsonObject, field: string, path: string): void {
   const value = owner[field];
-  if (value !== undefined) errors.push(...check(value, `${path}.${field}`, owner));
+  if (value !== undefined) appendAll(errors, check(value, `${path}.${field}`, owner));
 }
 
 function validatePorts(ports: readonly JsonObject[], path: string, errors: FieldError[]): void {
@@ -166,7 +168,7 @@ export function validateResources(resources: JsonObject, path: string, errors: F
       if (name.includes('/') && quantity.toBigInt(-9) % 1_000_000_000n !== 0n)
         errors.push(invalidValue(at, amount, 'must be an integer'));
       if (part === 'limits') continue;
-      const limit = limits[name];
+      const limit = ownValue(limits, name);
       if (limit === undefined) {
         if (name.includes('/'))
           errors.push(requiredValue(`${path}.limits`, 'Limit must be set for non overcommitable resources'));

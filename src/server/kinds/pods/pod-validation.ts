@@ -17,6 +17,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { between, oneOf, selects } from '../engine/checks.ts';
 import { isObject, mapAt, numberAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
 import { validateAnnotations, validateLabels } from '../metadata-validation.ts';
@@ -35,7 +36,7 @@ export function validatePodSpec(spec: JsonObject, path: string): FieldError[] {
   if (containers.length === 0) errors.push(requiredValue(`${path}.containers`));
   for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
     for (const [index, container] of objectsAt(spec, list).entries()) {
-      errors.push(...validateContainer(container, `${path}.${list}[${index}]`, scope));
+      appendAll(errors, validateContainer(container, `${path}.${list}[${index}]`, scope));
     }
   }
   errors.push(
@@ -49,7 +50,7 @@ export function validatePodSpec(spec: JsonObject, path: string): FieldError[] {
   validateSpread(objectsAt(spec, 'topologySpreadConstraints'), `${path}.topologySpreadConstraints`, errors);
   checkName(checkDnsSubdomain, spec, 'serviceAccountName', path, errors);
   checkName(checkDnsSubdomain, spec, 'nodeName', path, errors);
-  errors.push(...activeDeadline(spec.activeDeadlineSeconds ?? undefined, `${path}.activeDeadlineSeconds`, spec));
+  appendAll(errors, activeDeadline(spec.activeDeadlineSeconds ?? undefined, `${path}.activeDeadlineSeconds`, spec));
   checkName(checkDnsLabel, spec, 'hostname', path, errors);
   checkName(checkDnsLabel, spec, 'subdomain', path, errors);
   validateTolerations(objectsAt(spec, 'tolerations'), `${path}.tolerations`, errors);
@@ -58,7 +59,7 @@ export function validatePodSpec(spec: JsonObject, path: string): FieldError[] {
   }
   checkName(checkDnsSubdomain, spec, 'priorityClassName', path, errors);
   checkName(checkDnsSubdomain, spec, 'runtimeClassName', path, errors);
-  errors.push(...preemptionPolicy(spec.preemptionPolicy ?? undefined, `${path}.preemptionPolicy`, spec));
+  appendAll(errors, preemptionPolicy(spec.preemptionPolicy ?? undefined, `${path}.preemptionPolicy`, spec));
   const resources = objectAt(spec, 'resources');
   if (resources) validateResources(resources, `${path}.resources`, errors);
   return errors;

@@ -16,7 +16,8 @@ import {
   type KubeObject,
 } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json-objects.ts';
-import { ensureObject, fill, numberAt, objectAt, objectsAt, sameValue, textAt } from '../engine/fields.ts';
+import { appendAll } from '../engine/append-all.ts';
+import { ensureObject, fill, isNumber, numberAt, objectAt, objectsAt, sameValue, textAt } from '../engine/fields.ts';
 import { podSpecText } from '../engine/internal-text.ts';
 import { lineDiff } from '../engine/line-diff.ts';
 import type { KindRules, RuleContext } from '../kind-rules.ts';
@@ -198,7 +199,7 @@ function validateSpecUpdate(next: JsonObject, old: JsonObject): FieldError[] {
     errors.push(forbiddenValue(`spec.${list}`, 'pod updates may not add or remove containers'));
   }
   if (errors.length > 0) return errors;
-  errors.push(...validateDeadline(next.activeDeadlineSeconds, old.activeDeadlineSeconds));
+  appendAll(errors, validateDeadline(next.activeDeadlineSeconds, old.activeDeadlineSeconds));
   const kept = objectsAt(old, 'tolerations').every((toleration) =>
     objectsAt(next, 'tolerations').some((other) => sameValue(withoutSeconds(other), withoutSeconds(toleration))),
   );
@@ -215,10 +216,9 @@ function validateSpecUpdate(next: JsonObject, old: JsonObject): FieldError[] {
 }
 
 function validateDeadline(next: JsonValue | undefined, old: JsonValue | undefined): FieldError[] {
-  if (typeof old !== 'number' || next === old) return [];
+  if (!isNumber(old) || next === old) return [];
   const path = 'spec.activeDeadlineSeconds';
-  if (typeof next !== 'number')
-    return [invalidValue(path, null, 'must not update from a positive integer to nil value')];
+  if (!isNumber(next)) return [invalidValue(path, null, 'must not update from a positive integer to nil value')];
   return next > old ? [invalidValue(path, next, 'must be less than or equal to previous value')] : [];
 }
 

@@ -11,6 +11,7 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { between, oneOf, portNumber, portOrName } from '../engine/checks.ts';
 import { isEmpty, mapAt, numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
 import { validateLabels } from '../metadata-validation.ts';
@@ -30,7 +31,7 @@ export function validateService(service: KubeObject): FieldError[] {
   const isHeadless = textAt(spec, 'clusterIP') === 'None';
   const ports = objectsAt(spec, 'ports');
   if (ports.length === 0 && !isHeadless && kind !== 'ExternalName') errors.push(requiredValue('spec.ports'));
-  errors.push(...validateType(spec, kind, isHeadless));
+  appendAll(errors, validateType(spec, kind, isHeadless));
   const names = new Set<string>();
   for (const [index, port] of ports.entries()) {
     validatePort(port, `spec.ports[${index}]`, ports.length > 1, names, errors);
@@ -43,7 +44,7 @@ export function validateService(service: KubeObject): FieldError[] {
   const clientIp = objectAt(objectAt(spec, 'sessionAffinityConfig'), 'clientIP');
   if (clientIp) {
     const path = 'spec.sessionAffinityConfig.clientIP.timeoutSeconds';
-    errors.push(...affinitySeconds(clientIp.timeoutSeconds ?? undefined, path, clientIp));
+    appendAll(errors, affinitySeconds(clientIp.timeoutSeconds ?? undefined, path, clientIp));
   }
   for (const [index, address] of textsAt(spec, 'externalIPs').entries()) {
     if (!isAddress(address))
@@ -95,10 +96,10 @@ function validatePort(
     if (names.has(name)) errors.push(duplicateValue(`${path}.name`, name));
     names.add(name);
   }
-  errors.push(...portNumber(port.port ?? 0, `${path}.port`, port));
+  appendAll(errors, portNumber(port.port ?? 0, `${path}.port`, port));
   if (textAt(port, 'protocol') === '') errors.push(requiredValue(`${path}.protocol`));
-  else errors.push(...protocol(port.protocol ?? undefined, `${path}.protocol`, port));
-  errors.push(...portOrName(port.targetPort ?? undefined, `${path}.targetPort`, port));
+  else appendAll(errors, protocol(port.protocol ?? undefined, `${path}.protocol`, port));
+  appendAll(errors, portOrName(port.targetPort ?? undefined, `${path}.targetPort`, port));
   const application = textAt(port, 'appProtocol');
   if (application === '') return;
   for (const problem of checkQualifiedName(application))

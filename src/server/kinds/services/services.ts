@@ -5,6 +5,8 @@
  * these keeps them, a change of type drops what the new type has no use for. An address never changes once given.
  */
 import { type FieldError, invalid, invalidValue, type JsonObject, type KubeObject } from '../../../api/index.ts';
+import { jsonEqual } from '../../codec/json-objects.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
 import { ensureObject, fill, isEmpty, numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
 import type { KindRules, RuleContext } from '../kind-rules.ts';
@@ -103,7 +105,7 @@ function keepWhatWasGiven(spec: JsonObject, before: JsonObject): void {
 function dropWhatTypeHasNoUseFor(spec: JsonObject, before: JsonObject): void {
   if (isExternal(spec) && !isExternal(before)) {
     for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']) {
-      if (JSON.stringify(spec[field]) === JSON.stringify(before[field])) delete spec[field];
+      if (jsonEqual(spec[field], before[field])) delete spec[field];
     }
   }
   if (!hasNodePorts(spec) && hasNodePorts(before)) {
@@ -140,9 +142,9 @@ async function allocate(service: KubeObject, old: KubeObject | undefined, contex
     if (wanted === '') {
       spec.clusterIP = chooseAddress(taken, seed);
       spec.clusterIPs = [spec.clusterIP];
-    } else if (isAddress(wanted)) errors.push(...checkAddress(wanted, taken));
+    } else if (isAddress(wanted)) appendAll(errors, checkAddress(wanted, taken));
   }
-  if (wantsPorts) errors.push(...allocateNodePorts(objectsAt(spec, 'ports'), taken, seed));
+  if (wantsPorts) appendAll(errors, allocateNodePorts(objectsAt(spec, 'ports'), taken, seed));
   if (needsHealthPort(spec) && !numberAt(spec, 'healthCheckNodePort'))
     spec.healthCheckNodePort = chooseNodePort(taken, 'TCP', `${seed}/health`);
   if (errors.length > 0) throw invalid({ kind: 'Service', group: '' }, service.metadata.name ?? '', errors);
