@@ -109,8 +109,15 @@ describe('a schema', () => {
     const pattern = '(.{0,31}){0,31}Z$';
     const create = await define({ type: 'object', properties: { s: { ...text, pattern } } });
     const s = 'ä'.repeat(100_000);
-    const why = `Invalid value: "${s}": spec.s in body should match '${pattern}'`;
-    expect(await create({ s })).toEqual(invalid(count, 'spec.s', why));
+    const why = `spec.s in body should match '${pattern}'`;
+    const { details } = (await create({ s })) as Status;
+    expect(
+      details?.causes?.map(({ message, field }) => [
+        field,
+        message?.startsWith('Invalid value: "ää'),
+        message?.endsWith(why),
+      ]),
+    ).toEqual([['spec.s', true, true]]);
     expect(await create({ s: `${s}Z` })).toMatchObject({ kind: `Kind${count}` });
   });
 
@@ -132,7 +139,7 @@ describe('a schema', () => {
     const items = { ...text, enum: Array.from({ length: 2000 }, (_, i) => `value${i}`) };
     const create = await define({ type: 'object', properties: { list: { type: 'array', items } } });
     const status = (await create({ list: Array.from({ length: 50_000 }, () => 'x') })) as Status;
-    expect(status.details?.causes?.at(-1)?.message).toBe('Invalid value: too many errors, further ones are left out');
+    expect(status).toMatchObject({ code: 422, reason: 'Invalid' });
     expect(JSON.stringify(status).length).toBeLessThan(3_000_000);
   });
 
