@@ -11,6 +11,7 @@ export type StoreErrorCode =
   | 'Closed'
   | 'InvalidArgument'
   | 'TooManyRequests'
+  | 'KeyNotFound'
   | 'LeaseNotFound'
   | 'LeaseExists'
   | 'Unavailable'

@@ -93,14 +93,22 @@ export type Op =
       readonly value: Uint8Array;
       readonly lease?: LeaseId;
       readonly prevKv?: boolean;
+      /** Keeps the value that the key has, and takes none beside it; where there is no such key: KeyNotFound. */
+      readonly ignoreValue?: boolean;
+      /** The same for the lease. */
+      readonly ignoreLease?: boolean;
     }
   | { readonly kind: 'delete'; readonly range: KeyRange; readonly prevKv?: boolean }
-  | { readonly kind: 'range'; readonly range: KeyRange; readonly options?: RangeOptions };
+  | { readonly kind: 'range'; readonly range: KeyRange; readonly options?: RangeOptions }
+  | { readonly kind: 'txn'; readonly txn: Txn };
 
 /**
- * All compares hold: `then` runs, else `else`. Operations run in order and see the ones before them. Refused with
- * InvalidArgument, whatever the state: more than 128 compares or operations in one list, more than 1.5 MiB, a key that
- * is put twice or put and deleted in one branch (etcd itself overlooks a delete without an end).
+ * All compares hold: `then` runs, else `else`. Operations run in order and see the ones before them; a transaction among
+ * them is part of this one, with its revision, and all compares are judged before the first operation. Refused with
+ * InvalidArgument, whatever the state: more than 128 compares or operations in one list (within another transaction:
+ * more than its longest list leaves of that number), more than 1.5 MiB, a key that may be changed twice by one branch,
+ * but for a put before a delete in two transactions that it holds (txn-overlaps.ts; etcd itself overlooks a delete
+ * without an end).
  */
 export type Txn = {
   readonly compare?: readonly Compare[];
@@ -111,7 +119,8 @@ export type Txn = {
 export type OpResult =
   | { readonly kind: 'put'; readonly prevKv: KeyValue | undefined }
   | { readonly kind: 'delete'; readonly deleted: number; readonly prevKvs: readonly KeyValue[] }
-  | ({ readonly kind: 'range' } & RangeResult);
+  | ({ readonly kind: 'range' } & RangeResult)
+  | { readonly kind: 'txn'; readonly succeeded: boolean; readonly results: readonly OpResult[] };
 
 export type TxnResult = {
   readonly succeeded: boolean;
@@ -167,6 +176,7 @@ export type Lease = { readonly id: LeaseId; readonly ttlSeconds: number };
 export type LeaseInfo = {
   readonly id: LeaseId;
   readonly grantedTtlSeconds: number;
+  /** Whole seconds, what is begun does not count. */
   readonly remainingSeconds: number;
   /** The keys that go with it, in order. */
   readonly keys: readonly Key[];
@@ -225,8 +235,8 @@ export interface Store extends AsyncDisposable {
   keepLeaseAlive(id: LeaseId, options?: CallOptions): Promise<number>;
   /** Deletes its keys in one revision, and the lease. Unknown: LeaseNotFound. */
   revokeLease(id: LeaseId, options?: CallOptions): Promise<void>;
-  /** Undefined if there is no such lease. */
-  leaseInfo(id: LeaseId, options?: CallOptions): Promise<LeaseInfo | undefined>;
+  /** Undefined if there is no such lease. With `keys: false` its keys are left out. */
+  leaseInfo(id: LeaseId, options?: { readonly keys?: boolean } & CallOptions): Promise<LeaseInfo | undefined>;
   leases(options?: CallOptions): Promise<readonly LeaseId[]>;
 
   status(options?: CallOptions): Promise<StoreStatus>;

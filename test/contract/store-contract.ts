@@ -9,6 +9,7 @@ import { describeCompares } from './compare.ts';
 import { describeConcurrency } from './concurrency.ts';
 import { describeLeaseExpiry, describeLeases } from './lease.ts';
 import { describeLifecycle, describeReopening } from './lifecycle.ts';
+import { describeNestedTxns } from './nested-txn.ts';
 import { describeRanges } from './range.ts';
 import { describeRefusals } from './refusals.ts';
 import { describeFreshRevisions, describeRevisions } from './revisions.ts';
@@ -31,6 +32,7 @@ export function describeStoreContract(name: string, open: Open, exceptions: Exce
     describeRevisions(open);
     describeRanges(open);
     describeTxns(open);
+    describeNestedTxns(open);
     describeCompares(open);
     describeRefusals(open);
     describeWatches(open);

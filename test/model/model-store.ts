@@ -64,16 +64,14 @@ export class ModelStore implements Store {
     this.#checkCall(options);
     checkTxn(txn);
     const state = this.past.stateAt(this.#revision);
-    const succeeded = (txn.compare ?? []).every((compare) => holds(compare, select(state, compare.range)));
-    const ops = (succeeded ? txn.then : txn.else) ?? [];
-    for (const op of ops) {
-      if (op.kind === 'put') this.#checkLease(op.lease ?? 0n);
-      if (op.kind === 'range') this.#checkReadable(op.options?.revision);
-    }
+    const branch = chosen(txn, state);
+    const ops = flat(branch);
+    for (const op of ops) if (op.kind === 'put') this.#checkPut(op, state);
+    for (const op of ops) if (op.kind === 'range') this.#checkReadable(op.options?.revision);
     const changes: Change[] = [];
-    const results = ops.map((op) => this.#run(op, state, changes));
+    const results = branch.steps.map((step) => this.#runStep(step, state, changes));
     this.#commit(changes);
-    return { succeeded, revision: this.#revision, results };
+    return { succeeded: branch.succeeded, revision: this.#revision, results };
   }
 
   watch(range: KeyRange, options: WatchOptions = {}): Watch {
@@ -159,12 +157,20 @@ export class ModelStore implements Store {
     await this.close();
   }
 
-  #run(op: Op, state: Map<Key, KeyValue>, changes: Change[]): OpResult {
+  #runStep(step: Step, state: Map<Key, KeyValue>, changes: Change[]): OpResult {
+    if (!('steps' in step)) return this.#run(step, state, changes);
+    const results = step.steps.map((inner) => this.#runStep(inner, state, changes));
+    return { kind: 'txn', succeeded: step.succeeded, results };
+  }
+
+  #run(op: PlainOp, state: Map<Key, KeyValue>, changes: Change[]): OpResult {
     const nextRevision = this.#revision + 1;
     switch (op.kind) {
       case 'put': {
-        const { key, value, lease = 0n } = op;
+        const { key } = op;
         const prev = state.get(key);
+        const value = op.ignoreValue ? prev!.value : op.value;
+        const lease = op.ignoreLease ? prev!.lease : (op.lease ?? 0n);
         changes.push({ key, value, lease });
         const createRevision = prev?.createRevision ?? nextRevision;
         const version = (prev?.version ?? 0) + 1;
@@ -211,6 +217,12 @@ export class ModelStore implements Store {
     if (this.#isClosed) throw closedError();
   }
 
+  #checkPut(op: Extract<Op, { kind: 'put' }>, state: Map<Key, KeyValue>): void {
+    if ((op.ignoreValue || op.ignoreLease) && !state.has(op.key))
+      throw new StoreError('KeyNotFound', `Cannot keep what ${op.key} has: it is not there`);
+    this.#checkLease(op.lease ?? 0n);
+  }
+
   #checkLease(id: LeaseId): void {
     if (id !== 0n && !this.#leases.has(id)) throw new StoreError('LeaseNotFound', `Cannot find lease ${id}`);
   }
@@ -230,6 +242,21 @@ export class ModelStore implements Store {
     const compactRevision = this.#compactRevision;
     return new StoreError('Compacted', `Cannot use revision ${revision}: it is compacted`, { compactRevision });
   }
+}
+
+type PlainOp = Exclude<Op, { kind: 'txn' }>;
+type Step = PlainOp | Branch;
+type Branch = { readonly succeeded: boolean; readonly steps: readonly Step[] };
+
+/** What will run, with all that is within it: decided on the state before anything has run. */
+function chosen(txn: Txn, state: Map<Key, KeyValue>): Branch {
+  const succeeded = (txn.compare ?? []).every((compare) => holds(compare, select(state, compare.range)));
+  const ops = (succeeded ? txn.then : txn.else) ?? [];
+  return { succeeded, steps: ops.map((op) => (op.kind === 'txn' ? chosen(op.txn, state) : op)) };
+}
+
+function flat({ steps }: Branch): PlainOp[] {
+  return steps.flatMap((step) => ('steps' in step ? flat(step) : [step]));
 }
 
 function closedError(): StoreError {

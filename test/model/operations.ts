@@ -26,9 +26,17 @@ export type OpShape =
       readonly value: string;
       readonly lease: number;
       readonly prevKv: boolean;
+      readonly keeps: 'value' | 'lease' | undefined;
     }
   | { readonly kind: 'delete'; readonly range: RangeShape; readonly prevKv: boolean }
-  | { readonly kind: 'range'; readonly range: RangeShape; readonly read: ReadShape };
+  | { readonly kind: 'range'; readonly range: RangeShape; readonly read: ReadShape }
+  | ({ readonly kind: 'txn' } & TxnShape);
+
+export type TxnShape = {
+  readonly compare: readonly CompareShape[];
+  readonly then: readonly OpShape[];
+  readonly else: readonly OpShape[];
+};
 
 export type CompareShape = {
   readonly range: RangeShape;
@@ -40,7 +48,7 @@ export type CompareShape = {
 };
 
 export type Operation =
-  | { readonly kind: 'txn'; readonly compare: CompareShape[]; readonly then: OpShape[]; readonly else: OpShape[] }
+  | ({ readonly kind: 'txn' } & TxnShape)
   | { readonly kind: 'range'; readonly range: RangeShape; readonly read: ReadShape }
   | { readonly kind: 'get'; readonly key: string; readonly back: number | undefined }
   | { readonly kind: 'compact'; readonly back: number; readonly physical: boolean }
@@ -68,13 +76,10 @@ const read: fc.Arbitrary<ReadShape> = fc.record({
 const lease = fc.constantFrom(0, 0, 0, 1, 1, 2);
 const value = fc.constantFrom('', 'x', 'y', 'y\0', 'long '.repeat(50));
 
-const put = fc.record({ kind: fc.constant('put' as const), key, value, lease, prevKv: fc.boolean() });
+const keeps = fc.constantFrom(undefined, undefined, undefined, undefined, 'value' as const, 'lease' as const);
+const put = fc.record({ kind: fc.constant('put' as const), key, value, lease, prevKv: fc.boolean(), keeps });
 const remove = fc.record({ kind: fc.constant('delete' as const), range: boundedRange, prevKv: fc.boolean() });
 const readOp = fc.record({ kind: fc.constant('range' as const), range, read });
-const ops: fc.Arbitrary<OpShape[]> = fc.array(
-  fc.oneof({ weight: 4, arbitrary: put }, { weight: 2, arbitrary: remove }, { weight: 2, arbitrary: readOp }),
-  { maxLength: 4 },
-);
 const compare: fc.Arbitrary<CompareShape> = fc.record({
   range,
   is: fc.constantFrom('=', '!=', '<', '>' as const),
@@ -82,6 +87,27 @@ const compare: fc.Arbitrary<CompareShape> = fc.record({
   key,
   shift: fc.integer({ min: -1, max: 1 }),
 });
+
+const opsUpTo = (maxLength: number, more: fc.Arbitrary<OpShape>[] = []): fc.Arbitrary<OpShape[]> =>
+  fc.array(
+    fc.oneof(
+      { weight: 4, arbitrary: put },
+      { weight: 2, arbitrary: remove },
+      { weight: 2, arbitrary: readOp },
+      ...more.map((arbitrary) => ({ weight: 2, arbitrary })),
+    ),
+    { maxLength },
+  );
+const txnOf = (branch: fc.Arbitrary<OpShape[]>) =>
+  fc.record({
+    kind: fc.constant('txn' as const),
+    compare: fc.array(compare, { maxLength: 2 }),
+    then: branch,
+    else: branch,
+  });
+/** Transactions in transactions in transactions: deeper ones show nothing new. */
+const innermost = txnOf(opsUpTo(2));
+const ops = opsUpTo(4, [txnOf(opsUpTo(2, [innermost]))]);
 
 const oneOp = (op: fc.Arbitrary<OpShape>): fc.Arbitrary<Operation> =>
   op.map((only) => ({ kind: 'txn', compare: [], then: [only], else: [] }));
@@ -92,12 +118,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 4, arbitrary: oneOp(remove) },
   {
     weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant('txn' as const),
-      compare: fc.array(compare, { maxLength: 2 }),
-      then: ops,
-      else: ops,
-    }),
+    arbitrary: txnOf(ops),
   },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('range' as const), range, read }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('get' as const), key, back: maybe(back) }) },

@@ -24,7 +24,7 @@ import { type Recording, violations } from '../contract/history.ts';
 import { bytes, put } from '../contract/store-under-test.ts';
 import { readThrough } from '../contract/watching.ts';
 import { ModelStore } from './model-store.ts';
-import type { CompareShape, Operation, OpShape, RangeShape, ReadShape } from './operations.ts';
+import type { CompareShape, Operation, OpShape, RangeShape, ReadShape, TxnShape } from './operations.ts';
 
 export type RealStore = {
   readonly store: Store;
@@ -169,9 +169,7 @@ export class SideBySide {
     }
   }
 
-  async #txn(shape: Extract<Operation, { kind: 'txn' }>): Promise<Txn> {
-    const all = [...shape.then, ...shape.else];
-    const readsBack = all.some((op) => op.kind === 'range' && op.read.back !== undefined);
+  async #txn(shape: TxnShape, readsBack: boolean = doesReadBack(shape)): Promise<Txn> {
     const branch = (shapes: readonly OpShape[]) => Promise.all(shapes.map((op) => this.#op(op, readsBack)));
     return {
       compare: await Promise.all(shape.compare.map((one) => this.#compare(one))),
@@ -180,18 +178,26 @@ export class SideBySide {
     };
   }
 
-  /** A transaction that reads old revisions uses no leases: which of two refusals comes first is not promised. */
+  /** A transaction that reads old revisions uses no leases and keeps nothing: which refusal comes first is not promised. */
   async #op(shape: OpShape, readsBack: boolean): Promise<Op> {
     switch (shape.kind) {
       case 'put': {
-        const lease = shape.lease === 0 || readsBack ? {} : { lease: this.#lease(shape.lease) };
-        const pair = { key: this.#real.prefix + shape.key, value: bytes(shape.value) };
-        return { kind: 'put', ...pair, ...lease, prevKv: shape.prevKv };
+        const keeps = readsBack ? undefined : shape.keeps;
+        const hasLease = shape.lease !== 0 && !readsBack && keeps === undefined;
+        const pair = {
+          key: this.#real.prefix + shape.key,
+          value: bytes(keeps === 'value' ? '' : shape.value),
+          ...(hasLease && { lease: this.#lease(shape.lease) }),
+        };
+        const kept = keeps === 'value' ? { ignoreValue: true } : keeps === 'lease' ? { ignoreLease: true } : {};
+        return { kind: 'put', ...pair, ...kept, prevKv: shape.prevKv };
       }
       case 'delete':
         return { kind: 'delete', range: this.#range(shape.range), prevKv: shape.prevKv };
       case 'range':
         return { kind: 'range', range: this.#range(shape.range), options: await this.#readOptions(shape.read) };
+      case 'txn':
+        return { kind: 'txn', txn: await this.#txn(shape, readsBack) };
     }
   }
 
@@ -259,9 +265,18 @@ function unshifted(value: unknown, offset: number): unknown {
   );
 }
 
+function doesReadBack({ then, else: otherwise }: TxnShape): boolean {
+  return [...then, ...otherwise].some((op) =>
+    op.kind === 'txn' ? doesReadBack(op) : op.kind === 'range' && op.read.back !== undefined,
+  );
+}
+
 function shifted(txn: Txn, offset: number): Txn {
   const branch = (ops: readonly Op[] = []) =>
-    ops.map((op) => (op.kind === 'range' ? { ...op, options: shiftedRead(op.options ?? {}, offset) } : op));
+    ops.map((op) => {
+      if (op.kind === 'txn') return { ...op, txn: shifted(op.txn, offset) };
+      return op.kind === 'range' ? { ...op, options: shiftedRead(op.options ?? {}, offset) } : op;
+    });
   const compare = (txn.compare ?? []).map((one) =>
     (one.target === 'modRevision' || one.target === 'createRevision') && one.than > 0
       ? { ...one, than: one.than + offset }

@@ -263,14 +263,17 @@ class EmbeddedStore implements Store, WatchSource {
     await untilAborted(this.#revoke(id), signal);
   }
 
-  async leaseInfo(id: LeaseId, { signal }: CallOptions = {}): Promise<LeaseInfo | undefined> {
+  async leaseInfo(
+    id: LeaseId,
+    { keys = true, signal }: { keys?: boolean } & CallOptions = {},
+  ): Promise<LeaseInfo | undefined> {
     this.#mustBeOpen(signal);
     const lease = this.#leases.get(id);
     const info = lease && {
       id,
       grantedTtlSeconds: lease.ttlSeconds,
       remainingSeconds: this.#leases.remainingSeconds(lease),
-      keys: [...lease.keys].sort(),
+      keys: keys ? [...lease.keys].sort() : [],
     };
     await untilAborted(this.#pipeline.settled() ?? Promise.resolve(), signal);
     return info;

@@ -36,14 +36,14 @@ describe('a lease', () => {
     expect(() => leases.mustHave(1n)).toThrow(refusal('LeaseNotFound'));
   });
 
-  it('tells whole seconds that remain, never more than granted and never below zero', async () => {
+  it('tells whole seconds that remain, without the one that has begun, and never below zero', async () => {
     leases.add(1n, 10);
     const remaining: number[] = [];
     for (const ms of [0, 1, 998, 1, 8_999, 1, 5_000]) {
       await clock.advance(ms);
       remaining.push(leases.remainingSeconds(leases.get(1n)!));
     }
-    expect(remaining).toEqual([10, 10, 10, 9, 1, 0, 0]);
+    expect(remaining).toEqual([10, 9, 9, 9, 0, 0, 0]);
   });
 });
 

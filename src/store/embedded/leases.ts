@@ -100,7 +100,7 @@ export class Leases {
   }
 
   remainingSeconds(lease: Lease): number {
-    return Math.max(0, Math.ceil((lease.endsAt - this.#clock.now()) / 1000));
+    return Math.max(0, Math.floor((lease.endsAt - this.#clock.now()) / 1000));
   }
 
   /** Those whose time is over, the longest overdue first, at most `limit`. */

@@ -97,7 +97,10 @@ export class PublishedState {
 
   #newsOf({ key, version, record }: Change, superseded: Version | undefined): HubChange {
     const kv = isLive(version) ? keyValueOf(key, version, record) : decodeRecord(record);
-    const readPrevKv = () => (superseded && isLive(superseded) ? this.read(key, superseded) : undefined);
+    // What was put and deleted in one revision has been, before it, what it was at the revision before.
+    const isWithin = superseded?.modRevision === version.modRevision;
+    const before = isWithin ? this.#index.at(key, version.modRevision - 1) : superseded;
+    const readPrevKv = () => (before && isLive(before) ? this.read(key, before) : undefined);
     return { event: eventOf(kv, undefined), bytes: record.length, readPrevKv };
   }
 

@@ -74,7 +74,7 @@ export class Quota {
 
   /** Throws NoSpace if the bigger branch would not fit. */
   check(txn: Txn): void {
-    const bytes = Math.max(costOf(txn.then ?? []), costOf(txn.else ?? []));
+    const bytes = costOfTxn(txn);
     if (bytes > 0) this.checkBytes(bytes);
   }
 
@@ -106,8 +106,15 @@ export class Quota {
   }
 }
 
+function costOfTxn(txn: Txn): number {
+  return Math.max(costOf(txn.then ?? []), costOf(txn.else ?? []));
+}
+
 function costOf(ops: readonly Op[]): number {
   let bytes = 0;
-  for (const op of ops) if (op.kind === 'put') bytes += CHANGE_BYTES + op.key.length + op.value.length;
+  for (const op of ops) {
+    if (op.kind === 'put') bytes += CHANGE_BYTES + op.key.length + op.value.length;
+    else if (op.kind === 'txn') bytes += costOfTxn(op.txn);
+  }
   return bytes;
 }

@@ -7,7 +7,7 @@ import { KeyIndex } from './key-index.ts';
 import { Leases } from './leases.ts';
 import { keyValueOf } from './log-record.ts';
 import { addToIndex } from './recovery.ts';
-import { runTxn, type TxnContext, type TxnOutcome } from './transaction.ts';
+import { checkTxn, runTxn, type TxnContext, type TxnOutcome } from './transaction.ts';
 
 const bytes = (text: string) => Buffer.from(text);
 const put = (key: Key, value = '', lease = 0n): Op => ({ kind: 'put', key, value: bytes(value), lease, prevKv: true });
@@ -153,5 +153,32 @@ describe('a transaction', () => {
     expect(deleted.kind === 'delete' && deleted.prevKvs.map((kv) => Buffer.from(kv.value).toString())).toEqual([
       'second',
     ]);
+  });
+});
+
+describe('what nothing else can run beside', () => {
+  const compare = { range: { prefix: '' }, target: 'value', is: '!=', than: bytes('no') } as const;
+  const fill = (count: number) => {
+    for (let i = 0; i < count; i += 100)
+      publish(run(...Array.from({ length: 100 }, (_, j) => put(`k${i + j}`, 'x'))).changes);
+  };
+
+  it('compares and reads go over 100,000 values or a million keys, and no more', () => {
+    fill(1000);
+    const times = <T>(count: number, one: T) => Array<T>(count).fill(one);
+    expect(runTxn({ compare: times(100, compare) }, context).succeeded).toBe(true);
+    expect(() => runTxn({ compare: times(101, compare) }, context)).toThrow(/more than 100000 values or 1000000 keys/);
+    expect(run(...times(100, read(''))).results).toHaveLength(100);
+    expect(() => run(...times(101, read('')))).toThrow(/read outside of it/);
+    expect(run(...times(128, read('', 10))).results).toHaveLength(128);
+    const revision = { ...compare, target: 'modRevision', is: '>', than: 0 } as const;
+    expect(runTxn({ compare: times(128, revision) }, context).succeeded).toBe(true);
+  });
+
+  it('ranges of keys are as many as one transaction can have, those within it counted', () => {
+    const inner = (count: number): Op => ({ kind: 'txn', txn: { then: Array<Op>(count).fill(read('')) } });
+    const check = (then: Op[]) => () => checkTxn({ then }, { maxOps: 128, maxRequestBytes: 1000 });
+    expect(check([...Array<Op>(6).fill(inner(64))])).not.toThrow();
+    expect(check([...Array<Op>(6).fill(inner(64)), inner(1)])).toThrow(/more than 384 ranges of keys/);
   });
 });

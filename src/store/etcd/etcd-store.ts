@@ -164,9 +164,12 @@ class EtcdStore implements kv.Store {
     await this.#ask('Lease/LeaseRevoke', adminMessages.encodeLeaseId(id), asked, () => {}, options.signal);
   }
 
-  async leaseInfo(id: kv.LeaseId, options: kv.CallOptions = {}): Promise<kv.LeaseInfo | undefined> {
+  async leaseInfo(
+    id: kv.LeaseId,
+    options: { keys?: boolean } & kv.CallOptions = {},
+  ): Promise<kv.LeaseInfo | undefined> {
     const asked = { what: `read lease ${id}`, isRead: true };
-    const request = adminMessages.encodeLeaseTimeToLive(id);
+    const request = adminMessages.encodeLeaseTimeToLive(id, options.keys ?? true);
     return await this.#ask('Lease/LeaseTimeToLive', request, asked, adminMessages.decodeLeaseInfo, options.signal);
   }
 
@@ -266,6 +269,7 @@ function describe(range: kv.KeyRange): string {
 
 function describeTxn(txn: kv.Txn): string {
   const op = txn.then?.[0] ?? txn.else?.[0];
+  if (op?.kind === 'txn') return describeTxn(op.txn);
   if (!op) return 'run a transaction';
   const more = (txn.then?.length ?? 0) > 1 ? ' and more' : '';
   return `run a transaction (${op.kind} ${describe(op.kind === 'put' ? { key: op.key } : op.range)}${more})`;

@@ -18,6 +18,7 @@ describe('toStoreError()', () => {
     [8, 'etcdserver: too many requests', 'TooManyRequests'],
     [8, 'grpc: received message larger than max (2300008 vs. 2097152)', 'InvalidArgument'],
     [3, 'etcdserver: duplicate key given in txn request', 'InvalidArgument'],
+    [3, 'etcdserver: key not found', 'KeyNotFound'],
     [5, 'etcdserver: requested lease not found', 'LeaseNotFound'],
     [9, 'etcdserver: lease already exists', 'LeaseExists'],
     [15, 'etcdserver: corrupt cluster', 'Corrupt'],

@@ -38,7 +38,7 @@ function refusalOf({ code, message }: GrpcError): StoreErrorCode | undefined {
       if (message.includes('too many requests')) return 'TooManyRequests';
       return message.includes('larger than max') ? 'InvalidArgument' : undefined;
     case grpcCode.invalidArgument:
-      return 'InvalidArgument';
+      return message.includes('key not found') ? 'KeyNotFound' : 'InvalidArgument';
     case grpcCode.notFound:
       return message.includes('lease') ? 'LeaseNotFound' : 'InvalidArgument';
     case grpcCode.failedPrecondition:

@@ -20,8 +20,8 @@ export function encodeLeaseId(id: LeaseId): Uint8Array {
   return new Writer().int64(1, id).finish();
 }
 
-export function encodeLeaseTimeToLive(id: LeaseId): Uint8Array {
-  return new Writer().int64(1, id).bool(2, true).finish();
+export function encodeLeaseTimeToLive(id: LeaseId, keys: boolean): Uint8Array {
+  return new Writer().int64(1, id).bool(2, keys).finish();
 }
 
 /** The answer to grant and keep-alive. */

@@ -13,21 +13,28 @@ import type { Compare, KeyValue, Op, OpResult, Txn, TxnResult } from '../kv.ts';
 import { readEmbeddedKeyValue, readHeader, readRange, wireRange, writeRange } from './messages.ts';
 
 export function encodeTxn(txn: Txn): Uint8Array {
-  const writer = new Writer(256);
+  return writeTxn(new Writer(256), txn).finish();
+}
+
+function writeTxn(writer: Writer, txn: Txn): Writer {
   for (const compare of txn.compare ?? []) writer.message(1, (w) => writeCompare(w, compare));
   for (const op of txn.then ?? []) writer.message(2, (w) => writeOp(w, op));
   for (const op of txn.else ?? []) writer.message(3, (w) => writeOp(w, op));
-  return writer.finish();
+  return writer;
 }
 
 export function decodeTxn(bytes: Uint8Array): TxnResult {
-  const reader = new Reader(asBuffer(bytes));
-  let revision = 0;
+  return readTxn(new Reader(asBuffer(bytes)), 0);
+}
+
+/** A transaction within another has a header without a revision. */
+function readTxn(reader: Reader, outerRevision: number): TxnResult {
+  let revision = outerRevision;
   let succeeded = false;
   const results: OpResult[] = [];
   while (reader.hasMore) {
     const tag = reader.tag();
-    if (tag === 10) revision = readHeader(reader);
+    if (tag === 10) revision = readHeader(reader) || outerRevision;
     else if (tag === 16) succeeded = reader.bool();
     else if (tag === 26) results.push(readOpResult(reader, revision));
     else reader.skip(tag);
@@ -65,6 +72,8 @@ function writeOp(writer: Writer, op: Op): void {
         w.binary(1, wireRange({ key: op.key }).key).bytes(2, op.value);
         if (op.lease) w.int64(3, op.lease);
         if (op.prevKv) w.bool(4, true);
+        if (op.ignoreValue) w.bool(5, true);
+        if (op.ignoreLease) w.bool(6, true);
       });
       break;
     case 'delete':
@@ -74,6 +83,9 @@ function writeOp(writer: Writer, op: Op): void {
         if (end !== undefined) w.binary(2, end);
         if (op.prevKv) w.bool(3, true);
       });
+      break;
+    case 'txn':
+      writer.message(4, (w) => writeTxn(w, op.txn));
   }
 }
 
@@ -82,19 +94,24 @@ function readOpResult(reader: Reader, txnRevision: number): OpResult {
   let result: OpResult | undefined;
   while (reader.hasMore) {
     const tag = reader.tag();
-    if (tag !== 10 && tag !== 18 && tag !== 26) {
+    if (tag !== 10 && tag !== 18 && tag !== 26 && tag !== 34) {
       reader.skip(tag);
       continue;
     }
     const end = reader.enter();
     if (tag === 10) result = { kind: 'range', ...readRange(reader, txnRevision) };
     else if (tag === 18) result = { kind: 'put', prevKv: readPut(reader) };
-    else result = { kind: 'delete', ...readDelete(reader) };
+    else if (tag === 26) result = { kind: 'delete', ...readDelete(reader) };
+    else result = within(readTxn(reader, txnRevision));
     reader.leave(end);
   }
   reader.leave(outer);
   if (result) return result;
   throw new StoreError('Corrupt', "Cannot read etcd's answer to a transaction: an operation has no result");
+}
+
+function within({ succeeded, results }: TxnResult): OpResult {
+  return { kind: 'txn', succeeded, results };
 }
 
 function readPut(reader: Reader): KeyValue | undefined {
