@@ -2,14 +2,15 @@
  * Real etcd processes for tests and benchmarks: one, or a cluster on loopback, in a folder of their own, on ports
  * that were free a moment ago. A member can be stopped, killed, paused and started again with its data.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { freePorts } from './free-ports.ts';
 
 /** The version of the etcd on the PATH; undefined if there is none. With CI=true a missing etcd is a failure. */
@@ -53,7 +54,26 @@ export type EtcdClusterOptions = {
   readonly flags?: readonly string[];
   /** Certificates for TLS with client certificates: paths of PEM files. */
   readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string };
+  /** A snapshot that the one member begins with, restored by etcd's own tool. */
+  readonly snapshot?: string;
 };
+
+/** Runs etcdctl, and fails with what it said if it fails. */
+export async function etcdctl(...args: readonly string[]): Promise<string> {
+  const env = { ...process.env, ETCDCTL_API: '3' };
+  const { stdout } = await promisify(execFile)('etcdctl', args, { env, timeout: 30_000 });
+  return stdout;
+}
+
+/** Whether there is an etcdctl on the PATH. */
+export function hasEtcdctl(): boolean {
+  try {
+    execFileSync('etcdctl', ['version'], { env: { ...process.env, ETCDCTL_API: '3' }, stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export async function startEtcd(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'longwatch-etcd-'));
@@ -83,12 +103,16 @@ function makeMember(
   clientPort: number,
   peerPort: number,
   initialCluster: string,
-  { flags = [], tls }: EtcdClusterOptions,
+  { flags = [], tls, snapshot }: EtcdClusterOptions,
 ): EtcdMember {
   const url = `${tls ? 'https' : 'http'}://127.0.0.1:${clientPort}`;
   const peerUrl = `http://127.0.0.1:${peerPort}`;
   let child: ChildProcess | undefined;
   let log = '';
+  const cluster = [
+    ...['--initial-advertise-peer-urls', peerUrl],
+    ...['--initial-cluster', initialCluster, '--initial-cluster-token', dirname(dataDir)],
+  ];
 
   const end = async (signal: NodeJS.Signals) => {
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
@@ -102,11 +126,12 @@ function makeMember(
     name,
     url,
     async start() {
+      if (snapshot !== undefined && !existsSync(dataDir))
+        await etcdctl('snapshot', 'restore', snapshot, '--name', name, '--data-dir', dataDir, ...cluster);
       const args = [
         ...['--name', name, '--data-dir', dataDir, '--log-level', 'warn', '--logger', 'zap'],
         ...['--listen-client-urls', url, '--advertise-client-urls', url],
-        ...['--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl],
-        ...['--initial-cluster', initialCluster, '--initial-cluster-token', dirname(dataDir)],
+        ...['--listen-peer-urls', peerUrl, ...cluster],
         ...(tls
           ? ['--cert-file', tls.cert, '--key-file', tls.key, '--trusted-ca-file', tls.ca, '--client-cert-auth']
           : []),

@@ -5,11 +5,11 @@
  *   header, record: length (4 bytes, big endian) | bytes; a record's bytes: revision (8) sub (4) log record
  *
  * Always true: a file under its final name is whole and on disk. Restoring checks the sum of the whole file before
- * it makes anything, and makes the new store under another name first.
+ * it makes anything, and makes the new store under another name first. It takes a snapshot of etcd as well.
  */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
-import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
+import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StoreError } from '../errors.ts';
 import type { LeaseId, Revision, SnapshotInfo } from '../kv.ts';
@@ -20,20 +20,15 @@ import { openLmdbEngine } from './lmdb-engine.ts';
 import { isIntact } from './log-record.ts';
 import { FORMAT } from './recovery.ts';
 import { encodeSeal, newSeal, type Seal, sealAfter } from './seal.ts';
-
-const MAGIC = Buffer.from('longwatch snapshot 1\n');
-/** Of the records in it, which have stayed what they were. */
-const RECORD_FORMAT = 1;
-const STEP_RECORDS = 1000;
-const STEP_BYTES = 1024 * 1024;
-const POSITION_BYTES = 12;
-
-type Header = {
-  readonly format: number;
-  readonly revision: Revision;
-  readonly compactRevision: Revision;
-  readonly leases: [string, number][];
-};
+import {
+  POSITION_BYTES,
+  RECORD_FORMAT,
+  readSnapshot,
+  SNAPSHOT_MAGIC,
+  type SnapshotHeader,
+  STEP_BYTES,
+  STEP_RECORDS,
+} from './snapshot-reader.ts';
 
 export type SnapshotSource = {
   readonly engine: LogEngine;
@@ -65,8 +60,8 @@ export async function writeSnapshot(file: string, source: SnapshotSource): Promi
     signal?.throwIfAborted();
     await untilReadable();
     const leases = [...engine.leases()].map(([id, ttl]): [string, number] => [String(id), ttl]);
-    const header: Header = { format: RECORD_FORMAT, revision, compactRevision, leases };
-    await write(Buffer.concat([MAGIC, framed(Buffer.from(JSON.stringify(header)))]));
+    const header: SnapshotHeader = { format: RECORD_FORMAT, revision, compactRevision, leases };
+    await write(Buffer.concat([SNAPSHOT_MAGIC, framed(Buffer.from(JSON.stringify(header)))]));
     for (let from = 0; ; ) {
       signal?.throwIfAborted();
       await untilReadable();
@@ -131,15 +126,7 @@ export async function restoreEmbeddedStore(
     });
   });
   try {
-    const { bytes, sha256 } = await checkSum(file, handle);
-    const frames = framesOf(handle, bytes);
-    const header = JSON.parse((await frames.next()).value!.toString()) as Header;
-    if (header.format !== RECORD_FORMAT)
-      throw new StoreError(
-        'UnsupportedFormat',
-        `Cannot restore from ${JSON.stringify(file)}: it has format ${header.format}, this version reads ${RECORD_FORMAT}; ` +
-          'use the version that wrote it',
-      );
+    const { header, bytes, sha256, records } = await readSnapshot(file, handle);
     const target = join(dataDir, 'data.mdb');
     if (existsSync(dataDir) && readdirSync(dataDir).length > 0)
       throw new StoreError('InvalidArgument', `Cannot restore to ${JSON.stringify(dataDir)}: it is not empty`);
@@ -148,7 +135,7 @@ export async function restoreEmbeddedStore(
     const engine = openLmdbEngine({ file: draft, isDurable: true });
     let seal: Seal;
     try {
-      seal = await fill(engine, frames, header, bumpRevisionBy).finally(() => engine.close());
+      seal = await fill(engine, records(), header, bumpRevisionBy).finally(() => engine.close());
     } catch (err) {
       await Promise.all([draft, `${draft}-lock`].map((one) => rm(one, { force: true })));
       throw err instanceof DiskFullError
@@ -165,7 +152,12 @@ export async function restoreEmbeddedStore(
   }
 }
 
-async function fill(engine: LogEngine, frames: AsyncGenerator<Buffer>, header: Header, bumpBy: number): Promise<Seal> {
+async function fill(
+  engine: LogEngine,
+  records: AsyncIterable<readonly LogEntry[]>,
+  header: SnapshotHeader,
+  bumpBy: number,
+): Promise<Seal> {
   let seal = newSeal();
   const commit = async (part: Partial<EngineCommit>) => {
     const whole = { append: [], remove: [], meta: new Map(), leases: new Map(), ...part };
@@ -181,64 +173,13 @@ async function fill(engine: LogEngine, frames: AsyncGenerator<Buffer>, header: H
     ['compact.finished', 0],
   ] as const);
   await commit({ meta, leases });
-  let append: LogEntry[] = [];
-  for await (const frame of frames) {
-    const record = frame.subarray(POSITION_BYTES);
-    const entry = { revision: Number(frame.readBigUInt64BE(0)), sub: frame.readUInt32BE(8), record };
-    if (!isIntact(record))
-      throw new StoreError('Corrupt', `Cannot restore: the record of revision ${entry.revision} is damaged`);
-    append.push(entry);
-    if (append.length < STEP_RECORDS) continue;
-    await commit({ append });
-    append = [];
+  for await (const append of records) {
+    const damaged = append.find(({ record }) => !isIntact(record));
+    if (damaged)
+      throw new StoreError('Corrupt', `Cannot restore: the record of revision ${damaged.revision} is damaged`);
+    if (append.length > 0) await commit({ append });
   }
-  if (append.length > 0) await commit({ append });
   return seal;
-}
-
-async function checkSum(file: string, handle: FileHandle): Promise<{ bytes: number; sha256: string }> {
-  const corrupt = (what: string) => new StoreError('Corrupt', `Cannot restore from ${JSON.stringify(file)}: ${what}`);
-  const { size } = await handle.stat();
-  const bytes = size - 32;
-  if (bytes < MAGIC.length + 8) throw corrupt('it is too short to be a snapshot');
-  const hash: Hash = createHash('sha256');
-  for (let at = 0; at < bytes; ) {
-    const chunk = await readAt(handle, at, Math.min(STEP_BYTES, bytes - at));
-    if (at === 0 && !chunk.subarray(0, MAGIC.length).equals(MAGIC)) throw corrupt('it is not a snapshot of ours');
-    hash.update(chunk);
-    at += chunk.length;
-  }
-  const sha256 = hash.digest();
-  if (!sha256.equals(await readAt(handle, bytes, 32)))
-    throw corrupt('its checksum does not match, it is damaged or cut short');
-  return { bytes, sha256: sha256.toString('hex') };
-}
-
-/** The header, then every record; the file's sum has been checked, so its lengths can be believed. */
-async function* framesOf(handle: FileHandle, end: number): AsyncGenerator<Buffer> {
-  let at = MAGIC.length;
-  let buffer: Buffer = Buffer.alloc(0);
-  const need = async (length: number): Promise<Buffer> => {
-    if (buffer.length < length) {
-      const more = await readAt(handle, at, Math.min(Math.max(STEP_BYTES, length), end - at));
-      at += more.length;
-      buffer = Buffer.concat([buffer, more]);
-    }
-    const taken = buffer.subarray(0, length);
-    buffer = buffer.subarray(length);
-    return taken;
-  };
-  for (;;) {
-    const length = (await need(4)).readUInt32BE(0);
-    if (length === 0) return;
-    yield await need(length);
-  }
-}
-
-async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(length);
-  const { bytesRead } = await handle.read(buffer, 0, length, position);
-  return buffer.subarray(0, bytesRead);
 }
 
 function frameOf({ revision, sub, record }: LogEntry): Buffer {
