@@ -45,7 +45,7 @@ export function isInBounds(key: Key, { start, end }: Bounds): boolean {
 }
 
 /** The first key after all keys with this prefix; undefined if there is none (empty, or all bytes 0xff). */
-function prefixEnd(prefix: Key): Key | undefined {
+export function prefixEnd(prefix: Key): Key | undefined {
   for (let i = prefix.length - 1; i >= 0; i--) {
     const byte = prefix.charCodeAt(i);
     if (byte < 0xff) return prefix.slice(0, i) + String.fromCharCode(byte + 1);

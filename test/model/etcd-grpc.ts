@@ -43,11 +43,13 @@ const messages: Record<string, Fields> = {
     ...all('RangeRequest', { range: 1 }),
     ...all('PutRequest', { put: 2 }),
     ...all('DeleteRequest', { del: 3 }),
+    ...all('TxnRequest', { txn: 4 }),
   },
   ResponseOp: {
     ...all('RangeResponse', { range: 1 }),
     ...all('PutResponse', { put: 2 }),
     ...all('DeleteResponse', { del: 3 }),
+    ...all('TxnResponse', { txn: 4 }),
   },
   Compare: {
     ...all('int32', { result: 1, target: 2 }),
@@ -87,6 +89,8 @@ const messages: Record<string, Fields> = {
   LeaseAnswer: { ...header, ...all('int64', { id: 2, ttl: 3 }) },
   LeaseRequest: { ...all('int64', { id: 1 }), ...all('bool', { keys: 2 }) },
   LeaseInfo: { ...header, ...all('int64', { id: 2, ttl: 3, granted: 4 }), ...many('bytes', 'keys', 5) },
+  LeaseStatus: all('int64', { id: 1 }),
+  Leases: { ...header, ...many('LeaseStatus', 'leases', 2) },
   Status: {
     ...header,
     ...all('string', { version: 2 }),
@@ -113,6 +117,7 @@ const services: Record<string, Record<string, object>> = {
   Lease: {
     LeaseGrant: call('LeaseGrant', 'LeaseAnswer'),
     LeaseRevoke: call('LeaseRequest', 'OnlyHeader'),
+    LeaseLeases: call('Nothing', 'Leases'),
     LeaseTimeToLive: call('LeaseRequest', 'LeaseInfo'),
     LeaseKeepAlive: { ...call('LeaseRequest', 'LeaseAnswer'), requestStream: true, responseStream: true },
   },

@@ -134,18 +134,19 @@ class LmdbEngine implements LogEngine {
 
   read({ revision, sub }: LogPosition, take: (bytes: number) => Buffer = Buffer.allocUnsafe): Buffer | undefined {
     const { log } = this.#tables;
+    let shared: Buffer | undefined;
     try {
-      const shared = log.getBinaryFast(writeKey(this.#key, revision, sub)) as Buffer | undefined;
-      if (!shared) return undefined;
-      const { lastSize } = log as unknown as { lastSize: number };
-      this.#heldBytes += lastSize;
-      // lmdb's own copy goes through slice(), which costs twice as much as this; so does a Buffer as a window on it.
-      const record = take(lastSize);
-      record.set(new Uint8Array(shared.buffer, shared.byteOffset, lastSize));
-      return record;
+      shared = log.getBinaryFast(writeKey(this.#key, revision, sub)) as Buffer | undefined;
     } catch (err) {
       throw this.#cannotRead(err);
     }
+    if (!shared) return undefined;
+    const { lastSize } = log as unknown as { lastSize: number };
+    this.#heldBytes += lastSize;
+    // lmdb's own copy goes through slice(), which costs twice as much as this; so does a Buffer as a window on it.
+    const record = take(lastSize); // what it throws is its caller's own
+    record.set(new Uint8Array(shared.buffer, shared.byteOffset, lastSize));
+    return record;
   }
 
   scan(fromRevision: Revision, limitRecords: number, limitBytes: number): LogEntry[] {

@@ -4,7 +4,7 @@
  *
  *   exact     key → group                        one look-up per event
  *   prefixes  length → prefix → group            one look-up per event and length in use
- *   intervals [group]                            any other range: tried one by one
+ *   intervals start and end → group              any other range: tried one by one
  *
  * Always true: a member is live, i.e. it has been offered every batch of its group since it joined.
  */
@@ -47,7 +47,7 @@ type Groups = Group[];
 export class WatchHub {
   readonly #exact = new Map<Key, Groups>();
   readonly #prefixes = new Map<number, Map<Key, Groups>>();
-  readonly #intervals: Groups = [];
+  readonly #intervals = new Map<string, Groups>();
   #size = 0;
 
   get size(): number {
@@ -57,7 +57,7 @@ export class WatchHub {
   join(member: HubMember): void {
     const groups = this.#makeGroups(member.range);
     const bounds = boundsOf(member.range);
-    let group = groups.find((one) => one.wantsPrevKv === member.wantsPrevKv && isSame(one.bounds, bounds));
+    let group = groups.find((one) => one.wantsPrevKv === member.wantsPrevKv);
     if (!group) {
       group = { bounds, wantsPrevKv: member.wantsPrevKv, members: new Set(), events: [], bytes: 0 };
       groups.push(group);
@@ -85,7 +85,8 @@ export class WatchHub {
       this.#gather(this.#exact.get(key), change, touched);
       for (const [length, byPrefix] of this.#prefixes)
         if (key.length >= length) this.#gather(byPrefix.get(key.slice(0, length)), change, touched);
-      for (const group of this.#intervals) if (isInBounds(key, group.bounds)) this.#gather([group], change, touched);
+      for (const groups of this.#intervals.values())
+        if (isInBounds(key, groups[0]!.bounds)) this.#gather(groups, change, touched);
     }
     for (const group of touched) {
       const delivery = { batch: { revision, events: group.events }, bytes: group.bytes };
@@ -114,19 +115,20 @@ export class WatchHub {
 
   #groupsFor(range: KeyRange): Groups | undefined {
     if ('key' in range) return this.#exact.get(range.key);
-    if (!('prefix' in range)) return this.#intervals;
+    if (!('prefix' in range)) return this.#intervals.get(intervalName(range));
     return this.#prefixes.get(range.prefix.length)?.get(range.prefix);
   }
 
   #makeGroups(range: KeyRange): Groups {
     if ('key' in range) return getOrMake(this.#exact, range.key, () => []);
-    if (!('prefix' in range)) return this.#intervals;
+    if (!('prefix' in range)) return getOrMake(this.#intervals, intervalName(range), () => []);
     const byPrefix = getOrMake(this.#prefixes, range.prefix.length, () => new Map<Key, Groups>());
     return getOrMake(byPrefix, range.prefix, () => []);
   }
 
   #dropGroups(range: KeyRange): void {
     if ('key' in range) this.#exact.delete(range.key);
+    else if (!('prefix' in range)) this.#intervals.delete(intervalName(range));
     if (!('prefix' in range)) return;
     const byPrefix = this.#prefixes.get(range.prefix.length);
     byPrefix?.delete(range.prefix);
@@ -139,8 +141,9 @@ function withPrevKv(change: HubChange): WatchEvent {
   return change.withPrevKv;
 }
 
-function isSame(a: Bounds, b: Bounds): boolean {
-  return a.start === b.start && a.end === b.end;
+/** No key has a character above U+00FF. */
+function intervalName({ start, end }: Extract<KeyRange, { readonly start: Key }>): string {
+  return end === undefined ? start : `${start}\u0100${end}`;
 }
 
 function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {

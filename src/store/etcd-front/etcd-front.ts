@@ -22,10 +22,14 @@ import { closeOnce } from '../../api/index.ts';
 import { StoreError } from '../errors.ts';
 import { grpcCode } from '../etcd/grpc-status.ts';
 import type { Store } from '../kv.ts';
-import { adminService, serveKeepAlive, serveSnapshot } from './admin-service.ts';
 import { FrontError, toFrontError } from './front-error.ts';
 import { GrpcStream } from './grpc-stream.ts';
 import { kvService } from './kv-service.ts';
+import { leaseService, serveKeepAlive } from './lease-service.ts';
+import { LongMessage } from './long-message.ts';
+import { maintenanceService } from './maintenance-service.ts';
+import { MemoryBudget } from './memory-budget.ts';
+import { SnapshotService } from './snapshot-service.ts';
 import { serveWatches } from './watch-service.ts';
 
 type EtcdFrontCertificates = {
@@ -54,10 +58,15 @@ export type EtcdFront = AsyncDisposable & {
   setTls(tls: EtcdFrontCertificates): void;
 };
 
-const MEBIBYTE = 1024 * 1024;
-/** A list of ten thousand objects is one message: Node's own limits would end the connection. */
-const SETTINGS = { initialWindowSize: 4 * MEBIBYTE, maxConcurrentStreams: 10_000 };
+const KIBIBYTE = 1024;
+const GIBIBYTE = 1024 * 1024 * KIBIBYTE;
+/** What a client may have sent on a call before somebody looks; and how many calls it may have open. */
+const SETTINGS = { initialWindowSize: 256 * KIBIBYTE, maxConcurrentStreams: 10_000 };
+/** Events of one revision are one message, whatever their number: Node's own limit would end the connection. */
 const SESSION_MEMORY_MB = 1024;
+/** What all calls together may hold of requests that are coming and answers that are going. */
+const MEMORY_BYTES = GIBIBYTE;
+const LONGEST_STATUS = 1024;
 const CLOSING_MS = 1000;
 
 export async function startEtcdFront(store: Store, options: EtcdFrontOptions): Promise<EtcdFront> {
@@ -65,6 +74,7 @@ export async function startEtcdFront(store: Store, options: EtcdFrontOptions): P
   const urls: string[] = [];
   const calls = callsOf(store, () => urls);
   const streams = new Set<GrpcStream>();
+  const budget = new MemoryBudget(MEMORY_BYTES);
   const sessions = new Set<ServerHttp2Session>();
   const servers: Http2Server[] = [];
   const close = closeOnce(async () => {
@@ -87,7 +97,7 @@ export async function startEtcdFront(store: Store, options: EtcdFrontOptions): P
         session.on('error', () => {}); // told by close
         session.on('close', () => sessions.delete(session));
       });
-      server.on('stream', (stream, headers) => void answer(calls, streams, stream, headers));
+      server.on('stream', (stream, headers) => void answer({ calls, streams, budget }, stream, headers));
       server.listen(place.port, place.host);
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo;
@@ -110,35 +120,51 @@ const LASTING: ReadonlySet<string> = new Set(['/etcdserverpb.Watch/Watch', '/etc
 type Serve = (stream: GrpcStream) => Promise<void>;
 
 function callsOf(store: Store, urls: () => readonly string[]): ReadonlyMap<string, Serve> {
+  const snapshots = new SnapshotService(store);
   const calls = new Map<string, Serve>([
     ['Watch/Watch', (stream) => serveWatches(store, stream)],
     ['Lease/LeaseKeepAlive', (stream) => serveKeepAlive(store, stream)],
-    ['Maintenance/Snapshot', (stream) => serveSnapshot(store, stream)],
+    ['Maintenance/Snapshot', (stream) => snapshots.serve(stream)],
   ]);
-  for (const [name, unary] of Object.entries({ ...kvService(store), ...adminService(store, urls) }))
-    calls.set(name, async (stream) => stream.send(await unary(await stream.message(), stream.signal)));
+  const unaries = { ...kvService(store), ...leaseService(store), ...maintenanceService(store, urls) };
+  for (const [name, unary] of Object.entries(unaries))
+    calls.set(name, async (stream) => {
+      const answer = await unary(await stream.message(), stream);
+      stream.memory.atLeast(answer instanceof LongMessage ? answer.size : answer.length);
+      await stream.answer(answer);
+    });
   return new Map([...calls].map(([name, serve]) => [`/etcdserverpb.${name}`, serve]));
 }
 
-async function answer(
-  calls: ReadonlyMap<string, Serve>,
-  streams: Set<GrpcStream>,
-  http2Stream: ServerHttp2Stream,
-  headers: IncomingHttpHeaders,
-): Promise<void> {
+type Front = {
+  readonly calls: ReadonlyMap<string, Serve>;
+  readonly streams: Set<GrpcStream>;
+  readonly budget: MemoryBudget;
+};
+
+async function answer(front: Front, http2Stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
   const path = String(headers[':path']);
-  const stream = new GrpcStream(http2Stream, LASTING.has(path));
-  streams.add(stream);
-  http2Stream.on('close', () => streams.delete(stream));
+  const stream = new GrpcStream(http2Stream, headers, LASTING.has(path), front.budget);
+  front.streams.add(stream);
+  http2Stream.on('close', () => front.streams.delete(stream));
   try {
-    const serve = calls.get(path);
-    if (!serve) throw new FrontError(grpcCode.unimplemented, `unknown method ${path}`);
+    const serve = front.calls.get(path);
+    if (!serve) throw unknownMethod(path);
     await serve(stream);
     stream.end();
   } catch (err) {
     const { code, message } = toFrontError(err);
-    stream.end(code, message);
+    stream.end(code, message.slice(0, LONGEST_STATUS));
   }
+}
+
+function unknownMethod(path: string): FrontError {
+  const [, service, method] = /^\/([^/]*)\/(.*)$/.exec(path) ?? [];
+  if (service === undefined)
+    return new FrontError(grpcCode.resourceExhausted, `malformed method name: ${JSON.stringify(path)}`);
+  const isKnown = service.startsWith('etcdserverpb.');
+  const text = isKnown ? `unknown method ${method} for service ${service}` : `unknown service ${service}`;
+  return new FrontError(grpcCode.unimplemented, text);
 }
 
 type Place = {

@@ -17,44 +17,58 @@ export class FrontError extends Error {
 const { invalidArgument, outOfRange, resourceExhausted, unavailable } = grpcCode;
 
 export const COMPACTED = 'etcdserver: mvcc: required revision has been compacted';
+const NO_SUCH_LEASE = 'etcdserver: requested lease not found';
+
+const invalid = (text: string) => () => new FrontError(invalidArgument, `etcdserver: ${text}`);
 
 /** What is refused before the store is asked. */
-export const refusals: Readonly<Record<RefusalName, () => FrontError>> = {
-  emptyKey: () => new FrontError(invalidArgument, 'etcdserver: key is not provided'),
-  keyNotFound: () => new FrontError(invalidArgument, 'etcdserver: key not found'),
-  valueProvided: () => new FrontError(invalidArgument, 'etcdserver: value is provided'),
-  leaseProvided: () => new FrontError(invalidArgument, 'etcdserver: lease is provided'),
-  badSort: () => new FrontError(invalidArgument, 'etcdserver: invalid sort option'),
-  tooManyOps: () => new FrontError(invalidArgument, 'etcdserver: too many operations in txn request'),
-  duplicateKey: () => new FrontError(invalidArgument, 'etcdserver: duplicate key given in txn request'),
-  tooLarge: () => new FrontError(invalidArgument, 'etcdserver: request is too large'),
+export const refusals: Refusals = {
+  emptyKey: invalid('key is not provided'),
+  keyNotFound: invalid('key not found'),
+  valueProvided: invalid('value is provided'),
+  leaseProvided: invalid('lease is provided'),
+  badSort: invalid('invalid sort option'),
+  tooManyOps: invalid('too many operations in txn request'),
+  duplicateKey: invalid('duplicate key given in txn request'),
+  tooLarge: invalid('request is too large'),
   tooLongLease: () => new FrontError(outOfRange, 'etcdserver: too large lease TTL'),
   compacted: () => new FrontError(outOfRange, COMPACTED),
-  nestedTxn: () => notServed('a transaction within a transaction'),
-  keepingInTxn: () => notServed('a put that ignores value or lease within a transaction'),
+  noSuchLease: () => new FrontError(grpcCode.notFound, NO_SUCH_LEASE),
+  tooManyRequests: () => new FrontError(resourceExhausted, 'etcdserver: too many requests'),
+  messageTooLarge: (bytes, most) =>
+    new FrontError(resourceExhausted, `grpc: received message larger than max (${bytes} vs. ${most})`),
+  answerTooLarge: (bytes, most) =>
+    new FrontError(resourceExhausted, `grpc: trying to send message larger than max (${bytes} vs. ${most})`),
+  unknownEncoding: (name) =>
+    new FrontError(
+      grpcCode.unimplemented,
+      `grpc: Decompressor is not installed for grpc-encoding ${JSON.stringify(name)}`,
+    ),
 };
-type RefusalName =
-  | 'emptyKey'
-  | 'keyNotFound'
-  | 'valueProvided'
-  | 'leaseProvided'
-  | 'badSort'
-  | 'tooManyOps'
-  | 'duplicateKey'
-  | 'tooLarge'
-  | 'tooLongLease'
-  | 'compacted'
-  | 'nestedTxn'
-  | 'keepingInTxn';
-
-function notServed(what: string): FrontError {
-  return new FrontError(grpcCode.unimplemented, `longwatch: ${what} is not served`);
-}
+type Refusals = Readonly<
+  Record<
+    | 'emptyKey'
+    | 'keyNotFound'
+    | 'valueProvided'
+    | 'leaseProvided'
+    | 'badSort'
+    | 'tooManyOps'
+    | 'duplicateKey'
+    | 'tooLarge'
+    | 'tooLongLease'
+    | 'compacted'
+    | 'noSuchLease'
+    | 'tooManyRequests',
+    () => FrontError
+  > &
+    Record<'messageTooLarge' | 'answerTooLarge', (bytes: number, most: number) => FrontError> &
+    Record<'unknownEncoding', (name: string) => FrontError>
+>;
 
 export function toFrontError(err: unknown): FrontError {
   if (err instanceof FrontError) return err;
   if (err instanceof ProtobufError)
-    return new FrontError(grpcCode.internal, `grpc: error unmarshalling: ${err.message}`);
+    return new FrontError(grpcCode.internal, `grpc: error unmarshalling request: ${err.message}`);
   if (isStoreError(err)) return ofStore(err);
   return new FrontError(grpcCode.internal, err instanceof Error ? err.message : String(err), { cause: err });
 }
@@ -70,8 +84,10 @@ function ofStore(err: StoreError): FrontError {
       return as(resourceExhausted, 'etcdserver: mvcc: database space exceeded');
     case 'TooManyRequests':
       return as(resourceExhausted, 'etcdserver: too many requests');
+    case 'KeyNotFound':
+      return as(invalidArgument, 'etcdserver: key not found');
     case 'LeaseNotFound':
-      return as(grpcCode.notFound, 'etcdserver: requested lease not found');
+      return as(grpcCode.notFound, NO_SUCH_LEASE);
     case 'LeaseExists':
       return as(grpcCode.failedPrecondition, 'etcdserver: lease already exists');
     case 'InvalidArgument':

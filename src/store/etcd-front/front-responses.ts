@@ -1,9 +1,11 @@
 /**
- * What an etcd client is answered, as bytes. Every response has a header: Go's client reads it without looking.
+ * What an etcd client is answered. Every response has a header: Go's client reads it without looking. What may hold many
+ * pairs is a LongMessage, written as it is sent.
  */
 import { Writer } from '../../api/protobuf.ts';
 import { encodeKeyValue } from '../key-value-record.ts';
 import type { KeyValue, OpResult, RangeResult, Revision, WatchEvent } from '../kv.ts';
+import { LongMessage } from './long-message.ts';
 
 /** One member, and so one term. What they are does not matter, as long as they stay. */
 export const CLUSTER_ID = 0x6c6f6e67n;
@@ -15,50 +17,94 @@ export function response(
   write: (writer: Writer) => void = () => {},
   initialBytes = 128,
 ): Uint8Array {
-  const writer = new Writer(initialBytes).message(1, (header) => {
-    header.int64(1, CLUSTER_ID).int64(2, MEMBER_ID).int(3, revision).int(4, TERM);
-  });
+  const writer = new Writer(initialBytes).message(1, (header) => writeHeader(header, revision));
   write(writer);
   return writer.finish();
 }
 
-export function writeRangeResult(writer: Writer, { kvs, more, count }: Omit<RangeResult, 'revision'>): void {
-  for (const kv of kvs) writer.bytes(2, encodeKeyValue(kv));
-  if (more) writer.bool(3, true);
-  if (count > 0) writer.int(4, count);
+function writeHeader(header: Writer, revision: Revision): void {
+  header.int64(1, CLUSTER_ID).int64(2, MEMBER_ID).int(3, revision).int(4, TERM);
 }
 
-export function writePutResult(writer: Writer, prevKv: KeyValue | undefined): void {
-  if (prevKv) writer.bytes(2, encodeKeyValue(prevKv));
+function longResponse(revision: Revision): LongMessage {
+  return new LongMessage().write((writer) => writer.message(1, (header) => writeHeader(header, revision)));
 }
 
-export function writeDeleteResult(writer: Writer, deleted: number, prevKvs: readonly KeyValue[]): void {
-  if (deleted > 0) writer.int(2, deleted);
-  for (const kv of prevKvs) writer.bytes(3, encodeKeyValue(kv));
+export function rangeResponse(result: RangeResult): Promise<LongMessage> {
+  return addRange(longResponse(result.revision), result);
 }
+
+export function deleteResponse(revision: Revision, result: OpResult & { kind: 'delete' }): Promise<LongMessage> {
+  return addDelete(longResponse(revision), result);
+}
+
+export function putResponse(revision: Revision, prevKv: KeyValue | undefined): Uint8Array {
+  return response(revision, (writer) => writePrevKv(writer, prevKv));
+}
+
+type TxnAnswer = { readonly succeeded: boolean; readonly results: readonly OpResult[] };
 
 /** The answers of a transaction: their headers hold the revision alone, from the first change on the new one. */
-export function writeOpResults(writer: Writer, results: readonly OpResult[], revision: Revision): void {
-  const isChange = (result: OpResult) => result.kind === 'put' || (result.kind === 'delete' && result.deleted > 0);
-  let at = results.some(isChange) ? revision - 1 : revision;
-  for (const result of results) {
-    if (isChange(result)) at = revision;
-    writer.message(3, (outer) => writeOpResult(outer, result, at));
+export async function txnResponse(revision: Revision, answer: TxnAnswer): Promise<LongMessage> {
+  const before = answer.results.some(isChange) ? revision - 1 : revision;
+  return addTxn(longResponse(revision), answer, { before, after: revision });
+}
+
+function isChange(result: OpResult): boolean {
+  if (result.kind === 'txn') return result.results.some(isChange);
+  return result.kind === 'put' || (result.kind === 'delete' && result.deleted > 0);
+}
+
+/** The revision before and after the first change; `before` moves when it has come. */
+type Place = { before: Revision; readonly after: Revision };
+
+async function addTxn(message: LongMessage, { succeeded, results }: TxnAnswer, place: Place): Promise<LongMessage> {
+  if (succeeded) message.write((writer) => writer.bool(2, true));
+  for (const result of results) message.message(3, await opMessage(result, place));
+  return message;
+}
+
+async function opMessage(result: OpResult, place: Place): Promise<LongMessage> {
+  if (result.kind !== 'txn' && isChange(result)) place.before = place.after;
+  const inner = new LongMessage();
+  const header = () => inner.write((writer) => writer.message(1, (part) => part.int(3, place.before)));
+  switch (result.kind) {
+    case 'range':
+      return new LongMessage().message(1, await addRange(header(), result));
+    case 'put':
+      return new LongMessage().message(
+        2,
+        header().write((writer) => writePrevKv(writer, result.prevKv)),
+      );
+    case 'delete':
+      return new LongMessage().message(3, await addDelete(header(), result));
+    case 'txn':
+      inner.write((writer) => writer.message(1, () => {})); // a header, and nothing in it
+      return new LongMessage().message(4, await addTxn(inner, result, place));
   }
 }
 
-function writeOpResult(writer: Writer, result: OpResult, revision: Revision): void {
-  const header = (part: Writer) => part.message(1, (inner) => inner.int(3, revision));
-  switch (result.kind) {
-    case 'range':
-      writer.message(1, (part) => writeRangeResult(header(part), result));
-      break;
-    case 'put':
-      writer.message(2, (part) => writePutResult(header(part), result.prevKv));
-      break;
-    case 'delete':
-      writer.message(3, (part) => writeDeleteResult(header(part), result.deleted, result.prevKvs));
-  }
+async function addRange(
+  message: LongMessage,
+  { kvs, more, count }: Omit<RangeResult, 'revision'>,
+): Promise<LongMessage> {
+  await message.pairs(2, kvs);
+  return message.write((writer) => {
+    if (more) writer.bool(3, true);
+    if (count > 0) writer.int(4, count);
+  });
+}
+
+async function addDelete(
+  message: LongMessage,
+  { deleted, prevKvs }: OpResult & { kind: 'delete' },
+): Promise<LongMessage> {
+  if (deleted > 0) message.write((writer) => writer.int(2, deleted));
+  return message.pairs(3, prevKvs);
+}
+
+function writePrevKv(writer: Writer, prevKv: KeyValue | undefined): void {
+  if (prevKv) writer.bytes(2, encodeKeyValue(prevKv));
 }
 
 export type WatchAnswer = {
@@ -87,8 +133,15 @@ export function encodeWatchAnswer(answer: WatchAnswer): Uint8Array {
       if (answer.fragment) writer.bool(7, true);
       for (const event of events) writer.message(11, (part) => writeEvent(part, event));
     },
-    events.length > 0 ? 64 * 1024 : 64,
+    events.length > 0 ? 1024 : 64,
   );
+}
+
+/** Events alone, to be put behind an answer that has none. */
+export function encodeWatchEvents(events: readonly WatchEvent[]): Uint8Array {
+  const writer = new Writer(64 * 1024);
+  for (const event of events) writer.message(11, (part) => writeEvent(part, event));
+  return writer.finish();
 }
 
 /** About how many bytes an event takes. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { expectLinear } from '../../../test/support/growth.ts';
 import { Deframer, frame } from './frames.ts';
 
 describe('Deframer', () => {
@@ -25,6 +26,27 @@ describe('Deframer', () => {
     const ignore = () => {};
     expect(() => new Deframer(1000).push(Buffer.from([1, 0, 0, 0, 0]), ignore)).toThrow('first byte is 1');
     expect(() => new Deframer(1000).push(Buffer.from([0, 0, 0, 4, 0]), ignore)).toThrow('above the limit of 1000');
+  });
+
+  it('takes time with the length of a message, in the smallest of pieces', async () => {
+    const make = (length: number) => frame(Buffer.alloc(length));
+    const run = (bytes: Buffer) => {
+      const deframer = new Deframer(2 ** 31);
+      let got = 0;
+      for (let i = 0; i < bytes.length; i++) deframer.push(bytes.subarray(i, i + 1), () => got++);
+      expect(got).toBe(1);
+    };
+    await expectLinear('a message byte by byte', { make, run, from: 50_000, limit: 800_000 });
+  });
+
+  it('holds no more than twice what has come, whatever is announced', () => {
+    const deframer = new Deframer(2 ** 31);
+    const bytes = frame(Buffer.alloc(100_000));
+    bytes.writeUInt32BE(2 ** 31 - 1, 1);
+    for (let i = 0; i < bytes.length; i += 7) {
+      deframer.push(bytes.subarray(i, i + 7), () => {});
+      expect(deframer.heldBytes).toBeLessThanOrEqual(Math.max(64, 2 * (i + 7)));
+    }
   });
 
   it('knows that it is inside a message', () => {
