@@ -30,7 +30,14 @@ export function checkListTypes(
   if (!node.hasListTypes) return;
   if (Array.isArray(value)) {
     const { listMapKeys: keys, items } = node;
-    if (node.listType === 'set') findTwice(value, place, jsonText, (item) => item, validation);
+    if (node.listType === 'set')
+      findTwice(
+        value,
+        place,
+        (item) => jsonText(item),
+        (item) => item,
+        validation,
+      );
     if (node.listType === 'map') {
       validation.chargeSteps(keys.length * value.length);
       findTwice(

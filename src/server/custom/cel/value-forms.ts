@@ -87,7 +87,7 @@ export class ValueForms {
       case 'integer':
         return integer;
       case 'number':
-        return { type: plainType('double'), toValue: (value) => value };
+        return { type: plainType('double'), toValue: (value) => (typeof value === 'bigint' ? Number(value) : value) };
       case 'boolean':
         return { type: plainType('bool'), toValue: (value) => value };
       default:
