@@ -2,7 +2,7 @@
  * Requests, lists, watches and informers of one client as metrics. What happens is counted as it happens, so informers
  * may come and go between two scrapes; what they hold is read at the scrape.
  *
- * Several informers of one resource share its series: objects and backlogs are added up, of lag and sync the worst counts.
+ * Several informers of one resource share its series: objects and backlogs are added up, of lag, sync and busy time the worst counts.
  */
 import {
   type ClientObserver,
@@ -135,7 +135,9 @@ export class ClientMetrics implements Disposable {
       for (const handler of metrics.handlers) {
         queued += handler.backlog;
         const name = handlerName(handler, plural);
-        set.values('kubernetes_informer_handler_backlog').add({ handler: name, ...labels }, handler.backlog);
+        const ofHandler = { handler: name, ...labels };
+        set.values('kubernetes_informer_handler_backlog').add(ofHandler, handler.backlog);
+        set.values('kubernetes_informer_handler_busy_seconds').raise(ofHandler, handler.busyMs / 1000);
       }
       set.values('informer_queued_items').add(gvr, queued);
     }

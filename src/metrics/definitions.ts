@@ -51,6 +51,7 @@ type InformerMetric =
   | 'kubernetes_informer_checkpoint_bytes'
   | 'kubernetes_informer_checkpoint_saved_timestamp_seconds'
   | 'kubernetes_informer_handler_backlog'
+  | 'kubernetes_informer_handler_busy_seconds'
   | 'kubernetes_informer_handler_errors_total'
   | 'kubernetes_informer_handler_conflated_total'
   | 'informer_queued_items'
@@ -184,6 +185,11 @@ export const definitions: Readonly<Record<MetricName, Definition>> = {
     type: 'gauge',
     labels: ['resource', 'handler'],
     help: 'Events that wait for a handler; handlers without a name count together.',
+  },
+  kubernetes_informer_handler_busy_seconds: {
+    type: 'gauge',
+    labels: ['resource', 'handler'],
+    help: 'How long a handler has been at its present event; one that hangs grows without end.',
   },
   kubernetes_informer_handler_errors_total: {
     type: 'counter',

@@ -3,9 +3,11 @@
  *
  * Credentials are asked before every request, so they answer from memory whenever they can. When the server does not
  * accept an identity (401), `refused` says whether asking again can give another one; the transport then tries once
- * more, and only once.
+ * more, and only once. They may be code of the user's: what they throw, or give that is no identity, is a ConfigError
+ * (`identityOf`), and one that does not answer has as long as the server has.
  */
-import { ConfigError } from '../errors.ts';
+import { CallbackError, untilAborted } from '../../api/index.ts';
+import { ConfigError, isTransportError } from '../errors.ts';
 import { ExecPlugin, type ExecPluginOptions } from './exec-plugin.ts';
 import type { From, UserEntry } from './kubeconfig-file.ts';
 import { RotatingFile, type RotatingFileOptions } from './rotating-file.ts';
@@ -21,9 +23,43 @@ export interface Credentials {
   current(signal?: AbortSignal): Promise<Identity>;
   /** True if `current` may give another identity now. */
   refused(identity: Identity): boolean;
+  /** True if `current` may wait for a person: then a request waits for it without a limit. */
+  readonly isInteractive?: boolean;
 }
 
 export const noCredentials: Credentials = { current: async () => ({}), refused: () => false };
+
+/** Asks them, whatever they are. Rejects with `signal.reason` as soon as the signal fires, and else with ConfigError. */
+export async function identityOf(credentials: Credentials, signal: AbortSignal): Promise<Identity> {
+  try {
+    const identity: unknown = await untilAborted(Promise.resolve(credentials.current(signal)), signal);
+    const fields = (identity ?? undefined) as Partial<Record<'authorization' | 'cert' | 'key', unknown>> | undefined;
+    if (typeof fields !== 'object') throw new TypeError('it gave no identity');
+    for (const name of ['authorization', 'cert', 'key'] as const)
+      if (fields[name] !== undefined && typeof fields[name] !== 'string') throw new TypeError(`its ${name} is no text`);
+    if (typeof fields.authorization === 'string' && /[^\t\x20-\x7e\x80-\xff]/.test(fields.authorization))
+      throw new TypeError('its authorization cannot be sent in a header');
+    return identity as Identity;
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (error instanceof ConfigError || isTransportError(error)) throw error;
+    throw configError('credentials.current', error);
+  }
+}
+
+/** Whether there may be another identity. */
+export function mayHaveAnother(credentials: Credentials, refused: Identity): boolean {
+  try {
+    return credentials.refused(refused) === true;
+  } catch (error) {
+    throw configError('credentials.refused', error);
+  }
+}
+
+function configError(callback: string, error: unknown): ConfigError {
+  const cause = new CallbackError(callback, '', 'the client', error);
+  return new ConfigError(cause.message, { cause });
+}
 
 export type CredentialsOptions = RotatingFileOptions & ExecPluginOptions;
 
@@ -102,6 +138,9 @@ function together(parts: readonly Credentials[]): Credentials {
       return identity;
     },
     refused: (identity) => parts.map((part) => part.refused(identity)).includes(true),
+    get isInteractive() {
+      return parts.some((part) => part.isInteractive === true);
+    },
   };
 }
 

@@ -50,6 +50,11 @@ export class ExecPlugin implements Credentials {
     this.#options = options;
   }
 
+  /** It may talk with the user, who takes as long as they want. */
+  get isInteractive(): boolean {
+    return this.#exec.interactiveMode !== 'Never' && this.#hasTerminal();
+  }
+
   async current(signal?: AbortSignal): Promise<Identity> {
     const now = this.#options.now ?? Date.now;
     if (this.#answer && now() < this.#answer.expiresAt - LEEWAY_MS) return this.#answer;
@@ -70,7 +75,7 @@ export class ExecPlugin implements Credentials {
 
   async #run(): Promise<Answer> {
     const { command, args, env, apiVersion, interactiveMode, provideClusterInfo, installHint } = this.#exec;
-    const isTerminal = (this.#options.isTerminal ?? (() => process.stdin.isTTY === true))();
+    const isTerminal = this.#hasTerminal();
     if (interactiveMode === 'Always' && !isTerminal)
       throw this.#error('it must talk with the user (interactiveMode "Always"), but stdin is no terminal');
     const interactive = interactiveMode !== 'Never' && isTerminal;
@@ -115,6 +120,10 @@ export class ExecPlugin implements Credentials {
     const expiresAt = expirationTimestamp ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY;
     if (Number.isNaN(expiresAt)) throw this.#error(`its status.expirationTimestamp is ${show(expirationTimestamp)}`);
     return { ...(token && { authorization: `Bearer ${token}` }), ...(cert && key && { cert, key }), expiresAt };
+  }
+
+  #hasTerminal(): boolean {
+    return (this.#options.isTerminal ?? (() => process.stdin.isTTY === true))();
   }
 
   #error(why: string, cause?: unknown): ConfigError {

@@ -19,6 +19,7 @@ type FreshnessFacts = {
   readonly resourceVersion: string | undefined;
   /** By the clock of `lastContact`. */
   readonly now: number;
+  readonly busyMs: number;
 };
 
 export function freshnessOf(facts: FreshnessFacts): Freshness {
@@ -33,6 +34,7 @@ export function freshnessOf(facts: FreshnessFacts): Freshness {
     resourceVersion: facts.resourceVersion,
     lagMs,
     lastContact: lagMs === undefined ? undefined : new Date(Date.now() - lagMs),
+    busyMs: facts.busyMs,
     error: facts.bug ?? trouble?.error,
   };
 }

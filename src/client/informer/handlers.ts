@@ -1,4 +1,5 @@
 /** The handlers of one informer: how each is told, watched over and, with the informer, brought to rest. */
+import { CallbackError } from '../../api/index.ts';
 import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -12,10 +13,12 @@ type HandlersContext<T extends AnyObject> = {
   readonly store: Indexer<T>;
   readonly listeners: Listeners<T>;
   readonly synced: (signal?: AbortSignal) => Promise<void>;
+  /** Of handlers that say nothing else. */
+  readonly closeGraceMs: number | undefined;
   /** Takes errors of handlers that do not take their own. */
   readonly report: (error: unknown) => void;
   /** Calls somebody who may throw. */
-  readonly guard: (tell: () => unknown) => void;
+  readonly guard: (callback: string, tell: () => unknown, subject: string) => void;
 };
 
 export class Handlers<T extends AnyObject> {
@@ -27,36 +30,52 @@ export class Handlers<T extends AnyObject> {
     this.#context = context;
   }
 
+  /** How long the slowest of them has been at its present event. */
+  get busyMs(): number {
+    let longest = 0;
+    for (const { metrics } of this.#subscriptions) longest = Math.max(longest, metrics.busyMs);
+    return longest;
+  }
+
   get metrics(): HandlerMetrics[] {
     return [...this.#subscriptions].map(({ metrics }) => metrics);
   }
 
   subscribe(handler: EventHandler<T>, options: HandlerOptions<T>): Subscription<T> {
-    const { transport, resource, store, listeners, synced, report, guard } = this.#context;
+    const { transport, resource, store, listeners, synced, report, guard, closeGraceMs } = this.#context;
     const { observers, clock } = transport;
     const { name = '', onError } = options;
-    const subscription: Subscription<T> = new Subscription(handler, options, {
-      clock,
-      name: options.name ?? `${resource.plural}-${++this.#count}`,
-      objects: () => store.snapshot(),
-      synced,
-      onError: (error, event) => (onError ? guard(() => onError(error, event)) : report(error)),
-      onHandled: (durationMs, isError, conflated) => {
-        listeners.advanced();
-        if (!observers.isEmpty)
-          observers.tell('onHandled', { resource, handler: name, durationMs, isError, conflated });
+    const called = options.name ?? `${resource.plural}-${++this.#count}`;
+    const whose = `the informer of ${resource.plural}`;
+    const subscription: Subscription<T> = new Subscription(
+      handler,
+      { closeGraceMs, ...options },
+      {
+        clock,
+        name: called,
+        objects: () => store.snapshot(),
+        synced,
+        onError: (error, event) => {
+          if (onError) guard(`onError of handler ${called}`, () => onError(error, event), event.key);
+          else report(new CallbackError(`handler ${called}`, event.key, whose, error));
+        },
+        onHandled: (durationMs, isError, conflated) => {
+          listeners.advanced();
+          if (!observers.isEmpty)
+            observers.tell('onHandled', { resource, handler: name, durationMs, isError, conflated });
+        },
+        onClose: () => {
+          listeners.leave(subscription);
+          this.#subscriptions.delete(subscription);
+        },
       },
-      onClose: () => {
-        listeners.leave(subscription);
-        this.#subscriptions.delete(subscription);
-      },
-    });
+    );
     this.#subscriptions.add(subscription);
     listeners.join(subscription, store.snapshot());
     return subscription;
   }
 
-  /** Resolves when none of them is called any more. */
+  /** Resolves when none of them is called any more, and what they have in hand has ended or had its time. */
   async close(): Promise<void> {
     await Promise.all([...this.#subscriptions].map((one) => one[Symbol.asyncDispose]()));
   }

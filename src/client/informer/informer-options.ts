@@ -39,6 +39,8 @@ export type InformerOptions<T extends AnyObject, I extends Indexers<T> = Indexer
    */
   readonly auditMs?: number | undefined;
   readonly onFreshness?: ((freshness: Freshness) => void) | undefined;
+  /** How long handlers may take to end what they are at when it is closed: 5 s. One that takes longer is told to `onError`. */
+  readonly closeGraceMs?: number | undefined;
 };
 
 export type InvalidObject<T extends AnyObject> = {
@@ -65,6 +67,8 @@ export type Freshness = {
   /** Since the server was last heard: the store is no older than that. With several watches, the worst. */
   readonly lagMs: number | undefined;
   readonly lastContact: Date | undefined;
+  /** How long the slowest handler has been at its present event: the store goes on, but it is told of nothing. */
+  readonly busyMs: number;
   /** What keeps it from being current, if something does. */
   readonly error: unknown;
 };

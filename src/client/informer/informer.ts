@@ -12,7 +12,14 @@
  * What it commits, handlers have been through; that they are disposed before it, as above, costs them no deletion.
  */
 import { setMaxListeners } from 'node:events';
-import { closeOnce, isBehind, LabelSelector, parseLabelSelector, untilAborted } from '../../api/index.ts';
+import {
+  CallbackError,
+  closeOnce,
+  isBehind,
+  LabelSelector,
+  parseLabelSelector,
+  untilAborted,
+} from '../../api/index.ts';
 import { tellSafely } from '../observing/tell-safely.ts';
 import type { Resource } from '../resources/define-resource.ts';
 import type { AnyObject } from '../resources/objects.ts';
@@ -49,6 +56,8 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   readonly #bell = new Bell();
   readonly #checkpoint: InformerCheckpoint<T> | undefined;
   readonly #auditor: Auditor<T>;
+  /** Functions of the user's that have failed, and were told of. */
+  readonly #failing = new Set<string>();
   readonly #stop = new AbortController();
   readonly #close: () => Promise<void>;
   #bug: { readonly error: unknown } | undefined;
@@ -69,7 +78,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     const listeners = new Listeners<T>(this.#transport.clock, stop);
     this.#listeners = listeners;
     const report = (error: unknown) => this.#report(error);
-    const guard = (tell: () => unknown) => this.#guard(tell);
+    const guard = (callback: string, tell: () => unknown, subject: string) => this.#guard(callback, tell, subject);
     const intake = new Intake<T>({ resource, options, report, guard });
     const shared = { transport: this.#transport, resource, store: this.#store };
     const context: SourceContext<T> = {
@@ -93,7 +102,8 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     }
     const bell = this.#bell;
     const synced = (signal?: AbortSignal) => this.synced(signal);
-    this.#handlers = new Handlers({ ...shared, listeners, synced, report, guard });
+    const { closeGraceMs } = options;
+    this.#handlers = new Handlers({ ...shared, listeners, synced, closeGraceMs, report, guard });
     this.#auditor = new Auditor({ ...shared, selection, sources, listeners, bell, synced, report, stop });
     const [resourceVersion, throwBug] = [() => this.resourceVersion, () => this.#throwBug()];
     this.#streams = new InformerStreams({ store: this.#store, listeners, bell, resourceVersion, throwBug, stop });
@@ -174,7 +184,8 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     const isStopped = this.#stop.signal.aborted || this.#bug !== undefined;
     const { resourceVersion, isSynced } = this;
     const now = this.#transport.clock.now();
-    return freshnessOf({ watches, isStopped, bug: this.#bug?.error, resourceVersion, isSynced, now });
+    const { busyMs } = this.#handlers;
+    return freshnessOf({ watches, isStopped, bug: this.#bug?.error, resourceVersion, isSynced, now, busyMs });
   }
 
   /** Resolves once the whole state has come. Rejects with the refusal, the bug or the closing that prevents it. */
@@ -250,7 +261,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     return this.#streams.snapshots(signal);
   }
 
-  /** Resolves when watches and handlers have come to rest; not to be waited for by a handler. */
+  /** Resolves when watches and handlers have come to rest, or handlers had their time; not to be waited for by a handler. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#close();
   }
@@ -282,17 +293,22 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   #onChange(isState: boolean): void {
     this.#bell.ring();
     if (isState && !this.#stop.signal.aborted) this.#transport.observers.tell('onInformerState', this);
-    if (isState && this.#options.onFreshness) this.#guard(() => this.#options.onFreshness!(this.freshness));
+    if (isState && this.#options.onFreshness)
+      this.#guard('onFreshness', () => this.#options.onFreshness!(this.freshness));
   }
 
   #report(error: unknown): void {
-    if (this.#options.onError) this.#guard(() => this.#options.onError!(error));
+    if (this.#options.onError) this.#guard('onError', () => this.#options.onError!(error));
     else warn(error);
   }
 
-  /** Whoever is told of errors may not make more of them. */
-  #guard(tell: () => unknown): void {
-    tellSafely(tell, warn);
+  /** Whoever is told of errors may not make more of them: once says that it does. */
+  #guard(callback: string, tell: () => unknown, subject = ''): void {
+    tellSafely(tell, (error) => {
+      if (this.#failing.has(callback)) return;
+      this.#failing.add(callback);
+      warn(new CallbackError(callback, subject, `the informer of ${this.resource.plural}`, error));
+    });
   }
 }
 

@@ -17,7 +17,7 @@ type IntakeContext<T extends AnyObject> = {
   readonly options: Pick<InformerOptions<T>, 'transform' | 'freeze' | 'onInvalid'>;
   readonly report: (error: unknown) => void;
   /** Calls somebody who may throw. */
-  readonly guard: (tell: () => unknown) => void;
+  readonly guard: (callback: string, tell: () => unknown, subject: string) => void;
 };
 
 const MANY_FAILED = 10_000;
@@ -27,6 +27,8 @@ export class Intake<T extends AnyObject> {
   readonly #freezes: boolean;
   /** Keys of objects that the transform has failed at. */
   readonly #failed = new Set<string>();
+  /** Keys of objects that the validator has failed at. */
+  readonly #unchecked = new Set<string>();
 
   constructor(context: IntakeContext<T>) {
     this.#context = context;
@@ -53,8 +55,7 @@ export class Intake<T extends AnyObject> {
       return kept as T;
     } catch (error) {
       if (!this.#failed.has(key)) {
-        if (this.#failed.size >= MANY_FAILED) this.#failed.clear(); // better told twice than remembered without end
-        this.#failed.add(key);
+        remember(this.#failed, key);
         this.#context.report(
           new CallbackError('transform', key, `the informer of ${this.#context.resource.plural}`, error),
         );
@@ -72,8 +73,21 @@ export class Intake<T extends AnyObject> {
     const { onInvalid } = options;
     if (!onInvalid || !resource.validate) return;
     checkSpec(resource, object).then(
-      (issues) => issues.length > 0 && guard(() => onInvalid({ key, object, issues })),
-      (error: unknown) => report(new CallbackError('validate', key, `the resource ${resource.plural}`, error)),
+      (issues) => {
+        if (this.#unchecked.size > 0) this.#unchecked.delete(key);
+        if (issues.length > 0) guard('onInvalid', () => onInvalid({ key, object, issues }), key);
+      },
+      (error: unknown) => {
+        if (this.#unchecked.has(key)) return;
+        remember(this.#unchecked, key);
+        report(error);
+      },
     );
   }
+}
+
+/** Better told twice than remembered without end. */
+function remember(keys: Set<string>, key: string): void {
+  if (keys.size >= MANY_FAILED) keys.clear();
+  keys.add(key);
 }

@@ -3,9 +3,10 @@
  *
  * A handler that is slow fills its own queue and nobody else's. One that throws, or whose promise rejects, is told to
  * `onError`, and goes on with the next event; nothing is told twice. Disposing forgets what waits, and resolves when the
- * event that is being handled is done: after that the handler is not called again. So a handler that waits for its own
- * removal waits for itself. With a checkpoint, deletions that it forgets within five minutes of the informer's end are
- * told by the next process; on one that runs on they are given up.
+ * event that is being handled is done, or has not ended `closeGraceMs` after its signal, which is told to `onError`: the
+ * handler is not called again. So a handler that waits for its own removal waits for that long. How long it has been at
+ * its present event is in its metrics. With a checkpoint, deletions that it forgets within five minutes of the informer's
+ * end are told by the next process; on one that runs on they are given up.
  */
 import { type Clock, closeOnce } from '../../api/index.ts';
 import type { AnyObject } from '../resources/objects.ts';
@@ -23,6 +24,8 @@ export type HandlerOptions<T extends AnyObject> = {
   /** Every object is told again, as an update that changed nothing, this often. 0 is never, and the default. */
   readonly resyncMs?: number | undefined;
   readonly onError?: ((error: unknown, event: InformerEvent<T>) => void) | undefined;
+  /** How long the event in hand may take to end when the handler is removed, or the informer closed: 5 s. */
+  readonly closeGraceMs?: number | undefined;
 };
 
 export type HandlerMetrics = {
@@ -32,6 +35,8 @@ export type HandlerMetrics = {
   readonly delivered: number;
   readonly conflated: number;
   readonly errors: number;
+  /** How long it has been at its present event; 0 if it is at none. */
+  readonly busyMs: number;
 };
 
 type Context<T extends AnyObject> = {
@@ -47,6 +52,7 @@ type Context<T extends AnyObject> = {
 };
 
 export const QUEUE_LIMIT = 1000;
+export const CLOSE_GRACE_MS = 5_000;
 /**
  * After so many events, or so long, the others have a turn: a handler that never waits must not hold the event loop, or
  * the copy would lag as far behind as the handler.
@@ -61,11 +67,13 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #close: () => Promise<void>;
   readonly #bell = new Bell();
-  #isBusy = false;
+  /** What is in hand, and since when. */
+  #present: { readonly event: InformerEvent<T>; readonly since: number } | undefined;
   #delivered = 0;
   #errors = 0;
 
-  constructor(handler: EventHandler<T>, { limit = QUEUE_LIMIT, resyncMs = 0 }: HandlerOptions<T>, context: Context<T>) {
+  constructor(handler: EventHandler<T>, options: HandlerOptions<T>, context: Context<T>) {
+    const { limit = QUEUE_LIMIT, resyncMs = 0, closeGraceMs = CLOSE_GRACE_MS } = options;
     this.name = context.name;
     this.#context = context;
     this.#queue = new EventQueue(limit);
@@ -75,14 +83,15 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
       this.#queue.end();
       context.onClose();
       this.#stop.abort(new Error(`Handler "${this.name}" was removed`));
-      await work;
+      await this.#ended(work, closeGraceMs);
       await resync;
     });
   }
 
   get metrics(): HandlerMetrics {
     const { size: backlog, conflated } = this.#queue;
-    return { name: this.name, backlog, delivered: this.#delivered, conflated, errors: this.#errors };
+    const busyMs = this.#present ? this.#context.clock.now() - this.#present.since : 0;
+    return { name: this.name, backlog, delivered: this.#delivered, conflated, errors: this.#errors, busyMs };
   }
 
   push(event: InformerEvent<T>): void {
@@ -103,13 +112,13 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
   async synced(signal?: AbortSignal): Promise<void> {
     await this.#context.synced(signal);
     const mark = this.#queue.mark;
-    while (this.#isBusy || !this.#queue.isPast(mark)) await this.#bell.wait(signal);
+    while (this.#present || !this.#queue.isPast(mark)) await this.#bell.wait(signal);
     this.#stop.signal.throwIfAborted();
   }
 
   /** Resolves when nothing waits and nothing is being handled, or when it was removed. */
   async idle(signal?: AbortSignal): Promise<void> {
-    while (this.#isBusy || this.#queue.size > 0) await this.#bell.wait(signal);
+    while (this.#present || this.#queue.size > 0) await this.#bell.wait(signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -124,8 +133,8 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
       if (this.#queue.size === 0) await this.#queue.filled();
       const event = this.#queue.shift();
       if (!event) break; // ended
-      this.#isBusy = true;
       const begin = this.#context.clock.now();
+      this.#present = { event, since: begin };
       let isError = false;
       try {
         const handling = handler(event, signal);
@@ -135,7 +144,7 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
         isError = true;
         if (!signal.aborted) this.#context.onError(error, event);
       }
-      this.#isBusy = false;
+      this.#present = undefined;
       this.#queue.done();
       this.#delivered++;
       const { conflated } = this.#queue;
@@ -149,6 +158,21 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
       }
     }
     this.#bell.ring();
+  }
+
+  /** Waits for what is in hand, but not for ever: nothing else could tell that a handler hangs. */
+  async #ended(work: Promise<void>, graceMs: number): Promise<void> {
+    if (!this.#present) return await work;
+    const { clock, onError } = this.#context;
+    const over = new AbortController();
+    const late = clock.sleep(graceMs, over.signal).then(
+      () => true,
+      () => false, // it has ended in time
+    );
+    const isLate = await Promise.race([work.then(() => false), late]);
+    over.abort();
+    if (isLate && this.#present)
+      onError(new Error(`it has not ended within ${graceMs} ms of its signal`), this.#present.event);
   }
 
   async #resync(everyMs: number): Promise<void> {

@@ -5,6 +5,7 @@
  * Telling costs next to nothing while nobody listens. An observer may come and go at any time; it sees what happens in
  * between, and the informers that run already.
  */
+import { CallbackError } from '../../api/index.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
 import type { ClientObserver, ObservedInformer } from './client-observer.ts';
 import { logObserver } from './log-observer.ts';
@@ -14,7 +15,8 @@ type ObserversOptions = Pick<TransportOptions, 'logger' | 'onRequest'>;
 export class Observers {
   readonly #observers = new Set<ClientObserver>();
   readonly #informers = new Set<ObservedInformer>();
-  readonly #warned = new WeakSet<ClientObserver>();
+  /** What of whom has failed, and was told of. */
+  readonly #warned = new WeakMap<ClientObserver, Set<string>>();
 
   constructor({ logger, onRequest }: ObserversOptions = {}) {
     if (onRequest) this.add({ onRequest });
@@ -51,16 +53,19 @@ export class Observers {
     for (const observer of this.#observers)
       try {
         const answer = (observer[fact] as ((...about: unknown[]) => unknown) | undefined)?.(...about);
-        if (answer instanceof Promise) answer.catch((error: unknown) => this.#warn(observer, error));
+        if (answer instanceof Promise) answer.catch((error: unknown) => this.#warn(observer, fact, error));
       } catch (error) {
-        this.#warn(observer, error);
+        this.#warn(observer, fact, error);
       }
   }
 
   /** Once for each: what throws at one event throws at the next ten thousand. */
-  #warn(observer: ClientObserver, error: unknown): void {
-    if (this.#warned.has(observer)) return;
-    this.#warned.add(observer);
-    process.emitWarning(error instanceof Error ? error : String(error), { type: 'ObserverWarning' });
+  #warn(observer: ClientObserver, fact: string, error: unknown): void {
+    const warned = this.#warned.get(observer) ?? new Set();
+    this.#warned.set(observer, warned);
+    if (warned.has(fact)) return;
+    warned.add(fact);
+    const warning = new CallbackError(fact, '', 'an observer of the client', error);
+    process.emitWarning(Object.assign(warning, { name: 'ObserverWarning' }));
   }
 }

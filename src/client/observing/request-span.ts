@@ -2,9 +2,10 @@
  * One request as a span: from the call to the end of its answer, repetitions included; of a watch, as long as it is
  * open. So the spans of lists and watches are those of their requests.
  *
- * It is an error if the last try was one. Being stopped by the caller is none. A tracer that throws is a process warning,
- * once, and changes nothing of the request.
+ * It is an error if the last try was one. Being stopped by the caller is none. A tracer that throws, or gives no span, is
+ * a process warning, once for each tracer, and changes nothing of the request.
  */
+import { CallbackError } from '../../api/callback-error.ts';
 import { tellSafely } from '../../api/tell-safely.ts';
 import { failSpan, SPAN_ERROR, type Span, type SpanAttributes, type Tracer } from '../../api/tracer.ts';
 import { errorReason } from './error-reason.ts';
@@ -22,6 +23,7 @@ export type SpannedRequest = {
 };
 
 export class RequestSpan {
+  readonly #tracer: Tracer;
   readonly #span: Span | undefined;
   readonly #holdsSecrets: boolean;
   #tries = 0;
@@ -30,6 +32,7 @@ export class RequestSpan {
 
   constructor(tracer: Tracer, { method, path, isStream, server }: SpannedRequest) {
     const { verb, resource, subresource, namespace, template } = requestInfo(method, path, isStream);
+    this.#tracer = tracer;
     this.#holdsSecrets = holdsSecrets(path);
     const name = `${verb} ${resource ? withSub(resource, subresource) : template}`;
     this.#span = startSpan(tracer, name, {
@@ -89,28 +92,39 @@ export class RequestSpan {
 
   #tell(tell: (span: Span) => unknown): void {
     const span = this.#span;
-    if (span) tellSafely(() => tell(span), warnOnce);
+    if (span)
+      tellSafely(
+        () => tell(span),
+        (error) => warnOnce(this.#tracer, error),
+      );
   }
 }
 
 function startSpan(tracer: Tracer, name: string, attributes: SpanAttributes): Span | undefined {
   let span: Span | undefined;
-  tellSafely(() => {
-    const given: unknown = tracer.startSpan(name, { kind: CALL, attributes });
-    if (given instanceof Promise) return given; // no span, but perhaps an error
-    span = given as Span | undefined;
-    return undefined;
-  }, warnOnce);
+  tellSafely(
+    () => {
+      const given: unknown = tracer.startSpan(name, { kind: CALL, attributes });
+      const is = given as Partial<Span> | undefined;
+      if (typeof is?.end !== 'function' || typeof is.setAttribute !== 'function') {
+        if (given instanceof Promise) given.catch(() => {}); // what it is about is said below
+        throw new TypeError('it gave no span');
+      }
+      span = given as Span;
+    },
+    (error) => warnOnce(tracer, error),
+  );
   return span;
 }
 
-let hasWarned = false;
+const failing = new WeakSet<Tracer>();
 
 /** What fails with one request fails with the next ten thousand. */
-function warnOnce(error: unknown): void {
-  if (hasWarned) return;
-  hasWarned = true;
-  process.emitWarning(error instanceof Error ? error : String(error), { type: 'TracerWarning' });
+function warnOnce(tracer: Tracer, error: unknown): void {
+  if (failing.has(tracer)) return;
+  failing.add(tracer);
+  const warning = new CallbackError('tracer', '', 'the client', error);
+  process.emitWarning(Object.assign(warning, { name: 'TracerWarning' }));
 }
 
 function withSub(resource: string, subresource: string): string {

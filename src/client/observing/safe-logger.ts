@@ -1,33 +1,46 @@
 /** Loggers: one for the terminal, and the guard that keeps a logger of others from doing harm. */
-import { type LogFields, type Logger, tellSafely } from '../../api/index.ts';
+import { CallbackError, type LogFields, type Logger, tellSafely } from '../../api/index.ts';
 
 /** One line each on stderr. The message says everything; the fields say it again for machines, and are left out. */
 export function consoleLogger(level: number): Logger {
   return { level, log: (_level, message) => console.error(message) };
 }
 
-/** Without a logger nothing is ever wanted. */
+/** Loggers that have failed, and were told of. */
+const failing = new WeakSet<Logger>();
+
+/** Without a logger nothing is ever wanted, nor if it cannot say what it wants. */
 export class SafeLogger implements Logger {
   readonly #logger: Logger | undefined;
-  #hasWarned = false;
 
   constructor(logger: Logger | undefined) {
     this.#logger = logger;
   }
 
   get level(): number {
-    return this.#logger?.level ?? -1;
+    if (!this.#logger) return -1;
+    try {
+      const level: unknown = this.#logger.level;
+      if (typeof level === 'number' && !Number.isNaN(level)) return level;
+      throw new TypeError('it is no number');
+    } catch (error) {
+      this.#warn('logger.level', error);
+      return -1;
+    }
   }
 
   log(level: number, message: string, fields: LogFields): void {
     if (level > this.level) return;
     tellSafely(
       () => this.#logger?.log(level, message, fields),
-      (error) => {
-        if (this.#hasWarned) return; // once says it
-        this.#hasWarned = true;
-        process.emitWarning(error instanceof Error ? error : String(error), { type: 'LoggerWarning' });
-      },
+      (error) => this.#warn('logger.log', error),
     );
+  }
+
+  #warn(callback: string, error: unknown): void {
+    if (!this.#logger || failing.has(this.#logger)) return; // once says it
+    failing.add(this.#logger);
+    const warning = new CallbackError(callback, '', 'the client', error);
+    process.emitWarning(Object.assign(warning, { name: 'LoggerWarning' }));
   }
 }

@@ -5,8 +5,9 @@
  *     const crons = defineResource<CronSpec>({ group: 'ex.io', version: 'v1', plural: 'crons', kind: 'Cron', isNamespaced: true });
  *     for (const { spec } of (await client.resource(crons).list()).items) ...
  */
+import { CallbackError } from '../../api/index.ts';
 import type { AnyObject, ApiObject, PartialObjectMetadata, UnknownFields } from './objects.ts';
-import { issueText, type StandardSchemaV1 } from './standard-schema.ts';
+import { issueText, type SchemaIssue, type StandardSchemaV1 } from './standard-schema.ts';
 
 /** Exists in types only. */
 declare const objectType: unique symbol;
@@ -86,8 +87,18 @@ export class InvalidObjectError extends Error {
   }
 }
 
-/** What the validator of the resource objects to in an object; nothing if there is no validator. */
+/** What the validator of the resource objects to in an object; nothing if there is none. Throws CallbackError if it fails. */
 export async function checkSpec(resource: Resource, object: object): Promise<readonly string[]> {
-  const result = await resource.validate?.['~standard'].validate((object as { spec?: unknown }).spec);
-  return result?.issues?.map(issueText) ?? [];
+  if (!resource.validate) return [];
+  try {
+    const result: unknown = await resource.validate['~standard'].validate((object as { spec?: unknown }).spec);
+    const { issues } = (result ?? {}) as { issues?: unknown };
+    if (typeof result !== 'object' || result === null || !('value' in result || Array.isArray(issues)))
+      throw new TypeError('it gave neither a value nor issues');
+    return ((issues ?? []) as SchemaIssue[]).map(issueText);
+  } catch (error) {
+    const { metadata = {} } = object as { metadata?: { namespace?: string; name?: string } };
+    const key = [metadata.namespace, metadata.name].filter(Boolean).join('/');
+    throw new CallbackError('validate', key, `the resource ${resource.plural}`, error);
+  }
 }

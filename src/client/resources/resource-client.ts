@@ -3,7 +3,7 @@
  * this client was made, names another. Items of lists carry kind and apiVersion, though servers leave them out.
  */
 
-import type { Status } from '../../api/index.ts';
+import { type Status, untilAborted } from '../../api/index.ts';
 import { isApiError, TransportError } from '../errors.ts';
 import { asPromised } from '../lazy/lazy-object.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -81,14 +81,14 @@ export class ResourceClient<T extends AnyObject> {
   }
 
   async create(draft: Draft<T>, options: WriteOptions = {}): Promise<T> {
-    await this.#check(draft);
+    await this.#check(draft, options);
     const path = this.#collection(inside(draft, options));
     return this.#ask('POST', path, { query: writeQuery(options), body: this.#whole(draft) }, options);
   }
 
   /** Replaces it. With `metadata.resourceVersion` only if it is still that one: else 409 `Conflict`. */
   async update(object: Draft<T>, options: WriteOptions = {}): Promise<T> {
-    await this.#check(object);
+    await this.#check(object, options);
     const path = this.#path(object.metadata.name ?? '', inside(object, options));
     return this.#ask('PUT', path, { query: writeQuery(options), body: this.#whole(object) }, options);
   }
@@ -157,9 +157,9 @@ export class ResourceClient<T extends AnyObject> {
     return { apiVersion: this.resource.apiVersion, kind: this.resource.kind, ...object };
   }
 
-  async #check(object: Draft<T>): Promise<void> {
+  async #check(object: Draft<T>, { signal }: WriteOptions): Promise<void> {
     if (!this.resource.validate) return;
-    const issues = await checkSpec(this.resource, object);
+    const issues = await untilAborted(checkSpec(this.resource, object), signal);
     if (issues.length > 0) throw new InvalidObjectError(this.resource.kind, object.metadata.name ?? '', issues);
   }
 }

@@ -6,9 +6,9 @@
  * `close` every request fails at once, running ones too.
  */
 import type { Dispatcher } from 'undici';
-import { type Clock, systemClock } from '../../api/clock.ts';
+import { CallbackError, type Clock, systemClock, tellSafely } from '../../api/index.ts';
 import type { ClusterAccess } from '../config/cluster-access.ts';
-import { type Identity, noCredentials } from '../config/credentials.ts';
+import { type Identity, identityOf, mayHaveAnother, noCredentials } from '../config/credentials.ts';
 import type { Impersonation } from '../config/kubeconfig-file.ts';
 import { isApiError, isTransportError, TransportError, type TransportPhase } from '../errors.ts';
 import { Observers } from '../observing/observers.ts';
@@ -63,6 +63,7 @@ export class Transport implements AsyncDisposable {
   readonly #running = new Set<Deadline>();
   readonly #basePath: string;
   #isClosed = false;
+  #hasFailedWarning = false;
 
   constructor(access: ClusterAccess, options: TransportOptions = {}) {
     this.access = access;
@@ -171,13 +172,15 @@ export class Transport implements AsyncDisposable {
     const onWait = (waitMs: number) => this.#log.limited(call.request, waitMs);
     await this.#limiter?.take({ signal, isUrgent: options.isUrgent, onWait }).catch(failed);
     for (let isSecond = false; ; isSecond = true) {
-      const identity = await credentials.current(signal).catch(failed);
+      const headersMs = options.timeouts?.headersMs ?? this.#timeouts.headersMs;
+      const lift = call.deadline.limit('headers', credentials.isInteractive ? 0 : headersMs);
+      const identity = await identityOf(credentials, signal).catch(failed).finally(lift);
       const begin = this.clock.now();
       try {
         return await read(await this.#open(call, options, purpose, identity), begin);
       } catch (error) {
         if (!isApiError(error)) this.#reportFailure(call, error, begin, purpose === 'stream');
-        if (isSecond || !isApiError(error, 'Unauthorized') || !credentials.refused(identity)) throw error;
+        if (isSecond || !isApiError(error, 'Unauthorized') || !mayHaveAnother(credentials, identity)) throw error;
       }
     }
   }
@@ -211,7 +214,7 @@ export class Transport implements AsyncDisposable {
         ...(purpose === 'stream' && { highWaterMark: STREAM_BUFFER_BYTES }),
       });
       answer.body.on('error', () => {}); // told to whoever reads, and to nobody else
-      if (this.#options.onWarning) for (const text of warningsIn(answer.headers.warning)) this.#options.onWarning(text);
+      if (this.#options.onWarning) for (const text of warningsIn(answer.headers.warning)) this.#warned(text);
       return { code: answer.statusCode, headers: answer.headers, body: answer.body };
     } catch (error) {
       throw deadline.errorOf(error, 'headers');
@@ -262,6 +265,19 @@ export class Transport implements AsyncDisposable {
       if (!body.readableEnded) body.destroy();
       if (endsCall) this.#end(call);
     }
+  }
+
+  /** A warning is no reason for a request to fail, nor is somebody who cannot hear it. */
+  #warned(text: string): void {
+    tellSafely(
+      () => this.#options.onWarning?.(text),
+      (error) => {
+        if (this.#hasFailedWarning) return; // once says it
+        this.#hasFailedWarning = true;
+        const warning = new CallbackError('onWarning', '', 'the client', error);
+        process.emitWarning(Object.assign(warning, { name: 'ObserverWarning' }));
+      },
+    );
   }
 
   #report(call: Call, opened: Opened, begin: number, isStream: boolean, body?: string, responseBytes?: number): void {

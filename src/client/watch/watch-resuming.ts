@@ -15,7 +15,7 @@ import type { AnyObject } from '../resources/objects.ts';
 import type { Transport } from '../transport/transport.ts';
 import { afterEnd, isShortAndEmpty } from './after-end.ts';
 import { Backoff, type BackoffOptions } from './backoff.ts';
-import { type WatchOptions, watch } from './watch.ts';
+import { guarded, type WatchOptions, watch } from './watch.ts';
 import type { WatchEvent } from './watch-event.ts';
 
 export type WatchResumingOptions = Omit<WatchOptions, 'allowBookmarks' | 'resourceVersion' | 'sendInitialEvents'> &
@@ -52,7 +52,10 @@ export async function* watchResuming<T extends AnyObject>(
   options: WatchResumingOptions,
 ): AsyncGenerator<WatchEvent<T>, void, void> {
   const { clock, random } = transport;
-  const { signal, healthyMs = HEALTHY_MS, onInterruption } = options;
+  const { signal, healthyMs = HEALTHY_MS } = options;
+  const whose = `the watch of ${resource.plural}`;
+  const onOpen = options.onOpen && guarded('onOpen', options.onOpen, whose);
+  const onInterruption = options.onInterruption && guarded('onInterruption', options.onInterruption, whose);
   const backoff = new Backoff({ ...options.backoff, random: options.backoff?.random ?? random });
   let version = options.resourceVersion;
   let isInitial = options.sendInitialEvents === true;
@@ -75,7 +78,7 @@ export async function* watchResuming<T extends AnyObject>(
           openedAt = clock.now();
           if (isAgain) transport.observers.tell('onReconnect', resource);
           isAgain = true;
-          options.onOpen?.(headers);
+          onOpen?.(headers);
         },
       } as WatchOptions);
       for await (const event of stream) {

@@ -6,6 +6,7 @@
  * loop; a refusal, before the stream or within it, throws ApiError; everything else throws TransportError, with the phase
  * `headers`, `body`, `idle` (the stream is dead, or its bookmarks are off) or `total` (the server did not end it in time).
  */
+import { CallbackError, tellSafely } from '../../api/index.ts';
 import { TransportError } from '../errors.ts';
 import { WatchReport } from '../observing/watch-report.ts';
 import { acceptOf, type Resource } from '../resources/define-resource.ts';
@@ -56,11 +57,30 @@ export async function* watch<T extends AnyObject>(
   resource: Resource<T>,
   options: WatchOptions = {},
 ): AsyncGenerator<WatchEvent<T>, void, void> {
-  for await (const events of watchBatches(transport, resource, options))
+  const onOpen = options.onOpen && guarded('onOpen', options.onOpen, `the watch of ${resource.plural}`);
+  for await (const events of watchBatches(transport, resource, { ...options, onOpen }))
     for (const event of events) {
       yield event;
       options.signal?.throwIfAborted(); // events that are already here are not delivered after an abort
     }
+}
+
+/** A function of the user's that is told something: that it fails is a process warning, and changes nothing else. */
+export function guarded<A extends unknown[]>(
+  callback: string,
+  tell: (...about: A) => unknown,
+  whose: string,
+): (...about: A) => void {
+  let hasFailed = false;
+  return (...about) =>
+    tellSafely(
+      () => tell(...about),
+      (error) => {
+        if (hasFailed) return; // once says it
+        hasFailed = true;
+        process.emitWarning(Object.assign(new CallbackError(callback, '', whose, error), { name: 'WatchWarning' }));
+      },
+    );
 }
 
 /** The same, with all events that came in one piece at once: a turn of the loop for each costs more than a small event. */

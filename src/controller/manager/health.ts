@@ -1,8 +1,8 @@
 /**
  * How a manager is, judged from what its informers, its reconciles and its election really do.
  *
- * Ready means that every informer has the whole state and has heard from its server lately, that no reconcile is stuck,
- * and that the lease can be reached; a watch that is silently dead makes it unready, a watch that is being taken up again
+ * Ready means that every informer has the whole state and has heard from its server lately, that no handler or reconcile
+ * is stuck, and that the lease can be reached; a watch that is silently dead makes it unready, a watch that is being taken up again
  * does not. Live is true unless only a new process helps: the manager has failed, an informer was stopped by a bug, a
  * reconcile ignores its signal, or every worker of a controller is stuck.
  *
@@ -83,13 +83,13 @@ function problemsOf(
   return problems;
 }
 
-function informersOf({ controllers, maxLagMs }: HealthFacts): InformerHealth[] {
+function informersOf({ controllers, maxLagMs, stuckAfterMs }: HealthFacts): InformerHealth[] {
   const users = new Map<Informer<AnyObject>, string[]>();
   for (const { name, informers } of controllers)
     for (const informer of informers) users.set(informer, [...(users.get(informer) ?? []), name]);
   return [...users].map(([informer, names]) => {
     const { state, lagMs, resourceVersion, error } = informer.freshness;
-    const why = problemOf(informer, maxLagMs);
+    const why = problemOf(informer, maxLagMs, stuckAfterMs);
     const name = nameOf(informer.resource);
     return { name, controllers: names, state, lagMs, resourceVersion, error, isReady: why === '', why };
   });
@@ -107,13 +107,19 @@ function controllersOf({ controllers, stuckAfterMs, abortGraceMs }: HealthFacts)
   });
 }
 
-function problemOf({ freshness: { state, lagMs, error } }: Informer<AnyObject>, maxLagMs: number): string {
+function problemOf(
+  { freshness: { state, lagMs, error, busyMs }, metrics }: Informer<AnyObject>,
+  maxLagMs: number,
+  stuckAfterMs: number,
+): string {
   if (state === 'refused' && isApiError(error, 'NotFound'))
     return 'refused: the server does not serve it (is it installed?)';
   if (state === 'refused' || state === 'stopped' || state === 'syncing')
     return error === undefined ? state : `${state}: ${textOf(error)}`;
-  if (lagMs === undefined || lagMs <= maxLagMs) return '';
-  return `silent for ${seconds(lagMs)}`;
+  if (lagMs !== undefined && lagMs > maxLagMs) return `silent for ${seconds(lagMs)}`;
+  if (busyMs <= stuckAfterMs) return '';
+  const names = metrics.handlers.flatMap((handler) => (handler.busyMs > stuckAfterMs ? [`"${handler.name}"`] : []));
+  return `handler ${names.join(', ')} has not ended for ${seconds(busyMs)}`;
 }
 
 function seconds(ms: number): string {
