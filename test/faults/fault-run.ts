@@ -1,24 +1,24 @@
 /**
- * One fault schedule, carried out: a proxy before the server, informers behind the proxy, and in every quiet moment the
- * questions that must be answered with yes. Does each store equal a fresh list? Does each handler believe what the store
- * holds, by events that fit each other? Did nobody fetch the whole state without need? And in the end: is nothing left?
+ * One fault schedule, carried out: informers and two processes of an operator behind a line that misbehaves, and in every
+ * quiet moment the questions that must be answered with yes. Is what they hold true: does each store equal a fresh list,
+ * does each handler believe what the store holds, by events that fit each other, and did nobody fetch the whole state
+ * without need? Does it move: does one lead, has its controller reconciled everything as it is, and does everybody call
+ * themselves well? Did `health` tell the truth all the time, quiet or not? And in the end: is nothing left?
  */
 import { getEventListeners } from 'node:events';
-import { type FaultProxy, type ProxiedRequest, startFaultProxy, type Which } from '../../src/testing/index.ts';
-import { randomFrom } from './crash-script.ts';
-import { HurriedClock } from './fault-clock.ts';
+import type { ProxiedRequest, Which } from '../../src/testing/index.ts';
+import type { Grounds } from './fault-grounds.ts';
+import { identityOf, Operator } from './fault-operator.ts';
 import { type Schedule, type Step, tellStep, type Whom } from './fault-schedule.ts';
-import type { FaultServer } from './fault-servers.ts';
-import { expectSame, kinds, Watcher } from './fault-watcher.ts';
+import { expectSame, type Kind, kinds, Watcher } from './fault-watcher.ts';
 import { NAMESPACES, orRefused, setMark, write } from './fault-writes.ts';
 
-/** Fast enough that nobody waits for limits, slow enough that a busy machine does not run into them. */
-const SPEED = 10;
-const SETTLE_MS = 60_000;
+/** How often what operators say of themselves is held against what is so, by the clock. */
+const LOOK_MS = 5_000;
 
 /** Throws what was wrong; the log says what happened before. */
-export async function runSchedule(server: FaultServer, schedule: Schedule, log: string[]): Promise<void> {
-  const run = new FaultRun(server, await startFaultProxy(server), schedule, log);
+export async function runSchedule(grounds: Grounds, schedule: Schedule, log: string[]): Promise<void> {
+  const run = new FaultRun(grounds, schedule, log);
   try {
     await run.all();
   } catch (err) {
@@ -30,27 +30,31 @@ export async function runSchedule(server: FaultServer, schedule: Schedule, log: 
 }
 
 class FaultRun {
-  readonly #server: FaultServer;
-  readonly #proxy: FaultProxy;
+  readonly #grounds: Grounds;
   readonly #schedule: Schedule;
   readonly #log: (text: string) => void;
-  readonly #clock = new HurriedClock(SPEED);
   readonly #stop = new AbortController();
+  readonly #looking = new AbortController();
   readonly #watchers: Watcher[] = [];
+  readonly #operators: Operator[] = [];
+  #lies: string[] = [];
+  #looks: Promise<void> = Promise.resolve();
   #writing: Promise<unknown> = Promise.resolve();
   #round = 0;
 
-  constructor(server: FaultServer, proxy: FaultProxy, schedule: Schedule, log: string[]) {
-    this.#server = server;
-    this.#proxy = proxy;
+  constructor(grounds: Grounds, schedule: Schedule, log: string[]) {
+    this.#grounds = grounds;
     this.#schedule = schedule;
-    const begin = performance.now();
-    this.#log = (text) => void log.push(`${(performance.now() - begin).toFixed(0).padStart(6)} ms  ${text}`);
+    const { clock } = grounds;
+    const begin = clock.now();
+    this.#log = (text) => void log.push(`${(clock.now() - begin).toFixed(0).padStart(8)} ms  ${text}`);
   }
 
   async all(): Promise<void> {
     await this.#prepare();
-    for (const kind of kinds) await this.#open(kind);
+    for (const kind of this.#kinds) await this.#open(kind);
+    for (const name of ['operator-a', 'operator-b']) this.#operators.push(await Operator.start(name, this.#grounds));
+    this.#looks = this.#keepLooking();
     for (const step of this.#schedule.steps) {
       this.#log(tellStep(step));
       await this.#take(step);
@@ -59,135 +63,193 @@ class FaultRun {
   }
 
   async dispose(): Promise<void> {
+    this.#looking.abort();
+    await this.#looks;
     await this.#writing;
-    for (const watcher of this.#watchers) await watcher[Symbol.asyncDispose]();
-    await this.#proxy[Symbol.asyncDispose]();
+    for (const one of [...this.#operators, ...this.#watchers]) await one[Symbol.asyncDispose]();
+    await this.#grounds[Symbol.asyncDispose]();
   }
 
   logRequests(): void {
-    for (const { number, method, path, query, userAgent, code, faults } of this.#proxy.requests.slice(-40)) {
+    for (const { number, method, path, query, userAgent, code, faults } of this.#grounds.line.requests.slice(-40)) {
       const version = query.get('resourceVersion') ?? '';
       const selection = `${query.has('watch') ? 'watch ' : ''}${path} ${version}`;
       this.#log(`request ${number} of ${userAgent}: ${method} ${selection}: ${code ?? 'open'} ${faults.join(', ')}`);
     }
   }
 
+  /** All of them where a world costs nothing to open; where it is simulated there are worlds enough for each. */
+  get #kinds(): readonly Kind[] {
+    if (!this.#grounds.truth) return kinds;
+    return [kinds[this.#schedule.seed % kinds.length]!, kinds[(this.#schedule.seed + 2) % kinds.length]!];
+  }
+
   async #take(step: Step): Promise<void> {
+    const { line, server, truth, clock, waitFactor } = this.#grounds;
     switch (step.do) {
       case 'write':
         await this.#writing;
-        this.#writing = write(this.#server.client, step.writes, step.seed);
+        this.#writing = write(server.client, step.writes, step.seed);
         return;
       case 'cut':
-        if (step.whom === 'all') this.#proxy.cut();
-        else this.#proxy.cut(this.#which(step.whom));
+        if (step.whom === 'all') line.cut();
+        else line.cut(this.#which(step.whom));
         return;
       case 'stall':
       case 'end':
       case 'truncate':
       case 'garble':
-        this.#log(`  struck ${this.#proxy[step.do](this.#which(step.whom))}`);
+        this.#log(`  struck ${line[step.do](this.#which(step.whom))}`);
         return;
       case 'error':
-        this.#log(`  struck ${this.#proxy.sendError(this.#which(step.whom), step.code)}`);
+        this.#log(`  struck ${line.sendError(this.#which(step.whom), step.code)}`);
         return;
       case 'answer': {
         const { code, to, times, retryAfterSeconds, isText } = step;
         const text = isText ? { text: '<html>Bad luck</html>' } : {};
-        return this.#proxy.answer({ code, to, times, ...text, ...(retryAfterSeconds && { retryAfterSeconds }) });
+        return line.answer({ code, to, times, ...text, ...(retryAfterSeconds && { retryAfterSeconds }) });
       }
       case 'delay':
-        return this.#proxy.delay(step.ms);
+        return line.delay(step.ms);
       case 'drip':
-        return this.#proxy.drip(step.bytes);
+        return line.drip(step.bytes);
       case 'refuse':
-        return this.#proxy.refuse();
+        return line.refuse();
       case 'heal':
-        return this.#proxy.heal();
+        return line.heal();
       case 'restart':
         await this.#writing;
-        return this.#server.restart();
+        return server.restart();
       case 'compact':
         await this.#writing;
         // Before 3.4.34 and 3.5.16 etcd forgets deletes of the very revision it compacts at, for a watch that starts
         // there: nobody above it can tell. So that revision is made one that deletes nothing.
-        await setMark(this.#server.client, 'default', 'before the compaction');
-        return this.#server.compact((oldest) => {
+        await setMark(server.client, 'default', 'before the compaction');
+        return server.compact((oldest) => {
           for (const watcher of this.#watchers) watcher.mayFillAgainIf((version) => BigInt(version) < BigInt(oldest));
         });
       case 'lose':
         await this.#writing;
-        return this.#lose();
+        this.#turn();
+        await server.lose(step.isOvertaking);
+        return this.#prepare();
       case 'set back':
         await this.#writing;
         return this.#setBack(step);
+      case 'flip':
+        await this.#writing;
+        this.#turn();
+        return truth?.flip(step.isCut);
+      case 'rotate token':
+        return truth?.rotateToken();
+      case 'set clock':
+        return this.#operators[step.whom]?.jumpWallClock(step.ms);
+      case 'suspend':
+        return truth?.suspend(step.ms);
+      case 'misbehave':
+        return this.#operators[step.whom]?.setMischief(step.callback, step.how, step.times);
       case 'handler':
         return this.#changeHandlers(step.action);
       case 'informer':
         if (step.action === 'open') return this.#open(kinds[this.#watchers.length % kinds.length]!);
-        await this.#watchers.splice(kinds.length, 1)[0]?.[Symbol.asyncDispose]();
+        await this.#watchers.splice(this.#kinds.length, 1)[0]?.[Symbol.asyncDispose]();
         return;
       case 'wait':
-        return new Promise((resolve) => setTimeout(resolve, step.ms));
+        return clock.sleep(step.ms * waitFactor);
       case 'quiet':
         return this.#quiet();
     }
   }
 
-  async #lose(): Promise<void> {
+  /** The server's versions are of another history from now on. */
+  #turn(): void {
     for (const watcher of this.#watchers) {
-      watcher.mayFillAgainIf(() => true);
+      watcher.mayFillFreely();
       watcher.mayTurnBack();
     }
-    const before = this.#requestCount;
-    await this.#server.lose();
-    await this.#untilNoticed(before);
-    await this.#prepare();
   }
 
   async #setBack({ writes, seed, bump }: Step & { do: 'set back' }): Promise<void> {
-    await this.#server.backUp();
-    await write(this.#server.client, writes, seed);
-    let [before, end] = [0, 0n];
-    const others: Watcher[] = [];
-    await this.#server.setBack(bump, (last) => {
+    const { server, truth } = this.#grounds;
+    await server.backUp();
+    await write(server.client, writes, seed);
+    let before = 0;
+    this.#turn();
+    if (truth && !truth.isSetBackVisible) for (const operator of this.#operators) operator.mayBeMisled();
+    await server.setBack(bump, () => {
       before = this.#requestCount;
-      end = BigInt(last);
-      for (const watcher of this.#watchers) {
-        watcher.mayTurnBack();
-        const isLost = (version: string) => bump > 0 || watcher.sources > 1 || BigInt(version) > end;
-        if (!watcher.mayFillAgainIf(isLost)) others.push(watcher);
-      }
     });
-    await this.#untilNoticed(before);
-    // What was still on its way when the server was down can have taken them beyond its end.
-    const since = this.#requestsAfter(before);
-    for (const watcher of others) watcher.mayFillAgainIf(() => watcher.hasAskedBeyond(since, end));
+    if (!truth) await this.#untilNoticed(before);
   }
 
   async #quiet(): Promise<void> {
     await this.#writing;
-    this.#proxy.heal();
+    const { server, line, truth } = this.#grounds;
+    line.heal();
+    truth?.settle();
+    for (const operator of this.#operators) operator.behave();
     this.#round++;
-    const { client } = this.#server;
     const mark = `${this.#schedule.seed}.${this.#round}`;
-    for (const namespace of NAMESPACES) await setMark(client, namespace, mark);
-    await this.#until(
-      () => this.#watchers.filter((watcher) => !watcher.hasMark(mark)).map((watcher) => watcher.tell()),
-      'have not seen the last write',
-    );
+    for (const namespace of NAMESPACES) await setMark(server.client, namespace, mark);
+    await this.#until(() => {
+      // A mark may come long before the rest, if only an audit can tell.
+      const isBehind = (watcher: Watcher) => (truth ? !watcher.isTrueTo(truth) : !watcher.hasMark(mark));
+      return this.#watchers.filter(isBehind).map((watcher) => watcher.tell());
+    }, 'have not seen the last write');
     for (const watcher of this.#watchers) {
-      await within(SETTLE_MS, watcher.idle(), () => `${watcher.tell()} has handlers that do not come to rest`);
-      const fresh = await watcher.freshList(client);
+      await this.#rest(watcher);
+      const fresh = await watcher.freshList(server.client);
       expectSame(`the store of ${watcher.tell()}`, watcher.objects(), fresh);
-      watcher.check(this.#proxy.requests);
+      watcher.check(line.requests);
+    }
+    await this.#expectMoving();
+    this.#expectTruth();
+  }
+
+  async #rest(watcher: Watcher): Promise<void> {
+    let isIdle = false;
+    const idle = watcher.idle().then(() => {
+      isIdle = true;
+    });
+    await this.#until(() => (isIdle ? [] : [watcher.tell()]), 'has handlers that do not come to rest');
+    await idle;
+  }
+
+  /** One leads, has seen to everything, and all are well and say so. */
+  async #expectMoving(): Promise<void> {
+    const { items } = await this.#grounds.server.client.list('/api/v1/configmaps');
+    const objects = new Map(
+      (
+        items as unknown as { metadata: { namespace: string; name: string; uid: string; resourceVersion: string } }[]
+      ).map((object) => [`${object.metadata.namespace}/${object.metadata.name}`, identityOf(object)!]),
+    );
+    await this.#until(() => {
+      const leaders = this.#operators.filter(({ isLeading }) => isLeading);
+      if (leaders.length !== 1) return [`${leaders.length} operators lead`];
+      return leaders[0]!.notReconciled(objects);
+    }, 'after all has healed');
+    await this.#until(() => this.#operators.flatMap((operator) => operator.complaints()), 'after all has healed');
+  }
+
+  async #keepLooking(): Promise<void> {
+    const { signal } = this.#looking;
+    while (!signal.aborted) {
+      for (const operator of this.#operators)
+        for (const lie of operator.lies()) this.#lies.push(`${operator.name} ${lie}`);
+      await this.#grounds.clock.sleep(LOOK_MS, signal).catch(() => {}); // it ends here
     }
   }
 
-  /** A set-back that is hidden by new writes before anyone has looked is hidden for ever: no version tells. */
+  #expectTruth(): void {
+    const [first] = this.#lies;
+    this.#lies = [];
+    if (first !== undefined) throw new Error(first);
+  }
+
+  /** Where a server does not name its history, one that is hidden by new writes before anyone has looked stays so. */
   async #untilNoticed(before: number): Promise<void> {
-    this.#proxy.heal();
-    const { metadata } = await this.#server.client.list('/api/v1/configmaps', { limit: 1 });
+    this.#grounds.line.heal();
+    const { metadata } = await this.#grounds.server.client.list('/api/v1/configmaps', { limit: 1 });
     const last = BigInt(metadata.resourceVersion);
     await this.#until(() => {
       const since = this.#requestsAfter(before);
@@ -196,47 +258,49 @@ class FaultRun {
   }
 
   get #requestCount(): number {
-    return this.#proxy.requests.at(-1)?.number ?? 0;
+    return this.#grounds.line.requests.at(-1)?.number ?? 0;
   }
 
   #requestsAfter(count: number): readonly ProxiedRequest[] {
-    return this.#proxy.requests.filter(({ number }) => number > count);
+    return this.#grounds.line.requests.filter(({ number }) => number > count);
   }
 
   async #expectNothingLeft(): Promise<void> {
-    for (const watcher of this.#watchers.splice(0)) await watcher[Symbol.asyncDispose]();
+    const { line, clock } = this.#grounds;
+    this.#looking.abort();
+    await this.#looks;
+    this.#expectTruth();
+    for (const one of [...this.#operators.splice(0), ...this.#watchers.splice(0)]) await one[Symbol.asyncDispose]();
     // Ours end when we say so, within the turn; only the other end of a connection has to hear of it first.
     await new Promise((resolve) => setImmediate(resolve));
-    const { sleeping } = this.#clock;
+    const { sleeping } = clock;
     const listeners = getEventListeners(this.#stop.signal, 'abort').length;
     if (sleeping + listeners > 0) throw new Error(`${sleeping} timers and ${listeners} listeners are left behind`);
     const left = () => [
-      ...this.#proxy.open.map(({ number, userAgent }) => `request ${number} of ${userAgent}`),
-      ...(this.#proxy.connections > 0 ? [`${this.#proxy.connections} connections`] : []),
+      ...line.open.map(({ number, userAgent }) => `request ${number} of ${userAgent}`),
+      ...(line.connections > 0 ? [`${line.connections} connections`] : []),
     ];
     await this.#until(left, 'are left behind');
   }
 
   async #until(missing: () => string[], complaint: string): Promise<void> {
-    const end = performance.now() + SETTLE_MS;
-    for (;;) {
+    const { clock, settleMs } = this.#grounds;
+    const end = clock.now() + settleMs;
+    for (let looks = 1; ; looks++) {
       const now = missing();
       if (now.length === 0) return;
-      if (performance.now() > end) throw new Error(`${now.join('; ')} ${complaint}`);
-      await new Promise((resolve) => setTimeout(resolve, 2));
+      if (clock.now() > end) throw new Error(`${now.join('; ')} ${complaint}`);
+      await this.#grounds.pause(looks);
     }
   }
 
-  async #open(kind: (typeof kinds)[number]): Promise<void> {
-    const watcher = await Watcher.open({
-      ...{ kind, number: this.#watchers.length, clock: this.#clock, signal: this.#stop.signal, log: this.#log },
-      kubeconfigPath: this.#proxy.kubeconfigPath,
-      random: randomFrom(this.#schedule.seed),
-    });
-    this.#watchers.push(watcher);
+  async #open(kind: Kind): Promise<void> {
+    const { signal } = this.#stop;
+    const number = this.#watchers.length;
+    this.#watchers.push(await Watcher.open({ kind, number, grounds: this.#grounds, signal, log: this.#log }));
   }
 
-  async #changeHandlers(action: 'slow' | 'throwing' | 'remove'): Promise<void> {
+  async #changeHandlers(action: 'slow' | 'throwing' | 'hung' | 'remove'): Promise<void> {
     for (const watcher of this.#watchers) {
       if (action === 'remove') await watcher.removeHandler();
       else watcher.addHandler(action);
@@ -245,25 +309,13 @@ class FaultRun {
 
   async #prepare(): Promise<void> {
     for (const name of NAMESPACES.slice(1))
-      await orRefused(this.#server.client.create('/api/v1/namespaces', { metadata: { name } }));
+      await orRefused(this.#grounds.server.client.create('/api/v1/namespaces', { metadata: { name } }));
   }
 
   #which(whom: Whom): Which {
     if (whom === 'all') return 'watch';
-    const wanted = whom % Math.max(this.#proxy.open.length, 1);
+    const wanted = whom % Math.max(this.#grounds.line.open.length, 1);
     let seen = 0;
     return ({ kind }) => kind === 'watch' && seen++ === wanted;
-  }
-}
-
-async function within<T>(ms: number, promise: Promise<T>, complaint: () => string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(complaint())), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,8 +1,10 @@
 /**
  * What will go wrong, decided by a seed: a list of steps, each a write, a fault, a change of who watches, or a quiet moment
- * in which everything must be true. The same seed is always the same list; what the machine makes of it is its own.
+ * in which everything must be true. The same seed is always the same list. In a simulated world it is also the same run;
+ * with a real server, what the machine makes of it is its own.
  */
 import { randomFrom } from './crash-script.ts';
+import { CALLBACKS, type Callback, MISBEHAVIOURS, type Misbehaviour } from './fault-operator.ts';
 
 /** All watches, or one of those that are open. */
 export type Whom = 'all' | number;
@@ -24,10 +26,28 @@ export type Step =
   | { readonly do: 'delay'; readonly ms: number }
   | { readonly do: 'drip'; readonly bytes: number }
   | { readonly do: 'refuse' | 'heal' }
-  | { readonly do: 'restart' | 'compact' | 'lose' }
+  | { readonly do: 'restart' | 'compact' }
+  /** All data. The new history may pass the old one before anybody looks. */
+  | { readonly do: 'lose'; readonly isOvertaking: boolean }
   /** To a backup; what was written after it is gone. With a bump, versions jump ahead, as they should. */
   | { readonly do: 'set back'; readonly writes: number; readonly seed: number; readonly bump: number }
-  | { readonly do: 'handler'; readonly action: 'slow' | 'throwing' | 'remove' }
+  /** Another server, of another history, answers under the same address; those who are connected may stay. */
+  | { readonly do: 'flip'; readonly isCut: boolean }
+  /** Old tokens are not taken any more; clients find the new one a while later. */
+  | { readonly do: 'rotate token' }
+  /** The wall clock of one operator is set. */
+  | { readonly do: 'set clock'; readonly whom: number; readonly ms: number }
+  /** The machine sleeps. */
+  | { readonly do: 'suspend'; readonly ms: number }
+  /** A function of the user's, for some calls. */
+  | {
+      readonly do: 'misbehave';
+      readonly whom: number;
+      readonly callback: Callback;
+      readonly how: Misbehaviour;
+      readonly times: number;
+    }
+  | { readonly do: 'handler'; readonly action: 'slow' | 'throwing' | 'hung' | 'remove' }
   | { readonly do: 'informer'; readonly action: 'open' | 'close' }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'quiet' };
@@ -35,18 +55,18 @@ export type Step =
 export type Schedule = { readonly seed: number; readonly steps: readonly Step[] };
 
 /** What a server can do besides being restarted. */
-export type Abilities = { readonly loses: boolean; readonly isSetBack: boolean };
+export type Abilities = { readonly loses: boolean; readonly isSetBack: boolean; readonly isSimulated: boolean };
 
 /** Of a hundred; what comes first is likely. */
 const likely: readonly (readonly [Step['do'], number])[] = [
-  ['write', 24],
-  ['cut', 9],
-  ['stall', 6],
-  ['end', 5],
-  ['truncate', 5],
-  ['garble', 5],
-  ['error', 6],
-  ['answer', 10],
+  ['write', 20],
+  ['cut', 8],
+  ['stall', 5],
+  ['end', 4],
+  ['truncate', 4],
+  ['garble', 4],
+  ['error', 5],
+  ['answer', 9],
   ['delay', 3],
   ['drip', 3],
   ['refuse', 3],
@@ -58,6 +78,35 @@ const likely: readonly (readonly [Step['do'], number])[] = [
   ['set back', 1],
   ['handler', 4],
   ['informer', 2],
+  ['misbehave', 7],
+  ['set clock', 2],
+];
+
+/** In a simulated world a restart costs nothing, and much is possible. */
+const likelyInSimulation: readonly (readonly [Step['do'], number])[] = [
+  ['write', 20],
+  ['cut', 6],
+  ['stall', 5],
+  ['end', 3],
+  ['truncate', 3],
+  ['garble', 3],
+  ['error', 4],
+  ['answer', 8],
+  ['delay', 3],
+  ['drip', 2],
+  ['refuse', 3],
+  ['heal', 3],
+  ['wait', 8],
+  ['restart', 3],
+  ['compact', 3],
+  ['lose', 3],
+  ['set back', 3],
+  ['flip', 2],
+  ['rotate token', 3],
+  ['set clock', 2],
+  ['suspend', 1],
+  ['misbehave', 6],
+  ['handler', 3],
 ];
 
 export function scheduleOf(seed: number, abilities: Abilities): Schedule {
@@ -65,10 +114,11 @@ export function scheduleOf(seed: number, abilities: Abilities): Schedule {
   const below = (limit: number) => Math.floor(random() * limit);
   const oneOf = <T>(values: readonly T[]): T => values[below(values.length)]!;
   const steps: Step[] = [];
-  const rounds = 1 + below(3);
+  const rounds = 1 + below(abilities.isSimulated ? 2 : 3);
   for (let round = 0; round < rounds; round++) {
     const count = 2 + below(6);
-    for (let i = 0; i < count; i++) steps.push(makeStep(pick(below(100)), { random, below, oneOf, abilities }));
+    for (let i = 0; i < count; i++)
+      steps.push(makeStep(pick(below(100), abilities), { random, below, oneOf, abilities }));
     steps.push({ do: 'quiet' });
   }
   return { seed, steps };
@@ -81,9 +131,9 @@ type Dice = {
   readonly abilities: Abilities;
 };
 
-function pick(hundredth: number): Step['do'] {
+function pick(hundredth: number, { isSimulated }: Abilities): Step['do'] {
   let left = hundredth;
-  for (const [kind, weight] of likely) {
+  for (const [kind, weight] of isSimulated ? likelyInSimulation : likely) {
     if (left < weight) return kind;
     left -= weight;
   }
@@ -120,12 +170,20 @@ function makeStep(kind: Step['do'], { random, below, oneOf, abilities }: Dice): 
     case 'wait':
       return { do: kind, ms: below(30) };
     case 'lose':
-      return { do: abilities.loses ? kind : 'restart' };
+      return abilities.loses ? { do: kind, isOvertaking: random() < 0.5 } : { do: 'restart' };
+    case 'flip':
+      return { do: kind, isCut: random() < 0.5 };
+    case 'set clock':
+      return { do: kind, whom: below(2), ms: oneOf([-86_400_000, -60_000, 60_000, 86_400_000]) };
+    case 'suspend':
+      return { do: kind, ms: oneOf([20_000, 200_000, 2_000_000]) };
+    case 'misbehave':
+      return { do: kind, whom: below(2), callback: oneOf(CALLBACKS), how: oneOf(MISBEHAVIOURS), times: 1 + below(6) };
     case 'set back':
       if (!abilities.isSetBack) return { do: 'compact' };
       return { do: kind, writes: 1 + below(25), seed, bump: oneOf([0, 1_000_000]) };
     case 'handler':
-      return { do: kind, action: oneOf(['slow', 'throwing', 'remove'] as const) };
+      return { do: kind, action: oneOf(['slow', 'throwing', 'hung', 'remove'] as const) };
     case 'informer':
       return { do: kind, action: oneOf(['open', 'open', 'close'] as const) };
     default:

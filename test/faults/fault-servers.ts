@@ -27,7 +27,8 @@ export type FaultServer = FaultTarget &
     restart(): Promise<void>;
     /** `whileDown` is told the version of the oldest change that is kept, which is the last. */
     compact(whileDown: (oldest: string) => void): Promise<void>;
-    lose(): Promise<void>;
+    /** `isOvertaking`: the new history is ahead of the old one before anybody is served. */
+    lose(isOvertaking: boolean): Promise<void>;
     backUp(): Promise<void>;
     /** `whileDown` is told which version is the last. */
     setBack(bump: number, whileDown: (last: string) => void): Promise<void>;
@@ -136,7 +137,7 @@ async function serverOf(on: 'embedded' | 'etcd', makeEngine: (dataDir: string) =
   await start();
   return {
     dataDir,
-    abilities: { loses: true, isSetBack: on === 'embedded' },
+    abilities: { loses: true, isSetBack: on === 'embedded', isSimulated: false },
     get url() {
       return engine.url;
     },
@@ -159,11 +160,13 @@ async function serverOf(on: 'embedded' | 'etcd', makeEngine: (dataDir: string) =
       whileDown(String(revision));
       await start();
     },
-    async lose() {
+    async lose(isOvertaking) {
       await engine.stop();
+      const last = await withStore((store) => store.revision());
       rmSync(storeDir, { recursive: true, force: true });
       await etcd?.[Symbol.asyncDispose]();
       etcd = etcd && (await startEtcd());
+      if (isOvertaking) await withStore((store) => writeBeyond(store, last));
       await start();
     },
     async backUp() {
@@ -185,4 +188,11 @@ async function serverOf(on: 'embedded' | 'etcd', makeEngine: (dataDir: string) =
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Far from what the server keeps there. */
+async function writeBeyond(store: Store, revision: number): Promise<void> {
+  const put = { kind: 'put', key: '/elsewhere', value: Buffer.from('x') } as const;
+  while ((await store.revision()) <= revision + 10)
+    await Promise.all(Array.from({ length: 20 }, () => store.txn({ then: [put] })));
 }

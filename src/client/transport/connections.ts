@@ -47,7 +47,7 @@ export class Connections {
       ...(cert !== undefined && { cert }),
       ...(key !== undefined && { key }),
     };
-    const { Client, Pool, buildConnector } = await import('undici');
+    const { Client, Pool, buildConnector } = await loadHttp();
     if (this.#isClosed) throw new Error('the connections are closed');
     if (!this.#current || !isSame(this.#current.material, material)) {
       const { connectMs: timeoutMs, maxConnections: connections } = this.#options;
@@ -88,6 +88,13 @@ export class Connections {
       () => this.#open.delete(pool),
     );
   }
+}
+
+let http: Promise<typeof import('undici')> | undefined;
+
+function loadHttp(): Promise<typeof import('undici')> {
+  http ??= import('undici');
+  return http;
 }
 
 function isSame(a: TlsMaterial, b: TlsMaterial): boolean {

@@ -1,0 +1,83 @@
+/**
+ * Time of a simulated world: it stands still while anybody works, and jumps to the next thing that is due when nobody
+ * does. So an hour takes as long as what happens in it, and what happens when is decided by the world alone.
+ *
+ * Nobody works means that the event loop has turned a few times with nothing new from outside; in a world without sockets,
+ * files and threads there is no outside. Sleepers that are due together wake in the order in which they went to sleep.
+ */
+import type { Clock } from '../../../src/api/index.ts';
+
+type Sleeper = { readonly at: number; readonly order: number; readonly wake: () => void };
+
+/** Enough for a chain of awaits and streams; more would only cost. */
+const TURNS = 2;
+
+export class SimClock implements Clock {
+  #now = 1_000_000;
+  #order = 0;
+  readonly #sleepers: Sleeper[] = [];
+
+  now(): number {
+    return this.#now;
+  }
+
+  get sleeping(): number {
+    return this.#sleepers.length;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const sleeper: Sleeper = {
+        at: this.#now + Math.max(0, ms),
+        order: this.#order++,
+        wake: () => {
+          signal?.removeEventListener('abort', stop);
+          resolve();
+        },
+      };
+      const stop = () => {
+        const index = this.#sleepers.indexOf(sleeper);
+        if (index >= 0) this.#sleepers.splice(index, 1);
+        reject(signal?.reason);
+      };
+      this.#insert(sleeper);
+      signal?.addEventListener('abort', stop, { once: true });
+    });
+  }
+
+  /** The machine sleeps: time goes on, and nobody is woken in between. */
+  suspend(ms: number): void {
+    this.#now += ms;
+  }
+
+  /** Lets the world go on until the work is done; throws if nothing is left that could move it. */
+  async drive<T>(work: Promise<T>): Promise<T> {
+    let isOver = false;
+    const over = work.finally(() => {
+      isOver = true;
+    });
+    over.catch(() => {}); // thrown below
+    let idle = 0;
+    while (!isOver) {
+      for (let turn = 0; turn < TURNS; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+      const next = this.#sleepers.shift();
+      idle = next ? 0 : idle + 1;
+      if (idle > 1000) throw new Error('Cannot go on: everybody waits, and nothing is due');
+      if (!next) continue;
+      this.#now = Math.max(this.#now, next.at);
+      next.wake();
+    }
+    return over;
+  }
+
+  #insert(sleeper: Sleeper): void {
+    let [low, high] = [0, this.#sleepers.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#sleepers[middle]!.at <= sleeper.at) low = middle + 1;
+      else high = middle;
+    }
+    this.#sleepers.splice(low, 0, sleeper);
+  }
+}

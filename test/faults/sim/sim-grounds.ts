@@ -1,0 +1,68 @@
+/** A simulated world as the place of a fault schedule. Its clients have tokens that the server may stop taking. */
+import { type Credentials, KubeClient } from '../../../src/client/index.ts';
+import type { Grounds } from '../fault-grounds.ts';
+import { SimClock } from './sim-clock.ts';
+import { SimServer } from './sim-server.ts';
+import { announceWorld } from './sim-undici.ts';
+
+/** What nobody can see but an audit is found by the next, within an hour and some minutes. */
+const SETTLE_MS = 90 * 60_000;
+/** How long somebody may take to write a new token where clients find it. */
+const NEW_TOKEN_MS = 40_000;
+
+let worlds = 0;
+
+export type SimGrounds = Grounds & { readonly clock: SimClock };
+
+export function simGrounds(random: () => number): SimGrounds {
+  const clock = new SimClock();
+  const server = new SimServer(clock, random);
+  const origin = `http://world-${++worlds}`;
+  const announced = announceWorld(origin, server.line);
+  let token = { text: server.token, from: 0 };
+  let last = token;
+  const readToken = () => (clock.now() >= token.from ? token.text : last.text);
+  const credentials = (): Credentials => {
+    let held = readToken();
+    return {
+      current: async () => ({ authorization: `Bearer ${held}` }),
+      refused: () => {
+        held = readToken();
+        return true;
+      },
+    };
+  };
+  return {
+    ...{ server, line: server.line, clock, random, settleMs: SETTLE_MS, waitFactor: 2_000 },
+    truth: {
+      objects(label) {
+        const [name = '', value] = (label ?? '').split('=');
+        const all = server.objects().filter(({ metadata }) => !label || metadata.labels?.[name] === value);
+        return new Map(
+          all.map(({ metadata }) => [
+            `${metadata.namespace}/${metadata.name}`,
+            `${metadata.uid} ${metadata.resourceVersion}`,
+          ]),
+        );
+      },
+      leaseSeenAt: (userAgent) => server.line.leaseSeenAt.get(userAgent),
+      isSetBackVisible: server.isSetBackVisible,
+      flip: (isCut) => server.flip(isCut),
+      settle: () => server.settle(),
+      rotateToken: () => {
+        server.rotateToken();
+        last = { text: readToken(), from: 0 };
+        token = { text: server.token, from: clock.now() + random() * NEW_TOKEN_MS };
+      },
+      suspend: (ms) => clock.suspend(ms),
+    },
+    async connect(userAgent, options) {
+      const access = { server: new URL(origin), namespace: 'default', credentials: credentials() };
+      return new KubeClient(access, { clock, random, userAgent, ...options });
+    },
+    pause: (looks) => clock.sleep(Math.min(100 * 1.1 ** looks, 20_000)),
+    async [Symbol.asyncDispose]() {
+      announced[Symbol.dispose]();
+    },
+  };
+}
