@@ -52,7 +52,7 @@ type Context<T extends AnyObject> = {
 };
 
 export const QUEUE_LIMIT = 1000;
-export const CLOSE_GRACE_MS = 5_000;
+const CLOSE_GRACE_MS = 5_000;
 /**
  * After so many events, or so long, the others have a turn: a handler that never waits must not hold the event loop, or
  * the copy would lag as far behind as the handler.

@@ -38,7 +38,7 @@ export function readYaml(text: string): YamlReading {
 }
 
 /** The text up to where its first document ends, so that lines keep their numbers. */
-export function firstDocument(text: string): string {
+function firstDocument(text: string): string {
   const marks = /(?:^|[\r\n])(?:---|\.\.\.)(?=[ \t\r\n]|$)/g;
   let from = 0;
   for (let mark = marks.exec(text); mark; mark = marks.exec(text)) {
