@@ -46,7 +46,7 @@ export async function traced<R>(
     try {
       return await work();
     } catch (error) {
-      tellSafely(() => failSpan(span, error), onFailure);
+      failSpan(span, error, onFailure);
       throw error;
     } finally {
       tellSafely(() => span.end(), onFailure);
@@ -64,8 +64,10 @@ export async function traced<R>(
   return await (result ?? work());
 }
 
-export function failSpan(span: Span, error: unknown): void {
+/** What the span throws is for `onFailure`. */
+export function failSpan(span: Span, error: unknown, onFailure: (error: unknown) => void): void {
   const exception = error instanceof Error ? error : String(error);
-  span.recordException(exception);
-  span.setStatus({ code: SPAN_ERROR, message: typeof exception === 'string' ? exception : exception.message });
+  const message = typeof exception === 'string' ? exception : exception.message;
+  tellSafely(() => span.recordException(exception), onFailure);
+  tellSafely(() => span.setStatus({ code: SPAN_ERROR, message }), onFailure);
 }

@@ -50,7 +50,9 @@ export async function identityOf(credentials: Credentials, signal: AbortSignal):
 /** Whether there may be another identity. */
 export function mayHaveAnother(credentials: Credentials, refused: Identity): boolean {
   try {
-    return credentials.refused(refused) === true;
+    const answer: unknown = credentials.refused(refused);
+    if (answer instanceof Promise) answer.catch(() => {}); // no yes, whatever comes of it
+    return answer === true;
   } catch (error) {
     throw configError('credentials.refused', error);
   }

@@ -54,9 +54,10 @@ export class RequestSpan {
     let sent: { readonly traceparent?: string } = {};
     this.#tell((span) => {
       const context = span.spanContext?.();
-      if (typeof context?.traceId !== 'string' || context.traceId === NOTHING) return;
+      if (typeof context?.traceId !== 'string' || context.traceId === NOTHING) return context; // perhaps an error to come
       const flags = context.traceFlags.toString(16).padStart(2, '0');
       sent = { traceparent: `00-${context.traceId}-${context.spanId}-${flags}` };
+      return undefined;
     });
     return sent;
   }
@@ -74,19 +75,18 @@ export class RequestSpan {
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#tell((span) => {
-      if (this.#tries > 1) span.setAttribute('http.request.resend_count', this.#tries - 1);
-      const failure = this.#failure;
-      if (failure && 'code' in failure) {
-        span.setAttribute('error.type', String(failure.code));
-        span.setStatus({ code: SPAN_ERROR });
-      } else if (failure) {
-        const reason = errorReason(failure.error);
-        span.setAttribute('error.type', reason);
-        // The text of a broken answer can be a piece of it.
-        failSpan(span, this.#holdsSecrets ? reason : failure.error);
-      }
-    });
+    if (this.#tries > 1) this.#tell((span) => span.setAttribute('http.request.resend_count', this.#tries - 1));
+    const failure = this.#failure;
+    if (failure && 'code' in failure) {
+      this.#tell((span) => span.setAttribute('error.type', String(failure.code)));
+      this.#tell((span) => span.setStatus({ code: SPAN_ERROR }));
+    } else if (failure) {
+      const reason = errorReason(failure.error);
+      this.#tell((span) => span.setAttribute('error.type', reason));
+      // The text of a broken answer can be a piece of it.
+      const told = this.#holdsSecrets ? reason : failure.error;
+      this.#tell((span) => failSpan(span, told, (error) => warnOnce(this.#tracer, error)));
+    }
     this.#tell((span) => span.end());
   }
 

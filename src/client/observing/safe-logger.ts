@@ -22,6 +22,7 @@ export class SafeLogger implements Logger {
     try {
       const level: unknown = this.#logger.level;
       if (typeof level === 'number' && !Number.isNaN(level)) return level;
+      if (level instanceof Promise) level.catch(() => {}); // what it is about is said below
       throw new TypeError('it is no number');
     } catch (error) {
       this.#warn('logger.level', error);

@@ -15,6 +15,7 @@ import type { AnyObject } from '../resources/objects.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Headers } from '../transport/transport-options.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
+import { guardedSink } from './guarded-sink.ts';
 import type { ReflectorCounts, ReflectorOptions, ReflectorSink, Trouble } from './reflector-options.ts';
 import { ReflectorRequests, type WatchStart } from './reflector-requests.ts';
 import { type Fact, type Policy, type ReflectorState, STATE_TOO_OLD, transition } from './reflector-state.ts';
@@ -37,6 +38,8 @@ export class Reflector<T extends AnyObject> {
   /** Why the initial state is not asked for by stream any more. */
   #streamFailure: { readonly error: unknown } | undefined;
   #isRunning = false;
+  /** Fires when the sink has failed after it had returned. */
+  readonly #broken = new AbortController();
   /** The stream that is read, and its successor. */
   #relay: WatchRelay<T> | undefined;
   /** A stream has ended, and nothing was fetched since: the next that opens goes on where it ended. */
@@ -54,7 +57,7 @@ export class Reflector<T extends AnyObject> {
   constructor(transport: Transport, resource: Resource<T>, sink: ReflectorSink<T>, options: ReflectorOptions = {}) {
     this.#transport = transport;
     this.#resource = resource;
-    this.#sink = sink;
+    this.#sink = guardedSink(sink, resource.plural, (error) => this.#broken.abort(error));
     const { backoff, healthyMs = 30_000, useWatchList = true, initialRead } = options;
     this.#usesWatchList = useWatchList;
     this.#policy = { minMs: backoff?.minMs ?? 800, maxMs: backoff?.maxMs ?? 30_000, healthyMs };
@@ -106,7 +109,8 @@ export class Reflector<T extends AnyObject> {
   }
 
   /** To be called once. */
-  async run(signal: AbortSignal): Promise<never> {
+  async run(stop: AbortSignal): Promise<never> {
+    const signal = AbortSignal.any([stop, this.#broken.signal]);
     if (this.#isRunning) throw new Error('Cannot run the reflector: it runs already');
     this.#isRunning = true;
     this.#heardAt = this.#transport.clock.now();

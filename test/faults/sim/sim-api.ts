@@ -178,7 +178,7 @@ const PARTIAL = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' };
 function sendChange({ revision, old, now }: SimChange, { fits, shown }: Selected, exchange: SimExchange): void {
   const [was, is] = [old !== undefined && fits(old), now !== undefined && fits(now)];
   if (now && is) exchange.send(line(was ? 'MODIFIED' : 'ADDED', shown(now)));
-  if ((now && is) || !old || !was) return;
+  if (is || !old || !was) return;
   const last = { ...old, metadata: { ...old.metadata, resourceVersion: String(revision) } };
   exchange.send(line('DELETED', shown(last)));
 }

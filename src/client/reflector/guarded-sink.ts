@@ -1,0 +1,38 @@
+/**
+ * A reflector's sink, held to its word: what it throws says which function it was and what it was told. One that gives a
+ * promise is not waited for, but if that rejects it is a bug like any other, and not the end of the process.
+ */
+import { CallbackError } from '../../api/index.ts';
+import type { AnyObject } from '../resources/objects.ts';
+import type { ReflectorSink } from './reflector-options.ts';
+
+/** `onLate`: it has failed after it had returned. */
+export function guardedSink<T extends AnyObject>(
+  sink: ReflectorSink<T>,
+  plural: string,
+  onLate: (error: CallbackError) => void,
+): ReflectorSink<T> {
+  const guarded =
+    <A extends unknown[]>(name: keyof ReflectorSink<T>, subjectOf: (...about: A) => string) =>
+    (...about: A): void => {
+      const failure = (cause: unknown) =>
+        new CallbackError(`sink.${name}`, subjectOf(...about), `the reflector of ${plural}`, cause);
+      try {
+        const answer: unknown = (sink[name] as (this: unknown, ...about: unknown[]) => unknown).apply(sink, about);
+        if (answer instanceof Promise) answer.catch((cause: unknown) => onLate(failure(cause)));
+      } catch (cause) {
+        throw failure(cause);
+      }
+    };
+  return {
+    replace: guarded('replace', () => ''),
+    upsert: guarded('upsert', nameOf),
+    remove: guarded('remove', nameOf),
+    progress: guarded('progress', (resourceVersion) => resourceVersion),
+    changed: guarded('changed', ({ kind }) => kind),
+  };
+}
+
+function nameOf({ metadata: { namespace, name } }: AnyObject): string {
+  return namespace ? `${namespace}/${name}` : name;
+}
