@@ -18,5 +18,7 @@ for (const [question, command, locate, args] of steps) {
   say(`checking ${question} (${command})`);
   run(process.execPath, [locate(command), ...args]);
 }
+say('checking regular expressions (recheck)');
+run(process.execPath, ['scripts/check-patterns.mjs']);
 if (!process.argv.includes('--no-tests')) run(process.execPath, ['scripts/test.mjs']);
 say('the tree is good');

@@ -157,9 +157,8 @@ export function formatGoDuration(nanos: bigint): string {
 
 function decimal(value: bigint, unit: bigint): string {
   const digits = String(unit).length - 1;
-  const fraction = String(value % unit)
-    .padStart(digits, '0')
-    .replace(/0+$/, '');
+  let fraction = String(value % unit).padStart(digits, '0');
+  while (fraction.endsWith('0')) fraction = fraction.slice(0, -1);
   return fraction === '' ? `${value / unit}` : `${value / unit}.${fraction}`;
 }
 

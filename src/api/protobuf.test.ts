@@ -6,6 +6,10 @@ const hex = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).pa
 const unhex = (text: string) => Uint8Array.from(text.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
 
 describe('Writer', () => {
+  it.each([Number.POSITIVE_INFINITY, 2 ** 64, '1e999' as unknown as number])('refuses the integer %j', (value) => {
+    expect(() => new Writer().int(1, value)).toThrow(ProtobufError);
+  });
+
   it.each<[claim: string, write: (writer: Writer) => void, want: string]>([
     ['a small varint', (w) => w.int(1, 150), '089601'],
     ['a negative int in ten bytes', (w) => w.int(2, -1), '10ffffffffffffffffff01'],

@@ -21,6 +21,7 @@ const SHORT_TEXT = 64;
 /** So many bytes of seven bits never exceed 2^53. */
 const SAFE_VARINT_BYTES = 7;
 const twoTo28 = 2 ** 28;
+const twoTo64 = 2 ** 64;
 const twoTo56 = 2 ** 56;
 
 export class Reader {
@@ -217,6 +218,8 @@ export function writeVarint(target: Uint8Array, offset: number, value: number): 
   if (value < 0) return writeVarint64(target, offset, BigInt(value));
   let at = offset;
   let rest = value;
+  // Without an end for what has none; a text is compared as the number it looks like, so it is caught, too.
+  if (rest >= twoTo64) throw new ProtobufError(`Cannot write ${value}: it does not fit 64 bits`);
   while (rest >= twoTo28) {
     target[at++] = (rest & 0x7f) | 0x80; // `&` takes the low 32 bits, also of a number above 2^32
     rest = Math.floor(rest / 128);

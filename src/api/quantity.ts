@@ -118,6 +118,7 @@ export class Quantity {
 
 export const zeroQuantity: Quantity = new Quantity(0n, 0, 'DecimalSI');
 
+// at most 512 characters: parseQuantity looks at the length first
 const pattern = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
 
 export function parseQuantity(text: string): Quantity {

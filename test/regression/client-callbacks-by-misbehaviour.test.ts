@@ -211,7 +211,8 @@ it.each(cells)('%s that %s: the rest goes on', async (callback, misbehaviour) =>
     world.tell('12');
     await until(() => good.includes('updated 12') && (isHung || subscription.metrics.backlog === 0));
     await subscription.idle();
-    if (!spoilt.isToldOften) expect([...heard, ...warnings].filter((text) => spoilt.told.test(text))).toHaveLength(before);
+    if (!spoilt.isToldOften)
+      expect([...heard, ...warnings].filter((text) => spoilt.told.test(text))).toHaveLength(before);
   }
   const { metadata } = informer.get('default/a')!;
   expect(metadata.resourceVersion).toBe(isTold && !isHung ? '12' : '11');

@@ -74,7 +74,7 @@ export class Transport implements AsyncDisposable {
     this.#log = new RequestLog(options);
     this.#limiter = options.rateLimit && new RateLimiter(options.rateLimit, this.clock);
     this.observers = new Observers(options);
-    this.#basePath = access.server.pathname.replace(/\/+$/, '');
+    this.#basePath = withoutEndSlashes(access.server.pathname);
     const { maxConnections = 32 } = options;
     this.#connections = new Connections({ access, connectMs: this.#timeouts.connectMs, maxConnections });
   }
@@ -341,4 +341,10 @@ function impersonationHeaders({ user, uid, groups, extra }: Impersonation): Reco
       Object.entries(extra ?? {}).map(([key, values]) => [`impersonate-extra-${encodeURIComponent(key)}`, [...values]]),
     ),
   };
+}
+
+function withoutEndSlashes(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === '/') end--;
+  return path.slice(0, end);
 }

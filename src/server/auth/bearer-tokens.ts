@@ -68,13 +68,20 @@ export function parseTokens(text: string, file: string): KnownToken[] {
 /** Fields of one line; quotes may hold commas, and two quotes stand for one. */
 function csvFields(line: string): string[] {
   const fields: string[] = [];
-  const field = /\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|$)/y;
-  while (field.lastIndex < line.length) {
-    const match = field.exec(line);
-    if (!match) break;
-    fields.push(match[1] === undefined ? (match[2] ?? '').trim() : match[1].replace(/""/g, '"'));
+  let field = '';
+  let isQuoted = false;
+  for (let at = 0; at < line.length; at++) {
+    const character = line[at]!;
+    if (character === '"' && isQuoted && line[at + 1] === '"') {
+      field += '"';
+      at++;
+    } else if (character === '"') isQuoted = !isQuoted;
+    else if (character === ',' && !isQuoted) {
+      fields.push(field.trim());
+      field = '';
+    } else field += character;
   }
-  return fields;
+  return isQuoted ? fields : [...fields, field.trim()]; // what never ends is no field
 }
 
 function digestOf(token: string): Buffer {

@@ -72,7 +72,7 @@ function toBool(text: string): boolean {
 function toDouble(text: string): number {
   const named = /^([+-]?)(?:inf(?:inity)?|(nan))$/i.exec(text);
   if (named) return named[2] ? Number.NaN : named[1] === '-' ? -Infinity : Infinity;
-  if (text.length > LIMIT_NUMBER_CHARACTERS || !/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text))
+  if (text.length > LIMIT_NUMBER_CHARACTERS || !/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text))
     throw new CelError('type conversion error from string to double');
   return Number(text);
 }

@@ -44,7 +44,7 @@ class Lexer {
   }
 
   next(): Token {
-    this.#take(/(?:[ \t\r\n\f]|\/\/[^\n]*)*/y);
+    this.#take(/(?:[ \t\r\n\f]|\/\/[^\n]*(?:\n|$))*/y);
     const at = this.#at;
     if (at === this.#text.length) return { kind: 'end', text: '<EOF>', value: undefined, at };
     const number = this.#number(at);

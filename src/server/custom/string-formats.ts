@@ -11,7 +11,7 @@ const uuidPattern = /^[0-9a-f]{8}-?[0-9a-f]{4}-?([0-9a-f])[0-9a-f]{3}-?([0-9a-f]
 const timePattern = /^(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|[+-]\d{2}:\d{2})$/i;
 const datePattern = /^(\d{4})-(\d{2})-(\d{2})$/;
 const spanPattern =
-  /^(?:\d+(?:\.\d+)? ?(?:ns|us|µs|μs|ms|s|m|h|d|w|(?:nano|micro|milli|sec|min|hour|day|week)[a-z]{0,8})\s?)+$/i;
+  /^(?:\d+(?:\.\d+)? ?(?:ns|[uµμ]s|ms|s|m|h|d|w|(?:nano|micro|milli|sec|min|hour|day|week)[a-z]{0,8})\s?)+$/i;
 
 const checks: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ['date', isDate],

@@ -77,3 +77,19 @@ describe('compileJsonPath()', () => {
     await expectLinear('compileJsonPath()', { make, run, from: 5, limit: 300, rounds: 3 });
   });
 });
+
+it.each([
+  ['spaces in an index', (n: number) => `.a[${' '.repeat(n)}x]`],
+  ['spaces around the numbers of a slice', (n: number) => `.a[1${' '.repeat(n)}:${' '.repeat(n)}2${' '.repeat(n)}x]`],
+  ['spaces in a filter', (n: number) => `.a[?(@.b${' '.repeat(n)}==${' '.repeat(n)}x`],
+  ['many names', (n: number) => '.a'.repeat(n)],
+])('reads a path with %s in time that grows with its length', async (what, path) => {
+  const run = (text: string) => {
+    try {
+      compileJsonPath(text);
+    } catch {
+      // not all of them are paths
+    }
+  };
+  await expectLinear(what, { make: path, run, from: 500, limit: 60_000 });
+});
