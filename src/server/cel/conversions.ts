@@ -100,17 +100,15 @@ export function doubleText(value: number): string {
 }
 
 export function timestampText({ nanos, ms }: Timestamp): string {
-  const fraction = String(((nanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n)
-    .padStart(9, '0')
-    .replace(/0+$/, '');
+  let fraction = String(((nanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n).padStart(9, '0');
+  while (fraction.endsWith('0')) fraction = fraction.slice(0, -1);
   return `${new Date(ms).toISOString().slice(0, 19)}${fraction === '' ? '' : `.${fraction}`}Z`;
 }
 
 export function durationText({ nanos }: Duration): string {
   const size = nanos < 0n ? -nanos : nanos;
-  const fraction = String(size % 1_000_000_000n)
-    .padStart(9, '0')
-    .replace(/0+$/, '');
+  let fraction = String(size % 1_000_000_000n).padStart(9, '0');
+  while (fraction.endsWith('0')) fraction = fraction.slice(0, -1);
   return `${nanos < 0n ? '-' : ''}${size / 1_000_000_000n}${fraction === '' ? '' : `.${fraction}`}s`;
 }
 

@@ -3,9 +3,12 @@
  * inside a name), indexes, slices, `*`, `..name`, and filters that compare one path with a literal. With or without
  * braces around it.
  *
- * Compiled once; an evaluation never fails: what is not there is simply not found. Compiling fails with a JsonPathError.
+ * Compiled once; an evaluation never fails: what is not there is simply not found, and takes at most the size of the
+ * value for each step. Compiling fails with a JsonPathError, also for a path that is longer than anybody writes one.
  */
 import type { JsonValue } from '../../api/json.ts';
+import { exactInteger } from '../codec/int64.ts';
+import { jsonEqual } from '../codec/json-objects.ts';
 
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
@@ -16,7 +19,13 @@ export type JsonPath = (root: unknown) => JsonValue[];
 
 type Step = (values: readonly JsonValue[]) => JsonValue[];
 
+const maxCharacters = 1024;
+/** Each of them looks at everything. */
+const maxDeepSteps = 8;
+
 export function compileJsonPath(path: string): JsonPath {
+  if (path.length > maxCharacters)
+    throw new JsonPathError(`Cannot read a JSONPath: it is longer than ${maxCharacters} characters`);
   const inner = /^\{(.*)\}$/s.exec(path.trim())?.[1] ?? path.trim();
   const steps = readSteps(inner.replace(/^[$@]/, ''), path);
   return (root) => {
@@ -26,98 +35,72 @@ export function compileJsonPath(path: string): JsonPath {
   };
 }
 
-/** Each begins where it is asked to and takes one piece: none can go back over what it took. */
-const namePattern = /\.((?:\\.|[^\\.[\]\s'"(){}])+)/y;
-const deepPattern = /\.\.((?:\\.|[^\\.[\]\s'"(){}])+)/y;
-const openPattern = /\.?\[\s*/y;
-const quotedPattern = /'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"/y;
-const starPattern = /\*/y;
-const numberPattern = /-?\d*/y;
-const colonPattern = /:\s*/y;
-const spacePattern = /\s*/y;
-const closePattern = /\s*\]/y;
-const filterPattern = /\?\(\s*@((?:\\.|[^\\=!<>~'"\s)])*)/y;
-const operatorPattern = /==|!=|<=|>=|<|>/y;
-const literalPattern = /'[^']*'|"[^"]*"|[^\s)]+/y;
-const filterEndPattern = /\)\]/y;
+const namePattern = /^\.((?:\\.|[^\\.[\]\s'"(){}])+)/;
+const deepPattern = /^\.\.((?:\\.|[^\\.[\]\s'"(){}])+)/;
+const quotedPattern = /^\.?\[\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)")\s*\]/;
+// Never two repeats of blanks with nothing between them: that would be tried in every way.
+const indexPattern = /^\.?\[\s*(?:(-?\d+)\s*)?(?:(:)\s*(?:(-?\d+)\s*)?(?::\s*(?:\d+\s*)?)?)?\]/;
+const starPattern = /^\.?\[\s*\*\s*\]/;
+// A filter in its parts, taken one after the other: none of them begins with what the one before ends with.
+const filterBegin = /^\.?\[\?\(\s*@/;
+const filterPath = /^(?:\\.|[^\\=!<>~'"\s)])*/;
+const filterOperator = /^(?:==|!=|<=|>=|<|>)/;
+const filterLiteral = /^(?:'[^']*'|"[^"]*"|[^\s)'"][^\s)]*)/;
+const filterEnd = /^\)\]/;
+const blanks = /^\s*/;
 
 function readSteps(text: string, whole: string): Step[] {
-  const reading = new Reading(text);
   const steps: Step[] = [];
-  while (reading.rest !== '' && reading.rest !== '.') {
-    const start = reading.at;
-    const step = readStep(reading);
-    if (!step) {
-      const rest = text.slice(start);
-      throw new JsonPathError(`Cannot read the JSONPath ${JSON.stringify(whole)} at ${JSON.stringify(rest)}`);
+  let rest = text;
+  let deepSteps = 0;
+  const take = (pattern: RegExp) => {
+    const match = pattern.exec(rest);
+    if (match) rest = rest.slice(match[0].length);
+    return match;
+  };
+  while (rest !== '' && rest !== '.') {
+    const deep = take(deepPattern);
+    if (deep) {
+      steps.push(allBelow, byName(unescapeName(deep[1]!)));
+      if (++deepSteps > maxDeepSteps)
+        throw new JsonPathError(
+          `Cannot read the JSONPath ${JSON.stringify(whole)}: it has more than ${maxDeepSteps} ".."`,
+        );
+      continue;
     }
-    steps.push(...step);
+    const named = take(namePattern);
+    if (named) {
+      steps.push(byName(unescapeName(named[1]!)));
+      continue;
+    }
+    const quoted = take(quotedPattern);
+    if (quoted) {
+      const name = unescapeName(quoted[1] ?? quoted[2] ?? '');
+      steps.push(each((value) => member(value, name)));
+      continue;
+    }
+    const indexed = take(indexPattern);
+    if (indexed) {
+      steps.push(byIndex(indexed[1] ?? '', indexed[2] !== undefined, indexed[3] ?? ''));
+      continue;
+    }
+    if (take(starPattern)) {
+      steps.push(each(children));
+      continue;
+    }
+    const at = rest;
+    const isFilter = take(filterBegin);
+    const left = take(filterPath)![0];
+    take(blanks);
+    const operator = take(filterOperator)?.[0];
+    take(blanks);
+    const literal = operator === undefined ? undefined : take(filterLiteral)?.[0];
+    take(blanks);
+    if (!isFilter || (operator !== undefined && literal === undefined) || !take(filterEnd))
+      throw new JsonPathError(`Cannot read the JSONPath ${JSON.stringify(whole)} at ${JSON.stringify(at)}`);
+    steps.push(byFilter(compileJsonPath(left), operator, literal));
   }
   return steps;
-}
-
-function readStep(reading: Reading): Step[] | undefined {
-  const deep = reading.take(deepPattern);
-  if (deep) return [allBelow, byName(unescapeName(deep[1]!))];
-  const named = reading.take(namePattern);
-  if (named) return [byName(unescapeName(named[1]!))];
-  if (!reading.take(openPattern)) return undefined;
-  const quoted = reading.take(quotedPattern);
-  if (quoted) {
-    const name = unescapeName(quoted[1] ?? quoted[2] ?? '');
-    return reading.take(closePattern) && [each((value) => member(value, name))];
-  }
-  if (reading.take(starPattern)) return reading.take(closePattern) && [each(children)];
-  const filter = reading.take(filterPattern);
-  return filter ? readFilter(reading, filter[1]!) : readIndex(reading);
-}
-
-/** `3`, `-1`, `1:3`, `:2`, and a third number that is not used. */
-function readIndex(reading: Reading): Step[] | undefined {
-  const numbers: string[] = [];
-  do {
-    numbers.push(reading.take(numberPattern)![0]);
-    reading.take(spacePattern);
-  } while (numbers.length < 3 && reading.take(colonPattern));
-  const [from = '', to = ''] = numbers;
-  return reading.take(closePattern) && [byIndex(from, numbers.length > 1, to)];
-}
-
-function readFilter(reading: Reading, path: string): Step[] | undefined {
-  reading.take(spacePattern);
-  const operator = reading.take(operatorPattern)?.[0];
-  let literal: string | undefined;
-  if (operator !== undefined) {
-    reading.take(spacePattern);
-    literal = reading.take(literalPattern)?.[0];
-    if (literal === undefined) return undefined;
-    reading.take(spacePattern);
-  }
-  return reading.take(filterEndPattern) && [byFilter(compileJsonPath(path), operator, literal)];
-}
-
-/** A text, and how far it was read. */
-class Reading {
-  readonly #text: string;
-  at = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  /** What is left, as far as it takes to tell whether it is anything but a dot. */
-  get rest(): string {
-    return this.#text.slice(this.at, this.at + 2);
-  }
-
-  /** Nothing is taken where the pattern does not begin right here. */
-  take(pattern: RegExp): RegExpExecArray | undefined {
-    pattern.lastIndex = this.at;
-    const match = pattern.exec(this.#text);
-    if (!match) return undefined;
-    this.at = pattern.lastIndex;
-    return match;
-  }
 }
 
 function each(find: (value: JsonValue) => JsonValue[]): Step {
@@ -150,17 +133,26 @@ function byFilter(left: JsonPath, operator: string | undefined, right: string | 
 
 function compare(found: JsonValue | undefined, operator: string, literal: JsonValue | undefined): boolean {
   if (found === undefined) return false;
-  if (operator === '==') return found === literal;
-  if (operator === '!=') return found !== literal;
-  const isOrdered = typeof found === typeof literal && (typeof found === 'number' || typeof found === 'string');
+  if (operator === '==') return isScalarEqual(found, literal);
+  if (operator === '!=') return !isScalarEqual(found, literal);
+  const isOrdered = typeof found === 'string' ? typeof literal === 'string' : isNumber(found) && isNumber(literal);
   if (!isOrdered) return false;
   const [a, b] = [found as number | string, literal as number | string];
   return operator === '<' ? a < b : operator === '>' ? a > b : operator === '<=' ? a <= b : a >= b;
 }
 
+function isScalarEqual(found: JsonValue, literal: JsonValue | undefined): boolean {
+  return found === literal || (typeof found === 'bigint' && jsonEqual(found, literal));
+}
+
+function isNumber(value: JsonValue | undefined): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint';
+}
+
 function readLiteral(text: string): JsonValue {
   if (/^['"]/.test(text)) return text.slice(1, -1);
   if (text === 'true' || text === 'false') return text === 'true';
+  if (/^-?[1-9][0-9]*$/.test(text)) return exactInteger(text);
   const value = Number(text);
   return Number.isNaN(value) ? text : value;
 }
