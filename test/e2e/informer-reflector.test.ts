@@ -253,7 +253,7 @@ it('a bug of the sink, and a transport that is closed, end it', async () => {
   const sink = { replace: throws, upsert: nothing, remove: nothing, progress: nothing, changed: nothing };
   const broken = new Reflector(server.transport(), configMaps, sink).run(new AbortController().signal);
   begin(await server.next(), endMark(5));
-  await expect(broken).rejects.toBe(bug);
+  await expect(broken).rejects.toMatchObject({ name: 'CallbackError', callback: 'sink.replace', cause: bug });
 });
 
 it('a stream that nears its end is read until the next is open, and what both have is told once', async () => {

@@ -202,8 +202,8 @@ export class Watcher implements AsyncDisposable {
     if (this.#isLoose) return;
     const gone = requests.flatMap(({ userAgent, faults }) => (userAgent === this.#name ? faults : []));
     const expired = gone.filter((fault) => fault.includes('410')).length;
-    const { fills } = this.informer.metrics;
-    const most = this.#allowedFills + expired;
+    const { fills, unknownHistories } = this.informer.metrics;
+    const most = this.#allowedFills + expired + unknownHistories;
     if (fills < this.sources || fills > most)
       throw new Error(`${this.tell()} has fetched the whole state ${fills} times; it had reason for ${most}`);
   }

@@ -165,7 +165,16 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
 export function countsOf(
   sources: readonly { readonly reflector: { readonly counts: ReflectorCounts } }[],
 ): ReflectorCounts {
-  const total = { fills: 0, pagedFills: 0, streams: 0, rotations: 0, failures: 0, events: 0, bookmarks: 0 };
+  const total = {
+    fills: 0,
+    pagedFills: 0,
+    unknownHistories: 0,
+    streams: 0,
+    rotations: 0,
+    failures: 0,
+    events: 0,
+    bookmarks: 0,
+  };
   for (const { reflector } of sources) {
     const { counts } = reflector;
     for (const name of Object.keys(total) as (keyof ReflectorCounts)[]) total[name] += counts[name];

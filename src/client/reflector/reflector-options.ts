@@ -65,6 +65,8 @@ export type ReflectorCounts = {
   readonly fills: number;
   /** Of those, in pages. */
   readonly pagedFills: number;
+  /** Of those, because a stream had broken before it was known whose versions it told. */
+  readonly unknownHistories: number;
   /** Streams that the server accepted. */
   readonly streams: number;
   /** Of those, how many took the place of one that was still open. */

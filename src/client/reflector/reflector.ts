@@ -31,7 +31,16 @@ export class Reflector<T extends AnyObject> {
   readonly #requests: ReflectorRequests<T>;
   readonly #usesWatchList: boolean;
   readonly #policy: Omit<Policy, 'fillBy' | 'random'>;
-  readonly #counts = { fills: 0, pagedFills: 0, streams: 0, rotations: 0, failures: 0, events: 0, bookmarks: 0 };
+  readonly #counts = {
+    fills: 0,
+    pagedFills: 0,
+    unknownHistories: 0,
+    streams: 0,
+    rotations: 0,
+    failures: 0,
+    events: 0,
+    bookmarks: 0,
+  };
   #state: ReflectorState;
   #lastContact: number | undefined;
   #trouble: Trouble | undefined;
@@ -232,7 +241,10 @@ export class Reflector<T extends AnyObject> {
     if (!found || request.isCut) return;
     const known = this.#history;
     if (known ? known.by === found.by && known.id === found.id : mayLearn) this.#history = found;
-    else this.#changeHistory(request);
+    else {
+      if (!known) this.#counts.unknownHistories++;
+      this.#changeHistory(request);
+    }
   }
 
   #changeHistory(request: WatchRequest<T>): void {
