@@ -281,7 +281,10 @@ describe('a Status is never large', () => {
   it('and says where it was cut', () => {
     const many = Array.from({ length: 100_000 }, (_, i) => invalidValue(`field${i}`, i, 'is bad'));
     const { message, status } = invalid({ kind: 'Pod', group: '' }, 'a', many);
-    expect(message).toMatch(/^Pod "a" is invalid: \[field0: Invalid value: 0: is bad, field1: .*is bad, \.\.\.\]$/);
+    expect(message).toMatch(
+      /^Pod "a" is invalid: \[field0: Invalid value: 0: is bad, field1: .*is bad, \.\.\., field99999: Invalid value: 99999: is bad\]$/,
+    );
+    expect(status.details?.causes?.at(-1)?.field).toBe('field99999');
     expect(status.details?.causes?.[1]).toEqual({
       reason: 'FieldValueInvalid',
       message: 'Invalid value: 1: is bad',

@@ -75,16 +75,22 @@ function withinLimit(details: StatusDetails): StatusDetails {
   if (causes === undefined || causes.length === 0) return details;
   const kept: StatusCause[] = [];
   let room = statusLimitBytes;
-  for (const { message, field, ...cause } of causes) {
+  for (const cause of causes) {
     if (room <= 0) break;
-    const told: StatusCause = { ...cause };
-    if (message !== undefined) told.message = cutText(message, room);
-    if (field !== undefined) told.field = cutText(field, room);
+    kept.push(cutCause(cause, room));
     // A character takes up to three bytes; to count them as one would only let the answer be three times as long.
-    room -= (told.message?.length ?? 0) + (told.field?.length ?? 0) + leastCauseBytes;
-    kept.push(told);
+    room -= (kept.at(-1)!.message?.length ?? 0) + (kept.at(-1)!.field?.length ?? 0) + leastCauseBytes;
   }
+  // Whoever ends early says so last.
+  if (kept.length < causes.length) kept.push(cutCause(causes.at(-1)!, nameLimitBytes));
   return { ...details, causes: kept };
+}
+
+function cutCause({ message, field, ...cause }: StatusCause, limitBytes: number): StatusCause {
+  const told: StatusCause = { ...cause };
+  if (message !== undefined) told.message = cutText(message, limitBytes);
+  if (field !== undefined) told.field = cutText(field, limitBytes);
+  return told;
 }
 
 /** What a cause takes without its texts. */
@@ -158,13 +164,14 @@ export function invalid(
   return make(422, 'Invalid', `${nameOf(what, '')} "${name}" is invalid: ${text}`, detailsOf(what, name, { causes }));
 }
 
-/** As many as a message has room for; three dots stand for the others. */
+/** As many as a message has room for, and the last; three dots stand for the others. */
 function distinctTexts(errors: readonly FieldError[]): string[] {
   const texts = new Set<string>();
   let room = statusLimitBytes / 2; // the name stands before them
   for (const error of errors) {
     const text = fieldErrorText(error);
-    if (room < text.length && texts.size > 0) return [...texts, '...'];
+    if (room < text.length && texts.size > 0)
+      return [...texts, '...', cutText(fieldErrorText(errors.at(-1)!), nameLimitBytes)];
     if (!texts.has(text)) room -= text.length;
     texts.add(text);
   }
