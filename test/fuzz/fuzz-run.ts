@@ -55,7 +55,7 @@ const EXPECTED_500: readonly RegExp[] = [
   /strconv\.ParseUint: parsing/,
 ];
 
-export const makeInput: MakeInput = (dice) =>
+const makeInput: MakeInput = (dice) =>
   dice.weighted<(dice: Dice) => FuzzInput>([
     [80, someRequest],
     [12, someGrpc],

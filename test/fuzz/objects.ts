@@ -31,7 +31,7 @@ export function someObject(dice: Dice, { schema, groupVersion, kind }: Resource,
   return { ...fields, ...type, ...(dice.chance(0.98) && { metadata }) };
 }
 
-export function someValue(dice: Dice, schema: Schema, depth: number): JsonValue {
+function someValue(dice: Dice, schema: Schema, depth: number): JsonValue {
   if (dice.chance(0.04)) return oddValue(dice);
   if (schema.enum && dice.chance(0.9)) return dice.oneOf(schema.enum);
   switch (schema.type) {
@@ -76,6 +76,6 @@ export function somePointer(dice: Dice, value: JsonValue | undefined): string {
   return pointer;
 }
 
-export function isObject(value: JsonValue | undefined): value is JsonObject {
+function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -16,9 +16,9 @@ import type { Cost, Ready, Victim } from './victim.ts';
 
 export const MOST_HELD_MS = 200;
 /** Objects of a parsed text take many times its length; 40 is a good deal more than any format needs. */
-export const MOST_TIMES_INPUT = 40;
+const MOST_TIMES_INPUT = 40;
 /** What a process may grow by whatever is sent: young objects that are not collected yet. */
-export const FREE_BYTES = 96 * 1024 * 1024;
+const FREE_BYTES = 96 * 1024 * 1024;
 /** At the limit this is nothing, however it grows below. */
 const FAST_CPU_MS = 30;
 const LEAST_CPU_MS = 8;

@@ -5,7 +5,7 @@ import { repeated, times } from './text-shapes.ts';
 
 const MAPS = '/api/v1/namespaces/many/configmaps';
 /** In the namespace `many`. */
-export const MANY_OBJECTS = 2_000;
+const MANY_OBJECTS = 2_000;
 /** With room for the path below the limit of both. */
 const LONGEST = 15 * 1024;
 /** Almost a whole head: refused, and that must not take long either. */
