@@ -57,17 +57,24 @@ type Parsed = {
   readonly otherFaults: readonly string[];
 };
 
-export function decodeBody({ contentType, bytes, resource, fieldValidation = 'Warn', warn }: BodyRequest): DecodedBody {
+export function decodeBody(request: BodyRequest): DecodedBody {
+  return parseBody(request)();
+}
+
+/** In two steps, for who lets others have a turn between them: a body is read now, and checked when that is called. */
+export function parseBody(request: BodyRequest): () => DecodedBody {
+  const { contentType, bytes, resource, fieldValidation = 'Warn', warn } = request;
   const { json, yaml, protobuf } = mediaTypes;
   const tell = fieldValidation === 'Warn' ? warn : undefined;
+  const decode = (parsed: Parsed) => () => decodeText(parsed, resource, fieldValidation, tell);
   switch (mediaTypeOf(contentType)) {
     case json:
     case '':
-      return decodeText(parseJson(bytes, resource), resource, fieldValidation, tell);
+      return decode(parseJson(bytes, resource));
     case yaml:
-      return decodeText(parseYaml(bytes, resource), resource, fieldValidation, tell);
+      return decode(parseYaml(bytes, resource));
     case protobuf:
-      if (!resource.isCustom) return { object: decodeProtobuf(bytes, resource), warnings: [] };
+      if (!resource.isCustom) return () => ({ object: decodeProtobuf(bytes, resource), warnings: [] });
   }
   throw unsupportedMediaType(resource.isCustom ? [json, yaml] : [json, yaml, protobuf]);
 }

@@ -1,6 +1,6 @@
 /** Request bodies to objects, objects to bytes. */
 export { checkObject } from './check-object.ts';
-export { type BodyType, checkDecoded, decodeBody } from './decode-body.ts';
+export { type BodyType, checkDecoded, decodeBody, parseBody } from './decode-body.ts';
 export { encodeObject, encodeYaml, goJson } from './encode.ts';
 export { applyFieldValidation, type FieldValidation } from './field-validation.ts';
 export { cloneJson, jsonEqual } from './json-objects.ts';

@@ -16,6 +16,7 @@ import {
 import { isStoreError, type KeyValue, type LeaseId, type Op, type Store } from '../../store/index.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
+import { WorkSlices } from '../watchcache/work-slices.ts';
 import type { CreateRight } from './create-right.ts';
 import type { View } from './resources.ts';
 
@@ -38,7 +39,7 @@ export class ObjectWrites {
     const { namespace = '', name = '' } = object.metadata;
     right.check(resource, namespace, name);
     const key = cache.storeKey(namespace, name);
-    const value = cache.form.toStored(view.toStored(object));
+    const value = await this.#encode(view, object);
     const lease = hasLifetime(resource) ? await this.#leaseFor(view) : 0n;
     const { succeeded, revision } = await answered(view, 'create', () =>
       cache.store.txn({
@@ -57,7 +58,7 @@ export class ObjectWrites {
     object: KubeObject,
   ): Promise<{ stored: CachedObject } | { instead: CachedObject | undefined }> {
     const { cache } = view;
-    const value = cache.form.toStored(view.toStored(object));
+    const value = await this.#encode(view, object);
     const { namespace, name } = current;
     if (isSame(current, cache.form.fromStored(namespace, name, current.revision, value))) return { stored: current };
     const key = cache.storeKey(namespace, name);
@@ -75,6 +76,16 @@ export class ObjectWrites {
     const key = view.cache.storeKey(current.namespace, current.name);
     const done = await this.#swap(view, 'delete', current, { kind: 'delete', range: { key } });
     return 'instead' in done ? done : { removed: current.withRevision(done.revision) };
+  }
+
+  /** Others have their turn before and after, since what is large takes long. */
+  async #encode(view: View, object: KubeObject): Promise<Buffer> {
+    const slices = new WorkSlices();
+    const stored = view.toStored(object);
+    if (slices.isOver) await slices.pause();
+    const value = view.cache.form.toStored(stored);
+    if (slices.isOver) await slices.pause();
+    return value;
   }
 
   async #swap(

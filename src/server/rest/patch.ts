@@ -17,6 +17,7 @@ import { checkDecoded, cloneJson, goJson } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { applyPatch, readApplyBody } from '../managed-fields/index.ts';
 import { patchObject, patchTypeOf } from '../patch/index.ts';
+import { WorkSlices } from '../watchcache/work-slices.ts';
 import { negotiate } from './negotiation.ts';
 import { checkNames, ignoredFields } from './prepare.ts';
 import type { View } from './resources.ts';
@@ -71,9 +72,11 @@ async function handleApply(
 ): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const { resource } = view;
+  const slices = new WorkSlices(exchange.signal);
   const body = readApplyBody(bytes, resource, options.fieldValidation);
   const named = body.metadata as KubeObject['metadata'] | undefined;
-  const apply = (live?: KubeObject): KubeObject => {
+  const apply = async (live?: KubeObject): Promise<KubeObject> => {
+    if (slices.isOver) await slices.pause();
     const { schema, groupVersion } = resource;
     const applied = applyPatch({
       body: cloneJson(body), // the answer shares it, preparing changes the answer, and there may be another attempt
@@ -86,6 +89,7 @@ async function handleApply(
       ignored: ignoredFields(view, place.subresource),
       ...(live && { live: live as unknown as JsonObject }),
     });
+    if (slices.isOver) await slices.pause();
     const { object } = checkDecoded(applied, resource, 'Ignore', (why) => plainError(why));
     checkNames(view, object as unknown as KubeObject, place.namespace, place.name);
     return object as unknown as KubeObject;
@@ -94,9 +98,9 @@ async function handleApply(
   for (;;) {
     const current = await rest.writes.read(view, place.namespace, place.name);
     if (current) {
-      const updated = await updateObject(rest, exchange, view, place, tracked, current, (old) => {
+      const updated = await updateObject(rest, exchange, view, place, tracked, current, async (old) => {
         const seen = named?.resourceVersion;
-        const object = apply(old);
+        const object = await apply(old);
         // Applied to what is there: for kinds that insist on a version, that one was seen.
         object.metadata.resourceVersion = seen || old.metadata.resourceVersion!;
         return object;
@@ -109,7 +113,7 @@ async function handleApply(
       const why = `uid mismatch: the provided object specified uid ${named.uid}, and no existing object was found`;
       throw conflict(resource, place.name, why);
     }
-    const object = apply();
+    const object = await apply();
     delete object.metadata.resourceVersion;
     const created = await createObject(rest, exchange, view, place, object, tracked).catch((err: unknown) => {
       if (isStatusError(err, 'AlreadyExists')) return undefined; // somebody was faster: then it is an update

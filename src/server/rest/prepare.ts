@@ -1,6 +1,7 @@
 /**
  * What the server does to every object that is written, whatever its kind: the metadata it owns, the parts that only
- * a subresource may change, the generation, who owns which field; then the rules of the kind, and the verdict.
+ * a subresource may change, the generation, who owns which field; then the rules of the kind, and the verdict. Each is
+ * a step of its own: between two of them others have their turn, if the one before took long.
  */
 import {
   badRequest,
@@ -20,6 +21,7 @@ import { validateObjectMeta, validateObjectMetaUpdate } from '../kinds/metadata-
 import { rulesOf } from '../kinds/rules-of.ts';
 import { emptySet, type FieldSet, setOfPaths, trackUpdate } from '../managed-fields/index.ts';
 import type { NameRule } from '../registry/kind-table.ts';
+import { WorkSlices } from '../watchcache/work-slices.ts';
 import type { View } from './resources.ts';
 
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
@@ -38,6 +40,7 @@ export async function prepareCreate(
 ): Promise<KubeObject> {
   const { resource, facts } = view;
   const rules = rulesOf(resource);
+  const slices = new WorkSlices();
   const { metadata } = object;
   if (metadata.resourceVersion) throw plainError('resourceVersion should not be set on objects to be created');
   delete metadata.resourceVersion;
@@ -52,7 +55,11 @@ export async function prepareCreate(
   if (!metadata.name && metadata.generateName) metadata.name = generatedName(metadata.generateName);
   rules.setDefaults?.(object);
   await rules.prepareCreate?.(object, context);
-  refuse(view, object, [...validateObjectMeta(metadata, metaRules(view)), ...((await rules.validate?.(object)) ?? [])]);
+  if (slices.isOver) await slices.pause();
+  const faults = validateObjectMeta(metadata, metaRules(view));
+  if (slices.isOver) await slices.pause();
+  refuse(view, object, [...faults, ...((await rules.validate?.(object)) ?? [])]);
+  if (slices.isOver) await slices.pause();
   if (!isTracked) track(view, undefined, object, manager, context);
   return object;
 }
@@ -67,19 +74,24 @@ export async function prepareUpdate(
 ): Promise<KubeObject> {
   const { resource, facts } = view;
   const rules = rulesOf(resource);
+  const slices = new WorkSlices();
   keepSystemMetadata(object, old);
   mergeOwners(object, context);
   keepOtherPart(view, object, old, context.subresource);
   rules.setDefaults?.(object);
   await rules.prepareUpdate?.(object, old, context);
+  if (slices.isOver) await slices.pause();
   if (facts.hasGeneration && context.subresource !== 'binding')
     object.metadata.generation = nextGeneration(view, object, old);
+  const faults = validateObjectMetaUpdate(object.metadata, old.metadata);
+  if (slices.isOver) await slices.pause();
   refuse(view, object, [
-    ...validateObjectMetaUpdate(object.metadata, old.metadata),
+    ...faults,
     ...((await rules.validate?.(object, old)) ?? []),
     // A binding is what may change a pod's node, which nobody else may.
     ...(context.subresource === 'binding' ? [] : (rules.validateUpdate?.(object, old) ?? [])),
   ]);
+  if (slices.isOver) await slices.pause();
   if (!isTracked) track(view, old, object, manager, context);
   return object;
 }

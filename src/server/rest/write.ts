@@ -16,9 +16,10 @@ import {
   plainError,
   staleVersion,
 } from '../../api/index.ts';
-import { cloneJson, decodeBody } from '../codec/index.ts';
+import { cloneJson, parseBody } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
+import { WorkSlices } from '../watchcache/work-slices.ts';
 import { sendCached, sendObject } from './answer.ts';
 import { CreateRight } from './create-right.ts';
 import { isAnyVersion, versionFault } from './list-options.ts';
@@ -117,8 +118,10 @@ export function updateObject(
   change: (old: KubeObject) => KubeObject | Promise<KubeObject>,
 ): Promise<CachedObject | KubeObject> {
   return untilWritten<CachedObject | KubeObject>(view, first, place.name, async (current) => {
+    const slices = new WorkSlices(exchange.signal);
     const old = view.toObject(current);
     const object = await change(old);
+    if (slices.isOver) await slices.pause();
     checkVersionSeen(view, object, current, place.name);
     delete object.metadata.resourceVersion;
     const context = rest.ruleContext(exchange, place.subresource);
@@ -143,13 +146,18 @@ export function answer(
 }
 
 async function decodeObject(exchange: Exchange, { resource }: View, options: WriteOptions): Promise<KubeObject> {
-  const { object, warnings } = decodeBody({
+  const bytes = await exchange.readBody();
+  const slices = new WorkSlices(exchange.signal);
+  const check = parseBody({
     contentType: exchange.headers['content-type'],
-    bytes: await exchange.readBody(),
+    bytes,
     resource,
     fieldValidation: options.fieldValidation,
     warn: (text) => exchange.warn(text),
   });
+  if (slices.isOver) await slices.pause();
+  const { object, warnings } = check();
+  if (slices.isOver) await slices.pause();
   for (const text of warnings) exchange.warn(text);
   return object as unknown as KubeObject;
 }
