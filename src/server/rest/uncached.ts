@@ -107,6 +107,7 @@ export class StoreWatch {
       const cache = this.#cache;
       this.#watch = cache.store.watch({ prefix: cache.keyPrefix }, { fromRevision: this.#after + 1, prevKv: true });
       for await (const { events, revision } of this.#watch) {
+        const slices = new WorkSlices(); // waiting for the batch was no work
         for (const change of events) {
           const event = toCacheEvent(change, cache);
           const type = this.selection.typeOf(event);
