@@ -140,7 +140,7 @@ describe('what is wrong with metadata is found in time in proportion to it', () 
     ['a manager', (size) => ({ ...good, managedFields: [{ operation: 'Update', manager: '\u0001'.repeat(size) }] })],
   ])('%s', async (_what, make) => {
     const run = (meta: ObjectMeta) => invalid({ kind: 'ConfigMap', group: '' }, 'a', validateObjectMeta(meta, rules));
-    await expectLinear('validateObjectMeta()', { make, run, from: 250, limit: 32_000, rounds: 3 });
+    await expectLinear('validateObjectMeta()', { make, run, from: 500, limit: 4_000 });
     const { status } = run(make(20_000));
     expect(JSON.stringify(status).length).toBeLessThan(1024 * 1024);
   });
