@@ -228,8 +228,10 @@ it('a handler that is stuck or throws harms nobody, and is told the last state',
   const { backlog, conflated } = a.metrics;
   expect(backlog).toBeLessThanOrEqual(10 + 2 * 12);
   expect(conflated).toBeGreaterThan(0);
-  expect(errors.length).toBe(c.metrics.errors);
-  expect(new Set(errors)).toEqual(new Set([bug]));
+  // Each is told once for each key.
+  expect(errors.length).toBeGreaterThan(0);
+  expect(errors.length).toBeLessThan(c.metrics.errors);
+  for (const error of errors) expect(error).toMatchObject({ name: 'CallbackError', cause: bug });
   release();
   await a.idle();
   slow.expectSame(informer);

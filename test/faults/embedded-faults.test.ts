@@ -199,7 +199,7 @@ describe('leases', () => {
     await clock.advance(9_900);
     await put(second, 'd'); // anything that had been revoked would be on disk before this
     expect(await keysIn(second, everyKey)).toEqual(['a', 'b', 'c', 'd']);
-    expect(await second.leaseInfo(7n)).toMatchObject({ grantedTtlSeconds: 10, remainingSeconds: 1, keys: ['a', 'b'] });
+    expect(await second.leaseInfo(7n)).toMatchObject({ grantedTtlSeconds: 10, remainingSeconds: 0, keys: ['a', 'b'] });
     const watch = second.watch(everyKey);
     await clock.advance(600);
     const batch = await nextBatch(watch);
