@@ -271,7 +271,7 @@ describe('what a schema may cost', () => {
         }
       },
       from: 250,
-      limit: 32_000,
+      limit: 16_000,
       rounds: 3,
     });
   });
