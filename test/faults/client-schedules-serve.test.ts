@@ -7,12 +7,12 @@ import { etcdVersion } from '../etcd-server.ts';
 import { serverAsProcess, serverInProcess } from './fault-servers.ts';
 import { faultSchedules } from './fault-suite.ts';
 
-faultSchedules('on longwatch serve', { count: 25, lanes: 2, firstSeed: 1001, open: () => serverAsProcess('embedded') });
+faultSchedules('on longwatch serve', { count: 12, lanes: 2, firstSeed: 1001, open: () => serverAsProcess('embedded') });
 
 describe.skipIf(!etcdVersion())('with a real etcd', () => {
-  faultSchedules('on etcd', { count: 25, lanes: 2, firstSeed: 2001, open: () => serverInProcess('etcd') });
+  faultSchedules('on etcd', { count: 12, lanes: 2, firstSeed: 2001, open: () => serverInProcess('etcd') });
   faultSchedules('on longwatch serve and etcd', {
-    ...{ count: 25, lanes: 2, firstSeed: 3001 },
+    ...{ count: 12, lanes: 2, firstSeed: 3001 },
     open: () => serverAsProcess('etcd'),
   });
 });

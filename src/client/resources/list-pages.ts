@@ -34,6 +34,7 @@ export async function* listPages<T>(
     ...(resourceVersionMatch && { resourceVersionMatch }),
   };
   let token: string | undefined;
+  const tokens = new Set<string>(); // one that comes again leads back to where we were, at once or after some pages
   let isConsistent = true;
   do {
     let page: ObjectList<T>;
@@ -48,8 +49,9 @@ export async function* listPages<T>(
       continue;
     }
     const next = page.metadata.continue || undefined;
-    if (next !== undefined && next === token)
+    if (next !== undefined && tokens.has(next))
       throw new TransportError('body', 'Cannot list any further: the server gave the same continue token twice');
+    if (next !== undefined) tokens.add(next);
     token = next;
     yield { ...page, isConsistent };
   } while (token !== undefined);

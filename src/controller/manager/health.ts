@@ -107,18 +107,16 @@ function controllersOf({ controllers, stuckAfterMs, abortGraceMs }: HealthFacts)
   });
 }
 
-function problemOf(
-  { freshness: { state, lagMs, error, busyMs }, metrics }: Informer<AnyObject>,
-  maxLagMs: number,
-  stuckAfterMs: number,
-): string {
+function problemOf(informer: Informer<AnyObject>, maxLagMs: number, stuckAfterMs: number): string {
+  const { state, lagMs, error, busyMs } = informer.freshness;
   if (state === 'refused' && isApiError(error, 'NotFound'))
     return 'refused: the server does not serve it (is it installed?)';
   if (state === 'refused' || state === 'stopped' || state === 'syncing')
     return error === undefined ? state : `${state}: ${textOf(error)}`;
   if (lagMs !== undefined && lagMs > maxLagMs) return `silent for ${seconds(lagMs)}`;
   if (busyMs <= stuckAfterMs) return '';
-  const names = metrics.handlers.flatMap((handler) => (handler.busyMs > stuckAfterMs ? [`"${handler.name}"`] : []));
+  const stuck = informer.metrics.handlers.filter((handler) => handler.busyMs > stuckAfterMs);
+  const names = stuck.map(({ name }) => `"${name}"`);
   return `handler ${names.join(', ')} has not ended for ${seconds(busyMs)}`;
 }
 

@@ -11,6 +11,8 @@ type Sleeper = { readonly at: number; readonly order: number; readonly wake: () 
 
 /** Enough for a chain of awaits and streams; more would only cost. */
 const TURNS = 2;
+/** No schedule lasts a day, however much in it waits for an audit. */
+const FOR_EVER_MS = 86_400_000;
 
 export class SimClock implements Clock {
   #now = 1_000_000;
@@ -51,8 +53,9 @@ export class SimClock implements Clock {
     this.#now += ms;
   }
 
-  /** Lets the world go on until the work is done; throws if nothing is left that could move it. */
+  /** Lets the world go on until the work is done; throws if nothing is left that could move it, or if it takes for ever. */
   async drive<T>(work: Promise<T>): Promise<T> {
+    const end = this.#now + FOR_EVER_MS;
     let isOver = false;
     const over = work.finally(() => {
       isOver = true;
@@ -66,6 +69,7 @@ export class SimClock implements Clock {
       if (idle > 1000) throw new Error('Cannot go on: everybody waits, and nothing is due');
       if (!next) continue;
       this.#now = Math.max(this.#now, next.at);
+      if (this.#now > end) throw new Error('Cannot go on: somebody waits for what does not come');
       next.wake();
     }
     return over;

@@ -117,7 +117,7 @@ export class SimExchange {
         await this.#line.travel(this.over.signal);
         const bytes = Buffer.from(this.#pending);
         this.#pending = '';
-        if (this.#isStalled) continue;
+        if (this.#isStalled) return; // not even its end comes through
         this.#pass(bytes);
         if (!this.#isEnding || this.#pending !== '') continue;
         this.body.end();
