@@ -38,6 +38,8 @@ export type Grounds = AsyncDisposable & {
   readonly settleMs: number;
   /** A wait of a schedule is so many times as long. */
   readonly waitFactor: number;
+  /** Informers wait so many times five seconds before silence is death, and the like: 15 is as in earnest. */
+  readonly patience: number;
   readonly truth?: Truth;
   connect(userAgent: string, options?: TransportOptions): Promise<KubeClient>;
   /** Lets a little time pass, before it is looked for something for the so-manyth time. */
@@ -51,7 +53,7 @@ export async function realGrounds(server: FaultServer, random: () => number): Pr
   const proxy = await startFaultProxy(server);
   const clock = new HurriedClock(SPEED);
   return {
-    ...{ server, line: proxy, clock, random, settleMs: 60_000 * SPEED, waitFactor: SPEED },
+    ...{ server, line: proxy, clock, random, settleMs: 60_000 * SPEED, waitFactor: SPEED, patience: 1 },
     async connect(userAgent, options) {
       const access = (await KubeConfig.load({ paths: [proxy.kubeconfigPath] })).access({ env: {} });
       return new KubeClient(access, { clock, random, userAgent, ...options });

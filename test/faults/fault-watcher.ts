@@ -75,19 +75,20 @@ export class Watcher implements AsyncDisposable {
     return new Watcher(await grounds.connect(userAgent), userAgent, opening);
   }
 
-  constructor(client: KubeClient, name: string, { kind, signal, log }: Opening) {
+  constructor(client: KubeClient, name: string, { kind, grounds, signal, log }: Opening) {
     this.#client = client;
     this.#name = name;
     this.#kind = kind;
     this.#allowedFills = this.sources;
-    const { namespaces, labelSelector, isPaged, isMetadata, lifetimeSeconds = [10, 30] } = kind;
+    const { namespaces, labelSelector, isPaged, isMetadata, lifetimeSeconds: [min, max] = [10, 30] } = kind;
+    const { patience } = grounds;
     const options: InformerOptions<AnyObject> = {
       ...(namespaces ? { namespace: namespaces } : { allNamespaces: true }),
       ...(labelSelector && { labelSelector }),
       reflector: {
-        idleTimeoutMs: 5_000,
-        lifetimeSeconds,
-        backoff: { minMs: 50, maxMs: 5_000 },
+        idleTimeoutMs: 5_000 * patience,
+        lifetimeSeconds: [min * patience, max * patience],
+        backoff: { minMs: 50 * patience, maxMs: 5_000 * patience },
         ...(isPaged && { useWatchList: false, pageItems: 3 }),
       },
       onFreshness: ({ state, resourceVersion, error }) =>

@@ -33,7 +33,7 @@ export function simGrounds(random: () => number): SimGrounds {
     };
   };
   return {
-    ...{ server, line: server.line, clock, random, settleMs: SETTLE_MS, waitFactor: 2_000 },
+    ...{ server, line: server.line, clock, random, settleMs: SETTLE_MS, waitFactor: 2_000, patience: 15 },
     truth: {
       objects(label) {
         const [name = '', value] = (label ?? '').split('=');
