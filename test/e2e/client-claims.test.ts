@@ -84,31 +84,34 @@ it.each([
   ['production', undefined, false],
   ['production', true, true],
   ['test', false, false],
-])('with NODE_ENV=%s and freeze: %s, cached objects are protected all the way down: %s', async (env, freeze, isFrozen) => {
-  vi.stubEnv('NODE_ENV', env);
-  try {
-    await using server = await scriptedServer();
-    const byApp = ({ metadata }: ConfigMap) => [metadata.labels?.app];
-    const options: InformerOptions<ConfigMap> = { reflector: quick, indexers: { byApp }, freeze };
-    await using informer = new Informer<ConfigMap>({ transport: server.transport() }, configMaps, options);
-    const told: ConfigMap[] = [];
-    informer.subscribe(({ object }) => void told.push(object));
-    begin(await server.next(), line('ADDED', map('a', '7')), endMark, line('ADDED', map('b', '10')));
-    await until(() => told.length === 2);
-    const found = [...informer.list(), ...informer.by('byApp', 'y'), ...informer.snapshot().values(), ...told];
-    expect(found).toHaveLength(8);
-    for (const object of found) {
-      const change = () => {
-        object.data!.inner = 'changed';
-        object.metadata.labels!.app = 'y';
-      };
-      if (isFrozen) expect(change).toThrow(TypeError);
-      else expect(change).not.toThrow();
+])(
+  'with NODE_ENV=%s and freeze: %s, cached objects are protected all the way down: %s',
+  async (env, freeze, isFrozen) => {
+    vi.stubEnv('NODE_ENV', env);
+    try {
+      await using server = await scriptedServer();
+      const byApp = ({ metadata }: ConfigMap) => [metadata.labels?.app];
+      const options: InformerOptions<ConfigMap> = { reflector: quick, indexers: { byApp }, freeze };
+      await using informer = new Informer<ConfigMap>({ transport: server.transport() }, configMaps, options);
+      const told: ConfigMap[] = [];
+      informer.subscribe(({ object }) => void told.push(object));
+      begin(await server.next(), line('ADDED', map('a', '7')), endMark, line('ADDED', map('b', '10')));
+      await until(() => told.length === 2);
+      const found = [...informer.list(), ...informer.by('byApp', 'y'), ...informer.snapshot().values(), ...told];
+      expect(found).toHaveLength(8);
+      for (const object of found) {
+        const change = () => {
+          object.data!.inner = 'changed';
+          object.metadata.labels!.app = 'y';
+        };
+        if (isFrozen) expect(change).toThrow(TypeError);
+        else expect(change).not.toThrow();
+      }
+    } finally {
+      vi.unstubAllEnvs();
     }
-  } finally {
-    vi.unstubAllEnvs();
-  }
-});
+  },
+);
 
 it('a controller that is told nothing else reconciles four keys at a time', async () => {
   await using server = await startTestServer();

@@ -64,7 +64,12 @@ it('a server that lost its data and has overtaken the client is found out by an 
   await overtake(server, resourceVersion!);
   proxy.heal();
   await expectTrue(informer, server);
-  expect(informer.list().map(keyOf).filter((key) => key.includes('ghost'))).toEqual([]);
+  expect(
+    informer
+      .list()
+      .map(keyOf)
+      .filter((key) => key.includes('ghost')),
+  ).toEqual([]);
   await until(() => believer.believed.size === informer.size);
   believer.expectSame(informer);
 });

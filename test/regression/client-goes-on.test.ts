@@ -103,7 +103,10 @@ it('a checkpoint is not trusted with the text of a transform: it has to be named
   await client.resource(configMaps).create({ metadata: { name: 'a' }, data: { keep: 'x', drop: 'y' } });
   const file = join(dir.path, 'maps');
   /** The text of both is the same; what they keep is not. */
-  const keeping = (field: string) => (object: ConfigMap) => ({ ...object, data: { [field]: object.data?.[field] ?? '' } });
+  const keeping = (field: string) => (object: ConfigMap) => ({
+    ...object,
+    data: { [field]: object.data?.[field] ?? '' },
+  });
   const start = (client: KubeClient, field: string, transformId?: string) =>
     new Informer(client, configMaps, {
       ...{ namespace: 'default', transform: keeping(field), checkpoint: { file, flushMs: 5, transformId } },

@@ -215,13 +215,16 @@ function afterWatching(state: Watching, ended: Ended, policy: Policy): Reflector
   const isSilence = isSilent && isBroken && wasOpen && !isShortAndEmpty(livedMs, events);
   if (events === 0 && (isTransportError(error, 'idle') || isSilence))
     return { kind: 'checking', version: state.version, failures };
+  // Whoever goes on from there is told the same again.
+  if (isTransportError(error) && error.code === NO_NAME)
+    return pause(error, { kind: 'filling', by: 'pages', failures, floor }, 0, policy);
   const step = afterEnd({ error, livedMs, events, emptyBefore: state.empty });
   if (step.kind === 'again') {
     const empty = error === undefined && isShortAndEmpty(livedMs, events) ? state.empty + 1 : 0;
     return step.isFailure ? pause(error, { ...again, empty }, step.atLeastMs, policy) : again;
   }
   if (isExpired(step.error)) return fillAgain(step.error, failures, policy, floor);
-  if (isTransportError(error) && (error.code === 'LINE_TOO_LONG' || error.code === NO_NAME))
+  if (isTransportError(error) && error.code === 'LINE_TOO_LONG')
     return pause(error, { kind: 'filling', by: 'pages', failures, floor }, 0, policy); // a list may hold what an event may not
   if (mustStop(error)) return { kind: 'stopped', error };
   // A right that is missing changes no history. A kind that was away may have begun a new one.
