@@ -5,4 +5,4 @@ import { simulatedSchedules } from './fault-suite.ts';
 vi.mock('undici', () => import('./sim/sim-undici.ts'));
 process.removeAllListeners('warning'); // that functions of the user's misbehave is what they are told to
 
-simulatedSchedules({ count: 2000, part: 1, parts: 2 });
+simulatedSchedules({ count: 120, part: 1, parts: 2 });

@@ -67,7 +67,7 @@ it('what a handler throws is told, and the next event comes', async () => {
     ['a', 'b', 'c'],
     [bug, bug],
   ]);
-  expect(subscription.metrics).toEqual({ name: 'test', backlog: 0, delivered: 3, conflated: 0, errors: 2 });
+  expect(subscription.metrics).toEqual({ name: 'test', backlog: 0, busyMs: 0, delivered: 3, conflated: 0, errors: 2 });
   await subscription[Symbol.asyncDispose]();
 });
 
