@@ -5,4 +5,4 @@
 import { serverInProcess } from './fault-servers.ts';
 import { faultSchedules } from './fault-suite.ts';
 
-faultSchedules('on the embedded store', { count: 100, lanes: 4, open: () => serverInProcess('embedded') });
+faultSchedules('on the embedded store', { count: 24, lanes: 4, open: () => serverInProcess('embedded') });
