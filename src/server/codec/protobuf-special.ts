@@ -152,9 +152,8 @@ export function goDuration(nanos: number): string {
   if (size < 1_000_000) return `${sign}${size / 1000}µs`;
   if (size < nanosPerSecond) return `${sign}${size / 1_000_000}ms`;
   const seconds = Math.floor(size / nanosPerSecond);
-  const fraction = String(size % nanosPerSecond)
-    .padStart(9, '0')
-    .replace(/0+$/, '');
+  let fraction = String(size % nanosPerSecond).padStart(9, '0');
+  while (fraction.endsWith('0')) fraction = fraction.slice(0, -1);
   const hours = Math.floor(seconds / 3600);
   const minutes = Math.floor((seconds % 3600) / 60);
   const rest = `${seconds % 60}${fraction && `.${fraction}`}s`;
