@@ -309,6 +309,13 @@ describe('acting as somebody else', () => {
     expect([code, text.includes('ruby')]).toEqual([403, false]);
   });
 
+  it('is not asked for by an empty user or uid', async () => {
+    for (const name of ['Impersonate-User', 'Impersonate-Uid'])
+      expect((await grounds.ask(secrets, { token: grounds.adminToken, headers: [name, ''] })).code).toBe(200);
+    const headers = ['Impersonate-User', '', 'Impersonate-Group', 'g'];
+    expect((await grounds.ask(secrets, { token: grounds.adminToken, headers })).code).toBe(500);
+  });
+
   it('needs it for each part', async () => {
     const { admin, ask } = grounds;
     await admin('POST', `${RBAC}/clusterroles`, {

@@ -1,5 +1,5 @@
 /** Checkpoints while processes, servers and networks fail: what is on the disk is always a state that once was. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -31,6 +31,12 @@ function start(client: KubeClient, file: string) {
   return { informer, handler, subscription, errors };
 }
 
+/** However few writes a save takes along, there are always more. */
+async function writeUntilGone(child: ChildProcess, client: Parameters<typeof writeALot>[0]['client'], seed: number) {
+  for (let i = seed; child.exitCode === null && child.signalCode === null; i++)
+    await writeALot({ client, writes: 30, seed: i });
+}
+
 it('a process that is killed at any moment leaves a state of the server, at its very version, and the next goes on from it', async () => {
   await using server = await startTestServer();
   await using dir = await temporaryDir();
@@ -47,7 +53,7 @@ it('a process that is killed at any moment leaves a state of the server, at its 
     for await (const line of createInterface(child.stdout)) {
       if (line.startsWith('synced')) expect(Number(line.split(' ')[1]) > 0).toBe(round > 0);
       else expect(line.endsWith(round === 0 ? 'fills 1' : 'fills 0'), line).toBe(true);
-      writing ??= writeALot({ client: server.client, writes: 300, seed: round * 10 });
+      writing ??= writeUntilGone(child, server.client, round * 1000);
       if (++saves === 5 + Math.floor(random() * 30)) setTimeout(() => child.kill('SIGKILL'), random() * 10);
       if (saves > 40) child.kill('SIGKILL');
     }

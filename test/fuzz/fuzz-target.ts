@@ -41,7 +41,11 @@ export class FuzzTarget {
         ...(body !== undefined && { body: Buffer.from(body, 'base64'), type: headers['content-type'] ?? '' }),
         isStream: true, // more of them are than look like it
       });
-      return { status: answer.status, text: answer.status >= 500 ? answer.body.toString('utf8').slice(0, 2_000) : '' };
+      if (answer.status < 500) return { status: answer.status, text: '' };
+      // What was wrong is in the body, which HEAD leaves out.
+      const told =
+        method === 'HEAD' ? await this.#server.ask({ method: 'GET', path, headers, isStream: true }) : answer;
+      return { status: answer.status, text: told.body.toString('utf8').slice(0, 2_000) };
     } catch {
       return { status: -1, text: '' }; // nothing that this client would put on the wire
     }

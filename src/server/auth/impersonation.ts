@@ -51,7 +51,8 @@ function askedIdentity(rawHeaders: readonly string[]): Identity | undefined {
     const name = rawHeaders[i]!.toLowerCase();
     const value = rawHeaders[i + 1]!;
     if (!name.startsWith('impersonate-')) continue;
-    isAsked = true;
+    // An empty user or uid asks for nothing, an empty group is a group.
+    isAsked ||= value !== '' || (name !== 'impersonate-user' && name !== 'impersonate-uid');
     if (name === 'impersonate-user') asked.username ||= value;
     else if (name === 'impersonate-group') asked.groups.push(value);
     else if (name === 'impersonate-uid') asked.uid ??= value;

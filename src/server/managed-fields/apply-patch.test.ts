@@ -152,6 +152,17 @@ describe('applyPatch()', () => {
     expect([err.code, err.message]).toEqual([500, message]);
   });
 
+  it.each<[spec: JsonObject, message: string]>([
+    [
+      { containers: [{ name: 'c', command: ['a', ['b']] }] },
+      '.spec.containers[name="c"].command[1]: expected string, got &value.valueUnstructured{Value:["b"]}',
+    ],
+    [{ tolerations: [{ key: 'k', kex: 1 }] }, '.spec.tolerations[0].kex: field not declared in schema'],
+  ])('looks into what is owned as a whole: %j', (spec, message) => {
+    const err = refusal(() => apply('alpha', { kind: 'Pod', spec }, undefined, { schema: pod }));
+    expect(err.message).toContain(message);
+  });
+
   const data = (size: number, value = 'v') =>
     Object.fromEntries(Array.from({ length: size }, (_, i) => [`k${i}`, `${value}${i}`]));
 

@@ -62,7 +62,7 @@ function elementsOf(list: readonly JsonValue[], schema: Schema, path: string[]):
     if (step === undefined) throw new TypedError(`${pathText(path)}: element ${i}: ${missingKey(item, schema)}`);
     if (elements.has(step)) throw new TypedError(`${pathText(path)}: duplicate entries for key ${pathText([step])}`);
     path.push(step);
-    elements.set(step, schema.listType === 'set' || !schema.items ? leaf : nodeFor(item, schema.items, path, true));
+    elements.set(step, schema.items ? nodeFor(item, schema.items, path, true) : leaf);
     path.pop();
   });
   return elements;
@@ -74,7 +74,8 @@ function missingKey(item: JsonValue, { listType, listMapKeys = [] }: Schema): st
   return `associative list with keys has an element that omits key field ${JSON.stringify(lacking)} (and doesn't have default value)`;
 }
 
-function checkLeaf(value: JsonValue, schema: Schema, path: readonly string[]): void {
+/** A leaf that is a list or a map is owned as a whole; what is inside is held to its type all the same. */
+function checkLeaf(value: JsonValue, schema: Schema, path: string[]): void {
   if (value === null) return;
   switch (planOf(schema).kind) {
     case 'string':
@@ -92,10 +93,21 @@ function checkLeaf(value: JsonValue, schema: Schema, path: readonly string[]): v
       return;
     case 'list':
       if (!Array.isArray(value)) throw expected('list', value, path);
+      checkItems(value, schema.items, path);
       return;
     case 'struct':
     case 'map':
       if (!isObject(value)) throw expected('map', value, path);
+      if (schema.properties || (schema.additional && schema.additional !== true)) membersOf(value, schema, path);
+  }
+}
+
+function checkItems(list: readonly JsonValue[], items: Schema | undefined, path: string[]): void {
+  if (!items) return;
+  for (let i = 0; i < list.length; i++) {
+    path.push(`i:${i}`);
+    nodeFor(list[i]!, items, path, true);
+    path.pop();
   }
 }
 

@@ -134,6 +134,8 @@ describe('strategicMergePatch()', () => {
 
   it.each<[patch: JsonValue, code: number, message: string, schema?: typeof podSpec]>([
     [{ containers: [{ image: 'x:1' }] }, 500, 'map: map[image:x:1] does not contain declared merge key: name'],
+    [{ '$setElementOrder/containers': 'one' }, 400, 'invalid patch format of setElementOrder list'],
+    [{ '$deleteFromPrimitiveList/finalizers': 'a' }, 400, 'invalid patch format of primitive list', metadata],
     [{ nodeSelector: { $patch: 'foo' } }, 500, 'unknown patch type: foo in map: map[$patch:foo]'],
     [
       { '$setElementOrder/containers': [{ name: 'one' }], containers: [{ name: 'two', image: 'bad:1' }] },

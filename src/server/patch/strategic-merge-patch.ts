@@ -113,7 +113,7 @@ function retainedKeys(original: JsonObject, patch: JsonObject, run: MergeRun): J
 }
 
 function deletePrimitives(directive: string, values: JsonValue, result: JsonObject): void {
-  if (!Array.isArray(values)) throw plainError('invalid patch format of primitive list');
+  if (!Array.isArray(values)) throw badRequest('invalid patch format of primitive list');
   const key = directive.slice(deletePrefix.length);
   const before = ownValue(result, key);
   if (Array.isArray(before)) setKey(result, key, without(before, values, undefined));
@@ -132,7 +132,7 @@ function orderList(
   delete rest[directive];
   const before = ownValue(result, key);
   const change = ownValue(rest, key);
-  if (!Array.isArray(order)) throw plainError('invalid patch format of setElementOrder list');
+  if (!Array.isArray(order)) throw badRequest('invalid patch format of setElementOrder list');
   if (before !== undefined && !Array.isArray(before)) return;
   if (change !== undefined && !Array.isArray(change)) return;
   if (before === undefined && change === undefined) return;
