@@ -40,11 +40,11 @@ it('an example that is stopped in the middle cleans up, says so, and does not co
 it('the mini control plane runs until it is stopped, and ends well', async () => {
   await using server = await startTestServer();
   const plane = start(['--import', 'tsx', 'examples/mini-control-plane/main.ts'], server.kubeconfigPath);
-  expect(await printed(plane, /ready/)).toMatch(/^ready: 3 pretend nodes/);
+  expect(await printed(plane, /ready/)).toMatch(/^ready: 3 pretend nodes/m);
   const rest = printed(plane);
   plane.kill('SIGINT');
   expect(await once(plane, 'exit')).toEqual([0, null]);
-  expect(await rest).toMatch(/^stopping.*\n$/);
+  expect(await rest).toMatch(/^stopping.*$/m);
 });
 
 it('an example that is not there is refused by a message that names those that are', async () => {

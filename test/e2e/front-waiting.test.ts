@@ -183,22 +183,6 @@ describe('a body', () => {
     expect(await oldest).toMatch(/^HTTP\/1\.1 429 /);
   });
 
-  it('finds only so much room on one connection', async () => {
-    const limits = { bodies: { totalBytes: 10 * MIB, connectionBytes: 300 * 1024 }, graceMs: 20 };
-    await using server = await frontUnderTest(readAndSend, { limits });
-    const session = server.session();
-    const ask = () => {
-      const headers = { ':path': '/x', ':method': 'POST', authorization: `Bearer ${TOKEN}` };
-      const stream = session.request(headers);
-      stream.write(Buffer.alloc(200 * 1024));
-      return stream;
-    };
-    const answered = [ask(), ask()].map((stream) => once(stream, 'response'));
-    const [response] = await Promise.race(answered);
-    expect(response[':status']).toBe(429);
-    expect((await server.get('/x', { method: 'POST', body: Buffer.alloc(200 * 1024) })).status).toBe(200);
-  });
-
   it('to a request that has no use for one is thrown away', async () => {
     await using server = await frontUnderTest((exchange) => text(exchange, 'ok'));
     const body = Buffer.alloc(2 * MIB);

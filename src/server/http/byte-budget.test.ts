@@ -1,11 +1,10 @@
 import { expect, it } from 'vitest';
 import { ByteBudget } from './byte-budget.ts';
 
-function budgetOf(totalBytes: number, connectionBytes?: number) {
-  const budget = new ByteBudget({ totalBytes, ...(connectionBytes !== undefined && { connectionBytes }) });
+function budgetOf(totalBytes: number) {
+  const budget = new ByteBudget({ totalBytes });
   const lost: string[] = [];
-  const hold = (username: string, name = username, connection: object = {}) =>
-    budget.hold({ username, connection }, () => lost.push(name));
+  const hold = (username: string, name = username) => budget.hold({ username }, () => lost.push(name));
   return { budget, lost, hold };
 }
 
@@ -46,13 +45,4 @@ it('never refuses who holds less than an equal share, whatever others do', () =>
   const before = lost.length;
   expect(hold('late').add(99)).toBe(true);
   expect(lost.length).toBeGreaterThan(before);
-});
-
-it('bounds one connection, whoever uses it', () => {
-  const { hold } = budgetOf(1000, 50);
-  const connection = {};
-  const one = hold('a', 'a', connection);
-  expect([one.add(50), hold('b', 'b', connection).add(1), hold('b').add(50)]).toEqual([true, false, true]);
-  one.release();
-  expect(hold('b', 'b', connection).add(50)).toBe(true);
 });

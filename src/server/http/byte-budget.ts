@@ -7,24 +7,15 @@
  * oldest. So a user who holds less than an equal share is never refused for what others do. Bytes are counted to whoever
  * really asks, not to the names they act under.
  */
-export type BudgetLimits = {
-  readonly totalBytes: number;
-  /** Of one connection, whoever uses it. */
-  readonly connectionBytes?: number;
-};
+export type BudgetLimits = { readonly totalBytes: number };
 
-export type BudgetHolder = {
-  readonly username: string;
-  /** The socket, or the session on it. */
-  readonly connection: object;
-};
+export type BudgetHolder = { readonly username: string };
 
 type Account = { bytes: number; readonly holdings: Set<Holding> };
 
 export class ByteBudget {
   readonly #limits: BudgetLimits;
   readonly #accounts = new Map<string, Account>();
-  readonly #connections = new WeakMap<object, number>();
   #heldBytes = 0;
 
   constructor(limits: BudgetLimits) {
@@ -42,9 +33,8 @@ export class ByteBudget {
 
   /** For a Holding: false if it must not have them. */
   grant(holding: Holding, bytes: number): boolean {
-    const { totalBytes, connectionBytes = Number.POSITIVE_INFINITY } = this.#limits;
-    const { username, connection } = holding.holder;
-    if ((this.#connections.get(connection) ?? 0) + bytes > connectionBytes) return false;
+    const { totalBytes } = this.#limits;
+    const { username } = holding.holder;
     while (this.#heldBytes + bytes > totalBytes && this.#heldBytes > holding.bytes) {
       const heaviest = this.#heaviest();
       const own = this.#accounts.get(username);
@@ -60,22 +50,17 @@ export class ByteBudget {
     account.bytes += bytes;
     account.holdings.add(holding);
     this.#heldBytes += bytes;
-    if (connectionBytes !== Number.POSITIVE_INFINITY)
-      this.#connections.set(connection, (this.#connections.get(connection) ?? 0) + bytes);
     return true;
   }
 
   /** For a Holding: it has let go of everything. */
   takeBack(holding: Holding): void {
-    const { username, connection } = holding.holder;
+    const { username } = holding.holder;
     const account = this.#accounts.get(username);
     if (!account?.holdings.delete(holding)) return;
     account.bytes -= holding.bytes;
     if (account.holdings.size === 0) this.#accounts.delete(username);
     this.#heldBytes -= holding.bytes;
-    const left = (this.#connections.get(connection) ?? 0) - holding.bytes;
-    if (left > 0) this.#connections.set(connection, left);
-    else this.#connections.delete(connection);
   }
 
   #heaviest(): Account | undefined {

@@ -338,8 +338,8 @@ export class FrontExchange implements Exchange {
     this.#wire.forgetHead();
   }
 
-  get #holder(): { username: string; connection: object } {
-    return { username: (this.impersonator ?? this.user).username, connection: this.#wire.connection };
+  get #holder(): { username: string } {
+    return { username: (this.impersonator ?? this.user).username };
   }
 
   /** Whether there is room for so much more of an answer; what nobody will read needs none. */

@@ -11,7 +11,7 @@ export type FrontLimits = InFlightLimits &
     /** For everything but watches; 504 after it. */
     readonly requestTimeoutMs: number;
     readonly stream: StreamLimits;
-    /** What the bodies of all requests together hold, and those of one connection. */
+    /** What the bodies of all requests together hold. */
     readonly bodies: BudgetLimits;
     /** What all answers together hold that are not read yet. */
     readonly answers: BudgetLimits;
@@ -40,7 +40,7 @@ const DEFAULT_LIMITS: FrontLimits = {
   maxStreamsPerConnection: 100,
   maxBodyBytes: 3 * 1024 * 1024,
   requestTimeoutMs: 60_000,
-  bodies: { totalBytes: 128 * 1024 * 1024, connectionBytes: 16 * 1024 * 1024 },
+  bodies: { totalBytes: 128 * 1024 * 1024 },
   answers: { totalBytes: 256 * 1024 * 1024 },
   bodyPace: { bytes: 16 * 1024, stretchMs: 10_000 },
   answerPace: { bytes: 1, stretchMs: 30_000 },

@@ -48,10 +48,6 @@ export class Http1Wire implements Wire {
     return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   }
 
-  get connection(): object {
-    return this.#socket;
-  }
-
   get isOpen(): boolean {
     return !this.#isClosed && !this.#socket.destroyed;
   }

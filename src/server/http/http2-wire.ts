@@ -37,10 +37,6 @@ export class Http2Wire implements Wire {
     return !this.#stream.endAfterHeaders;
   }
 
-  get connection(): object {
-    return this.#stream.session ?? this.#stream;
-  }
-
   get isOpen(): boolean {
     return !this.#stream.destroyed && !this.#stream.closed;
   }

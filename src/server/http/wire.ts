@@ -12,8 +12,6 @@ export interface Wire {
   readonly body: Readable;
   /** Whether there may be a body at all. */
   readonly hasBody: boolean;
-  /** The connection it is on, by whatever object stands for it. */
-  readonly connection: object;
   readonly isOpen: boolean;
   /** Bytes taken and not yet handed to the system. */
   readonly bufferedBytes: number;
