@@ -18,7 +18,8 @@ import { isObject } from './json-objects.ts';
 import { JsonSyntaxError, readJson } from './json-reader.ts';
 import { messageOfKind } from './message-tables.ts';
 import { readEnvelope, readKind } from './protobuf-reader.ts';
-import { readYaml, YamlSyntaxError } from './yaml-reader.ts';
+import { readYamlBytes } from './yaml-aside.ts';
+import { YamlSyntaxError } from './yaml-reader.ts';
 
 /** What a body is to be: a resource, or one of the kinds that subresources and deletes take. */
 export type BodyType = Pick<Resource, 'groupVersion' | 'kind' | 'schema' | 'isCustom'> & {
@@ -128,7 +129,7 @@ function parseJson(bytes: Uint8Array, resource: BodyType): Parsed {
 
 function parseYaml(bytes: Uint8Array, resource: BodyType): Parsed {
   try {
-    const { value, duplicates } = readYaml(textOf(bytes));
+    const { value, duplicates } = readYamlBytes(bytes);
     const faults = duplicates.length === 0 ? [] : [`yaml: unmarshal errors:\n  ${duplicates.join('\n  ')}`];
     return { value: objectOf(value, bytes, resource), duplicateFields: [], otherFaults: faults };
   } catch (err) {

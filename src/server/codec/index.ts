@@ -1,8 +1,9 @@
 /** Request bodies to objects, objects to bytes. */
 export { checkObject } from './check-object.ts';
-export { type BodyType, checkDecoded, decodeBody, parseBody } from './decode-body.ts';
+export { type BodyType, checkDecoded, decodeBody, mediaTypeOf, parseBody } from './decode-body.ts';
 export { encodeObject, encodeYaml, goJson } from './encode.ts';
 export { applyFieldValidation, type FieldValidation } from './field-validation.ts';
 export { cloneJson, jsonEqual } from './json-objects.ts';
 export { encodeItem, encodeProtobuf, listParts } from './protobuf-writer.ts';
-export { readYaml, YamlSyntaxError } from './yaml-reader.ts';
+export { readYamlAside, readYamlBytes } from './yaml-aside.ts';
+export { YamlSyntaxError } from './yaml-reader.ts';

@@ -131,3 +131,14 @@ it('readJson() ends in a value or a JsonSyntaxError on any text', () => {
     ),
   );
 });
+
+it('a map of more entries than there may be is refused, many maps are not', () => {
+  const map = (size: number) => `{${Array.from({ length: size }, (_, i) => `"k${i}":1`).join(',')}}`;
+  expect(Object.keys(readJson(map(65_536)).value as object)).toHaveLength(65_536);
+  expect(() => readJson(map(65_537))).toThrow(new JsonSyntaxError('a map with more than 65536 entries'));
+  expect(readJson(`[${map(40_000)},${map(40_000)},{"a":${map(40_000)}}]`).duplicates).toEqual([]);
+});
+
+it.each(['"', '{"a', ']]]]]{', '{"a":"b\\', `${'['.repeat(3000)}`])('no text is looked at without end: %s', (text) => {
+  expect(() => readJson(text)).toThrow(JsonSyntaxError);
+});

@@ -31,30 +31,35 @@ const shownNumberBytes = 100;
 /** The reference stops at 10000; here whatever walks a value recurses, and no kind is a tenth as deep. */
 export const maxDepth = 1000;
 
+/** More in one map than any kind has use for; each costs many times its length in whatever walks over it. */
+export const maxMembers = 65_536;
+export const tooManyMembers = `a map with more than ${maxMembers} entries`;
+
 export function readJson(text: string): JsonReading {
-  let value: JsonValue;
-  try {
-    value = JSON.parse(text) as JsonValue;
-  } catch {
-    return slowRead(text); // finds the same fault, and says it in Go's words
-  }
-  const { members, depth, hasOddNumber } = survey(text);
-  if (depth > maxDepth || hasOddNumber || members !== countMembers(value)) return slowRead(text);
+  const found = survey(text);
+  if (found.hasLargeMap) throw new JsonSyntaxError(tooManyMembers);
+  const value = found.depth > maxDepth ? undefined : parsed(text);
+  // What JSON.parse refuses, the slow reader refuses, too, and says why in Go's words.
+  if (value === undefined || found.hasOddNumber || found.members !== countMembers(value)) return slowRead(text);
   return { value, duplicates: [] };
 }
 
 /** The value of a text that is JSON with nothing odd in it; undefined for any other. */
 export function tryJson(text: string): JsonValue | undefined {
-  let value: JsonValue;
+  const { members, depth, hasOddNumber, hasLargeMap } = survey(text);
+  if (depth > maxDepth || hasLargeMap) return undefined;
+  const value = parsed(text);
+  if (value === undefined || members !== countMembers(value)) return undefined;
   try {
-    value = JSON.parse(text) as JsonValue;
+    return hasOddNumber ? slowRead(text).value : value;
   } catch {
     return undefined;
   }
-  const { members, depth, hasOddNumber } = survey(text);
-  if (depth > maxDepth || members !== countMembers(value)) return undefined;
+}
+
+function parsed(text: string): JsonValue | undefined {
   try {
-    return hasOddNumber ? slowRead(text).value : value;
+    return JSON.parse(text) as JsonValue;
   } catch {
     return undefined;
   }
@@ -65,32 +70,42 @@ const longInteger = /[:,[]\s*-?[0-9]{16}/;
 
 /** JSON that was checked when it was written, e.g. what is stored: nothing is looked for but integers beyond 2^53. */
 export function parseJson(text: string): JsonValue {
-  return longInteger.test(text) ? readJson(text).value : (JSON.parse(text) as JsonValue);
+  return longInteger.test(text) ? slowRead(text).value : (JSON.parse(text) as JsonValue);
 }
 
+type Survey = {
+  readonly members: number;
+  readonly depth: number;
+  readonly hasOddNumber: boolean;
+  readonly hasLargeMap: boolean;
+};
+
 /**
- * Counts, over valid JSON, what JSON.parse does not tell: every member, the depth, and whether there are numbers that it
- * may change: those of 16 digits and more, and those with an exponent.
+ * Counts what JSON.parse does not tell: every member, the depth, and whether there are numbers that it may change: those
+ * of 16 digits and more, and those with an exponent. Of what is no JSON the counts mean nothing; it ends all the same.
  */
-function survey(text: string): { members: number; depth: number; hasOddNumber: boolean } {
+function survey(text: string): Survey {
+  /** Of the maps and lists around, the outermost first. */
+  const sizes: number[] = [0];
   let members = 0;
   let level = 0;
   let depth = 0;
   let digits = 0;
   let hasOddNumber = false;
+  let hasLargeMap = false;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === 0x22) {
-      for (;;) {
-        i = text.indexOf('"', i + 1);
-        let slashes = 0;
-        while (text.charCodeAt(i - 1 - slashes) === 0x5c) slashes++;
-        if ((slashes & 1) === 0) break;
-      }
-    } else if (code === 0x3a) members++;
-    else if (code === 0x7b || code === 0x5b) {
-      if (++level > depth) depth = level;
-    } else if (code === 0x7d || code === 0x5d) level--;
+      i = endOfText(text, i);
+      if (i < 0) break;
+    } else if (code === 0x3a) {
+      members++;
+      if (++sizes[level]! > maxMembers) hasLargeMap = true;
+    } else if (code === 0x7b || code === 0x5b) {
+      sizes[++level] = 0;
+      if (level > depth) depth = level;
+      if (depth > maxDepth) break;
+    } else if ((code === 0x7d || code === 0x5d) && level > 0) level--;
     if (code >= 0x30 && code <= 0x39) {
       if (++digits > 15) hasOddNumber = true;
     } else {
@@ -98,7 +113,18 @@ function survey(text: string): { members: number; depth: number; hasOddNumber: b
       digits = 0;
     }
   }
-  return { members, depth, hasOddNumber };
+  return { members, depth, hasOddNumber, hasLargeMap };
+}
+
+/** Where the quotes that open here close; -1 if they never do. */
+function endOfText(text: string, from: number): number {
+  for (let end = from; ; ) {
+    end = text.indexOf('"', end + 1);
+    if (end < 0) return -1;
+    let slashes = 0;
+    while (text.charCodeAt(end - 1 - slashes) === 0x5c) slashes++;
+    if ((slashes & 1) === 0) return end;
+  }
 }
 
 function countMembers(value: JsonValue): number {

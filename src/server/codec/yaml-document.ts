@@ -12,6 +12,7 @@ import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { cutText } from '../../api/json-text.ts';
 import { maxFaults } from './fault-paths.ts';
 import { isObject, setKey } from './json-objects.ts';
+import { maxMembers, tooManyMembers } from './json-reader.ts';
 import { plainScalar, taggedScalar } from './yaml-scalars.ts';
 
 export class YamlSyntaxError extends Error {
@@ -46,6 +47,8 @@ type Frame = {
   isMerge: boolean;
   /** Keys that came by a merge, and so are no one's own yet. */
   merged: Set<string> | undefined;
+  /** How many entries were put into it. */
+  size: number;
 };
 type Anchor = { value: JsonValue; isOpen: boolean };
 
@@ -91,7 +94,8 @@ class Builder {
   #open(event: MappingEvent, container: JsonObject | JsonValue[]): void {
     this.#position = event.start;
     const anchor = this.#anchor(event, container, true);
-    this.#frames.push({ container, anchor, start: event.start, key: undefined, isMerge: false, merged: undefined });
+    const start = event.start;
+    this.#frames.push({ container, anchor, start, key: undefined, isMerge: false, merged: undefined, size: 0 });
   }
 
   #close(): void {
@@ -176,9 +180,14 @@ class Builder {
   }
 
   #set(frame: Frame, map: JsonObject, key: string, value: JsonValue): void {
+    this.#count(frame);
     const isAgain = Object.hasOwn(map, key) && !frame.merged?.delete(key);
     if (isAgain && this.duplicates.length < maxFaults) this.duplicates.push({ key, position: this.#position });
     setKey(map, key, value);
+  }
+
+  #count(frame: Frame): void {
+    if (++frame.size > maxMembers) throw this.#fail(tooManyMembers);
   }
 
   /** What is there already stays; of several sources the first has the say. */
@@ -188,6 +197,7 @@ class Builder {
       if (!isObject(one)) throw this.#fail('map merge requires map or sequence of maps as the value');
       for (const key of Object.keys(one)) {
         if (Object.hasOwn(map, key)) continue;
+        this.#count(frame);
         setKey(map, key, one[key]!);
         frame.merged ??= new Set();
         frame.merged.add(key);

@@ -8,7 +8,7 @@ import {
   applyFieldValidation,
   type BodyType,
   type FieldValidation,
-  readYaml,
+  readYamlBytes,
   YamlSyntaxError,
 } from '../codec/index.ts';
 import { isObject } from '../codec/json-objects.ts';
@@ -31,9 +31,9 @@ export function readApplyBody(bytes: Uint8Array, resource: BodyType, fieldValida
   return value;
 }
 
-function readBody(bytes: Uint8Array): ReturnType<typeof readYaml> {
+function readBody(bytes: Uint8Array): ReturnType<typeof readYamlBytes> {
   try {
-    return readYaml(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+    return readYamlBytes(bytes);
   } catch (err) {
     if (!(err instanceof YamlSyntaxError)) throw err;
     throw badRequest(`error decoding YAML: error converting YAML to JSON: ${err.message}`);

@@ -1,10 +1,12 @@
 /** How something is to be deleted: from the body if there is one, else from the query, never from both. */
+
 import { type FieldError, invalid, invalidValue, type JsonObject, unsupportedValue } from '../../api/index.ts';
 import { decodeBody } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { booleanParameter, integerParameter } from '../http/query-parameters.ts';
 import type { Resource } from '../registry/resource.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
+import { readBody } from './read-body.ts';
 import { dryRunFaults } from './write-options.ts';
 
 export type DeleteOptions = {
@@ -20,7 +22,7 @@ const TYPE = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
 const POLICIES = ['Foreground', 'Background', 'Orphan'];
 
 export async function deleteOptions(exchange: Exchange, resource: Resource): Promise<DeleteOptions> {
-  const bytes = await exchange.readBody();
+  const bytes = await readBody(exchange);
   const given = bytes.length > 0 ? fromBody(exchange, bytes, resource) : fromQuery(exchange.query);
   const policy = given.propagationPolicy as string | undefined;
   const orphanDependents = given.orphanDependents as boolean | undefined;

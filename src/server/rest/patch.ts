@@ -3,6 +3,7 @@
  * the patch it is applied again and again until it fits, so a race never shows to the client. Apply, which says what
  * a manager wants instead of what to change, also creates.
  */
+
 import {
   conflict,
   invalid,
@@ -20,6 +21,7 @@ import { patchObject, patchTypeOf } from '../patch/index.ts';
 import { WorkSlices } from '../watchcache/work-slices.ts';
 import { negotiate } from './negotiation.ts';
 import { checkNames, ignoredFields } from './prepare.ts';
+import { readBody } from './read-body.ts';
 import type { View } from './resources.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
 import { answer, createObject, type Place, updateObject } from './write.ts';
@@ -30,7 +32,7 @@ export async function handlePatch(rest: Rest, exchange: Exchange, view: View, pl
   const { resource } = view;
   const type = patchTypeOf(exchange.headers['content-type'], resource.isCustom);
   const options = writeOptions(exchange, 'PatchOptions', type === 'apply');
-  const bytes = await exchange.readBody();
+  const bytes = await readBody(exchange);
   const first = await rest.writes.read(view, place.namespace, place.name);
   if (type === 'apply') return handleApply(rest, exchange, view, place, options, bytes);
   if (!first) throw notFound(resource, place.name);

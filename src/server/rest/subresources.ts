@@ -2,6 +2,7 @@
  * Parts of objects with a path of their own. `status` goes the way of the object itself, with the other parts kept;
  * `scale` is a small object of its own that stands for a count; the rest are orders in the form of a create.
  */
+
 import {
   badRequest,
   type FieldError,
@@ -29,6 +30,7 @@ import { deleteObject } from './delete.ts';
 import { negotiate } from './negotiation.ts';
 import { handlePatch } from './patch.ts';
 import { handleGet } from './read.ts';
+import { readBody } from './read-body.ts';
 import type { View } from './resources.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
 import { handleUpdate, mustRead, type Place, updateObject } from './write.ts';
@@ -80,7 +82,7 @@ async function scale(
   }
   const isApply = verb === 'patch' && patchTypeOf(exchange.headers['content-type'], false) === 'apply';
   const options = writeOptions(exchange, verb === 'patch' ? 'PatchOptions' : 'UpdateOptions', isApply);
-  const body = await exchange.readBody();
+  const body = await readBody(exchange);
   const updated = await updateObject(rest, exchange, view, place, options, first, (old) => {
     const before = scaleOf(old);
     const wanted = verb === 'patch' ? patchScale(exchange, before, body, part) : decodeScale(exchange, body, part);
@@ -121,7 +123,7 @@ export function handleBindings(rest: Rest, exchange: Exchange, namespace: string
 async function bind(rest: Rest, exchange: Exchange, view: View, asked: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const options = writeOptions(exchange, 'CreateOptions');
-  const binding = decodePart(exchange, await exchange.readBody(), '', 'v1', 'Binding') as unknown as KubeObject;
+  const binding = decodePart(exchange, await readBody(exchange), '', 'v1', 'Binding') as unknown as KubeObject;
   const place = { ...asked, name: asked.name || (binding.metadata?.name ?? '') };
   refuse({ kind: 'Binding', group: '' }, place.name, validateBinding(binding));
   const first = await mustRead(rest, view, place);
@@ -137,7 +139,7 @@ async function bind(rest: Rest, exchange: Exchange, view: View, asked: Place): P
 async function evict(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const { isDryRun } = writeOptions(exchange, 'CreateOptions');
-  const eviction = decodePart(exchange, await exchange.readBody(), 'policy', 'v1', 'Eviction') as {
+  const eviction = decodePart(exchange, await readBody(exchange), 'policy', 'v1', 'Eviction') as {
     metadata?: { name?: string };
     deleteOptions?: { gracePeriodSeconds?: number; preconditions?: { uid?: string; resourceVersion?: string } };
   };
@@ -170,7 +172,7 @@ async function spend(rest: Rest, exchange: Exchange, budget: KubeObject): Promis
 async function makeToken(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   writeOptions(exchange, 'CreateOptions');
-  const body = await exchange.readBody();
+  const body = await readBody(exchange);
   const request = decodePart(exchange, body, 'authentication.k8s.io', 'v1', 'TokenRequest');
   const account = view.toObject(await mustRead(rest, view, place));
   const answer = await answerTokenRequest(request, account, {

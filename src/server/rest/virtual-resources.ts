@@ -2,6 +2,7 @@
  * Resources that are asked, not stored: reviews of who one is and what one may do. A create is a question, and its
  * answer is the object with a status.
  */
+
 import { badRequest, type JsonObject, type KubeObject, methodNotAllowed } from '../../api/index.ts';
 import { reviewAccess, reviewLocalAccess, reviewOwnAccess, reviewOwnRules } from '../auth/access-review.ts';
 import { decodeBody } from '../codec/index.ts';
@@ -9,6 +10,7 @@ import type { Exchange, Target, UserInfo } from '../http/exchange.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import { sendJson } from './answer.ts';
 import { negotiate, plainFormat } from './negotiation.ts';
+import { readBody } from './read-body.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
 import { writeOptions } from './write-options.ts';
 
@@ -47,7 +49,7 @@ export async function handleVirtual(
   const { fieldValidation } = writeOptions(exchange, 'CreateOptions');
   const { object, warnings } = decodeBody({
     contentType: exchange.headers['content-type'],
-    bytes: await exchange.readBody(),
+    bytes: await readBody(exchange),
     resource,
     fieldValidation,
   });

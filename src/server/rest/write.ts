@@ -4,6 +4,7 @@
  * An update never loses another's write: it is prepared on what the store has and put in its place only if that is
  * still there; if not, it is judged anew on what is there now, unless the client named the version it had seen.
  */
+
 import {
   alreadyExists,
   conflict,
@@ -28,6 +29,7 @@ import type { Format } from './negotiation.ts';
 import { negotiate } from './negotiation.ts';
 import { untilWritten } from './object-writes.ts';
 import { checkNames, generatedName, prepareCreate, prepareUpdate } from './prepare.ts';
+import { readBody } from './read-body.ts';
 import type { View } from './resources.ts';
 import type { Rest } from './rest.ts';
 import { type WriteOptions, writeOptions } from './write-options.ts';
@@ -146,7 +148,7 @@ export function answer(
 }
 
 async function decodeObject(exchange: Exchange, { resource }: View, options: WriteOptions): Promise<KubeObject> {
-  const bytes = await exchange.readBody();
+  const bytes = await readBody(exchange);
   const slices = new WorkSlices(exchange.signal);
   const check = parseBody({
     contentType: exchange.headers['content-type'],
