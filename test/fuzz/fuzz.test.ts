@@ -1,4 +1,4 @@
-/** A short run of what `npm run fuzz` does for longer, with LONGWATCH_BUDGET=1; `FUZZ_SEED=n` and `FUZZ_SECONDS=n` change it. */
+/** A short run of what `npm run fuzz` does for longer; `FUZZ_SEED=n` and `FUZZ_SECONDS=n` change it. */
 import { expect, it } from 'vitest';
 import { temporaryDir } from '../faults/temporary-dir.ts';
 import { canMeter } from '../stall/process-meter.ts';
