@@ -33,7 +33,7 @@ export const maxDepth = 1000;
 
 /** More in one map than any kind has use for; each costs many times its length in whatever walks over it. */
 export const maxMembers = 65_536;
-export const tooManyMembers = `a map with more than ${maxMembers} entries`;
+export const tooManyMembers: string = `a map with more than ${maxMembers} entries`;
 
 export function readJson(text: string): JsonReading {
   const found = survey(text);
