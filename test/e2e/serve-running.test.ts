@@ -202,3 +202,16 @@ it('the figures of the store are those of the scrape, not of the one before', as
   };
   expect(await size()).toBeGreaterThan(0);
 });
+
+it('the built server reads long YAML, in a thread that does not keep it from ending', async () => {
+  await using server = serve();
+  await using client = await server.client();
+  const data = Array.from({ length: 5000 }, (_, i) => `  key-${i}: a value of this key\n`).join('');
+  const body = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: long}\ndata:\n${data}`;
+  const headers = { 'content-type': 'application/yaml' };
+  const answer = await client.ask('POST', '/api/v1/namespaces/default/configmaps', { body, headers });
+  expect(answer.status).toBe(201);
+  expect(JSON.parse(answer.body.toString()).data['key-4999']).toBe('a value of this key');
+  server.child.kill('SIGTERM');
+  expect(await server.exited).toEqual([0, null]);
+});
