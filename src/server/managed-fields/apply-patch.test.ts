@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
-import type { JsonObject } from '../../api/json.ts';
+import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { StatusError } from '../../api/status-error.ts';
+import type { Schema } from '../schema/schema.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { type ApplyRequest, applyPatch } from './apply-patch.ts';
 import { setOfPaths } from './field-set.ts';
@@ -102,6 +103,78 @@ describe('applyPatch()', () => {
       alpha: { 'f:data': { 'f:l': {} } },
       'before-first-apply': { 'f:data': { '.': {}, 'f:k': {} } },
     });
+  });
+
+  describe('of values without a schema', () => {
+    const free = { type: 'any', preserveUnknownFields: true } as const;
+    const schema: Schema = {
+      type: 'object',
+      properties: new Map<string, Schema>([
+        ['apiVersion', { type: 'string' }],
+        ['kind', { type: 'string' }],
+        ['metadata', configMap.properties!.get('metadata')!],
+        ['spec', free],
+      ]),
+    };
+    const applied = (manager: string, spec: JsonValue, live?: JsonObject, force = false) =>
+      apply(manager, { spec }, live, { schema, force });
+
+    it('writes a changed number, and conflicts with whoever owns it', () => {
+      const live = applied('alpha', { replicas: 1, list: [1] });
+      expect(applied('alpha', { replicas: 2, list: [1, 2] }, live).spec).toEqual({ replicas: 2, list: [1, 2] });
+      expect(refusal(() => applied('beta', { replicas: 2 }, live)).message).toBe(
+        'Apply failed with 1 conflict: conflict with "alpha": .spec.replicas',
+      );
+      expect(owners(applied('beta', { replicas: 2 }, live, true))).toEqual({
+        alpha: { 'f:spec': { 'f:list': {} } },
+        beta: { 'f:spec': { 'f:replicas': {} } },
+      });
+    });
+
+    it('counts a change of type as a change of the value and the end of what was in it', () => {
+      const live = applied('alpha', { a: { b: 1 } });
+      expect(refusal(() => applied('beta', { a: 1 }, live)).message).toContain('1 conflict');
+      const taken = applied('beta', { a: 1 }, live, true);
+      expect([taken.spec, owners(taken)]).toEqual([{ a: 1 }, { beta: { 'f:spec': { 'f:a': {} } } }]);
+    });
+  });
+
+  it('takes nothing from others by null', () => {
+    const live = apply('alpha', { data: { k: 'v' } });
+    const same = apply('beta', { data: null }, live);
+    expect(same.data).toEqual({ k: 'v' });
+    expect(owners(same)).toEqual({ alpha: { 'f:data': { 'f:k': {} } }, beta: { 'f:data': {} } });
+    const kind = { kind: 'Pod' };
+    const mine = apply('alpha', { ...kind, spec: { containers: [{ name: 'a' }] } }, undefined, { schema: pod });
+    const theirs = apply('beta', { ...kind, spec: { containers: null } }, mine, { schema: pod });
+    expect(theirs.spec).toEqual({ containers: [{ name: 'a' }] });
+  });
+
+  it('keeps duplicates of a list that was stored with them, and puts one in their place when it is applied', () => {
+    const kind = { kind: 'Pod' };
+    const env = (name: string, value: string) => ({ name, value });
+    const stored = (list: JsonValue[]) => ({
+      ...type,
+      ...kind,
+      metadata: { name: 'a', uid: 'u' },
+      spec: { containers: [{ name: 'c', env: list }] },
+    });
+    const live = stored([env('A', '1'), env('B', '1'), env('A', '2')]);
+    const applied = (list: JsonValue[]) =>
+      apply('alpha', { ...kind, spec: { containers: [{ name: 'c', env: list }] } }, live, { schema: pod, force: true });
+    expect(applied([env('C', '1')]).spec).toEqual(
+      stored([env('A', '1'), env('B', '1'), env('A', '2'), env('C', '1')]).spec,
+    );
+    expect(applied([env('A', '3')]).spec).toEqual(stored([env('A', '3'), env('B', '1')]).spec);
+    const before = owners(applied([env('C', '1')]))['before-first-apply'];
+    expect(JSON.stringify(before)).toContain('"k:{\\"name\\":\\"A\\"}":{},');
+  });
+
+  it('puts a list in another order if that is all that is asked for', () => {
+    const kind = { kind: 'Pod' };
+    const spec = (names: string[]) => ({ ...kind, spec: { containers: names.map((name) => ({ name })) } });
+    const live = apply('alpha', spec(['a', 'b']), undefined, { schema: pod });
+    expect(apply('alpha', spec(['b', 'a']), live, { schema: pod }).spec).toEqual(spec(['b', 'a']).spec);
   });
 
   it('merges keyed lists, and removes an element with its last owner', () => {

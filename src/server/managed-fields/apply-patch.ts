@@ -11,9 +11,9 @@
 import { quote } from '../../api/field-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { plainError, type StatusCause, StatusError } from '../../api/status-error.ts';
-import { isObject } from '../codec/json-objects.ts';
+import { isObject, jsonEqual } from '../codec/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
-import { compareObjects, isSameComparison } from './compare.ts';
+import { compareObjects } from './compare.ts';
 import {
   countPaths,
   difference,
@@ -28,8 +28,9 @@ import {
   withoutSubtrees,
 } from './field-set.ts';
 import { findManager, Manager, readManagers, writeManagers } from './managers.ts';
-import { mergeTyped, removeUnowned, withoutFields } from './merge-typed.ts';
+import { mergeTyped, withoutFields } from './merge-typed.ts';
 import { setOfObject, TypedError } from './object-set.ts';
+import { removeUnowned } from './prune.ts';
 import { neverTracked, trackUpdate } from './track-update.ts';
 
 export type ApplyRequest = {
@@ -69,7 +70,7 @@ export function applyPatch(request: ApplyRequest): JsonObject {
   const touched = union(changed, removed);
   for (const other of others) if (other.mayTouch(touched)) other.set = difference(other.set, touched);
 
-  const isSame = live !== undefined && isSameComparison({ added, modified, removed });
+  const isSame = live !== undefined && jsonEqual(bare, object); // the order of a list counts, though nobody owns it
   const self = new Manager(id, isSame ? former?.time : now);
   self.set = tracked(applied);
   return withManagedFields(isSame ? bare : object, writeManagers([...others, self]));

@@ -3,13 +3,24 @@
  *
  * Parts that are the same in memory are not looked at, equal parts leave nothing behind: the cost is one walk, the
  * answer is as big as the difference. A field that its type always writes (a required list) counts as there, empty,
- * also where it is left out, because the reference server has it so.
+ * also where it is left out, because the reference server has it so. A path may be on two sides: an object that becomes
+ * a number is modified, and what was in it removed.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { jsonEqual, ownValue } from '../codec/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
-import { emptySet, type FieldNode, type FieldSet, leaf } from './field-set.ts';
-import { elementsOf, isEmptyValue, isRequired, memberSchema, objectOrEmpty, shapeOf } from './field-shape.ts';
+import { emptySet, type FieldNode, type FieldSet, leaf, union } from './field-set.ts';
+import {
+  elementsOf,
+  isEmptyAs,
+  isFree,
+  isRequired,
+  listOrEmpty,
+  memberSchema,
+  objectOrEmpty,
+  type Shape,
+  shapeOfValue,
+} from './field-shape.ts';
 
 export type Comparison = { readonly added: FieldSet; readonly modified: FieldSet; readonly removed: FieldSet };
 
@@ -36,17 +47,36 @@ export function isSameComparison({ added, modified, removed }: Comparison): bool
 
 function compare(before: JsonValue | undefined, after: JsonValue | undefined, schema: Schema): Nodes {
   if (before === after) return same;
-  const shape = shapeOf(schema);
-  if (shape === 'leaf' || (isEmptyValue(before) && isEmptyValue(after))) return compareLeaf(before, after);
+  const nodes = compareAs(shapeOfValue(schema, after === undefined ? before : after), before, after, schema);
+  if (before === undefined || after === undefined || !isFree(schema) || kindOf(before) === kindOf(after)) return nodes;
+  // A free value of another type than before: what it was is gone, what it is has come.
+  return joinNodes(compareAs(shapeOfValue(schema, before), before, after, schema), nodes);
+}
+
+function compareAs(shape: Shape, before: JsonValue | undefined, after: JsonValue | undefined, schema: Schema): Nodes {
+  if (shape === 'leaf' || (isEmptyAs(shape, before) && isEmptyAs(shape, after))) return compareLeaf(before, after);
   let children: Children | undefined;
   if (shape === 'members') children = compareMembers(objectOrEmpty(before), objectOrEmpty(after), schema);
-  else children = compareElements(before, after, schema);
+  else children = compareElements(listOrEmpty(before), listOrEmpty(after), schema);
   if (!children) return compareLeaf(before, after);
   return {
     added: nodeOf(before === undefined, children.added),
     modified: nodeOf(false, children.modified),
     removed: nodeOf(after === undefined, children.removed),
   };
+}
+
+function kindOf(value: JsonValue): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value === 'object' ? 'map' : 'scalar';
+}
+
+function joinNodes(a: Nodes, b: Nodes): Nodes {
+  const join = (side: Side): FieldNode | undefined => {
+    const [one, other] = [a[side], b[side]];
+    if (!one || !other) return one ?? other;
+    return { isOwned: one.isOwned || other.isOwned, children: union(one.children, other.children) };
+  };
+  return { added: join('added'), modified: join('modified'), removed: join('removed') };
 }
 
 function compareLeaf(before: JsonValue | undefined, after: JsonValue | undefined): Nodes {
@@ -63,7 +93,7 @@ function compareMembers(before: JsonObject, after: JsonObject, schema: Schema): 
     const value = after[key];
     if (old === value) continue;
     const member = memberSchema(schema, key);
-    if (member) note(children, `f:${key}`, compare(old ?? absent(schema, key), value, member));
+    if (member) note(children, `f:${key}`, compare(old === undefined ? absent(schema, key) : old, value, member));
   }
   for (const key in before) {
     if (!Object.hasOwn(before, key) || ownValue(after, key) !== undefined) continue;
@@ -79,22 +109,38 @@ function absent(schema: Schema, key: string): null | undefined {
 }
 
 function compareElements(
-  before: JsonValue | undefined,
-  after: JsonValue | undefined,
+  before: readonly JsonValue[],
+  after: readonly JsonValue[],
   schema: Schema,
 ): Children | undefined {
-  const old = elementsOf(Array.isArray(before) ? before : [], schema);
-  const now = elementsOf(Array.isArray(after) ? after : [], schema);
+  const old = elementsOf(before, schema);
+  const now = elementsOf(after, schema);
   if (!old || !now) return undefined;
   const children: Children = { ...same } as Children;
   const items = schema.listType === 'set' ? undefined : schema.items;
-  for (const [step, item] of now) {
-    const other = old.get(step);
-    if (other !== item) note(children, step, items ? compare(other, item, items) : compareLeaf(other, item));
+  const compareOne = (was: JsonValue | undefined, is: JsonValue | undefined): Nodes =>
+    was === is ? same : items ? compare(was, is, items) : compareLeaf(was, is);
+  for (const [step, is] of now) {
+    const was = old.get(step) ?? none;
+    if (was.length < 2 && is.length < 2) note(children, step, compareOne(was[0], is[0]));
+    else note(children, step, compareDuplicates(was, is, compareOne));
   }
-  for (const [step, item] of old)
-    if (!now.has(step)) note(children, step, items ? compare(item, undefined, items) : leaves.removed);
+  for (const [step, was] of old)
+    if (!now.has(step)) note(children, step, was.length < 2 ? compareOne(was[0], undefined) : leaves.removed);
   return children;
+}
+
+const none: readonly JsonValue[] = [];
+
+/** Elements of one step are owned as one leaf while there are several of them. */
+function compareDuplicates(
+  was: readonly JsonValue[],
+  is: readonly JsonValue[],
+  compareOne: (was: JsonValue | undefined, is: JsonValue | undefined) => Nodes,
+): Nodes {
+  if (was.length > 1 && is.length > 1) return jsonEqual([...was], [...is]) ? same : leaves.modified;
+  if (was.length > 1) return joinNodes(compareOne(undefined, is[0]), leaves.removed);
+  return joinNodes(compareOne(was[0], undefined), leaves.added);
 }
 
 function note(children: Children, step: string, nodes: Nodes): void {

@@ -2,7 +2,8 @@
  * How ownership cuts a value of a schema into fields: as one leaf, as members, as keyed elements, as a set.
  *
  * A list without a list type and a map said to be atomic are one leaf each. Where the schema knows nothing but keeps
- * everything, objects have members and lists are one leaf.
+ * everything, the value says what it is: an object has members, all else is one leaf. Null is what the other side of a
+ * comparison is, and an object where there is none.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { jsonText } from '../../api/json-text.ts';
@@ -12,6 +13,18 @@ import { valueStep } from './field-set.ts';
 
 export type Shape = 'leaf' | 'members' | 'keyed' | 'set';
 
+/** The shape of a value; `shapeOf` its schema, unless it is free. */
+export function shapeOfValue(schema: Schema, value: JsonValue | undefined): Shape {
+  if (!isFree(schema)) return shapeOf(schema);
+  return value === null || isObject(value) ? 'members' : 'leaf';
+}
+
+/** Any value may stand here, and change its type. */
+export function isFree(schema: Schema): boolean {
+  return schema.type === 'any' && schema.preserveUnknownFields === true;
+}
+
+/** Of a free schema: objects. */
 export function shapeOf(schema: Schema): Shape {
   if (schema.type === 'array') {
     if (schema.listType === 'map' && schema.listMapKeys?.length) return 'keyed';
@@ -68,25 +81,35 @@ function sortedKeysOf(names: readonly string[]): readonly string[] {
   return sorted;
 }
 
-/** The elements of a list by step; undefined if they cannot be told apart, and the list counts as one leaf. */
-export function elementsOf(list: readonly JsonValue[], schema: Schema): ReadonlyMap<string, JsonValue> | undefined {
-  const elements = new Map<string, JsonValue>();
+/**
+ * The elements of a list by step, those of one step together: a list may have been stored with duplicates. Undefined if
+ * one has no step, and the list counts as one leaf.
+ */
+export function elementsOf(list: readonly JsonValue[], schema: Schema): Map<string, readonly JsonValue[]> | undefined {
+  const elements = new Map<string, JsonValue[]>();
   for (const item of list) {
     const step = elementStep(item, schema);
-    if (step === undefined || elements.has(step)) return undefined;
-    elements.set(step, item);
+    if (step === undefined) return undefined;
+    const same = elements.get(step);
+    if (same) same.push(item);
+    else elements.set(step, [item]);
   }
   return elements;
 }
 
-/** An object or a list without anything in it; absent counts too. */
-export function isEmptyValue(value: JsonValue | undefined): boolean {
-  if (value === undefined || value === null) return true;
-  if (typeof value !== 'object') return false;
-  for (const _ in value) return false;
-  return true;
+/** Nothing in it, for one who looks for what has this shape; absent counts too. */
+export function isEmptyAs(shape: Shape, value: JsonValue | undefined): boolean {
+  if (shape === 'members') {
+    if (isObject(value)) for (const key in value) if (Object.hasOwn(value, key)) return false;
+    return true;
+  }
+  return !Array.isArray(value) || value.length === 0;
 }
 
 export function objectOrEmpty(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : {};
+}
+
+export function listOrEmpty(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
 }

@@ -13,12 +13,15 @@ import type { Schema } from '../schema/schema.ts';
 import type { FieldSet } from './field-set.ts';
 import {
   elementStep,
-  isEmptyValue,
+  isEmptyAs,
+  isFree,
   isRequired,
+  listOrEmpty,
   memberSchema,
   objectOrEmpty,
   type Shape,
   shapeOf,
+  shapeOfValue,
 } from './field-shape.ts';
 
 type Member = {
@@ -44,6 +47,7 @@ export function fieldsOfNew(object: JsonObject, schema: Schema, notTracked: Fiel
 
 class OwnedType {
   readonly shape: Shape;
+  readonly isFree: boolean;
   readonly schema: Schema;
   readonly #members = new Map<string, Member>();
   /** The place of each named member in the order of names. */
@@ -56,6 +60,7 @@ class OwnedType {
   constructor(schema: Schema) {
     this.schema = schema;
     this.shape = shapeOf(schema);
+    this.isFree = isFree(schema);
   }
 
   /** Undefined for a member the schema does not know. Only what has a name in the schema is kept. */
@@ -111,14 +116,14 @@ function fieldsOf(
   notTracked: FieldSet | undefined,
 ): JsonObject | undefined {
   if (before === value) return undefined;
-  const { shape } = type;
-  if (shape === 'leaf' || (isEmptyValue(before) && isEmptyValue(value)))
+  const shape = type.isFree ? shapeOfValue(type.schema, value) : type.shape;
+  if (shape === 'leaf' || (isEmptyAs(shape, before) && isEmptyAs(shape, value)))
     return before !== undefined && jsonEqual(before, value) ? undefined : LEAF;
   if (shape === 'members') {
     const members = membersOf(objectOrEmpty(value), isObject(before) ? before : NOTHING, type, notTracked);
     return joined(members, before === undefined);
   }
-  const elements = elementsOf(Array.isArray(value) ? value : [], type);
+  const elements = elementsOf(listOrEmpty(value), type);
   return elements ? joined(elements, before === undefined) : LEAF;
 }
 
@@ -134,14 +139,14 @@ function membersOf(object: JsonObject, before: JsonObject, type: OwnedType, notT
     const old = Object.hasOwn(before, key) ? before[key] : undefined;
     // Of metadata only what is in it is ever owned.
     const absent = isRequired ? null : step === 'f:metadata' && notTracked?.has(step) ? NOTHING : undefined;
-    const fields = fieldsOf(value, old ?? absent, member.type, left?.children);
+    const fields = fieldsOf(value, old === undefined ? absent : old, member.type, left?.children);
     if (fields) insert(members, { step, rank, fields });
   }
   sortMany(members);
   return members;
 }
 
-/** Undefined if the elements cannot be told apart, and the list counts as one. */
+/** Undefined if an element has no step, and the list counts as one. Several elements of one step are one leaf. */
 function elementsOf(list: readonly JsonValue[], type: OwnedType): Owned[] | undefined {
   const elements: Owned[] = [];
   const element = type.element();
@@ -152,8 +157,14 @@ function elementsOf(list: readonly JsonValue[], type: OwnedType): Owned[] | unde
     if (fields) insert(elements, { step, rank: -1, fields });
   }
   sortMany(elements);
-  for (let i = 1; i < elements.length; i++) if (elements[i]!.step === elements[i - 1]!.step) return undefined;
-  return elements;
+  return elements.some(({ step }, i) => step === elements[i + 1]?.step) ? withoutDuplicates(elements) : elements;
+}
+
+function withoutDuplicates(sorted: readonly Owned[]): Owned[] {
+  const isSame = (i: number, j: number) => sorted[i]?.step === sorted[j]?.step;
+  return sorted
+    .map((one, i) => (isSame(i, i - 1) || isSame(i, i + 1) ? { ...one, fields: LEAF } : one))
+    .filter((_, i) => i === 0 || !isSame(i, i - 1));
 }
 
 function joined(owned: Owned[], isOwned: boolean): JsonObject | undefined {

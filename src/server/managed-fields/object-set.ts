@@ -1,16 +1,16 @@
 /**
  * The fields that an object itself names: what an applier asks for, and so owns.
  *
- * Every leaf is in the set, every keyed list element, and every entry of a map; a struct or a map on the way is not,
- * unless it is empty. An object that does not fit its schema fails with a TypedError that names the path.
+ * Every leaf is in the set, every null, every list element, and every entry of a map; a struct, a map or a list on the
+ * way is not, unless it is an empty struct or map. An object that does not fit its schema fails with a TypedError that names the path.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { cutText, jsonText } from '../../api/json-text.ts';
 import { isObject } from '../codec/json-objects.ts';
 import { planOf } from '../codec/type-plan.ts';
 import type { Schema } from '../schema/schema.ts';
-import { emptySet, type FieldNode, type FieldSet, leaf, pathText } from './field-set.ts';
-import { elementStep, isEmptyValue, memberSchema, shapeOf } from './field-shape.ts';
+import { type FieldNode, type FieldSet, leaf, pathText } from './field-set.ts';
+import { elementStep, isEmptyAs, memberSchema, shapeOfValue } from './field-shape.ts';
 
 export class TypedError extends Error {
   override readonly name = 'TypedError';
@@ -19,29 +19,33 @@ export class TypedError extends Error {
 const shownBytes = 4096;
 
 export function setOfObject(object: JsonObject, schema: Schema): FieldSet {
-  return membersOf(object, schema, []) ?? emptySet;
+  return membersOf(object, schema, []);
 }
 
-/** `path`: the way to the value at hand, one list for the whole walk; put into words only for an error. */
-function nodeFor(value: JsonValue, schema: Schema, path: string[], isOwned: boolean): FieldNode {
-  const shape = shapeOf(schema);
+/**
+ * `path`: the way to the value at hand, one list for the whole walk; put into words only for an error. Undefined where
+ * nothing is named: an empty list of elements, unless it is itself an entry of a map.
+ */
+function nodeFor(value: JsonValue, schema: Schema, path: string[], isOwned: boolean): FieldNode | undefined {
+  const shape = shapeOfValue(schema, value);
   if (shape === 'leaf') {
     checkLeaf(value, schema, path);
     return leaf;
   }
   if (value === null) return leaf;
+  let children: FieldSet;
   if (shape === 'members') {
-    if (!isObject(value)) {
-      if (schema.type === 'any') return leaf;
-      throw expected('map', value, path);
-    }
-    return isEmptyValue(value) ? leaf : { isOwned, children: membersOf(value, schema, path) ?? emptySet };
+    if (!isObject(value)) throw expected('map', value, path);
+    if (isEmptyAs(shape, value)) return leaf;
+    children = membersOf(value, schema, path);
+  } else {
+    if (!Array.isArray(value)) throw expected('list', value, path);
+    children = elementsOf(value, schema, path);
   }
-  if (!Array.isArray(value)) throw expected('list', value, path);
-  return value.length === 0 ? leaf : { isOwned, children: elementsOf(value, schema, path) };
+  return isOwned || children.size > 0 ? { isOwned, children } : undefined;
 }
 
-function membersOf(object: JsonObject, schema: Schema, path: string[]): FieldSet | undefined {
+function membersOf(object: JsonObject, schema: Schema, path: string[]): FieldSet {
   const members = new Map<string, FieldNode>();
   for (const key of Object.keys(object)) {
     const step = `f:${key}`;
@@ -49,10 +53,11 @@ function membersOf(object: JsonObject, schema: Schema, path: string[]): FieldSet
     if (!member) throw new TypedError(`${pathText([...path, step])}: field not declared in schema`);
     const isMapEntry = !schema.properties?.has(key);
     path.push(step);
-    members.set(step, nodeFor(object[key]!, member, path, isMapEntry));
+    const node = nodeFor(object[key]!, member, path, isMapEntry);
+    if (node) members.set(step, node);
     path.pop();
   }
-  return members.size > 0 ? members : undefined;
+  return members;
 }
 
 function elementsOf(list: readonly JsonValue[], schema: Schema, path: string[]): FieldSet {
@@ -62,7 +67,7 @@ function elementsOf(list: readonly JsonValue[], schema: Schema, path: string[]):
     if (step === undefined) throw new TypedError(`${pathText(path)}: element ${i}: ${missingKey(item, schema)}`);
     if (elements.has(step)) throw new TypedError(`${pathText(path)}: duplicate entries for key ${pathText([step])}`);
     path.push(step);
-    elements.set(step, schema.items ? nodeFor(item, schema.items, path, true) : leaf);
+    elements.set(step, (schema.items && nodeFor(item, schema.items, path, true)) ?? leaf);
     path.pop();
   });
   return elements;
