@@ -1,7 +1,9 @@
 /**
  * What the server does to every object that is written, whatever its kind: the metadata it owns, the parts that only
  * a subresource may change, the generation, who owns which field; then the rules of the kind, and the verdict. Each is
- * a step of its own: between two of them others have their turn, if the one before took long.
+ * a step of its own: between two of them others have their turn, if the one before took long. A writer owns what it sent
+ * and what that defaults to; what the rules of the kind decide afterwards (an address, a priority, a finalizer) is
+ * nobody's.
  */
 import {
   badRequest,
@@ -54,13 +56,13 @@ export async function prepareCreate(
   mergeOwners(object, context);
   if (!metadata.name && metadata.generateName) metadata.name = generatedName(metadata.generateName);
   rules.setDefaults?.(object);
+  if (!isTracked) track(view, undefined, object, manager, context);
   await rules.prepareCreate?.(object, context);
   if (slices.isOver) await slices.pause();
   const faults = validateObjectMeta(metadata, metaRules(view));
   if (slices.isOver) await slices.pause();
   refuse(view, object, [...faults, ...((await rules.validate?.(object)) ?? [])]);
   if (slices.isOver) await slices.pause();
-  if (!isTracked) track(view, undefined, object, manager, context);
   return object;
 }
 
@@ -79,6 +81,7 @@ export async function prepareUpdate(
   mergeOwners(object, context);
   keepOtherPart(view, object, old, context.subresource);
   rules.setDefaults?.(object);
+  if (!isTracked) track(view, old, object, manager, context);
   await rules.prepareUpdate?.(object, old, context);
   if (slices.isOver) await slices.pause();
   if (facts.hasGeneration && context.subresource !== 'binding')
@@ -92,7 +95,6 @@ export async function prepareUpdate(
     ...(context.subresource === 'binding' ? [] : (rules.validateUpdate?.(object, old) ?? [])),
   ]);
   if (slices.isOver) await slices.pause();
-  if (!isTracked) track(view, old, object, manager, context);
   return object;
 }
 
