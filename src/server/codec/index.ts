@@ -5,5 +5,6 @@ export { encodeObject, encodeYaml, goJson } from './encode.ts';
 export { applyFieldValidation, type FieldValidation } from './field-validation.ts';
 export { cloneJson, jsonEqual } from './json-objects.ts';
 export { encodeItem, encodeProtobuf, listParts } from './protobuf-writer.ts';
+export { withNulls, withoutNulls } from './written-nulls.ts';
 export { readYamlAside, readYamlBytes } from './yaml-aside.ts';
 export { YamlSyntaxError } from './yaml-reader.ts';

@@ -31,6 +31,8 @@ export type FieldPlan = {
   readonly dropsZero: boolean;
   /** Written even when nobody set it: a struct that is no pointer, a scalar without omitempty. */
   readonly isAlwaysWritten: boolean;
+  /** Written as null when it is empty: a list without omitempty, a time that is no pointer. */
+  readonly isNullWhenEmpty: boolean;
 };
 
 export type Plan = {
@@ -42,6 +44,7 @@ export type Plan = {
   readonly structName: string;
   readonly fields: ReadonlyMap<string, FieldPlan>;
   readonly alwaysWritten: readonly string[];
+  readonly nullWhenEmpty: readonly string[];
   /** Of a map or a list. */
   readonly element: Schema | undefined;
 };
@@ -50,12 +53,14 @@ class LazyFieldPlan implements FieldPlan {
   readonly schema: Schema;
   readonly dropsZero: boolean;
   readonly isAlwaysWritten: boolean;
+  readonly isNullWhenEmpty: boolean;
   #plan: Plan | undefined;
 
-  constructor(schema: Schema, dropsZero: boolean, isAlwaysWritten: boolean) {
+  constructor(schema: Schema, dropsZero: boolean, isAlwaysWritten: boolean, isNullWhenEmpty: boolean) {
     this.schema = schema;
     this.dropsZero = dropsZero;
     this.isAlwaysWritten = isAlwaysWritten;
+    this.isNullWhenEmpty = isNullWhenEmpty;
   }
 
   get plan(): Plan {
@@ -100,6 +105,7 @@ function makePlan(schema: Schema): Plan {
   const kind = kindOf(schema);
   const fields = new Map<string, FieldPlan>();
   const alwaysWritten: string[] = [];
+  const nullWhenEmpty: string[] = [];
   if (kind === 'struct') {
     const message = schema.name === undefined ? undefined : messageOfSchema(schema.name);
     for (const [name, field] of schema.properties!) {
@@ -108,12 +114,15 @@ function makePlan(schema: Schema): Plan {
       const isWritten = isZeroDefault(field.default);
       const isAlwaysWritten = known !== undefined && (isWritten || isQuantityByValue(known));
       const isEmptyKept = schema.required?.includes(name) === true || known?.hasPresence === true;
-      fields.set(name, new LazyFieldPlan(field, isTyped && !isWritten && !isEmptyKept, isAlwaysWritten));
+      const isNull = known !== undefined && isNullWhenEmpty(schema, name, field, known);
+      fields.set(name, new LazyFieldPlan(field, isTyped && !isWritten && !isEmptyKept, isAlwaysWritten, isNull));
       if (isAlwaysWritten) alwaysWritten.push(name);
+      if (isNull) nullWhenEmpty.push(name);
     }
   }
   const element = kind === 'list' ? schema.items : kind === 'map' ? elementOf(schema) : undefined;
-  return { kind, schema, goType: goTypeOf(schema, kind), structName: lastPart(schema), fields, alwaysWritten, element };
+  const goType = goTypeOf(schema, kind);
+  return { kind, schema, goType, structName: lastPart(schema), fields, alwaysWritten, nullWhenEmpty, element };
 }
 
 function kindOf(schema: Schema): PlanKind {
@@ -184,6 +193,35 @@ function isZeroDefault(value: Schema['default']): boolean {
 /** In Go a struct, so that `omitempty` does not apply to it; OpenAPI has no default for it. */
 function isQuantityByValue({ type, shape, hasPresence }: MessageField): boolean {
   return type === 'resource.Quantity' && shape === 'single' && !hasPresence;
+}
+
+/** Without omitempty, though OpenAPI calls them optional; and the other way round. */
+const optionalYetWritten: ReadonlySet<string> = new Set([
+  'autoscaling.v2.HorizontalPodAutoscalerStatus.currentMetrics',
+  'core.v1.ContainerImage.names',
+  'core.v1.ProjectedVolumeSource.sources',
+  'core.v1.TypedLocalObjectReference.apiGroup',
+  'core.v1.TypedObjectReference.apiGroup',
+  'discovery.v1.EndpointSlice.ports',
+  'flowcontrol.v1.ResourcePolicyRule.namespaces',
+  'rbac.v1.ClusterRole.rules',
+  'rbac.v1.Role.rules',
+  'resource.v1.DeviceClaim.requests',
+  'v1.CustomResourceDefinitionStatus.conditions',
+  'v1.CustomResourceDefinitionStatus.storedVersions',
+]);
+const requiredYetOmitted: ReadonlySet<string> = new Set([
+  'admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec.validationActions',
+  'meta.v1.ObjectMeta.creationTimestamp',
+]);
+
+function isNullWhenEmpty(owner: Schema, name: string, field: Schema, { shape, hasPresence }: MessageField): boolean {
+  const path = `${(owner.name ?? '').split('.').slice(-3).join('.')}.${name}`;
+  if (optionalYetWritten.has(path) || optionalYetWritten.has(path.slice(path.indexOf('.') + 1))) return true;
+  if (requiredYetOmitted.has(path)) return false;
+  const kind = kindOf(field);
+  if (kind === 'time' || kind === 'micro-time') return shape === 'single' && !hasPresence;
+  return (kind === 'list' || kind === 'map') && owner.required?.includes(name) === true;
 }
 
 function isTypeMeta(name: string): boolean {

@@ -1,8 +1,6 @@
 /**
  * Events, in both forms: `v1`, which takes nearly anything, and `events.k8s.io/v1`, which is strict. An event lives in
  * the namespace of what it is about, those about the cluster in `default`.
- *
- * The form with a zero time writes `null`, as the reference server does.
  */
 import {
   checkQualifiedName,
@@ -19,9 +17,6 @@ import type { KindRules } from './kind-rules.ts';
 const coreDefaults: JsonObject = {
   involvedObject: {},
   source: {},
-  firstTimestamp: null,
-  lastTimestamp: null,
-  eventTime: null,
 };
 const coreTexts = ['reportingComponent', 'reportingInstance'];
 
@@ -40,9 +35,6 @@ export const coreEventRules: KindRules = {
 const newDefaults: JsonObject = {
   regarding: {},
   deprecatedSource: {},
-  deprecatedFirstTimestamp: null,
-  deprecatedLastTimestamp: null,
-  eventTime: null,
 };
 
 export const newEventRules: KindRules = {

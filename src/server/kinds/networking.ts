@@ -137,8 +137,6 @@ export const endpointSliceRules: KindRules = {
       port.name ??= '';
       port.protocol ??= 'TCP';
     }
-    if (slice.endpoints === undefined) slice.endpoints = null;
-    if (slice.ports === undefined) slice.ports = null;
   },
   validate: (slice: KubeObject): FieldError[] => {
     const errors = checkSlice(slice);

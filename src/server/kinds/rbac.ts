@@ -20,9 +20,6 @@ export const clusterRoleBindingRules: KindRules = bindingRulesOf('ClusterRole');
 
 function roleRulesOf(isNamespaced: boolean): KindRules {
   return {
-    setDefaults: (role) => {
-      if (role.rules === undefined) role.rules = null; // always written, by the reference server too
-    },
     validate: (role) =>
       objectsAt(role as JsonObject, 'rules').flatMap((rule, index) =>
         validateRule(rule, `rules[${index}]`, isNamespaced),

@@ -45,7 +45,7 @@ it.each(builtInResources().map((resource) => [`${resource.groupVersion}/${resour
 it.each<[kind: string, body: JsonObject, want: JsonObject]>([
   ['namespaces', {}, { spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }],
   ['leases.coordination.k8s.io', { spec: { leaseTransitions: 0 } }, { spec: { leaseTransitions: 0 } }],
-  ['roles.rbac.authorization.k8s.io', {}, { rules: null }],
+  ['roles.rbac.authorization.k8s.io', {}, {}],
   [
     'rolebindings.rbac.authorization.k8s.io',
     { roleRef: { kind: 'Role', name: 'r' }, subjects: [{ kind: 'User', name: 'u' }] },
@@ -110,9 +110,6 @@ it.each<[kind: string, body: JsonObject, want: JsonObject]>([
       involvedObject: { namespace: 'ns' },
       reason: 'Tested',
       source: {},
-      firstTimestamp: null,
-      lastTimestamp: null,
-      eventTime: null,
       reportingComponent: '',
       reportingInstance: '',
     },

@@ -11,10 +11,10 @@ import { jsonEqual, ownValue } from '../codec/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { emptySet, type FieldNode, type FieldSet, leaf, union } from './field-set.ts';
 import {
+  absentMember,
   elementsOf,
   isEmptyAs,
   isFree,
-  isRequired,
   listOrEmpty,
   memberSchema,
   objectOrEmpty,
@@ -56,7 +56,7 @@ function compare(before: JsonValue | undefined, after: JsonValue | undefined, sc
 function compareAs(shape: Shape, before: JsonValue | undefined, after: JsonValue | undefined, schema: Schema): Nodes {
   if (shape === 'leaf' || (isEmptyAs(shape, before) && isEmptyAs(shape, after))) return compareLeaf(before, after);
   let children: Children | undefined;
-  if (shape === 'members') children = compareMembers(objectOrEmpty(before), objectOrEmpty(after), schema);
+  if (shape === 'members') children = compareMembers(before, after, schema);
   else children = compareElements(listOrEmpty(before), listOrEmpty(after), schema);
   if (!children) return compareLeaf(before, after);
   return {
@@ -85,7 +85,9 @@ function compareLeaf(before: JsonValue | undefined, after: JsonValue | undefined
   return jsonEqual(before, after) ? same : leaves.modified;
 }
 
-function compareMembers(before: JsonObject, after: JsonObject, schema: Schema): Children {
+function compareMembers(was: JsonValue | undefined, is: JsonValue | undefined, schema: Schema): Children {
+  const before = objectOrEmpty(was);
+  const after = objectOrEmpty(is);
   const children: Children = { ...same } as Children;
   for (const key in after) {
     if (!Object.hasOwn(after, key)) continue;
@@ -93,19 +95,15 @@ function compareMembers(before: JsonObject, after: JsonObject, schema: Schema): 
     const value = after[key];
     if (old === value) continue;
     const member = memberSchema(schema, key);
-    if (member) note(children, `f:${key}`, compare(old === undefined ? absent(schema, key) : old, value, member));
+    if (!member) continue;
+    note(children, `f:${key}`, compare(old === undefined ? absentMember(was, schema, key) : old, value, member));
   }
   for (const key in before) {
     if (!Object.hasOwn(before, key) || ownValue(after, key) !== undefined) continue;
     const member = memberSchema(schema, key);
-    if (member) note(children, `f:${key}`, compare(before[key], absent(schema, key), member));
+    if (member) note(children, `f:${key}`, compare(before[key], absentMember(is, schema, key), member));
   }
   return children;
-}
-
-/** What stands for a member that is left out: null where its type writes it all the same. */
-function absent(schema: Schema, key: string): null | undefined {
-  return isRequired(schema, key) ? null : undefined;
 }
 
 function compareElements(

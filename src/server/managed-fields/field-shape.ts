@@ -8,6 +8,7 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { jsonText } from '../../api/json-text.ts';
 import { isObject, ownValue } from '../codec/json-objects.ts';
+import { planOf } from '../codec/type-plan.ts';
 import type { Schema } from '../schema/schema.ts';
 import { valueStep } from './field-set.ts';
 
@@ -44,17 +45,13 @@ export function memberSchema(schema: Schema, key: string): Schema | undefined {
   return known ?? (schema.preserveUnknownFields ? free : undefined);
 }
 
-const requiredKeys = new WeakMap<Schema, ReadonlySet<string>>();
-
-/** Whether the type of an object asks for this member. */
-export function isRequired(schema: Schema, key: string): boolean {
-  if (!schema.required?.length) return false;
-  let keys = requiredKeys.get(schema);
-  if (!keys) {
-    keys = new Set(schema.required);
-    requiredKeys.set(schema, keys);
-  }
-  return keys.has(key);
+/**
+ * What stands for a member that an object leaves out: null where its type writes it all the same. Where there is no
+ * object, there is no member either.
+ */
+export function absentMember(object: JsonValue | undefined, schema: Schema, key: string): null | undefined {
+  if (object === undefined || schema.name === undefined) return undefined;
+  return planOf(schema).fields.get(key)?.isNullWhenEmpty ? null : undefined;
 }
 
 /** The step of a list element; undefined for one that lacks a key, or is no value of a set. */

@@ -12,10 +12,10 @@ import { isObject, jsonEqual } from '../codec/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { FieldSet } from './field-set.ts';
 import {
+  absentMember,
   elementStep,
   isEmptyAs,
   isFree,
-  isRequired,
   listOrEmpty,
   memberSchema,
   objectOrEmpty,
@@ -29,7 +29,8 @@ type Member = {
   /** Its place among the members that the schema names; -1 for others. */
   readonly rank: number;
   readonly type: OwnedType;
-  readonly isRequired: boolean;
+  /** What an object that leaves it out has instead. */
+  readonly absent: null | undefined;
 };
 type Owned = { readonly step: string; readonly rank: number; readonly fields: JsonObject };
 
@@ -71,7 +72,7 @@ class OwnedType {
     const rank = this.#ranks.get(key) ?? -1;
     const type = rank < 0 && this.#other ? this.#other : this.#typeOf(key);
     if (!type) return undefined;
-    const member = { step: `f:${key}`, rank, type, isRequired: isRequired(this.schema, key) };
+    const member = { step: `f:${key}`, rank, type, absent: absentMember(NOTHING, this.schema, key) };
     if (rank >= 0) this.#members.set(key, member);
     else this.#other = type;
     return member;
@@ -120,26 +121,29 @@ function fieldsOf(
   if (shape === 'leaf' || (isEmptyAs(shape, before) && isEmptyAs(shape, value)))
     return before !== undefined && jsonEqual(before, value) ? undefined : LEAF;
   if (shape === 'members') {
-    const members = membersOf(objectOrEmpty(value), isObject(before) ? before : NOTHING, type, notTracked);
+    const members = membersOf(objectOrEmpty(value), before, type, notTracked);
     return joined(members, before === undefined);
   }
   const elements = elementsOf(listOrEmpty(value), type);
   return elements ? joined(elements, before === undefined) : LEAF;
 }
 
-function membersOf(object: JsonObject, before: JsonObject, type: OwnedType, notTracked?: FieldSet): Owned[] {
+function membersOf(object: JsonObject, before: JsonValue | undefined, type: OwnedType, notTracked?: FieldSet): Owned[] {
   const members: Owned[] = [];
   for (const key of Object.keys(object)) {
     const member = type.member(key);
     const value = object[key];
     if (!member || value === undefined) continue;
-    const { step, rank, isRequired } = member;
+    const { step, rank } = member;
     const left = notTracked?.get(step);
     if (left?.isOwned) continue;
-    const old = Object.hasOwn(before, key) ? before[key] : undefined;
-    // Of metadata only what is in it is ever owned.
-    const absent = isRequired ? null : step === 'f:metadata' && notTracked?.has(step) ? NOTHING : undefined;
-    const fields = fieldsOf(value, old === undefined ? absent : old, member.type, left?.children);
+    let old = isObject(before) && Object.hasOwn(before, key) ? before[key] : undefined;
+    if (old === undefined) {
+      // Of metadata only what is in it is ever owned.
+      if (step === 'f:metadata' && notTracked?.has(step)) old = NOTHING;
+      else if (before !== undefined) old = member.absent;
+    }
+    const fields = fieldsOf(value, old, member.type, left?.children);
     if (fields) insert(members, { step, rank, fields });
   }
   sortMany(members);

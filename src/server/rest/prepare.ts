@@ -17,7 +17,7 @@ import {
   type NameCheck,
   plainError,
 } from '../../api/index.ts';
-import { cloneJson, jsonEqual } from '../codec/index.ts';
+import { cloneJson, jsonEqual, withNulls } from '../codec/index.ts';
 import type { RuleContext } from '../kinds/kind-rules.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../kinds/metadata-validation.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
@@ -63,7 +63,7 @@ export async function prepareCreate(
   if (slices.isOver) await slices.pause();
   refuse(view, object, [...faults, ...((await rules.validate?.(object)) ?? [])]);
   if (slices.isOver) await slices.pause();
-  return object;
+  return asWritten(view, object);
 }
 
 /** The object that will take the place of `old`. */
@@ -95,7 +95,11 @@ export async function prepareUpdate(
     ...(context.subresource === 'binding' ? [] : (rules.validateUpdate?.(object, old) ?? [])),
   ]);
   if (slices.isOver) await slices.pause();
-  return object;
+  return asWritten(view, object);
+}
+
+function asWritten({ resource }: View, object: KubeObject): KubeObject {
+  return withNulls(object as unknown as JsonObject, resource.schema) as unknown as KubeObject;
 }
 
 /** Objects without a name get one; tried again under another if it is taken. */

@@ -11,13 +11,14 @@ import {
   invalid,
   invalidValue,
   isStatusError,
+  type JsonObject,
   type KubeObject,
   notFound,
   noUniqueName,
   plainError,
   staleVersion,
 } from '../../api/index.ts';
-import { cloneJson, parseBody } from '../codec/index.ts';
+import { cloneJson, parseBody, withoutNulls } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { WorkSlices } from '../watchcache/work-slices.ts';
@@ -121,7 +122,10 @@ export function updateObject(
 ): Promise<CachedObject | KubeObject> {
   return untilWritten<CachedObject | KubeObject>(view, first, place.name, async (current) => {
     const slices = new WorkSlices(exchange.signal);
-    const old = view.toObject(current);
+    const old = withoutNulls(
+      view.toObject(current) as unknown as JsonObject,
+      view.resource.schema,
+    ) as unknown as KubeObject;
     const object = await change(old);
     if (slices.isOver) await slices.pause();
     checkVersionSeen(view, object, current, place.name);

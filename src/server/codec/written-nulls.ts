@@ -1,0 +1,88 @@
+/**
+ * The nulls that the reference server writes: an empty list whose type has no omitempty, a time that is no pointer. Rules
+ * never see them: they are put in when an object is complete, and taken out when it is read to be changed.
+ *
+ * Pure; what does not change is shared. Types that can hold no such field are not walked.
+ */
+import type { JsonObject, JsonValue } from '../../api/json.ts';
+import type { Schema } from '../schema/schema.ts';
+import { isObject, setKey } from './json-objects.ts';
+import { type Plan, planOf } from './type-plan.ts';
+
+export function withNulls<T extends JsonObject>(object: T, schema: Schema): T {
+  return walk(object, planOf(schema), putNulls) as T;
+}
+
+export function withoutNulls<T extends JsonObject>(object: T, schema: Schema): T {
+  return walk(object, planOf(schema), takeNulls) as T;
+}
+
+/** The struct with its own nulls put in or taken out. */
+type Change = (object: JsonObject, names: readonly string[]) => JsonObject;
+
+function walk(value: JsonValue, plan: Plan, change: Change): JsonValue {
+  if (!mayHoldNulls(plan)) return value;
+  if (Array.isArray(value)) return walkList(value, planOf(plan.element!), change);
+  if (!isObject(value)) return value;
+  let result = value;
+  for (const key of Object.keys(value)) {
+    const below = plan.kind === 'map' ? planOf(plan.element!) : plan.fields.get(key)?.plan;
+    const kept = below && walk(value[key]!, below, change);
+    if (kept === undefined || kept === value[key]) continue;
+    if (result === value) result = { ...value };
+    setKey(result, key, kept);
+  }
+  return plan.nullWhenEmpty.length > 0 ? change(result, plan.nullWhenEmpty) : result;
+}
+
+function walkList(list: JsonValue[], element: Plan, change: Change): JsonValue[] {
+  let result = list;
+  for (let i = 0; i < list.length; i++) {
+    const kept = walk(list[i]!, element, change);
+    if (kept === list[i]) continue;
+    if (result === list) result = list.slice();
+    result[i] = kept;
+  }
+  return result;
+}
+
+const putNulls: Change = (object, names) => {
+  let result = object;
+  for (const name of names) {
+    if (object[name] === null || !isEmpty(object[name])) continue;
+    if (result === object) result = { ...object };
+    result[name] = null;
+  }
+  return result;
+};
+
+const takeNulls: Change = (object, names) => {
+  let result = object;
+  for (const name of names) {
+    if (object[name] !== null) continue;
+    if (result === object) result = { ...object };
+    delete result[name];
+  }
+  return result;
+};
+
+function isEmpty(value: JsonValue | undefined): boolean {
+  if (value === undefined) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return isObject(value) && Object.keys(value).length === 0;
+}
+
+const holders = new WeakMap<Plan, boolean>();
+
+/** A type that contains itself counts by what else is in it. */
+function mayHoldNulls(plan: Plan): boolean {
+  const known = holders.get(plan);
+  if (known !== undefined) return known;
+  holders.set(plan, false);
+  const may =
+    plan.nullWhenEmpty.length > 0 ||
+    (plan.element !== undefined && mayHoldNulls(planOf(plan.element))) ||
+    [...plan.fields.values()].some((field) => mayHoldNulls(field.plan));
+  holders.set(plan, may);
+  return may;
+}
