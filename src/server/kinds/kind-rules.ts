@@ -3,8 +3,8 @@
  * what it refuses. Rules are plain functions on objects that have been decoded and checked against their schema; the
  * write path (rest/) calls them in this order:
  *
- *   create  setDefaults → prepareCreate → validate
- *   update  setDefaults → prepareUpdate → validate → validateUpdate
+ *   create  setDefaults → prepareCreate → validate → warnings
+ *   update  setDefaults → prepareUpdate → validate → validateUpdate → warnings
  *
  * A rule may change the object it is given and never the old one. It collects every refusal instead of stopping at
  * the first, in the order in which the reference server names them.
@@ -42,8 +42,14 @@ export type KindRules = {
   readonly prepareCreate?: (object: KubeObject, context: RuleContext) => void | Promise<void>;
   readonly prepareUpdate?: (object: KubeObject, old: KubeObject, context: RuleContext) => void | Promise<void>;
   /** `old` is what it takes the place of, absent on create. */
-  readonly validate?: (object: KubeObject, old?: KubeObject) => FieldError[] | Promise<FieldError[]>;
-  readonly validateUpdate?: (object: KubeObject, old: KubeObject) => FieldError[];
+  readonly validate?: (
+    object: KubeObject,
+    old?: KubeObject,
+    context?: RuleContext,
+  ) => FieldError[] | Promise<FieldError[]>;
+  readonly validateUpdate?: (object: KubeObject, old: KubeObject, context?: RuleContext) => FieldError[];
+  /** What the writer is told about an object that is accepted; `old` as above. */
+  readonly warnings?: (object: KubeObject, old: KubeObject | undefined, context: RuleContext) => readonly string[];
   /** How long an object stays when it is deleted; kinds without it go at once. */
   readonly gracePeriodSeconds?: (object: KubeObject, options: DeleteOptions) => number;
   /** What else its deletion leaves in an object when it is first asked for; may hold it by a finalizer. */

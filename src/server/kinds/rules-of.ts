@@ -22,6 +22,8 @@ import * as networking from './networking.ts';
 import * as nodes from './nodes.ts';
 import { podRules } from './pods/pods.ts';
 import * as rbac from './rbac.ts';
+import { deviceClassRules, resourceClaimRules, resourceClaimTemplateRules } from './resources/claims.ts';
+import { resourceSliceRules } from './resources/slices.ts';
 import { serviceRules } from './services/services.ts';
 import * as storage from './storage.ts';
 import * as workloads from './workloads.ts';
@@ -73,6 +75,10 @@ const table: Readonly<Record<string, KindRules>> = {
   'clusterroles.rbac.authorization.k8s.io': rbac.clusterRoleRules,
   'rolebindings.rbac.authorization.k8s.io': rbac.roleBindingRules,
   'roles.rbac.authorization.k8s.io': rbac.roleRules,
+  'deviceclasses.resource.k8s.io': deviceClassRules,
+  'resourceclaims.resource.k8s.io': resourceClaimRules,
+  'resourceclaimtemplates.resource.k8s.io': resourceClaimTemplateRules,
+  'resourceslices.resource.k8s.io': resourceSliceRules,
   'priorityclasses.scheduling.k8s.io': nodes.priorityClassRules,
   'csidrivers.storage.k8s.io': storage.csiDriverRules,
   'csinodes.storage.k8s.io': storage.csiNodeRules,

@@ -61,7 +61,8 @@ export async function prepareCreate(
   if (slices.isOver) await slices.pause();
   const faults = validateObjectMeta(metadata, metaRules(view));
   if (slices.isOver) await slices.pause();
-  refuse(view, object, [...faults, ...((await rules.validate?.(object)) ?? [])]);
+  refuse(view, object, [...faults, ...((await rules.validate?.(object, undefined, context)) ?? [])]);
+  for (const text of rules.warnings?.(object, undefined, context) ?? []) context.warn(text);
   if (slices.isOver) await slices.pause();
   return asWritten(view, object);
 }
@@ -90,10 +91,11 @@ export async function prepareUpdate(
   if (slices.isOver) await slices.pause();
   refuse(view, object, [
     ...faults,
-    ...((await rules.validate?.(object, old)) ?? []),
+    ...((await rules.validate?.(object, old, context)) ?? []),
     // A binding is what may change a pod's node, which nobody else may.
-    ...(context.subresource === 'binding' ? [] : (rules.validateUpdate?.(object, old) ?? [])),
+    ...(context.subresource === 'binding' ? [] : (rules.validateUpdate?.(object, old, context) ?? [])),
   ]);
+  for (const text of rules.warnings?.(object, old, context) ?? []) context.warn(text);
   if (slices.isOver) await slices.pause();
   return asWritten(view, object);
 }

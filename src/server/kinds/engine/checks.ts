@@ -14,6 +14,7 @@ import {
   type LabelSelectorObject,
   labelSelectorFromObject,
   requiredValue,
+  tooLong,
   unsupportedValue,
 } from '../../../api/index.ts';
 import { validateLabels } from '../metadata-validation.ts';
@@ -54,6 +55,24 @@ export function between(least: number, most: number): Check {
 export function named(check: (name: string) => readonly string[]): Check {
   return (value, path) =>
     typeof value === 'string' && value !== '' ? check(value).map((problem) => invalidValue(path, value, problem)) : [];
+}
+
+/** The same, and an empty or absent text is looked at as well. */
+export function text(check: (name: string) => readonly string[]): Check {
+  return (value, path) => {
+    const found = typeof value === 'string' ? value : '';
+    return check(found).map((problem) => invalidValue(path, found, problem));
+  };
+}
+
+export function atMostBytes(limitBytes: number): Check {
+  return (value, path) =>
+    typeof value === 'string' && Buffer.byteLength(value) > limitBytes ? [tooLong(path, limitBytes)] : [];
+}
+
+/** All of these are asked, where a row stops at the first that has something to say. */
+export function allOf(...checks: readonly Check[]): Check {
+  return (value, path, owner) => checks.flatMap((check) => check(value, path, owner));
 }
 
 const labels: Check = (value, path) => (isObject(value) ? validateLabels(value as Labels, path) : []);

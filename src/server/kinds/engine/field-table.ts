@@ -7,13 +7,16 @@
  */
 import {
   childPath,
+  duplicateValue,
   type FieldError,
   invalidValue,
   type JsonObject,
   type JsonValue,
   type KubeObject,
   keyPath,
+  tooMany,
 } from '../../../api/index.ts';
+import { jsonText } from '../../../api/json-text.ts';
 import { appendAll } from './append-all.ts';
 import { fill, isObject, sameValue, sortedEntries, valueAt } from './fields.ts';
 
@@ -43,11 +46,76 @@ export function defaultsFrom(rows: readonly DefaultRow[]): (object: KubeObject) 
 }
 
 export function checksFrom(rows: readonly CheckRow[]): (object: KubeObject) => FieldError[] {
+  const run = compileChecks(rows);
+  return (object) => run(object as JsonObject, '');
+}
+
+/** The rows of a struct that stands in several places: paths are relative to it. Where it is absent nothing is wrong. */
+export function struct(rows: readonly CheckRow[], ...wholes: readonly Check[]): Check {
+  const run = compileChecks(rows);
+  return (value, path, owner) => {
+    if (!isObject(value)) return [];
+    const errors = run(value, path);
+    for (const whole of wholes) appendAll(errors, whole(value, path, owner));
+    return errors;
+  };
+}
+
+/** A struct that is always there: absent it is an empty one, and all that it requires is missing. */
+export function always(check: Check): Check {
+  return (value, path, owner) => check(isObject(value) ? value : {}, path, owner);
+}
+
+export type ListRules = {
+  readonly atMost?: number;
+  /** What must differ between two elements. */
+  readonly key?: (element: JsonObject) => JsonValue;
+};
+
+/** The elements of a list; one that is too long is refused as a whole. A null element is an empty struct. */
+export function listOf(check: Check, { atMost = Number.POSITIVE_INFINITY, key }: ListRules = {}): Check {
+  return (value, path, owner) => {
+    if (!Array.isArray(value)) return [];
+    if (value.length > atMost) return [tooMany(path, value.length, atMost)];
+    const errors: FieldError[] = [];
+    const seen = new Set<string>();
+    for (const [index, element] of value.entries()) {
+      const at = childPath(path, index);
+      appendAll(errors, check(element ?? {}, at, owner));
+      if (key === undefined) continue;
+      const id = key((element ?? {}) as JsonObject);
+      const text = typeof id === 'string' ? id : jsonText(id);
+      if (seen.has(text)) errors.push(duplicateValue(at, id));
+      seen.add(text);
+    }
+    return errors;
+  };
+}
+
+/** The texts of a list, null as an empty one; `isSet` if none may be there twice. */
+export function textsOf(check: Check, rules: { readonly atMost?: number; readonly isSet?: boolean } = {}): Check {
+  const { atMost = Number.POSITIVE_INFINITY, isSet = false } = rules;
+  return (value, path, owner) => {
+    if (!Array.isArray(value)) return [];
+    if (value.length > atMost) return [tooMany(path, value.length, atMost)];
+    const errors: FieldError[] = [];
+    const seen = new Set<string>();
+    for (const [index, element] of value.entries()) {
+      const [at, text] = [childPath(path, index), (element ?? '') as string];
+      appendAll(errors, check(text, at, owner));
+      if (isSet && seen.has(text)) errors.push(duplicateValue(at, text));
+      seen.add(text);
+    }
+    return errors;
+  };
+}
+
+function compileChecks(rows: readonly CheckRow[]): (owner: JsonObject, path: string) => FieldError[] {
   const compiled = rows.map(([path, ...checks]) => ({ ...parsePath(path), checks }));
-  return (object) => {
+  return (object, base) => {
     const errors: FieldError[] = [];
     for (const { steps, field, isEach, checks } of compiled) {
-      walk(object as JsonObject, steps, 0, '', (owner, path) => {
+      walk(object, steps, 0, base, (owner, path) => {
         const at = childPath(path, field);
         for (const [value, place] of isEach ? elementsOf(owner[field], at) : [[owner[field], at] as const]) {
           const found = errors.length;

@@ -1,0 +1,77 @@
+/**
+ * Node selectors: terms of expressions over labels and fields of nodes, of which one must hold. They stand in volumes,
+ * device slices and allocations (and, with others, in the affinity of pods).
+ */
+import {
+  checkDnsSubdomain,
+  checkLabelValue,
+  checkQualifiedName,
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  type JsonObject,
+  requiredValue,
+} from '../../../api/index.ts';
+import { requiredWith, text } from './checks.ts';
+import { type Check, listOf, struct, textsOf } from './field-table.ts';
+import { textAt, textsAt } from './fields.ts';
+
+const byLabel: Check = (value, path) => {
+  const requirement = value as JsonObject;
+  const [operator, values] = [textAt(requirement, 'operator'), textsAt(requirement, 'values')];
+  switch (operator) {
+    case 'In':
+    case 'NotIn':
+      return values.length > 0
+        ? []
+        : [requiredValue(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'")];
+    case 'Exists':
+    case 'DoesNotExist':
+      return values.length === 0
+        ? []
+        : [forbiddenValue(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")];
+    case 'Gt':
+    case 'Lt':
+      return values.length === 1
+        ? []
+        : [requiredValue(`${path}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'")];
+    default:
+      return [invalidValue(`${path}.operator`, operator, 'not a valid selector operator')];
+  }
+};
+
+const byField: Check = (value, path) => {
+  const requirement = value as JsonObject;
+  const [key, operator] = [textAt(requirement, 'key'), textAt(requirement, 'operator')];
+  const values = textsAt(requirement, 'values');
+  const errors: FieldError[] = [];
+  if (operator !== 'In' && operator !== 'NotIn')
+    errors.push(invalidValue(`${path}.operator`, operator, 'not a valid selector operator'));
+  else if (values.length !== 1) {
+    const why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
+    errors.push(requiredValue(`${path}.values`, why));
+  }
+  if (key !== 'metadata.name') return [...errors, invalidValue(`${path}.key`, key, 'not a valid field selector key')];
+  return [...errors, ...nodeNames(requirement.values, `${path}.values`, requirement)];
+};
+const nodeNames = textsOf(text(checkDnsSubdomain));
+
+export const nodeSelectorTerm: Check = struct([
+  [
+    'matchExpressions',
+    listOf(
+      struct(
+        [
+          ['key', text(checkQualifiedName)],
+          ['values', textsOf(text(checkLabelValue))],
+        ],
+        byLabel,
+      ),
+    ),
+  ],
+  ['matchFields', listOf(byField)],
+]);
+
+export const nodeSelector: Check = struct([
+  ['nodeSelectorTerms', requiredWith('must have at least one node selector term'), listOf(nodeSelectorTerm)],
+]);

@@ -1,0 +1,104 @@
+/**
+ * Claims for devices, templates of them, and classes of devices.
+ *
+ * What a claim asks for never changes; its status says what it got, once, and who uses it. Nothing is allocated here.
+ */
+import {
+  checkQualifiedName,
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  type JsonObject,
+} from '../../../api/index.ts';
+import { appendAll } from '../engine/append-all.ts';
+import { immutable, listOf } from '../engine/field-table.ts';
+import { ensureObject, isEmpty, objectAt, objectsAt, sameValue } from '../engine/fields.ts';
+import type { KindRules } from '../kind-rules.ts';
+import { validateAnnotations, validateLabels } from '../metadata-validation.ts';
+import { setClaimDefaults, setTolerationDefaults, validateAdminAccess, validateClaimSpec } from './claim-spec.ts';
+import { validateClaimStatus } from './claim-status.ts';
+import { deviceConfiguration, MAX_LIST, selectors } from './device-checks.ts';
+
+export const resourceClaimRules: KindRules = {
+  setDefaults: (claim) => {
+    setClaimDefaults(objectAt(claim as JsonObject, 'spec'));
+    const allocation = objectAt(objectAt(claim as JsonObject, 'status'), 'allocation');
+    for (const result of objectsAt(objectAt(allocation, 'devices'), 'results')) setTolerationDefaults(result);
+  },
+  validate: async (claim, old, context) => {
+    if (old) return []; // it cannot have changed
+    const spec = objectAt(claim as JsonObject, 'spec');
+    return [...validateClaimSpec(spec, 'spec'), ...(await validateAdminAccess(spec, claim, context))];
+  },
+  validateUpdate: (claim, old) => {
+    if (!sameValue(claim.spec, old.spec)) return [immutable('spec', claim.spec)];
+    return sameValue(claim.status, old.status) ? [] : validateClaimStatus(claim, old);
+  },
+};
+
+export const resourceClaimTemplateRules: KindRules = {
+  setDefaults: (template) => setClaimDefaults(objectAt(ensureObject(template as JsonObject, 'spec'), 'spec')),
+  validate: async (template, old, context) => {
+    const outer = objectAt(template as JsonObject, 'spec');
+    const spec = objectAt(outer, 'spec');
+    return [
+      ...validateTemplateMeta(objectAt(outer, 'metadata'), 'spec.metadata'),
+      ...validateClaimSpec(spec, 'spec.spec', old !== undefined),
+      ...(old ? [] : await validateAdminAccess(spec, template, context)),
+    ];
+  },
+  validateUpdate: (template, old) => (sameValue(template.spec, old.spec) ? [] : [immutable('spec', template.spec)]),
+};
+
+/** What a template may say of the objects made from it: labels and annotations, and nothing else. */
+const notInTemplates: readonly (readonly [field: string, name: string])[] = [
+  ['name', 'name'],
+  ['generateName', 'generateName'],
+  ['namespace', 'namespace'],
+  ['selfLink', 'selfLink'],
+  ['uid', 'uID'],
+  ['resourceVersion', 'resourceVersion'],
+  ['generation', 'generation'],
+  ['creationTimestamp', 'creationTimestamp'],
+  ['deletionTimestamp', 'deletionTimestamp'],
+  ['deletionGracePeriodSeconds', 'deletionGracePeriodSeconds'],
+  ['ownerReferences', 'ownerReferences'],
+  ['finalizers', 'finalizers'],
+  ['managedFields', 'managedFields'],
+];
+
+function validateTemplateMeta(meta: JsonObject | undefined, path: string): FieldError[] {
+  if (!meta) return [];
+  type Texts = Record<string, string>;
+  const errors = [
+    ...validateAnnotations(meta.annotations as Texts | undefined, `${path}.annotations`),
+    ...validateLabels(meta.labels as Texts | undefined, `${path}.labels`),
+  ];
+  for (const [field, name] of notInTemplates)
+    if (!isEmpty(meta[field]) && meta[field] !== 0) errors.push(forbiddenValue(`${path}.${name}`, 'cannot be set'));
+  return errors;
+}
+
+const configurations = [false, true].map((isStored) => listOf(deviceConfiguration(isStored), { atMost: MAX_LIST }));
+const classSelectors = [selectors(false), selectors(true)];
+
+export const deviceClassRules: KindRules = {
+  validate: (object, old) => {
+    const spec = objectAt(object as JsonObject, 'spec') ?? {};
+    const before = objectAt(old as JsonObject | undefined, 'spec');
+    const isKept = (field: string) => Number(before !== undefined && sameValue(spec[field], before[field]));
+    const errors: FieldError[] = [];
+    appendAll(errors, classSelectors[isKept('selectors')]!(spec.selectors ?? undefined, 'spec.selectors', spec));
+    appendAll(errors, configurations[isKept('config')]!(spec.config ?? undefined, 'spec.config', spec));
+    const name = spec.extendedResourceName;
+    if (typeof name === 'string' && !isExtendedResource(name))
+      errors.push(invalidValue('spec.extendedResourceName', name, 'must be a valid extended resource name'));
+    return errors;
+  },
+};
+
+/** A resource with a domain of its own that is not Kubernetes'. */
+function isExtendedResource(name: string): boolean {
+  if (!name.includes('/') || name.includes('kubernetes.io/') || name.startsWith('requests.')) return false;
+  return checkQualifiedName(`requests.${name}`).length === 0;
+}
