@@ -25,7 +25,10 @@ import * as rbac from './rbac.ts';
 import { deviceClassRules, resourceClaimRules, resourceClaimTemplateRules } from './resources/claims.ts';
 import { resourceSliceRules } from './resources/slices.ts';
 import { serviceRules } from './services/services.ts';
-import * as storage from './storage.ts';
+import * as csi from './storage/csi.ts';
+import { persistentVolumeClaimRules } from './storage/persistent-volume-claims.ts';
+import { persistentVolumeRules } from './storage/persistent-volumes.ts';
+import { storageClassRules, volumeAttributesClassRules } from './storage/storage-classes.ts';
 import * as workloads from './workloads.ts';
 
 const table: Readonly<Record<string, KindRules>> = {
@@ -35,8 +38,8 @@ const table: Readonly<Record<string, KindRules>> = {
   limitranges: administration.limitRangeRules,
   namespaces: namespaceRules,
   nodes: nodes.nodeRules,
-  persistentvolumeclaims: storage.persistentVolumeClaimRules,
-  persistentvolumes: storage.persistentVolumeRules,
+  persistentvolumeclaims: persistentVolumeClaimRules,
+  persistentvolumes: persistentVolumeRules,
   pods: podRules,
   podtemplates: workloads.podTemplateRules,
   replicationcontrollers: workloads.replicationControllerRules,
@@ -80,12 +83,12 @@ const table: Readonly<Record<string, KindRules>> = {
   'resourceclaimtemplates.resource.k8s.io': resourceClaimTemplateRules,
   'resourceslices.resource.k8s.io': resourceSliceRules,
   'priorityclasses.scheduling.k8s.io': nodes.priorityClassRules,
-  'csidrivers.storage.k8s.io': storage.csiDriverRules,
-  'csinodes.storage.k8s.io': storage.csiNodeRules,
-  'csistoragecapacities.storage.k8s.io': storage.csiStorageCapacityRules,
-  'storageclasses.storage.k8s.io': storage.storageClassRules,
-  'volumeattachments.storage.k8s.io': storage.volumeAttachmentRules,
-  'volumeattributesclasses.storage.k8s.io': storage.volumeAttributesClassRules,
+  'csidrivers.storage.k8s.io': csi.csiDriverRules,
+  'csinodes.storage.k8s.io': csi.csiNodeRules,
+  'csistoragecapacities.storage.k8s.io': csi.csiStorageCapacityRules,
+  'storageclasses.storage.k8s.io': storageClassRules,
+  'volumeattachments.storage.k8s.io': csi.volumeAttachmentRules,
+  'volumeattributesclasses.storage.k8s.io': volumeAttributesClassRules,
 };
 
 /** Kubelets register a node with its status. */

@@ -91,6 +91,17 @@ export function sameValue(a: unknown, b: unknown): boolean {
   return true;
 }
 
+/** The same, but a struct that says nothing is not the same as none: so are optional structs compared. */
+export function sameStruct(a: unknown, b: unknown): boolean {
+  if (isObject(a) !== isObject(b)) return false;
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, index) => sameStruct(item, b[index]));
+  if (!isObject(a) || !isObject(b)) return sameValue(a, b);
+  for (const name in a) if (!sameStruct(a[name], b[name])) return false;
+  for (const name in b) if (a[name] === undefined && !sameStruct(undefined, b[name])) return false;
+  return true;
+}
+
 /** The value at a dotted path without lists in it. */
 export function valueAt(object: JsonObject, path: string): JsonValue | undefined {
   let value: JsonValue | undefined = object;

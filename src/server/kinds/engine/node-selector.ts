@@ -14,7 +14,7 @@ import {
 } from '../../../api/index.ts';
 import { requiredWith, text } from './checks.ts';
 import { type Check, listOf, struct, textsOf } from './field-table.ts';
-import { textAt, textsAt } from './fields.ts';
+import { objectsAt, textAt, textsAt } from './fields.ts';
 
 const byLabel: Check = (value, path) => {
   const requirement = value as JsonObject;
@@ -75,3 +75,44 @@ export const nodeSelectorTerm: Check = struct([
 export const nodeSelector: Check = struct([
   ['nodeSelectorTerms', requiredWith('must have at least one node selector term'), listOf(nodeSelectorTerm)],
 ]);
+
+/** Labels of nodes that nobody should select by any more. */
+const deprecatedLabels: Readonly<Record<string, string>> = {
+  'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+  'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
+  'failure-domain.beta.kubernetes.io/region': 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+  'failure-domain.beta.kubernetes.io/zone': 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+  'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+  'app.kubernetes.io/created-by': 'deprecated since v1.9',
+  'scheduler.alpha.kubernetes.io/preferAvoidPods': 'deprecated since v1.22; use Taints and Tolerations instead',
+  'node-role.kubernetes.io/master': 'use "node-role.kubernetes.io/control-plane" instead',
+};
+
+function warningFor(key: string): string | undefined {
+  return Object.hasOwn(deprecatedLabels, key) ? deprecatedLabels[key] : undefined;
+}
+
+/** What is told about the expressions of a node selector at `path`. */
+export function warningsForTerms(selector: JsonObject | undefined, path: string): string[] {
+  return objectsAt(selector, 'nodeSelectorTerms').flatMap((term, index) =>
+    warningsForExpressions(term, `${path}.nodeSelectorTerms[${index}]`),
+  );
+}
+
+/** The same for anything with `matchExpressions`, and for a label selector of nodes also its `matchLabels`. */
+export function warningsForExpressions(selector: JsonObject | undefined, path: string): string[] {
+  return objectsAt(selector, 'matchExpressions').flatMap((expression, index) => {
+    const key = textAt(expression, 'key');
+    const text = warningFor(key);
+    return text ? [`${path}.matchExpressions[${index}].key: ${key} is ${text}`] : [];
+  });
+}
+
+export function warningsForLabels(labels: JsonObject | undefined, path: string): string[] {
+  return Object.keys(labels ?? {})
+    .sort()
+    .flatMap((key) => {
+      const text = warningFor(key);
+      return text ? [`${path}.${key}: ${text}`] : [];
+    });
+}

@@ -12,7 +12,7 @@ import {
 } from '../../../api/index.ts';
 import { appendAll } from '../engine/append-all.ts';
 import { immutable, listOf } from '../engine/field-table.ts';
-import { ensureObject, isEmpty, objectAt, objectsAt, sameValue } from '../engine/fields.ts';
+import { ensureObject, isEmpty, objectAt, objectsAt, sameStruct, sameValue } from '../engine/fields.ts';
 import type { KindRules } from '../kind-rules.ts';
 import { validateAnnotations, validateLabels } from '../metadata-validation.ts';
 import { setClaimDefaults, setTolerationDefaults, validateAdminAccess, validateClaimSpec } from './claim-spec.ts';
@@ -31,7 +31,7 @@ export const resourceClaimRules: KindRules = {
     return [...validateClaimSpec(spec, 'spec'), ...(await validateAdminAccess(spec, claim, context))];
   },
   validateUpdate: (claim, old) => {
-    if (!sameValue(claim.spec, old.spec)) return [immutable('spec', claim.spec)];
+    if (!sameStruct(claim.spec, old.spec)) return [immutable('spec', claim.spec)];
     return sameValue(claim.status, old.status) ? [] : validateClaimStatus(claim, old);
   },
 };
@@ -47,7 +47,7 @@ export const resourceClaimTemplateRules: KindRules = {
       ...(old ? [] : await validateAdminAccess(spec, template, context)),
     ];
   },
-  validateUpdate: (template, old) => (sameValue(template.spec, old.spec) ? [] : [immutable('spec', template.spec)]),
+  validateUpdate: (template, old) => (sameStruct(template.spec, old.spec) ? [] : [immutable('spec', template.spec)]),
 };
 
 /** What a template may say of the objects made from it: labels and annotations, and nothing else. */

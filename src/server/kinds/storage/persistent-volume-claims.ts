@@ -1,0 +1,247 @@
+/**
+ * Claims of persistent volumes. Nothing is bound or provisioned here: claims stay pending until a controller says
+ * otherwise, and their spec is fixed but for what a bound claim may grow or change.
+ *
+ * What a volume is made from is said in two fields, of which the older is kept the same as the newer.
+ */
+import {
+  checkDnsLabel,
+  checkDnsSubdomain,
+  checkQualifiedName,
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  type JsonObject,
+  type JsonValue,
+  type KubeObject,
+  keyPath,
+  quote,
+  requiredValue,
+  unsupportedValue,
+} from '../../../api/index.ts';
+import { cloneJson } from '../../codec/json-objects.ts';
+import { quantityOf } from '../engine/amounts.ts';
+import { appendAll } from '../engine/append-all.ts';
+import { labelSelector, named, required, requiredWith } from '../engine/checks.ts';
+import { type Check, checksFrom, defaultsFrom, immutable, struct } from '../engine/field-table.ts';
+import { ensureObject, isObject, objectAt, sameValue, sortedEntries, textAt } from '../engine/fields.ts';
+import { claimSpecText } from '../engine/internal-text.ts';
+import { lineDiff } from '../engine/line-diff.ts';
+import type { KindRules } from '../kind-rules.ts';
+import {
+  betaClass,
+  betaClassWarning,
+  checkAccessModes,
+  notNegative,
+  positiveQuantity,
+  volumeModes,
+} from './persistent-volumes.ts';
+
+const isDefaultClass = 'storageclass.kubernetes.io/is-default-class';
+const resizeStates = [
+  'ControllerResizeInProgress',
+  'ControllerResizeInfeasible',
+  'NodeResizeInProgress',
+  'NodeResizeInfeasible',
+  'NodeResizePending',
+].sort();
+
+export const persistentVolumeClaimRules: KindRules = {
+  setDefaults: defaultsFrom([
+    ['spec.volumeMode', 'Filesystem', (spec) => spec.volumeMode !== ''],
+    ['status.phase', 'Pending'],
+  ]),
+  prepareCreate: async (claim, { list }) => {
+    claim.status = { phase: 'Pending' };
+    const spec = ensureObject(claim as JsonObject, 'spec');
+    joinSources(spec, undefined);
+    if (spec.storageClassName !== undefined || spec.volumeName !== undefined) return;
+    if (claim.metadata.annotations?.[betaClass] !== undefined) return;
+    const classes = await list('storage.k8s.io', 'storageclasses');
+    const chosen = newest(classes.filter(({ metadata }) => metadata.annotations?.[isDefaultClass] === 'true'));
+    if (chosen?.metadata.name) spec.storageClassName = chosen.metadata.name;
+  },
+  prepareUpdate: (claim, old, { subresource }) => {
+    if (subresource === 'status') return;
+    joinSources(ensureObject(claim as JsonObject, 'spec'), objectAt(old as JsonObject, 'spec') ?? {});
+  },
+  validate: (claim, old, context) => {
+    if (context?.subresource === 'status') return validateStatus(objectAt(claim as JsonObject, 'status') ?? {});
+    const before = objectAt(old as JsonObject | undefined, 'spec');
+    return validateClaimSpec(objectAt(claim as JsonObject, 'spec') ?? {}, 'spec', before);
+  },
+  validateUpdate: (claim, old, context) => (context?.subresource === 'status' ? [] : validateClaimUpdate(claim, old)),
+  warnings: (claim, _old, { subresource }) => (subresource === 'status' ? [] : warningsForClaim(claim)),
+};
+
+/** Only claims and snapshots may be named in the older field; others are forgotten, as they always were. */
+function joinSources(spec: JsonObject, before: JsonObject | undefined): void {
+  const hadRef = isObject(before?.dataSourceRef);
+  if (textAt(objectAt(spec, 'dataSourceRef'), 'namespace') !== '' && !hadRef) delete spec.dataSourceRef;
+  const [source, ref] = [objectAt(spec, 'dataSource'), objectAt(spec, 'dataSourceRef')];
+  if (source && !ref && !hadRef && !isObject(before?.dataSource) && !isClaimOrSnapshot(source)) delete spec.dataSource;
+  if (objectAt(spec, 'dataSource') && !ref) spec.dataSourceRef = cloneJson(spec.dataSource!);
+  else if (ref && !source && textAt(ref, 'namespace') === '') {
+    const { namespace: _none, ...same } = ref;
+    spec.dataSource = cloneJson(same) as JsonObject;
+  }
+}
+
+function isClaimOrSnapshot(source: JsonObject): boolean {
+  const [group, kind] = [textAt(source, 'apiGroup'), textAt(source, 'kind')];
+  return group === ''
+    ? kind === 'PersistentVolumeClaim'
+    : `${group}/${kind}` === 'snapshot.storage.k8s.io/VolumeSnapshot';
+}
+
+/** Of several defaults the youngest counts, then the first by name. */
+function newest(classes: readonly KubeObject[]): KubeObject | undefined {
+  const age = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? '';
+  return [...classes].sort((a, b) =>
+    age(a) === age(b) ? (a.metadata.name! < b.metadata.name! ? -1 : 1) : age(a) > age(b) ? -1 : 1,
+  )[0];
+}
+
+const plainClaim = checksFrom([
+  ['spec.accessModes', requiredWith('at least 1 access mode is required')],
+  ['spec.selector', labelSelector],
+  ['spec.storageClassName', named(checkDnsSubdomain)],
+  ['spec.volumeMode', volumeModes],
+  ['spec.volumeAttributesClassName', named(checkDnsSubdomain)],
+]);
+
+/** Any group that was there before may stay. */
+function dataSource(isGroupChecked: boolean): Check {
+  return struct(
+    [
+      ['name', required],
+      ['kind', required],
+      ['apiGroup', isGroupChecked ? named(checkDnsSubdomain) : () => []],
+      ['namespace', named(checkDnsLabel)],
+    ],
+    (value, path) => {
+      const [group, kind] = [textAt(value as JsonObject, 'apiGroup'), textAt(value as JsonObject, 'kind')];
+      if (group !== '' || kind === 'PersistentVolumeClaim') return [];
+      return [invalidValue(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")];
+    },
+  );
+}
+const newSource = dataSource(true);
+const oldSource = dataSource(false);
+
+/** The spec of a claim, which is at `path`; `before` is what it was. */
+function validateClaimSpec(spec: JsonObject, path: string, before: JsonObject | undefined): FieldError[] {
+  const errors = plainClaim({ spec } as unknown as KubeObject);
+  appendAll(errors, checkAccessModes(spec, path));
+  const requests = objectAt(objectAt(spec, 'resources'), 'requests');
+  const storagePath = `${path}.resources[storage]`;
+  if (requests?.storage === undefined) errors.push(requiredValue(storagePath));
+  else appendAll(errors, positiveQuantity(requests.storage, storagePath));
+  const had = [before?.dataSource, before?.dataSourceRef];
+  const check = had.some((one) => isObject(one) && typeof one.apiGroup === 'string') ? oldSource : newSource;
+  const [source, ref] = [objectAt(spec, 'dataSource'), objectAt(spec, 'dataSourceRef')];
+  if (source) appendAll(errors, check(source, `${path}.dataSource`, spec));
+  if (ref) appendAll(errors, check(ref, `${path}.dataSourceRef`, spec));
+  if (!source || !ref) return errors;
+  if (textAt(ref, 'namespace') !== '')
+    errors.push(invalidValue(path, {}, 'may not be specified when dataSourceRef.namespace is specified'));
+  else if (['apiGroup', 'kind', 'name'].some((field) => (source[field] ?? '') !== (ref[field] ?? '')))
+    errors.push(invalidValue(path, {}, 'must match dataSourceRef'));
+  return errors;
+}
+
+function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {
+  const [spec, before] = [objectAt(claim as JsonObject, 'spec') ?? {}, objectAt(old as JsonObject, 'spec') ?? {}];
+  const [next, kept] = [structuredClone(spec), structuredClone(before)];
+  const errors: FieldError[] = [];
+  if (textAt(before, 'volumeName') === '') kept.volumeName = next.volumeName ?? ''; // a claim is bound once
+  joinClasses(claim, old, next, kept, errors);
+  const isBound = textAt(objectAt(claim as JsonObject, 'status'), 'phase') === 'Bound';
+  const [requests, had] = [objectAt(objectAt(next, 'resources'), 'requests'), storageOf(before)];
+  if (isBound && requests) requests.storage = had ?? '0';
+  if (isBound && typeof next.volumeAttributesClassName === 'string')
+    next.volumeAttributesClassName = kept.volumeAttributesClassName ?? null;
+  if (!sameValue(next, kept)) {
+    const why =
+      'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
+    errors.push(forbiddenValue('spec', `${why}\n${lineDiff(claimSpecText(kept), claimSpecText(next))}`));
+  }
+  const [size, oldSize] = [quantityOf(String(storageOf(spec) ?? '0')), quantityOf(String(had ?? '0'))];
+  if (size.compare(oldSize) < 0) {
+    const capacity = objectAt(objectAt(old as JsonObject, 'status'), 'capacity')?.storage;
+    if (size.compare(quantityOf(String(capacity ?? '0'))) <= 0)
+      errors.push(forbiddenValue('spec.resources.requests.storage', 'field can not be less than status.capacity'));
+  }
+  if (!sameValue(spec.volumeMode, before.volumeMode)) errors.push(immutable('volumeMode', spec.volumeMode));
+  const [attributes, attributesBefore] = [spec.volumeAttributesClassName, before.volumeAttributesClassName];
+  if (typeof attributesBefore !== 'string' || attributes === attributesBefore) return errors;
+  const path = 'spec.volumeAttributesClassName';
+  if (typeof attributes !== 'string')
+    errors.push(forbiddenValue(path, 'update from non-nil value to nil is forbidden'));
+  else if (attributes === '')
+    errors.push(forbiddenValue(path, 'update from non-nil value to an empty string is forbidden'));
+  return errors;
+}
+
+function storageOf(spec: JsonObject): JsonValue | undefined {
+  return objectAt(objectAt(spec, 'resources'), 'requests')?.storage;
+}
+
+/** A claim without a class may be given one once; the annotation of old says the same as the field. */
+function joinClasses(
+  claim: KubeObject,
+  old: KubeObject,
+  next: JsonObject,
+  kept: JsonObject,
+  errors: FieldError[],
+): void {
+  const [now, was] = [claim.metadata.annotations?.[betaClass], old.metadata.annotations?.[betaClass]];
+  const isNewField = typeof next.storageClassName === 'string' && typeof kept.storageClassName !== 'string';
+  const isSameClass = was === undefined || next.storageClassName === was;
+  if (isNewField && was !== undefined && isSameClass && (now === undefined || now === was)) {
+    delete next.storageClassName;
+    return;
+  }
+  if ((now ?? '') !== (was ?? ''))
+    errors.push(invalidValue(keyPath('metadata.annotations', betaClass), now ?? '', 'field is immutable'));
+  if (isNewField && isSameClass) delete next.storageClassName;
+}
+
+function validateStatus(status: JsonObject): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [name, amount] of sortedEntries(objectAt(status, 'capacity')))
+    appendAll(errors, notNegative(amount, keyPath('status.capacity', name)));
+  const states = 'status.allocatedResourceStatuses';
+  for (const [name, state] of sortedEntries(objectAt(status, 'allocatedResourceStatuses'))) {
+    appendAll(errors, checkResourceKey(name, states));
+    if (!resizeStates.includes(String(state))) errors.push(unsupportedValue(states, name, resizeStates));
+  }
+  const allocated = 'status.allocatedResources';
+  for (const [name, amount] of sortedEntries(objectAt(status, 'allocatedResources'))) {
+    const wrong = checkResourceKey(name, allocated);
+    appendAll(errors, wrong.length > 0 ? wrong : notNegative(amount, keyPath(allocated, name)));
+  }
+  return errors;
+}
+
+/** Of the names without a domain of their own only `storage` means something. */
+function checkResourceKey(name: string, path: string): FieldError[] {
+  const problems = checkQualifiedName(name);
+  if (problems.length > 0) return problems.map((problem) => invalidValue(path, name, problem));
+  const isNative = !name.includes('/') || name.includes('kubernetes.io/');
+  return isNative && name !== 'storage' ? [unsupportedValue(path, name, ['storage'])] : [];
+}
+
+function warningsForClaim(claim: KubeObject): string[] {
+  const warnings = claim.metadata.annotations?.[betaClass] === undefined ? [] : [betaClassWarning];
+  const resources = objectAt(objectAt(claim as JsonObject, 'spec'), 'resources');
+  for (const part of ['requests', 'limits']) {
+    const amount = objectAt(resources, part)?.storage;
+    const quantity = quantityOf(String(amount ?? '0'));
+    if (quantity.toBigInt(-3) % 1000n !== 0n)
+      warnings.push(
+        `spec.resources.${part}[storage]: fractional byte value ${quote(`${quantity}`)} is invalid, must be an integer`,
+      );
+  }
+  return warnings;
+}
