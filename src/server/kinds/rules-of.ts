@@ -18,7 +18,10 @@ import { coreEventRules, newEventRules } from './events.ts';
 import { cronJobRules, jobRules } from './jobs.ts';
 import { type KindRules, noRules } from './kind-rules.ts';
 import { namespaceRules } from './namespaces.ts';
-import * as networking from './networking.ts';
+import { endpointSliceRules, endpointsRules } from './networking/endpoints.ts';
+import { ingressClassRules, ingressRules } from './networking/ingresses.ts';
+import { networkPolicyRules } from './networking/network-policies.ts';
+import { ipAddressRules, serviceCidrRules } from './networking/service-ranges.ts';
 import * as nodes from './nodes.ts';
 import { podRules } from './pods/pods.ts';
 import * as rbac from './rbac.ts';
@@ -33,7 +36,7 @@ import * as workloads from './workloads.ts';
 
 const table: Readonly<Record<string, KindRules>> = {
   configmaps: configMapRules,
-  endpoints: networking.endpointsRules,
+  endpoints: endpointsRules,
   events: coreEventRules,
   limitranges: administration.limitRangeRules,
   namespaces: namespaceRules,
@@ -65,13 +68,15 @@ const table: Readonly<Record<string, KindRules>> = {
   'jobs.batch': jobRules,
   'certificatesigningrequests.certificates.k8s.io': certificateRequestRules,
   'leases.coordination.k8s.io': administration.leaseRules,
-  'endpointslices.discovery.k8s.io': networking.endpointSliceRules,
+  'endpointslices.discovery.k8s.io': endpointSliceRules,
   'events.events.k8s.io': newEventRules,
   'flowschemas.flowcontrol.apiserver.k8s.io': administration.flowSchemaRules,
   'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io': administration.priorityLevelRules,
-  'ingressclasses.networking.k8s.io': networking.ingressClassRules,
-  'ingresses.networking.k8s.io': networking.ingressRules,
-  'networkpolicies.networking.k8s.io': networking.networkPolicyRules,
+  'ingressclasses.networking.k8s.io': ingressClassRules,
+  'ingresses.networking.k8s.io': ingressRules,
+  'ipaddresses.networking.k8s.io': ipAddressRules,
+  'servicecidrs.networking.k8s.io': serviceCidrRules,
+  'networkpolicies.networking.k8s.io': networkPolicyRules,
   'runtimeclasses.node.k8s.io': nodes.runtimeClassRules,
   'poddisruptionbudgets.policy': autoscaling.disruptionBudgetRules,
   'clusterrolebindings.rbac.authorization.k8s.io': rbac.clusterRoleBindingRules,

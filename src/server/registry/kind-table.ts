@@ -37,6 +37,8 @@ export type KindRow = {
   readonly needsResourceVersion?: true;
   readonly createsOnUpdate?: true;
   readonly answersDeleted?: true;
+  /** Told to everybody who asks for it, whatever is asked. */
+  readonly deprecation?: string;
   readonly fields?: Readonly<Record<string, string | SelectableField>>;
   readonly unknownField?: UnknownFieldText;
 };
@@ -57,7 +59,12 @@ const eventFields = (object: string): Record<string, string> =>
   );
 
 export const kindTable: Readonly<Record<string, KindRow>> = {
-  endpoints: { ...createsOnUpdate, storedUnder: 'services/endpoints' },
+  componentstatuses: { deprecation: 'v1 ComponentStatus is deprecated in v1.19+' },
+  endpoints: {
+    ...createsOnUpdate,
+    storedUnder: 'services/endpoints',
+    deprecation: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
+  },
   events: {
     ...createsOnUpdate,
     unknownField: 'plain',

@@ -18,6 +18,7 @@ import {
   plainError,
 } from '../../api/index.ts';
 import { cloneJson, jsonEqual, withNulls } from '../codec/index.ts';
+import { checkIpAddress } from '../kinds/engine/ip-address.ts';
 import type { RuleContext } from '../kinds/kind-rules.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../kinds/metadata-validation.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
@@ -241,5 +242,5 @@ const nameChecks: Readonly<Record<NameRule, NameCheck>> = {
   segment: checkPathSegment,
   crd: checkDnsSubdomain,
   apiService: checkDnsSubdomain,
-  ip: () => [],
+  ip: (name) => checkIpAddress(name, true),
 };

@@ -3,7 +3,8 @@
  */
 import { methodNotAllowed, resourceNotFound } from '../../api/index.ts';
 import type { Exchange, Target } from '../http/exchange.ts';
-import type { Resource } from '../registry/resource.ts';
+import { kindTable } from '../registry/kind-table.ts';
+import { qualifiedName, type Resource } from '../registry/resource.ts';
 import { handleDelete, handleDeleteCollection } from './delete.ts';
 import { handlePatch } from './patch.ts';
 import { handleGet, handleList } from './read.ts';
@@ -32,7 +33,10 @@ export async function handleResource(rest: Rest, exchange: Exchange): Promise<bo
   }
   const isAcrossAll = resource.isNamespaced && target.namespace === '';
   if (resource.isCustom && isAcrossAll && !['list', 'watch'].includes(target.verb)) return false;
-  if (resource.custom?.deprecation) exchange.warn(resource.custom.deprecation);
+  const deprecation = resource.isCustom
+    ? resource.custom?.deprecation
+    : kindTable[qualifiedName(resource)]?.deprecation;
+  if (deprecation) exchange.warn(deprecation);
   if (target.subresource !== '') await handleSubresource(rest, exchange, resource, target);
   else await handleObject(rest, exchange, resource, target);
   return true;

@@ -79,11 +79,10 @@ function masked(bytes: readonly number[], bits: number): number[] {
 export function checkIpAddress(text: string, isCanonical = false): string[] {
   const address = parseAddress(text);
   if (!address) return [addressText];
-  if (isCanonical)
-    return showAddress(address) === text ? [] : [`must be in canonical form (${quote(showAddress(address))})`];
-  const problems = address.hasLeadingZeros ? ['must not have leading 0s'] : [];
-  if (address.isMapped && !address.hasLeadingZeros) problems.push('must not be an IPv4-mapped IPv6 address');
-  return problems;
+  if (address.hasLeadingZeros) return ['must not have leading 0s'];
+  if (address.isMapped) return ['must not be an IPv4-mapped IPv6 address'];
+  const canonical = showAddress(address);
+  return isCanonical && canonical !== text ? [`must be in canonical form (${quote(canonical)})`] : [];
 }
 
 export function checkRange(text: string, isCanonical = false): string[] {
@@ -158,7 +157,7 @@ export function warningsForRange(path: string, text: string): string[] {
 }
 
 function nonStandard(path: string, what: string, text: string, canonical: string): string {
-  return `${path}: non-standard ${what} ${quote(text)} will be considered invalid in a future Kubernetes release: use ${quote(canonical)}`;
+  return `${path}: non-standard ${what} ${quote(text)} is invalid: use ${quote(canonical)}`;
 }
 
 /** `plain` is known to be one. */
