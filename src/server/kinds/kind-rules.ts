@@ -23,6 +23,8 @@ export type RuleContext = {
   readonly now: string;
   /** Which part is written: `''` is the object itself. */
   readonly subresource: string;
+  /** Nothing will be kept of it. */
+  readonly isDryRun?: boolean;
   /** Who writes; absent where it is the server itself. */
   readonly user?: Writer;
   /** All objects of a built-in resource, for what must be unique or must exist (node ports, cluster IPs, classes). */

@@ -62,8 +62,9 @@ export class Rest {
     return object;
   }
 
-  ruleContext(exchange: Exchange, subresource: string): RuleContext {
+  ruleContext(exchange: Exchange, subresource: string, isDryRun = false): RuleContext {
     return {
+      isDryRun,
       now: nowInSeconds(),
       subresource,
       user: exchange.user,

@@ -59,7 +59,7 @@ export async function createObject(
 ): Promise<CachedObject | KubeObject> {
   await mustTakeContent(rest.resources, view, object);
   const isGenerated = !object.metadata.name && !!object.metadata.generateName;
-  const prepared = await prepareCreate(view, object, options, rest.ruleContext(exchange, ''));
+  const prepared = await prepareCreate(view, object, options, rest.ruleContext(exchange, '', options.isDryRun));
   const { name = '', namespace = '' } = prepared.metadata;
   await rest.guard(exchange.user, view.resource, prepared, undefined, '');
   const right = await CreateRight.ask(rest.authorizer, exchange.user, view.resource, place);
@@ -130,7 +130,7 @@ export function updateObject(
     if (slices.isOver) await slices.pause();
     checkVersionSeen(view, object, current, place.name);
     delete object.metadata.resourceVersion;
-    const context = rest.ruleContext(exchange, place.subresource);
+    const context = rest.ruleContext(exchange, place.subresource, options.isDryRun);
     const prepared = await prepareUpdate(view, old, object, options, context);
     await rest.guard(exchange.user, view.resource, prepared, old, place.subresource);
     if (isFinished(prepared)) return finishDeletion(rest, view, current, prepared, options);

@@ -12,12 +12,12 @@ import { numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields
 const range = { text: '10.0.0.0/24', prefix: '10.0.0.', first: 1, last: 254 };
 const nodePorts = { first: 30000, last: 32767 };
 
-export type Taken = { readonly addresses: ReadonlySet<string>; readonly ports: Set<string> };
+export type Taken = { readonly addresses: ReadonlySet<string>; readonly ports: Set<number> };
 
 /** What all services but this one hold. */
 export function takenBy(services: readonly KubeObject[], except: KubeObject): Taken {
   const addresses = new Set<string>([`${range.prefix}${range.first}`]);
-  const ports = new Set<string>();
+  const ports = new Set<number>();
   for (const service of services) {
     const { name, namespace } = service.metadata;
     if (name === except.metadata.name && namespace === except.metadata.namespace) continue;
@@ -26,7 +26,7 @@ export function takenBy(services: readonly KubeObject[], except: KubeObject): Ta
     addresses.add(textAt(spec, 'clusterIP'));
     for (const port of objectsAt(spec, 'ports')) addPort(ports, port);
     const health = numberAt(spec, 'healthCheckNodePort');
-    if (health) ports.add(`TCP/${health}`);
+    if (health) ports.add(health);
   }
   return { addresses, ports };
 }
@@ -53,45 +53,79 @@ export function checkAddress(address: string, { addresses }: Taken): FieldError[
   return addresses.has(address) ? refuse('provided IP is already allocated') : [];
 }
 
-/** Gives every port without a node port a free one, and refuses those asked for that cannot be had. */
-export function allocateNodePorts(ports: readonly JsonObject[], taken: Taken, seed: string): FieldError[] {
-  const errors: FieldError[] = [];
+/** What choices depend on; a dry run reserves nothing, and answers with ports that can never be had. */
+export type Choice = { readonly seed: string; readonly isDryRun: boolean };
+const FIRST_DRY_PORT = 32769;
+
+/**
+ * Gives every port without a node port a free one, and refuses those asked for that cannot be had. The same port of two
+ * protocols is given one number for both. `before` is the spec it had: what it held it still holds.
+ */
+export function allocateNodePorts(
+  spec: JsonObject,
+  before: JsonObject | undefined,
+  taken: Taken,
+  choice: Choice,
+): FieldError[] {
+  const ports = objectsAt(spec, 'ports');
+  const held = new Set(objectsAt(before, 'ports').map((port) => numberAt(port, 'nodePort')));
+  const given = new Map<number, number>();
+  const mine = new Set<number>();
+  const wantsPorts = spec.allocateLoadBalancerNodePorts !== false || textAt(spec, 'type') === 'NodePort';
   for (const [index, port] of ports.entries()) {
-    const wanted = numberAt(port, 'nodePort');
-    if (!wanted) continue;
-    const why = portProblem(wanted, taken, port);
-    if (why !== undefined) errors.push(invalidValue(`spec.ports[${index}].nodePort`, wanted, why));
-    addPort(taken.ports, port);
-  }
-  if (errors.length > 0) return errors;
-  for (const port of ports) {
-    if (numberAt(port, 'nodePort')) continue;
-    port.nodePort = chooseNodePort(taken, textAt(port, 'protocol'), seed);
-    addPort(taken.ports, port);
+    const number = numberAt(port, 'port') ?? 0;
+    let wanted = numberAt(port, 'nodePort') ?? 0;
+    if (wanted === 0 && !wantsPorts) continue;
+    if (wanted === 0 && !before) wanted = given.get(number) ?? askedFor(ports, number);
+    if (wanted === 0) wanted = chooseNodePort(taken, mine, choice);
+    else if (!held.has(wanted) && !mine.has(wanted)) {
+      const why = portProblem(wanted, taken, choice);
+      if (why !== undefined) return [invalidValue(`spec.ports[${index}].nodePort`, wanted, why)];
+    }
+    port.nodePort = wanted;
+    mine.add(wanted);
+    if (!given.has(number)) given.set(number, wanted);
   }
   return [];
 }
 
-export function chooseNodePort({ ports }: Taken, protocol: string, seed: string): number {
+/** The node port that was asked for with this port, under another protocol. */
+function askedFor(ports: readonly JsonObject[], number: number): number {
+  const found = ports.find((port) => numberAt(port, 'port') === number && numberAt(port, 'nodePort'));
+  return numberAt(found, 'nodePort') ?? 0;
+}
+
+/** The port at which nodes tell whether they are well; one that was asked for must be free. */
+export function chooseHealthPort(spec: JsonObject, taken: Taken, choice: Choice): number {
+  const wanted = numberAt(spec, 'healthCheckNodePort') ?? 0;
+  const mine = new Set(objectsAt(spec, 'ports').map((port) => numberAt(port, 'nodePort') ?? 0));
+  if (wanted === 0) return chooseNodePort(taken, mine, { ...choice, seed: `${choice.seed}/health` });
+  const why = mine.has(wanted) ? 'provided port is already allocated' : portProblem(wanted, taken, choice);
+  if (why === undefined) return wanted;
+  throw internalError(`failed to allocate requested HealthCheck NodePort ${wanted}: ${why}`);
+}
+
+function chooseNodePort({ ports }: Taken, mine: ReadonlySet<number>, { seed, isDryRun }: Choice): number {
+  if (isDryRun) return Math.max(FIRST_DRY_PORT - 1, ...mine) + 1;
   const size = nodePorts.last - nodePorts.first + 1;
   const start = hash(seed) % size;
   for (let i = 0; i < size; i++) {
     const port = nodePorts.first + ((start + i) % size);
-    if (!ports.has(`${protocol}/${port}`)) return port;
+    if (!ports.has(port) && !mine.has(port)) return port;
   }
   throw internalError('failed to allocate a nodePort: range is full');
 }
 
-function portProblem(wanted: number, { ports }: Taken, port: JsonObject): string | undefined {
+function portProblem(wanted: number, { ports }: Taken, { isDryRun }: Choice): string | undefined {
   const { first, last } = nodePorts;
-  if (wanted < first || wanted > last)
+  if (!isDryRun && (wanted < first || wanted > last))
     return `provided port is not in the valid range. The range of valid ports is ${first}-${last}`;
-  return ports.has(`${textAt(port, 'protocol')}/${wanted}`) ? 'provided port is already allocated' : undefined;
+  return ports.has(wanted) ? 'provided port is already allocated' : undefined;
 }
 
-function addPort(ports: Set<string>, port: JsonObject): void {
+function addPort(ports: Set<number>, port: JsonObject): void {
   const nodePort = numberAt(port, 'nodePort');
-  if (nodePort) ports.add(`${textAt(port, 'protocol') || 'TCP'}/${nodePort}`);
+  if (nodePort) ports.add(nodePort);
 }
 
 /** FNV-1a, to spread choices. */

@@ -1,4 +1,4 @@
-/** What is refused in a service, in the order in which the reference server finds it. */
+/** What is refused in a service, and what is told about one that is accepted. */
 import {
   checkDnsLabel,
   checkDnsSubdomain,
@@ -9,152 +9,245 @@ import {
   invalidValue,
   type JsonObject,
   type KubeObject,
+  keyPath,
   requiredValue,
 } from '../../../api/index.ts';
 import { appendAll } from '../engine/append-all.ts';
-import { between, oneOf, portNumber, portOrName } from '../engine/checks.ts';
+import { oneOf, portNumber, portOrName, required, text } from '../engine/checks.ts';
+import { type Check, checksFrom, struct } from '../engine/field-table.ts';
 import { isEmpty, mapAt, numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
+import { checkIpAddress, checkOrdinaryAddress, checkRange, parseAddress } from '../engine/ip-address.ts';
 import { validateLabels } from '../metadata-validation.ts';
+import { isHeadless, validateAddressFields } from './service-families.ts';
 
+const DAY_SECONDS = 86400;
 const protocol = oneOf('SCTP', 'TCP', 'UDP');
-const affinity = oneOf('ClientIP', 'None');
-const type = oneOf('ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort');
 const policy = oneOf('Cluster', 'Local');
-const family = oneOf('IPv4', 'IPv6');
-const familyPolicy = oneOf('PreferDualStack', 'RequireDualStack', 'SingleStack');
-const affinitySeconds = between(1, 86400);
+const lbOnly = "may only be used when `type` is 'LoadBalancer'";
+const rangesAnnotation = 'service.beta.kubernetes.io/load-balancer-source-ranges';
+const hintsAnnotation = 'service.kubernetes.io/topology-aware-hints';
+const modeAnnotation = 'service.kubernetes.io/topology-mode';
 
-export function validateService(service: KubeObject): FieldError[] {
+export function needsHealthPort(spec: JsonObject): boolean {
+  return textAt(spec, 'type') === 'LoadBalancer' && textAt(spec, 'externalTrafficPolicy') === 'Local';
+}
+
+/** Whether it can be reached from outside of the cluster. */
+export function isExternallyAccessible(spec: JsonObject): boolean {
+  const type = textAt(spec, 'type');
+  return type === 'LoadBalancer' || type === 'NodePort' || (type === 'ClusterIP' && !isEmpty(spec.externalIPs));
+}
+
+const port = struct([
+  ['port', (value, path, owner) => portNumber(value ?? 0, path, owner)],
+  ['protocol', required, protocol],
+  ['targetPort', portOrName],
+  ['appProtocol', (value, path, owner) => (value === undefined ? [] : text(checkQualifiedName)(value, path, owner))],
+]);
+
+const checkTable = checksFrom([
+  ['spec.sessionAffinity', required, oneOf('ClientIP', 'None')],
+  ['spec.type', required, oneOf('ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort')],
+  ['spec.internalTrafficPolicy', policy],
+  ['spec.trafficDistribution', oneOf('PreferClose', 'PreferSameZone', 'PreferSameNode')],
+]);
+
+/** `before` is the spec it had: what was accepted once may stay as it is. */
+export function validateService(service: KubeObject, before?: JsonObject): FieldError[] {
   const spec = objectAt(service as JsonObject, 'spec') ?? {};
-  const errors: FieldError[] = [];
-  const kind = textAt(spec, 'type');
-  const isHeadless = textAt(spec, 'clusterIP') === 'None';
+  const type = textAt(spec, 'type');
   const ports = objectsAt(spec, 'ports');
-  if (ports.length === 0 && !isHeadless && kind !== 'ExternalName') errors.push(requiredValue('spec.ports'));
-  appendAll(errors, validateType(spec, kind, isHeadless));
-  const names = new Set<string>();
-  for (const [index, port] of ports.entries()) {
-    validatePort(port, `spec.ports[${index}]`, ports.length > 1, names, errors);
+  const errors = validateAnnotations(service);
+  if (ports.length === 0 && !isHeadless(spec) && type !== 'ExternalName') errors.push(requiredValue('spec.ports'));
+  appendAll(errors, validateType(spec, type));
+  appendAll(errors, validatePorts(ports, type));
+  appendAll(errors, validateLabels(mapAt(spec, 'selector'), 'spec.selector'));
+  appendAll(errors, checkTable({ ...service, spec }));
+  appendAll(errors, validateAffinity(spec));
+  appendAll(errors, validateAddressFields(spec));
+  appendAll(errors, validateExternal(spec, before));
+  return [...errors, ...validateBalancer(service, spec, type, before), ...validateTraffic(spec)];
+}
+
+function validateAnnotations({ metadata }: KubeObject): FieldError[] {
+  const found = metadata.annotations ?? {};
+  const [mode, hints] = [found[modeAnnotation], found[hintsAnnotation]];
+  const errors: FieldError[] = [];
+  if (mode !== undefined && hints !== undefined && mode !== hints) {
+    const why = `must match annotations[${hintsAnnotation}] when both are specified`;
+    errors.push(invalidValue(keyPath('metadata.annotations', modeAnnotation), mode, why));
   }
-  errors.push(
-    ...validateLabels(mapAt(spec, 'selector'), 'spec.selector'),
-    ...affinity(spec.sessionAffinity ?? undefined, 'spec.sessionAffinity', spec),
-    ...type(spec.type ?? undefined, 'spec.type', spec),
-  );
-  const clientIp = objectAt(objectAt(spec, 'sessionAffinityConfig'), 'clientIP');
-  if (clientIp) {
-    const path = 'spec.sessionAffinityConfig.clientIP.timeoutSeconds';
-    appendAll(errors, affinitySeconds(clientIp.timeoutSeconds ?? undefined, path, clientIp));
-  }
-  for (const [index, address] of textsAt(spec, 'externalIPs').entries()) {
-    if (!isAddress(address))
-      errors.push(
-        invalidValue(
-          `spec.externalIPs[${index}]`,
-          address,
-          'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
-        ),
-      );
-  }
-  errors.push(
-    ...policy(spec.externalTrafficPolicy ?? undefined, 'spec.externalTrafficPolicy', spec),
-    ...policy(spec.internalTrafficPolicy ?? undefined, 'spec.internalTrafficPolicy', spec),
-    ...familyPolicy(spec.ipFamilyPolicy ?? undefined, 'spec.ipFamilyPolicy', spec),
-    ...textsAt(spec, 'ipFamilies').flatMap((one, index) => family(one, `spec.ipFamilies[${index}]`, spec)),
-    ...validateAddresses(spec, kind),
-    ...validateNodePorts(ports, kind),
-  );
   return errors;
 }
 
-function validateType(spec: JsonObject, kind: string, isHeadless: boolean): FieldError[] {
-  const noneText = `may not be set to 'None' for ${kind} services`;
-  if ((kind === 'NodePort' || kind === 'LoadBalancer') && isHeadless)
-    return [invalidValue('spec.clusterIPs[0]', 'None', noneText)];
-  if (kind !== 'ExternalName') return [];
-  const errors: FieldError[] = [];
-  if (textsAt(spec, 'clusterIPs').length > 0)
-    errors.push(forbiddenValue('spec.clusterIPs', 'may not be set for ExternalName services'));
+function validateType(spec: JsonObject, type: string): FieldError[] {
+  if ((type === 'NodePort' || type === 'LoadBalancer') && isHeadless(spec))
+    return [invalidValue('spec.clusterIPs[0]', 'None', `may not be set to 'None' for ${type} services`)];
+  if (type !== 'ExternalName') return [];
+  const isSet: readonly (readonly [field: string, isSet: boolean])[] = [
+    ['clusterIPs', !isEmpty(spec.clusterIPs)],
+    ['ipFamilies', !isEmpty(spec.ipFamilies)],
+    ['ipFamilyPolicy', typeof spec.ipFamilyPolicy === 'string'],
+  ];
+  const errors = isSet
+    .filter(([, one]) => one)
+    .map(([field]) => forbiddenValue(`spec.${field}`, 'may not be set for ExternalName services'));
   const name = textAt(spec, 'externalName').replace(/\.$/, '');
   if (name === '') errors.push(requiredValue('spec.externalName'));
   else for (const problem of checkDnsSubdomain(name)) errors.push(invalidValue('spec.externalName', name, problem));
   return errors;
 }
 
-function validatePort(
-  port: JsonObject,
-  path: string,
-  needsName: boolean,
-  names: Set<string>,
-  errors: FieldError[],
-): void {
-  const name = textAt(port, 'name');
-  if (name === '') {
-    if (needsName) errors.push(requiredValue(`${path}.name`));
-  } else {
-    for (const problem of checkDnsLabel(name)) errors.push(invalidValue(`${path}.name`, name, problem));
-    if (names.has(name)) errors.push(duplicateValue(`${path}.name`, name));
-    names.add(name);
-  }
-  appendAll(errors, portNumber(port.port ?? 0, `${path}.port`, port));
-  if (textAt(port, 'protocol') === '') errors.push(requiredValue(`${path}.protocol`));
-  else appendAll(errors, protocol(port.protocol ?? undefined, `${path}.protocol`, port));
-  appendAll(errors, portOrName(port.targetPort ?? undefined, `${path}.targetPort`, port));
-  const application = textAt(port, 'appProtocol');
-  if (application === '') return;
-  for (const problem of checkQualifiedName(application))
-    errors.push(invalidValue(`${path}.appProtocol`, application, problem));
-}
-
-function validateAddresses(spec: JsonObject, kind: string): FieldError[] {
-  if (kind === 'ExternalName') return [];
-  const [single, all] = [textAt(spec, 'clusterIP'), textsAt(spec, 'clusterIPs')];
+function validatePorts(ports: readonly JsonObject[], type: string): FieldError[] {
   const errors: FieldError[] = [];
-  if (single !== '' && all[0] !== undefined && single !== all[0])
-    errors.push(invalidValue('spec.clusterIPs', all, 'first value must match `clusterIP`'));
-  for (const [index, address] of all.entries()) {
-    if (address === 'None' && index === 0) continue;
-    if (!isAddress(address))
-      errors.push(
-        invalidValue(
-          `spec.clusterIPs[${index}]`,
-          address,
-          'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
-        ),
-      );
-  }
-  if (spec.ipFamilyPolicy === 'RequireDualStack' && !(single === 'None' && isEmpty(spec.selector))) {
-    const why = 'this cluster is not configured for dual-stack services';
-    errors.push(invalidValue('spec.ipFamilyPolicy', 'RequireDualStack', why));
-  }
-  return errors;
-}
-
-function validateNodePorts(ports: readonly JsonObject[], kind: string): FieldError[] {
-  const errors: FieldError[] = [];
-  const [nodePorts, numbers] = [new Set<string>(), new Set<string>()];
-  for (const [index, port] of ports.entries()) {
+  const [names, nodePorts, numbers] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (const [index, one] of ports.entries()) {
     const path = `spec.ports[${index}]`;
-    const nodePort = numberAt(port, 'nodePort');
-    if (nodePort && kind !== 'NodePort' && kind !== 'LoadBalancer')
-      errors.push(forbiddenValue(`${path}.nodePort`, `may not be used when \`type\` is '${kind}'`));
-    const key = `${port.protocol}/${nodePort}`;
+    const [name, nodePort] = [textAt(one, 'name'), numberAt(one, 'nodePort')];
+    if (name === '' && ports.length > 1) errors.push(requiredValue(`${path}.name`));
+    for (const problem of name === '' ? [] : checkDnsLabel(name))
+      errors.push(invalidValue(`${path}.name`, name, problem));
+    if (name !== '' && names.has(name)) errors.push(duplicateValue(`${path}.name`, name));
+    names.add(name);
+    appendAll(errors, port(one, path, {}));
+    if (nodePort && type === 'ClusterIP')
+      errors.push(forbiddenValue(`${path}.nodePort`, "may not be used when `type` is 'ClusterIP'"));
+    const key = `${one.protocol}/${nodePort}`;
     if (nodePort && nodePorts.has(key)) errors.push(duplicateValue(`${path}.nodePort`, nodePort));
     nodePorts.add(key);
-    const number = `${port.protocol}/${port.port}`;
-    if (numbers.has(number)) errors.push(duplicateValue(path, internalPort(port)));
+    const number = `${one.protocol}/${one.port}`;
+    if (numbers.has(number)) errors.push(duplicateValue(path, internalPort(one)));
     numbers.add(number);
   }
   return errors;
 }
 
 /** The two fields that must differ, in the type in which the reference server compares them. */
-function internalPort({ protocol: transport, port }: JsonObject): JsonObject {
-  return { Name: '', Protocol: transport, AppProtocol: null, Port: port, TargetPort: 0, NodePort: 0 };
+function internalPort({ protocol: transport, port: number }: JsonObject): JsonObject {
+  return { Name: '', Protocol: transport, AppProtocol: null, Port: number, TargetPort: 0, NodePort: 0 };
 }
 
-function isAddress(text: string): boolean {
-  const parts = text.split('.');
-  if (parts.length === 4) return parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256);
-  return /^[0-9a-fA-F:.]+$/.test(text) && text.includes(':');
+function validateAffinity(spec: JsonObject): FieldError[] {
+  if (textAt(spec, 'sessionAffinity') !== 'ClientIP') return [];
+  const seconds = numberAt(objectAt(objectAt(spec, 'sessionAffinityConfig'), 'clientIP'), 'timeoutSeconds') ?? 0;
+  if (seconds > 0 && seconds <= DAY_SECONDS) return [];
+  const path = 'spec.sessionAffinityConfig.clientIP.timeoutSeconds';
+  return [invalidValue(path, seconds, `must be greater than 0 and less than ${DAY_SECONDS}`)];
+}
+
+function validateExternal(spec: JsonObject, before: JsonObject | undefined): FieldError[] {
+  const known = new Set(textsAt(before, 'externalIPs'));
+  return textsAt(spec, 'externalIPs').flatMap((one, index) => {
+    const address = one ?? '';
+    const wrong = known.has(address) ? [] : checkIpAddress(address);
+    const problems = wrong.length > 0 ? wrong : checkOrdinaryAddress(address);
+    return problems.map((problem) => invalidValue(`spec.externalIPs[${index}]`, address, problem));
+  });
+}
+
+function validateBalancer(
+  service: KubeObject,
+  spec: JsonObject,
+  type: string,
+  before: JsonObject | undefined,
+): FieldError[] {
+  const isBalancer = type === 'LoadBalancer';
+  const errors: FieldError[] = [];
+  const known = new Set(textsAt(before, 'loadBalancerSourceRanges'));
+  const check = (range: string, path: string) => {
+    if (!known.has(range))
+      for (const problem of checkRange(range.trim())) errors.push(invalidValue(path, range.trim(), problem));
+  };
+  const ranges = textsAt(spec, 'loadBalancerSourceRanges');
+  const annotation = service.metadata.annotations?.[rangesAnnotation];
+  if (ranges.length > 0) {
+    const path = 'spec.LoadBalancerSourceRanges';
+    if (!isBalancer) errors.push(forbiddenValue(path, lbOnly));
+    for (const [index, range] of ranges.entries()) check(range ?? '', `${path}[${index}]`);
+  } else if (annotation !== undefined) {
+    const path = keyPath('metadata.annotations', rangesAnnotation);
+    if (!isBalancer) errors.push(forbiddenValue(path, lbOnly));
+    if (annotation.trim() !== '') for (const range of annotation.trim().split(',')) check(range.trim(), path);
+  }
+  if (typeof spec.allocateLoadBalancerNodePorts === 'boolean' && !isBalancer)
+    errors.push(forbiddenValue('spec.allocateLoadBalancerNodePorts', lbOnly));
+  return [...errors, ...balancerClass(spec.loadBalancerClass ?? undefined, 'spec.loadBalancerClass', spec)];
+}
+
+const balancerClass: Check = (value, path, spec) => {
+  if (typeof value !== 'string') return [];
+  if (textAt(spec, 'type') !== 'LoadBalancer') return [forbiddenValue(path, lbOnly)];
+  return text(checkQualifiedName)(value, path, spec);
+};
+
+function validateTraffic(spec: JsonObject): FieldError[] {
+  const errors: FieldError[] = [];
+  const found = textAt(spec, 'externalTrafficPolicy');
+  const path = 'spec.externalTrafficPolicy';
+  if (isExternallyAccessible(spec)) appendAll(errors, policy(found, path, spec));
+  else if (found !== '') errors.push(invalidValue(path, found, 'may only be set for externally-accessible services'));
+  const health = numberAt(spec, 'healthCheckNodePort') ?? 0;
+  if (needsHealthPort(spec)) appendAll(errors, portNumber(health, 'spec.healthCheckNodePort', spec));
+  else if (health !== 0) {
+    const why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+    errors.push(invalidValue('spec.healthCheckNodePort', health, why));
+  }
+  return errors;
+}
+
+/** What may not change, or only in one way. */
+export function validateServiceUpdate(spec: JsonObject, before: JsonObject): FieldError[] {
+  const errors: FieldError[] = [];
+  const [type, oldType] = [textAt(spec, 'type'), textAt(before, 'type')];
+  if (type !== 'ExternalName' && oldType !== 'ExternalName') {
+    if (!(isHeadless(spec) && isHeadless(before))) appendAll(errors, keptInPlace(spec, before, 'clusterIPs'));
+    if (!isHeadless(spec) || !isHeadless(before)) appendAll(errors, keptInPlace(spec, before, 'ipFamilies'));
+  }
+  const isBalancer = type === 'LoadBalancer';
+  const [name, had] = [spec.loadBalancerClass ?? undefined, before.loadBalancerClass ?? undefined];
+  if (isBalancer && oldType === 'LoadBalancer' && name !== had)
+    errors.push(invalidValue('spec.loadBalancerClass', name ?? null, 'may not change once set'));
+  appendAll(errors, balancerClass(name, 'spec.loadBalancerClass', spec)); // looked at twice, and told twice
+  if (needsHealthPort(spec) && needsHealthPort(before) && spec.healthCheckNodePort !== before.healthCheckNodePort)
+    errors.push(forbiddenValue('spec.healthCheckNodePort', 'field is immutable'));
+  return errors;
+}
+
+function keptInPlace(spec: JsonObject, before: JsonObject, field: 'clusterIPs' | 'ipFamilies'): FieldError[] {
+  const [now, was] = [textsAt(spec, field), textsAt(before, field)];
+  const path = `spec.${field}`;
+  if (was.length > 0 && now.length === 0)
+    return [
+      invalidValue(`${path}[0]`, now, `primary ${field === 'clusterIPs' ? 'clusterIP' : 'ipFamily'} can not be unset`),
+    ];
+  const count = Math.min(now.length, was.length);
+  return Array.from({ length: count }, (_none, index) => index)
+    .filter((index) => now[index] !== was[index])
+    .map((index) => invalidValue(`${path}[${index}]`, now, 'may not change once set'));
+}
+
+export function validateServiceStatus(service: KubeObject, old: KubeObject): FieldError[] {
+  const ingressOf = (object: KubeObject) =>
+    objectsAt(objectAt(objectAt(object as JsonObject, 'status'), 'loadBalancer'), 'ingress');
+  const [path, found] = ['status.loadBalancer.ingress', ingressOf(service)];
+  const type = textAt(objectAt(service as JsonObject, 'spec'), 'type');
+  if (type !== 'LoadBalancer' && found.length > 0)
+    return [forbiddenValue(path, "may only be used when `spec.type` is 'LoadBalancer'")];
+  const known = new Set(ingressOf(old).map((one) => textAt(one, 'ip')));
+  return found.flatMap((one, index) => validateIngress(one ?? {}, `${path}[${index}]`, known));
+}
+
+function validateIngress(one: JsonObject, path: string, known: ReadonlySet<string>): FieldError[] {
+  const [ip, host, mode] = [textAt(one, 'ip'), textAt(one, 'hostname'), one.ipMode ?? undefined];
+  const wrong = ip === '' || known.has(ip) ? [] : checkIpAddress(ip);
+  const errors = wrong.map((problem) => invalidValue(`${path}.ip`, ip, problem));
+  const at = `${path}.ipMode`;
+  if (mode === undefined && ip !== '') errors.push(requiredValue(at, 'must be specified when `ip` is set'));
+  else if (mode !== undefined && ip === '')
+    errors.push(forbiddenValue(at, 'may not be specified when `ip` is not set'));
+  else appendAll(errors, oneOf('Proxy', 'VIP')(mode, at, one));
+  if (host === '') return errors;
+  for (const problem of checkDnsSubdomain(host)) errors.push(invalidValue(`${path}.hostname`, host, problem));
+  if (parseAddress(host)) errors.push(invalidValue(`${path}.hostname`, host, 'must be a DNS name, not an IP address'));
+  return errors;
 }

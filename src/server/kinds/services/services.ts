@@ -4,14 +4,22 @@
  * The server gives them an address and, where their type wants it, ports on every node; an update that does not name
  * these keeps them, a change of type drops what the new type has no use for. An address never changes once given.
  */
-import { type FieldError, invalid, invalidValue, type JsonObject, type KubeObject } from '../../../api/index.ts';
+import { type FieldError, invalid, type JsonObject, type KubeObject } from '../../../api/index.ts';
 import { jsonEqual } from '../../codec/json-objects.ts';
 import { appendAll } from '../engine/append-all.ts';
 import { type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
-import { ensureObject, fill, isEmpty, numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
+import { ensureObject, isEmpty, numberAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
 import type { KindRules, RuleContext } from '../kind-rules.ts';
-import { allocateNodePorts, checkAddress, chooseAddress, chooseNodePort, takenBy } from './service-addresses.ts';
-import { validateService } from './service-validation.ts';
+import { allocateNodePorts, checkAddress, chooseAddress, chooseHealthPort, takenBy } from './service-addresses.ts';
+import { setFamilies } from './service-families.ts';
+import {
+  isExternallyAccessible,
+  needsHealthPort,
+  validateService,
+  validateServiceStatus,
+  validateServiceUpdate,
+} from './service-validation.ts';
+import { warningsForService } from './service-warnings.ts';
 
 const ofType =
   (...types: string[]) =>
@@ -27,10 +35,14 @@ const defaults: DefaultRow[] = [
   ['spec.sessionAffinityConfig.clientIP.timeoutSeconds', 10800],
   ['spec.type', 'ClusterIP'],
   ['spec.ports[].protocol', 'TCP'],
-  ['spec.externalTrafficPolicy', 'Cluster', (spec) => hasNodePorts(spec) || !isEmpty(spec.externalIPs)],
-  ['spec.internalTrafficPolicy', 'Cluster', (spec) => !isExternal(spec)],
+  ['spec.externalTrafficPolicy', 'Cluster', isExternallyAccessible],
+  [
+    'spec.internalTrafficPolicy',
+    'Cluster',
+    (spec) => spec.internalTrafficPolicy !== '' && ofType('ClusterIP', 'NodePort', 'LoadBalancer')(spec),
+  ],
   ['spec.allocateLoadBalancerNodePorts', true, ofType('LoadBalancer')],
-  ['status.loadBalancer.ingress[].ipMode', 'VIP', (ingress) => !isEmpty(ingress.ip)],
+  ['status.loadBalancer.ingress[].ipMode', 'VIP', (ingress) => ingress.ipMode !== '' && !isEmpty(ingress.ip)],
 ];
 const setTableDefaults = defaultsFrom(defaults);
 
@@ -45,7 +57,8 @@ export const serviceRules: KindRules = {
   },
   prepareCreate: async (service, context) => {
     service.status = { loadBalancer: {} };
-    joinAddresses(specOf(service), undefined);
+    const spec = specOf(service);
+    if (textAt(spec, 'clusterIP') !== '' && isEmpty(spec.clusterIPs)) spec.clusterIPs = [textAt(spec, 'clusterIP')];
     await allocate(service, undefined, context);
   },
   prepareUpdate: async (service, old, context) => {
@@ -53,113 +66,100 @@ export const serviceRules: KindRules = {
     const [spec, before] = [specOf(service), specOf(old)];
     keepWhatWasGiven(spec, before);
     joinAddresses(spec, before);
-    dropWhatTypeHasNoUseFor(spec, before);
     await allocate(service, old, context);
+    dropWhatTypeHasNoUseFor(spec, before);
   },
-  validate: validateService,
-  validateUpdate: (service, old) => {
-    const [spec, before] = [specOf(service), specOf(old)];
-    if (isExternal(spec) || isExternal(before)) return [];
-    const [had, has] = [textsAt(before, 'clusterIPs'), textsAt(spec, 'clusterIPs')];
-    return had[0] !== undefined && had[0] !== has[0]
-      ? [invalidValue('spec.clusterIPs[0]', has, 'may not change once set')]
-      : [];
-  },
+  validate: (service, old, context) =>
+    context?.subresource === 'status' ? [] : validateService(service, old && specOf(old)),
+  validateUpdate: (service, old, context) =>
+    context?.subresource === 'status'
+      ? validateServiceStatus(service, old)
+      : validateServiceUpdate(specOf(service), specOf(old)),
+  warnings: (service, _old, { subresource }) => (subresource === 'status' ? [] : warningsForService(service)),
 };
 
 function specOf(service: KubeObject): JsonObject {
   return ensureObject(service as JsonObject, 'spec');
 }
 
-/** `clusterIP` is the first of `clusterIPs`; whichever of the two was changed tells the other. */
-function joinAddresses(spec: JsonObject, before: JsonObject | undefined): void {
-  const [single, all] = [textAt(spec, 'clusterIP'), textsAt(spec, 'clusterIPs')];
-  if (single !== '' && (all.length === 0 || (before && single !== textAt(before, 'clusterIP') && all[0] !== single)))
-    spec.clusterIPs = [single, ...all.slice(1)];
-  else if (single === '' && all.length > 0 && !before) spec.clusterIP = all[0];
+/** `clusterIP` is the first of `clusterIPs`; who changed only the one is taken to mean the other as well. */
+function joinAddresses(spec: JsonObject, before: JsonObject): void {
+  const [single, was] = [textAt(spec, 'clusterIP'), textAt(before, 'clusterIP')];
+  const [all, had] = [textsAt(spec, 'clusterIPs'), textsAt(before, 'clusterIPs')];
+  if (had.length > 0 && all.length === 0 && single === was) spec.clusterIPs = [...had];
+  if (single === was || all.join() !== had.join()) return;
+  if (single === '') delete spec.clusterIPs;
+  else spec.clusterIPs = [single];
 }
 
-/** An update need not repeat what the server chose. */
+/** An update need not repeat what the server chose. Ports are known by their names. */
 function keepWhatWasGiven(spec: JsonObject, before: JsonObject): void {
   if (!isExternal(spec) && !isExternal(before)) {
-    if (textAt(spec, 'clusterIP') === '' && textsAt(spec, 'clusterIPs').length === 0) {
-      fill(spec, { clusterIP: before.clusterIP ?? '', clusterIPs: before.clusterIPs ?? null });
-      if (isEmpty(spec.clusterIPs)) delete spec.clusterIPs;
-    }
-    for (const field of ['ipFamilies', 'ipFamilyPolicy']) {
-      if (isEmpty(spec[field]) && !isEmpty(before[field])) spec[field] = structuredClone(before[field]);
-    }
+    if (textAt(spec, 'clusterIP') === '' && textAt(before, 'clusterIP') !== '') spec.clusterIP = before.clusterIP!;
+    const isSame = textAt(spec, 'clusterIP') === textAt(before, 'clusterIP');
+    if (isEmpty(spec.clusterIPs) && isSame && !isEmpty(before.clusterIPs))
+      spec.clusterIPs = structuredClone(before.clusterIPs!);
+    if (isEmpty(spec.ipFamilies) && !isEmpty(before.ipFamilies)) spec.ipFamilies = structuredClone(before.ipFamilies!);
   }
-  if (!hasNodePorts(spec) || !hasNodePorts(before)) return;
-  const given = new Map(objectsAt(before, 'ports').map((port) => [`${port.protocol}/${port.port}`, port.nodePort]));
-  const used = new Set(objectsAt(spec, 'ports').map((port) => port.nodePort));
-  for (const port of objectsAt(spec, 'ports')) {
-    const old = given.get(`${port.protocol}/${port.port}`);
-    if (!numberAt(port, 'nodePort') && old && !used.has(old)) port.nodePort = old;
+  if (hasNodePorts(spec) && hasNodePorts(before)) {
+    const given = new Map(objectsAt(before, 'ports').map((port) => [textAt(port, 'name'), port.nodePort]));
+    const had = new Set(given.values());
+    const used = new Set(
+      objectsAt(spec, 'ports')
+        .map((port) => port.nodePort)
+        .filter((port) => had.has(port)),
+    );
+    for (const port of objectsAt(spec, 'ports')) {
+      const old = given.get(textAt(port, 'name'));
+      if (numberAt(port, 'nodePort') || !old || used.has(old)) continue;
+      port.nodePort = old;
+      used.add(old);
+    }
   }
   if (needsHealthPort(spec) && needsHealthPort(before) && !numberAt(spec, 'healthCheckNodePort'))
-    spec.healthCheckNodePort = before.healthCheckNodePort;
+    spec.healthCheckNodePort = before.healthCheckNodePort!;
 }
 
 /** Only what the writer left as it was: what was set on purpose is left for validation to refuse. */
 function dropWhatTypeHasNoUseFor(spec: JsonObject, before: JsonObject): void {
-  if (isExternal(spec) && !isExternal(before)) {
-    for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']) {
-      if (jsonEqual(spec[field], before[field])) delete spec[field];
-    }
-  }
-  if (!hasNodePorts(spec) && hasNodePorts(before)) {
-    const given = new Set(objectsAt(before, 'ports').map((port) => port.nodePort));
-    for (const port of objectsAt(spec, 'ports')) if (given.has(port.nodePort)) delete port.nodePort;
-    if (spec.externalTrafficPolicy === before.externalTrafficPolicy && isEmpty(spec.externalIPs))
-      delete spec.externalTrafficPolicy;
-  }
-  if (!needsHealthPort(spec) && spec.healthCheckNodePort === before.healthCheckNodePort)
-    delete spec.healthCheckNodePort;
-  if (!ofType('LoadBalancer')(spec)) {
-    for (const field of ['allocateLoadBalancerNodePorts', 'loadBalancerClass'])
-      if (spec[field] === before[field]) delete spec[field];
-  }
+  const dropSame = (...fields: string[]) => {
+    for (const field of fields) if (jsonEqual(spec[field], before[field])) delete spec[field];
+  };
+  if (isExternal(spec) && !isExternal(before))
+    dropSame('clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy');
+  if (!hasNodePorts(spec) && hasNodePorts(before) && nodePortsOf(spec) === nodePortsOf(before))
+    for (const port of objectsAt(spec, 'ports')) delete port.nodePort;
+  if (!isExternallyAccessible(spec) && isExternallyAccessible(before)) dropSame('externalTrafficPolicy');
+  if (!needsHealthPort(spec) && needsHealthPort(before)) dropSame('healthCheckNodePort');
+  if (!ofType('LoadBalancer')(spec) && ofType('LoadBalancer')(before))
+    dropSame('allocateLoadBalancerNodePorts', 'loadBalancerClass');
 }
 
-function needsHealthPort(spec: JsonObject): boolean {
-  return textAt(spec, 'type') === 'LoadBalancer' && textAt(spec, 'externalTrafficPolicy') === 'Local';
+function nodePortsOf(spec: JsonObject): string {
+  const ports = new Set(objectsAt(spec, 'ports').map((port) => numberAt(port, 'nodePort') ?? 0));
+  return [...ports].sort().join();
 }
 
 async function allocate(service: KubeObject, old: KubeObject | undefined, context: RuleContext): Promise<void> {
   const spec = specOf(service);
-  if (isExternal(spec)) return;
-  setFamilies(spec);
-  const isGiven = old !== undefined && textAt(objectAt(old as JsonObject, 'spec'), 'clusterIP') !== '';
-  const isHeadless = textAt(spec, 'clusterIP') === 'None';
-  const wantsPorts = hasNodePorts(spec) && spec.allocateLoadBalancerNodePorts !== false;
-  if ((isGiven || isHeadless) && !wantsPorts && !needsHealthPort(spec)) return;
+  const before = old && specOf(old);
+  setFamilies(service, spec, before);
+  const isGiven = before !== undefined && textAt(before, 'clusterIP') !== '';
+  const wantsAddress = !isExternal(spec) && !isGiven && textAt(spec, 'clusterIP') !== 'None';
+  const needsHealth = needsHealthPort(spec) && !(before && needsHealthPort(before));
+  if (!wantsAddress && !hasNodePorts(spec) && !needsHealth) return;
   const taken = takenBy(await context.list('', 'services'), service);
   const seed = service.metadata.uid || `${service.metadata.namespace}/${service.metadata.name}`;
+  const choice = { seed, isDryRun: context.isDryRun === true };
   const errors: FieldError[] = [];
-  if (!isGiven && !isHeadless) {
+  if (wantsAddress) {
     const wanted = textAt(spec, 'clusterIP');
     if (wanted === '') {
       spec.clusterIP = chooseAddress(taken, seed);
       spec.clusterIPs = [spec.clusterIP];
-    } else if (isAddress(wanted)) appendAll(errors, checkAddress(wanted, taken));
+    } else appendAll(errors, checkAddress(wanted, taken));
   }
-  if (wantsPorts) appendAll(errors, allocateNodePorts(objectsAt(spec, 'ports'), taken, seed));
-  if (needsHealthPort(spec) && !numberAt(spec, 'healthCheckNodePort'))
-    spec.healthCheckNodePort = chooseNodePort(taken, 'TCP', `${seed}/health`);
+  if (errors.length === 0 && hasNodePorts(spec)) appendAll(errors, allocateNodePorts(spec, before, taken, choice));
   if (errors.length > 0) throw invalid({ kind: 'Service', group: '' }, service.metadata.name ?? '', errors);
-}
-
-function isAddress(text: string): boolean {
-  return /^\d+\.\d+\.\d+\.\d+$/.test(text);
-}
-
-/** This server gives addresses of one family; a headless service without a selector may still speak of both. */
-function setFamilies(spec: JsonObject): void {
-  if (isEmpty(spec.ipFamilies)) spec.ipFamilies = ['IPv4'];
-  const isFree = textAt(spec, 'clusterIP') === 'None' && isEmpty(spec.selector);
-  fill(spec, { ipFamilyPolicy: isFree ? 'RequireDualStack' : 'SingleStack' });
-  const families = textsAt(spec, 'ipFamilies');
-  if (isFree && spec.ipFamilyPolicy !== 'SingleStack' && families.length === 1)
-    spec.ipFamilies = [families[0]!, families[0] === 'IPv4' ? 'IPv6' : 'IPv4'];
+  if (needsHealth) spec.healthCheckNodePort = chooseHealthPort(spec, taken, choice);
 }

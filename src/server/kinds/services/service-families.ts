@@ -1,0 +1,123 @@
+/**
+ * Addresses and address families of a service: how they must agree, and what is filled in where nothing was said.
+ *
+ * Only IPv4 is given out here; a headless service without a selector may still speak of both families. What does not
+ * agree is refused before anything is allocated, and told alone.
+ */
+import {
+  duplicateValue,
+  type FieldError,
+  invalid,
+  invalidValue,
+  type JsonObject,
+  type KubeObject,
+  requiredValue,
+} from '../../../api/index.ts';
+import { appendAll } from '../engine/append-all.ts';
+import { oneOf } from '../engine/checks.ts';
+import { isEmpty, textAt, textsAt } from '../engine/fields.ts';
+import { checkIpAddress, parseAddress } from '../engine/ip-address.ts';
+
+const family = oneOf('IPv4', 'IPv6');
+const familyPolicy = oneOf('PreferDualStack', 'RequireDualStack', 'SingleStack');
+const [addressPath, familyPath, policyPath] = ['spec.clusterIPs', 'spec.ipFamilies', 'spec.ipFamilyPolicy'];
+
+export function isHeadless(spec: JsonObject): boolean {
+  return textsAt(spec, 'clusterIPs')[0] === 'None' || textAt(spec, 'clusterIP') === 'None';
+}
+
+/** Whether what is said of addresses and families can be true at all. */
+export function validateAddressFields(spec: JsonObject): FieldError[] {
+  if (textAt(spec, 'type') === 'ExternalName') return [];
+  const [single, all] = [textAt(spec, 'clusterIP'), textsAt(spec, 'clusterIPs').map((one) => one ?? '')];
+  const errors: FieldError[] = [];
+  if (single !== '' && all.length === 0) errors.push(requiredValue(addressPath));
+  else if (single !== '' && all[0] !== single)
+    errors.push(invalidValue(addressPath, all, 'first value must match `clusterIP`'));
+  else if (single === '' && all.length > 0)
+    errors.push(invalidValue(addressPath, all, 'must be empty when `clusterIP` is not specified'));
+  const families = textsAt(spec, 'ipFamilies').map((one) => one ?? '');
+  for (const [index, one] of families.entries()) {
+    appendAll(errors, family(one, `${familyPath}[${index}]`, spec));
+    if (families.indexOf(one) < index) errors.push(duplicateValue(`${familyPath}[${index}]`, one));
+  }
+  appendAll(errors, familyPolicy(spec.ipFamilyPolicy ?? undefined, policyPath, spec));
+  const wrong = validateAddresses(all);
+  appendAll(errors, wrong);
+  if (all.length > 2) errors.push(invalidValue(addressPath, all, 'may only hold up to 2 values'));
+  if (wrong.length > 0) return errors;
+  const sizes = all.map((one) => parseAddress(one)?.bytes.length);
+  if (all.length > 1 && (all.length > 2 || sizes[0] === sizes[1]))
+    errors.push(invalidValue(addressPath, all, 'may specify no more than one IP for each IP family'));
+  if (all[0] === 'None' || errors.length > 0) return errors;
+  for (const [index, one] of families.slice(0, all.length).entries()) {
+    if ((sizes[index] === 4 ? 'IPv4' : 'IPv6') === one) continue;
+    const why = `expected an ${one} value as indicated by \`ipFamilies[${index}]\``;
+    errors.push(invalidValue(`${addressPath}[${index}]`, all[index], why));
+  }
+  return errors;
+}
+
+function validateAddresses(all: readonly string[]): FieldError[] {
+  return all.flatMap((one, index) => {
+    if (index === 0 && one === 'None')
+      return all.length > 1 ? [invalidValue(addressPath, all, "'None' must be the first and only value")] : [];
+    return checkIpAddress(one).map((problem) => invalidValue(`${addressPath}[${index}]`, one, problem));
+  });
+}
+
+/** Sets the policy and the families, or refuses what cannot be had here. */
+export function setFamilies(service: KubeObject, spec: JsonObject, before: JsonObject | undefined): void {
+  if (textAt(spec, 'type') === 'ExternalName') return;
+  const isFree = textAt(spec, 'clusterIP') === 'None' && isEmpty(spec.selector);
+  spec.ipFamilyPolicy ??= before?.ipFamilyPolicy ?? (isFree ? 'RequireDualStack' : 'SingleStack');
+  const refuse = (errors: readonly FieldError[]) => {
+    if (errors.length > 0) throw invalid({ kind: 'Service', group: '' }, service.metadata.name ?? '', errors);
+  };
+  refuse(validateAddressFields(spec));
+  const policy = textAt(spec, 'ipFamilyPolicy');
+  const errors: FieldError[] = before ? reduceToOne(spec, before, policy) : [];
+  const both = "must be 'RequireDualStack' or 'PreferDualStack' when multiple";
+  if (policy === 'SingleStack') {
+    if (textsAt(spec, 'clusterIPs').length === 2)
+      errors.push(invalidValue(policyPath, policy, `${both} cluster IPs are specified`));
+    if (textsAt(spec, 'ipFamilies').length === 2)
+      errors.push(invalidValue(policyPath, policy, `${both} IP families are specified`));
+  }
+  const families = [...textsAt(spec, 'ipFamilies')];
+  for (const [index, address] of textsAt(spec, 'clusterIPs').entries()) {
+    if (address === 'None') break;
+    if (index < families.length) continue;
+    if (parseAddress(address)?.bytes.length === 4) families.push('IPv4');
+    else
+      errors.push(invalidValue(`${addressPath}[${index}]`, spec.clusterIPs, 'IPv6 is not configured on this cluster'));
+  }
+  refuse(errors);
+  if (families.length === 0) families.push('IPv4');
+  spec.ipFamilies = families;
+  if (isFree) {
+    if (families.length === 1 && policy !== 'SingleStack') families.push(families[0] === 'IPv4' ? 'IPv6' : 'IPv4');
+    return;
+  }
+  if (policy === 'RequireDualStack')
+    errors.push(invalidValue(policyPath, policy, 'this cluster is not configured for dual-stack services'));
+  for (const [index, one] of families.entries())
+    if (one !== 'IPv4') errors.push(invalidValue(`${familyPath}[${index}]`, one, 'not configured on this cluster'));
+  refuse(errors);
+}
+
+/** A second address or family is given up by saying so in the policy, and in no other way. */
+function reduceToOne(spec: JsonObject, before: JsonObject, policy: string): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [field, what] of [
+    ['clusterIPs', 'cluster IP'],
+    ['ipFamilies', 'IP family'],
+  ] as const) {
+    const [now, was] = [textsAt(spec, field), textsAt(before, field)];
+    if (policy !== 'SingleStack') {
+      if (now.length > 0 && now.length < was.length && now[0] === was[0])
+        errors.push(invalidValue(policyPath, policy, `must be 'SingleStack' to release the secondary ${what}`));
+    } else if (now.length > 1 && now.join() === was.join()) spec[field] = [now[0]!];
+  }
+  return errors;
+}
