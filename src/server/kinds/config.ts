@@ -11,8 +11,11 @@ import {
   requiredValue,
   tooLong,
 } from '../../api/index.ts';
+import { jsonEqual } from '../codec/json-objects.ts';
+import { JsonSyntaxError, readJson } from '../codec/json-reader.ts';
 import { immutable } from './engine/field-table.ts';
 import { isEmpty, mapAt, sameValue, sortedEntries, textAt } from './engine/fields.ts';
+import { keyPairProblem } from './key-pair.ts';
 import type { KindRules } from './kind-rules.ts';
 
 const limitBytes = 1024 * 1024;
@@ -76,7 +79,17 @@ export const secretRules: KindRules = {
     const errors = sameValue(secret.type, old.type) ? [] : [immutable('type', secret.type)];
     return [...errors, ...sealed(secret, old, ['data'])];
   },
+  warnings: (secret) => {
+    if (secret.type !== 'kubernetes.io/tls') return [];
+    const data = mapAt(secret as JsonObject, 'data') ?? {};
+    const problem = keyPairProblem(bytesOf(data['tls.crt']), bytesOf(data['tls.key']));
+    return problem ? [problem] : [];
+  },
 };
+
+function bytesOf(base64: string | undefined): string {
+  return Buffer.from(base64 ?? '', 'base64').toString('latin1');
+}
 
 function validateSecretType(secret: KubeObject, data: Readonly<Record<string, string>>): FieldError[] {
   const type = textAt(secret as JsonObject, 'type');
@@ -90,17 +103,20 @@ function validateSecretType(secret: KubeObject, data: Readonly<Record<string, st
   if (type === 'kubernetes.io/basic-auth') return basicAuthKeys.some(has) ? [] : missing(basicAuthKeys);
   const keys = Object.hasOwn(neededKeys, type) ? neededKeys[type]! : [];
   const errors = missing(keys);
+  if (errors.length === 0 && type === 'kubernetes.io/ssh-auth' && data[keys[0]!] === '')
+    return [requiredValue(`data[${keys[0]}]`)];
   if (errors.length > 0 || !type.startsWith('kubernetes.io/docker')) return errors;
-  return isJson(data[keys[0]!]!) ? [] : [invalidValue(`data[${keys[0]}]`, '<secret contents redacted>', jsonText)];
+  const problem = jsonProblem(data[keys[0]!]!);
+  return problem ? [invalidValue(`data[${keys[0]}]`, '<secret contents redacted>', problem)] : [];
 }
-const jsonText = 'invalid character';
 
 /** Once `immutable` is true neither it nor the content changes. */
 function sealed(object: KubeObject, old: KubeObject, fields: readonly string[]): FieldError[] {
   if (old.immutable !== true) return [];
   const why = 'field is immutable when `immutable` is set';
   const errors = object.immutable === true ? [] : [forbiddenValue('immutable', why)];
-  for (const field of fields) if (!sameValue(object[field], old[field])) errors.push(forbiddenValue(field, why));
+  for (const field of fields)
+    if (!jsonEqual(object[field] ?? {}, old[field] ?? {})) errors.push(forbiddenValue(field, why));
   return errors;
 }
 
@@ -113,11 +129,21 @@ function decodedBytes(base64: string): number {
   return (base64.length / 4) * 3 - padding;
 }
 
-function isJson(base64: string): boolean {
+/** Why these bytes are no JSON object. */
+function jsonProblem(base64: string): string | undefined {
   try {
-    JSON.parse(Buffer.from(base64, 'base64').toString());
-    return true;
-  } catch {
-    return false;
+    const { value } = readJson(Buffer.from(base64, 'base64').toString());
+    if (value === null || (typeof value === 'object' && !Array.isArray(value))) return undefined;
+    const found = Array.isArray(value)
+      ? 'array'
+      : typeof value === 'boolean'
+        ? 'bool'
+        : typeof value === 'string'
+          ? 'string'
+          : 'number';
+    return `json: cannot unmarshal ${found} into Go value of type map[string]interface {}`;
+  } catch (err) {
+    if (err instanceof JsonSyntaxError) return err.message;
+    throw err;
   }
 }
