@@ -69,44 +69,59 @@ export function allocateNodePorts(
 ): FieldError[] {
   const ports = objectsAt(spec, 'ports');
   const held = new Set(objectsAt(before, 'ports').map((port) => numberAt(port, 'nodePort')));
-  const given = new Map<number, number>();
+  const given = before ? new Map<number, number>() : askedFor(ports);
   const mine = new Set<number>();
+  let last = 0;
   const wantsPorts = spec.allocateLoadBalancerNodePorts !== false || textAt(spec, 'type') === 'NodePort';
   for (const [index, port] of ports.entries()) {
     const number = numberAt(port, 'port') ?? 0;
     let wanted = numberAt(port, 'nodePort') ?? 0;
     if (wanted === 0 && !wantsPorts) continue;
-    if (wanted === 0 && !before) wanted = given.get(number) ?? askedFor(ports, number);
-    if (wanted === 0) wanted = chooseNodePort(taken, mine, choice);
+    if (wanted === 0 && !before) wanted = given.get(number) ?? 0;
+    if (wanted === 0) wanted = choice.isDryRun ? dryPort(last) : chooseNodePort(taken, mine, choice.seed);
     else if (!held.has(wanted) && !mine.has(wanted)) {
       const why = portProblem(wanted, taken, choice);
       if (why !== undefined) return [invalidValue(`spec.ports[${index}].nodePort`, wanted, why)];
     }
     port.nodePort = wanted;
     mine.add(wanted);
+    last = Math.max(last, wanted);
     if (!given.has(number)) given.set(number, wanted);
   }
   return [];
 }
 
-/** The node port that was asked for with this port, under another protocol. */
-function askedFor(ports: readonly JsonObject[], number: number): number {
-  const found = ports.find((port) => numberAt(port, 'port') === number && numberAt(port, 'nodePort'));
-  return numberAt(found, 'nodePort') ?? 0;
+/** The node ports that were asked for, by port: what one protocol asks for holds for the others. */
+function askedFor(ports: readonly JsonObject[]): Map<number, number> {
+  const asked = new Map<number, number>();
+  for (const port of ports) {
+    const [number, wanted] = [numberAt(port, 'port') ?? 0, numberAt(port, 'nodePort')];
+    if (wanted && !asked.has(number)) asked.set(number, wanted);
+  }
+  return asked;
 }
 
 /** The port at which nodes tell whether they are well; one that was asked for must be free. */
 export function chooseHealthPort(spec: JsonObject, taken: Taken, choice: Choice): number {
   const wanted = numberAt(spec, 'healthCheckNodePort') ?? 0;
   const mine = new Set(objectsAt(spec, 'ports').map((port) => numberAt(port, 'nodePort') ?? 0));
-  if (wanted === 0) return chooseNodePort(taken, mine, { ...choice, seed: `${choice.seed}/health` });
+  if (wanted === 0) {
+    if (!choice.isDryRun) return chooseNodePort(taken, mine, `${choice.seed}/health`);
+    let last = 0;
+    for (const port of mine) last = Math.max(last, port);
+    return dryPort(last);
+  }
   const why = mine.has(wanted) ? 'provided port is already allocated' : portProblem(wanted, taken, choice);
   if (why === undefined) return wanted;
   throw internalError(`failed to allocate requested HealthCheck NodePort ${wanted}: ${why}`);
 }
 
-function chooseNodePort({ ports }: Taken, mine: ReadonlySet<number>, { seed, isDryRun }: Choice): number {
-  if (isDryRun) return Math.max(FIRST_DRY_PORT - 1, ...mine) + 1;
+/** `last` is the highest that this service has, 0 if it has none. */
+function dryPort(last: number): number {
+  return (last === 0 ? FIRST_DRY_PORT - 1 : last) + 1;
+}
+
+function chooseNodePort({ ports }: Taken, mine: ReadonlySet<number>, seed: string): number {
   const size = nodePorts.last - nodePorts.first + 1;
   const start = hash(seed) % size;
   for (let i = 0; i < size; i++) {

@@ -37,9 +37,11 @@ export function validateAddressFields(spec: JsonObject): FieldError[] {
   else if (single === '' && all.length > 0)
     errors.push(invalidValue(addressPath, all, 'must be empty when `clusterIP` is not specified'));
   const families = textsAt(spec, 'ipFamilies').map((one) => one ?? '');
+  const seen = new Set<string>();
   for (const [index, one] of families.entries()) {
     appendAll(errors, family(one, `${familyPath}[${index}]`, spec));
-    if (families.indexOf(one) < index) errors.push(duplicateValue(`${familyPath}[${index}]`, one));
+    if (seen.has(one)) errors.push(duplicateValue(`${familyPath}[${index}]`, one));
+    seen.add(one);
   }
   appendAll(errors, familyPolicy(spec.ipFamilyPolicy ?? undefined, policyPath, spec));
   const wrong = validateAddresses(all);

@@ -12,6 +12,7 @@ import {
   keyPath,
   requiredValue,
 } from '../../../api/index.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { atMostBytes, named, oneOf, required } from '../engine/checks.ts';
 import { type Check, struct } from '../engine/field-table.ts';
 import { fill, numberAt, objectAt, sortedEntries, textAt, textsAt } from '../engine/fields.ts';
@@ -25,6 +26,9 @@ type Source = {
   readonly tooManyPath?: string;
   readonly defaults?: JsonObject;
 };
+
+/** Each is told with the whole list, so there must be an end to it. */
+const MOST_BAD_PAIRS = 20;
 
 const namespace = named(checkDnsLabel);
 const noBackstep: Check = (value, path) =>
@@ -71,6 +75,7 @@ const quobyte: Check = (value, path) => {
   return registry
     .split(',')
     .filter((pair) => !/^(\[[^[\]]*\]|[^:[\]]*):[^:[\]]*$/.test(pair))
+    .slice(0, MOST_BAD_PAIRS)
     .map(() => invalidValue(at, registry, why));
 };
 
@@ -296,7 +301,7 @@ export function validateSource(spec: JsonObject, path: string): FieldError[] {
     if (!source) continue;
     if (count > 0 && field !== 'flexVolume')
       errors.push(forbiddenValue(`${path}.${tooManyPath}`, 'may not specify more than 1 volume type'));
-    else errors.push(...check(source, `${path}.${place}`, spec));
+    else appendAll(errors, check(source, `${path}.${place}`, spec));
     count++;
   }
   return count === 0 ? [requiredValue(path, 'must specify a volume type')] : errors;
