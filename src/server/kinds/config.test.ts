@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { fieldErrorText, type JsonObject } from '../../api/index.ts';
-import { apply, find } from './rules-run.testing.ts';
+import { apply, find, refusals, warningsOf } from './rules-run.testing.ts';
 
 const keyText =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or " +
@@ -54,5 +54,46 @@ it('the type of a secret cannot change', async () => {
   const { created, rules } = await apply(find('secrets'), { type: 'example.com/mine' });
   expect(rules.validateUpdate?.({ ...created, type: 'Opaque' }, created).map(fieldErrorText)).toEqual([
     'type: Invalid value: "Opaque": field is immutable',
+  ]);
+});
+
+it.each([
+  ['{', 'unexpected end of JSON input'],
+  ['x', "invalid character 'x' looking for beginning of value"],
+  ['{} x', "invalid character 'x' after top-level value"],
+  ['[]', 'json: cannot unmarshal array into Go value of type map[string]interface {}'],
+  ['null', undefined],
+])('whether %j can configure docker: %s', async (text, problem) => {
+  const stringData = { '.dockerconfigjson': text };
+  const { errors } = await apply(find('secrets'), { type: 'kubernetes.io/dockerconfigjson', stringData });
+  const path = 'data[.dockerconfigjson]: Invalid value: "<secret contents redacted>"';
+  expect(errors).toEqual(problem ? [`${path}: ${problem}`] : []);
+});
+
+const pem = (type: string) => `-----BEGIN ${type}-----\nAAAA\n-----END ${type}-----\n`;
+it.each([
+  ['x', 'y', 'tls: failed to find any PEM data in certificate input'],
+  [
+    pem('PRIVATE KEY'),
+    'y',
+    'tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched',
+  ],
+  [
+    pem('A') + pem('B'),
+    'y',
+    'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: [A B]',
+  ],
+  [pem('CERTIFICATE'), 'y', 'tls: failed to find any PEM data in key input'],
+  [pem('CERTIFICATE'), pem('CERTIFICATE'), 'tls: found a certificate rather than a key in the PEM for the private key'],
+])('a certificate %j with the key %j is told of', async (certificate, key, want) => {
+  const stringData = { 'tls.crt': certificate, 'tls.key': key };
+  const run = await apply(find('secrets'), { type: 'kubernetes.io/tls', stringData });
+  expect([run.errors, warningsOf(run)]).toEqual([[], [want]]);
+});
+
+it('nothing may be added to what is sealed, not even an empty text', async () => {
+  const run = await apply(find('configmaps'), { data: { a: 'b' }, immutable: true });
+  expect(await refusals(run, { ...run.created, data: { a: 'b', c: '' } })).toEqual([
+    'data: Forbidden: field is immutable when `immutable` is set',
   ]);
 });

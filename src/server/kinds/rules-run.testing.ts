@@ -18,6 +18,22 @@ export type Run = {
   readonly context: RuleContext;
 };
 
+/** What is refused when `next` takes the place of what was created, as text; a status if it is one that is written. */
+export async function refusals(run: Run, next: KubeObject, subresource = ''): Promise<string[]> {
+  const { created, rules } = run;
+  const context = { ...run.context, subresource };
+  const object = structuredClone(next);
+  rules.setDefaults?.(object);
+  await rules.prepareUpdate?.(object, created, context);
+  const faults = (await rules.validate?.(object, created, context)) ?? [];
+  return [...faults, ...(rules.validateUpdate?.(object, created, context) ?? [])].map(fieldErrorText);
+}
+
+/** What is told about what was created. */
+export function warningsOf({ created, rules, context }: Run): readonly string[] {
+  return rules.warnings?.(created, undefined, context) ?? [];
+}
+
 /** `others` are the objects there are already, by `group/plural`. */
 export async function apply(
   resource: Resource,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { fieldErrorText, type JsonObject, type KubeObject } from '../../../api/index.ts';
-import { apply, find } from '../rules-run.testing.ts';
+import { apply, find, refusals, warningsOf } from '../rules-run.testing.ts';
 
 const services = find('services');
 const selector = { app: 'a' };
@@ -119,4 +119,143 @@ it('a service that no longer needs node ports gives them back', async () => {
   await rules.prepareUpdate?.(next, created, context);
   expect((next.spec as JsonObject).ports).toEqual([{ port: 80, protocol: 'TCP', targetPort: 80 }]);
   expect(rules.validate?.(next)).toEqual([]);
+});
+
+const noneOf = "may only be used when `type` is 'LoadBalancer'";
+it.each<[claim: string, spec: JsonObject, want: string[]]>([
+  [
+    'what only balancers have',
+    { loadBalancerClass: 'a/b', loadBalancerSourceRanges: ['10.0.0.0/8'], allocateLoadBalancerNodePorts: false },
+    [
+      `spec.LoadBalancerSourceRanges: Forbidden: ${noneOf}`,
+      `spec.allocateLoadBalancerNodePorts: Forbidden: ${noneOf}`,
+      `spec.loadBalancerClass: Forbidden: ${noneOf}`,
+    ],
+  ],
+  [
+    'a policy for nobody outside',
+    { externalTrafficPolicy: 'Local', healthCheckNodePort: 5 },
+    [
+      'spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services',
+      "spec.healthCheckNodePort: Invalid value: 5: may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
+    ],
+  ],
+  [
+    'addresses that lead nowhere',
+    { externalIPs: ['127.0.0.1', 'x'] },
+    [
+      'spec.externalIPs[0]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)',
+      'spec.externalIPs[1]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+    ],
+  ],
+  [
+    'texts that are empty',
+    { internalTrafficPolicy: '', trafficDistribution: '' },
+    [
+      'spec.internalTrafficPolicy: Unsupported value: "": supported values: "Cluster", "Local"',
+      'spec.trafficDistribution: Unsupported value: "": supported values: "PreferClose", "PreferSameZone", "PreferSameNode"',
+    ],
+  ],
+  [
+    'patience without end',
+    { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 86401 } } },
+    [
+      'spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 86401: must be greater than 0 and less than 86400',
+    ],
+  ],
+  [
+    'an external name of a family',
+    { type: 'ExternalName', externalName: 'a.b', ipFamilyPolicy: 'SingleStack' },
+    ['spec.ipFamilyPolicy: Forbidden: may not be set for ExternalName services'],
+  ],
+])('a service with %s is refused', async (_claim, spec, want) => {
+  expect((await apply(services, { spec: { ...plain.spec, ...spec } })).errors).toEqual(want);
+});
+
+it.each<[spec: JsonObject, want: string]>([
+  [{ clusterIPs: ['10.0.0.9'] }, 'must be empty when `clusterIP` is not specified'],
+  [{ clusterIP: 'None', clusterIPs: ['10.0.0.9'] }, 'first value must match `clusterIP`'],
+  [{ clusterIP: '10.0.0.09' }, 'must not have leading 0s'],
+  [
+    { clusterIP: '10.0.0.9', clusterIPs: ['10.0.0.9', '10.0.0.8'] },
+    'may specify no more than one IP for each IP family',
+  ],
+  [{ clusterIP: '10.0.0.9', ipFamilies: ['IPv6'] }, 'expected an IPv6 value as indicated by `ipFamilies[0]`'],
+  [{ ipFamilies: ['IPv6'] }, 'not configured on this cluster'],
+  [{ ipFamilies: ['IPv4', 'IPv6'] }, "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families"],
+  [{ ipFamilyPolicy: 'RequireDualStack' }, 'this cluster is not configured for dual-stack services'],
+])('addresses that do not agree, %j, are refused before anything is given', async (spec, want) => {
+  await expect(apply(services, { spec: { ...plain.spec, ...spec } })).rejects.toThrow(want);
+});
+
+it('one port of two protocols has one node port, the one that was asked for', async () => {
+  const ports = [
+    { name: 'a', port: 53, protocol: 'UDP' },
+    { name: 'b', port: 53, protocol: 'TCP', nodePort: 30053 },
+  ];
+  const { created, errors } = await apply(services, { spec: { selector, type: 'NodePort', ports } });
+  expect(errors).toEqual([]);
+  expect((created.spec as unknown as { ports: { nodePort: number }[] }).ports.map(({ nodePort }) => nodePort)).toEqual([
+    30053, 30053,
+  ]);
+});
+
+it('a port keeps its node port by its name', async () => {
+  const run = await apply(services, {
+    spec: { selector, type: 'NodePort', ports: [{ name: 'a', port: 80, nodePort: 30080 }] },
+  });
+  const next: KubeObject = { ...run.created, spec: { selector, type: 'NodePort', ports: [{ name: 'a', port: 81 }] } };
+  run.rules.setDefaults?.(next);
+  await run.rules.prepareUpdate?.(next, run.created, run.context);
+  expect((next.spec as unknown as { ports: JsonObject[] }).ports[0]).toMatchObject({ port: 81, nodePort: 30080 });
+});
+
+it('a dry run answers with ports that can never be had, and asks of no range', async () => {
+  const { rules, context } = await apply(services, plain);
+  const ports = [{ port: 1 }, { port: 2 }, { port: 3, nodePort: 1 }];
+  const made: KubeObject = {
+    ...structuredClone(plain),
+    kind: 'Service',
+    apiVersion: 'v1',
+    metadata: { name: 'b' },
+    spec: { ...plain.spec, type: 'NodePort', ports },
+  } as KubeObject;
+  rules.setDefaults?.(made);
+  await rules.prepareCreate?.(made, { ...context, isDryRun: true });
+  expect((made.spec as unknown as { ports: JsonObject[] }).ports.map(({ nodePort }) => nodePort)).toEqual([
+    32769, 32770, 1,
+  ]);
+});
+
+it('the class of a balancer is chosen once', async () => {
+  const run = await apply(services, { spec: { ...plain.spec, type: 'LoadBalancer', loadBalancerClass: 'a/b' } });
+  const next = { ...run.created, spec: { ...(run.created.spec as JsonObject), loadBalancerClass: 'a/c' } };
+  expect(await refusals(run, next)).toEqual(['spec.loadBalancerClass: Invalid value: "a/c": may not change once set']);
+});
+
+it('only balancers have an entrance, with a mode if it is an address', async () => {
+  const run = await apply(services, { spec: { ...plain.spec, type: 'LoadBalancer' } });
+  const status = (...ingress: JsonObject[]) =>
+    refusals(run, { ...run.created, status: { loadBalancer: { ingress } } }, 'status');
+  expect(await status({ ip: '1.2.3.4' }, { hostname: 'a.example.com' })).toEqual([]);
+  expect(await status({ ip: '1.2.3.4', ipMode: 'Odd' }, { hostname: '1.2.3.4', ipMode: 'VIP' })).toEqual([
+    'status.loadBalancer.ingress[0].ipMode: Unsupported value: "Odd": supported values: "Proxy", "VIP"',
+    'status.loadBalancer.ingress[1].ipMode: Forbidden: may not be specified when `ip` is not set',
+    'status.loadBalancer.ingress[1].hostname: Invalid value: "1.2.3.4": must be a DNS name, not an IP address',
+  ]);
+});
+
+it('what is ignored or going away is told', async () => {
+  const spec = {
+    externalIPs: ['1.2.3.4'],
+    externalName: 'x',
+    trafficDistribution: 'PreferClose',
+    loadBalancerIP: '010.0.0.1',
+  };
+  expect(warningsOf(await apply(services, { spec: { ...plain.spec, ...spec } }))).toEqual([
+    'spec.externalIPs is deprecated and may no longer be implemented in some clusters',
+    'spec.externalName is ignored when spec.type is not "ExternalName"',
+    'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"',
+    'spec.loadBalancerIP: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"',
+  ]);
 });
