@@ -183,8 +183,6 @@ export const endpointSliceRules: KindRules = {
       port.name ??= '';
       port.protocol ??= 'TCP';
     }
-    if (slice.endpoints === undefined) slice.endpoints = null;
-    if (slice.ports === undefined) slice.ports = null;
   },
   prepareCreate: dropTopology,
   prepareUpdate: dropTopology,
