@@ -10,7 +10,9 @@ import { customRulesOf } from '../custom/custom-rules.ts';
 import { definitionRules } from '../custom/definition-rules.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import * as administration from './administration.ts';
-import * as admission from './admission.ts';
+import * as policies from './admissionregistration/policies.ts';
+import * as policyBindings from './admissionregistration/policy-bindings.ts';
+import * as webhooks from './admissionregistration/webhooks.ts';
 import * as autoscaling from './autoscaling.ts';
 import { certificateRequestRules } from './certificate-requests.ts';
 import { configMapRules, secretRules } from './config.ts';
@@ -50,12 +52,12 @@ const table: Readonly<Record<string, KindRules>> = {
   secrets: secretRules,
   services: serviceRules,
 
-  'mutatingadmissionpolicies.admissionregistration.k8s.io': admission.mutatingPolicyRules,
-  'mutatingadmissionpolicybindings.admissionregistration.k8s.io': admission.mutatingPolicyBindingRules,
-  'mutatingwebhookconfigurations.admissionregistration.k8s.io': admission.mutatingWebhookRules,
-  'validatingadmissionpolicies.admissionregistration.k8s.io': admission.validatingPolicyRules,
-  'validatingadmissionpolicybindings.admissionregistration.k8s.io': admission.validatingPolicyBindingRules,
-  'validatingwebhookconfigurations.admissionregistration.k8s.io': admission.validatingWebhookRules,
+  'mutatingadmissionpolicies.admissionregistration.k8s.io': policies.mutatingPolicyRules,
+  'mutatingadmissionpolicybindings.admissionregistration.k8s.io': policyBindings.mutatingPolicyBindingRules,
+  'mutatingwebhookconfigurations.admissionregistration.k8s.io': webhooks.mutatingWebhookRules,
+  'validatingadmissionpolicies.admissionregistration.k8s.io': policies.validatingPolicyRules,
+  'validatingadmissionpolicybindings.admissionregistration.k8s.io': policyBindings.validatingPolicyBindingRules,
+  'validatingwebhookconfigurations.admissionregistration.k8s.io': webhooks.validatingWebhookRules,
   'apiservices.apiregistration.k8s.io': administration.apiServiceRules,
 
   'controllerrevisions.apps': administration.controllerRevisionRules,

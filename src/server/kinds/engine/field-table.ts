@@ -3,7 +3,8 @@
  *
  * A path is field names parted by dots; `[]` behind a name goes through the elements of a list, `{}` through the values
  * of a map: `spec.ports[].protocol`. Where something on the way is missing, a row says nothing; only `spec` is made if
- * a default needs it. Rows run in the order given, so that a later one may build on an earlier one.
+ * a default needs it. Rows run in the order given, so that a later one may build on an earlier one. In a row of defaults
+ * `?` at the end says that the reference server keeps a pointer there: an empty text is then a value, and stays.
  */
 import {
   childPath,
@@ -32,13 +33,15 @@ type Visit = (owner: JsonObject, path: string) => void;
 
 export function defaultsFrom(rows: readonly DefaultRow[]): (object: KubeObject) => void {
   const compiled = rows.map(([path, value, when]) => {
-    const { steps, field } = parsePath(path);
-    return { steps, one: { [field]: value }, when };
+    const isPointer = path.endsWith('?');
+    const { steps, field } = parsePath(isPointer ? path.slice(0, -1) : path);
+    return { steps, field, one: { [field]: value }, isPointer, when };
   });
   return (object) => {
-    for (const { steps, one, when } of compiled) {
+    for (const { steps, field, one, isPointer, when } of compiled) {
       if (steps[0]?.name === 'spec' && object.spec === undefined) object.spec = {};
       walk(object as JsonObject, steps, 0, '', (owner) => {
+        if (isPointer && owner[field] === '') return;
         if (!when || when(owner)) fill(owner, one);
       });
     }

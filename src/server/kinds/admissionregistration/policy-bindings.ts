@@ -1,0 +1,90 @@
+/** Bindings of admission policies: which policy, with which parameters, where, and what happens when it refuses. */
+import {
+  checkDnsSubdomain,
+  checkPathSegment,
+  duplicateValue,
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  type JsonObject,
+  type KubeObject,
+  requiredValue,
+  unsupportedValue,
+} from '../../../api/index.ts';
+import { labelSelector, named, oneOf, required } from '../engine/checks.ts';
+import { checksFrom, defaultsFrom } from '../engine/field-table.ts';
+import { isEmpty, objectAt, textAt, textsAt } from '../engine/fields.ts';
+import type { KindRules } from '../kind-rules.ts';
+import { checkMatchResources, checkMutatingOperations, matchDefaults } from './resource-rules.ts';
+
+const ACTIONS = ['Audit', 'Deny', 'Warn'];
+const setDefaults = defaultsFrom(matchDefaults('spec.matchResources'));
+const checkRows = checksFrom([['spec.policyName', required, named(checkDnsSubdomain)]]);
+
+export const validatingPolicyBindingRules: KindRules = {
+  setDefaults,
+  validate: (binding) => [
+    ...validateCommon(binding),
+    ...checkActions(
+      textsAt(specOf(binding), 'validationActions').map((action) => action ?? ''),
+      'spec.validationActions',
+    ),
+  ],
+};
+
+export const mutatingPolicyBindingRules: KindRules = {
+  setDefaults,
+  validate: (binding) => [
+    ...validateCommon(binding),
+    ...checkMutatingOperations(objectAt(specOf(binding), 'matchResources'), 'spec.matchResources'),
+  ],
+};
+
+function specOf(binding: KubeObject): JsonObject {
+  return objectAt(binding as JsonObject, 'spec') ?? {};
+}
+
+function validateCommon(binding: KubeObject): FieldError[] {
+  const spec = specOf(binding);
+  const [params, match] = [objectAt(spec, 'paramRef'), objectAt(spec, 'matchResources')];
+  return [
+    ...checkRows(binding),
+    ...(params ? checkParams(params, 'spec.paramRef') : []),
+    ...(match ? checkMatchResources(match, 'spec.matchResources') : []),
+  ];
+}
+
+const notFoundAction = oneOf('Deny', 'Allow');
+
+/** By name or by labels, never both. */
+function checkParams(params: JsonObject, path: string): FieldError[] {
+  const [name, selector] = [textAt(params, 'name'), objectAt(params, 'selector')];
+  const exclusive = 'name and selector are mutually exclusive';
+  const errors =
+    name === '' ? [] : checkPathSegment(name).map((problem) => invalidValue(`${path}.name`, name, problem));
+  if (selector) errors.push(...labelSelector(selector, `${path}.selector`, params));
+  if (name !== '' && selector)
+    errors.push(forbiddenValue(`${path}.name`, exclusive), forbiddenValue(`${path}.selector`, exclusive));
+  if (name === '' && !selector) errors.push(requiredValue(path, 'one of name or selector must be specified'));
+  const at = `${path}.parameterNotFoundAction`;
+  if (isEmpty(params.parameterNotFoundAction)) return [...errors, requiredValue(at)];
+  return [...errors, ...notFoundAction(params.parameterNotFoundAction!, at, params)];
+}
+
+function checkActions(actions: readonly string[], path: string): FieldError[] {
+  if (actions.length === 0) return [requiredValue(path, 'at least one validation action is required')];
+  const seen = new Set<string>();
+  const errors = actions.flatMap((action, index) => {
+    const at = `${path}[${index}]`;
+    const found = ACTIONS.includes(action) ? [] : [unsupportedValue(at, action, ACTIONS)];
+    if (seen.has(action)) found.push(duplicateValue(at, action));
+    seen.add(action);
+    return found;
+  });
+  if (seen.has('Deny') && seen.has('Warn')) {
+    const why =
+      'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)';
+    errors.push(invalidValue(path, actions, why));
+  }
+  return errors;
+}
