@@ -80,8 +80,8 @@ it.each<[string, () => Promise<unknown>, number, string]>([
   [
     'another namespace',
     () => reviewLocalAccess(authorizer, question({ ...pods, user: 'bob' }), 'y'),
-    400,
-    'spec.resourceAttributes.namespace must match namespace: y',
+    422,
+    '.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "x": must match metadata.namespace',
   ],
   [
     'a path in a namespace',

@@ -12,6 +12,7 @@ import {
 } from '../../api/index.ts';
 import type { UserInfo } from '../http/exchange.ts';
 import type { Attributes, Authorizer } from './authorizer.ts';
+import { checkSelectors, ignoredSelectors, type SelectorQuestion } from './selector-review.ts';
 
 type ResourceQuestion = {
   namespace?: string;
@@ -21,6 +22,8 @@ type ResourceQuestion = {
   resource?: string;
   subresource?: string;
   name?: string;
+  fieldSelector?: SelectorQuestion | null;
+  labelSelector?: SelectorQuestion | null;
 };
 
 type Spec = {
@@ -53,9 +56,10 @@ export async function reviewLocalAccess(
 ): Promise<JsonObject> {
   const spec = specOf(object);
   const { resourceAttributes, nonResourceAttributes } = spec;
-  if (resourceAttributes && (resourceAttributes.namespace ?? '') !== namespace)
-    throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
-  const faults = [...checkQuestion(spec), ...checkSubject(spec), ...checkMetadata(object)];
+  const faults = [...checkQuestion(spec), ...checkSubject(spec), ...checkMetadata(object, ' except for namespace')];
+  const asked = resourceAttributes?.namespace ?? '';
+  if (resourceAttributes && asked !== namespace)
+    faults.push(invalidValue('spec.resourceAttributes.namespace', asked, 'must match metadata.namespace'));
   if (nonResourceAttributes)
     faults.push(
       invalidValue(
@@ -95,7 +99,8 @@ export function reviewOwnRules(authorizer: Authorizer, user: UserInfo, object: K
 
 async function review(authorizer: Authorizer, user: UserInfo, spec: Spec): Promise<JsonObject> {
   const { allowed, reason } = await authorizer.authorize(user, attributesIn(spec));
-  return { allowed, ...(reason && { reason }) };
+  const ignored = spec.resourceAttributes ? ignoredSelectors(spec.resourceAttributes) : '';
+  return { allowed, ...(reason && { reason }), ...(ignored && { evaluationError: ignored }) };
 }
 
 function attributesIn({ resourceAttributes, nonResourceAttributes }: Spec): Attributes {
@@ -113,7 +118,8 @@ function checkQuestion({ resourceAttributes, nonResourceAttributes }: Spec): Fie
     const why = 'cannot be specified in combination with resourceAttributes';
     return [invalidValue('spec.nonResourceAttributes', shownPath(nonResourceAttributes), why)];
   }
-  if (resourceAttributes || nonResourceAttributes) return [];
+  if (resourceAttributes) return checkSelectors(resourceAttributes, 'spec.resourceAttributes');
+  if (nonResourceAttributes) return [];
   const why = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
   return [invalidValue('spec.resourceAttributes', null, why)];
 }
@@ -123,9 +129,10 @@ function checkSubject({ user = '', groups }: Spec): FieldError[] {
   return [invalidValue('spec.user', user, 'at least one of user or group must be specified')];
 }
 
-function checkMetadata({ metadata }: KubeObject): FieldError[] {
-  const { managedFields: _m, creationTimestamp: _t, namespace: _n, ...rest } = metadata ?? {};
-  return Object.keys(rest).length === 0 ? [] : [invalidValue('metadata', rest as JsonObject, 'must be empty')];
+/** A question has no name of its own; what the server sets in metadata has been taken away. */
+function checkMetadata({ metadata }: KubeObject, but = ''): FieldError[] {
+  const { managedFields: _m, namespace: _n, ...rest } = metadata ?? {};
+  return Object.keys(rest).length === 0 ? [] : [invalidValue('metadata', rest as JsonObject, `must be empty${but}`)];
 }
 
 /** As the reference server's own types call their fields. */

@@ -221,7 +221,6 @@ class Walk {
       default: // the two kinds of time
         if (typeof value !== 'string')
           throw new TypeMismatchError(`json: cannot unmarshal ${jsonWord(value)} into Go value of type string`);
-        if (value === '') return value; // the zero time, left out where zeros are
         return inGoWords(() => (plan.kind === 'time' ? normalTime(value) : normalMicroTime(value)));
     }
   }

@@ -18,14 +18,8 @@ export function normalTime(text: string): string {
 
 /** A time to UTC with the six decimals it must have. */
 export function normalMicroTime(text: string): string {
-  const time = parse(text, layouts.micros);
   const fraction = whole.exec(text)?.[7] ?? '';
-  if (fraction.length !== 7) {
-    const rest = text.slice(19);
-    throw new TimeError(
-      `parsing time ${quoted(text)} as ${quoted(layouts.micros)}: cannot parse ${quoted(rest)} as ".000000"`,
-    );
-  }
+  const time = parse(fraction.length === 7 ? text : { text }, layouts.micros);
   return `${time.toISOString().slice(0, 19)}${fraction}Z`;
 }
 
@@ -40,10 +34,12 @@ export function timeFromEpoch(seconds: number, nanos: number, isMicro: boolean):
     .slice(0, 6)}Z`;
 }
 
-function parse(text: string, layout: string): Date {
-  const found = whole.exec(text);
+/** Wrapped: known to be of another layout. */
+function parse(given: string | { text: string }, layout: string): Date {
+  const text = typeof given === 'string' ? given : given.text;
+  const found = typeof given === 'string' ? whole.exec(text) : null;
   if (!found)
-    throw new TimeError(`parsing time ${quoted(text)} as ${quoted(layout)}: cannot parse ${firstFault(text)}`);
+    throw new TimeError(`parsing time ${quoted(text)} as ${quoted(layout)}: cannot parse ${firstFault(text, layout)}`);
   const [, , month, day, hour, minute, second] = found.map(Number);
   const inMonth = new Date(Date.UTC(Number(found[1]), month!, 0)).getUTCDate();
   const fault =
@@ -63,7 +59,8 @@ function parse(text: string, layout: string): Date {
 }
 
 /** What Go would have wanted where the text stops being a time. */
-function firstFault(text: string): string {
+function firstFault(text: string, layout: string): string {
+  const isMicro = layout === layouts.micros;
   const parts: [RegExp, string][] = [
     [/^\d{4}/, '2006'],
     [/^-/, '-'],
@@ -75,7 +72,8 @@ function firstFault(text: string): string {
     [/^:/, ':'],
     [/^\d\d/, '04'],
     [/^:/, ':'],
-    [/^\d\d(\.\d+)?/, '05'],
+    [isMicro ? /^\d\d/ : /^\d\d(\.\d+)?/, '05'],
+    ...(isMicro ? [[/^\.\d{6}/, '.000000'] as [RegExp, string]] : []),
     [/^(Z|[+-]\d\d:\d\d)$/, 'Z07:00'],
   ];
   let rest = text;

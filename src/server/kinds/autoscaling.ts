@@ -10,8 +10,9 @@ import {
   oneOf,
   required,
 } from './engine/checks.ts';
+import { checkConditions } from './engine/conditions.ts';
 import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom } from './engine/field-table.ts';
-import { isEmpty, numberAt, objectAt } from './engine/fields.ts';
+import { isEmpty, numberAt, objectAt, objectsAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
 
 const cpuMetric = {
@@ -84,7 +85,8 @@ export const disruptionBudgetRules: KindRules = {
       spec.minAvailable !== undefined && spec.maxUnavailable !== undefined
         ? [invalidValue('spec', spec, 'minAvailable and maxUnavailable cannot be both set')]
         : [];
-    return [...errors, ...checkBudget(budget)];
+    const conditions = objectsAt(objectAt(budget as JsonObject, 'status'), 'conditions');
+    return [...errors, ...checkBudget(budget), ...checkConditions(conditions, 'status.conditions')];
   },
 };
 const checkBudget = checksFrom([

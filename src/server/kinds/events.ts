@@ -7,11 +7,12 @@ import {
   type FieldError,
   invalidValue,
   type JsonObject,
+  type JsonValue,
   type KubeObject,
   requiredValue,
 } from '../../api/index.ts';
-import { immutableFields } from './engine/field-table.ts';
-import { fill, objectAt, textAt } from './engine/fields.ts';
+import { immutable } from './engine/field-table.ts';
+import { fill, isEmpty, numberAt, objectAt, sameValue, textAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
 
 const coreDefaults: JsonObject = {
@@ -25,11 +26,7 @@ export const coreEventRules: KindRules = {
     setAbsent(event, coreDefaults);
     for (const field of coreTexts) event[field] ??= '';
   },
-  validate: (event) => {
-    const errors = validatePlace(event, 'involvedObject');
-    if (!event.eventTime) return errors;
-    return [...errors, ...validateReporter(event, 'reportingComponent', 'message')];
-  },
+  validate: (event) => validateAny(event, coreForm),
 };
 
 const newDefaults: JsonObject = {
@@ -37,66 +34,98 @@ const newDefaults: JsonObject = {
   deprecatedSource: {},
 };
 
+/** The names that fields of an event have in a form; messages use those of `v1` for all but the reporter. */
+type Form = { readonly about: string; readonly reporter: string; readonly message: string };
+const coreForm: Form = { about: 'involvedObject', reporter: 'reportingComponent', message: 'message' };
+const newForm: Form = { about: 'regarding', reporter: 'reportingController', message: 'note' };
+
+/** What may only be said in the older form: the field here, and its name there. */
+const deprecated: readonly (readonly [field: string, core: string])[] = [
+  ['deprecatedFirstTimestamp', 'firstTimestamp'],
+  ['deprecatedLastTimestamp', 'lastTimestamp'],
+  ['deprecatedCount', 'count'],
+  ['deprecatedSource', 'source'],
+];
+/** None of it changes. `reason` is told twice, since the reference server asks twice. */
+const lasting: readonly (readonly [field: string, core: string])[] = [
+  ['regarding', 'involvedObject'],
+  ['reason', 'reason'],
+  ['note', 'message'],
+  ['deprecatedSource', 'source'],
+  ['deprecatedFirstTimestamp', 'firstTimestamp'],
+  ['deprecatedLastTimestamp', 'lastTimestamp'],
+  ['deprecatedCount', 'count'],
+  ['reason', 'reason'],
+  ['type', 'type'],
+  ['eventTime', 'eventTime'],
+  ['action', 'action'],
+  ['related', 'related'],
+  ['reportingController', 'reportingController'],
+  ['reportingInstance', 'reportingInstance'],
+];
+
 export const newEventRules: KindRules = {
   setDefaults: (event) => setAbsent(event, newDefaults),
-  validate: (event) => {
-    // Those that came in through the other form have no time, and must stay readable and patchable here.
-    const isStrict = event.deprecatedCount === undefined || event.eventTime;
-    const errors = validatePlace(event, 'regarding');
-    if (!isStrict) return errors;
+  validate: (event, old) => {
+    const errors = validateAny(event, newForm);
+    if (old) return sameValue(event.series, old.series) ? errors : [...errors, ...validateSeries(event)];
+    errors.push(...validateSeries(event));
     if (!event.eventTime) errors.push(requiredValue('eventTime'));
     const type = textAt(event as JsonObject, 'type');
     if (type !== 'Normal' && type !== 'Warning') errors.push(invalidValue('type', '', `has invalid value: ${type}`));
-    return [...errors, ...validateReporter(event, 'reportingController', 'note')];
+    for (const [field, core] of deprecated)
+      if (event[field] !== 0 && !isEmpty(event[field])) errors.push(invalidValue(core, '', 'needs to be unset'));
+    return errors;
   },
-  validateUpdate: immutableFields([
-    'regarding',
-    'reason',
-    'action',
-    'reportingController',
-    'reportingInstance',
-    'related',
-    'note',
-    'type',
-    'eventTime',
-  ]),
+  validateUpdate: (event, old) =>
+    lasting.flatMap(([field, core]) =>
+      sameValue(event[field], old[field]) ? [] : [immutable(core, event[field] ?? emptyOf(field))],
+    ),
 };
+
+function emptyOf(field: string): JsonValue {
+  if (field === 'deprecatedCount') return 0;
+  return ['regarding', 'related', 'deprecatedSource'].includes(field) || /Time(stamp)?$/.test(field) ? null : '';
+}
+
+function validateSeries(event: KubeObject): FieldError[] {
+  const series = objectAt(event as JsonObject, 'series');
+  if (!series) return [];
+  const errors = (numberAt(series, 'count') ?? 0) < 2 ? [invalidValue('series.count', '', 'should be at least 2')] : [];
+  return series.lastObservedTime ? errors : [...errors, requiredValue('series.lastObservedTime')];
+}
 
 function setAbsent(event: KubeObject, defaults: JsonObject): void {
   fill(event as JsonObject, defaults);
 }
 
-/** The message names the field of `v1`, whichever form was sent. */
-function validatePlace(event: KubeObject, about: string): FieldError[] {
+/** An event with a time is of the newer sort: it may be about another namespace, and says who reports it. */
+function validateAny(event: KubeObject, form: Form): FieldError[] {
   const { namespace = '' } = event.metadata;
-  const found = textAt(objectAt(event as JsonObject, about), 'namespace');
-  const isRight = found === '' ? namespace === '' || namespace === 'default' : found === namespace;
-  return isRight ? [] : [invalidValue('involvedObject.namespace', found, 'does not match event.namespace')];
+  const found = textAt(objectAt(event as JsonObject, form.about), 'namespace');
+  const isNew = Boolean(event.eventTime);
+  const homes = isNew ? ['default', 'kube-system'] : ['', 'default'];
+  const isRight = found === '' ? homes.includes(namespace) : isNew || found === namespace;
+  const errors = isRight ? [] : [invalidValue('involvedObject.namespace', found, 'does not match event.namespace')];
+  return isNew ? [...errors, ...validateReporter(event, form)] : errors;
 }
 
 const limitCharacters = 128;
 const limitMessage = 1024;
 
-function validateReporter(event: KubeObject, controllerField: string, messageField: string): FieldError[] {
+function validateReporter(event: KubeObject, { reporter, message }: Form): FieldError[] {
   const object = event as JsonObject;
-  const errors: FieldError[] = [];
-  const controller = textAt(object, controllerField);
-  if (controller === '') errors.push(requiredValue(controllerField));
-  for (const problem of controller === '' ? [] : checkQualifiedName(controller))
-    errors.push(invalidValue(controllerField, controller, problem));
+  const controller = textAt(object, reporter);
+  const errors = controller === '' ? [requiredValue(reporter)] : [];
+  for (const problem of checkQualifiedName(controller)) errors.push(invalidValue(reporter, controller, problem));
+  const limit = (field: string, value: string, most: number) => {
+    if (Buffer.byteLength(value) > most) errors.push(invalidValue(field, '', `can have at most ${most} characters`));
+  };
   for (const field of ['reportingInstance', 'action', 'reason']) {
     const value = textAt(object, field);
     if (value === '') errors.push(requiredValue(field));
-    if (value.length > limitCharacters)
-      errors.push(invalidValue(field, '', `can have at most ${limitCharacters} characters`));
+    limit(field, value, limitCharacters);
   }
-  if (textAt(object, messageField).length > limitMessage)
-    errors.push(
-      invalidValue(
-        messageField === 'note' ? 'message' : messageField,
-        '',
-        `can have at most ${limitMessage} characters`,
-      ),
-    );
+  limit('message', textAt(object, message), limitMessage);
   return errors;
 }

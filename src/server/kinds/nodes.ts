@@ -1,6 +1,5 @@
-/** Nodes, and the classes that say how pods run on them: priority classes and runtime classes. */
+/** Nodes: what kubelets register, and what may change of it. */
 import {
-  checkDnsLabel,
   checkLabelValue,
   checkQualifiedName,
   duplicateValue,
@@ -10,8 +9,6 @@ import {
   type JsonObject,
   unsupportedValue,
 } from '../../api/index.ts';
-import { named, oneOf, required } from './engine/checks.ts';
-import { checksFrom, defaultsFrom, immutableFields } from './engine/field-table.ts';
 import { ensureObject, isEmpty, objectAt, objectsAt, sameValue, textAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
 
@@ -68,35 +65,3 @@ function validateTaint(taint: JsonObject, path: string, seen: Set<string>, error
     errors.push(duplicateValue(path, { Key: key, Value: value, Effect: effect, TimeAdded: null }));
   seen.add(identity);
 }
-
-const highestUserPriority = 1_000_000_000;
-
-export const priorityClassRules: KindRules = {
-  setDefaults: defaultsFrom([['preemptionPolicy', 'PreemptLowerPriority']]),
-  validate: (priorityClass) => {
-    const errors: FieldError[] = [];
-    const { name = '' } = priorityClass.metadata;
-    const isSystem = name === 'system-cluster-critical' || name === 'system-node-critical';
-    if (name.startsWith('system-') && !isSystem) {
-      const why = `priority class names with 'system-' prefix are reserved for system use only. error: ${name} is not a known system priority class`;
-      errors.push(forbiddenValue('metadata.name', why));
-    } else if (!isSystem && Number(priorityClass.value ?? 0) > highestUserPriority) {
-      const why = `maximum allowed value of a user defined priority is ${highestUserPriority}`;
-      errors.push(forbiddenValue('value', why));
-    }
-    return [...errors, ...checkPriorityClass(priorityClass)];
-  },
-  validateUpdate: (priorityClass, old) => {
-    const errors = sameValue(priorityClass.value ?? 0, old.value ?? 0)
-      ? []
-      : [forbiddenValue('value', 'may not be changed in an update.')];
-    return [...errors, ...keepsPreemption(priorityClass, old)];
-  },
-};
-const checkPriorityClass = checksFrom([['preemptionPolicy', oneOf('Never', 'PreemptLowerPriority')]]);
-const keepsPreemption = immutableFields(['preemptionPolicy']);
-
-export const runtimeClassRules: KindRules = {
-  validate: checksFrom([['handler', required, named(checkDnsLabel)]]),
-  validateUpdate: immutableFields(['handler']),
-};

@@ -1,7 +1,15 @@
 /** Roles and the bindings that give them to people. What a binding refers to never changes. */
-import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../api/index.ts';
+import {
+  checkDnsSubdomain,
+  checkPathSegment,
+  type FieldError,
+  invalidValue,
+  type JsonObject,
+  type KubeObject,
+  requiredValue,
+} from '../../api/index.ts';
 import { appendAll } from './engine/append-all.ts';
-import { oneOf, required } from './engine/checks.ts';
+import { labelSelector, named, oneOf, required } from './engine/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from './engine/field-table.ts';
 import { isEmpty, objectAt, objectsAt, sameValue, textAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
@@ -20,11 +28,27 @@ export const clusterRoleBindingRules: KindRules = bindingRulesOf('ClusterRole');
 
 function roleRulesOf(isNamespaced: boolean): KindRules {
   return {
-    validate: (role) =>
-      objectsAt(role as JsonObject, 'rules').flatMap((rule, index) =>
-        validateRule(rule, `rules[${index}]`, isNamespaced),
+    validate: (role) => [
+      ...objectsAt(role as JsonObject, 'rules').flatMap((rule, index) =>
+        validateRule(rule ?? {}, `rules[${index}]`, isNamespaced),
       ),
+      ...validateAggregation(objectAt(role as JsonObject, 'aggregationRule')),
+    ],
   };
+}
+
+/** A role can be put together out of others, which it selects by their labels. */
+function validateAggregation(aggregation: JsonObject | undefined): FieldError[] {
+  if (!aggregation) return [];
+  const path = 'aggregationRule.clusterRoleSelectors';
+  const selectors = objectsAt(aggregation, 'clusterRoleSelectors');
+  if (selectors.length === 0)
+    return [requiredValue(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
+  return selectors.flatMap((selector, index) => {
+    const at = `${path}[${index}]`;
+    const errors = labelSelector(selector ?? {}, at, aggregation);
+    return errors.length === 0 ? [] : [...errors, invalidValue(at, null, 'invalid label selector.')];
+  });
 }
 
 function validateRule(rule: JsonObject, path: string, isNamespaced: boolean): FieldError[] {
@@ -49,14 +73,14 @@ function bindingRulesOf(...roleKinds: string[]): KindRules {
   const check = checksFrom([
     ['roleRef.apiGroup', oneOf(group)],
     ['roleRef.kind', oneOf(...roleKinds)],
-    ['roleRef.name', required],
+    ['roleRef.name', required, named(checkPathSegment)],
   ]);
   return {
     setDefaults: defaultsFrom(bindingDefaults),
     validate: (binding) => [
       ...check(binding),
       ...objectsAt(binding as JsonObject, 'subjects').flatMap((subject, index) =>
-        validateSubject(subject, `subjects[${index}]`),
+        validateSubject(subject ?? {}, `subjects[${index}]`, roleKinds.length > 1),
       ),
     ],
     validateUpdate: keepsRole,
@@ -64,14 +88,19 @@ function bindingRulesOf(...roleKinds: string[]): KindRules {
 }
 
 const subjectKinds = oneOf('ServiceAccount', 'User', 'Group');
+const [noGroup, ownGroup] = [oneOf(''), oneOf(group)];
 
-function validateSubject(subject: JsonObject, path: string): FieldError[] {
-  const errors = textAt(subject, 'name') === '' ? [requiredValue(`${path}.name`)] : [];
-  appendAll(errors, subjectKinds(subject.kind ?? '', `${path}.kind`, subject));
-  if (subject.kind === 'ServiceAccount' && textAt(subject, 'namespace') === '')
-    errors.push(requiredValue(`${path}.namespace`));
-  const wanted = subject.kind === 'User' || subject.kind === 'Group' ? group : '';
-  if (errors.length === 0) appendAll(errors, oneOf(wanted)(subject.apiGroup ?? '', `${path}.apiGroup`, subject));
+/** A binding in a namespace takes its own for accounts that name none. */
+function validateSubject(subject: JsonObject, path: string, isNamespaced: boolean): FieldError[] {
+  const [name, kind] = [textAt(subject, 'name'), textAt(subject, 'kind')];
+  const errors = name === '' ? [requiredValue(`${path}.name`)] : [];
+  const given = textAt(subject, 'apiGroup');
+  if (kind === 'User' || kind === 'Group') return [...errors, ...ownGroup(given, `${path}.apiGroup`, subject)];
+  if (kind !== 'ServiceAccount') return [...errors, ...subjectKinds(kind, `${path}.kind`, subject)];
+  for (const problem of name === '' ? [] : checkDnsSubdomain(name))
+    errors.push(invalidValue(`${path}.name`, name, problem));
+  appendAll(errors, noGroup(given, `${path}.apiGroup`, subject));
+  if (!isNamespaced && textAt(subject, 'namespace') === '') errors.push(requiredValue(`${path}.namespace`));
   return errors;
 }
 

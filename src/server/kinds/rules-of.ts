@@ -13,10 +13,15 @@ import * as administration from './administration.ts';
 import * as policies from './admissionregistration/policies.ts';
 import * as policyBindings from './admissionregistration/policy-bindings.ts';
 import * as webhooks from './admissionregistration/webhooks.ts';
+import { apiServiceRules } from './apiregistration/api-services.ts';
 import * as autoscaling from './autoscaling.ts';
-import { certificateRequestRules } from './certificate-requests.ts';
+import { certificateRequestRules } from './certificates/certificate-requests.ts';
 import { configMapRules, secretRules } from './config.ts';
+import { limitRangeRules } from './core/limit-ranges.ts';
+import { resourceQuotaRules } from './core/resource-quotas.ts';
 import { coreEventRules, newEventRules } from './events.ts';
+import { flowSchemaRules } from './flowcontrol/flow-schemas.ts';
+import { priorityLevelRules } from './flowcontrol/priority-levels.ts';
 import { cronJobRules, jobRules } from './jobs.ts';
 import { type KindRules, noRules } from './kind-rules.ts';
 import { namespaceRules } from './namespaces.ts';
@@ -24,11 +29,13 @@ import { endpointSliceRules, endpointsRules } from './networking/endpoints.ts';
 import { ingressClassRules, ingressRules } from './networking/ingresses.ts';
 import { networkPolicyRules } from './networking/network-policies.ts';
 import { ipAddressRules, serviceCidrRules } from './networking/service-ranges.ts';
+import { runtimeClassRules } from './node/runtime-classes.ts';
 import * as nodes from './nodes.ts';
 import { podRules } from './pods/pods.ts';
 import * as rbac from './rbac.ts';
 import { deviceClassRules, resourceClaimRules, resourceClaimTemplateRules } from './resources/claims.ts';
 import { resourceSliceRules } from './resources/slices.ts';
+import { priorityClassRules } from './scheduling/priority-classes.ts';
 import { serviceRules } from './services/services.ts';
 import * as csi from './storage/csi.ts';
 import { persistentVolumeClaimRules } from './storage/persistent-volume-claims.ts';
@@ -40,7 +47,7 @@ const table: Readonly<Record<string, KindRules>> = {
   configmaps: configMapRules,
   endpoints: endpointsRules,
   events: coreEventRules,
-  limitranges: administration.limitRangeRules,
+  limitranges: limitRangeRules,
   namespaces: namespaceRules,
   nodes: nodes.nodeRules,
   persistentvolumeclaims: persistentVolumeClaimRules,
@@ -48,7 +55,7 @@ const table: Readonly<Record<string, KindRules>> = {
   pods: podRules,
   podtemplates: workloads.podTemplateRules,
   replicationcontrollers: workloads.replicationControllerRules,
-  resourcequotas: administration.resourceQuotaRules,
+  resourcequotas: resourceQuotaRules,
   secrets: secretRules,
   services: serviceRules,
 
@@ -58,7 +65,7 @@ const table: Readonly<Record<string, KindRules>> = {
   'validatingadmissionpolicies.admissionregistration.k8s.io': policies.validatingPolicyRules,
   'validatingadmissionpolicybindings.admissionregistration.k8s.io': policyBindings.validatingPolicyBindingRules,
   'validatingwebhookconfigurations.admissionregistration.k8s.io': webhooks.validatingWebhookRules,
-  'apiservices.apiregistration.k8s.io': administration.apiServiceRules,
+  'apiservices.apiregistration.k8s.io': apiServiceRules,
 
   'controllerrevisions.apps': administration.controllerRevisionRules,
   'daemonsets.apps': workloads.daemonSetRules,
@@ -72,14 +79,14 @@ const table: Readonly<Record<string, KindRules>> = {
   'leases.coordination.k8s.io': administration.leaseRules,
   'endpointslices.discovery.k8s.io': endpointSliceRules,
   'events.events.k8s.io': newEventRules,
-  'flowschemas.flowcontrol.apiserver.k8s.io': administration.flowSchemaRules,
-  'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io': administration.priorityLevelRules,
+  'flowschemas.flowcontrol.apiserver.k8s.io': flowSchemaRules,
+  'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io': priorityLevelRules,
   'ingressclasses.networking.k8s.io': ingressClassRules,
   'ingresses.networking.k8s.io': ingressRules,
   'ipaddresses.networking.k8s.io': ipAddressRules,
   'servicecidrs.networking.k8s.io': serviceCidrRules,
   'networkpolicies.networking.k8s.io': networkPolicyRules,
-  'runtimeclasses.node.k8s.io': nodes.runtimeClassRules,
+  'runtimeclasses.node.k8s.io': runtimeClassRules,
   'poddisruptionbudgets.policy': autoscaling.disruptionBudgetRules,
   'clusterrolebindings.rbac.authorization.k8s.io': rbac.clusterRoleBindingRules,
   'clusterroles.rbac.authorization.k8s.io': rbac.clusterRoleRules,
@@ -89,7 +96,7 @@ const table: Readonly<Record<string, KindRules>> = {
   'resourceclaims.resource.k8s.io': resourceClaimRules,
   'resourceclaimtemplates.resource.k8s.io': resourceClaimTemplateRules,
   'resourceslices.resource.k8s.io': resourceSliceRules,
-  'priorityclasses.scheduling.k8s.io': nodes.priorityClassRules,
+  'priorityclasses.scheduling.k8s.io': priorityClassRules,
   'csidrivers.storage.k8s.io': csi.csiDriverRules,
   'csinodes.storage.k8s.io': csi.csiNodeRules,
   'csistoragecapacities.storage.k8s.io': csi.csiStorageCapacityRules,

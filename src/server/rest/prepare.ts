@@ -220,8 +220,11 @@ export function ignoredFields({ facts }: View, subresource: string): FieldSet {
   return facts.hasStatus && subresource === '' ? STATUS : emptySet;
 }
 
+/** Events are the same kind in both groups, and are refused under its older name. */
 function refuse({ resource }: View, { metadata }: KubeObject, faults: readonly FieldError[]): void {
-  if (faults.length > 0) throw invalid(resource, metadata.name ?? '', faults);
+  if (faults.length === 0) return;
+  const isEvent = resource.group === 'events.k8s.io';
+  throw invalid(isEvent ? { kind: resource.kind, group: '' } : resource, metadata.name ?? '', faults);
 }
 
 function metaRules({ resource, facts }: View) {

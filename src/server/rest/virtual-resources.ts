@@ -2,11 +2,11 @@
  * Resources that are asked, not stored: reviews of who one is and what one may do. A create is a question, and its
  * answer is the object with a status.
  */
-
-import { badRequest, type JsonObject, type KubeObject, methodNotAllowed } from '../../api/index.ts';
+import { badRequest, type JsonObject, type KubeObject, methodNotAllowed, type ObjectMeta } from '../../api/index.ts';
 import { reviewAccess, reviewLocalAccess, reviewOwnAccess, reviewOwnRules } from '../auth/access-review.ts';
 import { decodeBody } from '../codec/index.ts';
 import type { Exchange, Target, UserInfo } from '../http/exchange.ts';
+import { trackUpdate } from '../managed-fields/index.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import { sendJson } from './answer.ts';
 import { negotiate, plainFormat } from './negotiation.ts';
@@ -46,7 +46,7 @@ export async function handleVirtual(
   const answer = answers[qualifiedName(resource)];
   if (!answer) throw methodNotAllowed();
   const format = negotiate(exchange.headers, resource);
-  const { fieldValidation } = writeOptions(exchange, 'CreateOptions');
+  const { fieldValidation, manager } = writeOptions(exchange, 'CreateOptions');
   const { object, warnings } = decodeBody({
     contentType: exchange.headers['content-type'],
     bytes: await readBody(exchange),
@@ -54,21 +54,54 @@ export async function handleVirtual(
     fieldValidation,
   });
   for (const text of warnings) exchange.warn(text);
-  const asked = object as unknown as KubeObject;
-  const metadata = { ...asked.metadata, ...(resource.isNamespaced && { namespace }) };
-  if (resource.plural === 'selfsubjectreviews') metadata.creationTimestamp = nowInSeconds();
+  const asked = { ...(object as unknown as KubeObject) };
+  const metadata: ObjectMeta = { ...asked.metadata, ...(resource.isNamespaced && { namespace }) };
+  for (const field of SYSTEM_FIELDS) delete (metadata as JsonObject)[field];
+  asked.metadata = metadata;
   const status = await answer(rest, exchange, asked, namespace);
   const shape = format.shape === 'object' ? format : plainFormat;
-  sendJson(exchange, 201, shape, { ...(object as JsonObject), metadata: metadata as unknown as JsonObject, status });
+  const { kind, apiVersion } = object as JsonObject;
+  const fresh = FRESH[resource.plural];
+  if (fresh) {
+    sendJson(exchange, 201, shape, { kind: kind!, apiVersion: apiVersion!, ...fresh(), status });
+    return;
+  }
+  const managedFields = trackUpdate({
+    after: asked as unknown as JsonObject,
+    schema: resource.schema,
+    manager,
+    apiVersion: resource.groupVersion,
+    now: nowInSeconds(),
+  });
+  if (managedFields) metadata.managedFields = managedFields;
+  sendJson(exchange, 201, shape, { ...(asked as unknown as JsonObject), status });
 }
 
-async function reviewToken(rest: Rest, _exchange: Exchange, { spec }: KubeObject): Promise<JsonObject> {
+/** What a writer may say of metadata, and the server forgets. */
+const SYSTEM_FIELDS = ['creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'selfLink', 'uid'];
+
+/** Answers that are objects of their own: nothing that was sent comes back. */
+const FRESH: Readonly<Record<string, () => JsonObject>> = {
+  selfsubjectreviews: () => ({ metadata: { creationTimestamp: nowInSeconds() } }),
+  selfsubjectrulesreviews: () => ({ metadata: {}, spec: {} }),
+};
+
+/** What the question says of its own answer stays where the answer says nothing. */
+async function reviewToken(rest: Rest, _exchange: Exchange, { spec, status }: KubeObject): Promise<JsonObject> {
   const { token, audiences } = (spec ?? {}) as { token?: string; audiences?: string[] | null };
   if (!token) throw badRequest('token is required for TokenReview in authentication');
+  // It is tried as a header would be, where what follows a blank is not the token: then nobody asks.
+  if (token.startsWith(' '))
+    return { authenticated: true, user: userInfo(anonymous), ...(audiences?.length && { audiences }) };
   const found = await rest.reviewToken(token, audiences ?? []);
-  if (!found) return { user: {}, error: 'invalid bearer token' };
+  if (!found) {
+    const { authenticated: _is, error: _why, ...said } = (status ?? {}) as JsonObject;
+    return { user: {}, ...said, error: 'invalid bearer token' };
+  }
   return { authenticated: true, user: userInfo(found.user), audiences: [...found.audiences] };
 }
+
+const anonymous: UserInfo = { username: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 function userInfo({ username, uid, groups, extra }: UserInfo): JsonObject {
   return {

@@ -4,30 +4,24 @@
  * `status`.
  */
 import {
+  duplicateValue,
   type FieldError,
   forbiddenValue,
   invalid,
+  invalidValue,
   type JsonObject,
   type JsonValue,
   type KubeObject,
   requiredValue,
   unsupportedValue,
-} from '../../api/index.ts';
-import { atLeast, required } from './engine/checks.ts';
-import { checksFrom } from './engine/field-table.ts';
-import { ensureObject, objectAt, objectsAt, sameValue, textAt } from './engine/fields.ts';
-import type { KindRules, RuleContext } from './kind-rules.ts';
+} from '../../../api/index.ts';
+import { ensureObject, objectAt, objectsAt, sameValue, textAt } from '../engine/fields.ts';
+import type { KindRules, RuleContext } from '../kind-rules.ts';
+import { checkCertificate, checkCertificateSpec } from './certificate-spec.ts';
 
 const VERDICTS = ['Approved', 'Denied'];
 const LASTING = [...VERDICTS, 'Failed'];
 const IDENTITY = ['username', 'uid', 'groups', 'extra'] as const;
-
-const checkSpec = checksFrom([
-  ['spec.request', required],
-  ['spec.usages', required],
-  ['spec.signerName', required],
-  ['spec.expirationSeconds', atLeast(600)],
-]);
 
 export const certificateRequestRules: KindRules = {
   prepareCreate: (request, { user }) => {
@@ -47,7 +41,18 @@ export const certificateRequestRules: KindRules = {
     if (context.subresource === 'status') refuseVerdicts(request, old);
     if (context.subresource !== '') dateConditions(request, old, context);
   },
-  validate: (request) => [...checkSpec(request), ...conditionsOf(request).flatMap(checkCondition)],
+  validate: (request, old) => {
+    const status = objectAt(request as JsonObject, 'status');
+    const certificate = textAt(status, 'certificate');
+    const isNew = certificate !== textAt(objectAt(old as JsonObject | undefined, 'status'), 'certificate');
+    return [
+      // What was asked for was judged when it was asked, and stays.
+      ...(old ? [] : checkCertificateSpec(objectAt(request as JsonObject, 'spec') ?? {})),
+      ...conditionsOf(request).flatMap(checkCondition),
+      ...checkTypes(request, old),
+      ...(isNew ? checkCertificate(certificate, 'status.certificate') : []),
+    ];
+  },
   validateUpdate: (request, old) =>
     LASTING.filter((type) => ofType(request, type).length < ofType(old, type).length).map((type) =>
       forbiddenValue('status.conditions', `updates may not remove a condition of type "${type}"`),
@@ -83,6 +88,22 @@ function dateConditions(request: KubeObject, old: KubeObject, { now }: RuleConte
     const same = ofType(old, textAt(condition, 'type')).find(({ status }) => status === condition.status);
     condition.lastTransitionTime = (same?.lastTransitionTime as JsonValue | undefined) ?? now;
   }
+}
+
+/** Each type once, and never both verdicts; older requests may have been made before that was asked. */
+function checkTypes(request: KubeObject, old: KubeObject | undefined): FieldError[] {
+  const types = conditionsOf(request).map((condition) => textAt(condition, 'type'));
+  const before = old ? conditionsOf(old).map((condition) => textAt(condition, 'type')) : [];
+  const errors: FieldError[] = [];
+  if (new Set(before).size === before.length)
+    for (const [index, type] of types.entries())
+      if (types.indexOf(type) < index) errors.push(duplicateValue(`status.conditions[${index}].type`, type));
+  const hasBoth = (list: readonly string[]) => VERDICTS.every((type) => list.includes(type));
+  if (hasBoth(types) && !hasBoth(before)) {
+    const shown = conditionsOf(request) as JsonObject[];
+    errors.push(invalidValue('status.conditions', shown, 'Approved and Denied conditions are mutually exclusive'));
+  }
+  return errors;
 }
 
 function checkCondition(condition: JsonObject, index: number): FieldError[] {

@@ -1,0 +1,125 @@
+/**
+ * Quotas: how much a namespace may hold in all, counted for everything or within scopes. A scope goes only with
+ * resources of the objects that it tells apart; scopes never change.
+ */
+import { type FieldError, invalidValue, type JsonObject, requiredValue } from '../../../api/index.ts';
+import { immutable } from '../engine/field-table.ts';
+import { objectAt, objectsAt, sortedEntries, textAt, textsAt } from '../engine/fields.ts';
+import { checkQuotaResourceName, checkResourceAmount, isStandardQuotaResource } from '../engine/resource-names.ts';
+import type { KindRules } from '../kind-rules.ts';
+
+const ofPods = ['pods', 'cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory'];
+
+/** Which resources each scope can be applied to. */
+const scopes: Readonly<Record<string, readonly string[]>> = {
+  Terminating: ofPods,
+  NotTerminating: ofPods,
+  BestEffort: ['pods'],
+  NotBestEffort: ofPods,
+  PriorityClass: ofPods,
+  CrossNamespacePodAffinity: ofPods,
+  VolumeAttributesClass: ['persistentvolumeclaims', 'requests.storage'],
+};
+const conflicts = [
+  ['BestEffort', 'NotBestEffort'],
+  ['Terminating', 'NotTerminating'],
+];
+/** Those that are there or not, and have no values. */
+const existing = ['BestEffort', 'NotBestEffort', 'Terminating', 'NotTerminating', 'CrossNamespacePodAffinity'];
+const existsText =
+  "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, " +
+  'ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity';
+
+export const resourceQuotaRules: KindRules = {
+  validate: (quota) => {
+    const spec = objectAt(quota as JsonObject, 'spec') ?? {};
+    const status = objectAt(quota as JsonObject, 'status');
+    return [
+      ...checkAmounts(objectAt(spec, 'hard'), 'spec.hard'),
+      ...checkScopes(spec),
+      ...checkSelector(spec),
+      ...checkAmounts(objectAt(status, 'hard'), 'status.hard'),
+      ...checkAmounts(objectAt(status, 'used'), 'status.used'),
+    ];
+  },
+  validateUpdate: (quota, old) => {
+    const [next, before] = [quota, old].map((one) => textsAt(objectAt(one as JsonObject, 'spec'), 'scopes'));
+    const [set, known] = [new Set(next), new Set(before)];
+    const isSame = set.size === known.size && [...set].every((scope) => known.has(scope));
+    return isSame ? [] : [immutable('spec.scopes', next)];
+  },
+};
+
+function checkAmounts(amounts: JsonObject | undefined, path: string): FieldError[] {
+  return sortedEntries(amounts).flatMap(([name, amount]) => {
+    const at = `${path}[${name}]`;
+    return [...checkQuotaResourceName(name, at), ...checkResourceAmount(name, amount, at)];
+  });
+}
+
+/** The resources of the quota that this scope says nothing about. */
+function countUnfit(spec: JsonObject, scope: string): number {
+  const fit = Object.hasOwn(scopes, scope) ? scopes[scope]! : undefined;
+  if (!fit) return 0;
+  const names = Object.keys(objectAt(spec, 'hard') ?? {});
+  return names.filter((name) => isStandardQuotaResource(name) && !fit.includes(name)).length;
+}
+
+function checkScopes(spec: JsonObject): FieldError[] {
+  const path = 'spec.scopes';
+  const list = textsAt(spec, 'scopes').map((scope) => scope ?? '');
+  const refuse = (why: string) => invalidValue(path, list, why);
+  const errors = list.flatMap((scope) => [
+    ...(Object.hasOwn(scopes, scope) ? [] : [refuse('unsupported scope')]),
+    ...new Array<FieldError>(countUnfit(spec, scope)).fill(refuse('unsupported scope applied to resource')),
+  ]);
+  for (const pair of conflicts)
+    if (pair.every((scope) => list.includes(scope))) errors.push(refuse('conflicting scopes'));
+  return errors;
+}
+
+function checkSelector(spec: JsonObject): FieldError[] {
+  const path = 'spec.scopeSelector.matchExpressions';
+  const selector = objectAt(spec, 'scopeSelector');
+  const expressions = objectsAt(selector, 'matchExpressions');
+  const errors = expressions.flatMap((expression) => {
+    const scope = textAt(expression, 'scopeName');
+    const found = Object.hasOwn(scopes, scope) ? [] : [invalidValue(`${path}.scopeName`, scope, 'unsupported scope')];
+    for (let left = countUnfit(spec, scope); left > 0; left--)
+      found.push(invalidValue(path, shownSelector(expressions), 'unsupported scope applied to resource'));
+    return [...found, ...checkOperator(expression, scope, path)];
+  });
+  const list = expressions.map((expression) => textAt(expression, 'scopeName'));
+  for (const pair of conflicts)
+    if (pair.every((scope) => list.includes(scope)))
+      errors.push(invalidValue(path, textsAt(spec, 'scopes'), 'conflicting scopes'));
+  return errors;
+}
+
+function checkOperator(expression: JsonObject, scope: string, path: string): FieldError[] {
+  const operator = textAt(expression, 'operator');
+  const values = textsAt(expression, 'values');
+  const errors =
+    existing.includes(scope) && operator !== 'Exists' ? [invalidValue(`${path}.operator`, operator, existsText)] : [];
+  if (operator === 'In' || operator === 'NotIn') {
+    if (values.length > 0) return errors;
+    const why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+    return [...errors, requiredValue(`${path}.values`, why)];
+  }
+  if (operator === 'Exists' || operator === 'DoesNotExist') {
+    if (values.length === 0) return errors;
+    const why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+    return [...errors, invalidValue(`${path}.values`, values, why)];
+  }
+  return [...errors, invalidValue(`${path}.operator`, operator, 'not a valid selector operator')];
+}
+
+/** As its type is printed in a message. */
+function shownSelector(expressions: readonly JsonObject[]): JsonObject {
+  const shown = expressions.map((expression) => ({
+    ScopeName: textAt(expression, 'scopeName'),
+    Operator: textAt(expression, 'operator'),
+    Values: [...textsAt(expression, 'values')],
+  }));
+  return { MatchExpressions: shown };
+}

@@ -1,0 +1,90 @@
+/**
+ * Names of resources that can be asked for and limited: those Kubernetes knows, those with a domain of somebody else's in
+ * front, and what may stand where. In the words of the reference server.
+ */
+import { checkQualifiedName, type FieldError, invalidValue, type JsonValue } from '../../../api/index.ts';
+import { quantityOf } from './amounts.ts';
+
+const container: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
+const counted: ReadonlySet<string> = new Set([
+  'pods',
+  'resourcequotas',
+  'services',
+  'replicationcontrollers',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
+]);
+const quota: ReadonlySet<string> = new Set([
+  ...container,
+  ...[...container, 'storage'].map((name) => `requests.${name}`),
+  ...[...container].map((name) => `limits.${name}`),
+  ...counted,
+]);
+
+function isHugePages(name: string): boolean {
+  return name.startsWith('hugepages-');
+}
+
+function isQuotaHugePages(name: string): boolean {
+  return isHugePages(name) || name.startsWith('requests.hugepages-');
+}
+
+export function isStandardQuotaResource(name: string): boolean {
+  return quota.has(name) || isQuotaHugePages(name);
+}
+
+function isStandardResource(name: string): boolean {
+  return name === 'storage' || isStandardQuotaResource(name);
+}
+
+/** Of Kubernetes itself, with its domain or without one. */
+function isNative(name: string): boolean {
+  return !name.includes('/') || name.includes('kubernetes.io/');
+}
+
+function isExtendedResource(name: string): boolean {
+  return !isNative(name) && !name.startsWith('requests.') && checkQualifiedName(`requests.${name}`).length === 0;
+}
+
+/** Whether more of it may be promised than there is. */
+export function isOvercommitAllowed(name: string): boolean {
+  return isNative(name) && !isHugePages(name);
+}
+
+/** Any resource, also of another's domain. */
+export function checkResourceName(name: string, path: string): FieldError[] {
+  const problems = checkQualifiedName(name);
+  if (problems.length > 0) return problems.map((problem) => invalidValue(path, name, problem));
+  if (name.includes('/') || isStandardResource(name)) return [];
+  return [invalidValue(path, name, 'must be a standard resource type or fully qualified')];
+}
+
+export function checkContainerResourceName(name: string, path: string): FieldError[] {
+  const errors = checkResourceName(name, path);
+  if (!name.includes('/')) {
+    if (container.has(name) || isHugePages(name)) return errors;
+    return [...errors, invalidValue(path, name, 'must be a standard resource for containers')];
+  }
+  if (isNative(name) || isExtendedResource(name)) return errors;
+  return [...errors, invalidValue(path, name, "doesn't follow extended resource name standard")];
+}
+
+export function checkQuotaResourceName(name: string, path: string): FieldError[] {
+  const errors = checkResourceName(name, path);
+  if (name.includes('/') || isStandardQuotaResource(name)) return errors;
+  return [...errors, invalidValue(path, name, 'must be a standard resource for quota')];
+}
+
+/** Never less than nothing, and whole where it counts things. */
+export function checkResourceAmount(name: string, amount: JsonValue | undefined, path: string): FieldError[] {
+  const quantity = quantityOf(String(amount ?? '0'));
+  const errors: FieldError[] = [];
+  if (quantity.sign < 0) errors.push(invalidValue(path, amount, 'must be greater than or equal to 0'));
+  const isWhole = quantity.toBigInt(-3) % 1000n === 0n;
+  if (!isWhole && (counted.has(name) || isExtendedResource(name)))
+    errors.push(invalidValue(path, amount, 'must be an integer'));
+  return errors;
+}

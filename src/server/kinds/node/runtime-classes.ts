@@ -1,0 +1,37 @@
+/** Runtime classes: which handler runs a pod, what that costs beside the containers, and on which nodes it is found. */
+import { checkDnsLabel, type FieldError, forbiddenValue, type JsonObject } from '../../../api/index.ts';
+import { named, required } from '../engine/checks.ts';
+import { checksFrom, immutableFields } from '../engine/field-table.ts';
+import { mapAt, objectAt, objectsAt, sortedEntries } from '../engine/fields.ts';
+import { checkContainerResourceName, checkResourceAmount } from '../engine/resource-names.ts';
+import { checkTolerations } from '../engine/tolerations.ts';
+import type { KindRules } from '../kind-rules.ts';
+import { validateLabels } from '../metadata-validation.ts';
+
+const checkHandler = checksFrom([['handler', required, named(checkDnsLabel)]]);
+
+export const runtimeClassRules: KindRules = {
+  validate: (runtimeClass) => {
+    const scheduling = objectAt(runtimeClass as JsonObject, 'scheduling');
+    return [
+      ...checkHandler(runtimeClass),
+      ...checkOverhead(objectAt(objectAt(runtimeClass as JsonObject, 'overhead'), 'podFixed')),
+      ...validateLabels(mapAt(scheduling, 'nodeSelector'), 'scheduling.nodeSelector'),
+      ...checkTolerations(objectsAt(scheduling, 'tolerations'), 'scheduling.tolerations'),
+    ];
+  },
+  validateUpdate: immutableFields(['handler']),
+};
+
+/** Judged, and told of, as limits of a container. */
+function checkOverhead(amounts: JsonObject | undefined): FieldError[] {
+  const errors = sortedEntries(amounts).flatMap(([name, amount]) => {
+    const at = `overhead.limits[${name}]`;
+    return [...checkContainerResourceName(name, at), ...checkResourceAmount(name, amount, at)];
+  });
+  const names = Object.keys(amounts ?? {});
+  const hasHugePages = names.some((name) => name.startsWith('hugepages-'));
+  if (hasHugePages && !names.includes('cpu') && !names.includes('memory'))
+    errors.push(forbiddenValue('overhead', 'HugePages require cpu or memory'));
+  return errors;
+}

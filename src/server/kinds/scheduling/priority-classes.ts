@@ -1,0 +1,41 @@
+/** Priority classes: a number for pods, and whether they drive others away. Neither changes once it is said. */
+import { type FieldError, forbiddenValue, requiredValue } from '../../../api/index.ts';
+import { oneOf } from '../engine/checks.ts';
+import { defaultsFrom, immutableFields } from '../engine/field-table.ts';
+import { sameValue } from '../engine/fields.ts';
+import type { KindRules } from '../kind-rules.ts';
+
+const highestUserPriority = 1_000_000_000;
+/** The classes of the server itself, with their values. */
+const systemClasses: Readonly<Record<string, number>> = {
+  'system-cluster-critical': 2_000_000_000,
+  'system-node-critical': 2_000_001_000,
+};
+const preemptionPolicy = oneOf('PreemptLowerPriority', 'Never');
+
+export const priorityClassRules: KindRules = {
+  setDefaults: defaultsFrom([['preemptionPolicy?', 'PreemptLowerPriority']]),
+  validate: (priorityClass, old) => {
+    if (old) return []; // what it is stays; what it must be was asked when it was made
+    const errors = checkValue(priorityClass.metadata.name ?? '', Number(priorityClass.value ?? 0));
+    const policy = priorityClass.preemptionPolicy;
+    if (policy === '') return [...errors, requiredValue('preemptionPolicy')];
+    return [...errors, ...preemptionPolicy(policy as string | undefined, 'preemptionPolicy', {})];
+  },
+  validateUpdate: (priorityClass, old) => {
+    const isSame = sameValue(priorityClass.value ?? 0, old.value ?? 0);
+    const errors = isSame ? [] : [forbiddenValue('value', 'may not be changed in an update.')];
+    return [...errors, ...keepsPreemption(priorityClass, old)];
+  },
+};
+const keepsPreemption = immutableFields(['preemptionPolicy']);
+
+function checkValue(name: string, value: number): FieldError[] {
+  if (name.startsWith('system-')) {
+    if (Object.hasOwn(systemClasses, name)) return [];
+    const why = `priority class names with 'system-' prefix are reserved for system use only. error: ${name} is not a known system priority class`;
+    return [forbiddenValue('metadata.name', why)];
+  }
+  if (value <= highestUserPriority) return [];
+  return [forbiddenValue('value', `maximum allowed value of a user defined priority is ${highestUserPriority}`)];
+}
