@@ -166,7 +166,8 @@ function hasRoom(base: 2 | 10, exponent: number, digits: number, fractionDigits:
 function bounded(magnitude: bigint, scale: number, format: QuantityFormat): Quantity {
   const nanos = 10n ** 9n;
   const amount = scale >= -9 ? magnitude * 10n ** BigInt(scale + 9) : divideUp(magnitude, 10n ** BigInt(-9 - scale));
-  if (amount > largest * nanos) return new Quantity(largest, 0, format);
+  // Only what is written in powers of two ends at a machine word.
+  if (format === 'BinarySI' && amount > largest * nanos) return new Quantity(largest, 0, format);
   const isFraction = amount > 0n && amount < nanos;
   return new Quantity(amount, -9, format === 'BinarySI' && isFraction ? 'DecimalSI' : format);
 }

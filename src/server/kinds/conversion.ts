@@ -7,7 +7,7 @@
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { Resource } from '../registry/resource.ts';
-import { toNewAutoscaler, toOldAutoscaler } from './autoscaler-conversion.ts';
+import { toNewAutoscaler, toOldAutoscaler } from './autoscaling/autoscaler-conversion.ts';
 
 /** From the form of one resource to that of another. */
 export function convertObject(object: KubeObject, from: Resource, to: Resource): KubeObject {

@@ -14,7 +14,7 @@ import * as policies from './admissionregistration/policies.ts';
 import * as policyBindings from './admissionregistration/policy-bindings.ts';
 import * as webhooks from './admissionregistration/webhooks.ts';
 import { apiServiceRules } from './apiregistration/api-services.ts';
-import * as autoscaling from './autoscaling.ts';
+import { autoscalerRules, oldAutoscalerRules } from './autoscaling/autoscalers.ts';
 import { certificateRequestRules } from './certificates/certificate-requests.ts';
 import { configMapRules, secretRules } from './config.ts';
 import { limitRangeRules } from './core/limit-ranges.ts';
@@ -32,6 +32,7 @@ import { ipAddressRules, serviceCidrRules } from './networking/service-ranges.ts
 import { runtimeClassRules } from './node/runtime-classes.ts';
 import * as nodes from './nodes.ts';
 import { podRules } from './pods/pods.ts';
+import { disruptionBudgetRules } from './policy/disruption-budgets.ts';
 import * as rbac from './rbac.ts';
 import { deviceClassRules, resourceClaimRules, resourceClaimTemplateRules } from './resources/claims.ts';
 import { resourceSliceRules } from './resources/slices.ts';
@@ -72,7 +73,7 @@ const table: Readonly<Record<string, KindRules>> = {
   'deployments.apps': workloads.deploymentRules,
   'replicasets.apps': workloads.replicaSetRules,
   'statefulsets.apps': workloads.statefulSetRules,
-  'horizontalpodautoscalers.autoscaling': autoscaling.autoscalerRules,
+  'horizontalpodautoscalers.autoscaling': autoscalerRules,
   'cronjobs.batch': cronJobRules,
   'jobs.batch': jobRules,
   'certificatesigningrequests.certificates.k8s.io': certificateRequestRules,
@@ -87,7 +88,7 @@ const table: Readonly<Record<string, KindRules>> = {
   'servicecidrs.networking.k8s.io': serviceCidrRules,
   'networkpolicies.networking.k8s.io': networkPolicyRules,
   'runtimeclasses.node.k8s.io': runtimeClassRules,
-  'poddisruptionbudgets.policy': autoscaling.disruptionBudgetRules,
+  'poddisruptionbudgets.policy': disruptionBudgetRules,
   'clusterrolebindings.rbac.authorization.k8s.io': rbac.clusterRoleBindingRules,
   'clusterroles.rbac.authorization.k8s.io': rbac.clusterRoleRules,
   'rolebindings.rbac.authorization.k8s.io': rbac.roleBindingRules,
@@ -126,7 +127,7 @@ function makeRules(resource: Resource): KindRules {
   if (resource.isCustom) return customRulesOf(resource);
   if (name === definitions) return definitionRules;
   const isOldAutoscaler = resource.group === 'autoscaling' && resource.version === 'v1';
-  const rules = isOldAutoscaler ? autoscaling.oldAutoscalerRules : (table[name] ?? noRules);
+  const rules = isOldAutoscaler ? oldAutoscalerRules : (table[name] ?? noRules);
   const hasStatus = resource.subresources.some((one) => one.name === 'status');
   if (!hasStatus || keepsStatus.has(name)) return rules;
   const fresh = freshStatus(resource);

@@ -193,7 +193,6 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
     ...answersDeleted,
     fields: { 'spec.nodeName': 'spec.nodeName', 'spec.driver': 'spec.driver' },
   },
-  'priorityclasses.scheduling.k8s.io': generation,
   'csidrivers.storage.k8s.io': { ...answersDeleted, ...needsVersion },
   'csinodes.storage.k8s.io': { ...answersDeleted, ...needsVersion },
   'csistoragecapacities.storage.k8s.io': needsVersion,

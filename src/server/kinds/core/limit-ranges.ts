@@ -14,7 +14,7 @@ import {
   type Quantity,
   requiredValue,
 } from '../../../api/index.ts';
-import { quantityOf } from '../engine/amounts.ts';
+import { quantityOf, roundAmounts } from '../engine/amounts.ts';
 import { ensureObject, fill, isEmpty, objectAt, objectsAt, sortedEntries, textAt } from '../engine/fields.ts';
 import { checkContainerResourceName, checkResourceName, isOvercommitAllowed } from '../engine/resource-names.ts';
 import type { KindRules } from '../kind-rules.ts';
@@ -26,6 +26,7 @@ type Part = (typeof PARTS)[number];
 export const limitRangeRules: KindRules = {
   setDefaults: (range) => {
     for (const limit of limitsOf(range)) {
+      for (const part of PARTS) roundAmounts(objectAt(limit, part));
       if (limit?.type !== 'Container') continue;
       const usual = ensureObject(limit, 'default');
       const request = ensureObject(limit, 'defaultRequest');
@@ -34,6 +35,10 @@ export const limitRangeRules: KindRules = {
       fill(request, objectAt(limit, 'min') ?? {});
       for (const field of ['default', 'defaultRequest']) if (isEmpty(limit[field])) delete limit[field];
     }
+  },
+  // The only kind that needs no name.
+  prepareCreate: ({ metadata }) => {
+    if (!metadata.name) metadata.name = crypto.randomUUID();
   },
   validate: (range) => {
     const seen = new Set<string>();

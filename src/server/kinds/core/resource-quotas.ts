@@ -3,8 +3,9 @@
  * resources of the objects that it tells apart; scopes never change.
  */
 import { type FieldError, invalidValue, type JsonObject, requiredValue } from '../../../api/index.ts';
+import { roundAmounts } from '../engine/amounts.ts';
 import { immutable } from '../engine/field-table.ts';
-import { objectAt, objectsAt, sortedEntries, textAt, textsAt } from '../engine/fields.ts';
+import { isObject, objectAt, objectsAt, sortedEntries, textAt, textsAt } from '../engine/fields.ts';
 import { checkQuotaResourceName, checkResourceAmount, isStandardQuotaResource } from '../engine/resource-names.ts';
 import type { KindRules } from '../kind-rules.ts';
 
@@ -31,6 +32,10 @@ const existsText =
   'ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity';
 
 export const resourceQuotaRules: KindRules = {
+  setDefaults: (quota) => {
+    const [spec, status] = [objectAt(quota as JsonObject, 'spec'), objectAt(quota as JsonObject, 'status')];
+    for (const amounts of [spec?.hard, status?.hard, status?.used]) if (isObject(amounts)) roundAmounts(amounts);
+  },
   validate: (quota) => {
     const spec = objectAt(quota as JsonObject, 'spec') ?? {};
     const status = objectAt(quota as JsonObject, 'status');

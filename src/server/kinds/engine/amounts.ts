@@ -2,7 +2,7 @@
  * Quantities that were read before: specs say the same few amounts again and again, and reading one costs more than
  * all else that is checked about it. Kept by their text, a bounded number of short ones; a Quantity never changes.
  */
-import { parseQuantity, type Quantity } from '../../../api/index.ts';
+import { type JsonObject, parseQuantity, Quantity } from '../../../api/index.ts';
 
 const LIMIT = 1000;
 const LIMIT_CHARACTERS = 20;
@@ -17,4 +17,15 @@ export function quantityOf(text: string): Quantity {
   if (known.size === LIMIT) known.clear(); // whoever is still in use comes back at once
   known.set(text, quantity);
   return quantity;
+}
+
+/** Lists of resources count in thousandths: what is finer is rounded up, in place. */
+export function roundAmounts(amounts: JsonObject | undefined): void {
+  for (const name in amounts) {
+    const amount = amounts[name];
+    const quantity = quantityOf(String(amount ?? '0'));
+    if (quantity.scale >= -3) continue;
+    const rounded = new Quantity(quantity.toBigInt(-3), -3, quantity.format).toString();
+    if (rounded !== amount) amounts[name] = rounded;
+  }
 }

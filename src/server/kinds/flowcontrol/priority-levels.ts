@@ -5,7 +5,7 @@
 import { type FieldError, forbiddenValue, invalidValue, type JsonObject, requiredValue } from '../../../api/index.ts';
 import { between, oneOf } from '../engine/checks.ts';
 import { defaultsFrom } from '../engine/field-table.ts';
-import { numberAt, objectAt, textAt } from '../engine/fields.ts';
+import { isEmpty, numberAt, objectAt, textAt } from '../engine/fields.ts';
 import type { KindRules } from '../kind-rules.ts';
 import { checkFlowConditions } from './flow-schemas.ts';
 
@@ -53,7 +53,8 @@ function checkSpec(spec: JsonObject, name: string): FieldError[] {
     if (limited) errors.push(forbiddenValue('spec.limited', 'must be nil if the type is not Limited'));
     return errors;
   }
-  if (spec.type !== 'Limited') return [...errors, ...type(spec.type ?? '', 'spec.type', spec)];
+  if (isEmpty(spec.type)) return [...errors, requiredValue('spec.type')];
+  if (spec.type !== 'Limited') return [...errors, ...type(spec.type!, 'spec.type', spec)];
   if (exempt) errors.push(forbiddenValue('spec.exempt', 'must be nil if the type is Limited'));
   if (!limited) return [...errors, requiredValue('spec.limited', 'must not be empty when type is Limited')];
   return [...errors, ...checkLimited(limited, 'spec.limited')];
@@ -83,7 +84,8 @@ function checkResponse(response: JsonObject, path: string): FieldError[] {
   const at = `${path}.queuing`;
   if (response.type === 'Reject')
     return queuing ? [forbiddenValue(at, 'must be nil if limited.limitResponse.type is not Limited')] : [];
-  if (response.type !== 'Queue') return responseType(response.type ?? '', `${path}.type`, response);
+  if (isEmpty(response.type)) return [requiredValue(`${path}.type`)];
+  if (response.type !== 'Queue') return responseType(response.type!, `${path}.type`, response);
   if (!queuing) return [requiredValue(at, 'must not be empty if limited.limitResponse.type is Limited')];
   return checkQueuing(queuing, at);
 }

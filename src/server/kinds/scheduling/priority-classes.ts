@@ -15,6 +15,9 @@ const preemptionPolicy = oneOf('PreemptLowerPriority', 'Never');
 
 export const priorityClassRules: KindRules = {
   setDefaults: defaultsFrom([['preemptionPolicy?', 'PreemptLowerPriority']]),
+  prepareCreate: ({ metadata }) => {
+    metadata.generation = 1; // and stays 1, whatever changes
+  },
   validate: (priorityClass, old) => {
     if (old) return []; // what it is stays; what it must be was asked when it was made
     const errors = checkValue(priorityClass.metadata.name ?? '', Number(priorityClass.value ?? 0));

@@ -2,10 +2,10 @@
  * Autoscalers between their versions. The older one has a field for the processor only; other metrics, the behaviour
  * and the conditions travel in annotations, as JSON, under the names the reference server uses.
  */
-import type { JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
-import { jsonText } from '../../api/json-text.ts';
-import { parseJson } from '../codec/json-reader.ts';
-import { isEmpty, isObject, objectAt, objectsAt, textAt } from './engine/fields.ts';
+import type { JsonObject, JsonValue, KubeObject } from '../../../api/index.ts';
+import { jsonText } from '../../../api/json-text.ts';
+import { parseJson } from '../../codec/json-reader.ts';
+import { isEmpty, isObject, objectAt, objectsAt, textAt } from '../engine/fields.ts';
 
 const prefix = 'autoscaling.alpha.kubernetes.io/';
 const annotationNames = {

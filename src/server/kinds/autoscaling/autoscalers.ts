@@ -1,0 +1,127 @@
+/**
+ * Autoscalers in both versions. The older one is judged as the newer one that it stands for, so that faults are told
+ * under the names of the newer one, as by the reference server.
+ */
+import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../../api/index.ts';
+import { atLeast, oneOf } from '../engine/checks.ts';
+import { checksFrom, type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
+import { isEmpty, numberAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
+import type { KindRules } from '../kind-rules.ts';
+import { toNewAutoscaler } from './autoscaler-conversion.ts';
+import { checkMetrics, checkReference } from './metrics.ts';
+
+const cpuMetric = {
+  type: 'Resource',
+  resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } },
+};
+const policies = {
+  scaleUp: [
+    { type: 'Pods', value: 4, periodSeconds: 15 },
+    { type: 'Percent', value: 100, periodSeconds: 15 },
+  ],
+  scaleDown: [{ type: 'Percent', value: 100, periodSeconds: 15 }],
+};
+const behaviorDefaults: DefaultRow[] = [
+  ['spec.behavior.scaleUp', {}],
+  ['spec.behavior.scaleUp.stabilizationWindowSeconds', 0],
+  ['spec.behavior.scaleUp.selectPolicy?', 'Max'],
+  ['spec.behavior.scaleUp.policies', policies.scaleUp],
+  ['spec.behavior.scaleDown', {}],
+  ['spec.behavior.scaleDown.selectPolicy?', 'Max'],
+  ['spec.behavior.scaleDown.policies', policies.scaleDown],
+];
+const setDefaults = defaultsFrom([['spec.minReplicas', 1], ...behaviorDefaults]);
+const checkStatus = checksFrom([
+  ['status.currentReplicas', atLeast(0)],
+  ['status.desiredReplicas', atLeast(0)],
+]);
+
+export const autoscalerRules: KindRules = {
+  setDefaults: (autoscaler) => {
+    setDefaults(autoscaler);
+    const spec = objectAt(autoscaler as JsonObject, 'spec');
+    if (spec && isEmpty(spec.metrics)) spec.metrics = [structuredClone(cpuMetric)];
+  },
+  validate: validateAutoscaler,
+};
+
+/** It knows processor time only. */
+export const oldAutoscalerRules: KindRules = {
+  setDefaults: defaultsFrom([
+    ['spec.minReplicas', 1],
+    ['spec.targetCPUUtilizationPercentage', 80],
+  ]),
+  validate: (autoscaler) => validateAutoscaler(toNewAutoscaler(autoscaler)),
+};
+
+function validateAutoscaler(autoscaler: KubeObject): FieldError[] {
+  const spec = objectAt(autoscaler as JsonObject, 'spec') ?? {};
+  const behavior = objectAt(spec, 'behavior');
+  return [
+    ...checkReplicas(spec),
+    ...checkTarget(objectAt(spec, 'scaleTargetRef'), 'spec.scaleTargetRef'),
+    ...checkMetrics(objectsAt(spec, 'metrics'), 'spec.metrics', numberAt(spec, 'minReplicas')),
+    ...['scaleUp', 'scaleDown'].flatMap((field) => {
+      const rules = objectAt(behavior, field);
+      return rules ? checkScaling(rules, `spec.behavior.${field}`) : [];
+    }),
+    ...checkStatus(autoscaler),
+  ];
+}
+
+const atLeastOne = atLeast(1);
+
+function checkReplicas(spec: JsonObject): FieldError[] {
+  const errors = atLeastOne(spec.minReplicas ?? undefined, 'spec.minReplicas', spec);
+  const [least, most] = [numberAt(spec, 'minReplicas'), numberAt(spec, 'maxReplicas') ?? 0];
+  if (most === 0) errors.push(requiredValue('spec.maxReplicas', 'must be set and greater than 0'));
+  errors.push(...(most < 0 ? atLeastOne(most, 'spec.maxReplicas', spec) : []));
+  if (least !== undefined && least > most)
+    errors.push(invalidValue('spec.maxReplicas', most, 'must be greater than or equal to `minReplicas`'));
+  return errors;
+}
+
+/** Only one kind without a group can be scaled. */
+function checkTarget(reference: JsonObject | undefined, path: string): FieldError[] {
+  const errors = checkReference(reference, path);
+  const [version, kind] = [textAt(reference, 'apiVersion'), textAt(reference, 'kind')];
+  const parts = version.split('/');
+  if (parts.length > 2)
+    errors.push(invalidValue(`${path}.apiVersion`, version, `unexpected GroupVersion string: ${version}`));
+  else if ((parts.length === 1 || parts[0] === '') && !(kind === 'ReplicationController' && version === 'v1'))
+    errors.push(invalidValue(`${path}.apiVersion`, version, 'apiVersion must specify API group'));
+  return errors;
+}
+
+const MOST_STABLE_SECONDS = 3600;
+const LONGEST_PERIOD_SECONDS = 1800;
+const selectPolicy = oneOf('Disabled', 'Max', 'Min');
+const policyType = oneOf('Percent', 'Pods');
+
+function checkScaling(rules: JsonObject, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const at = `${path}.stabilizationWindowSeconds`;
+  const seconds = numberAt(rules, 'stabilizationWindowSeconds') ?? 0;
+  if (seconds < 0) errors.push(invalidValue(at, seconds, 'must be greater than or equal to zero'));
+  if (seconds > MOST_STABLE_SECONDS)
+    errors.push(invalidValue(at, seconds, `must be less than or equal to ${MOST_STABLE_SECONDS}`));
+  errors.push(...selectPolicy(rules.selectPolicy ?? undefined, `${path}.selectPolicy`, rules));
+  const list = objectsAt(rules, 'policies');
+  if (list.length === 0) errors.push(requiredValue(`${path}.policies`, 'must specify at least one Policy'));
+  for (const [index, policy] of list.entries()) errors.push(...checkPolicy(policy ?? {}, `${path}.policies[${index}]`));
+  return errors;
+}
+
+function checkPolicy(policy: JsonObject, path: string): FieldError[] {
+  const errors = policyType(policy.type ?? '', `${path}.type`, policy);
+  for (const field of ['value', 'periodSeconds']) {
+    const value = numberAt(policy, field) ?? 0;
+    if (value <= 0) errors.push(invalidValue(`${path}.${field}`, value, 'must be greater than zero'));
+  }
+  const period = numberAt(policy, 'periodSeconds') ?? 0;
+  if (period > LONGEST_PERIOD_SECONDS) {
+    const why = `must be less than or equal to ${LONGEST_PERIOD_SECONDS}`;
+    errors.push(invalidValue(`${path}.periodSeconds`, period, why));
+  }
+  return errors;
+}
