@@ -7,7 +7,7 @@ import { cloneJson } from '../codec/json-objects.ts';
 import { compileSchema } from './schema-checks.ts';
 import { DefaultRoom, LIMIT_DEFAULT_BYTES, NoRoomError, setDefaults } from './set-defaults.ts';
 import { asObject, type Structural } from './structural.ts';
-import type { Validation } from './validation.ts';
+import { Validation } from './validation.ts';
 
 const CHARACTERS_PER_STEP = 8;
 
@@ -33,7 +33,11 @@ export function checkDefault(node: Structural, path: string, validation: Validat
   }
   // Defaults inside others are made and walked once more for each that they are in.
   validation.chargeSteps(room.taken / CHARACTERS_PER_STEP);
-  compileSchema(source)(filled, undefined, { of: undefined, name: at }, validation);
+  // Judged as it is written, without what would be filled in; told of below the default.
+  const trial = new Validation(validation);
+  compileSchema(source)(value, undefined, undefined, trial);
+  for (const { field, ...fault } of trial.faults)
+    validation.push({ ...fault, field: field === '<nil>' || field === '' ? at : `${at}.${field}` });
 }
 
 /** Whether pruning would take something away. */

@@ -2,12 +2,15 @@
  * The rules of the kind CustomResourceDefinition: what it fills in, what it refuses, what may not change once objects
  * exist, and what its deletion leaves behind until the last of them is gone.
  */
-import type { FieldError, JsonObject, KubeObject } from '../../api/index.ts';
+import { type FieldError, type JsonObject, type KubeObject, quote } from '../../api/index.ts';
 import { immutable } from '../kinds/engine/field-table.ts';
 import { sameValue } from '../kinds/engine/fields.ts';
 import type { KindRules } from '../kinds/kind-rules.ts';
 import { asDefinition, CLEANUP_FINALIZER, type Definition, isConditionTrue, withCondition } from './definition.ts';
 import { validateDefinition } from './definition-validation.ts';
+import { schemasIn } from './schema-form.ts';
+import { isKnownFormat } from './string-formats.ts';
+import { asObject } from './structural.ts';
 
 export const definitionRules: KindRules = {
   setDefaults: (object) => setDefinitionDefaults(asDefinition(object)),
@@ -23,9 +26,15 @@ export const definitionRules: KindRules = {
   prepareUpdate: (object, old, { subresource }) => {
     object.spec ??= {};
     object.status ??= structuredClone(old.status) as JsonObject;
-    if (subresource === '') addStoredVersion(asDefinition(object));
+    const { status } = asDefinition(object);
+    if (subresource === '' || !status.storedVersions?.length) addStoredVersion(asDefinition(object));
   },
-  validate: (object) => validateDefinition(asDefinition(object)),
+  validate: (object, old) => validateDefinition(asDefinition(object), old && asDefinition(old)),
+  warnings: (object, old) => {
+    const before = old ? unknownFormats(asDefinition(old)) : new Set<string>();
+    const found = [...unknownFormats(asDefinition(object))].filter((format) => !before.has(format));
+    return found.sort().map((format) => `unrecognized format ${quote(format)}`);
+  },
   validateUpdate: (object, old) => changeFaults(asDefinition(object), asDefinition(old)),
   markDeleted: (object, now) => markTerminating(object, now),
 };
@@ -38,10 +47,26 @@ function setDefinitionDefaults({ spec }: Definition): void {
     if (names.kind && !names.listKind) names.listKind = `${names.kind}List`;
   }
   spec.conversion ??= { strategy: 'None' };
+  const service = asObject(asObject(spec.conversion.webhook?.clientConfig)?.service);
+  if (service) service.port ??= 443;
+}
+
+/** Formats that nobody knows say nothing of values, which their writer may not know. */
+function unknownFormats({ spec }: Definition): Set<string> {
+  const found = new Set<string>();
+  const open = (spec.versions ?? []).map(({ schema }) => schema?.openAPIV3Schema);
+  for (let schema = open.pop(); open.length > 0 || schema; schema = open.pop()) {
+    if (!schema) continue;
+    const { format } = schema;
+    if (typeof format === 'string' && format !== '' && !isKnownFormat(format)) found.add(format);
+    for (const [child] of schemasIn(schema)) open.push(child);
+  }
+  return found;
 }
 
 /** From now on objects may be stored in that version. */
 function addStoredVersion({ spec, status }: Definition): void {
+  status.storedVersions ??= [];
   for (const { name, storage } of spec.versions ?? [])
     if (storage && !status.storedVersions.includes(name)) status.storedVersions.push(name);
 }

@@ -17,9 +17,12 @@ import {
   unsupportedValue,
 } from '../../api/index.ts';
 import { jsonEqual, ownValue } from '../codec/json-objects.ts';
+import { checkWebhookClient } from '../kinds/admissionregistration/webhook-client.ts';
+import { appendAll } from '../kinds/engine/append-all.ts';
 import { compileJsonPath, JsonPathError } from '../tables/json-path.ts';
 import { checkRules } from './cel/check-rules.ts';
 import type { Definition, DefinitionNames, DefinitionSpec, DefinitionVersion } from './definition.ts';
+import { isNothing } from './schema-form.ts';
 import { asObject } from './structural.ts';
 import { checkStructural } from './structural-schema.ts';
 import { TurnKeeper } from './turn-keeper.ts';
@@ -29,20 +32,34 @@ const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_PAGE = 'https://github.com/kubernetes/enhancements/pull/1111';
 const COLUMN_TYPES = ['integer', 'number', 'string', 'boolean', 'date'];
 const COLUMN_FORMATS = ['int32', 'int64', 'float', 'double', 'byte', 'date', 'date-time', 'password'];
+/** What the root may say where the status is taken out of it: nothing that would be lost on the way. */
+const ROOT_FIELDS =
+  'Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations';
+const ROOT_WORDS: ReadonlySet<string> = new Set([
+  ...ROOT_FIELDS.split(' ').map((name) => name[0]!.toLowerCase() + name.slice(1)),
+  'x-kubernetes-preserve-unknown-fields',
+  'x-kubernetes-validations',
+]);
+const ROOT_TEXT = `only [${ROOT_FIELDS}] fields are allowed at the root of the schema if the status subresource is enabled`;
 const LIMIT_SELECTABLE = 8;
 const LIMIT_WARNING_BYTES = 256;
 
-export async function validateDefinition(definition: Definition): Promise<FieldError[]> {
+/** `old` is what it takes the place of, absent on create. */
+export async function validateDefinition(definition: Definition, old?: Definition): Promise<FieldError[]> {
   const validation = new Validation();
   try {
-    await checkDefinition(definition, validation);
+    await checkDefinition(definition, old, validation);
   } catch (err) {
     if (!(err instanceof ValidationEnd)) throw err;
   }
   return validation.faults;
 }
 
-async function checkDefinition(definition: Definition, validation: Validation): Promise<void> {
+async function checkDefinition(
+  definition: Definition,
+  old: Definition | undefined,
+  validation: Validation,
+): Promise<void> {
   const { metadata, spec, status } = definition;
   const versions = spec.versions ?? [];
   const { plural = '' } = spec.names ?? {};
@@ -68,7 +85,10 @@ async function checkDefinition(definition: Definition, validation: Validation): 
       'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
     validation.push(invalidValue('spec.preserveUnknownFields', true, why));
   }
-  validation.pushAll(storedFaults(versions, status?.storedVersions ?? []));
+  // Who writes the status may say what they like of stored versions, but not of names.
+  if (!old || !jsonEqual(spec as unknown as JsonObject, old.spec as unknown as JsonObject))
+    validation.pushAll(storedFaults(versions, status?.storedVersions ?? []));
+  validation.pushAll(acceptedFaults(status?.acceptedNames ?? {}));
 }
 
 const PLACED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const;
@@ -137,16 +157,29 @@ function shownVersion({ name, served, storage, deprecated, deprecationWarning }:
   };
 }
 
+function labelFaults(path: string, name: string, isMixed: boolean): FieldError[] {
+  const problems = checkDns1035Label(isMixed ? name.toLowerCase() : name);
+  const lead = isMixed ? 'may have mixed case, but should otherwise match: ' : '';
+  return problems.length > 0 ? [invalidValue(path, name, lead + problems.join(','))] : [];
+}
+
+/** Of the names in the status each may be missing. */
+function acceptedFaults(names: Partial<DefinitionNames>): FieldError[] {
+  const { plural = '', singular = '', kind = '', listKind = '', shortNames, categories } = names;
+  const faults = Object.entries({ plural, singular, kind, listKind }).flatMap(([field, name]) =>
+    name === '' ? [] : labelFaults(`status.acceptedNames.${field}`, name, field === 'kind' || field === 'listKind'),
+  );
+  for (const [field, list] of Object.entries({ shortNames, categories }))
+    for (const [index, name] of (list ?? []).entries())
+      faults.push(...labelFaults(`status.acceptedNames.${field}[${index}]`, name ?? '', false));
+  return faults;
+}
+
 function nameFaults(names: Partial<DefinitionNames>): FieldError[] {
   const faults: FieldError[] = [];
   const label = (field: string, name: string, isMixed = false) => {
-    if (name === '') {
-      faults.push(requiredValue(`spec.names.${field}`));
-      return;
-    }
-    const problems = checkDns1035Label(isMixed ? name.toLowerCase() : name);
-    const lead = isMixed ? 'may have mixed case, but should otherwise match: ' : '';
-    if (problems.length > 0) faults.push(invalidValue(`spec.names.${field}`, name, lead + problems.join(',')));
+    if (name === '') faults.push(requiredValue(`spec.names.${field}`));
+    else faults.push(...labelFaults(`spec.names.${field}`, name, isMixed));
   };
   const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = names;
   label('plural', plural);
@@ -161,7 +194,7 @@ function nameFaults(names: Partial<DefinitionNames>): FieldError[] {
 }
 
 async function checkSchema(
-  { schema }: DefinitionVersion,
+  { schema, subresources }: DefinitionVersion,
   index: number,
   place: string | undefined,
   validation: Validation,
@@ -175,6 +208,9 @@ async function checkSchema(
   if (place === undefined) return;
   const path = `${place}.openAPIV3Schema`;
   const before = validation.length;
+  const isSaid = (word: string) => !isNothing(openApi[word]) || (word === 'not' && asObject(openApi.not) !== undefined);
+  if (subresources?.status && Object.keys(openApi).some((word) => !ROOT_WORDS.has(word) && isSaid(word)))
+    validation.push(invalidValue(path, openApi, ROOT_TEXT));
   const root = await checkStructural(openApi, path, validation, turns);
   if (root && validation.length === before) await checkRules(root, path, validation, turns);
 }
@@ -232,6 +268,10 @@ function jsonPathFaults(text: string, path: string): FieldError[] {
 
 function selectableFaults({ selectableFields = [], schema }: DefinitionVersion, path: string): FieldError[] {
   const faults: FieldError[] = [];
+  if (selectableFields.length > 0 && !schema?.openAPIV3Schema) {
+    const why = 'may only be set when `version.schema.openAPIV3Schema` is not included';
+    return [invalidValue(path, '', why)];
+  }
   if (selectableFields.length > LIMIT_SELECTABLE)
     faults.push(invalidValue(path, selectableFields.length, `must have at most ${LIMIT_SELECTABLE} items`));
   const seen = new Set<string>();
@@ -264,16 +304,43 @@ function isSimplePath(path: string): boolean {
   return /^(\.[A-Za-z_$][\w$-]*)+$/.test(path);
 }
 
-function conversionFaults({ conversion }: DefinitionSpec): FieldError[] {
+/** Converting takes a webhook to ask, which this server does not: what never needs it may name one. */
+function conversionFaults({ conversion, versions = [] }: DefinitionSpec): FieldError[] {
+  const path = 'spec.conversion';
   const strategy = conversion?.strategy ?? 'None';
   const known = ['None', 'Webhook'];
-  if (!known.includes(strategy)) return [unsupportedValue('spec.conversion.strategy', strategy, known)];
-  if (strategy === 'Webhook')
-    return [forbiddenValue('spec.conversion.strategy', 'this server converts with the strategy None only')];
-  if (conversion?.webhook === undefined) return [];
-  return [
-    forbiddenValue('spec.conversion.webhookClientConfig', 'should not be set when strategy is not set to Webhook'),
-  ];
+  if (strategy === '') return [requiredValue(`${path}.strategy`)];
+  if (!known.includes(strategy)) return [unsupportedValue(`${path}.strategy`, strategy, known)];
+  const { clientConfig, conversionReviewVersions } = asObject(conversion?.webhook) ?? {};
+  const client = asObject(clientConfig);
+  const reviews = Array.isArray(conversionReviewVersions) ? (conversionReviewVersions as string[]) : [];
+  if (strategy === 'None') {
+    const why = 'should not be set when strategy is not set to Webhook';
+    const faults = client ? [forbiddenValue(`${path}.webhookClientConfig`, why)] : [];
+    return reviews.length === 0 ? faults : [...faults, forbiddenValue(`${path}.conversionReviewVersions`, why)];
+  }
+  const faults = client
+    ? checkWebhookClient(client, `${path}.webhookClientConfig`)
+    : [requiredValue(`${path}.webhookClientConfig`, 'required when strategy is set to Webhook')];
+  appendAll(faults, reviewFaults(reviews, `${path}.conversionReviewVersions`));
+  if (versions.length > 1)
+    faults.push(forbiddenValue(`${path}.strategy`, 'this server converts with the strategy None only'));
+  return faults;
+}
+
+const REVIEWS = ['v1', 'v1beta1'];
+
+function reviewFaults(reviews: readonly string[], path: string): FieldError[] {
+  if (reviews.length === 0) return [requiredValue(path)];
+  const seen = new Set<string>();
+  const faults = reviews.flatMap((version, index) => {
+    if (seen.has(version)) return [invalidValue(`${path}[${index}]`, version, 'duplicate version')];
+    seen.add(version);
+    return checkDns1035Label(version ?? '').map((problem) => invalidValue(`${path}[${index}]`, version, problem));
+  });
+  if (!reviews.some((version) => REVIEWS.includes(version)))
+    faults.push(invalidValue(path, [...reviews], `must include at least one of ${REVIEWS.join(', ')}`));
+  return faults;
 }
 
 /** Groups of the Kubernetes project itself are not for everybody. */

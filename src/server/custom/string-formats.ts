@@ -45,6 +45,13 @@ const checks: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ['k8s-long-name', (text) => checkDnsSubdomain(text).length === 0],
 ]);
 
+/** Those of numbers, and one that is only for who reads it. */
+const otherFormats: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double', 'password']);
+
+export function isKnownFormat(format: string): boolean {
+  return checks.has(format) || otherFormats.has(format);
+}
+
 /** Undefined for a format that says nothing. */
 export function formatCheck(format: string): FormatCheck | undefined {
   return checks.get(format);

@@ -3,36 +3,37 @@
  * defaulted by it. Combinations of schemas may only constrain what is declared outside of them. Every violation is told,
  * with the path of the schema it is in. Large schemas are walked in stretches, with turns for others in between.
  */
-import { forbiddenValue, invalidValue, type JsonObject, requiredValue, unsupportedValue } from '../../api/index.ts';
+import { forbiddenValue, invalidValue, type JsonObject, type JsonValue, requiredValue } from '../../api/index.ts';
 import { ownValue } from '../codec/json-objects.ts';
 import { checkPatternSyntax, PatternError } from '../patterns/pattern.ts';
 import { checkDefault } from './default-values.ts';
+import { checkSchemaForm, isNothing, LIMIT_DEPTH } from './schema-form.ts';
 import { asObject, readStructural, type Structural } from './structural.ts';
 import type { TurnKeeper } from './turn-keeper.ts';
 import type { Validation } from './validation.ts';
 
-const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean'];
-const NOT_SUPPORTED = ['definitions', 'dependencies', 'patternProperties', 'additionalItems', 'id', '$schema'];
-/** What says where things are and how they look; a combination must not. */
-const STRUCTURE = [
-  'type',
-  'description',
-  'title',
-  'default',
-  'nullable',
-  'x-kubernetes-preserve-unknown-fields',
-  'x-kubernetes-embedded-resource',
-  'x-kubernetes-int-or-string',
-  'x-kubernetes-list-type',
-  'x-kubernetes-list-map-keys',
-  'x-kubernetes-map-type',
-  'x-kubernetes-validations',
-];
 const EMPTY = 'must be empty to be structural';
-/** Deeper than anybody means; keeps every walk within the stack. */
-const LIMIT_DEPTH = 200;
+const UNDEFINED = 'must be undefined to be structural';
+const FALSE = 'must be false to be structural';
+/** What says where things are and how they look; a combination must not. */
+const STRUCTURE: readonly (readonly [field: string, why: string])[] = [
+  ['type', EMPTY],
+  ['additionalProperties', UNDEFINED],
+  ['default', UNDEFINED],
+  ['title', EMPTY],
+  ['description', EMPTY],
+  ['nullable', FALSE],
+  ['x-kubernetes-preserve-unknown-fields', FALSE],
+  ['x-kubernetes-embedded-resource', FALSE],
+  ['x-kubernetes-int-or-string', FALSE],
+  ['x-kubernetes-list-map-keys', EMPTY],
+  ['x-kubernetes-list-type', UNDEFINED],
+  ['x-kubernetes-map-type', UNDEFINED],
+  ['x-kubernetes-validations', EMPTY],
+];
+const COMBINATIONS = ['allOf', 'anyOf', 'oneOf'];
 
-type Place = 'root' | 'field' | 'items' | 'value';
+type Place = 'root' | 'field' | 'items';
 
 /** The schema as a tree, if it can be one. */
 export async function checkStructural(
@@ -42,6 +43,7 @@ export async function checkStructural(
   turns: TurnKeeper,
 ): Promise<Structural | undefined> {
   const before = validation.length;
+  await checkSchemaForm(schema, path, validation, turns);
   await new StructuralWalk(validation, turns).run(schema, path);
   if (validation.length > before) return undefined;
   const root = readStructural(schema);
@@ -76,7 +78,15 @@ class StructuralWalk {
   }
 
   async run(schema: JsonObject, path: string): Promise<void> {
-    this.#later([() => this.#visit(schema, path, 'root', 0)]);
+    this.#later([
+      () => this.#visit(schema, path, 'root', 0),
+      // Only what stands in combinations of the root must be declared: so does the reference server.
+      ...partsOf(schema).map(
+        ([part, at]) =>
+          () =>
+            this.#declared(part, schema, path, `${path}.${at}`, 0),
+      ),
+    ]);
     for (let next = this.#open.pop(); next; next = this.#open.pop()) {
       this.#faults.chargeSteps(1);
       next();
@@ -90,186 +100,153 @@ class StructuralWalk {
   }
 
   #visit(schema: JsonObject, path: string, place: Place, depth: number): void {
-    if (depth > LIMIT_DEPTH) {
-      this.#faults.push(invalidValue(path, '', `must not nest deeper than ${LIMIT_DEPTH}`));
-      return;
-    }
+    if (depth > LIMIT_DEPTH) return; // told of by its form
     this.#checkType(schema, path, place);
-    this.#checkForbidden(schema, path, place);
-    this.#checkExtensions(schema, path);
-    if (place === 'root') this.#checkMetadata(schema, path);
+    this.#checkExtensions(schema, path, place);
+    this.#checkOwn(schema, path, place);
+    checkPattern(schema, path, this.#faults);
     const below: (() => void)[] = [];
+    const [additional, items] = [asObject(schema.additionalProperties), asObject(schema.items)];
+    if (items) below.push(() => this.#visit(items, `${path}.items`, 'items', depth + 1));
+    else if (schema.type === 'array' && !Array.isArray(schema.items))
+      this.#faults.push(requiredValue(`${path}.items`, 'must be specified'));
     const properties = asObject(schema.properties);
     for (const name of properties ? Object.keys(properties) : []) {
       const child = asObject(properties![name]) ?? {};
       below.push(() => this.#visit(child, `${path}.properties[${name}]`, 'field', depth + 1));
     }
-    const [additional, items] = [asObject(schema.additionalProperties), asObject(schema.items)];
-    if (additional) below.push(() => this.#visit(additional, `${path}.additionalProperties`, 'value', depth + 1));
-    if (Array.isArray(schema.items))
-      this.#faults.push(forbiddenValue(`${path}.items`, 'items must be a schema object and not an array'));
-    else if (items) below.push(() => this.#visit(items, `${path}.items`, 'items', depth + 1));
-    else if (schema.type === 'array') this.#faults.push(requiredValue(`${path}.items`, 'must be specified'));
-    if (hasCombinations(schema)) below.push(() => this.#combinations(schema, schema, path, depth));
+    if (additional) below.push(() => this.#visit(additional, `${path}.additionalProperties`, 'field', depth + 1));
+    const isEither = isIntOrString(schema.anyOf);
+    const [first] = Array.isArray(schema.allOf) ? schema.allOf : [];
+    for (const [part, at] of partsOf(schema)) {
+      if (isEither && at.startsWith('anyOf')) continue;
+      const skipsAnyOf = part === first && isIntOrString(part.anyOf);
+      below.push(() => this.#constraint(part, `${path}.${at}`, depth + 1, skipsAnyOf));
+    }
     this.#later(below);
   }
 
   #checkType(schema: JsonObject, path: string, place: Place): void {
     const { type } = schema;
-    const isIntOrString = schema['x-kubernetes-int-or-string'] === true;
-    if (typeof type === 'string' && type !== '') {
-      if (place === 'root' && type !== 'object')
-        this.#faults.push(invalidValue(`${path}.type`, type, 'must be object at the root'));
-      if (isIntOrString)
-        this.#faults.push(invalidValue(`${path}.type`, type, 'must be empty if x-kubernetes-int-or-string is true'));
-      else if (!TYPES.includes(type)) this.#faults.push(unsupportedValue(`${path}.type`, type, TYPES));
-      return;
+    const at = `${path}.type`;
+    const either = schema['x-kubernetes-int-or-string'] === true;
+    const hasType = typeof type === 'string' && type !== '';
+    if (schema['x-kubernetes-embedded-resource'] === true && type !== 'object') {
+      const why = 'must be object if x-kubernetes-embedded-resource is true';
+      this.#faults.push(hasType ? invalidValue(at, type, why) : requiredValue(at, why));
+    } else if (!hasType && !either && schema['x-kubernetes-preserve-unknown-fields'] !== true) {
+      const where = { root: 'at the root', field: 'for specified object fields', items: 'for specified array items' };
+      this.#faults.push(requiredValue(at, `must not be empty ${where[place]}`));
     }
-    if (place === 'root') this.#faults.push(requiredValue(`${path}.type`, 'must not be empty at the root'));
-    else if (!isIntOrString && schema['x-kubernetes-preserve-unknown-fields'] !== true) {
-      const where = place === 'items' ? 'array items' : 'object fields';
-      this.#faults.push(requiredValue(`${path}.type`, `must not be empty for specified ${where}`));
-    }
+    if (place === 'root' && hasType && type !== 'object')
+      this.#faults.push(invalidValue(at, type, 'must be object at the root'));
   }
 
-  #checkForbidden(schema: JsonObject, path: string, place: Place): void {
+  #checkExtensions(schema: JsonObject, path: string, place: Place): void {
     const forbid = (field: string, why: string) => this.#faults.push(forbiddenValue(`${path}.${field}`, why));
-    if (schema.uniqueItems === true)
-      forbid('uniqueItems', 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic');
-    if (schema.additionalProperties === false)
-      forbid('additionalProperties', 'additionalProperties cannot be set to false');
-    if (schema.additionalProperties !== undefined && schema.properties !== undefined)
-      forbid('additionalProperties', 'additionalProperties and properties are mutual exclusive');
-    if (schema.additionalProperties !== undefined && place === 'root')
-      forbid('additionalProperties', 'additionalProperties cannot be used at the root');
-    if (schema.$ref !== undefined) forbid('$ref', '$ref is not supported');
-    for (const field of NOT_SUPPORTED) if (schema[field] !== undefined) forbid(field, `${field} is not supported`);
+    const isEmbedded = schema['x-kubernetes-embedded-resource'] === true;
+    const keepsUnknown = schema['x-kubernetes-preserve-unknown-fields'] === true;
+    const hasAdditional = schema.additionalProperties !== undefined && schema.additionalProperties !== null;
     if (place === 'root' && schema.nullable === true) forbid('nullable', 'nullable cannot be true at the root');
-    checkPattern(schema, path, this.#faults);
+    if (place === 'root' && hasAdditional) forbid('additionalProperties', 'must not be used at the root');
+    if (isEmbedded && hasAdditional)
+      forbid('additionalProperties', 'must not be used if x-kubernetes-embedded-resource is set');
+    if (isEmbedded && !keepsUnknown && isNothing(schema.properties)) {
+      const why =
+        'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields';
+      this.#faults.push(requiredValue(`${path}.properties`, why));
+    }
+    if (schema['x-kubernetes-int-or-string'] !== true) return;
+    const refuse = (field: string) =>
+      this.#faults.push(invalidValue(`${path}.${field}`, true, 'must be false if x-kubernetes-int-or-string is true'));
+    if (keepsUnknown) refuse('x-kubernetes-preserve-unknown-fields');
+    if (isEmbedded) refuse('x-kubernetes-embedded-resource');
   }
 
-  #checkExtensions(schema: JsonObject, path: string): void {
-    const listType = schema['x-kubernetes-list-type'];
-    const keys = schema['x-kubernetes-list-map-keys'];
-    const at = (field: string) => `${path}.x-kubernetes-${field}`;
-    if (listType !== undefined && !['atomic', 'set', 'map'].includes(listType as string))
-      this.#faults.push(unsupportedValue(at('list-type'), listType, ['atomic', 'set', 'map']));
-    if (listType !== undefined && schema.type !== 'array')
-      this.#faults.push(
-        invalidValue(`${path}.type`, schema.type ?? '', 'must be array if x-kubernetes-list-type is specified'),
-      );
-    if (listType === 'map') this.#checkMapKeys(schema, path);
-    else if (keys !== undefined)
-      this.#faults.push(
-        invalidValue(at('list-type'), listType ?? null, 'must be map if x-kubernetes-list-map-keys is non-empty'),
-      );
-    const mapType = schema['x-kubernetes-map-type'];
-    if (mapType !== undefined && !['granular', 'atomic'].includes(mapType as string))
-      this.#faults.push(unsupportedValue(at('map-type'), mapType, ['granular', 'atomic']));
-    if (schema['x-kubernetes-embedded-resource'] === true) {
-      if (schema.type !== 'object')
-        this.#faults.push(
-          invalidValue(`${path}.type`, schema.type ?? '', 'must be object if x-kubernetes-embedded-resource is true'),
-        );
-      if (schema['x-kubernetes-preserve-unknown-fields'] !== true && !asObject(schema.properties))
-        this.#faults.push(
-          requiredValue(
-            `${path}.properties`,
-            'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields',
-          ),
-        );
+  /** What every object has: of the metadata of the root only the names may be restricted. */
+  #checkOwn(schema: JsonObject, path: string, place: Place): void {
+    const properties = asObject(schema.properties);
+    if (!properties || (place !== 'root' && schema['x-kubernetes-embedded-resource'] !== true)) return;
+    for (const [name, type] of Object.entries({ kind: 'string', apiVersion: 'string', metadata: 'object' })) {
+      const field = asObject(ownValue(properties, name));
+      if (field && field.type !== type)
+        this.#faults.push(invalidValue(`${path}.properties[${name}].type`, field.type ?? '', `must be ${type}`));
     }
-    if (schema['x-kubernetes-preserve-unknown-fields'] === false)
-      this.#faults.push(invalidValue(at('preserve-unknown-fields'), false, 'must be true or undefined'));
+    const metadata = asObject(ownValue(properties, 'metadata'));
+    if (place !== 'root' || !metadata) return;
+    const { type: _type, default: _default, properties: named, ...rest } = metadata;
+    const isOfNames = Object.keys(asObject(named) ?? {}).every((name) => name === 'name' || name === 'generateName');
+    if (isOfNames && Object.values(rest).every(isNothing)) return;
+    const why = 'must not specify anything other than name and generateName, but metadata is implicitly specified';
+    this.#faults.push(forbiddenValue(`${path}.properties[metadata]`, why));
   }
 
-  #checkMapKeys(schema: JsonObject, path: string): void {
-    const keys = schema['x-kubernetes-list-map-keys'];
-    const at = `${path}.x-kubernetes-list-map-keys`;
-    if (!Array.isArray(keys) || keys.length === 0) {
-      this.#faults.push(requiredValue(at, 'must not be empty if x-kubernetes-list-type is map'));
-      return;
-    }
-    const items = asObject(schema.items) ?? {};
-    const properties = asObject(items.properties) ?? {};
-    const required = new Set(Array.isArray(items.required) ? items.required : []);
-    for (const [index, key] of (keys as string[]).entries()) {
-      const field = asObject(ownValue(properties, key));
-      if (!field)
-        this.#faults.push(invalidValue(`${at}[${index}]`, key, 'entries must all be names of item properties'));
-      else if (!required.has(key) && field.default === undefined)
-        this.#faults.push(
-          requiredValue(
-            `${path}.items.properties[${key}].default`,
-            'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property',
-          ),
-        );
-    }
-  }
-
-  /** Of the metadata only the name may be restricted. */
-  #checkMetadata(schema: JsonObject, path: string): void {
-    const metadata = asObject(asObject(schema.properties)?.metadata);
-    for (const name of Object.keys(asObject(metadata?.properties) ?? {})) {
-      if (name === 'name' || name === 'generateName') continue;
-      this.#faults.push(
-        forbiddenValue(
-          `${path}.properties[metadata]`,
-          'must not specify anything other than name and generateName, but metadata is implicitly specified',
-        ),
-      );
-      return;
-    }
-  }
-
-  #combinations(schema: JsonObject, declared: JsonObject, path: string, depth: number): void {
-    const parts: (() => void)[] = [];
-    const add = (part: JsonObject, at: string) => parts.push(() => this.#constraint(part, declared, at, depth + 1));
-    for (const word of ['allOf', 'anyOf', 'oneOf']) {
-      const list = schema[word];
-      if (Array.isArray(list))
-        for (const [index, part] of list.entries()) add(asObject(part) ?? {}, `${path}.${word}[${index}]`);
-    }
-    const not = asObject(schema.not);
-    if (not) add(not, `${path}.not`);
-    this.#later(parts);
-  }
-
-  /** A part of a combination: it says nothing of structure, and names only what `declared` names. */
-  #constraint(part: JsonObject, declared: JsonObject, path: string, depth: number): void {
-    if (depth > LIMIT_DEPTH) {
-      this.#faults.push(invalidValue(path, '', `must not nest deeper than ${LIMIT_DEPTH}`));
-      return;
-    }
-    const isIntOrString = declared['x-kubernetes-int-or-string'] === true; // there each part may name one of the two
-    for (const field of STRUCTURE) {
-      if (part[field] === undefined || part[field] === '' || (field === 'type' && isIntOrString)) continue;
-      this.#faults.push(forbiddenValue(`${path}.${field}`, EMPTY));
-    }
-    if (part.additionalProperties !== undefined)
-      this.#faults.push(forbiddenValue(`${path}.additionalProperties`, EMPTY));
+  /** A part of a combination: it says nothing of structure. */
+  #constraint(part: JsonObject, path: string, depth: number, skipsAnyOf = false): void {
+    if (depth > LIMIT_DEPTH) return;
+    for (const [field, why] of STRUCTURE)
+      if (why === UNDEFINED ? part[field] !== undefined && part[field] !== null : !isNothing(part[field]))
+        this.#faults.push(forbiddenValue(`${path}.${field}`, why));
     checkPattern(part, path, this.#faults);
-    const keepsUnknown = declared['x-kubernetes-preserve-unknown-fields'] === true;
-    const [outer, inner] = [asObject(declared.properties) ?? {}, asObject(part.properties) ?? {}];
     const below: (() => void)[] = [];
-    for (const name of Object.keys(inner)) {
-      const outside = asObject(ownValue(outer, name)) ?? asObject(declared.additionalProperties);
-      const here = `${path}.properties[${name}]`;
-      if (outside) below.push(() => this.#constraint(asObject(inner[name]) ?? {}, outside, here, depth + 1));
-      else if (!keepsUnknown) {
-        const missing = here.replace(/\.(?:allOf|anyOf|oneOf)\[\d+\]|\.not/g, '');
-        this.#faults.push(requiredValue(missing, `because it is defined in ${here}`));
-      }
+    for (const [inner, at] of partsOf(part)) {
+      if (skipsAnyOf && at.startsWith('anyOf')) continue;
+      below.push(() => this.#constraint(inner, `${path}.${at}`, depth + 1));
     }
     const items = asObject(part.items);
-    if (items) below.push(() => this.#constraint(items, asObject(declared.items) ?? {}, `${path}.items`, depth + 1));
-    if (hasCombinations(part)) below.push(() => this.#combinations(part, declared, path, depth));
+    if (items) below.push(() => this.#constraint(items, `${path}.items`, depth + 1));
+    const properties = asObject(part.properties) ?? {};
+    for (const name of Object.keys(properties)) {
+      const at = `${path}.properties[${name}]`;
+      if (name === 'metadata') this.#faults.push(forbiddenValue(at, 'must not be specified in a nested context'));
+      below.push(() => this.#constraint(asObject(properties[name]) ?? {}, at, depth + 1));
+    }
+    this.#later(below);
+  }
+
+  /** What a part names is there outside of it: `schema`, at `path`, is what it is about. */
+  #declared(part: JsonObject, schema: JsonObject | undefined, path: string, partPath: string, depth: number): void {
+    if (depth > LIMIT_DEPTH) return;
+    if (!schema) {
+      this.#faults.push(requiredValue(path, `because it is defined in ${partPath}`));
+      return;
+    }
+    const below: (() => void)[] = [];
+    const add = (inner: JsonObject, about: JsonObject | undefined, at: string, innerPath: string) =>
+      below.push(() => this.#declared(inner, about, at, innerPath, depth + 1));
+    for (const [inner, at] of partsOf(part)) add(inner, schema, path, `${partPath}.${at}`);
+    const items = asObject(part.items);
+    if (items) add(items, asObject(schema.items), `${path}.items`, `${partPath}.items`);
+    const properties = asObject(part.properties) ?? {};
+    for (const name of Object.keys(properties)) {
+      const outside = asObject(ownValue(asObject(schema.properties) ?? {}, name));
+      const step = `properties[${name}]`;
+      add(asObject(properties[name]) ?? {}, outside, `${path}.${step}`, `${partPath}.${step}`);
+    }
     this.#later(below);
   }
 }
 
-function hasCombinations({ allOf, anyOf, oneOf, not }: JsonObject): boolean {
-  return allOf !== undefined || anyOf !== undefined || oneOf !== undefined || not !== undefined;
+/** The schemas that a schema combines, with their place in it. */
+function partsOf(schema: JsonObject): [part: JsonObject, at: string][] {
+  const parts: [JsonObject, string][] = [];
+  for (const word of COMBINATIONS) {
+    const list = schema[word];
+    for (const [index, part] of Array.isArray(list) ? list.entries() : [])
+      parts.push([asObject(part) ?? {}, `${word}[${index}]`]);
+  }
+  const not = asObject(schema.not);
+  if (not) parts.push([not, 'not']);
+  return parts;
+}
+
+/** The one combination that may name types: an integer or a string, and not a word more. */
+function isIntOrString(anyOf: JsonValue | undefined): boolean {
+  if (!Array.isArray(anyOf) || anyOf.length !== 2) return false;
+  return ['integer', 'string'].every((type, index) => {
+    const part = asObject(anyOf[index]);
+    return part?.type === type && Object.entries(part).every(([field, value]) => field === 'type' || value === null);
+  });
 }
 
 function checkPattern({ pattern }: JsonObject, path: string, faults: Validation): void {

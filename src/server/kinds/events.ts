@@ -11,6 +11,7 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../api/index.ts';
+import { appendAll } from './engine/append-all.ts';
 import { immutable } from './engine/field-table.ts';
 import { fill, isEmpty, numberAt, objectAt, sameValue, textAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
@@ -69,7 +70,7 @@ export const newEventRules: KindRules = {
   validate: (event, old) => {
     const errors = validateAny(event, newForm);
     if (old) return sameValue(event.series, old.series) ? errors : [...errors, ...validateSeries(event)];
-    errors.push(...validateSeries(event));
+    appendAll(errors, validateSeries(event));
     if (!event.eventTime) errors.push(requiredValue('eventTime'));
     const type = textAt(event as JsonObject, 'type');
     if (type !== 'Normal' && type !== 'Warning') errors.push(invalidValue('type', '', `has invalid value: ${type}`));

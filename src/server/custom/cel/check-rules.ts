@@ -3,14 +3,13 @@
  * are, and ask about changes only where an old value can be found. Nothing that is not checked is ever accepted.
  * Between rules others get their turn.
  */
-import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../../api/index.ts';
+import { forbiddenValue, invalidValue } from '../../../api/index.ts';
 import type { Structural } from '../structural.ts';
 import type { TurnKeeper } from '../turn-keeper.ts';
 import type { Validation } from '../validation.ts';
 import { type RuledNode, ruledNodes } from './compile-rules.ts';
 import { RuleError } from './rule.ts';
 
-const REASONS = ['FieldValueRequired', 'FieldValueInvalid', 'FieldValueForbidden', 'FieldValueDuplicate'];
 const RULES = 'x-kubernetes-validations';
 
 /** The schema is known to be structural. */
@@ -48,19 +47,14 @@ class RuleCheck {
 
   #check(node: Structural, index: number, at: string, hasOldValue: boolean): void {
     const validation = this.#validation;
-    const { rule = '', reason, message, messageExpression } = node.rules[index]!;
-    if (rule.trim() === '') {
-      validation.push(requiredValue(`${at}.rule`, 'rule is not specified'));
-      return;
-    }
-    if (message !== undefined && (message.trim() === '' || message.includes('\n')))
-      validation.push(invalidValue(`${at}.message`, message, 'message must be one line that is not empty'));
-    if (messageExpression !== undefined && messageExpression.trim() === '')
-      validation.push(requiredValue(`${at}.messageExpression`, 'messageExpression must be non-empty if specified'));
-    if (reason !== undefined && !REASONS.includes(reason))
-      validation.push(unsupportedValue(`${at}.reason`, reason, REASONS));
     try {
-      if (!this.#ruled.get(node)!.rules[index]!.isTransition || hasOldValue) return;
+      const { optionalOldSelf } = node.rules[index]!;
+      const { isTransition } = this.#ruled.get(node)!.rules[index]!;
+      if (!isTransition && optionalOldSelf !== undefined) {
+        const why = 'may not be set if oldSelf is not used in rule';
+        validation.push(invalidValue(`${at}.optionalOldSelf`, optionalOldSelf, why));
+      }
+      if (!isTransition || hasOldValue) return;
       const why =
         'oldSelf cannot be used on the uncorrelatable portion of the schema within a list that is not of type map';
       validation.push(forbiddenValue(`${at}.rule`, why));

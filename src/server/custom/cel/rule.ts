@@ -108,7 +108,8 @@ function compile(field: RuleError['field'], text: string, variables: readonly Va
     if (kind === wanted || kind === 'dyn') return program;
     throw fail(`${field === 'rule' ? '' : 'messageExpression '}must evaluate to a ${wanted}`);
   } catch (err) {
-    if (err instanceof ExpressionError) throw fail(`compilation failed: ${err.message}`, err);
+    if (err instanceof ExpressionError)
+      throw fail(`${field === 'rule' ? '' : 'messageExpression '}compilation failed: ${err.message}`, err);
     throw err;
   }
 }

@@ -1,4 +1,7 @@
-/** The conditions under which a webhook is called or a policy asked: named expressions, each name once. */
+/**
+ * The conditions under which a webhook is called or a policy asked: named expressions, each name once. Others have their
+ * turn between two of them.
+ */
 import {
   checkQualifiedName,
   childPath,
@@ -9,29 +12,33 @@ import {
   requiredValue,
   tooMany,
 } from '../../../api/index.ts';
+import type { WorkSlices } from '../../watchcache/work-slices.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { textAt } from '../engine/fields.ts';
 import { checkExpression } from './expressions.ts';
 
 const LIMIT_CONDITIONS = 64;
 
-export function checkMatchConditions(
+export async function checkMatchConditions(
   conditions: readonly JsonObject[],
   path: string,
   hasParams: boolean,
-): FieldError[] {
+  slices: WorkSlices,
+): Promise<FieldError[]> {
   const errors = conditions.length > LIMIT_CONDITIONS ? [tooMany(path, conditions.length, LIMIT_CONDITIONS)] : [];
   const seen = new Set<string>();
   for (const [index, condition] of conditions.entries()) {
     const at = childPath(path, index);
     const [name, expression] = [textAt(condition, 'name'), textAt(condition, 'expression').trim()];
     if (expression === '') errors.push(requiredValue(`${at}.expression`));
-    else errors.push(...checkExpression(expression, `${at}.expression`, { hasParams }, ['bool']));
+    else appendAll(errors, checkExpression(expression, `${at}.expression`, { hasParams }, ['bool']));
     if (name === '') errors.push(requiredValue(`${at}.name`));
     else {
       for (const problem of checkQualifiedName(name)) errors.push(invalidValue(`${at}.name`, name, problem));
       if (seen.has(name)) errors.push(duplicateValue(`${at}.name`, name));
       seen.add(name);
     }
+    if (slices.isOver) await slices.pause();
   }
   return errors;
 }

@@ -16,6 +16,8 @@ import {
 } from '../../../api/index.ts';
 import type { CelType } from '../../cel/types.ts';
 import { dyn } from '../../cel/types.ts';
+import { WorkSlices } from '../../watchcache/work-slices.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { oneOf, required } from '../engine/checks.ts';
 import { conditions } from '../engine/conditions.ts';
 import { type CheckRow, checksFrom, defaultsFrom } from '../engine/field-table.ts';
@@ -38,8 +40,8 @@ const setDefaults = defaultsFrom([['spec.failurePolicy?', 'Fail'], ...matchDefau
 
 export const validatingPolicyRules: KindRules = {
   setDefaults,
-  validate: (policy, old) => [
-    ...validateCommon(policy, old, checkValidations),
+  validate: async (policy, old) => [
+    ...(await validateCommon(policy, old, checkValidations)),
     ...checkStatus(objectAt(policy as JsonObject, 'status')),
   ],
 };
@@ -49,27 +51,39 @@ export const mutatingPolicyRules: KindRules = {
   validate: (policy, old) => validateCommon(policy, old, checkMutations),
 };
 
-type Rest = (policy: KubeObject, spec: JsonObject, surroundings: Surroundings) => FieldError[];
+type Rest = (policy: KubeObject, spec: JsonObject, inside: Inside) => Promise<FieldError[]>;
 
-function validateCommon(policy: KubeObject, old: KubeObject | undefined, checkRest: Rest): FieldError[] {
+/** What expressions can see, and whose turn it is. */
+type Inside = { readonly surroundings: Surroundings; readonly slices: WorkSlices };
+
+async function validateCommon(policy: KubeObject, old: KubeObject | undefined, checkRest: Rest): Promise<FieldError[]> {
+  const slices = new WorkSlices();
   const spec = objectAt(policy as JsonObject, 'spec') ?? {};
   const before = objectAt(old as JsonObject | undefined, 'spec');
   const errors = checkRows(policy);
   const kind = objectAt(spec, 'paramKind');
-  if (kind) errors.push(...checkParamKind(kind, 'spec.paramKind'));
+  if (kind) appendAll(errors, checkParamKind(kind, 'spec.paramKind'));
   const match = objectAt(spec, 'matchConstraints');
-  if (match) errors.push(...checkMatchResources(match, 'spec.matchConstraints'));
+  if (match) appendAll(errors, checkMatchResources(match, 'spec.matchConstraints'));
   else errors.push(requiredValue('spec.matchConstraints'));
   const hasParams = kind !== undefined;
   const isSame = before && ['paramKind', 'matchConditions'].every((field) => sameValue(spec[field], before[field]));
   if (!isSame)
-    errors.push(...checkMatchConditions(objectsAt(spec, 'matchConditions'), 'spec.matchConditions', hasParams));
-  const surroundings = checkVariables(objectsAt(spec, 'variables'), hasParams, errors);
-  return [...errors, ...checkRest(policy, spec, surroundings)];
+    appendAll(
+      errors,
+      await checkMatchConditions(objectsAt(spec, 'matchConditions'), 'spec.matchConditions', hasParams, slices),
+    );
+  const surroundings = await checkVariables(objectsAt(spec, 'variables'), hasParams, errors, slices);
+  return [...errors, ...(await checkRest(policy, spec, { surroundings, slices }))];
 }
 
 /** Each sees those before it. */
-function checkVariables(variables: readonly JsonObject[], hasParams: boolean, errors: FieldError[]): Surroundings {
+async function checkVariables(
+  variables: readonly JsonObject[],
+  hasParams: boolean,
+  errors: FieldError[],
+  slices: WorkSlices,
+): Promise<Surroundings> {
   if (variables.length === 0) return { hasParams };
   const types = new Map<string, CelType>();
   const surroundings: Surroundings = { hasParams, variables: types };
@@ -85,6 +99,7 @@ function checkVariables(variables: readonly JsonObject[], hasParams: boolean, er
     const type = typeOfExpression(expression, surroundings);
     if (typeof type === 'string') errors.push(invalidValue(`${at}.expression`, expression, type));
     types.set(name, typeof type === 'string' ? dyn : type);
+    if (slices.isOver) await slices.pause();
   }
   return surroundings;
 }
@@ -124,13 +139,18 @@ function checkVersion(text: string, path: string): FieldError[] {
 
 const validationReason = oneOf('Forbidden', 'Invalid', 'RequestEntityTooLarge');
 
-function checkValidations({ metadata }: KubeObject, spec: JsonObject, surroundings: Surroundings): FieldError[] {
+async function checkValidations({ metadata }: KubeObject, spec: JsonObject, inside: Inside): Promise<FieldError[]> {
+  const { surroundings, slices } = inside;
   const [validations, annotations] = [objectsAt(spec, 'validations'), objectsAt(spec, 'auditAnnotations')];
   if (validations.length === 0 && annotations.length === 0) {
     const why = 'validations or auditAnnotations must contain at least one item';
     return [requiredValue('spec.validations', why), requiredValue('spec.auditAnnotations', why)];
   }
-  const errors = validations.flatMap((one, index) => checkValidation(one, `spec.validations[${index}]`, surroundings));
+  const errors: FieldError[] = [];
+  for (const [index, one] of validations.entries()) {
+    appendAll(errors, checkValidation(one ?? {}, `spec.validations[${index}]`, surroundings));
+    if (slices.isOver) await slices.pause();
+  }
   if (annotations.length > LIMIT_ANNOTATIONS) {
     const why = `must not have more than ${LIMIT_ANNOTATIONS} auditAnnotations`;
     errors.push(invalidValue('spec.auditAnnotations', annotations, why));
@@ -139,9 +159,10 @@ function checkValidations({ metadata }: KubeObject, spec: JsonObject, surroundin
   for (const [index, annotation] of annotations.entries()) {
     const at = `spec.auditAnnotations[${index}]`;
     const key = textAt(annotation, 'key');
-    errors.push(...checkAnnotation(metadata.name ?? '', annotation, at, surroundings));
+    appendAll(errors, checkAnnotation(metadata.name ?? '', annotation, at, surroundings));
     if (seen.has(key)) errors.push(duplicateValue(`${at}.key`, key));
     seen.add(key);
+    if (slices.isOver) await slices.pause();
   }
   return errors;
 }
@@ -151,12 +172,12 @@ function checkValidation(validation: JsonObject, path: string, surroundings: Sur
   const [expression, message] = [textAt(validation, 'expression'), textAt(validation, 'message')];
   const messageExpression = textAt(validation, 'messageExpression');
   if (expression.trim() === '') errors.push(requiredValue(`${path}.expression`, 'expression is not specified'));
-  else errors.push(...checkExpression(expression, `${path}.expression`, surroundings, ['bool']));
+  else appendAll(errors, checkExpression(expression, `${path}.expression`, surroundings, ['bool']));
   if (messageExpression !== '' && messageExpression.trim() === '')
     errors.push(invalidValue(`${path}.messageExpression`, messageExpression, 'must be non-empty if specified'));
   else if (messageExpression !== '') {
     const without = { ...surroundings, hasNoAuthorizer: true };
-    errors.push(...checkExpression(messageExpression, `${path}.messageExpression`, without, ['string']));
+    appendAll(errors, checkExpression(messageExpression, `${path}.messageExpression`, without, ['string']));
   }
   if (message !== '' && message.trim() === '')
     errors.push(invalidValue(`${path}.message`, message, 'message must be non-empty if specified'));
@@ -182,20 +203,23 @@ function checkAnnotation(
   if (expression === '') errors.push(requiredValue(at, 'valueExpression is not specified'));
   else if (Buffer.byteLength(expression) > LIMIT_VALUE_BYTES)
     errors.push(requiredValue(at, `must not exceed ${LIMIT_VALUE_BYTES} bytes in length`));
-  else errors.push(...checkExpression(expression, at, surroundings, ['string', 'null']));
+  else appendAll(errors, checkExpression(expression, at, surroundings, ['string', 'null']));
   return errors;
 }
 
 const reinvocation = oneOf('IfNeeded', 'Never');
 
-function checkMutations(_policy: KubeObject, spec: JsonObject, surroundings: Surroundings): FieldError[] {
+async function checkMutations(_policy: KubeObject, spec: JsonObject, inside: Inside): Promise<FieldError[]> {
+  const { surroundings, slices } = inside;
   const errors = checkMutatingOperations(objectAt(spec, 'matchConstraints'), 'spec.matchConstraints');
   const mutations = objectsAt(spec, 'mutations');
   if (mutations.length === 0) errors.push(requiredValue('spec.mutations', 'mutations must contain at least one item'));
-  for (const [index, mutation] of mutations.entries())
-    errors.push(...checkMutation(mutation, `spec.mutations[${index}]`, surroundings));
+  for (const [index, mutation] of mutations.entries()) {
+    appendAll(errors, checkMutation(mutation ?? {}, `spec.mutations[${index}]`, surroundings));
+    if (slices.isOver) await slices.pause();
+  }
   if (isEmpty(spec.reinvocationPolicy)) errors.push(requiredValue('spec.reinvocationPolicy'));
-  else errors.push(...reinvocation(spec.reinvocationPolicy!, 'spec.reinvocationPolicy', spec));
+  else appendAll(errors, reinvocation(spec.reinvocationPolicy!, 'spec.reinvocationPolicy', spec));
   return errors;
 }
 

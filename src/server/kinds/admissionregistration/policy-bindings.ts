@@ -11,6 +11,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { labelSelector, named, oneOf, required } from '../engine/checks.ts';
 import { checksFrom, defaultsFrom } from '../engine/field-table.ts';
 import { isEmpty, objectAt, textAt, textsAt } from '../engine/fields.ts';
@@ -62,7 +63,7 @@ function checkParams(params: JsonObject, path: string): FieldError[] {
   const exclusive = 'name and selector are mutually exclusive';
   const errors =
     name === '' ? [] : checkPathSegment(name).map((problem) => invalidValue(`${path}.name`, name, problem));
-  if (selector) errors.push(...labelSelector(selector, `${path}.selector`, params));
+  if (selector) appendAll(errors, labelSelector(selector, `${path}.selector`, params));
   if (name !== '' && selector)
     errors.push(forbiddenValue(`${path}.name`, exclusive), forbiddenValue(`${path}.selector`, exclusive));
   if (name === '' && !selector) errors.push(requiredValue(path, 'one of name or selector must be specified'));

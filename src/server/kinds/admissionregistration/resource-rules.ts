@@ -12,6 +12,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { labelSelector, oneOf } from '../engine/checks.ts';
 import type { DefaultRow } from '../engine/field-table.ts';
 import { objectAt, objectsAt, textsAt } from '../engine/fields.ts';
@@ -36,11 +37,12 @@ export function matchDefaults(path: string): DefaultRow[] {
 export function checkMatchResources(match: JsonObject, path: string): FieldError[] {
   const errors = matchPolicy(match.matchPolicy ?? undefined, `${path}.matchPolicy`, match);
   for (const field of ['namespaceSelector', 'objectSelector'])
-    errors.push(...labelSelector(objectAt(match, field), `${path}.${field}`, match));
+    appendAll(errors, labelSelector(objectAt(match, field), `${path}.${field}`, match));
   for (const field of ['resourceRules', 'excludeResourceRules']) {
     for (const [index, rule] of objectsAt(match, field).entries()) {
       const at = `${path}.${field}[${index}]`;
-      errors.push(...checkNames(rule, `${at}.resourceNames`), ...checkRule(rule ?? {}, at));
+      appendAll(errors, checkNames(rule, `${at}.resourceNames`));
+      appendAll(errors, checkRule(rule ?? {}, at));
     }
   }
   return errors;
@@ -61,12 +63,12 @@ export function checkRule(rule: JsonObject, path: string): FieldError[] {
   for (const [index, operation] of entriesOf(rule, 'operations').entries())
     if (!OPERATIONS.includes(operation))
       errors.push(unsupportedValue(`${path}.operations[${index}]`, operation, OPERATIONS));
-  errors.push(...checkWildcard(rule, 'apiGroups', path, 'API groups'));
-  errors.push(...checkWildcard(rule, 'apiVersions', path, 'API versions'));
+  appendAll(errors, checkWildcard(rule, 'apiGroups', path, 'API groups'));
+  appendAll(errors, checkWildcard(rule, 'apiVersions', path, 'API versions'));
   for (const [index, version] of entriesOf(rule, 'apiVersions').entries())
     if (version === '') errors.push(requiredValue(`${path}.apiVersions[${index}]`));
-  errors.push(...checkResources(entriesOf(rule, 'resources'), `${path}.resources`));
-  errors.push(...scope(rule.scope ?? undefined, `${path}.scope`, rule));
+  appendAll(errors, checkResources(entriesOf(rule, 'resources'), `${path}.resources`));
+  appendAll(errors, scope(rule.scope ?? undefined, `${path}.scope`, rule));
   return errors;
 }
 

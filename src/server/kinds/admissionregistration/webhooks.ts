@@ -13,6 +13,8 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
+import { WorkSlices } from '../../watchcache/work-slices.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { labelSelector, oneOf } from '../engine/checks.ts';
 import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
 import { numberAt, objectAt, objectsAt, sameValue, textAt, textsAt } from '../engine/fields.ts';
@@ -69,25 +71,29 @@ function wantsOf(webhooks: readonly JsonObject[], old: readonly JsonObject[] | u
   };
 }
 
-function validateWebhooks(object: KubeObject, old?: KubeObject): FieldError[] {
+async function validateWebhooks(object: KubeObject, old?: KubeObject): Promise<FieldError[]> {
   const webhooks = objectsAt(object as JsonObject, 'webhooks');
   const wants = wantsOf(webhooks, old && objectsAt(old as JsonObject, 'webhooks'));
   const names = new Set<string>();
-  const errors = webhooks.flatMap((webhook, index) => {
+  const slices = new WorkSlices();
+  const errors: FieldError[] = [];
+  for (const [index, webhook] of webhooks.entries()) {
     const at = `webhooks[${index}]`;
     const name = textAt(webhook, 'name');
-    const found = validateWebhook(webhook, at, wants);
-    if (wants.uniqueNames && name !== '' && names.has(name)) found.push(duplicateValue(`${at}.name`, name));
+    appendAll(errors, validateWebhook(webhook ?? {}, at, wants));
+    const conditions = wants.conditions ? objectsAt(webhook, 'matchConditions') : [];
+    appendAll(errors, await checkMatchConditions(conditions, `${at}.matchConditions`, false, slices));
+    if (wants.uniqueNames && name !== '' && names.has(name)) errors.push(duplicateValue(`${at}.name`, name));
     names.add(name);
-    return found;
-  });
+    if (slices.isOver) await slices.pause();
+  }
   return [...errors, ...checkRows(object)];
 }
 
 function validateWebhook(webhook: JsonObject, path: string, wants: Wants): FieldError[] {
   const errors = checkName(textAt(webhook, 'name'), `${path}.name`);
   for (const [index, rule] of objectsAt(webhook, 'rules').entries())
-    errors.push(...checkRule(rule ?? {}, `${path}.rules[${index}]`));
+    appendAll(errors, checkRule(rule ?? {}, `${path}.rules[${index}]`));
   const allowed = wants.quiet ? QUIET : SIDE_EFFECTS;
   const effect = webhook.sideEffects;
   if (typeof effect !== 'string')
@@ -96,9 +102,7 @@ function validateWebhook(webhook: JsonObject, path: string, wants: Wants): Field
   const timeout = numberAt(webhook, 'timeoutSeconds') ?? 10;
   if (timeout < 1 || timeout > 30)
     errors.push(invalidValue(`${path}.timeoutSeconds`, timeout, 'the timeout value must be between 1 and 30 seconds'));
-  errors.push(...checkWebhookClient(objectAt(webhook, 'clientConfig'), `${path}.clientConfig`));
-  if (wants.conditions)
-    errors.push(...checkMatchConditions(objectsAt(webhook, 'matchConditions'), `${path}.matchConditions`, false));
+  appendAll(errors, checkWebhookClient(objectAt(webhook, 'clientConfig'), `${path}.clientConfig`));
   return [...errors, ...checkReviews(webhook, `${path}.admissionReviewVersions`, wants.knownReview)];
 }
 

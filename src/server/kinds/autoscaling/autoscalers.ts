@@ -3,6 +3,7 @@
  * under the names of the newer one, as by the reference server.
  */
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../../api/index.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { atLeast, oneOf } from '../engine/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
 import { isEmpty, numberAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
@@ -75,7 +76,7 @@ function checkReplicas(spec: JsonObject): FieldError[] {
   const errors = atLeastOne(spec.minReplicas ?? undefined, 'spec.minReplicas', spec);
   const [least, most] = [numberAt(spec, 'minReplicas'), numberAt(spec, 'maxReplicas') ?? 0];
   if (most === 0) errors.push(requiredValue('spec.maxReplicas', 'must be set and greater than 0'));
-  errors.push(...(most < 0 ? atLeastOne(most, 'spec.maxReplicas', spec) : []));
+  appendAll(errors, most < 0 ? atLeastOne(most, 'spec.maxReplicas', spec) : []);
   if (least !== undefined && least > most)
     errors.push(invalidValue('spec.maxReplicas', most, 'must be greater than or equal to `minReplicas`'));
   return errors;
@@ -105,10 +106,11 @@ function checkScaling(rules: JsonObject, path: string): FieldError[] {
   if (seconds < 0) errors.push(invalidValue(at, seconds, 'must be greater than or equal to zero'));
   if (seconds > MOST_STABLE_SECONDS)
     errors.push(invalidValue(at, seconds, `must be less than or equal to ${MOST_STABLE_SECONDS}`));
-  errors.push(...selectPolicy(rules.selectPolicy ?? undefined, `${path}.selectPolicy`, rules));
+  appendAll(errors, selectPolicy(rules.selectPolicy ?? undefined, `${path}.selectPolicy`, rules));
   const list = objectsAt(rules, 'policies');
   if (list.length === 0) errors.push(requiredValue(`${path}.policies`, 'must specify at least one Policy'));
-  for (const [index, policy] of list.entries()) errors.push(...checkPolicy(policy ?? {}, `${path}.policies[${index}]`));
+  for (const [index, policy] of list.entries())
+    appendAll(errors, checkPolicy(policy ?? {}, `${path}.policies[${index}]`));
   return errors;
 }
 

@@ -13,6 +13,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { quantityOf } from '../engine/amounts.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { numberAt, objectAt, textAt } from '../engine/fields.ts';
 import { checkContainerResourceName } from '../engine/resource-names.ts';
 
@@ -52,7 +53,7 @@ function checkMetric(metric: JsonObject, path: string): FieldError[] {
   if (type === '') errors.push(requiredValue(`${path}.type`, 'must specify a metric source type'));
   if (!known) errors.push(unknown);
   const [first] = present;
-  if (first) errors.push(...first[2](objectAt(metric, first[1])!, `${path}.${first[1]}`));
+  if (first) appendAll(errors, first[2](objectAt(metric, first[1])!, `${path}.${first[1]}`));
   if (!known)
     errors.push(unknown); // there is no source to ask for, which is told in the same words
   else if (!present.includes(known))

@@ -95,9 +95,12 @@ function checkTypes(request: KubeObject, old: KubeObject | undefined): FieldErro
   const types = conditionsOf(request).map((condition) => textAt(condition, 'type'));
   const before = old ? conditionsOf(old).map((condition) => textAt(condition, 'type')) : [];
   const errors: FieldError[] = [];
+  const seen = new Set<string>();
   if (new Set(before).size === before.length)
-    for (const [index, type] of types.entries())
-      if (types.indexOf(type) < index) errors.push(duplicateValue(`status.conditions[${index}].type`, type));
+    for (const [index, type] of types.entries()) {
+      if (seen.has(type)) errors.push(duplicateValue(`status.conditions[${index}].type`, type));
+      seen.add(type);
+    }
   const hasBoth = (list: readonly string[]) => VERDICTS.every((type) => list.includes(type));
   if (hasBoth(types) && !hasBoth(before)) {
     const shown = conditionsOf(request) as JsonObject[];

@@ -15,6 +15,7 @@ import {
   tooLong,
   unsupportedValue,
 } from '../../../api/index.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { numberAt, textAt, textsAt } from '../engine/fields.ts';
 
 const SHORTEST_SECONDS = 600;
@@ -37,7 +38,7 @@ export function checkCertificateSpec(spec: JsonObject): FieldError[] {
     if (seen.has(usage)) errors.push(duplicateValue(at, usage));
     seen.add(usage);
   }
-  errors.push(...checkSigner(textAt(spec, 'signerName'), 'spec.signerName'));
+  appendAll(errors, checkSigner(textAt(spec, 'signerName'), 'spec.signerName'));
   const seconds = numberAt(spec, 'expirationSeconds') ?? SHORTEST_SECONDS;
   if (seconds < SHORTEST_SECONDS) {
     const why = `may not specify a duration less than ${SHORTEST_SECONDS} seconds (10 minutes)`;

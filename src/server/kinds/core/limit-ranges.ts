@@ -14,6 +14,7 @@ import {
   type Quantity,
   requiredValue,
 } from '../../../api/index.ts';
+import { ownValue } from '../../codec/json-objects.ts';
 import { quantityOf, roundAmounts } from '../engine/amounts.ts';
 import { ensureObject, fill, isEmpty, objectAt, objectsAt, sortedEntries, textAt } from '../engine/fields.ts';
 import { checkContainerResourceName, checkResourceName, isOvercommitAllowed } from '../engine/resource-names.ts';
@@ -72,7 +73,7 @@ function checkNames(limit: JsonObject, type: string, path: string): FieldError[]
       return isEmpty(amounts) ? [] : [forbiddenValue(`${path}.${part}`, "may not be specified when `type` is 'Pod'")];
     return sortedEntries(amounts).flatMap(([name]) => check(name, `${path}.${part}[${name}]`));
   });
-  const hasStorage = ['min', 'max'].some((part) => objectAt(limit, part)?.storage !== undefined);
+  const hasStorage = ['min', 'max'].some((part) => ownValue(objectAt(limit, part) ?? {}, 'storage') !== undefined);
   if (type === 'PersistentVolumeClaim' && !hasStorage) {
     const why = 'either minimum or maximum storage value is required, but neither was provided';
     errors.push(requiredValue(`${path}.limits`, why));
@@ -88,7 +89,8 @@ function checkAmounts(limit: JsonObject, path: string): FieldError[] {
   return [...names].sort().flatMap((name) => {
     const amounts = Object.fromEntries(
       PARTS.map((part) => {
-        const amount = isPod && part.startsWith('default') ? undefined : objectAt(limit, part)?.[name];
+        const given = isPod && part.startsWith('default') ? undefined : objectAt(limit, part);
+        const amount = given && ownValue(given, name);
         return [part, amount === undefined ? undefined : quantityOf(String(amount ?? '0'))];
       }),
     ) as Amounts;

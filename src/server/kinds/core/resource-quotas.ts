@@ -4,6 +4,7 @@
  */
 import { type FieldError, invalidValue, type JsonObject, requiredValue } from '../../../api/index.ts';
 import { roundAmounts } from '../engine/amounts.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { immutable } from '../engine/field-table.ts';
 import { isObject, objectAt, objectsAt, sortedEntries, textAt, textsAt } from '../engine/fields.ts';
 import { checkQuotaResourceName, checkResourceAmount, isStandardQuotaResource } from '../engine/resource-names.ts';
@@ -62,41 +63,64 @@ function checkAmounts(amounts: JsonObject | undefined, path: string): FieldError
   });
 }
 
-/** The resources of the quota that this scope says nothing about. */
-function countUnfit(spec: JsonObject, scope: string): number {
-  const fit = Object.hasOwn(scopes, scope) ? scopes[scope]! : undefined;
-  if (!fit) return 0;
-  const names = Object.keys(objectAt(spec, 'hard') ?? {});
-  return names.filter((name) => isStandardQuotaResource(name) && !fit.includes(name)).length;
+/** How many resources of the quota each scope says nothing about. */
+function unfitCounts(spec: JsonObject): (scope: string) => number {
+  const names = Object.keys(objectAt(spec, 'hard') ?? {}).filter(isStandardQuotaResource);
+  const counts = new Map<string, number>();
+  return (scope) => {
+    let count = counts.get(scope);
+    if (count === undefined) {
+      const fit = Object.hasOwn(scopes, scope) ? scopes[scope]! : names;
+      count = names.filter((name) => !fit.includes(name)).length;
+      counts.set(scope, count);
+    }
+    return count;
+  };
+}
+
+/** Each is told as often as it is so, up to a number that nobody reads any more. */
+const LIMIT_REPEATED = 100;
+
+function repeat(errors: FieldError[], count: number, error: () => FieldError): void {
+  for (let left = Math.min(count, LIMIT_REPEATED - errors.length); left > 0; left--) errors.push(error());
 }
 
 function checkScopes(spec: JsonObject): FieldError[] {
-  const path = 'spec.scopes';
   const list = textsAt(spec, 'scopes').map((scope) => scope ?? '');
-  const refuse = (why: string) => invalidValue(path, list, why);
-  const errors = list.flatMap((scope) => [
-    ...(Object.hasOwn(scopes, scope) ? [] : [refuse('unsupported scope')]),
-    ...new Array<FieldError>(countUnfit(spec, scope)).fill(refuse('unsupported scope applied to resource')),
-  ]);
+  const unfit = unfitCounts(spec);
+  const refuse = (why: string) => shared(() => invalidValue('spec.scopes', list, why));
+  const [unsupported, applied] = [refuse('unsupported scope'), refuse('unsupported scope applied to resource')];
+  const errors: FieldError[] = [];
+  for (const scope of list) {
+    if (!Object.hasOwn(scopes, scope)) repeat(errors, 1, unsupported);
+    repeat(errors, unfit(scope), applied);
+  }
   for (const pair of conflicts)
-    if (pair.every((scope) => list.includes(scope))) errors.push(refuse('conflicting scopes'));
+    if (pair.every((scope) => list.includes(scope))) errors.push(refuse('conflicting scopes')());
   return errors;
+}
+
+/** Errors that show the whole list are made once, however often they are told. */
+function shared(make: () => FieldError): () => FieldError {
+  let made: FieldError | undefined;
+  return () => (made ??= make());
 }
 
 function checkSelector(spec: JsonObject): FieldError[] {
   const path = 'spec.scopeSelector.matchExpressions';
-  const selector = objectAt(spec, 'scopeSelector');
-  const expressions = objectsAt(selector, 'matchExpressions');
-  const errors = expressions.flatMap((expression) => {
+  const expressions = objectsAt(objectAt(spec, 'scopeSelector'), 'matchExpressions');
+  const unfit = unfitCounts(spec);
+  const applied = shared(() => invalidValue(path, shownSelector(expressions), 'unsupported scope applied to resource'));
+  const errors: FieldError[] = [];
+  for (const expression of expressions) {
     const scope = textAt(expression, 'scopeName');
-    const found = Object.hasOwn(scopes, scope) ? [] : [invalidValue(`${path}.scopeName`, scope, 'unsupported scope')];
-    for (let left = countUnfit(spec, scope); left > 0; left--)
-      found.push(invalidValue(path, shownSelector(expressions), 'unsupported scope applied to resource'));
-    return [...found, ...checkOperator(expression, scope, path)];
-  });
-  const list = expressions.map((expression) => textAt(expression, 'scopeName'));
+    if (!Object.hasOwn(scopes, scope)) errors.push(invalidValue(`${path}.scopeName`, scope, 'unsupported scope'));
+    repeat(errors, unfit(scope), applied);
+    appendAll(errors, checkOperator(expression, scope, path));
+  }
+  const named = new Set(expressions.map((expression) => textAt(expression, 'scopeName')));
   for (const pair of conflicts)
-    if (pair.every((scope) => list.includes(scope)))
+    if (pair.every((scope) => named.has(scope)))
       errors.push(invalidValue(path, textsAt(spec, 'scopes'), 'conflicting scopes'));
   return errors;
 }

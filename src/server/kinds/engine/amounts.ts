@@ -3,6 +3,7 @@
  * all else that is checked about it. Kept by their text, a bounded number of short ones; a Quantity never changes.
  */
 import { type JsonObject, parseQuantity, Quantity } from '../../../api/index.ts';
+import { ownValue, setKey } from '../../codec/json-objects.ts';
 
 const LIMIT = 1000;
 const LIMIT_CHARACTERS = 20;
@@ -21,11 +22,11 @@ export function quantityOf(text: string): Quantity {
 
 /** Lists of resources count in thousandths: what is finer is rounded up, in place. */
 export function roundAmounts(amounts: JsonObject | undefined): void {
-  for (const name in amounts) {
-    const amount = amounts[name];
+  for (const name of Object.keys(amounts ?? {})) {
+    const amount = ownValue(amounts!, name);
     const quantity = quantityOf(String(amount ?? '0'));
     if (quantity.scale >= -3) continue;
     const rounded = new Quantity(quantity.toBigInt(-3), -3, quantity.format).toString();
-    if (rounded !== amount) amounts[name] = rounded;
+    if (rounded !== amount) setKey(amounts!, name, rounded);
   }
 }

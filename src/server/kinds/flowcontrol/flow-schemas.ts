@@ -14,6 +14,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { named, requiredWith } from '../engine/checks.ts';
 import { checksFrom } from '../engine/field-table.ts';
 import { ensureObject, numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
@@ -89,9 +90,9 @@ function checkPolicyRule(rule: JsonObject, path: string): FieldError[] {
   if (resources.length === 0 && others.length === 0)
     errors.push(requiredValue(path, 'at least one of resourceRules and nonResourceRules has to be non-empty'));
   for (const [index, one] of resources.entries())
-    errors.push(...checkResourceRule(one ?? {}, `${path}.resourceRules[${index}]`));
+    appendAll(errors, checkResourceRule(one ?? {}, `${path}.resourceRules[${index}]`));
   for (const [index, one] of others.entries())
-    errors.push(...checkNonResourceRule(one ?? {}, `${path}.nonResourceRules[${index}]`));
+    appendAll(errors, checkNonResourceRule(one ?? {}, `${path}.nonResourceRules[${index}]`));
   return errors;
 }
 
@@ -146,7 +147,7 @@ function checkResourceRule(rule: JsonObject, path: string): FieldError[] {
 function checkNonResourceRule(rule: JsonObject, path: string): FieldError[] {
   const errors = checkVerbs(rule, path);
   const needs = 'nonResourceURLs must contain at least one value';
-  errors.push(...checkAlone(rule, 'nonResourceURLs', path, needs, 'non-resource URLs'));
+  appendAll(errors, checkAlone(rule, 'nonResourceURLs', path, needs, 'non-resource URLs'));
   const urls = textsOf(rule, 'nonResourceURLs');
   if (urls.includes('*')) return errors;
   for (const [index, url] of urls.entries()) {

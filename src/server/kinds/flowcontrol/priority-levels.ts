@@ -3,6 +3,7 @@
  * level without a limit, and what it is does not change but for its shares.
  */
 import { type FieldError, forbiddenValue, invalidValue, type JsonObject, requiredValue } from '../../../api/index.ts';
+import { appendAll } from '../engine/append-all.ts';
 import { between, oneOf } from '../engine/checks.ts';
 import { defaultsFrom } from '../engine/field-table.ts';
 import { isEmpty, numberAt, objectAt, textAt } from '../engine/fields.ts';
@@ -49,7 +50,7 @@ function checkSpec(spec: JsonObject, name: string): FieldError[] {
     errors.push(invalidValue('spec.type', textAt(spec, 'type'), why));
   }
   if (isExempt) {
-    if (exempt) errors.push(...checkShares(exempt, 'spec.exempt'));
+    if (exempt) appendAll(errors, checkShares(exempt, 'spec.exempt'));
     if (limited) errors.push(forbiddenValue('spec.limited', 'must be nil if the type is not Limited'));
     return errors;
   }
