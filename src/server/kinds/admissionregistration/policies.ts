@@ -230,5 +230,5 @@ function checkStatus(status: JsonObject | undefined): FieldError[] {
     const found = textAt(warning, 'warning') === '' ? [requiredValue(`${at}.warning`)] : [];
     return textAt(warning, 'fieldRef').trim() === '' ? [...found, requiredValue(`${at}.fieldRef`)] : found;
   });
-  return [...errors, ...conditions(status.conditions, 'status.conditions', status)];
+  return [...errors, ...conditions(status?.conditions, 'status.conditions', status ?? {})];
 }

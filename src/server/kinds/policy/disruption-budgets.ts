@@ -1,9 +1,9 @@
 /** Disruption budgets: how many pods of a set must be left, or may be missing. One of both, not both. */
 import { invalidValue, type JsonObject } from '../../../api/index.ts';
 import { atLeast, countOrPercent, labelSelector, notOver100Percent, oneOf } from '../engine/checks.ts';
-import { checkConditions } from '../engine/conditions.ts';
+import { conditions } from '../engine/conditions.ts';
 import { checksFrom } from '../engine/field-table.ts';
-import { objectAt, objectsAt } from '../engine/fields.ts';
+import { objectAt } from '../engine/fields.ts';
 import type { KindRules } from '../kind-rules.ts';
 
 const checkBudget = checksFrom([
@@ -21,11 +21,11 @@ export const disruptionBudgetRules: KindRules = {
   validate: (budget) => {
     const spec = objectAt(budget as JsonObject, 'spec') ?? {};
     const hasBoth = spec.minAvailable !== undefined && spec.maxUnavailable !== undefined;
-    const conditions = objectsAt(objectAt(budget as JsonObject, 'status'), 'conditions');
+    const status = objectAt(budget as JsonObject, 'status') ?? {};
     return [
       ...(hasBoth ? [invalidValue('spec', spec, 'minAvailable and maxUnavailable cannot be both set')] : []),
       ...checkBudget(budget),
-      ...checkConditions(conditions, 'status.conditions'),
+      ...conditions(status.conditions, 'status.conditions', status),
     ];
   },
 };
