@@ -50,7 +50,7 @@ const EXPECTED_500: readonly RegExp[] = [
   // A body that server-side apply cannot bring into its type is no fault of the client to it.
   /failed to create typed (?:patch|live) object/,
   // Nor one that is of the right types and that a time, a quantity or the like cannot be read from.
-  /"message":"(?:parsing time|quantities must match|unable to parse quantity|json: cannot unmarshal|illegal base64)/,
+  /parsing time|quantities must match|unable to parse quantity|json: cannot unmarshal|illegal base64/,
   // Directives of a strategic merge that make no sense have no code of their own there.
   /unknown patch type|doesn't match \$setElementOrder|without merge key|in the patch list is not a map|declared merge key/,
   /merging lists cannot yet be specified in the patch/,
