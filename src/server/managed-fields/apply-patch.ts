@@ -49,8 +49,17 @@ export type ApplyRequest = {
 };
 
 export function applyPatch(request: ApplyRequest): JsonObject {
+  for (const steps = applySteps(request); ; ) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** The same in steps: an object as large as they come takes long, and between two steps others may have their turn. */
+export function* applySteps(request: ApplyRequest): Generator<undefined, JsonObject, undefined> {
   const { live, body, schema, manager, apiVersion, subresource = '', force = false, now, ignored = emptySet } = request;
   const asked = askedFields(body, schema);
+  yield;
   const base = live ?? {};
   const managers = readManagers(live ? (entriesOf(live) ?? firstEntries(request)) : undefined);
   const id = { manager, operation: 'Apply', apiVersion, subresource };
@@ -60,10 +69,13 @@ export function applyPatch(request: ApplyRequest): JsonObject {
   const bare = withManagedFields(base, undefined);
   const applied = withoutSubtrees(asked, ignored);
   const merged = mergeTyped(bare, withoutFields(body, ignored), schema);
+  yield;
   const owned = unionAll([applied, ...others.map((other) => other.set)]);
   const object = former ? removeUnowned(merged, former.set, owned, schema) : merged;
 
+  yield;
   const { added, modified, removed } = compareObjects(bare, object, schema);
+  yield;
   const changed = tracked(union(added, modified));
   const conflicts = conflictsWith(others, changed);
   if (conflicts.length > 0 && !force) throw applyConflict(conflicts);
@@ -71,6 +83,7 @@ export function applyPatch(request: ApplyRequest): JsonObject {
   for (const other of others) if (other.mayTouch(touched)) other.set = difference(other.set, touched);
 
   const isSame = live !== undefined && jsonEqual(bare, object); // the order of a list counts, though nobody owns it
+  yield;
   const self = new Manager(id, isSame ? former?.time : now);
   self.set = tracked(applied);
   return withManagedFields(isSame ? bare : object, writeManagers([...others, self]));

@@ -1,5 +1,5 @@
 /** Who owns which field of an object: tracking of plain writes, and server-side apply. */
 export { readApplyBody } from './apply-body.ts';
-export { applyPatch } from './apply-patch.ts';
+export { applySteps } from './apply-patch.ts';
 export { emptySet, type FieldSet, setOfPaths } from './field-set.ts';
 export { trackUpdate } from './track-update.ts';

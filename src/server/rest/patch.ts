@@ -16,7 +16,7 @@ import {
 } from '../../api/index.ts';
 import { checkDecoded, cloneJson, goJson } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { applyPatch, readApplyBody } from '../managed-fields/index.ts';
+import { applySteps, readApplyBody } from '../managed-fields/index.ts';
 import { patchObject, patchTypeOf } from '../patch/index.ts';
 import { WorkSlices } from '../watchcache/work-slices.ts';
 import { negotiate } from './negotiation.ts';
@@ -80,7 +80,7 @@ async function handleApply(
   const apply = async (live?: KubeObject): Promise<KubeObject> => {
     if (slices.isOver) await slices.pause();
     const { schema, groupVersion } = resource;
-    const applied = applyPatch({
+    const steps = applySteps({
       body: cloneJson(body), // the answer shares it, preparing changes the answer, and there may be another attempt
       schema,
       manager: options.manager,
@@ -91,6 +91,7 @@ async function handleApply(
       ignored: ignoredFields(view, place.subresource),
       ...(live && { live: live as unknown as JsonObject }),
     });
+    const applied = await slices.run(steps);
     if (slices.isOver) await slices.pause();
     const { object } = checkDecoded(applied, resource, 'Ignore', (why) => plainError(why));
     checkNames(view, object as unknown as KubeObject, place.namespace, place.name);

@@ -21,6 +21,15 @@ export class WorkSlices {
     return performance.now() >= this.#until;
   }
 
+  /** Runs steps to their end, with a pause between two of them whenever it is due. */
+  async run<T>(steps: Generator<unknown, T, undefined>): Promise<T> {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+      if (this.isOver) await this.pause();
+    }
+  }
+
   async pause(): Promise<void> {
     await nextTurn();
     this.#signal?.throwIfAborted();
