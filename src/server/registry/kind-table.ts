@@ -34,6 +34,8 @@ export type KindRow = {
   readonly storedAs?: string;
   readonly nameRule?: NameRule;
   readonly hasGeneration?: true;
+  /** Nobody's ownership of its fields is written down: the reference server keeps no entries for it. */
+  readonly isUntracked?: true;
   readonly needsResourceVersion?: true;
   readonly createsOnUpdate?: true;
   readonly answersDeleted?: true;
@@ -156,6 +158,7 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
     fields: { 'status.successful': { path: 'status.succeeded', absent: '0' } },
   },
   'certificatesigningrequests.certificates.k8s.io': {
+    isUntracked: true,
     nameRule: 'segment',
     unknownField: 'plain',
     fields: { 'spec.signerName': 'spec.signerName' },

@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { fieldErrorText, type JsonObject } from '../../api/index.ts';
+import { checkStructural } from './structural-schema.ts';
+import { TurnKeeper } from './turn-keeper.ts';
+import { Validation } from './validation.ts';
+
+async function faultsOf(schema: JsonObject): Promise<string[]> {
+  const validation = new Validation();
+  await checkStructural(schema, 's', validation, new TurnKeeper());
+  return validation.faults.map(fieldErrorText);
+}
+
+const EMPTY = 'Forbidden: must be empty to be structural';
+const either = [{ type: 'integer' }, { type: 'string' }];
+
+it.each<[claim: string, field: JsonObject, want: string[]]>([
+  ['an integer or a string', { 'x-kubernetes-int-or-string': true, anyOf: either }, []],
+  [
+    'the same with a word more',
+    { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer', minimum: 0 }, { type: 'string' }] },
+    [`s.properties[f].anyOf[0].type: ${EMPTY}`, `s.properties[f].anyOf[1].type: ${EMPTY}`],
+  ],
+  [
+    'a list type within a combination',
+    { type: 'string', not: { 'x-kubernetes-list-type': 'bogus' } },
+    [
+      's.properties[f].not.type: Required value: must be array if x-kubernetes-list-type is specified',
+      's.properties[f].not.x-kubernetes-list-type: Unsupported value: "bogus": supported values: "atomic", "set", "map"',
+      's.properties[f].not.x-kubernetes-list-type: Forbidden: must be undefined to be structural',
+    ],
+  ],
+  [
+    'a nullable part',
+    { type: 'string', oneOf: [{ nullable: true }] },
+    ['s.properties[f].oneOf[0].nullable: Forbidden: must be false to be structural'],
+  ],
+  [
+    'a map type of a text',
+    { type: 'string', 'x-kubernetes-map-type': 'x' },
+    [
+      's.properties[f].type: Invalid value: "string": must be object if x-kubernetes-map-type is specified',
+      's.properties[f].x-kubernetes-map-type: Unsupported value: "x": supported values: "atomic", "granular"',
+    ],
+  ],
+  [
+    'keys of no map',
+    { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-map-keys': ['k'] },
+    ['s.properties[f].x-kubernetes-list-type: Required value: must be map if x-kubernetes-list-map-keys is non-empty'],
+  ],
+  [
+    'a set of granular objects',
+    { type: 'array', items: { type: 'object' }, 'x-kubernetes-list-type': 'set' },
+    [
+      's.properties[f].items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a list with x-kubernetes-list-type=set',
+    ],
+  ],
+  [
+    'a type there is not',
+    { type: 'date' },
+    [
+      's.properties[f].type: Unsupported value: "date": supported values: "array", "boolean", "integer", "number", "object", "string"',
+    ],
+  ],
+  [
+    'a rule on several lines',
+    { type: 'string', 'x-kubernetes-validations': [{ rule: 'true ||\nfalse' }] },
+    [
+      's.properties[f].x-kubernetes-validations[0].message: Required value: message must be specified if rule contains line breaks',
+    ],
+  ],
+  [
+    'a default that lacks what another default would give',
+    { type: 'object', required: ['a'], properties: { a: { type: 'string', default: 'x' } }, default: {} },
+    ['s.properties[f].default.a: Required value'],
+  ],
+])('a field that is %s is judged', async (_claim, field, want) =>
+  expect(await faultsOf({ type: 'object', properties: { f: field } })).toEqual(want),
+);
+
+it('only combinations of the root must name what is declared', async () => {
+  const part = { anyOf: [{ properties: { gone: {} } }] };
+  expect(await faultsOf({ type: 'object', ...part })).toEqual([
+    's.properties[gone]: Required value: because it is defined in s.anyOf[0].properties[gone]',
+  ]);
+  expect(await faultsOf({ type: 'object', properties: { f: { type: 'object', ...part } } })).toEqual([]);
+});

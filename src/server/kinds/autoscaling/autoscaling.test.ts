@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import type { JsonObject } from '../../../api/index.ts';
+import { type Change, created, faultsOf } from '../kind-tables.testing.ts';
+
+const KIND = 'horizontalpodautoscalers.autoscaling';
+const cpu = { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 60 } } };
+const good: JsonObject = {
+  spec: {
+    scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' },
+    maxReplicas: 5,
+    metrics: [cpu],
+    behavior: { scaleUp: {} },
+  },
+};
+
+it('a good one is accepted, and its behaviour filled in', async () => {
+  const { created: object, errors } = await created(KIND, good);
+  expect(errors).toEqual([]);
+  expect(object).toMatchObject({
+    spec: { minReplicas: 1, behavior: { scaleUp: { selectPolicy: 'Max' }, scaleDown: {} } },
+  });
+});
+
+const M = 'spec.metrics[0]';
+const T = `${M}.resource.target`;
+it.each<[path: string, value: Change[1], want: string[]]>([
+  [
+    'spec.maxReplicas',
+    0,
+    [
+      'spec.maxReplicas: Required value: must be set and greater than 0',
+      'spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`',
+    ],
+  ],
+  [
+    'spec.minReplicas',
+    0,
+    [
+      'spec.minReplicas: Invalid value: 0: must be greater than or equal to 1',
+      'spec.metrics: Forbidden: must specify at least one Object or External metric to support scaling to zero replicas',
+    ],
+  ],
+  [
+    'spec.scaleTargetRef.apiVersion',
+    'v1',
+    ['spec.scaleTargetRef.apiVersion: Invalid value: "v1": apiVersion must specify API group'],
+  ],
+  ['spec.metrics.0.type', 'Pods', [`${M}.pods: Required value: must populate information for the given metric source`]],
+  [
+    'spec.metrics.0.resource.target.type',
+    'x',
+    [`${T}.type: Invalid value: "x": must be either Utilization, Value, or AverageValue`],
+  ],
+  [
+    'spec.metrics.0.resource.target.averageValue',
+    '1',
+    [`${T}.averageValue: Forbidden: may not set both a target raw value and a target utilization`],
+  ],
+  [
+    'spec.metrics.0.pods',
+    {},
+    [
+      `${M}.pods.metric.name: Required value: must specify a metric name`,
+      `${M}.pods.target.type: Required value: must specify a metric target type`,
+      `${M}.pods.target.type: Invalid value: "": must be either Utilization, Value, or AverageValue`,
+      `${M}.pods.target.averageValue: Required value: must specify a positive target averageValue`,
+      `${M}.pods: Forbidden: must populate the given metric source only`,
+    ],
+  ],
+  [
+    'spec.behavior.scaleUp.policies',
+    [{ type: 'x', value: 0, periodSeconds: 1801 }],
+    [
+      'spec.behavior.scaleUp.policies[0].type: Unsupported value: "x": supported values: "Percent", "Pods"',
+      'spec.behavior.scaleUp.policies[0].value: Invalid value: 0: must be greater than zero',
+      'spec.behavior.scaleUp.policies[0].periodSeconds: Invalid value: 1801: must be less than or equal to 1800',
+    ],
+  ],
+  [
+    'spec.behavior.scaleUp.stabilizationWindowSeconds',
+    3601,
+    ['spec.behavior.scaleUp.stabilizationWindowSeconds: Invalid value: 3601: must be less than or equal to 3600'],
+  ],
+])('an autoscaler with %s: %j is refused', async (path, value, want) =>
+  expect(await faultsOf(KIND, good, [path, value])).toEqual(want),
+);

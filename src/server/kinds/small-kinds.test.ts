@@ -1,0 +1,159 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { expect, it } from 'vitest';
+import type { JsonObject } from '../../api/index.ts';
+import { type Change, created, faultsOf, updateFaultsOf } from './kind-tables.testing.ts';
+
+const CSRS = 'certificatesigningrequests.certificates.k8s.io';
+const BINDINGS = 'clusterrolebindings.rbac.authorization.k8s.io';
+const ROLES = 'clusterroles.rbac.authorization.k8s.io';
+const EVENTS = 'events.events.k8s.io';
+const CLASSES = 'runtimeclasses.node.k8s.io';
+const SERVICES = 'apiservices.apiregistration.k8s.io';
+
+const pem = (type: string) => Buffer.from(`-----BEGIN ${type}-----\nAA==\n-----END ${type}-----\n`).toString('base64');
+const { publicKey } = generateKeyPairSync('ed25519');
+
+const good: Readonly<Record<string, JsonObject>> = {
+  [CSRS]: { spec: { request: pem('CERTIFICATE REQUEST'), signerName: 'example.com/s', usages: ['client auth'] } },
+  [BINDINGS]: {
+    roleRef: { kind: 'ClusterRole', name: 'r' },
+    subjects: [{ kind: 'ServiceAccount', name: 'sa', namespace: 'n' }],
+  },
+  [ROLES]: { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] } },
+  [EVENTS]: {
+    regarding: { namespace: 'other' },
+    eventTime: '2024-01-01T00:00:00.000000Z',
+    reportingController: 'example.com/c',
+    reportingInstance: 'i',
+    action: 'a',
+    reason: 'r',
+    type: 'Normal',
+  },
+  [CLASSES]: {
+    handler: 'h',
+    overhead: { podFixed: { cpu: '1' } },
+    scheduling: { nodeSelector: { a: 'b' }, tolerations: [{ key: 'k', operator: 'Exists' }] },
+  },
+  [SERVICES]: {
+    metadata: { name: 'v1.g.example.com' },
+    spec: {
+      group: 'g.example.com',
+      version: 'v1',
+      groupPriorityMinimum: 1,
+      versionPriority: 1,
+      service: { namespace: 'n', name: 's' },
+    },
+  },
+};
+
+it.each(Object.keys(good))('a good one of %s is accepted, also as an update', async (kind) => {
+  expect(await faultsOf(kind, good[kind]!)).toEqual([]);
+  expect(await updateFaultsOf(kind, good[kind]!)).toEqual([]);
+});
+
+const labelText =
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+
+it.each<[kind: string, path: string, value: Change[1], want: string[]]>([
+  [
+    CSRS,
+    'spec.request',
+    pem('PUBLIC KEY'),
+    [`spec.request: Invalid value: "${pem('PUBLIC KEY')}": PEM block type must be CERTIFICATE REQUEST`],
+  ],
+  [CSRS, 'spec.usages', ['client auth', 'client auth'], ['spec.usages[1]: Duplicate value: "client auth"']],
+  [
+    CSRS,
+    'spec.signerName',
+    'plain',
+    [
+      'spec.signerName: Invalid value: "plain": must be a fully qualified domain and path of the form \'example.com/signer-name\'',
+    ],
+  ],
+  [CSRS, 'spec.signerName', 'A.com/s', [`spec.signerName: Invalid value: "A.com": validating label "A": ${labelText}`]],
+  [
+    CSRS,
+    'spec.expirationSeconds',
+    599,
+    ['spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 600 seconds (10 minutes)'],
+  ],
+  [BINDINGS, 'roleRef.name', 'a/b', ['roleRef.name: Invalid value: "a/b": may not contain \'/\'']],
+  [BINDINGS, 'subjects.0.namespace', undefined, ['subjects[0].namespace: Required value']],
+  [BINDINGS, 'subjects.0.apiGroup', 'x', ['subjects[0].apiGroup: Unsupported value: "x": supported values: ""']],
+  [
+    ROLES,
+    'aggregationRule.clusterRoleSelectors',
+    [],
+    [
+      'aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil',
+    ],
+  ],
+  [EVENTS, 'regarding', {}, ['involvedObject.namespace: Invalid value: "": does not match event.namespace']],
+  [EVENTS, 'deprecatedCount', 1, ['count: Invalid value: "": needs to be unset']],
+  [
+    EVENTS,
+    'series',
+    { count: 1, lastObservedTime: '2024-01-01T00:00:00.000000Z' },
+    ['series.count: Invalid value: "": should be at least 2'],
+  ],
+  [
+    CLASSES,
+    'overhead.podFixed',
+    { added: '1' },
+    [
+      'overhead.limits[added]: Invalid value: "added": must be a standard resource type or fully qualified',
+      'overhead.limits[added]: Invalid value: "added": must be a standard resource for containers',
+    ],
+  ],
+  [
+    CLASSES,
+    'scheduling.tolerations',
+    [{}],
+    [
+      'scheduling.tolerations[0].operator: Invalid value: "": operator must be Exists when `key` is empty, which means "match all values and all keys"',
+    ],
+  ],
+  [SERVICES, 'spec.service', undefined, []],
+  [
+    SERVICES,
+    'spec.service.port',
+    0,
+    ['spec.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive'],
+  ],
+])('%s with %s: %j is judged', async (kind, path, value, want) =>
+  expect(await faultsOf(kind, good[kind]!, [path, value])).toEqual(want),
+);
+
+it.each<[kind: string, path: string, value: Change[1], want: string[]]>([
+  [
+    EVENTS,
+    'reason',
+    'x',
+    ['reason: Invalid value: "x": field is immutable', 'reason: Invalid value: "x": field is immutable'],
+  ],
+  [EVENTS, 'note', 'x', ['message: Invalid value: "x": field is immutable']],
+  [CLASSES, 'handler', 'other', ['handler: Invalid value: "other": field is immutable']],
+  [
+    CSRS,
+    'status',
+    { certificate: pem('PUBLIC KEY') },
+    [
+      'status.certificate: Invalid value: "<certificate data>": only CERTIFICATE PEM blocks are allowed, found "PUBLIC KEY"',
+    ],
+  ],
+  [
+    CSRS,
+    'status',
+    { certificate: Buffer.from(publicKey.export({ type: 'spki', format: 'der' })).toString('base64') },
+    ['status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block'],
+  ],
+])('an update of %s that sets %s to %j is judged', async (kind, path, value, want) =>
+  expect(await updateFaultsOf(kind, good[kind]!, [path, value])).toEqual(want),
+);
+
+it('a lease forgets what nobody may say yet, and a priority class stays of its first generation', async () => {
+  const lease = await created('leases.coordination.k8s.io', { spec: { holderIdentity: 'me', strategy: 's' } });
+  expect(lease.created.spec).toEqual({ holderIdentity: 'me' });
+  const { created: priority } = await created('priorityclasses.scheduling.k8s.io', { value: 1 });
+  expect(priority).toMatchObject({ preemptionPolicy: 'PreemptLowerPriority', metadata: { generation: 1 } });
+});
