@@ -56,6 +56,8 @@ type Parsed = {
   readonly value: JsonObject;
   readonly duplicateFields: readonly FaultPath[];
   readonly otherFaults: readonly string[];
+  /** How it begins, for whoever cannot read it. */
+  readonly shown: string;
 };
 
 export function decodeBody(request: BodyRequest): DecodedBody {
@@ -111,7 +113,7 @@ function decodeText(
   fieldValidation: FieldValidation,
   warn?: (text: string) => void,
 ): DecodedBody {
-  const typed = withType(parsed.value, resource, warn);
+  const typed = withType(parsed.value, resource, warn, parsed.shown);
   const refuse = (why: string) => cannotHandle(typed, resource, why);
   const { duplicateFields, otherFaults, value: document } = parsed;
   return checkDecoded(typed, resource, fieldValidation, refuse, { duplicateFields, otherFaults, document });
@@ -120,7 +122,12 @@ function decodeText(
 function parseJson(bytes: Uint8Array, resource: BodyType): Parsed {
   try {
     const { value, duplicates } = readJson(textOf(bytes));
-    return { value: objectOf(value, bytes, resource), duplicateFields: duplicates, otherFaults: [] };
+    return {
+      value: objectOf(value, bytes, resource),
+      duplicateFields: duplicates,
+      otherFaults: [],
+      shown: beginning(bytes),
+    };
   } catch (err) {
     if (!(err instanceof JsonSyntaxError)) throw err;
     throw unrecognized(resource, `couldn't get version/kind; json parse error: ${err.message}`, beginning(bytes));
@@ -131,7 +138,12 @@ function parseYaml(bytes: Uint8Array, resource: BodyType): Parsed {
   try {
     const { value, duplicates } = readYamlBytes(bytes);
     const faults = duplicates.length === 0 ? [] : [`yaml: unmarshal errors:\n  ${duplicates.join('\n  ')}`];
-    return { value: objectOf(value, bytes, resource), duplicateFields: [], otherFaults: faults };
+    return {
+      value: objectOf(value, bytes, resource),
+      duplicateFields: [],
+      otherFaults: faults,
+      shown: beginning(bytes),
+    };
   } catch (err) {
     throw err instanceof YamlSyntaxError ? unrecognized(resource, err.message, beginning(bytes)) : err;
   }
@@ -154,10 +166,12 @@ function decodeProtobuf(bytes: Uint8Array, resource: BodyType): JsonObject {
 }
 
 /** The value with the type of the URL, or a refusal if it says it has another one. */
-function withType(value: JsonObject, resource: BodyType, warn?: (text: string) => void): JsonObject {
-  const kind = typeWord(value, 'kind', resource);
-  const apiVersion = typeWord(value, 'apiVersion', resource);
+function withType(value: JsonObject, resource: BodyType, warn?: (text: string) => void, shown = '{}'): JsonObject {
+  const kind = typeWord(value, 'kind', resource, shown);
+  const apiVersion = typeWord(value, 'apiVersion', resource, shown);
   if (kind === resource.kind && apiVersion === resource.groupVersion) return value;
+  if (apiVersion.split('/').length > 2)
+    throw unrecognized(resource, `unexpected GroupVersion string: ${apiVersion}`, shown);
   if (resource.isCustom) checkCustomType(value, kind, apiVersion, resource, warn);
   const wanted = { kind: kind || resource.kind, apiVersion: apiVersion || resource.groupVersion };
   if (resource.alsoVersions?.includes(wanted.apiVersion)) wanted.apiVersion = resource.groupVersion;
@@ -165,14 +179,14 @@ function withType(value: JsonObject, resource: BodyType, warn?: (text: string) =
   return { ...value, ...wanted };
 }
 
-function typeWord(value: JsonObject, field: string, resource: BodyType): string {
+function typeWord(value: JsonObject, field: string, resource: BodyType, shown: string): string {
   const word = value[field];
   if (word === undefined || word === null) return '';
   if (typeof word === 'string') return word;
   throw unrecognized(
     resource,
     `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonWord(word)} into Go struct field .${field} of type string`,
-    '{}',
+    shown,
   );
 }
 
@@ -201,10 +215,14 @@ function checkCustomType(
   throw invalid({ kind, group: groupVersion.slice(0, groupVersion.indexOf('/')) }, name, errors);
 }
 
+/** Versions that were served once: the reference server still knows their kinds. */
+const OLD_VERSION = /^v[12](alpha|beta)[1-3]$/;
+
 function wrongType({ kind, apiVersion }: { kind: string; apiVersion: string }, resource: BodyType): StatusError {
   const [group = '', version] = apiVersion.includes('/') ? apiVersion.split('/', 2) : ['', apiVersion];
   const isSameGroup = group !== '' && resource.groupVersion.startsWith(`${group}/`);
-  if (isSameGroup && kind === resource.kind) return wrongVersion(apiVersion, resource.groupVersion);
+  const isKnown = messageOfKind(apiVersion, kind) || OLD_VERSION.test(version ?? '');
+  if (isSameGroup && kind === resource.kind && isKnown) return wrongVersion(apiVersion, resource.groupVersion);
   const given = { kind, apiVersion: version ?? '' };
   if (!messageOfKind(apiVersion, kind))
     return cannotHandle(given, resource, `no kind "${kind}" is registered for version "${apiVersion}"`);

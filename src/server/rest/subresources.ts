@@ -198,6 +198,7 @@ function decodePart(exchange: Exchange, bytes: Buffer, group: string, version: s
     contentType: exchange.headers['content-type'],
     bytes,
     resource: bodyTypeOf(group, version, kind),
+    fieldValidation: writeOptions(exchange, 'CreateOptions').fieldValidation,
   });
   for (const text of warnings) exchange.warn(text);
   return object;

@@ -1,6 +1,6 @@
 /** Conditions as most kinds have them in their status: a type, whether it holds, since when, and why. */
-import { checkQualifiedName, duplicateValue, invalidValue, requiredValue } from '../../../api/index.ts';
-import { allOf, atMostBytes, oneOf, text } from './checks.ts';
+import { checkQualifiedName, duplicateValue, invalidValue } from '../../../api/index.ts';
+import { allOf, atMostBytes, oneOf, required, text } from './checks.ts';
 import { type Check, listOf, struct } from './field-table.ts';
 import { isNumber, objectsAt, textAt } from './fields.ts';
 
@@ -9,9 +9,6 @@ const reasonText =
   'a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters ' +
   "or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or " +
   "'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
-
-const mustBeSet: Check = (value, path) =>
-  value === undefined || value === '' ? [requiredValue(path, 'must be set')] : [];
 
 const condition = listOf(
   struct([
@@ -22,10 +19,10 @@ const condition = listOf(
       (value, path) =>
         isNumber(value) && value < 0 ? [invalidValue(path, value, 'must be greater than or equal to zero')] : [],
     ],
-    ['lastTransitionTime', mustBeSet],
+    ['lastTransitionTime', required],
     [
       'reason',
-      mustBeSet,
+      required,
       allOf(
         text((value) => (reason.test(value) ? [] : [reasonText])),
         atMostBytes(1024),
