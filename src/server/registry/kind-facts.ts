@@ -21,8 +21,6 @@ export type KindFacts = {
   readonly nameRule: NameRule;
   /** Counts changes of what is wanted in `metadata.generation`. */
   readonly hasGeneration: boolean;
-  /** Its objects have no `managedFields`. */
-  readonly isUntracked: boolean;
   /** An update without a resourceVersion overwrites whatever is there. */
   readonly allowsUnconditionalUpdate: boolean;
   /** An update of what does not exist creates it. */
@@ -68,7 +66,6 @@ function builtInFacts(resource: Resource): KindFacts {
     keyPrefix: row.storedUnder ?? resource.plural,
     nameRule: row.nameRule ?? 'subdomain',
     hasGeneration: row.hasGeneration ?? false,
-    isUntracked: row.isUntracked ?? false,
     allowsUnconditionalUpdate: !row.needsResourceVersion,
     createsOnUpdate: row.createsOnUpdate ?? false,
     answersDeleted: row.answersDeleted ?? false,
@@ -85,7 +82,6 @@ function customFacts(resource: Resource): KindFacts {
     keyPrefix: `${group}/${plural}`,
     nameRule: 'subdomain',
     hasGeneration: true,
-    isUntracked: false,
     allowsUnconditionalUpdate: false,
     createsOnUpdate: false,
     answersDeleted: false,

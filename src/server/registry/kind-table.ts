@@ -34,8 +34,6 @@ export type KindRow = {
   readonly storedAs?: string;
   readonly nameRule?: NameRule;
   readonly hasGeneration?: true;
-  /** Nobody's ownership of its fields is written down: the reference server keeps no entries for it. */
-  readonly isUntracked?: true;
   readonly needsResourceVersion?: true;
   readonly createsOnUpdate?: true;
   readonly answersDeleted?: true;
@@ -158,7 +156,6 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
     fields: { 'status.successful': { path: 'status.succeeded', absent: '0' } },
   },
   'certificatesigningrequests.certificates.k8s.io': {
-    isUntracked: true,
     nameRule: 'segment',
     unknownField: 'plain',
     fields: { 'spec.signerName': 'spec.signerName' },

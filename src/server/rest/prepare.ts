@@ -198,10 +198,6 @@ function track(
   manager: string,
   context: RuleContext,
 ): void {
-  if (view.facts.isUntracked) {
-    delete object.metadata.managedFields;
-    return;
-  }
   const { schema, groupVersion } = view.resource;
   const managedFields = trackUpdate({
     after: object as unknown as JsonObject,
