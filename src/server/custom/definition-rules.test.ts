@@ -331,7 +331,7 @@ it.each(['constructor', 'toString', '__proto__'])('a path to %s leads to a field
     };
   });
   expect(await faultsOf(object)).toEqual([
-    `spec.selectableFields[0].jsonPath: Invalid value: ".${name}": must point to a field of type string, integer or boolean outside of metadata`,
+    `spec.selectableFields[0].jsonPath: Invalid value: ".${name}": is an invalid path: does not refer to a valid field`,
   ]);
 });
 

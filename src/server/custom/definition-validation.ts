@@ -8,21 +8,24 @@
 import {
   checkDns1035Label,
   checkDnsSubdomain,
+  duplicateValue,
   type FieldError,
   forbiddenValue,
   invalidValue,
   type JsonObject,
   type JsonValue,
   requiredValue,
+  tooMany,
   unsupportedValue,
 } from '../../api/index.ts';
-import { jsonEqual, ownValue } from '../codec/json-objects.ts';
+import { jsonEqual } from '../codec/json-objects.ts';
 import { checkWebhookClient } from '../kinds/admissionregistration/webhook-client.ts';
 import { appendAll } from '../kinds/engine/append-all.ts';
 import { compileJsonPath, JsonPathError } from '../tables/json-path.ts';
 import { checkRules } from './cel/check-rules.ts';
 import type { Definition, DefinitionNames, DefinitionSpec, DefinitionVersion } from './definition.ts';
 import { isNothing } from './schema-form.ts';
+import { schemaAt } from './schema-path.ts';
 import { asObject } from './structural.ts';
 import { checkStructural } from './structural-schema.ts';
 import { TurnKeeper } from './turn-keeper.ts';
@@ -30,8 +33,8 @@ import { Validation, ValidationEnd } from './validation.ts';
 
 const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_PAGE = 'https://github.com/kubernetes/enhancements/pull/1111';
-const COLUMN_TYPES = ['integer', 'number', 'string', 'boolean', 'date'];
-const COLUMN_FORMATS = ['int32', 'int64', 'float', 'double', 'byte', 'date', 'date-time', 'password'];
+const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
+const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 /** What the root may say where the status is taken out of it: nothing that would be lost on the way. */
 const ROOT_FIELDS =
   'Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations';
@@ -41,6 +44,7 @@ const ROOT_WORDS: ReadonlySet<string> = new Set([
   'x-kubernetes-validations',
 ]);
 const ROOT_TEXT = `only [${ROOT_FIELDS}] fields are allowed at the root of the schema if the status subresource is enabled`;
+const NO_DOT = 'must be a simple json path starting with .';
 const LIMIT_SELECTABLE = 8;
 const LIMIT_WARNING_BYTES = 256;
 
@@ -226,13 +230,15 @@ function subresourceFaults({ subresources }: DefinitionVersion, path: string): F
       if (isRequired) faults.push(requiredValue(at));
       return;
     }
-    if (!isSimplePath(value)) faults.push(invalidValue(at, value, 'must be a simple json path with dot notation'));
-    if (!roots.some((root) => value.startsWith(`${root}.`)))
-      faults.push(invalidValue(at, value, `should be a json path under ${roots.join(' or ')}`));
+    if (!value.startsWith('.')) faults.push(invalidValue(at, value, NO_DOT));
+    else if (!roots.some((root) => value.startsWith(`${root}.`))) {
+      const where = roots.length === 1 ? roots[0] : `either ${roots.join(' or ')}`;
+      faults.push(invalidValue(at, value, `should be a json path under ${where}`));
+    }
   };
   check('specReplicasPath', ['.spec']);
   check('statusReplicasPath', ['.status']);
-  check('labelSelectorPath', ['.spec', '.status'], false);
+  check('labelSelectorPath', ['.status', '.spec'], false);
   return faults;
 }
 
@@ -258,8 +264,9 @@ async function checkColumns(
 
 function jsonPathFaults(text: string, path: string): FieldError[] {
   try {
+    if (!text.startsWith('.')) return [invalidValue(path, text, NO_DOT)];
     compileJsonPath(text);
-    return text.startsWith('.') || text.startsWith('[') ? [] : [invalidValue(path, text, 'must start with a dot')];
+    return [];
   } catch (err) {
     if (err instanceof JsonPathError) return [invalidValue(path, text, err.message)];
     throw err;
@@ -272,37 +279,28 @@ function selectableFaults({ selectableFields = [], schema }: DefinitionVersion, 
     const why = 'may only be set when `version.schema.openAPIV3Schema` is not included';
     return [invalidValue(path, '', why)];
   }
-  if (selectableFields.length > LIMIT_SELECTABLE)
-    faults.push(invalidValue(path, selectableFields.length, `must have at most ${LIMIT_SELECTABLE} items`));
   const seen = new Set<string>();
   for (const [index, { jsonPath = '' }] of selectableFields.entries()) {
-    const at = `${path}[${index}].jsonPath`;
-    if (jsonPath === '') faults.push(requiredValue(at));
-    else if (!isSimplePath(jsonPath))
-      faults.push(invalidValue(at, jsonPath, 'is an invalid path: must be a simple json path with dot notation'));
-    else if (jsonPath.startsWith('.metadata.') || !isSelectable(schema?.openAPIV3Schema ?? {}, jsonPath))
-      faults.push(
-        invalidValue(at, jsonPath, 'must point to a field of type string, integer or boolean outside of metadata'),
-      );
-    else if (seen.has(jsonPath)) faults.push(invalidValue(at, jsonPath, 'must not be declared twice'));
-    seen.add(jsonPath);
+    const at = `${path}[${index}]`;
+    const found = jsonPath === '' ? undefined : schemaAt(schema?.openAPIV3Schema ?? {}, jsonPath);
+    if (jsonPath === '') faults.push(requiredValue(`${at}.jsonPath`));
+    else if (typeof found !== 'object')
+      faults.push(invalidValue(`${at}.jsonPath`, jsonPath, `is an invalid path: ${found}`));
+    else {
+      if (jsonPath.split('.')[1] === 'metadata')
+        faults.push(invalidValue(at, jsonPath, 'must not point to fields in metadata'));
+      if (!['string', 'integer', 'boolean'].includes(found.type as string))
+        faults.push(invalidValue(at, jsonPath, WHICH));
+      if (seen.has(jsonPath)) faults.push(duplicateValue(at, jsonPath));
+      seen.add(jsonPath);
+    }
   }
+  if (seen.size > LIMIT_SELECTABLE) faults.push(tooMany(path, seen.size, LIMIT_SELECTABLE));
   return faults;
 }
 
-function isSelectable(schema: JsonObject, jsonPath: string): boolean {
-  let found: JsonObject | undefined = schema;
-  for (const name of jsonPath.slice(1).split('.')) {
-    const properties: JsonObject | undefined = asObject(found?.properties);
-    found = properties && asObject(ownValue(properties, name));
-  }
-  return ['string', 'integer', 'boolean'].includes(found?.type as string);
-}
-
-/** `.spec.replicas`: names only. */
-function isSimplePath(path: string): boolean {
-  return /^(\.[A-Za-z_$][\w$-]*)+$/.test(path);
-}
+const WHICH =
+  'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.';
 
 /** Converting takes a webhook to ask, which this server does not: what never needs it may name one. */
 function conversionFaults({ conversion, versions = [] }: DefinitionSpec): FieldError[] {

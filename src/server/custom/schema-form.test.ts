@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { fieldErrorText, type JsonObject } from '../../api/index.ts';
+import { schemaAt } from './schema-path.ts';
 import { checkStructural } from './structural-schema.ts';
 import { TurnKeeper } from './turn-keeper.ts';
 import { Validation } from './validation.ts';
@@ -83,4 +84,19 @@ it('only combinations of the root must name what is declared', async () => {
     's.properties[gone]: Required value: because it is defined in s.anyOf[0].properties[gone]',
   ]);
   expect(await faultsOf({ type: 'object', properties: { f: { type: 'object', ...part } } })).toEqual([]);
+});
+
+it.each<[path: string, want: string]>([
+  ['.spec.color', 'string'],
+  [".spec['a.b']", 'integer'],
+  ['.map.any', 'boolean'],
+  ['spec', 'expected [ or . but got: spec'],
+  ['.spec.gone', 'does not refer to a valid field'],
+  ['.spec[0]', 'does not refer to a valid field'],
+  ['.spec.toString', 'does not refer to a valid field'],
+])('schemaAt(%s) is what it names', (path, want) => {
+  const spec = { type: 'object', properties: { color: { type: 'string' }, 'a.b': { type: 'integer' } } };
+  const map = { type: 'object', additionalProperties: { type: 'boolean' } };
+  const found = schemaAt({ type: 'object', properties: { spec, map } }, path);
+  expect(typeof found === 'string' ? found : found.type).toBe(want);
 });

@@ -82,7 +82,7 @@ function checkNode(schema: JsonObject, path: string, faults: Validation): void {
   checkListType(schema, path, faults);
   const rules = schema[RULES];
   for (const [index, rule] of Array.isArray(rules) ? rules.entries() : [])
-    checkRuleText(asObject(rule) ?? {}, `${path}.${RULES}[${index}]`, faults);
+    checkRuleText(asObject(rule) ?? {}, schema, `${path}.${RULES}[${index}]`, faults);
 }
 
 function checkWords(schema: JsonObject, path: string, faults: Validation): void {

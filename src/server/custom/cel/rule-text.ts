@@ -1,10 +1,12 @@
 /** A rule as it is written, before anybody reads the expression in it: what must be there, and on one line. */
 import { invalidValue, type JsonObject, requiredValue, unsupportedValue } from '../../../api/index.ts';
+import { schemaAt } from '../schema-path.ts';
 import type { Validation } from '../validation.ts';
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
-export function checkRuleText(rule: JsonObject, path: string, faults: Validation): void {
+/** `schema`: of what the rule is about. */
+export function checkRuleText(rule: JsonObject, schema: JsonObject, path: string, faults: Validation): void {
   const [text, message] = [textOf(rule.rule), textOf(rule.message)];
   const [messageExpression, fieldPath] = [textOf(rule.messageExpression), textOf(rule.fieldPath)];
   if (text.trim() === '') faults.push(requiredValue(`${path}.rule`, 'rule is not specified'));
@@ -22,6 +24,8 @@ export function checkRuleText(rule: JsonObject, path: string, faults: Validation
     faults.push(invalidValue(`${path}.fieldPath`, fieldPath, 'fieldPath must be non-empty if specified'));
   if (hasLines(fieldPath))
     faults.push(invalidValue(`${path}.fieldPath`, fieldPath, 'fieldPath must not contain line breaks'));
+  if (fieldPath !== '' && typeof schemaAt(schema, fieldPath) !== 'object')
+    faults.push(invalidValue(`${path}.fieldPath`, fieldPath, 'fieldPath must be a valid path'));
 }
 
 function hasLines(text: string): boolean {
