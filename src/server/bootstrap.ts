@@ -38,19 +38,20 @@ export async function bootstrap(rest: Rest): Promise<void> {
 }
 
 async function ensure(rest: Rest, view: View, wanted: KubeObject): Promise<void> {
-  const found = await find(rest, view, wanted.metadata);
-  if (!found) return create(rest, view, wanted);
+  const found = await findStored(rest, view, wanted.metadata);
+  if (!found) return createAsServer(rest, view, wanted);
   const stored = view.toObject(found);
   if (refersElsewhere(stored, wanted)) {
     await rest.writes.remove(view, found);
-    return create(rest, view, wanted);
+    return createAsServer(rest, view, wanted);
   }
   const better = reconciled(stored, wanted);
   // Lost to another server: it wanted the same.
   if (better) await rest.writes.replace(view, found, better);
 }
 
-async function find(
+/** The newest there is, as far as this server knows. */
+export async function findStored(
   rest: Rest,
   view: View,
   { namespace = '', name = '' }: KubeObject['metadata'],
@@ -59,8 +60,11 @@ async function find(
   return rest.writes.read(view, namespace, name);
 }
 
-async function create(rest: Rest, view: View, object: KubeObject): Promise<void> {
+/** A status that is given is kept: nobody else writes it. */
+export async function createAsServer(rest: Rest, view: View, object: KubeObject): Promise<void> {
+  const { status } = object;
   const prepared = await prepareCreate(view, object, { manager: MANAGER }, rest.ruleContext(nobody, ''));
+  if (status !== undefined) prepared.status = status;
   await rest.writes.create(view, prepared, CreateRight.ofServer).catch((err: { code?: number }) => {
     if (err.code !== 409) throw err; // another server on the same store was faster
   });

@@ -14,6 +14,8 @@ import { requestLog } from './audit/request-log.ts';
 import { makeAccess } from './auth/access.ts';
 import { readTokenFile } from './auth/bearer-tokens.ts';
 import { bootstrap } from './bootstrap.ts';
+import { publishOwnService } from './cluster/own-service.ts';
+import { ServiceAddressKeeper } from './cluster/service-address-keeper.ts';
 import { DEFINITIONS } from './custom/definition.ts';
 import { Definitions } from './custom/definitions.ts';
 import { Discovery } from './discovery/discovery.ts';
@@ -137,6 +139,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       return front.close();
     });
     url = urlOf(bindAddress, front.port);
+    await publishOwnService(rest, { bindAddress, port: front.port });
+    const addressKeeper = new ServiceAddressKeeper(rest, log);
+    closers.push(() => addressKeeper.close());
     const etcdFront =
       options.etcdListenClientUrls &&
       (await serveAsEtcd(options.etcdListenClientUrls, store, tls, options.etcd !== undefined));

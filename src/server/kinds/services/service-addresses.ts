@@ -10,13 +10,19 @@ import { numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields
 
 /** The first address is the gateway to the API itself; the last is for broadcasts. */
 const range = { text: '10.0.0.0/24', prefix: '10.0.0.', first: 1, last: 254 };
+export const SERVICE_RANGE: string = range.text;
+/** Where the API itself is found, and the service that stands for it. */
+export const OWN_ADDRESS: string = `${range.prefix}${range.first}`;
+export const OWN_SERVICE = { name: 'kubernetes', namespace: 'default' } as const;
 const nodePorts = { first: 30000, last: 32767 };
 
 export type Taken = { readonly addresses: ReadonlySet<string>; readonly ports: Set<number> };
 
 /** What all services but this one hold. */
 export function takenBy(services: readonly KubeObject[], except: KubeObject): Taken {
-  const addresses = new Set<string>([`${range.prefix}${range.first}`]);
+  const { name: own, namespace: ownNamespace } = except.metadata;
+  const isOwn = own === OWN_SERVICE.name && ownNamespace === OWN_SERVICE.namespace;
+  const addresses = new Set<string>(isOwn ? [] : [OWN_ADDRESS]);
   const ports = new Set<number>();
   for (const service of services) {
     const { name, namespace } = service.metadata;
