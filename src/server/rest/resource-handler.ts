@@ -33,10 +33,7 @@ export async function handleResource(rest: Rest, exchange: Exchange): Promise<bo
   }
   const isAcrossAll = resource.isNamespaced && target.namespace === '';
   if (resource.isCustom && isAcrossAll && !['list', 'watch'].includes(target.verb)) return false;
-  const deprecation = resource.isCustom
-    ? resource.custom?.deprecation
-    : kindTable[qualifiedName(resource)]?.deprecation;
-  if (deprecation) exchange.warn(deprecation);
+  if (resource.custom?.deprecation) exchange.warn(resource.custom.deprecation);
   if (target.subresource !== '') await handleSubresource(rest, exchange, resource, target);
   else await handleObject(rest, exchange, resource, target);
   return true;
@@ -53,6 +50,8 @@ async function handleObject(rest: Rest, exchange: Exchange, resource: Resource, 
   )
     throw resource.isCustom ? methodNotAllowed(verb, resource) : methodNotAllowed();
   if (['update', 'patch'].includes(verb) && !isOnObject) throw methodNotAllowed();
+  const { deprecation } = kindTable[qualifiedName(resource)] ?? {};
+  if (deprecation && !resource.isCustom) exchange.warn(deprecation);
   if (isVirtual(resource)) return handleVirtual(rest, exchange, resource, target);
   if (isBindings(resource)) return handleBindings(rest, exchange, namespace);
   const view = rest.resources.view(resource);

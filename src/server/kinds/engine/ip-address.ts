@@ -57,7 +57,7 @@ export function showAddress({ bytes }: Pick<Address, 'bytes'>): string {
 }
 
 /** The range itself, without what stands behind its bits. */
-export function showRange({ address, bits }: Range): string {
+function showRange({ address, bits }: Range): string {
   return `${showAddress({ bytes: masked(address.bytes, ownBits(address, bits)) })}/${ownBits(address, bits)}`;
 }
 
@@ -95,11 +95,6 @@ export function checkRange(text: string, isCanonical = false): string[] {
   if (!isMasked) return ['must not have bits set beyond the prefix length'];
   return isCanonical && showRange(range) !== text ? [`must be in canonical form (${quote(showRange(range))})`] : [];
 }
-
-export const ipAddress: Check = (value, path) =>
-  checkIpAddress(String(value ?? '')).map((problem) => invalidValue(path, value ?? '', problem));
-export const ipRange: Check = (value, path) =>
-  checkRange(String(value ?? '')).map((problem) => invalidValue(path, value ?? '', problem));
 
 /** An address with the range it is in: `10.9.8.7/24`. */
 export const interfaceAddress: Check = (value, path) => {

@@ -56,7 +56,7 @@ const byField: Check = (value, path) => {
 };
 const nodeNames = textsOf(text(checkDnsSubdomain));
 
-export const nodeSelectorTerm: Check = struct([
+const nodeSelectorTerm: Check = struct([
   [
     'matchExpressions',
     listOf(
@@ -99,20 +99,10 @@ export function warningsForTerms(selector: JsonObject | undefined, path: string)
   );
 }
 
-/** The same for anything with `matchExpressions`, and for a label selector of nodes also its `matchLabels`. */
-export function warningsForExpressions(selector: JsonObject | undefined, path: string): string[] {
+function warningsForExpressions(selector: JsonObject | undefined, path: string): string[] {
   return objectsAt(selector, 'matchExpressions').flatMap((expression, index) => {
     const key = textAt(expression, 'key');
     const text = warningFor(key);
     return text ? [`${path}.matchExpressions[${index}].key: ${key} is ${text}`] : [];
   });
-}
-
-export function warningsForLabels(labels: JsonObject | undefined, path: string): string[] {
-  return Object.keys(labels ?? {})
-    .sort()
-    .flatMap((key) => {
-      const text = warningFor(key);
-      return text ? [`${path}.${key}: ${text}`] : [];
-    });
 }

@@ -81,8 +81,9 @@ const checkNewSubsets = checkSubsets(new Set());
 export const endpointsRules: KindRules = {
   setDefaults: defaultsFrom([['subsets[].ports[].protocol', 'TCP']]),
   validate: (endpoints, old) => {
-    if (!old) return checkNewSubsets(endpoints);
-    return sameValue(endpoints.subsets, old.subsets) ? [] : checkSubsets(new Set(ipsOf(old)))(endpoints);
+    if (old && sameValue(endpoints.subsets, old.subsets)) return [];
+    const errors = checkNewSubsets(endpoints);
+    return old && errors.length > 0 ? checkSubsets(new Set(ipsOf(old)))(endpoints) : errors;
   },
 };
 
@@ -157,6 +158,13 @@ function endpointOf(type: string, known: ReadonlySet<string>): Check {
   ]);
 }
 
+function endpointsOf(type: string, known: ReadonlySet<string>): Check {
+  return listOf(endpointOf(type, known), { atMost: MAX_ENDPOINTS });
+}
+const newEndpoints: Readonly<Record<string, Check>> = Object.fromEntries(
+  ['IPv4', 'IPv6', 'FQDN', 'other'].map((type) => [type, endpointsOf(type, new Set())]),
+);
+
 const slicePorts: Check = (value, path, owner) => {
   const errors = ports(value, path, owner);
   const seen = new Set<string>();
@@ -188,11 +196,13 @@ export const endpointSliceRules: KindRules = {
   prepareUpdate: dropTopology,
   validate: (slice, old) => {
     const type = textAt(slice as JsonObject, 'addressType');
-    const known = new Set(
-      old ? objectsAt(old as JsonObject, 'endpoints').flatMap((one) => textsAt(one, 'addresses')) : [],
-    );
-    const endpoints = listOf(endpointOf(type, known), { atMost: MAX_ENDPOINTS });
-    return [...checkSlice(slice), ...endpoints(slice.endpoints ?? undefined, 'endpoints', slice as JsonObject)];
+    const run = (check: Check) => check(slice.endpoints ?? undefined, 'endpoints', slice as JsonObject);
+    let errors = run(newEndpoints[type] ?? newEndpoints.other!);
+    if (old && errors.length > 0) {
+      const known = new Set(objectsAt(old as JsonObject, 'endpoints').flatMap((one) => textsAt(one, 'addresses')));
+      errors = run(endpointsOf(type, known)); // what was accepted once may stay
+    }
+    return [...checkSlice(slice), ...errors];
   },
   validateUpdate: immutableFields(['addressType']),
   warnings: (slice, old) => {

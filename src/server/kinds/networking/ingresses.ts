@@ -47,7 +47,7 @@ function isSubdomain(host: string): boolean {
 }
 
 /** A thing of another kind in the same namespace. */
-export const typedReference: Check = struct([
+const typedReference: Check = struct([
   ['apiGroup', (value, path, owner) => (value === undefined ? [] : text(checkDnsSubdomain)(value, path, owner))],
   ['kind', required, named(checkPathSegment)],
   ['name', required, named(checkPathSegment)],
@@ -121,7 +121,7 @@ const checkIngress = checksFrom([
 ]);
 
 /** Where a balancer can be reached; `known` are addresses that were accepted before. */
-export function loadBalancerIngress(known: ReadonlySet<string>): Check {
+function loadBalancerIngress(known: ReadonlySet<string>): Check {
   return listOf(
     struct([
       [

@@ -128,8 +128,11 @@ export const networkPolicyRules: KindRules = {
     if (textsAt(spec, 'policyTypes').length === 0)
       spec.policyTypes = isEmpty(spec.egress) ? ['Ingress'] : ['Ingress', 'Egress'];
   },
-  validate: (policy, old) =>
-    old ? checkPolicy(new Set(rangesOf(old).map(([, range]) => range)))(policy) : checkNew(policy),
+  validate: (policy, old) => {
+    const errors = checkNew(policy);
+    if (!old || errors.length === 0) return errors;
+    return checkPolicy(new Set(rangesOf(old).map(([, range]) => range)))(policy);
+  },
   warnings: (policy) => rangesOf(policy).flatMap(([path, range]) => warningsForRange(path, range)),
 };
 const setPolicyDefaults = defaultsFrom([

@@ -26,8 +26,8 @@ export const MAX_PARAMETERS_BYTES: number = 10 * 1024;
 export const MAX_LIST = 32;
 
 export const label: Check = text(checkDnsLabel);
-export const labelKey: Check = text(checkQualifiedName);
-export const labelValue: Check = text(checkLabelValue);
+const labelKey: Check = text(checkQualifiedName);
+const labelValue: Check = text(checkLabelValue);
 
 /** Drivers are named as CSI drivers are: a domain of at most 63 bytes, capitals allowed. */
 export const driverName: Check = (value, path, owner) => {
