@@ -115,7 +115,8 @@ function makePlan(schema: Schema): Plan {
       const isAlwaysWritten = known !== undefined && (isWritten || isQuantityByValue(known));
       const isEmptyKept = schema.required?.includes(name) === true || known?.hasPresence === true;
       const isNull = known !== undefined && isNullWhenEmpty(schema, name, field, known);
-      fields.set(name, new LazyFieldPlan(field, isTyped && !isWritten && !isEmptyKept, isAlwaysWritten, isNull));
+      const dropsZero = isTyped && !isWritten && !isEmptyKept && !isNull;
+      fields.set(name, new LazyFieldPlan(field, dropsZero, isAlwaysWritten, isNull));
       if (isAlwaysWritten) alwaysWritten.push(name);
       if (isNull) nullWhenEmpty.push(name);
     }
@@ -203,6 +204,7 @@ const optionalYetWritten: ReadonlySet<string> = new Set([
   'core.v1.TypedLocalObjectReference.apiGroup',
   'core.v1.TypedObjectReference.apiGroup',
   'discovery.v1.EndpointSlice.ports',
+  'discovery.v1.EndpointSlice.endpoints',
   'flowcontrol.v1.ResourcePolicyRule.namespaces',
   'rbac.v1.ClusterRole.rules',
   'rbac.v1.Role.rules',

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { JsonObject } from '../../api/json.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
 import { qualifiedName } from '../registry/resource.ts';
+import { checkObject } from './check-object.ts';
 import { withNulls, withoutNulls } from './written-nulls.ts';
 
 const schemaOf = (name: string) => builtInResources().find((resource) => qualifiedName(resource) === name)!.schema;
@@ -39,4 +40,11 @@ it.each<[name: string, bare: JsonObject, written: JsonObject]>([
 
 it('withNulls() makes an empty list null', () => {
   expect(withNulls({ rules: [] }, schemaOf('clusterroles.rbac.authorization.k8s.io'))).toEqual({ rules: null });
+});
+
+it('a list that is written as null when empty is still what its writer sent, until it is written', () => {
+  const { schema } = builtInResources().find(({ kind }) => kind === 'EndpointSlice')!;
+  const sent = { addressType: 'IPv4', endpoints: [], ports: [] };
+  expect(checkObject(sent, schema).object).toMatchObject({ endpoints: [], ports: [] });
+  expect(withNulls(sent, schema)).toMatchObject({ endpoints: null, ports: null });
 });
