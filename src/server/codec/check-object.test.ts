@@ -69,6 +69,12 @@ describe('checkObject() of a built-in kind', () => {
     });
   });
 
+  it('reads bytes from a list of numbers, as Go does', () => {
+    expect(check('Secret', { data: { a: [104, 105, null] } }).object).toMatchObject({ data: { a: 'aGkA' } });
+    expect(() => check('Secret', { data: { a: [1, 256] } })).toThrow('cannot unmarshal number 256 into');
+    expect(() => check('Secret', { data: { a: ['x'] } })).toThrow('cannot unmarshal string into');
+  });
+
   it('tells unknown fields with their paths, in order, and leaves them out', () => {
     const { object, unknownFields } = check('Pod', {
       metadata: { colour: 'red' },

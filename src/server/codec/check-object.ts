@@ -216,6 +216,7 @@ class Walk {
           return inGoWords(() => canonicalQuantity(typeof value === 'string' ? value.trim() : String(value)));
         return inGoWords(() => canonicalQuantity('?'));
       case 'bytes':
+        if (Array.isArray(value)) return this.#bytes(value, plan, owner);
         if (typeof value !== 'string') return this.#mismatch(value, plan, owner);
         return inGoWords(() => normalBase64(value));
       default: // the two kinds of time
@@ -223,6 +224,15 @@ class Walk {
           throw new TypeMismatchError(`json: cannot unmarshal ${jsonWord(value)} into Go value of type string`);
         return inGoWords(() => (plan.kind === 'time' ? normalTime(value) : normalMicroTime(value)));
     }
+  }
+
+  /** Go reads bytes from a list of numbers, too. */
+  #bytes(list: readonly JsonValue[], plan: Plan, owner: string): string {
+    const isByte = (one: JsonValue) =>
+      one === null || (Number.isInteger(one) && (one as number) >= 0 && (one as number) < 256);
+    const wrong = list.find((one) => !isByte(one));
+    if (wrong !== undefined) return this.#mismatch(wrong, { ...plan, goType: 'uint8' }, owner, wordWithNumber(wrong));
+    return Buffer.from(list.map((one) => Number(one ?? 0))).toString('base64');
   }
 
   #mismatch(value: JsonValue, plan: Plan, owner: string, word = jsonWord(value)): never {
