@@ -113,10 +113,10 @@ function makePlan(schema: Schema): Plan {
       const isTyped = known !== undefined || (message !== undefined && isTypeMeta(name));
       const isWritten = isZeroDefault(field.default);
       const isAlwaysWritten = known !== undefined && (isWritten || isQuantityByValue(known));
-      const isEmptyKept = schema.required?.includes(name) === true || known?.hasPresence === true;
       const isNull = known !== undefined && isNullWhenEmpty(schema, name, field, known);
-      const dropsZero = isTyped && !isWritten && !isEmptyKept && !isNull;
-      fields.set(name, new LazyFieldPlan(field, dropsZero, isAlwaysWritten, isNull));
+      const isEmptyKept =
+        isNull || schema.required?.includes(name) === true || known?.hasPresence === true || name === 'managedFields';
+      fields.set(name, new LazyFieldPlan(field, isTyped && !isWritten && !isEmptyKept, isAlwaysWritten, isNull));
       if (isAlwaysWritten) alwaysWritten.push(name);
       if (isNull) nullWhenEmpty.push(name);
     }
@@ -203,8 +203,8 @@ const optionalYetWritten: ReadonlySet<string> = new Set([
   'core.v1.ProjectedVolumeSource.sources',
   'core.v1.TypedLocalObjectReference.apiGroup',
   'core.v1.TypedObjectReference.apiGroup',
-  'discovery.v1.EndpointSlice.ports',
   'discovery.v1.EndpointSlice.endpoints',
+  'discovery.v1.EndpointSlice.ports',
   'flowcontrol.v1.ResourcePolicyRule.namespaces',
   'rbac.v1.ClusterRole.rules',
   'rbac.v1.Role.rules',

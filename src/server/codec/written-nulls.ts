@@ -9,8 +9,14 @@ import type { Schema } from '../schema/schema.ts';
 import { isObject, setKey } from './json-objects.ts';
 import { type Plan, planOf } from './type-plan.ts';
 
+/** As it is written. */
 export function withNulls<T extends JsonObject>(object: T, schema: Schema): T {
   return walk(object, planOf(schema), putNulls) as T;
+}
+
+/** As it counts for ownership: what is left out is null, but an empty list that was sent is one. */
+export function withNullsForAbsent<T extends JsonObject>(object: T, schema: Schema): T {
+  return walk(object, planOf(schema), fillNulls) as T;
 }
 
 export function withoutNulls<T extends JsonObject>(object: T, schema: Schema): T {
@@ -46,15 +52,18 @@ function walkList(list: JsonValue[], element: Plan, change: Change): JsonValue[]
   return result;
 }
 
-const putNulls: Change = (object, names) => {
+const putNulls: Change = (object, names) => nullIf(object, names, isEmpty);
+const fillNulls: Change = (object, names) => nullIf(object, names, (value) => value === undefined);
+
+function nullIf(object: JsonObject, names: readonly string[], isNull: (value?: JsonValue) => boolean): JsonObject {
   let result = object;
   for (const name of names) {
-    if (object[name] === null || !isEmpty(object[name])) continue;
+    if (!isNull(object[name])) continue;
     if (result === object) result = { ...object };
     result[name] = null;
   }
   return result;
-};
+}
 
 const takeNulls: Change = (object, names) => {
   let result = object;

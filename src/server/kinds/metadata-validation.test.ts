@@ -4,7 +4,13 @@ import { fieldErrorText } from '../../api/field-error.ts';
 import { checkDnsSubdomain } from '../../api/names.ts';
 import type { ObjectMeta } from '../../api/objects.ts';
 import { invalid } from '../../api/status-error.ts';
-import { validateFieldManager, validateObjectMeta, validateObjectMetaUpdate } from './metadata-validation.ts';
+import {
+  repeatedChecksOf,
+  validateFieldManager,
+  validateObjectMeta,
+  validateObjectMetaUpdate,
+  validateReplacedMeta,
+} from './metadata-validation.ts';
 
 const good: ObjectMeta = { name: 'a', namespace: 'ns', uid: 'u1', creationTimestamp: '2024-01-01T00:00:00Z' };
 const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u2' };
@@ -116,6 +122,20 @@ describe('validateObjectMetaUpdate()', () => {
       'metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"ex.io/c", "ex.io/d"}',
     ]);
   });
+});
+
+it.each([
+  ['configmaps', false, 4, 2],
+  ['services', false, 3, 2],
+  ['persistentvolumes', false, 3, 1],
+  ['widgets.example.com', true, 3, 2],
+])('a fault of %s is told as often as the reference server finds it', (name, isCustom, labels, immutables) => {
+  const rules = { isNamespaced: true, validateName: () => [], allowsPlainFinalizers: isCustom };
+  const next = { ...good, labels: { a: '!' }, deletionGracePeriodSeconds: 5 };
+  const faults = validateReplacedMeta(next, good, rules, repeatedChecksOf(name, isCustom));
+  const count = (field: string) => faults.filter((fault) => fault.field === field).length;
+  expect([count('metadata.labels'), count('metadata.deletionGracePeriodSeconds')]).toEqual([labels, immutables]);
+  expect(validateReplacedMeta(good, good, rules, repeatedChecksOf(name, isCustom))).toEqual([]);
 });
 
 it('validateFieldManager() wants short printable names', () => {

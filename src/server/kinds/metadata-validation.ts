@@ -19,6 +19,7 @@ import {
   checkAnnotationKey,
   checkDnsLabel,
   checkLabelValue,
+  checkPathSegment,
   checkQualifiedName,
   checkStandardFinalizer,
   type NameCheck,
@@ -98,6 +99,80 @@ export function validateObjectMetaUpdate(next: ObjectMeta, old: ObjectMeta, fiel
     ...validateOwnerReferences(next.ownerReferences, path('ownerReferences')),
     ...validateManagedFields(next.managedFields, path('managedFields')),
   ];
+}
+
+/**
+ * For an object about to replace `old`, all that is checked: what holds for every kind, and then what the rules of the
+ * kind check once more. Whoever is told of a fault is told each time, as by the reference server.
+ */
+export function validateReplacedMeta(
+  next: ObjectMeta,
+  old: ObjectMeta,
+  rules: ObjectMetaRules,
+  { asUpdate, asNew }: RepeatedChecks,
+): FieldError[] {
+  const forAll = { ...rules, validateName: checkPathSegment, allowsPlainFinalizers: true };
+  const errors = validateObjectMeta(next, forAll);
+  const changes = validateObjectMetaUpdate(next, old);
+  const hasPlainFinalizers = !rules.allowsPlainFinalizers && (next.finalizers?.length ?? 0) > 0;
+  if (errors.length + changes.length === 0 && !hasPlainFinalizers) return [];
+  return [
+    ...errors,
+    ...changes,
+    ...(asUpdate ? changes : []),
+    ...(asNew ? validateObjectMeta(next, { ...rules, validateName: () => [] }) : []),
+  ];
+}
+
+/** What the rules of a kind check of metadata again when an object is replaced. */
+export type RepeatedChecks = { readonly asUpdate: boolean; readonly asNew: boolean };
+
+const both: RepeatedChecks = { asUpdate: true, asNew: true };
+const asUpdate: RepeatedChecks = { asUpdate: true, asNew: false };
+const asNew: RepeatedChecks = { asUpdate: false, asNew: true };
+const namesAsUpdate = [
+  'certificatesigningrequests.certificates.k8s.io',
+  'cronjobs.batch',
+  'daemonsets.apps',
+  'deployments.apps',
+  'endpoints',
+  'horizontalpodautoscalers.autoscaling',
+  'ingresses.networking.k8s.io',
+  'ipaddresses.networking.k8s.io',
+  'jobs.batch',
+  'leases.coordination.k8s.io',
+  'namespaces',
+  'networkpolicies.networking.k8s.io',
+  'priorityclasses.scheduling.k8s.io',
+  'replicasets.apps',
+  'replicationcontrollers',
+  'resourcequotas',
+  'services',
+  'statefulsets.apps',
+  'storageclasses.storage.k8s.io',
+  'volumeattachments.storage.k8s.io',
+];
+const namesAsNew = [
+  'events',
+  'flowschemas.flowcontrol.apiserver.k8s.io',
+  'limitranges',
+  'mutatingadmissionpolicies.admissionregistration.k8s.io',
+  'mutatingadmissionpolicybindings.admissionregistration.k8s.io',
+  'mutatingwebhookconfigurations.admissionregistration.k8s.io',
+  'persistentvolumes',
+  'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io',
+  'validatingadmissionpolicies.admissionregistration.k8s.io',
+  'validatingadmissionpolicybindings.admissionregistration.k8s.io',
+  'validatingwebhookconfigurations.admissionregistration.k8s.io',
+];
+const repeated: ReadonlyMap<string, RepeatedChecks> = new Map([
+  ...namesAsUpdate.map((name) => [name, asUpdate] as const),
+  ...namesAsNew.map((name) => [name, asNew] as const),
+]);
+
+/** By `qualifiedName`; built-in kinds that are not named check both ways. */
+export function repeatedChecksOf(name: string, isCustom: boolean): RepeatedChecks {
+  return isCustom ? asUpdate : (repeated.get(name) ?? both);
 }
 
 const immutableFields = [

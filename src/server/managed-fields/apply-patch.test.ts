@@ -177,6 +177,33 @@ describe('applyPatch()', () => {
     expect(apply('alpha', spec(['b', 'a']), live, { schema: pod }).spec).toEqual(spec(['b', 'a']).spec);
   });
 
+  describe('after client-side apply', () => {
+    const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+    const before = (data: JsonObject, lastApplied: JsonObject) => {
+      const annotations = { [annotation]: JSON.stringify({ ...type, metadata: { name: 'a' }, data: lastApplied }) };
+      const live = { ...type, metadata: { name: 'a', uid: 'u', annotations }, data };
+      const managedFields = trackUpdate({ after: live, schema: configMap, manager: 'old', apiVersion: 'v1', now });
+      return { ...live, metadata: { ...live.metadata, managedFields: managedFields as never } };
+    };
+
+    it('lets kubectl change what it applied, and keeps the annotation up to date', () => {
+      const object = apply('kubectl', { data: { k: '2<' } }, before({ k: '1' }, { k: '1' }));
+      expect(object.data).toEqual({ k: '2<' });
+      expect((object.metadata as { annotations: JsonObject }).annotations[annotation]).toBe(
+        '{"apiVersion":"v1","data":{"k":"2\\u003c"},"kind":"ConfigMap","metadata":{"name":"a"}}\n',
+      );
+      expect(owners(object)).toMatchObject({ kubectl: { 'f:data': { 'f:k': {} } } });
+    });
+
+    it('conflicts over what was changed since, and for every other manager', () => {
+      const live = before({ k: '1', l: 'other' }, { k: '1', l: '1' });
+      expect(refusal(() => apply('kubectl', { data: { k: '2', l: '2' } }, live)).message).toBe(
+        'Apply failed with 1 conflict: conflict with "old" using v1: .data.l',
+      );
+      expect(refusal(() => apply('alpha', { data: { k: '2', l: '2' } }, live)).message).toContain('2 conflicts');
+    });
+  });
+
   it('merges keyed lists, and removes an element with its last owner', () => {
     const request = { schema: pod };
     const kind = { kind: 'Pod' };

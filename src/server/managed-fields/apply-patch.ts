@@ -12,6 +12,7 @@ import { quote } from '../../api/field-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { plainError, type StatusCause, StatusError } from '../../api/status-error.ts';
 import { isObject, jsonEqual } from '../codec/json-objects.ts';
+import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects } from './compare.ts';
 import {
@@ -27,6 +28,8 @@ import {
   unionAll,
   withoutSubtrees,
 } from './field-set.ts';
+import { KeylessElementError } from './field-shape.ts';
+import { lastAppliedFields, withLastApplied } from './last-applied.ts';
 import { findManager, Manager, readManagers, writeManagers } from './managers.ts';
 import { mergeTyped, withoutFields } from './merge-typed.ts';
 import { setOfObject, TypedError } from './object-set.ts';
@@ -57,8 +60,18 @@ export function applyPatch(request: ApplyRequest): JsonObject {
 
 /** The same in steps: an object as large as they come takes long, and between two steps others may have their turn. */
 export function* applySteps(request: ApplyRequest): Generator<undefined, JsonObject, undefined> {
+  try {
+    return yield* typedSteps(request);
+  } catch (err) {
+    if (!(err instanceof KeylessElementError) && !(err instanceof TypedError)) throw err;
+    const which = err instanceof TypedError ? 'patch' : 'live';
+    throw plainError(`failed to create typed ${which} object (${objectText(request)}): ${err.message}`, { cause: err });
+  }
+}
+
+function* typedSteps(request: ApplyRequest): Generator<undefined, JsonObject, undefined> {
   const { live, body, schema, manager, apiVersion, subresource = '', force = false, now, ignored = emptySet } = request;
-  const asked = askedFields(body, schema);
+  const asked = setOfObject(body, schema);
   yield;
   const base = live ?? {};
   const managers = readManagers(live ? (entriesOf(live) ?? firstEntries(request)) : undefined);
@@ -66,7 +79,7 @@ export function* applySteps(request: ApplyRequest): Generator<undefined, JsonObj
   const former = findManager(managers, id);
   const others = managers.filter((other) => other !== former);
 
-  const bare = withManagedFields(base, undefined);
+  const bare = withNullsForAbsent(withManagedFields(base, undefined), schema);
   const applied = withoutSubtrees(asked, ignored);
   const merged = mergeTyped(bare, withoutFields(body, ignored), schema);
   yield;
@@ -77,8 +90,11 @@ export function* applySteps(request: ApplyRequest): Generator<undefined, JsonObj
   const { added, modified, removed } = compareObjects(bare, object, schema);
   yield;
   const changed = tracked(union(added, modified));
-  const conflicts = conflictsWith(others, changed);
-  if (conflicts.length > 0 && !force) throw applyConflict(conflicts);
+  if (!force) {
+    const allowed = lastAppliedFields(bare, schema, manager, apiVersion);
+    const conflicts = conflictsWith(others, difference(changed, allowed));
+    if (conflicts.length > 0) throw applyConflict(conflicts);
+  }
   const touched = union(changed, removed);
   for (const other of others) if (other.mayTouch(touched)) other.set = difference(other.set, touched);
 
@@ -86,7 +102,8 @@ export function* applySteps(request: ApplyRequest): Generator<undefined, JsonObj
   yield;
   const self = new Manager(id, isSame ? former?.time : now);
   self.set = tracked(applied);
-  return withManagedFields(isSame ? bare : object, writeManagers([...others, self]));
+  const result = withLastApplied(isSame ? bare : object, body, manager);
+  return withManagedFields(result, writeManagers([...others, self]));
 }
 
 /** What one manager owns and would lose. */
@@ -130,17 +147,11 @@ function managerText({ id, isApplier }: Manager): string {
   return `${quote(id.manager)}${where}${isApplier ? '' : ` using ${id.apiVersion}`}`;
 }
 
-function askedFields(body: JsonObject, schema: Schema): FieldSet {
-  try {
-    return setOfObject(body, schema);
-  } catch (err) {
-    if (!(err instanceof TypedError)) throw err;
-    const metadata = isObject(body.metadata) ? body.metadata : {};
-    const apiVersion = String(body.apiVersion);
-    const type = `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${body.kind}`;
-    const name = `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
-    throw plainError(`failed to create typed patch object (${name}; ${type}): ${err.message}`, { cause: err });
-  }
+function objectText({ body }: ApplyRequest): string {
+  const metadata = isObject(body.metadata) ? body.metadata : {};
+  const apiVersion = String(body.apiVersion);
+  const type = `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${body.kind}`;
+  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}; ${type}`;
 }
 
 /** An object from before there was tracking: all that is in it belongs to nobody in particular. */

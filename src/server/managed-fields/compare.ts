@@ -2,16 +2,14 @@
  * Two versions of an object, and the fields in which they differ, cut by the schema.
  *
  * Parts that are the same in memory are not looked at, equal parts leave nothing behind: the cost is one walk, the
- * answer is as big as the difference. A field that its type always writes (a required list) counts as there, empty,
- * also where it is left out, because the reference server has it so. A path may be on two sides: an object that becomes
- * a number is modified, and what was in it removed.
+ * answer is as big as the difference. A path may be on two sides: an object that becomes a number is modified, and what
+ * was in it removed. A KeylessElementError comes out of a list whose elements cannot be told apart.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { jsonEqual, ownValue } from '../codec/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { emptySet, type FieldNode, type FieldSet, leaf, union } from './field-set.ts';
 import {
-  absentMember,
   elementsOf,
   isEmptyAs,
   isFree,
@@ -37,7 +35,7 @@ const leaves: { readonly [side in Side]: Nodes } = {
 };
 
 export function compareObjects(before: JsonObject, after: JsonObject, schema: Schema): Comparison {
-  const { added, modified, removed } = compareMembers(before, after, schema);
+  const { added, modified, removed } = compareMembers(objectOrEmpty(before), objectOrEmpty(after), schema);
   return { added: added ?? emptySet, modified: modified ?? emptySet, removed: removed ?? emptySet };
 }
 
@@ -55,10 +53,10 @@ function compare(before: JsonValue | undefined, after: JsonValue | undefined, sc
 
 function compareAs(shape: Shape, before: JsonValue | undefined, after: JsonValue | undefined, schema: Schema): Nodes {
   if (shape === 'leaf' || (isEmptyAs(shape, before) && isEmptyAs(shape, after))) return compareLeaf(before, after);
-  let children: Children | undefined;
-  if (shape === 'members') children = compareMembers(before, after, schema);
-  else children = compareElements(listOrEmpty(before), listOrEmpty(after), schema);
-  if (!children) return compareLeaf(before, after);
+  const children =
+    shape === 'members'
+      ? compareMembers(objectOrEmpty(before), objectOrEmpty(after), schema)
+      : compareElements(listOrEmpty(before), listOrEmpty(after), schema);
   return {
     added: nodeOf(before === undefined, children.added),
     modified: nodeOf(false, children.modified),
@@ -85,9 +83,7 @@ function compareLeaf(before: JsonValue | undefined, after: JsonValue | undefined
   return jsonEqual(before, after) ? same : leaves.modified;
 }
 
-function compareMembers(was: JsonValue | undefined, is: JsonValue | undefined, schema: Schema): Children {
-  const before = objectOrEmpty(was);
-  const after = objectOrEmpty(is);
+function compareMembers(before: JsonObject, after: JsonObject, schema: Schema): Children {
   const children: Children = { ...same } as Children;
   for (const key in after) {
     if (!Object.hasOwn(after, key)) continue;
@@ -95,25 +91,19 @@ function compareMembers(was: JsonValue | undefined, is: JsonValue | undefined, s
     const value = after[key];
     if (old === value) continue;
     const member = memberSchema(schema, key);
-    if (!member) continue;
-    note(children, `f:${key}`, compare(old === undefined ? absentMember(was, schema, key) : old, value, member));
+    if (member) note(children, `f:${key}`, compare(old, value, member));
   }
   for (const key in before) {
     if (!Object.hasOwn(before, key) || ownValue(after, key) !== undefined) continue;
     const member = memberSchema(schema, key);
-    if (member) note(children, `f:${key}`, compare(before[key], absentMember(is, schema, key), member));
+    if (member) note(children, `f:${key}`, compare(before[key], undefined, member));
   }
   return children;
 }
 
-function compareElements(
-  before: readonly JsonValue[],
-  after: readonly JsonValue[],
-  schema: Schema,
-): Children | undefined {
+function compareElements(before: readonly JsonValue[], after: readonly JsonValue[], schema: Schema): Children {
   const old = elementsOf(before, schema);
   const now = elementsOf(after, schema);
-  if (!old || !now) return undefined;
   const children: Children = { ...same } as Children;
   const items = schema.listType === 'set' ? undefined : schema.items;
   const compareOne = (was: JsonValue | undefined, is: JsonValue | undefined): Nodes =>

@@ -8,7 +8,6 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { jsonText } from '../../api/json-text.ts';
 import { isObject, ownValue } from '../codec/json-objects.ts';
-import { planOf } from '../codec/type-plan.ts';
 import type { Schema } from '../schema/schema.ts';
 import { valueStep } from './field-set.ts';
 
@@ -45,15 +44,6 @@ export function memberSchema(schema: Schema, key: string): Schema | undefined {
   return known ?? (schema.preserveUnknownFields ? free : undefined);
 }
 
-/**
- * What stands for a member that an object leaves out: null where its type writes it all the same. Where there is no
- * object, there is no member either.
- */
-export function absentMember(object: JsonValue | undefined, schema: Schema, key: string): null | undefined {
-  if (object === undefined || schema.name === undefined) return undefined;
-  return planOf(schema).fields.get(key)?.isNullWhenEmpty ? null : undefined;
-}
-
 /** The step of a list element; undefined for one that lacks a key, or is no value of a set. */
 export function elementStep(item: JsonValue, schema: Schema): string | undefined {
   if (schema.listType === 'set') return typeof item === 'object' ? undefined : valueStep(item);
@@ -78,15 +68,20 @@ function sortedKeysOf(names: readonly string[]): readonly string[] {
   return sorted;
 }
 
-/**
- * The elements of a list by step, those of one step together: a list may have been stored with duplicates. Undefined if
- * one has no step, and the list counts as one leaf.
- */
-export function elementsOf(list: readonly JsonValue[], schema: Schema): Map<string, readonly JsonValue[]> | undefined {
+/** An element of a keyed list lacks a key, or one of a set is no value: the list has no fields that could be owned. */
+export class KeylessElementError extends Error {
+  override readonly name = 'KeylessElementError';
+  constructor() {
+    super('Cannot tell the elements of a list apart: one lacks its key');
+  }
+}
+
+/** The elements of a list by step, those of one step together: a list may have been stored with duplicates. */
+export function elementsOf(list: readonly JsonValue[], schema: Schema): Map<string, readonly JsonValue[]> {
   const elements = new Map<string, JsonValue[]>();
   for (const item of list) {
     const step = elementStep(item, schema);
-    if (step === undefined) return undefined;
+    if (step === undefined) throw new KeylessElementError();
     const same = elements.get(step);
     if (same) same.push(item);
     else elements.set(step, [item]);

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { JsonObject } from '../../api/json.ts';
 import { anyObjectOf } from '../codec/any-object.testing.ts';
 import { checkObject } from '../codec/check-object.ts';
+import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
 import type { Schema } from '../schema/schema.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
@@ -17,15 +18,30 @@ import {
   union,
   withoutSubtrees,
 } from './field-set.ts';
+import { KeylessElementError } from './field-shape.ts';
 import { fieldsOfNew } from './fields-of-new.ts';
 import { neverTracked } from './track-update.ts';
 
 const status = setOfPaths([['f:status']]);
 const metadataItself: FieldSet = new Map([['f:metadata', leaf]]);
 
+/** What `make` says, as text; or that there is a list whose elements cannot be told apart. */
+function textOf(make: () => JsonObject | undefined): string | undefined {
+  try {
+    return JSON.stringify(make());
+  } catch (err) {
+    if (err instanceof KeylessElementError) return 'keyless';
+    throw err;
+  }
+}
+
 /** The long way: everything that differs from an empty object, less what does not count. */
 function byComparison(object: JsonObject, schema: Schema, ignored: FieldSet): JsonObject | undefined {
-  const { added, modified } = compareObjects(checkObject({}, schema).object, object, schema);
+  const { added, modified } = compareObjects(
+    withNullsForAbsent(checkObject({}, schema).object, schema),
+    object,
+    schema,
+  );
   const counted = difference(union(added, modified), metadataItself);
   const set = withoutSubtrees(counted, union(neverTracked, ignored));
   return set.size > 0 ? toFieldsV1(set) : undefined;
@@ -38,10 +54,12 @@ it.each(kinds)(
   (_, schema) => {
     fc.assert(
       fc.property(anyObjectOf(schema, 7), fc.boolean(), (fields, ignoresStatus) => {
-        const { object } = checkObject(fields, schema);
+        const object = withNullsForAbsent(checkObject(fields, schema).object, schema);
         const ignored = ignoresStatus ? status : emptySet;
-        const found = fieldsOfNew(object, schema, union(neverTracked, ignored));
-        expect(JSON.stringify(found)).toBe(JSON.stringify(byComparison(object, schema, ignored)));
+        const found = textOf(() => fieldsOfNew(object, schema, union(neverTracked, ignored)));
+        const want = textOf(() => byComparison(object, schema, ignored));
+        if (ignoresStatus && want === 'keyless') return; // in what is not looked at
+        expect(found).toBe(want);
       }),
       { numRuns: 30 },
     );
@@ -91,6 +109,6 @@ it.each<[claim: string, object: JsonObject]>([
   ['more members than few', { metadata: { labels: many((i) => [`l${999 - i}`, 'x']) } }],
   ['metadata that counts', { metadata: { labels: { b: '1', a: '2' }, uid: 'u', finalizers: ['x/y'] } }],
 ])('fieldsOfNew() of a custom object with %s is what the comparison says', (_claim, object) => {
-  const want = JSON.stringify(byComparison(object, custom, emptySet));
-  expect(JSON.stringify(fieldsOfNew(object, custom, neverTracked))).toBe(want);
+  const want = textOf(() => byComparison(object, custom, emptySet));
+  expect(textOf(() => fieldsOfNew(object, custom, neverTracked))).toBe(want);
 });

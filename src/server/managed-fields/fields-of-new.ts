@@ -9,13 +9,14 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { checkObject } from '../codec/check-object.ts';
 import { isObject, jsonEqual } from '../codec/json-objects.ts';
+import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { FieldSet } from './field-set.ts';
 import {
-  absentMember,
   elementStep,
   isEmptyAs,
   isFree,
+  KeylessElementError,
   listOrEmpty,
   memberSchema,
   objectOrEmpty,
@@ -29,8 +30,6 @@ type Member = {
   /** Its place among the members that the schema names; -1 for others. */
   readonly rank: number;
   readonly type: OwnedType;
-  /** What an object that leaves it out has instead. */
-  readonly absent: null | undefined;
 };
 type Owned = { readonly step: string; readonly rank: number; readonly fields: JsonObject };
 
@@ -72,7 +71,7 @@ class OwnedType {
     const rank = this.#ranks.get(key) ?? -1;
     const type = rank < 0 && this.#other ? this.#other : this.#typeOf(key);
     if (!type) return undefined;
-    const member = { step: `f:${key}`, rank, type, absent: absentMember(NOTHING, this.schema, key) };
+    const member = { step: `f:${key}`, rank, type };
     if (rank >= 0) this.#members.set(key, member);
     else this.#other = type;
     return member;
@@ -91,9 +90,9 @@ class OwnedType {
     return this.#element;
   }
 
-  /** What the reference server compares a new object with: nothing but the structs that its type always writes. */
+  /** What the reference server compares a new object with: nothing but what its type always writes. */
   empty(): JsonObject {
-    this.#empty ??= checkObject({}, this.schema).object;
+    this.#empty ??= withNullsForAbsent(checkObject({}, this.schema).object, this.schema);
     return this.#empty;
   }
 }
@@ -124,8 +123,7 @@ function fieldsOf(
     const members = membersOf(objectOrEmpty(value), before, type, notTracked);
     return joined(members, before === undefined);
   }
-  const elements = elementsOf(listOrEmpty(value), type);
-  return elements ? joined(elements, before === undefined) : LEAF;
+  return joined(elementsOf(listOrEmpty(value), type), before === undefined);
 }
 
 function membersOf(object: JsonObject, before: JsonValue | undefined, type: OwnedType, notTracked?: FieldSet): Owned[] {
@@ -138,11 +136,7 @@ function membersOf(object: JsonObject, before: JsonValue | undefined, type: Owne
     const left = notTracked?.get(step);
     if (left?.isOwned) continue;
     let old = isObject(before) && Object.hasOwn(before, key) ? before[key] : undefined;
-    if (old === undefined) {
-      // Of metadata only what is in it is ever owned.
-      if (step === 'f:metadata' && notTracked?.has(step)) old = NOTHING;
-      else if (before !== undefined) old = member.absent;
-    }
+    if (old === undefined && step === 'f:metadata' && notTracked?.has(step)) old = NOTHING; // only what is in it is owned
     const fields = fieldsOf(value, old, member.type, left?.children);
     if (fields) insert(members, { step, rank, fields });
   }
@@ -150,13 +144,13 @@ function membersOf(object: JsonObject, before: JsonValue | undefined, type: Owne
   return members;
 }
 
-/** Undefined if an element has no step, and the list counts as one. Several elements of one step are one leaf. */
-function elementsOf(list: readonly JsonValue[], type: OwnedType): Owned[] | undefined {
+/** Several elements of one step are one leaf. */
+function elementsOf(list: readonly JsonValue[], type: OwnedType): Owned[] {
   const elements: Owned[] = [];
   const element = type.element();
   for (const item of list) {
     const step = elementStep(item, type.schema);
-    if (step === undefined) return undefined;
+    if (step === undefined) throw new KeylessElementError();
     const fields = element ? fieldsOf(item, undefined, element, undefined) : LEAF;
     if (fields) insert(elements, { step, rank: -1, fields });
   }

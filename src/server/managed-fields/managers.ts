@@ -80,15 +80,15 @@ export function makeEntry(
   return entry;
 }
 
-/** The managers of an object; entries that say nothing usable are left out. */
+/** The managers of an object; none if any of its entries cannot be read. */
 export function readManagers(entries: JsonValue | readonly ManagedFieldsEntry[] | undefined): Manager[] {
   if (!Array.isArray(entries)) return [];
   const managers: Manager[] = [];
   for (const entry of entries as readonly (ManagedFieldsEntry | null)[]) {
-    if (entry?.operation !== 'Apply' && entry?.operation !== 'Update') continue;
-    if (!isObject(entry.fieldsV1)) continue;
-    const { manager = '', operation, apiVersion = '', subresource = '' } = entry;
-    managers.push(new Manager({ manager, operation, apiVersion, subresource }, entry.time, entry.fieldsV1));
+    const { manager = '', operation, apiVersion = '', subresource = '', fieldsType, fieldsV1 } = entry ?? {};
+    if ((operation !== 'Apply' && operation !== 'Update') || apiVersion === '' || fieldsType !== 'FieldsV1') return [];
+    if (fieldsV1 !== undefined && fieldsV1 !== null && !isObject(fieldsV1)) return [];
+    managers.push(new Manager({ manager, operation, apiVersion, subresource }, entry?.time, fieldsV1 ?? {}));
   }
   return managers;
 }

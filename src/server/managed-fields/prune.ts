@@ -10,7 +10,7 @@ import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { isObject, setKey } from '../codec/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { difference, type FieldNode, type FieldSet, intersection, leaf, union } from './field-set.ts';
-import { elementStep, elementsOf, isEmptyAs, memberSchema, shapeOfValue } from './field-shape.ts';
+import { elementStep, elementsOf, isEmptyAs, listOrEmpty, memberSchema, shapeOfValue } from './field-shape.ts';
 
 /** `last`: what the applier had; `owned`: what it has now, and what all others have. */
 export function removeUnowned(merged: JsonObject, last: FieldSet, owned: FieldSet, schema: Schema): JsonObject {
@@ -63,7 +63,7 @@ function nodeIn(value: JsonValue, schema: Schema, isDeclared: boolean): FieldNod
 
 function elementsIn(list: JsonValue, schema: Schema): FieldSet {
   const elements = new Map<string, FieldNode>();
-  for (const [step, items] of (Array.isArray(list) && elementsOf(list, schema)) || []) {
+  for (const [step, items] of elementsOf(listOrEmpty(list), schema)) {
     const isOne = items.length === 1 && schema.items !== undefined;
     elements.set(step, (isOne && nodeIn(items[0]!, schema.items!, false)) || leaf);
   }

@@ -51,21 +51,47 @@ describe('trackUpdate()', () => {
     expect(track(after, { before: created, manager: 'beta', now: at(1) })).toBeUndefined();
   });
 
-  it('changes nothing, not even a time, when nothing changed or the owner writes again', () => {
+  it('changes nothing, not even a time, when nothing changed', () => {
     const again = stored(structuredClone(first), undefined);
     expect(track(again, { before: created, manager: 'beta', now: at(1) })).toEqual(track(first));
-    const rewritten = stored({ ...first, data: { k: 'w' } }, undefined);
-    expect(track(rewritten, { before: created, now: at(1) })).toEqual(track(first));
   });
 
-  it('takes from others what its owner writes again, and leaves the owner as it is', () => {
+  it('moves only the time of an owner that writes again', () => {
+    const rewritten = stored({ ...first, data: { k: 'w' } }, undefined);
+    expect(track(rewritten, { before: created, now: at(1) })).toEqual([
+      entry('alpha', 1, { 'f:data': { '.': {}, 'f:k': {} } }),
+    ]);
+  });
+
+  it.each<[what: string, given: unknown]>([
+    ['an unknown operation', [{ ...entry('x', 0, { 'f:data': {} }), operation: 'Patch' }]],
+    ['no version', [{ ...entry('x', 0, { 'f:data': {} }), apiVersion: '' }]],
+    ['an unknown type of fields', [{ ...entry('x', 0, { 'f:data': {} }), fieldsType: 'FieldsV2' }]],
+    ['fields that are a text', [{ ...entry('x', 0, {}), fieldsV1: 'x' }]],
+    ['one of two that cannot be read', [entry('x', 0, { 'f:data': {} }), { manager: 'y' }]],
+  ])('keeps the stored entries when the body brings %s', (_what, given) => {
+    expect(track(stored(first, given), { before: created, now: at(1) })).toEqual(track(first));
+  });
+
+  it.each([[[]], [[{}]]])('starts anew when the body brings %j', (given) => {
+    expect(track(stored(first, given), { before: created, now: at(1) })).toBeUndefined();
+  });
+
+  it('leaves all as it is when an element lacks its key', () => {
+    const account = schemas.byKind('', 'v1', 'ServiceAccount')!;
+    const keyless = { metadata: { name: 'a' }, secrets: [{ kind: 'Secret' }] };
+    expect(track(keyless, { schema: account })).toBeUndefined();
+    expect(track({ ...created, ...keyless }, { before: created, schema: account })).toEqual(track(first));
+  });
+
+  it('takes from others what its owner writes again', () => {
     const shared = [
       entry('alpha', 0, { 'f:data': { '.': {}, 'f:k': {} } }),
       entry('beta', 0, { 'f:data': { 'f:k': {} } }),
     ];
     const before = stored({ ...first, data: { k: 'v' } }, shared);
     const after = stored({ ...first, data: { k: 'w' } }, undefined);
-    expect(track(after, { before, now: at(1) })).toEqual([shared[0]]);
+    expect(track(after, { before, now: at(1) })).toEqual([{ ...shared[0], time: at(1) }]);
   });
 
   it('gives its writer what it owned only in part, and moves its time', () => {

@@ -4,23 +4,16 @@
  *
  * Not tracked: what the server itself sets in metadata, and what the caller says does not count (the status of a kind
  * with a status subresource). A write that changes nothing changes no entry, not even a time. An object without entries
- * stays without, except when it is created.
+ * stays without, except when it is created. One whose elements cannot be told apart is not tracked: its entries stay.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { ManagedFieldsEntry } from '../../api/objects.ts';
 import { isObject } from '../codec/json-objects.ts';
+import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects, isSameComparison } from './compare.ts';
-import {
-  difference,
-  emptySet,
-  type FieldSet,
-  leaf,
-  setOfPaths,
-  setsEqual,
-  union,
-  withoutSubtrees,
-} from './field-set.ts';
+import { difference, emptySet, type FieldSet, leaf, setOfPaths, union, withoutSubtrees } from './field-set.ts';
+import { KeylessElementError } from './field-shape.ts';
 import { fieldsOfNew } from './fields-of-new.ts';
 import { findManager, Manager, type ManagerId, makeEntry, readManagers, writeManagers } from './managers.ts';
 
@@ -60,13 +53,16 @@ const metadataItself: FieldSet = new Map([['f:metadata', leaf]]);
 
 /** The new `metadata.managedFields`; undefined if there are none. */
 export function trackUpdate(update: UpdateToTrack): ManagedFieldsEntry[] | undefined {
-  const { before, after, schema, manager, apiVersion, subresource = '', now, ignored = emptySet } = update;
-  if (!before) return trackCreate(update);
+  const { schema, manager, apiVersion, subresource = '', now, ignored = emptySet } = update;
+  const after = withNullsForAbsent(update.after, schema);
+  if (!update.before) return trackCreate({ ...update, after });
+  const before = withNullsForAbsent(update.before, schema);
   const entries = entriesToStartFrom(before, after, subresource);
   const managers = readManagers(entries);
   if (managers.length === 0) return undefined;
 
-  const comparison = compareObjects(before, after, schema);
+  const comparison = orUndefined(() => compareObjects(before, after, schema));
+  if (!comparison) return entries as unknown as ManagedFieldsEntry[];
   const notTracked = notTrackedWith(ignored);
   const counted = (set: FieldSet) => withoutSubtrees(difference(set, metadataItself), notTracked);
   const changed = counted(union(comparison.added, comparison.modified));
@@ -78,11 +74,11 @@ export function trackUpdate(update: UpdateToTrack): ManagedFieldsEntry[] | undef
   const self = changed.size > 0 ? findManager(managers, id) : undefined;
   // Most writers change again what they changed before: then their entry stays as it is, and need not be read.
   const isKept = removed.size === 0 && self?.owns(changed) === true;
-  const former = isKept ? undefined : self?.set;
   const touched = union(changed, removed);
   for (const one of managers)
     if (!(isKept && one === self) && one.mayTouch(touched)) one.set = difference(one.set, touched);
-  if (changed.size > 0 && !isKept) take(managers, id, changed, former, now);
+  if (isKept) self!.time = now;
+  else if (changed.size > 0) take(managers, id, changed, now);
   const written = writeManagers(managers);
   return written.length > 0 ? written : undefined;
 }
@@ -90,8 +86,18 @@ export function trackUpdate(update: UpdateToTrack): ManagedFieldsEntry[] | undef
 /** A new object belongs to whoever made it, whatever entries it brought. */
 function trackCreate(update: UpdateToTrack): ManagedFieldsEntry[] | undefined {
   const { after, schema, manager, apiVersion, subresource = '', now, ignored = emptySet } = update;
-  const fieldsV1 = fieldsOfNew(after, schema, notTrackedWith(ignored));
+  const fieldsV1 = orUndefined(() => fieldsOfNew(after, schema, notTrackedWith(ignored)));
   return fieldsV1 && [makeEntry({ manager, operation: 'Update', apiVersion, subresource }, now, fieldsV1)];
+}
+
+/** Undefined where an element lacks its key. */
+function orUndefined<T>(make: () => T): T | undefined {
+  try {
+    return make();
+  } catch (err) {
+    if (err instanceof KeylessElementError) return undefined;
+    throw err;
+  }
 }
 
 const notTrackedSets = new WeakMap<FieldSet, FieldSet>();
@@ -105,21 +111,25 @@ function notTrackedWith(ignored: FieldSet): FieldSet {
   return set;
 }
 
-/** Gives the writer what it changed; its time moves only if its set did. */
-function take(managers: Manager[], id: ManagerId, changed: FieldSet, former: FieldSet | undefined, now: string): void {
+/** Gives the writer what it changed, besides what it had and is still there. */
+function take(managers: Manager[], id: ManagerId, changed: FieldSet, now: string): void {
   let self = findManager(managers, id);
   if (!self) {
     self = new Manager(id);
     managers.push(self);
   }
   self.set = union(self.set, changed);
-  if (!former || !setsEqual(former, self.set)) self.time = now;
+  self.time = now;
 }
 
-/** The entries of the body if it brought any, else those of the stored object. One empty entry means: start anew. */
+/**
+ * The entries of the body if it brought any that can be read, else those of the stored object. None at all, or one that
+ * is empty, means: start anew.
+ */
 function entriesToStartFrom(before: JsonObject, after: JsonObject, subresource: string): JsonValue | undefined {
   const given = subresource === '' ? entriesOf(after) : undefined;
-  if (!Array.isArray(given) || given.length === 0) return entriesOf(before);
+  if (!Array.isArray(given)) return entriesOf(before);
+  if (given.length === 0) return undefined;
   if (given.length === 1 && isObject(given[0]) && Object.keys(given[0]).length === 0) return undefined;
   return readManagers(given).length > 0 ? given : entriesOf(before);
 }

@@ -20,10 +20,12 @@ import {
 import { cloneJson, jsonEqual, withNulls } from '../codec/index.ts';
 import { checkIpAddress } from '../kinds/engine/ip-address.ts';
 import type { RuleContext } from '../kinds/kind-rules.ts';
-import { validateObjectMeta, validateObjectMetaUpdate } from '../kinds/metadata-validation.ts';
+import { repeatedChecksOf, validateObjectMeta, validateReplacedMeta } from '../kinds/metadata-validation.ts';
+import { protectObject } from '../kinds/protection-finalizers.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
 import { emptySet, type FieldSet, setOfPaths, trackUpdate } from '../managed-fields/index.ts';
 import type { NameRule } from '../registry/kind-table.ts';
+import { qualifiedName } from '../registry/resource.ts';
 import { WorkSlices } from '../watchcache/work-slices.ts';
 import type { View } from './resources.ts';
 
@@ -58,6 +60,7 @@ export async function prepareCreate(
   if (!metadata.name && metadata.generateName) metadata.name = generatedName(metadata.generateName);
   rules.setDefaults?.(object);
   if (!isTracked) track(view, undefined, object, manager, context);
+  protectObject(object, resource);
   await rules.prepareCreate?.(object, context);
   if (slices.isOver) await slices.pause();
   const faults = validateObjectMeta(metadata, metaRules(view));
@@ -88,7 +91,8 @@ export async function prepareUpdate(
   if (slices.isOver) await slices.pause();
   if (facts.hasGeneration && context.subresource !== 'binding')
     object.metadata.generation = nextGeneration(view, object, old);
-  const faults = validateObjectMetaUpdate(object.metadata, old.metadata);
+  const repeated = repeatedChecksOf(qualifiedName(resource), resource.isCustom);
+  const faults = validateReplacedMeta(object.metadata, old.metadata, metaRules(view), repeated);
   if (slices.isOver) await slices.pause();
   refuse(view, object, [
     ...faults,
@@ -129,13 +133,16 @@ export function checkNames(view: View, object: KubeObject, namespace: string, na
     throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
 }
 
+/** What no update changes; what it must not change either is left for validation to find. */
 function keepSystemMetadata({ metadata }: KubeObject, { metadata: old }: KubeObject): void {
   metadata.uid ??= old.uid!;
-  delete (metadata as JsonObject).selfLink;
-  for (const field of ['creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation'] as const) {
+  for (const field of ['creationTimestamp', 'generation'] as const) {
     if (old[field] === undefined) delete metadata[field];
     else (metadata as JsonObject)[field] = old[field];
   }
+  if (old.deletionTimestamp !== undefined) metadata.deletionTimestamp = old.deletionTimestamp;
+  if (old.deletionGracePeriodSeconds !== undefined)
+    metadata.deletionGracePeriodSeconds ??= old.deletionGracePeriodSeconds;
   if (old.generateName !== undefined) metadata.generateName = old.generateName;
 }
 
@@ -199,6 +206,10 @@ function track(
   context: RuleContext,
 ): void {
   const { schema, groupVersion } = view.resource;
+  if (untracked.has(qualifiedName(view.resource))) {
+    delete object.metadata.managedFields;
+    return;
+  }
   const managedFields = trackUpdate({
     after: object as unknown as JsonObject,
     schema,
@@ -212,6 +223,9 @@ function track(
   if (managedFields) object.metadata.managedFields = managedFields;
   else delete object.metadata.managedFields;
 }
+
+/** Kinds whose fields the reference server does not track: it cannot tell their lists' elements apart. */
+const untracked: ReadonlySet<string> = new Set(['certificatesigningrequests.certificates.k8s.io']);
 
 const STATUS: FieldSet = setOfPaths([['f:status']]);
 
