@@ -122,7 +122,26 @@ describe('checkObject() of a built-in kind', () => {
       'json: cannot unmarshal number 3000000000 into Go struct field PodSpec.spec.priority of type int32',
     ],
     ['Secret', { data: { k: '%%%' } }, 'illegal base64 data at input byte 0'],
-    ['Pod', { metadata: { creationTimestamp: 5 } }, 'json: cannot unmarshal number into Go value of type string'],
+    [
+      'Pod',
+      { metadata: { creationTimestamp: 5 } },
+      'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.creationTimestamp of type string',
+    ],
+    [
+      'Pod',
+      { metadata: { uid: 5 } },
+      'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.uid of type types.UID',
+    ],
+    [
+      'Pod',
+      { spec: { volumes: [{ iscsi: [] }] } },
+      'json: cannot unmarshal array into Go struct field Volume.spec.volumes.VolumeSource.iscsi of type v1.ISCSIVolumeSource',
+    ],
+    [
+      'Pod',
+      { spec: { containers: [{ securityContext: { capabilities: { add: 'x' } } }] } },
+      'json: cannot unmarshal string into Go struct field Capabilities.spec.containers.securityContext.capabilities.add of type []v1.Capability',
+    ],
   ])('refuses a %s with %j', (kind, value, message) => {
     expect(() => check(kind, value)).toThrow(message);
   });

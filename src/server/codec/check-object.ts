@@ -14,6 +14,7 @@ import type { Schema } from '../schema/schema.ts';
 import { Base64Error, normalBase64 } from './base64.ts';
 import { type FaultPath, faultPathText, maxFaults } from './fault-paths.ts';
 import { normalMicroTime, normalTime, TimeError } from './go-time.ts';
+import { stringTypeOf, wholeTypeOf } from './go-type-names.ts';
 import { integerText } from './int64.ts';
 import { isObject, setKey } from './json-objects.ts';
 import { canonicalQuantity, QuantityError } from './quantity.ts';
@@ -96,10 +97,13 @@ class Walk {
 
   #field(given: JsonValue, field: FieldPlan, owner: Plan, key: string): JsonValue | undefined {
     this.#steps.push(key);
+    const depth = this.#fields.length;
+    const through = owner.inlinedBy?.get(key);
+    if (through) this.#fields.push(...through);
     this.#fields.push(key);
     const kept = this.read(given, field.plan, owner.structName);
     this.#steps.pop();
-    this.#fields.pop();
+    this.#fields.length = depth;
     return field.dropsZero && isZero(kept, field) ? undefined : kept;
   }
 
@@ -210,7 +214,7 @@ class Walk {
       case 'int-or-string':
         if (typeof value === 'string') return value;
         if (typeof value === 'number' && value === (value | 0)) return value;
-        throw new TypeMismatchError(`json: cannot unmarshal ${wordWithNumber(value)} into Go value of type int32`);
+        return this.#mismatch(value, plan, owner, wordWithNumber(value), 'int32');
       case 'quantity':
         if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint')
           return inGoWords(() => canonicalQuantity(typeof value === 'string' ? value.trim() : String(value)));
@@ -220,8 +224,7 @@ class Walk {
         if (typeof value !== 'string') return this.#mismatch(value, plan, owner);
         return inGoWords(() => normalBase64(value));
       default: // the two kinds of time
-        if (typeof value !== 'string')
-          throw new TypeMismatchError(`json: cannot unmarshal ${jsonWord(value)} into Go value of type string`);
+        if (typeof value !== 'string') return this.#mismatch(value, plan, owner);
         return inGoWords(() => (plan.kind === 'time' ? normalTime(value) : normalMicroTime(value)));
     }
   }
@@ -231,14 +234,29 @@ class Walk {
     const isByte = (one: JsonValue) =>
       one === null || (Number.isInteger(one) && (one as number) >= 0 && (one as number) < 256);
     const wrong = list.find((one) => !isByte(one));
-    if (wrong !== undefined) return this.#mismatch(wrong, { ...plan, goType: 'uint8' }, owner, wordWithNumber(wrong));
+    if (wrong !== undefined) return this.#mismatch(wrong, plan, owner, wordWithNumber(wrong), 'uint8');
     return Buffer.from(list.map((one) => Number(one ?? 0))).toString('base64');
   }
 
-  #mismatch(value: JsonValue, plan: Plan, owner: string, word = jsonWord(value)): never {
+  #mismatch(value: JsonValue, plan: Plan, owner: string, word = jsonWord(value), type?: string): never {
     const where = this.#fields.length === 0 ? 'Go value' : `Go struct field ${owner}.${this.#fields.join('.')}`;
-    throw new TypeMismatchError(`json: cannot unmarshal ${word} into ${where} of type ${plan.goType}`);
+    throw new TypeMismatchError(
+      `json: cannot unmarshal ${word} into ${where} of type ${type ?? namedType(plan, owner, this.#fields.at(-1) ?? '')}`,
+    );
   }
+}
+
+/** As Go names the type of a field: many strings and lists have names of their own. */
+function namedType(plan: Plan, owner: string, field: string): string {
+  const isList = plan.kind === 'list';
+  if (isList || plan.kind === 'map') {
+    const whole = wholeTypeOf(owner, field);
+    if (whole !== undefined) return whole;
+  }
+  const isText = plan.kind === 'string' || (isList && plan.element?.type === 'string');
+  const name = isText ? stringTypeOf(owner, field) : undefined;
+  if (name === undefined) return plan.goType;
+  return isList ? `[]${name}` : name;
 }
 
 function inGoWords<T>(read: () => T): T {

@@ -56,8 +56,8 @@ type Parsed = {
   readonly value: JsonObject;
   readonly duplicateFields: readonly FaultPath[];
   readonly otherFaults: readonly string[];
-  /** How it begins, for whoever cannot read it. */
-  readonly shown: string;
+  /** How the body begins, for an error text. */
+  readonly shown: () => string;
 };
 
 export function decodeBody(request: BodyRequest): DecodedBody {
@@ -113,7 +113,7 @@ function decodeText(
   fieldValidation: FieldValidation,
   warn?: (text: string) => void,
 ): DecodedBody {
-  const typed = withType(parsed.value, resource, warn, parsed.shown);
+  const typed = withType(parsed.value, resource, parsed.shown, warn);
   const refuse = (why: string) => cannotHandle(typed, resource, why);
   const { duplicateFields, otherFaults, value: document } = parsed;
   return checkDecoded(typed, resource, fieldValidation, refuse, { duplicateFields, otherFaults, document });
@@ -126,7 +126,7 @@ function parseJson(bytes: Uint8Array, resource: BodyType): Parsed {
       value: objectOf(value, bytes, resource),
       duplicateFields: duplicates,
       otherFaults: [],
-      shown: beginning(bytes),
+      shown: () => beginning(bytes),
     };
   } catch (err) {
     if (!(err instanceof JsonSyntaxError)) throw err;
@@ -138,12 +138,9 @@ function parseYaml(bytes: Uint8Array, resource: BodyType): Parsed {
   try {
     const { value, duplicates } = readYamlBytes(bytes);
     const faults = duplicates.length === 0 ? [] : [`yaml: unmarshal errors:\n  ${duplicates.join('\n  ')}`];
-    return {
-      value: objectOf(value, bytes, resource),
-      duplicateFields: [],
-      otherFaults: faults,
-      shown: beginning(bytes),
-    };
+    const object = objectOf(value, bytes, resource);
+    const shown = () => beginning(Buffer.from(cutText(jsonText(object), shownBytes)));
+    return { value: object, duplicateFields: [], otherFaults: faults, shown };
   } catch (err) {
     throw err instanceof YamlSyntaxError ? unrecognized(resource, err.message, beginning(bytes)) : err;
   }
@@ -153,7 +150,8 @@ function decodeProtobuf(bytes: Uint8Array, resource: BodyType): JsonObject {
   try {
     const envelope = readEnvelope(bytes);
     const { kind, groupVersion } = resource;
-    const named = withType({ kind: envelope.kind, apiVersion: envelope.apiVersion }, resource);
+    const type = { kind: envelope.kind, apiVersion: envelope.apiVersion };
+    const named = withType(type, resource, () => beginning(bytes));
     const object = readKind(envelope.raw, groupVersion, kind);
     if (!object) throw cannotHandle(named, resource, `no kind "${kind}" is registered for version "${groupVersion}"`);
     const { object: checked } = checkObject({ kind, apiVersion: groupVersion, ...object }, resource.schema);
@@ -166,12 +164,17 @@ function decodeProtobuf(bytes: Uint8Array, resource: BodyType): JsonObject {
 }
 
 /** The value with the type of the URL, or a refusal if it says it has another one. */
-function withType(value: JsonObject, resource: BodyType, warn?: (text: string) => void, shown = '{}'): JsonObject {
+function withType(
+  value: JsonObject,
+  resource: BodyType,
+  shown: () => string,
+  warn?: (text: string) => void,
+): JsonObject {
   const kind = typeWord(value, 'kind', resource, shown);
   const apiVersion = typeWord(value, 'apiVersion', resource, shown);
+  if (apiVersion.split('/', 3).length > 2)
+    throw unrecognized(resource, `unexpected GroupVersion string: ${cutText(apiVersion, pathLimitBytes)}`, shown());
   if (kind === resource.kind && apiVersion === resource.groupVersion) return value;
-  if (apiVersion.split('/').length > 2)
-    throw unrecognized(resource, `unexpected GroupVersion string: ${apiVersion}`, shown);
   if (resource.isCustom) checkCustomType(value, kind, apiVersion, resource, warn);
   const wanted = { kind: kind || resource.kind, apiVersion: apiVersion || resource.groupVersion };
   if (resource.alsoVersions?.includes(wanted.apiVersion)) wanted.apiVersion = resource.groupVersion;
@@ -179,14 +182,14 @@ function withType(value: JsonObject, resource: BodyType, warn?: (text: string) =
   return { ...value, ...wanted };
 }
 
-function typeWord(value: JsonObject, field: string, resource: BodyType, shown: string): string {
+function typeWord(value: JsonObject, field: string, resource: BodyType, shown: () => string): string {
   const word = value[field];
   if (word === undefined || word === null) return '';
   if (typeof word === 'string') return word;
   throw unrecognized(
     resource,
     `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonWord(word)} into Go struct field .${field} of type string`,
-    shown,
+    shown(),
   );
 }
 
@@ -215,14 +218,14 @@ function checkCustomType(
   throw invalid({ kind, group: groupVersion.slice(0, groupVersion.indexOf('/')) }, name, errors);
 }
 
-/** Versions that were served once: the reference server still knows their kinds. */
-const OLD_VERSION = /^v[12](alpha|beta)[1-3]$/;
+/** Versions that a built-in group may have had. */
+const onceServed = /^v[12]((alpha|beta)[1-3])?$/;
 
 function wrongType({ kind, apiVersion }: { kind: string; apiVersion: string }, resource: BodyType): StatusError {
   const [group = '', version] = apiVersion.includes('/') ? apiVersion.split('/', 2) : ['', apiVersion];
   const isSameGroup = group !== '' && resource.groupVersion.startsWith(`${group}/`);
-  const isKnown = messageOfKind(apiVersion, kind) || OLD_VERSION.test(version ?? '');
-  if (isSameGroup && kind === resource.kind && isKnown) return wrongVersion(apiVersion, resource.groupVersion);
+  if (isSameGroup && kind === resource.kind && onceServed.test(version ?? ''))
+    return wrongVersion(apiVersion, resource.groupVersion);
   const given = { kind, apiVersion: version ?? '' };
   if (!messageOfKind(apiVersion, kind))
     return cannotHandle(given, resource, `no kind "${kind}" is registered for version "${apiVersion}"`);

@@ -22,6 +22,8 @@ export type Message = {
   readonly byNumber: ReadonlyMap<number, MessageField>;
   /** By JSON name, with the fields of inlined messages. */
   readonly byName: ReadonlyMap<string, MessageField>;
+  /** The types through which an inlined field comes in, by its JSON name. */
+  readonly inlinedBy: ReadonlyMap<string, readonly string[]>;
 };
 
 const scalars = new Set(['string', 'bytes', 'bool', 'int32', 'int64', 'double']);
@@ -66,11 +68,20 @@ function readMessage(name: string, text: string): Message {
     .filter((part) => part !== '')
     .map(readField);
   const byName = new Map<string, MessageField>();
+  const inlinedBy = new Map<string, readonly string[]>();
   for (const field of fields) {
-    if (field.name !== '') byName.set(field.name, field);
-    else for (const [inner, innerField] of findMessage(field.type)?.byName ?? []) byName.set(inner, innerField);
+    if (field.name !== '') {
+      byName.set(field.name, field);
+      continue;
+    }
+    const inlined = findMessage(field.type);
+    const type = field.type.slice(field.type.lastIndexOf('.') + 1);
+    for (const [inner, innerField] of inlined?.byName ?? []) {
+      byName.set(inner, innerField);
+      inlinedBy.set(inner, [type, ...(inlined?.inlinedBy.get(inner) ?? [])]);
+    }
   }
-  return { name, byNumber: new Map(fields.map((field) => [field.number, field])), byName };
+  return { name, byNumber: new Map(fields.map((field) => [field.number, field])), byName, inlinedBy };
 }
 
 function readField(text: string): MessageField {

@@ -45,6 +45,8 @@ export type Plan = {
   readonly fields: ReadonlyMap<string, FieldPlan>;
   readonly alwaysWritten: readonly string[];
   readonly nullWhenEmpty: readonly string[];
+  /** The types through which a field comes in that Go declares in another struct: Go names them in errors. */
+  readonly inlinedBy: ReadonlyMap<string, readonly string[]> | undefined;
   /** Of a map or a list. */
   readonly element: Schema | undefined;
 };
@@ -106,8 +108,10 @@ function makePlan(schema: Schema): Plan {
   const fields = new Map<string, FieldPlan>();
   const alwaysWritten: string[] = [];
   const nullWhenEmpty: string[] = [];
+  let inlinedBy: Plan['inlinedBy'];
   if (kind === 'struct') {
     const message = schema.name === undefined ? undefined : messageOfSchema(schema.name);
+    if (message && message.inlinedBy.size > 0) inlinedBy = message.inlinedBy;
     for (const [name, field] of schema.properties!) {
       const known = message?.byName.get(name);
       const isTyped = known !== undefined || (message !== undefined && isTypeMeta(name));
@@ -123,7 +127,17 @@ function makePlan(schema: Schema): Plan {
   }
   const element = kind === 'list' ? schema.items : kind === 'map' ? elementOf(schema) : undefined;
   const goType = goTypeOf(schema, kind);
-  return { kind, schema, goType, structName: lastPart(schema), fields, alwaysWritten, nullWhenEmpty, element };
+  return {
+    kind,
+    schema,
+    goType,
+    structName: lastPart(schema),
+    fields,
+    alwaysWritten,
+    nullWhenEmpty,
+    inlinedBy,
+    element,
+  };
 }
 
 function kindOf(schema: Schema): PlanKind {

@@ -179,7 +179,7 @@ describe('applyPatch()', () => {
 
   describe('after client-side apply', () => {
     const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
-    const before = (data: JsonObject, lastApplied: JsonObject) => {
+    const clientApplied = (data: JsonObject, lastApplied: JsonObject) => {
       const annotations = { [annotation]: JSON.stringify({ ...type, metadata: { name: 'a' }, data: lastApplied }) };
       const live = { ...type, metadata: { name: 'a', uid: 'u', annotations }, data };
       const managedFields = trackUpdate({ after: live, schema: configMap, manager: 'old', apiVersion: 'v1', now });
@@ -187,7 +187,7 @@ describe('applyPatch()', () => {
     };
 
     it('lets kubectl change what it applied, and keeps the annotation up to date', () => {
-      const object = apply('kubectl', { data: { k: '2<' } }, before({ k: '1' }, { k: '1' }));
+      const object = apply('kubectl', { data: { k: '2<' } }, clientApplied({ k: '1' }, { k: '1' }));
       expect(object.data).toEqual({ k: '2<' });
       expect((object.metadata as { annotations: JsonObject }).annotations[annotation]).toBe(
         '{"apiVersion":"v1","data":{"k":"2\\u003c"},"kind":"ConfigMap","metadata":{"name":"a"}}\n',
@@ -196,7 +196,7 @@ describe('applyPatch()', () => {
     });
 
     it('conflicts over what was changed since, and for every other manager', () => {
-      const live = before({ k: '1', l: 'other' }, { k: '1', l: '1' });
+      const live = clientApplied({ k: '1', l: 'other' }, { k: '1', l: '1' });
       expect(refusal(() => apply('kubectl', { data: { k: '2', l: '2' } }, live)).message).toBe(
         'Apply failed with 1 conflict: conflict with "old" using v1: .data.l',
       );

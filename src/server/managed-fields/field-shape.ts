@@ -31,10 +31,13 @@ export function shapeOf(schema: Schema): Shape {
     return schema.listType === 'set' ? 'set' : 'leaf';
   }
   if (schema.type !== 'object' && !(schema.type === 'any' && schema.preserveUnknownFields)) return 'leaf';
-  if (schema.mapType === 'atomic') return 'leaf';
+  if (schema.mapType === 'atomic' || schema.name === rawExtension) return 'leaf';
   if (schema.properties || schema.preserveUnknownFields) return 'members';
   return schema.additional !== undefined && schema.additional !== true ? 'members' : 'leaf';
 }
+
+/** Any object, of which only who put it there knows what it is. */
+const rawExtension = 'io.k8s.apimachinery.pkg.runtime.RawExtension';
 
 const free: Schema = { type: 'any', preserveUnknownFields: true };
 

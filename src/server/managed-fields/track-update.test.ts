@@ -77,11 +77,15 @@ describe('trackUpdate()', () => {
     expect(track(stored(first, given), { before: created, now: at(1) })).toBeUndefined();
   });
 
-  it('leaves all as it is when an element lacks its key', () => {
+  it('does not track an object in which an element lacks its key', () => {
     const account = schemas.byKind('', 'v1', 'ServiceAccount')!;
     const keyless = { metadata: { name: 'a' }, secrets: [{ kind: 'Secret' }] };
     expect(track(keyless, { schema: account })).toBeUndefined();
-    expect(track({ ...created, ...keyless }, { before: created, schema: account })).toEqual(track(first));
+    expect(track({ ...created, ...keyless }, { before: created, schema: account })).toBeUndefined();
+    const flow = schemas.byKind('flowcontrol.apiserver.k8s.io', 'v1', 'FlowSchema')!;
+    const status = { conditions: [{ status: 'True' }] };
+    const ignored = setOfPaths([['f:status']]);
+    expect(track({ spec: { matchingPrecedence: 1 }, status }, { schema: flow, ignored })).toBeUndefined();
   });
 
   it('takes from others what its owner writes again', () => {

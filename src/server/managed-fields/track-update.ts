@@ -4,7 +4,7 @@
  *
  * Not tracked: what the server itself sets in metadata, and what the caller says does not count (the status of a kind
  * with a status subresource). A write that changes nothing changes no entry, not even a time. An object without entries
- * stays without, except when it is created. One whose elements cannot be told apart is not tracked: its entries stay.
+ * stays without, except when it is created. One whose elements cannot be told apart is not tracked, and loses what entries it had.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { ManagedFieldsEntry } from '../../api/objects.ts';
@@ -62,7 +62,7 @@ export function trackUpdate(update: UpdateToTrack): ManagedFieldsEntry[] | undef
   if (managers.length === 0) return undefined;
 
   const comparison = orUndefined(() => compareObjects(before, after, schema));
-  if (!comparison) return entries as unknown as ManagedFieldsEntry[];
+  if (!comparison) return undefined;
   const notTracked = notTrackedWith(ignored);
   const counted = (set: FieldSet) => withoutSubtrees(difference(set, metadataItself), notTracked);
   const changed = counted(union(comparison.added, comparison.modified));
@@ -86,7 +86,14 @@ export function trackUpdate(update: UpdateToTrack): ManagedFieldsEntry[] | undef
 /** A new object belongs to whoever made it, whatever entries it brought. */
 function trackCreate(update: UpdateToTrack): ManagedFieldsEntry[] | undefined {
   const { after, schema, manager, apiVersion, subresource = '', now, ignored = emptySet } = update;
-  const fieldsV1 = orUndefined(() => fieldsOfNew(after, schema, notTrackedWith(ignored)));
+  const fieldsV1 = orUndefined(() => {
+    // Also what does not count must have elements that can be told apart.
+    for (const step of ignored.keys()) {
+      const key = step.slice(2);
+      if (after[key] !== undefined) compareObjects({}, { [key]: after[key] }, schema);
+    }
+    return fieldsOfNew(after, schema, notTrackedWith(ignored));
+  });
   return fieldsV1 && [makeEntry({ manager, operation: 'Update', apiVersion, subresource }, now, fieldsV1)];
 }
 
