@@ -115,7 +115,8 @@ function makePlan(schema: Schema): Plan {
     for (const [name, field] of schema.properties!) {
       const known = message?.byName.get(name);
       const isTyped = known !== undefined || (message !== undefined && isTypeMeta(name));
-      const isWritten = isZeroDefault(field.default);
+      const struct = message?.inlinedBy.get(name)?.at(-1) ?? lastPart(schema);
+      const isWritten = isZeroDefault(field.default) && !isNameOfReference(struct, name);
       const isAlwaysWritten = known !== undefined && (isWritten || isQuantityByValue(known));
       const isNull = known !== undefined && isNullWhenEmpty(schema, name, field, known);
       const isEmptyKept =
@@ -238,6 +239,11 @@ function isNullWhenEmpty(owner: Schema, name: string, field: Schema, { shape, ha
   const kind = kindOf(field);
   if (kind === 'time' || kind === 'micro-time') return shape === 'single' && !hasPresence;
   return (kind === 'list' || kind === 'map') && owner.required?.includes(name) === true;
+}
+
+/** The schema says that it is empty if absent; Go leaves it out all the same. */
+function isNameOfReference(struct: string, field: string): boolean {
+  return field === 'name' && struct === 'LocalObjectReference';
 }
 
 function isTypeMeta(name: string): boolean {

@@ -1,7 +1,7 @@
-/** What keeps a cluster in order: leases and revisions. */
+/** What keeps a cluster in order: leases. */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { atLeast, moreThan } from './engine/checks.ts';
-import { checksFrom, immutableFields } from './engine/field-table.ts';
+import { checksFrom } from './engine/field-table.ts';
 import type { KindRules } from './kind-rules.ts';
 
 /** Fields of an election among candidates, which is not switched on: what writers say there is forgotten. */
@@ -16,9 +16,4 @@ export const leaseRules: KindRules = {
     ['spec.leaseDurationSeconds', moreThan(0)],
     ['spec.leaseTransitions', atLeast(0)],
   ]),
-};
-
-export const controllerRevisionRules: KindRules = {
-  validate: checksFrom([['revision', atLeast(0)]]),
-  validateUpdate: immutableFields(['data']),
 };

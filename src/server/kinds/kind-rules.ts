@@ -52,6 +52,8 @@ export type KindRules = {
   readonly validateUpdate?: (object: KubeObject, old: KubeObject, context?: RuleContext) => FieldError[];
   /** What the writer is told about an object that is accepted; `old` as above. */
   readonly warnings?: (object: KubeObject, old: KubeObject | undefined, context: RuleContext) => readonly string[];
+  /** Whether it is another one for its controllers though nothing but metadata changed. */
+  readonly isRenewed?: (object: KubeObject, old: KubeObject) => boolean;
   /** How long an object stays when it is deleted; kinds without it go at once. */
   readonly gracePeriodSeconds?: (object: KubeObject, options: DeleteOptions) => number;
   /** What else its deletion leaves in an object when it is first asked for; may hold it by a finalizer. */

@@ -5,17 +5,21 @@
 import {
   checkQualifiedName,
   checkStandardFinalizer,
+  type FieldError,
   invalidValue,
   type JsonObject,
   type KubeObject,
 } from '../../api/index.ts';
-import { ensureObject, objectAt, textsAt } from './engine/fields.ts';
+import { ensureObject, fill, objectAt, textAt, textsAt } from './engine/fields.ts';
 import type { KindRules } from './kind-rules.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
 
 export const namespaceRules: KindRules = {
-  setDefaults: setNameLabel,
+  setDefaults: (namespace) => {
+    setNameLabel(namespace);
+    fill(ensureObject(namespace as JsonObject, 'status'), { phase: 'Active' });
+  },
   prepareCreate: (namespace) => {
     setNameLabel(namespace);
     namespace.status = { phase: 'Active' };
@@ -29,13 +33,26 @@ export const namespaceRules: KindRules = {
     if (subresource === 'finalize') dropEmptyFinalizers(namespace);
     else namespace.spec = structuredClone(old.spec);
   },
-  validate: (namespace) =>
-    textsAt(objectAt(namespace as JsonObject, 'spec'), 'finalizers').flatMap((finalizer) =>
+  validate: (namespace, old, context) => {
+    if (context?.subresource === 'status') return validatePhase(namespace);
+    const isFinalize = context?.subresource === 'finalize';
+    if (old && !isFinalize) return []; // only its metadata may change
+    return textsAt(objectAt(namespace as JsonObject, 'spec'), 'finalizers').flatMap((finalizer, index) =>
       [...checkQualifiedName(finalizer), ...checkStandardFinalizer(finalizer)].map((problem) =>
-        invalidValue('spec.finalizers', finalizer, problem),
+        invalidValue(isFinalize ? `spec.finalizers[${index}]` : 'spec.finalizers', finalizer, problem),
       ),
-    ),
+    );
+  },
 };
+
+function validatePhase(namespace: KubeObject): FieldError[] {
+  const phase = textAt(objectAt(namespace as JsonObject, 'status'), 'phase');
+  const isGoing = namespace.metadata.deletionTimestamp !== undefined;
+  const wanted = isGoing ? 'Terminating' : 'Active';
+  if (phase === wanted) return [];
+  const why = `may only be '${wanted}' if \`deletionTimestamp\` is ${isGoing ? 'not ' : ''}empty`;
+  return [invalidValue('status.Phase', phase, why)];
+}
 
 function setNameLabel(namespace: KubeObject): void {
   const { name } = namespace.metadata;

@@ -22,7 +22,6 @@ import { resourceQuotaRules } from './core/resource-quotas.ts';
 import { coreEventRules, newEventRules } from './events.ts';
 import { flowSchemaRules } from './flowcontrol/flow-schemas.ts';
 import { priorityLevelRules } from './flowcontrol/priority-levels.ts';
-import { cronJobRules, jobRules } from './jobs.ts';
 import { type KindRules, noRules } from './kind-rules.ts';
 import { namespaceRules } from './namespaces.ts';
 import { endpointSliceRules, endpointsRules } from './networking/endpoints.ts';
@@ -30,19 +29,24 @@ import { ingressClassRules, ingressRules } from './networking/ingresses.ts';
 import { networkPolicyRules } from './networking/network-policies.ts';
 import { ipAddressRules, serviceCidrRules } from './networking/service-ranges.ts';
 import { runtimeClassRules } from './node/runtime-classes.ts';
-import * as nodes from './nodes.ts';
+import { nodeRules } from './nodes/nodes.ts';
 import { podRules } from './pods/pods.ts';
 import { disruptionBudgetRules } from './policy/disruption-budgets.ts';
 import * as rbac from './rbac.ts';
 import { deviceClassRules, resourceClaimRules, resourceClaimTemplateRules } from './resources/claims.ts';
 import { resourceSliceRules } from './resources/slices.ts';
 import { priorityClassRules } from './scheduling/priority-classes.ts';
+import { serviceAccountRules } from './service-accounts.ts';
 import { serviceRules } from './services/services.ts';
 import * as csi from './storage/csi.ts';
 import { persistentVolumeClaimRules } from './storage/persistent-volume-claims.ts';
 import { persistentVolumeRules } from './storage/persistent-volumes.ts';
 import { storageClassRules, volumeAttributesClassRules } from './storage/storage-classes.ts';
-import * as workloads from './workloads.ts';
+import { controllerRevisionRules } from './workloads/controller-revisions.ts';
+import { cronJobRules } from './workloads/cron-jobs.ts';
+import { jobRules } from './workloads/jobs.ts';
+import * as replicaSets from './workloads/replica-sets.ts';
+import * as sets from './workloads/sets.ts';
 
 const table: Readonly<Record<string, KindRules>> = {
   configmaps: configMapRules,
@@ -50,14 +54,15 @@ const table: Readonly<Record<string, KindRules>> = {
   events: coreEventRules,
   limitranges: limitRangeRules,
   namespaces: namespaceRules,
-  nodes: nodes.nodeRules,
+  nodes: nodeRules,
   persistentvolumeclaims: persistentVolumeClaimRules,
   persistentvolumes: persistentVolumeRules,
   pods: podRules,
-  podtemplates: workloads.podTemplateRules,
-  replicationcontrollers: workloads.replicationControllerRules,
+  podtemplates: replicaSets.podTemplateRules,
+  replicationcontrollers: replicaSets.replicationControllerRules,
   resourcequotas: resourceQuotaRules,
   secrets: secretRules,
+  serviceaccounts: serviceAccountRules,
   services: serviceRules,
 
   'mutatingadmissionpolicies.admissionregistration.k8s.io': policies.mutatingPolicyRules,
@@ -68,11 +73,11 @@ const table: Readonly<Record<string, KindRules>> = {
   'validatingwebhookconfigurations.admissionregistration.k8s.io': webhooks.validatingWebhookRules,
   'apiservices.apiregistration.k8s.io': apiServiceRules,
 
-  'controllerrevisions.apps': administration.controllerRevisionRules,
-  'daemonsets.apps': workloads.daemonSetRules,
-  'deployments.apps': workloads.deploymentRules,
-  'replicasets.apps': workloads.replicaSetRules,
-  'statefulsets.apps': workloads.statefulSetRules,
+  'controllerrevisions.apps': controllerRevisionRules,
+  'daemonsets.apps': sets.daemonSetRules,
+  'deployments.apps': replicaSets.deploymentRules,
+  'replicasets.apps': replicaSets.replicaSetRules,
+  'statefulsets.apps': sets.statefulSetRules,
   'horizontalpodautoscalers.autoscaling': autoscalerRules,
   'cronjobs.batch': cronJobRules,
   'jobs.batch': jobRules,
@@ -106,8 +111,8 @@ const table: Readonly<Record<string, KindRules>> = {
   'volumeattributesclasses.storage.k8s.io': volumeAttributesClassRules,
 };
 
-/** Kubelets register a node with its status. */
-const keepsStatus: ReadonlySet<string> = new Set(['nodes']);
+/** Kubelets register a node with its status; pods decide for themselves what is left of it. */
+const keepsStatus: ReadonlySet<string> = new Set(['nodes', 'pods']);
 
 const definitions = 'customresourcedefinitions.apiextensions.k8s.io';
 

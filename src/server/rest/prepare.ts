@@ -90,7 +90,7 @@ export async function prepareUpdate(
   await rules.prepareUpdate?.(object, old, context);
   if (slices.isOver) await slices.pause();
   if (facts.hasGeneration && context.subresource !== 'binding')
-    object.metadata.generation = nextGeneration(view, object, old);
+    object.metadata.generation = nextGeneration(view, object, old, rules.isRenewed?.(object, old));
   const repeated = repeatedChecksOf(qualifiedName(resource), resource.isCustom);
   const faults = validateReplacedMeta(object.metadata, old.metadata, metaRules(view), repeated);
   if (slices.isOver) await slices.pause();
@@ -187,9 +187,9 @@ function managedOf({ metadata }: KubeObject): Pick<KubeObject['metadata'], 'mana
   return metadata.managedFields ? { managedFields: metadata.managedFields } : {};
 }
 
-function nextGeneration(view: View, object: KubeObject, old: KubeObject): number {
+function nextGeneration(view: View, object: KubeObject, old: KubeObject, isRenewed = false): number {
   const generation = old.metadata.generation ?? 0;
-  return jsonEqual(wanted(view, object), wanted(view, old)) ? generation : generation + 1;
+  return !isRenewed && jsonEqual(wanted(view, object), wanted(view, old)) ? generation : generation + 1;
 }
 
 /** A custom kind without a status of its own may call anything so: then it is a field like others. */

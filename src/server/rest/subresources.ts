@@ -34,7 +34,7 @@ import { readBody } from './read-body.ts';
 import type { View } from './resources.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
 import { handleUpdate, mustRead, type Place, updateObject } from './write.ts';
-import { writeOptions } from './write-options.ts';
+import { type WriteOptions, writeOptions } from './write-options.ts';
 
 type Order = (rest: Rest, exchange: Exchange, view: View, place: Place, part: Subresource) => Promise<void>;
 
@@ -123,7 +123,14 @@ export function handleBindings(rest: Rest, exchange: Exchange, namespace: string
 async function bind(rest: Rest, exchange: Exchange, view: View, asked: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const options = writeOptions(exchange, 'CreateOptions');
-  const binding = decodePart(exchange, await readBody(exchange), '', 'v1', 'Binding') as unknown as KubeObject;
+  const binding = decodePart(
+    exchange,
+    await readBody(exchange),
+    '',
+    'v1',
+    'Binding',
+    options.fieldValidation,
+  ) as unknown as KubeObject;
   const place = { ...asked, name: asked.name || (binding.metadata?.name ?? '') };
   refuse({ kind: 'Binding', group: '' }, place.name, validateBinding(binding));
   const first = await mustRead(rest, view, place);
@@ -193,12 +200,19 @@ function refuse(what: { kind: string; group: string }, name: string, faults: rea
   if (faults.length > 0) throw invalid(what, name, faults);
 }
 
-function decodePart(exchange: Exchange, bytes: Buffer, group: string, version: string, kind: string): JsonObject {
+function decodePart(
+  exchange: Exchange,
+  bytes: Buffer,
+  group: string,
+  version: string,
+  kind: string,
+  fieldValidation: WriteOptions['fieldValidation'] = writeOptions(exchange, 'CreateOptions').fieldValidation,
+): JsonObject {
   const { object, warnings } = decodeBody({
     contentType: exchange.headers['content-type'],
     bytes,
     resource: bodyTypeOf(group, version, kind),
-    fieldValidation: writeOptions(exchange, 'CreateOptions').fieldValidation,
+    fieldValidation,
   });
   for (const text of warnings) exchange.warn(text);
   return object;

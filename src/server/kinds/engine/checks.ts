@@ -22,10 +22,24 @@ import { appendAll } from './append-all.ts';
 import type { Check } from './field-table.ts';
 import { isEmpty, isNumber, isObject, objectsAt, textAt, textsAt } from './fields.ts';
 
+const asking = new WeakSet<Check>();
+
 export const required: Check = requiredWith();
 
 export function requiredWith(detail = ''): Check {
-  return (value, path) => (isEmpty(value) ? [requiredValue(path, detail)] : []);
+  const check: Check = (value, path) => (isEmpty(value) ? [requiredValue(path, detail)] : []);
+  return asksAbsent(check);
+}
+
+/** Marks a check that has something to say of a value that is not there. */
+export function asksAbsent(check: Check): Check {
+  asking.add(check);
+  return check;
+}
+
+/** Whether a check is one of those. */
+export function seesAbsent(check: Check): boolean {
+  return asking.has(check);
 }
 
 /** `supported` in the order in which the message names it. */

@@ -96,6 +96,11 @@ export function checkRange(text: string, isCanonical = false): string[] {
   return isCanonical && showRange(range) !== text ? [`must be in canonical form (${quote(showRange(range))})`] : [];
 }
 
+export const ipAddress: Check = (value, path) =>
+  checkIpAddress(String(value ?? '')).map((problem) => invalidValue(path, value ?? '', problem));
+export const ipRange: Check = (value, path) =>
+  checkRange(String(value ?? '')).map((problem) => invalidValue(path, value ?? '', problem));
+
 /** An address with the range it is in: `10.9.8.7/24`. */
 export const interfaceAddress: Check = (value, path) => {
   const text = String(value ?? '');

@@ -1,11 +1,16 @@
 /**
  * What a pod spec says when its writer does not: alike for pods and for the templates of pods in other kinds.
  *
- * Values are the reference server's, kept as data where they are no more than that. What only real pods get (service
- * links, requests from limits, priority) is in pods.ts.
+ * Values are the reference server's, kept as data where they are no more than that. What only real pods get beyond
+ * (service links, requests from limits, ports of the host) is in `setPodDefaults`.
  */
 import type { JsonObject } from '../../../api/index.ts';
-import { ensureObject, fill, isObject, objectAt, objectsAt, textAt } from '../engine/fields.ts';
+import { roundAmounts } from '../engine/amounts.ts';
+import { ensureObject, fill, isObject, numberAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
+import { isOvercommitAllowed } from '../engine/resource-names.ts';
+import { aggregateRequests } from './containers/aggregate-requests.ts';
+import { pullPolicyOf } from './containers/image-name.ts';
+import { hasWholeResources, isOfPods } from './containers/resources.ts';
 
 const specDefaults: JsonObject = {
   restartPolicy: 'Always',
@@ -40,10 +45,41 @@ export function setPodSpecDefaults(spec: JsonObject): void {
   fill(spec, specDefaults);
   if (!isObject(spec.securityContext)) spec.securityContext = {};
   joinServiceAccountNames(spec);
+  if (spec.overhead) roundAmounts(objectAt(spec, 'overhead'));
+  const whole = objectAt(spec, 'resources');
+  if (whole) roundResources(whole);
   for (const volume of objectsAt(spec, 'volumes')) setVolumeDefaults(volume);
   for (const list of containerLists) {
     for (const container of objectsAt(spec, list)) setContainerDefaults(container);
   }
+}
+
+/** Of a pod itself: what is limited is requested, and on the network of the host a port is a port of the host. */
+export function setPodDefaults(spec: JsonObject): void {
+  setPodSpecDefaults(spec);
+  fill(spec, { enableServiceLinks: true });
+  for (const list of ['containers', 'initContainers']) {
+    for (const container of objectsAt(spec, list)) {
+      const resources = objectAt(container, 'resources');
+      const limits = objectAt(resources, 'limits');
+      if (resources && limits) fill(ensureObject(resources, 'requests'), limits);
+      if (spec.hostNetwork !== true) continue;
+      for (const port of objectsAt(container, 'ports'))
+        if (!numberAt(port, 'hostPort') && port.containerPort !== undefined) port.hostPort = port.containerPort;
+    }
+  }
+  const whole = objectAt(spec, 'resources');
+  if (whole && hasWholeResources(whole)) setWholeRequests(whole, spec);
+}
+
+/** A pod that is limited as a whole requests what its containers do together, or else its limits. */
+function setWholeRequests(resources: JsonObject, spec: JsonObject): void {
+  const requests: JsonObject = { ...objectAt(resources, 'requests') };
+  for (const [name, amount] of aggregateRequests(spec))
+    if (isOfPods(name) && isOvercommitAllowed(name)) requests[name] ??= amount.toString();
+  for (const [name, amount] of Object.entries(objectAt(resources, 'limits') ?? {}))
+    if (isOfPods(name)) requests[name] ??= amount;
+  if (Object.keys(requests).length > 0) resources.requests = requests;
 }
 
 const containerLists = ['initContainers', 'containers', 'ephemeralContainers'] as const;
@@ -64,7 +100,7 @@ function joinServiceAccountNames(spec: JsonObject): void {
 }
 
 function setContainerDefaults(container: JsonObject): void {
-  ensureObject(container, 'resources');
+  roundResources(ensureObject(container, 'resources'));
   fill(container, containerDefaults);
   if (textAt(container, 'imagePullPolicy') === '') container.imagePullPolicy = pullPolicyOf(textAt(container, 'image'));
   for (const port of objectsAt(container, 'ports')) fill(port, portDefaults);
@@ -79,6 +115,10 @@ function setContainerDefaults(container: JsonObject): void {
   if (!lifecycle) return;
   setHandlerDefaults(objectAt(lifecycle, 'postStart'));
   setHandlerDefaults(objectAt(lifecycle, 'preStop'));
+}
+
+function roundResources(resources: JsonObject): void {
+  for (const part in resources) if (part !== 'claims') roundAmounts(objectAt(resources, part));
 }
 
 function setProbeDefaults(probe: JsonObject | undefined): void {
@@ -125,11 +165,4 @@ function setItemDefaults(downwardApi: JsonObject | undefined): void {
     const fieldRef = objectAt(item, 'fieldRef');
     if (fieldRef) fill(fieldRef, fieldRefDefaults);
   }
-}
-
-/** An image without a tag or a digest is the latest, and the latest is always pulled. */
-function pullPolicyOf(image: string): string {
-  if (image === '' || image.includes('@')) return image.includes(':latest@') ? 'Always' : 'IfNotPresent';
-  const tag = image.indexOf(':', image.lastIndexOf('/') + 1);
-  return tag < 0 || image.slice(tag + 1) === 'latest' ? 'Always' : 'IfNotPresent';
 }

@@ -42,10 +42,7 @@ it.each<[spec: JsonObject, want: string[]]>([
   [{ containers: [c], volumes: [{ name: 'v', secret: {} }] }, ['spec.volumes[0].secret.secretName: Required value']],
   [
     { containers: [c], tolerations: [{ key: 'k', operator: 'Exists', value: 'v' }] },
-    [
-      'spec.tolerations[0].operator: Invalid value: {"key":"k","operator":"Exists","value":"v"}: ' +
-        "value must be empty when `operator` is 'Exists'",
-    ],
+    ['spec.tolerations[0].operator: Invalid value: "v": ' + "value must be empty when `operator` is 'Exists'"],
   ],
   [
     { containers: [c], activeDeadlineSeconds: 0 },

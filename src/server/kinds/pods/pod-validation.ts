@@ -1,13 +1,12 @@
 /**
- * What is refused in a pod spec, in pods and in templates alike. Containers have a room of their own.
+ * What is refused in a pod spec, in pods and in templates alike. Containers, volumes, scheduling and security have
+ * rooms of their own; here they meet.
  *
- * `path` is the path of the spec. Refusals come in the order in which the reference server finds them.
+ * `path` is the path of the spec.
  */
 import {
-  checkConfigKey,
   checkDnsLabel,
   checkDnsSubdomain,
-  checkLabelValue,
   checkQualifiedName,
   duplicateValue,
   type FieldError,
@@ -15,200 +14,189 @@ import {
   invalidValue,
   type JsonObject,
   requiredValue,
+  tooLong,
   unsupportedValue,
 } from '../../../api/index.ts';
+import { quantityOf } from '../engine/amounts.ts';
 import { appendAll } from '../engine/append-all.ts';
-import { between, oneOf, selects } from '../engine/checks.ts';
-import { isObject, mapAt, numberAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
+import { between, named, oneOf, required } from '../engine/checks.ts';
+import type { Check } from '../engine/field-table.ts';
+import { mapAt, numberAt, objectAt, objectsAt, sortedEntries, textAt } from '../engine/fields.ts';
+import { checkStruct, checkStructs, type StructCheck, structChecks } from '../engine/struct-checks.ts';
+import { checkTolerations } from '../engine/tolerations.ts';
 import { validateAnnotations, validateLabels } from '../metadata-validation.ts';
-import { validateContainer, validateLocalPath, validateResources } from './container-validation.ts';
+import { aggregateRequests } from './containers/aggregate-requests.ts';
+import { validateContainers } from './containers/containers.ts';
+import { containersOf } from './containers/each-container.ts';
+import { hasWholeResources, validateContainerResources, validatePodResources } from './containers/resources.ts';
+import { validatePodAnnotations } from './pod-annotations.ts';
+import { validateDnsConfig, validateHostAliases } from './pod-network.ts';
+import { checkAffinity, validateGates, validateSpreading } from './scheduling.ts';
+import { validatePodContext } from './security-context.ts';
+import { type VolumesOwner, validateVolumes } from './volumes/volumes.ts';
+import { validateForSystem, validateHostProcess } from './windows-options.ts';
 
-const restartPolicy = oneOf('Always', 'OnFailure', 'Never');
-const dnsPolicy = oneOf('ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None');
-const preemptionPolicy = oneOf('Never', 'PreemptLowerPriority');
-const activeDeadline = between(1, 2 ** 31 - 1);
+const template: VolumesOwner = { isPod: false, podName: '' };
 
-export function validatePodSpec(spec: JsonObject, path: string): FieldError[] {
+/** Also an empty text is a value, and a bad one. */
+const subdomain: Check = (value, path) =>
+  checkDnsSubdomain(String(value)).map((problem) => invalidValue(path, value, problem));
+
+const checkScalars = structChecks([
+  ['terminationGracePeriodSeconds', required],
+  ['restartPolicy', required, oneOf('Always', 'OnFailure', 'Never')],
+  ['dnsPolicy', required, oneOf('ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None')],
+  ['serviceAccountName', named(checkDnsSubdomain)],
+  ['nodeName', named(checkDnsSubdomain)],
+  ['activeDeadlineSeconds', between(1, 2 ** 31 - 1)],
+  ['hostname', named(checkDnsLabel)],
+  ['subdomain', named(checkDnsLabel)],
+  ['priorityClassName', named(checkDnsSubdomain)],
+  ['runtimeClassName', subdomain],
+  ['preemptionPolicy', oneOf('PreemptLowerPriority', 'Never')],
+]);
+
+const checkReadinessGate: StructCheck = (gate, path, errors) => {
+  const type = textAt(gate, 'conditionType');
+  for (const problem of checkQualifiedName(type)) errors.push(invalidValue(`${path}.conditionType`, type, problem));
+};
+
+export function validatePodSpec(spec: JsonObject, path: string, owner: VolumesOwner = template): FieldError[] {
   const errors: FieldError[] = [];
-  const volumes = validateVolumes(objectsAt(spec, 'volumes'), `${path}.volumes`, errors);
-  const scope = { names: new Set<string>(), volumes };
-  const containers = objectsAt(spec, 'containers');
-  if (containers.length === 0) errors.push(requiredValue(`${path}.containers`));
-  for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
-    for (const [index, container] of objectsAt(spec, list).entries()) {
-      appendAll(errors, validateContainer(container, `${path}.${list}[${index}]`, scope));
+  const volumes = validateVolumes(objectsAt(spec, 'volumes'), `${path}.volumes`, owner, errors);
+  const claims = validateResourceClaims(objectsAt(spec, 'resourceClaims'), `${path}.resourceClaims`, errors);
+  const scope = {
+    volumes,
+    claims,
+    grace: numberAt(spec, 'terminationGracePeriodSeconds'),
+    restartPolicy: textAt(spec, 'restartPolicy'),
+    usesHostUsers: spec.hostUsers !== false,
+    isPod: owner.isPod,
+  };
+  validateContainers(spec, path, scope, errors);
+  checkScalars(spec, path, errors);
+  if (spec.resources) checkWholePod(spec, `${path}.resources`, claims, errors);
+  if (spec.hostNetwork === true) checkHostNetwork(spec, path, owner.isPod, errors);
+  if (spec.nodeSelector) appendAll(errors, validateLabels(mapAt(spec, 'nodeSelector'), `${path}.nodeSelector`));
+  const context = objectAt(spec, 'securityContext');
+  if (context) validatePodContext(context, `${path}.securityContext`, spec, errors);
+  checkStruct(checkAffinity, spec, 'affinity', path, errors);
+  validateDnsConfig(spec, `${path}.dnsConfig`, errors);
+  checkStructs(checkReadinessGate, spec, 'readinessGates', path, errors);
+  if (spec.schedulingGates) validateGates(objectsAt(spec, 'schedulingGates'), `${path}.schedulingGates`, errors);
+  if (spec.topologySpreadConstraints)
+    validateSpreading(objectsAt(spec, 'topologySpreadConstraints'), `${path}.topologySpreadConstraints`, errors);
+  validateHostProcess(spec, path, errors);
+  if (spec.hostUsers === false) checkOwnUsers(spec, path, errors);
+  if (spec.tolerations) appendAll(errors, checkTolerations(objectsAt(spec, 'tolerations'), `${path}.tolerations`));
+  if (spec.hostAliases) validateHostAliases(objectsAt(spec, 'hostAliases'), `${path}.hostAliases`, errors);
+  const overhead = objectAt(spec, 'overhead');
+  if (overhead) validateContainerResources({ limits: overhead }, `${path}.overhead`, [], errors);
+  if (spec.hostnameOverride !== undefined) checkHostname(spec, `${path}.hostnameOverride`, errors);
+  const system = objectAt(spec, 'os');
+  if (system) checkSystem(spec, textAt(system, 'name'), path, errors);
+  return errors;
+}
+
+function validateResourceClaims(claims: readonly JsonObject[], path: string, errors: FieldError[]): readonly string[] {
+  const names = new Set<string>();
+  for (const [index, claim] of claims.entries()) {
+    const at = `${path}[${index}]`;
+    const name = textAt(claim, 'name');
+    if (name === '') errors.push(requiredValue(`${at}.name`));
+    else if (names.has(name)) errors.push(duplicateValue(`${at}.name`, name));
+    else for (const problem of checkDnsLabel(name)) errors.push(invalidValue(`${at}.name`, name, problem));
+    if (name !== '') names.add(name);
+    const { resourceClaimName: one, resourceClaimTemplateName: made } = claim;
+    if (one !== undefined && made !== undefined) {
+      const why = 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified';
+      errors.push(invalidValue(at, claim, why));
+    }
+    if (one === undefined && made === undefined) {
+      const why = 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`';
+      errors.push(invalidValue(at, claim, why));
+    }
+    if (one !== undefined) appendAll(errors, subdomain(one, `${at}.resourceClaimName`, claim));
+    if (made !== undefined) appendAll(errors, subdomain(made, `${at}.resourceClaimTemplateName`, claim));
+  }
+  return [...names].sort();
+}
+
+/** What a pod requests as a whole is at least what its containers do; their limits are within its own. */
+function checkWholePod(spec: JsonObject, path: string, claims: readonly string[], errors: FieldError[]): void {
+  const resources = objectAt(spec, 'resources') ?? {};
+  validatePodResources(resources, path, claims, errors);
+  if (!hasWholeResources(resources)) return;
+  const requests = objectAt(resources, 'requests') ?? {};
+  for (const [name, needed] of aggregateRequests(spec)) {
+    const given = String(requests[name] ?? '0');
+    if (needed.compare(quantityOf(given)) <= 0) continue;
+    const why = `must be greater than or equal to aggregate container requests of ${needed}`;
+    errors.push(invalidValue(`${path}.requests[${name}]`, given, why));
+  }
+  const limits = objectAt(resources, 'limits') ?? {};
+  for (const [index, container] of objectsAt(spec, 'containers').entries()) {
+    for (const [name, limit] of sortedEntries(objectAt(objectAt(container, 'resources'), 'limits'))) {
+      const most = limits[name];
+      if (most === undefined || quantityOf(String(limit)).compare(quantityOf(String(most))) <= 0) continue;
+      const why = `must be less than or equal to pod limits of ${most}`;
+      errors.push(invalidValue(`${path}.containers[${index}][${name}].limits`, limit, why));
     }
   }
-  errors.push(
-    ...restartPolicy(spec.restartPolicy ?? undefined, `${path}.restartPolicy`, spec),
-    ...dnsPolicy(spec.dnsPolicy ?? undefined, `${path}.dnsPolicy`, spec),
-    ...validateLabels(mapAt(spec, 'nodeSelector'), `${path}.nodeSelector`),
-  );
-  for (const [index, secret] of objectsAt(spec, 'imagePullSecrets').entries()) {
-    if (textAt(secret, 'name') === '') errors.push(requiredValue(`${path}.imagePullSecrets[${index}].name`));
+}
+
+function checkHostNetwork(spec: JsonObject, path: string, isPod: boolean, errors: FieldError[]): void {
+  for (const [index, container] of objectsAt(spec, 'containers').entries()) {
+    for (const [at, port] of objectsAt(container, 'ports').entries()) {
+      const [own, host] = [numberAt(port, 'containerPort') ?? 0, numberAt(port, 'hostPort') ?? 0];
+      if (host === own || (host === 0 && !isPod)) continue;
+      const why = 'must match `containerPort` when `hostNetwork` is true';
+      errors.push(invalidValue(`${path}.containers[${index}].ports[${at}].hostPort`, host, why));
+    }
   }
-  validateSpread(objectsAt(spec, 'topologySpreadConstraints'), `${path}.topologySpreadConstraints`, errors);
-  checkName(checkDnsSubdomain, spec, 'serviceAccountName', path, errors);
-  checkName(checkDnsSubdomain, spec, 'nodeName', path, errors);
-  appendAll(errors, activeDeadline(spec.activeDeadlineSeconds ?? undefined, `${path}.activeDeadlineSeconds`, spec));
-  checkName(checkDnsLabel, spec, 'hostname', path, errors);
-  checkName(checkDnsLabel, spec, 'subdomain', path, errors);
-  validateTolerations(objectsAt(spec, 'tolerations'), `${path}.tolerations`, errors);
-  for (const [index, alias] of objectsAt(spec, 'hostAliases').entries()) {
-    if (textAt(alias, 'ip') === '') errors.push(requiredValue(`${path}.hostAliases[${index}].ip`));
-  }
-  checkName(checkDnsSubdomain, spec, 'priorityClassName', path, errors);
-  checkName(checkDnsSubdomain, spec, 'runtimeClassName', path, errors);
-  appendAll(errors, preemptionPolicy(spec.preemptionPolicy ?? undefined, `${path}.preemptionPolicy`, spec));
-  const resources = objectAt(spec, 'resources');
-  if (resources) validateResources(resources, `${path}.resources`, errors);
-  return errors;
+}
+
+const ownUsersText = 'when `hostUsers` is false';
+
+/** A pod with users of its own shares nothing else with the host. */
+function checkOwnUsers(spec: JsonObject, path: string, errors: FieldError[]): void {
+  if (spec.hostNetwork === true) errors.push(forbiddenValue(`${path}.hostNetwork`, ownUsersText));
+  if (spec.hostPID === true) errors.push(forbiddenValue(`${path}.HostPID`, ownUsersText));
+  if (spec.hostIPC === true) errors.push(forbiddenValue(`${path}.HostIPC`, ownUsersText));
+  for (const [container, at] of containersOf(spec, path))
+    if (objectsAt(container, 'volumeDevices').length > 0)
+      errors.push(forbiddenValue(`${at}.volumeDevices`, ownUsersText));
+}
+
+const hostnameLimit = 64;
+
+function checkHostname(spec: JsonObject, path: string, errors: FieldError[]): void {
+  const name = textAt(spec, 'hostnameOverride');
+  for (const problem of checkDnsSubdomain(name)) errors.push(invalidValue(path, name, problem));
+  if (Buffer.byteLength(name) > hostnameLimit) errors.push(tooLong(path, hostnameLimit));
+  if (spec.hostNetwork === true) errors.push(forbiddenValue(path, 'may not be specified when hostNetwork is true'));
+  if (spec.setHostnameAsFQDN === true)
+    errors.push(forbiddenValue(path, 'may not be specified when setHostnameAsFQDN is true'));
+}
+
+function checkSystem(spec: JsonObject, name: string, path: string, errors: FieldError[]): void {
+  if (name === '') errors.push(requiredValue(`${path}.os.name`));
+  else if (name !== 'linux' && name !== 'windows')
+    errors.push(unsupportedValue(`${path}.os`, name, ['linux', 'windows']));
+  else validateForSystem(spec, name, path, errors);
 }
 
 /** A template in `owner.template`: labels, annotations and spec. */
 export function validatePodTemplate(template: JsonObject | undefined, path: string): FieldError[] {
   const metadata = objectAt(template, 'metadata');
-  return [
+  const spec = objectAt(template, 'spec') ?? {};
+  const errors = [
     ...validateLabels(mapAt(metadata, 'labels'), `${path}.labels`),
     ...validateAnnotations(mapAt(metadata, 'annotations'), `${path}.annotations`),
-    ...validatePodSpec(objectAt(template, 'spec') ?? {}, `${path}.spec`),
   ];
-}
-
-/** What a selector selects must be what the template makes. */
-export function validateTemplateLabels(
-  selector: JsonObject | undefined,
-  template: JsonObject | undefined,
-  path: string,
-): FieldError[] {
-  const labels = mapAt(objectAt(template, 'metadata'), 'labels');
-  if (selects(selector, labels)) return [];
-  return [invalidValue(`${path}.metadata.labels`, labels ?? null, '`selector` does not match template `labels`')];
-}
-
-function checkName(
-  check: (name: string) => string[],
-  spec: JsonObject,
-  field: string,
-  path: string,
-  errors: FieldError[],
-): void {
-  const value = spec[field];
-  if (typeof value !== 'string' || value === '') return;
-  for (const problem of check(value)) errors.push(invalidValue(`${path}.${field}`, value, problem));
-}
-
-const modeText = 'must be a number between 0 and 0777 (octal), both inclusive';
-const hostPathTypes = [
-  '',
-  'BlockDevice',
-  'CharDevice',
-  'Directory',
-  'DirectoryOrCreate',
-  'File',
-  'FileOrCreate',
-  'Socket',
-];
-
-/** What a source of a volume cannot do without. */
-const neededInVolume: Readonly<Record<string, readonly string[]>> = {
-  secret: ['secretName'],
-  configMap: ['name'],
-  hostPath: ['path'],
-  persistentVolumeClaim: ['claimName'],
-  nfs: ['server', 'path'],
-  csi: ['driver'],
-  image: ['reference'],
-};
-
-function validateVolumes(volumes: readonly JsonObject[], path: string, errors: FieldError[]): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const [index, volume] of volumes.entries()) {
-    const at = `${path}[${index}]`;
-    const name = textAt(volume, 'name');
-    const before = errors.length;
-    validateSources(volume, at, errors);
-    if (name === '') errors.push(requiredValue(`${at}.name`));
-    else for (const problem of checkDnsLabel(name)) errors.push(invalidValue(`${at}.name`, name, problem));
-    if (names.has(name)) errors.push(duplicateValue(`${at}.name`, name));
-    if (errors.length === before) names.add(name);
-  }
-  return names;
-}
-
-function validateSources(volume: JsonObject, path: string, errors: FieldError[]): void {
-  let found = 0;
-  for (const kind in volume) {
-    const source = volume[kind];
-    if (!isObject(source)) continue;
-    const at = `${path}.${kind}`;
-    if (found++ > 0) {
-      errors.push(forbiddenValue(at, 'may not specify more than 1 volume type'));
-      continue;
-    }
-    for (const field of neededInVolume[kind] ?? []) {
-      if (textAt(source, field) === '') errors.push(requiredValue(`${at}.${field}`));
-    }
-    const mode = numberAt(source, 'defaultMode');
-    if (mode !== undefined && (mode < 0 || mode > 0o777))
-      errors.push(invalidValue(`${at}.defaultMode`, mode, modeText));
-    for (const [index, item] of objectsAt(source, 'items').entries())
-      validateItem(item, `${at}.items[${index}]`, errors);
-    if (kind === 'hostPath') {
-      const [target, type] = [textAt(source, 'path'), textAt(source, 'type')];
-      if (target.split('/').includes('..')) errors.push(invalidValue(`${at}.path`, target, "must not contain '..'"));
-      if (!hostPathTypes.includes(type)) errors.push(unsupportedValue(`${at}.type`, type, hostPathTypes));
-    }
-  }
-  if (found === 0) errors.push(requiredValue(path, 'must specify a volume type'));
-}
-
-function validateItem(item: JsonObject, path: string, errors: FieldError[]): void {
-  const [key, target, mode] = [textAt(item, 'key'), textAt(item, 'path'), numberAt(item, 'mode')];
-  const isReference = isObject(item.fieldRef) || isObject(item.resourceFieldRef);
-  if (!isReference && key === '') errors.push(requiredValue(`${path}.key`));
-  if (key !== '') for (const problem of checkConfigKey(key)) errors.push(invalidValue(`${path}.key`, key, problem));
-  if (target === '') errors.push(requiredValue(`${path}.path`));
-  validateLocalPath(target, `${path}.path`, errors);
-  if (mode !== undefined && (mode < 0 || mode > 0o777)) errors.push(invalidValue(`${path}.mode`, mode, modeText));
-}
-
-const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
-
-function validateTolerations(tolerations: readonly JsonObject[], path: string, errors: FieldError[]): void {
-  for (const [index, toleration] of tolerations.entries()) {
-    const at = `${path}[${index}]`;
-    const { key, operator, value, effect } = {
-      key: textAt(toleration, 'key'),
-      operator: textAt(toleration, 'operator'),
-      value: textAt(toleration, 'value'),
-      effect: textAt(toleration, 'effect'),
-    };
-    if (key !== '') for (const problem of checkQualifiedName(key)) errors.push(invalidValue(`${at}.key`, key, problem));
-    if (key === '' && operator !== 'Exists') {
-      const why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
-      errors.push(invalidValue(`${at}.operator`, operator, why));
-    }
-    if (toleration.tolerationSeconds !== undefined && effect !== 'NoExecute')
-      errors.push(invalidValue(`${at}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"));
-    if (operator === '' || operator === 'Equal') {
-      const problems = checkLabelValue(value);
-      if (problems.length > 0) errors.push(invalidValue(`${at}.operator`, value, problems.join(';')));
-    } else if (operator !== 'Exists') errors.push(unsupportedValue(`${at}.operator`, operator, ['Equal', 'Exists']));
-    else if (value !== '')
-      errors.push(invalidValue(`${at}.operator`, toleration, "value must be empty when `operator` is 'Exists'"));
-    if (effect !== '' && !effects.includes(effect)) errors.push(unsupportedValue(`${at}.effect`, effect, effects));
-  }
-}
-
-function validateSpread(constraints: readonly JsonObject[], path: string, errors: FieldError[]): void {
-  for (const [index, constraint] of constraints.entries()) {
-    const at = `${path}[${index}]`;
-    const skew = numberAt(constraint, 'maxSkew') ?? 0;
-    if (skew <= 0) errors.push(invalidValue(`${at}.maxSkew`, skew, 'must be greater than zero'));
-    if (textAt(constraint, 'topologyKey') === '') errors.push(requiredValue(`${at}.topologyKey`, 'can not be empty'));
-    const when = textAt(constraint, 'whenUnsatisfiable');
-    if (when !== 'DoNotSchedule' && when !== 'ScheduleAnyway')
-      errors.push(unsupportedValue(`${at}.whenUnsatisfiable`, when, ['DoNotSchedule', 'ScheduleAnyway']));
-  }
+  validatePodAnnotations(mapAt(metadata, 'annotations'), spec, `${path}.annotations`, errors);
+  appendAll(errors, validatePodSpec(spec, `${path}.spec`));
+  if (objectsAt(spec, 'ephemeralContainers').length > 0)
+    errors.push(forbiddenValue(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template'));
+  return errors;
 }

@@ -113,9 +113,16 @@ it.each<[claim: string, change: (spec: JsonObject) => void, want: string[]]>([
     ['spec.containers: Forbidden: pod updates may not add or remove containers'],
   ],
   [
-    'fewer tolerations',
+    'no tolerations',
     (spec) => {
       spec.tolerations = [];
+    },
+    [], // those the server gave it come back
+  ],
+  [
+    'another toleration',
+    (spec) => {
+      (spec.tolerations as JsonObject[])[0]!.operator = 'Equal';
     },
     ['spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds'],
   ],
@@ -137,13 +144,19 @@ it.each<[claim: string, change: (spec: JsonObject) => void, want: string[]]>([
 });
 
 it('only its subresource may give a pod more resources', async () => {
-  const { created, rules, context } = await apply(pods, bare);
+  const resources = (cpu: string) => ({ requests: { cpu } });
+  const asking = { spec: { containers: [{ name: 'c', image: 'x:1', resources: resources('1') }] } };
+  const { created, rules, context } = await apply(pods, asking);
   const next = structuredClone(created);
-  (next.spec as { containers: JsonObject[] }).containers[0]!.resources = { requests: { cpu: '1' } };
-  expect(() => rules.prepareUpdate?.(next, created, context)).toThrow('pod updates may not change fields');
-  await rules.prepareUpdate?.(next, created, { ...context, subresource: 'resize' });
-  expect(next.spec).toMatchObject({ containers: [{ resources: { requests: { cpu: '1' } } }] });
-  expect(rules.validateUpdate?.(next, created)).toEqual([]);
+  (next.spec as { containers: JsonObject[] }).containers[0]!.resources = resources('2');
+  await rules.prepareUpdate?.(next, created, context);
+  expect(rules.validateUpdate?.(next, created, context).map(fieldErrorText)).toEqual([
+    expect.stringContaining('pod updates may not change fields'),
+  ]);
+  const resize = { ...context, subresource: 'resize' };
+  await rules.prepareUpdate?.(next, created, resize);
+  expect(next.spec).toMatchObject({ containers: [{ resources: resources('2') }] });
+  expect(rules.validateUpdate?.(next, created, resize)).toEqual([]);
 });
 
 it('a write of the status keeps owners and quality of service, and joins the addresses', async () => {

@@ -1,5 +1,5 @@
 /**
- * Pods: what the server decides about a pod when it is made, and how little may change afterwards.
+ * Pods: what the server decides about a pod when it is made, and which rules hold for which part of it later.
  *
  * Status is the kubelet's; on create the server says only that the pod is pending and what quality of service it gets.
  * Priorities come from the priority classes there are, and tolerations for nodes in trouble are added, as the admission
@@ -9,56 +9,85 @@ import {
   type FieldError,
   forbidden,
   forbiddenValue,
-  invalid,
-  invalidValue,
   type JsonObject,
-  type JsonValue,
   type KubeObject,
+  quote,
 } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json-objects.ts';
 import { appendAll } from '../engine/append-all.ts';
-import { ensureObject, fill, isNumber, numberAt, objectAt, objectsAt, sameValue, textAt } from '../engine/fields.ts';
-import { podSpecText } from '../engine/internal-text.ts';
-import { lineDiff } from '../engine/line-diff.ts';
+import { ensureObject, fill, numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
 import type { KindRules, RuleContext } from '../kind-rules.ts';
-import { setPodSpecDefaults } from './pod-defaults.ts';
+import { dropDisabledFields, dropDisabledStatus } from './disabled-fields.ts';
+import { validatePodAnnotations, validateSeccompPairs } from './pod-annotations.ts';
+import { setPodDefaults } from './pod-defaults.ts';
+import { joinAddresses, validateStatusUpdate } from './pod-status.ts';
+import {
+  sameField,
+  specOf,
+  validateAnnotations,
+  validateEphemeralUpdate,
+  validateResize,
+  validateSpecUpdate,
+} from './pod-update.ts';
 import { validatePodSpec } from './pod-validation.ts';
+import { hostnameWarning, podWarnings } from './pod-warnings.ts';
 import { qualityOfService } from './quality-of-service.ts';
 
 export const podRules: KindRules = {
   setDefaults: (pod) => {
-    const spec = ensureObject(pod as JsonObject, 'spec');
-    setPodSpecDefaults(spec);
-    fill(spec, { enableServiceLinks: true });
-    for (const list of ['containers', 'initContainers']) {
-      for (const container of objectsAt(spec, list)) setContainerDefaults(container, spec.hostNetwork === true);
-    }
+    setPodDefaults(ensureObject(pod as JsonObject, 'spec'));
     joinAddresses(objectAt(pod as JsonObject, 'status'));
   },
   prepareCreate: async (pod, context) => {
     const spec = ensureObject(pod as JsonObject, 'spec');
     tolerateTroubledNodes(spec);
     await setPriority(spec, pod.metadata.name ?? '', context);
-    pod.status = freshStatus(spec);
+    await setRuntimeClass(spec, pod.metadata.name ?? '', context);
+    dropDisabledFields(spec);
+    mergeLabelKeys(spec, pod.metadata.labels);
+    const given = textAt(objectAt(pod as JsonObject, 'status'), 'qosClass');
+    pod.status = freshStatus(spec, given, context.now);
   },
   prepareUpdate: (pod, old, { subresource }) => {
+    dropDisabledFields(specOf(pod));
+    if (subresource === '') keepDecided(specOf(pod), specOf(old));
     if (subresource === 'status') {
       restoreOwners(pod, old);
+      const status = ensureObject(pod as JsonObject, 'status');
       const { qosClass } = objectAt(old as JsonObject, 'status') ?? {};
-      if (qosClass !== undefined) fill(ensureObject(pod as JsonObject, 'status'), { qosClass });
+      if (qosClass !== undefined) fill(status, { qosClass });
+      dropDisabledStatus(status);
     }
     if (subresource === 'ephemeralcontainers')
       keepAllBut(pod, old, (next) => takeEphemeralContainers(next, specOf(pod)));
     if (subresource === 'resize') keepAllBut(pod, old, (next) => takeResources(next, specOf(pod)));
-    if (subresource === '') refuseSideways(pod, old);
   },
-  validate: (pod) => validatePodSpec(objectAt(pod as JsonObject, 'spec') ?? {}, 'spec'),
-  validateUpdate: (pod, old) => {
-    const [next, before] = [specOf(pod), specOf(old)];
-    if (sameValue(next, before)) return [];
-    // What only a subresource may write has been dealt with above, where it is known which one is written.
-    return validateSpecUpdate(withoutSideways(next, before), before);
+  validate: (pod, old, context) => {
+    const subresource = context?.subresource;
+    if (subresource === 'status' || subresource === 'binding') return [];
+    const [spec, errors] = [specOf(pod), [] as FieldError[]];
+    const { annotations } = pod.metadata;
+    validatePodAnnotations(annotations, spec, 'metadata.annotations', errors);
+    appendAll(errors, validatePodSpec(spec, 'spec', { isPod: true, podName: pod.metadata.name ?? '' }));
+    if (textAt(spec, 'serviceAccountName') === '') refuseTokens(spec, errors);
+    if (!old) validateNew(spec, annotations, errors);
+    if (!old && errors.length === 0 && spec.overhead !== undefined && spec.runtimeClassName === undefined)
+      throw forbidden({ group: '', plural: 'pods' }, pod.metadata.name ?? '', noOverhead);
+    return errors;
   },
+  validateUpdate: (pod, old, context) => {
+    const subresource = context?.subresource;
+    if (subresource === 'status') return validateStatusUpdate(pod, old);
+    const errors: FieldError[] = [];
+    if (subresource === 'resize') return validateResize(pod, old);
+    validateAnnotations(pod, old, errors);
+    if (subresource === 'ephemeralcontainers') return [...errors, ...validateEphemeralUpdate(pod, old)];
+    return [...errors, ...validateSpecUpdate(specOf(pod), specOf(old))];
+  },
+  warnings: (pod, old) =>
+    old
+      ? [] // pods are written too often, and seldom by people
+      : [...hostnameWarning(pod.metadata.name ?? ''), ...podWarnings(pod as JsonObject, '')],
   gracePeriodSeconds: (pod, { gracePeriodSeconds }) => {
     const spec = specOf(pod);
     const phase = textAt(objectAt(pod as JsonObject, 'status'), 'phase');
@@ -68,32 +97,36 @@ export const podRules: KindRules = {
   },
 };
 
-function specOf(pod: KubeObject): JsonObject {
-  return objectAt(pod as JsonObject, 'spec') ?? {};
-}
-
-/** What is limited is requested, and on the network of the host a port is a port of the host. */
-function setContainerDefaults(container: JsonObject, usesHostNetwork: boolean): void {
-  const resources = objectAt(container, 'resources');
-  const limits = objectAt(resources, 'limits');
-  if (resources && limits) fill(ensureObject(resources, 'requests'), limits);
-  if (!usesHostNetwork) return;
-  for (const port of objectsAt(container, 'ports')) if (!numberAt(port, 'hostPort')) port.hostPort = port.containerPort;
-}
-
-/** An address on its own and the first of the list are the same, whichever of them was written. */
-function joinAddresses(status: JsonObject | undefined): void {
-  if (!status) return;
-  for (const [one, all] of addressFields) {
-    const [first] = objectsAt(status, all);
-    if (status[one] !== undefined && !first) status[all] = [{ ip: status[one] }];
-    else if (status[one] === undefined && first) status[one] = first.ip;
+/** Without an account there is nobody to whom a token could be given. */
+function refuseTokens(spec: JsonObject, errors: FieldError[]): void {
+  for (const [index, volume] of objectsAt(spec, 'volumes').entries()) {
+    if (!volume.projected) continue;
+    for (const [number, source] of objectsAt(objectAt(volume, 'projected'), 'sources').entries()) {
+      if (!source.serviceAccountToken) continue;
+      const at = `spec.volumes[${index}].projected.sources[${number}].serviceAccountToken`;
+      errors.push(forbiddenValue(at, 'must not be specified when serviceAccountName is not set'));
+    }
   }
 }
-const addressFields = [
-  ['podIP', 'podIPs'],
-  ['hostIP', 'hostIPs'],
-] as const;
+
+function validateNew(
+  spec: JsonObject,
+  annotations: Readonly<Record<string, string>> | undefined,
+  errors: FieldError[],
+): void {
+  if (objectsAt(spec, 'ephemeralContainers').length > 0)
+    errors.push(forbiddenValue('spec.ephemeralContainers', 'cannot be set on create'));
+  if (textAt(spec, 'nodeName') !== '' && objectsAt(spec, 'schedulingGates').length > 0)
+    errors.push(forbiddenValue('spec.nodeName', 'cannot be set until all schedulingGates have been cleared'));
+  validateSeccompPairs(annotations, spec, 'spec', errors);
+}
+
+/** What was decided when the pod was made is not undone by leaving it out. */
+function keepDecided(spec: JsonObject, old: JsonObject): void {
+  for (const field of ['priority', 'preemptionPolicy'])
+    if (spec[field] === undefined && old[field] !== undefined) spec[field] = old[field];
+  tolerateTroubledNodes(spec);
+}
 
 const troubles = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
 const troubleToleration: JsonObject = { operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 };
@@ -122,16 +155,82 @@ async function setPriority(spec: JsonObject, name: string, { list, listKnown }: 
     const why = `the integer value of priority (${given}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`;
     throw forbidden(pods, name, why);
   }
+  const policy = textAt(found as JsonObject | undefined, 'preemptionPolicy') || 'PreemptLowerPriority';
+  if (typeof spec.preemptionPolicy === 'string' && spec.preemptionPolicy !== policy) {
+    const why = `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`;
+    throw forbidden(pods, name, why);
+  }
   if (found) spec.priorityClassName = found.metadata.name;
   spec.priority = priority;
-  fill(spec, { preemptionPolicy: (found?.preemptionPolicy as JsonValue | undefined) ?? 'PreemptLowerPriority' });
+  spec.preemptionPolicy = policy;
 }
 
-function freshStatus(spec: JsonObject): JsonObject {
-  const status: JsonObject = { phase: 'Pending', qosClass: qualityOfService(spec) };
+const noOverhead = 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead';
+
+/** A pod of a class of runtimes has the overhead of that class and goes to the nodes that have it. */
+async function setRuntimeClass(spec: JsonObject, name: string, { list, listKnown }: RuleContext): Promise<void> {
+  const wanted = spec.runtimeClassName;
+  if (typeof wanted !== 'string') return;
+  const refuse = (why: string) => forbidden({ group: '', plural: 'pods' }, name, why);
+  const isIt = (one: KubeObject) => one.metadata.name === wanted;
+  let found = (await listKnown('node.k8s.io', 'runtimeclasses')).find(isIt);
+  found ??= (await list('node.k8s.io', 'runtimeclasses')).find(isIt);
+  if (!found) throw refuse(`pod rejected: RuntimeClass ${quote(wanted)} not found`);
+  const overhead = objectAt(objectAt(found as JsonObject, 'overhead'), 'podFixed');
+  if (!overhead && spec.overhead !== undefined) throw refuse(noOverhead);
+  if (overhead) {
+    if (spec.overhead !== undefined && !sameField(spec.overhead, overhead))
+      throw refuse("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
+    spec.overhead = cloneJson(overhead);
+  }
+  const scheduling = objectAt(found as JsonObject, 'scheduling');
+  if (!scheduling) return;
+  const selector: JsonObject = { ...objectAt(spec, 'nodeSelector') };
+  for (const [key, value] of Object.entries(objectAt(scheduling, 'nodeSelector') ?? {})) {
+    const own = selector[key];
+    if (own !== undefined && own !== value) {
+      const why = `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${own}`;
+      throw refuse(why);
+    }
+    selector[key] = value!;
+  }
+  if (Object.keys(selector).length > 0) spec.nodeSelector = selector;
+  const tolerations = objectsAt(spec, 'tolerations');
+  const added = objectsAt(scheduling, 'tolerations').filter((one) => !tolerations.some((own) => sameField(own, one)));
+  if (added.length > 0) spec.tolerations = [...tolerations, ...added.map((one) => cloneJson(one))];
+}
+
+const hard = 'requiredDuringSchedulingIgnoredDuringExecution';
+const soft = 'preferredDuringSchedulingIgnoredDuringExecution';
+
+/** Keys of labels that other pods must (not) share with this one become part of the selectors. */
+function mergeLabelKeys(spec: JsonObject, labels: Readonly<Record<string, string>> | undefined): void {
+  if (!labels) return;
+  const affinity = objectAt(spec, 'affinity');
+  for (const kind of ['podAffinity', 'podAntiAffinity']) {
+    const terms = objectAt(affinity, kind);
+    for (const term of objectsAt(terms, hard)) mergeKeys(term, labels);
+    for (const term of objectsAt(terms, soft)) mergeKeys(objectAt(term, 'podAffinityTerm') ?? {}, labels);
+  }
+  for (const constraint of objectsAt(spec, 'topologySpreadConstraints')) mergeKeys(constraint, labels);
+}
+
+function mergeKeys(term: JsonObject, labels: Readonly<Record<string, string>>): void {
+  const selector = objectAt(term, 'labelSelector');
+  if (!selector) return;
+  const added = [
+    ...textsAt(term, 'matchLabelKeys').map((key) => ({ key, operator: 'In' })),
+    ...textsAt(term, 'mismatchLabelKeys').map((key) => ({ key, operator: 'NotIn' })),
+  ].flatMap((one) => (labels[one.key] === undefined ? [] : [{ ...one, values: [labels[one.key]!] }]));
+  if (added.length > 0) selector.matchExpressions = [...objectsAt(selector, 'matchExpressions'), ...added];
+}
+
+/** A quality that the writer has worked out is believed. */
+function freshStatus(spec: JsonObject, quality: string, now: string): JsonObject {
+  const status: JsonObject = { phase: 'Pending', qosClass: quality || qualityOfService(spec) };
   if (objectsAt(spec, 'schedulingGates').length > 0) {
     const message = 'Scheduling is blocked due to non-empty scheduling gates';
-    const times = { lastProbeTime: null, lastTransitionTime: null };
+    const times = { lastProbeTime: null, lastTransitionTime: now };
     status.conditions = [{ type: 'PodScheduled', status: 'False', ...times, reason: 'SchedulingGated', message }];
   }
   return status;
@@ -163,82 +262,8 @@ function takeResources(spec: JsonObject, from: JsonObject): void {
       const other = byName.get(container.name);
       if (!other) continue;
       container.resources = cloneJson(other.resources ?? {});
+      if (other.resizePolicy === undefined) delete container.resizePolicy;
+      else container.resizePolicy = cloneJson(other.resizePolicy);
     }
   }
-}
-
-/** What belongs to a subresource is as it was. */
-function withoutSideways(next: JsonObject, old: JsonObject): JsonObject {
-  const spec = cloneJson(next);
-  spec.ephemeralContainers = old.ephemeralContainers;
-  takeResources(spec, old);
-  return spec;
-}
-
-/** The object itself may not be used to write what belongs to a subresource. */
-function refuseSideways(pod: KubeObject, old: KubeObject): void {
-  const [next, before] = [specOf(pod), specOf(old)];
-  if (sameValue(next, before) || sameValue(next, withoutSideways(next, before))) return;
-  const errors = validateSpecUpdate(next, before);
-  if (errors.length > 0) throw invalid({ kind: 'Pod', group: '' }, pod.metadata.name ?? '', errors);
-}
-
-const mayChange = [
-  '`spec.containers[*].image`',
-  '`spec.initContainers[*].image`',
-  '`spec.activeDeadlineSeconds`',
-  '`spec.tolerations` (only additions to existing tolerations)',
-  '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
-].join(',');
-
-function validateSpecUpdate(next: JsonObject, old: JsonObject): FieldError[] {
-  if (sameValue(next, old)) return [];
-  const errors: FieldError[] = [];
-  for (const list of ['containers', 'initContainers']) {
-    if (objectsAt(next, list).length === objectsAt(old, list).length) continue;
-    errors.push(forbiddenValue(`spec.${list}`, 'pod updates may not add or remove containers'));
-  }
-  if (errors.length > 0) return errors;
-  appendAll(errors, validateDeadline(next.activeDeadlineSeconds, old.activeDeadlineSeconds));
-  const kept = objectsAt(old, 'tolerations').every((toleration) =>
-    objectsAt(next, 'tolerations').some((other) => sameValue(withoutSeconds(other), withoutSeconds(toleration))),
-  );
-  if (!kept)
-    errors.push(
-      forbiddenValue('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds'),
-    );
-  const munged = withMutableFieldsOf(old, next);
-  if (!sameValue(munged, old)) {
-    const difference = lineDiff(podSpecText(old), podSpecText(munged));
-    errors.push(forbiddenValue('spec', `pod updates may not change fields other than ${mayChange}\n${difference}`));
-  }
-  return errors;
-}
-
-function validateDeadline(next: JsonValue | undefined, old: JsonValue | undefined): FieldError[] {
-  if (!isNumber(old) || next === old) return [];
-  const path = 'spec.activeDeadlineSeconds';
-  if (!isNumber(next)) return [invalidValue(path, null, 'must not update from a positive integer to nil value')];
-  return next > old ? [invalidValue(path, next, 'must be less than or equal to previous value')] : [];
-}
-
-function withoutSeconds({ tolerationSeconds: _seconds, ...rest }: JsonObject): JsonObject {
-  return rest;
-}
-
-/** `next`, with the fields that may change as they were: what differs then must not. */
-function withMutableFieldsOf(old: JsonObject, next: JsonObject): JsonObject {
-  const munged = cloneJson(next);
-  for (const list of ['containers', 'initContainers']) {
-    for (const [index, container] of objectsAt(munged, list).entries()) {
-      container.image = objectsAt(old, list)[index]?.image;
-    }
-  }
-  for (const field of ['activeDeadlineSeconds', 'tolerations']) munged[field] = old[field];
-  if ((numberAt(old, 'terminationGracePeriodSeconds') ?? 0) < 0 && next.terminationGracePeriodSeconds === 1)
-    munged.terminationGracePeriodSeconds = old.terminationGracePeriodSeconds;
-  const gates = objectsAt(old, 'schedulingGates');
-  const isSubset = objectsAt(next, 'schedulingGates').every((gate) => gates.some((one) => one.name === gate.name));
-  if (isSubset) munged.schedulingGates = old.schedulingGates; // gates may be taken away, never added
-  return munged;
 }

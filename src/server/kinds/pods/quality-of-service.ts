@@ -1,7 +1,7 @@
 /** How safe a pod is from eviction, told by what its containers ask for and are limited to. */
 import { type JsonObject, type Quantity, zeroQuantity } from '../../../api/index.ts';
 import { quantityOf } from '../engine/amounts.ts';
-import { isEmpty, objectAt, objectsAt } from '../engine/fields.ts';
+import { objectAt, objectsAt } from '../engine/fields.ts';
 
 const counted = ['cpu', 'memory'] as const;
 type Amounts = Map<string, Quantity>;
@@ -23,7 +23,7 @@ export function qualityOfService(spec: JsonObject): 'BestEffort' | 'Burstable' |
 /** Those of the pod as a whole, if it says any, stand for all containers. */
 function resourcesOf(spec: JsonObject): (JsonObject | undefined)[] {
   const whole = objectAt(spec, 'resources');
-  if (whole && !isEmpty(whole)) return [whole];
+  if (whole) return [whole];
   return ['containers', 'initContainers'].flatMap((list) =>
     objectsAt(spec, list).map((one) => objectAt(one, 'resources')),
   );

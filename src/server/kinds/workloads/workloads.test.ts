@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { fieldErrorText, type JsonObject } from '../../api/index.ts';
+import { fieldErrorText, type JsonObject } from '../../../api/index.ts';
+import { apply, find } from '../rules-run.testing.ts';
 import { scheduleProblem } from './cron-schedule.ts';
-import { apply, find } from './rules-run.testing.ts';
 
 const labels = { app: 'a' };
 const selector = { matchLabels: labels };

@@ -1,0 +1,11 @@
+/** Service accounts: of the secrets that belong to one only the names are kept. */
+import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { objectsAt } from './engine/fields.ts';
+import type { KindRules } from './kind-rules.ts';
+
+function keepNames(account: KubeObject): void {
+  const secrets = objectsAt(account as JsonObject, 'secrets');
+  if (secrets.length > 0) account.secrets = secrets.map(({ name }): JsonObject => (name === undefined ? {} : { name }));
+}
+
+export const serviceAccountRules: KindRules = { prepareCreate: keepNames, prepareUpdate: keepNames };

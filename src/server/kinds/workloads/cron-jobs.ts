@@ -1,0 +1,98 @@
+/** Cron jobs: a job made from a template whenever a schedule says so. */
+import { type FieldError, invalidValue, type JsonObject, requiredValue, unsupportedValue } from '../../../api/index.ts';
+import { appendAll } from '../engine/append-all.ts';
+import { atLeast, oneOf, required } from '../engine/checks.ts';
+import { checksFrom, type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
+import { ensureObject, objectAt, sameValue, textAt } from '../engine/fields.ts';
+import type { KindRules } from '../kind-rules.ts';
+import { setPodTemplateDefaults } from '../pods/pod-defaults.ts';
+import { podNamesWarning, templateWarnings } from '../pods/pod-warnings.ts';
+import { scheduleProblem } from './cron-schedule.ts';
+import { validateJobSpec } from './jobs.ts';
+import { dropDisabled, specOf } from './pod-template.ts';
+import { isStatus } from './replica-sets.ts';
+
+const cronJobDefaults: DefaultRow[] = [
+  ['spec.concurrencyPolicy', 'Allow'],
+  ['spec.suspend', false],
+  ['spec.successfulJobsHistoryLimit', 3],
+  ['spec.failedJobsHistoryLimit', 1],
+];
+const setCronJobDefaults = defaultsFrom(cronJobDefaults);
+const notNegative = atLeast(0);
+const checkCronJob = checksFrom([
+  ['spec.concurrencyPolicy', required, oneOf('Allow', 'Forbid', 'Replace')],
+  ['spec.startingDeadlineSeconds', notNegative],
+  ['spec.successfulJobsHistoryLimit', notNegative],
+  ['spec.failedJobsHistoryLimit', notNegative],
+]);
+const jobPath = 'spec.jobTemplate.spec';
+
+function jobSpecOf(spec: JsonObject): JsonObject {
+  return objectAt(objectAt(spec, 'jobTemplate'), 'spec') ?? {};
+}
+
+export const cronJobRules: KindRules = {
+  setDefaults: (cronJob) => {
+    setCronJobDefaults(cronJob);
+    const jobTemplate = ensureObject(ensureObject(cronJob as JsonObject, 'spec'), 'jobTemplate');
+    setPodTemplateDefaults(ensureObject(jobTemplate, 'spec'));
+  },
+  prepareCreate: (cronJob) => dropDisabled(jobSpecOf(specOf(cronJob))),
+  prepareUpdate: (cronJob) => dropDisabled(jobSpecOf(specOf(cronJob))),
+  validate: (cronJob, old, context) => {
+    if (isStatus(context)) return [];
+    const spec = specOf(cronJob);
+    const errors = validateSchedule(spec, old && textAt(specOf(old), 'schedule'));
+    appendAll(errors, validateTimeZone(spec, old && specOf(old).timeZone));
+    appendAll(errors, checkCronJob(cronJob));
+    const jobSpec = jobSpecOf(spec);
+    appendAll(errors, validateJobSpec(jobSpec, jobPath));
+    if (jobSpec.selector !== undefined)
+      errors.push(invalidValue(`${jobPath}.selector`, jobSpec.selector, '`selector` will be auto-generated'));
+    if (jobSpec.manualSelector === true)
+      errors.push(unsupportedValue(`${jobPath}.manualSelector`, true, ['nil', 'false']));
+    return errors;
+  },
+  warnings: (cronJob, old, { subresource }) => {
+    if (subresource !== '') return [];
+    const spec = specOf(cronJob);
+    const template = objectAt(jobSpecOf(spec), 'template');
+    const isZoned = /TZ/.test(textAt(spec, 'schedule'));
+    return [
+      ...(old ? [] : podNamesWarning(cronJob.metadata.name ?? '')),
+      ...templateWarnings(template, `${jobPath}.template`, cronJob, old),
+      ...(isZoned ? [zoneWarning] : []),
+    ];
+  },
+};
+
+const zoneWarning =
+  'CRON_TZ or TZ used in spec.schedule is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details';
+
+function validateSchedule(spec: JsonObject, old: string | undefined): FieldError[] {
+  const path = 'spec.schedule';
+  const schedule = textAt(spec, 'schedule');
+  if (schedule === '') return [requiredValue(path)];
+  const problem = scheduleProblem(schedule);
+  if (problem !== undefined) return [invalidValue(path, schedule, problem)];
+  if (!/TZ=/.test(schedule) || schedule === old) return [];
+  return [invalidValue(path, schedule, 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead')];
+}
+
+function validateTimeZone(spec: JsonObject, old: unknown): FieldError[] {
+  const zone = spec.timeZone;
+  if (zone === undefined || zone === null || zone === old) return [];
+  const path = 'spec.timeZone';
+  if (zone === '') return [invalidValue(path, zone, 'timeZone must be nil or non-empty string')];
+  if (sameValue(String(zone).toLowerCase(), 'local'))
+    return [
+      invalidValue(path, zone, 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones'),
+    ];
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: String(zone) });
+    return [];
+  } catch {
+    return [invalidValue(path, zone, `unknown time zone ${zone}`)];
+  }
+}
