@@ -88,7 +88,8 @@ const deprecatedLabels: Readonly<Record<string, string>> = {
   'node-role.kubernetes.io/master': 'use "node-role.kubernetes.io/control-plane" instead',
 };
 
-function warningFor(key: string): string | undefined {
+/** What is told about a label of nodes that is selected by. */
+export function labelWarning(key: string): string | undefined {
   return Object.hasOwn(deprecatedLabels, key) ? deprecatedLabels[key] : undefined;
 }
 
@@ -99,10 +100,11 @@ export function warningsForTerms(selector: JsonObject | undefined, path: string)
   );
 }
 
-function warningsForExpressions(selector: JsonObject | undefined, path: string): string[] {
+/** The same for anything with `matchExpressions`. */
+export function warningsForExpressions(selector: JsonObject | undefined, path: string): string[] {
   return objectsAt(selector, 'matchExpressions').flatMap((expression, index) => {
     const key = textAt(expression, 'key');
-    const text = warningFor(key);
+    const text = labelWarning(key);
     return text ? [`${path}.matchExpressions[${index}].key: ${key} is ${text}`] : [];
   });
 }

@@ -41,7 +41,7 @@ const volumeDefaults: Readonly<Record<string, JsonObject>> = {
   scaleIO: { storageMode: 'ThinProvisioned', fsType: 'xfs' },
 };
 
-export function setPodSpecDefaults(spec: JsonObject): void {
+function setPodSpecDefaults(spec: JsonObject): void {
   fill(spec, specDefaults);
   if (!isObject(spec.securityContext)) spec.securityContext = {};
   joinServiceAccountNames(spec);

@@ -4,7 +4,9 @@
  */
 import { checkDnsLabel, type JsonObject, type KubeObject, quote } from '../../../api/index.ts';
 import { quantityOf } from '../engine/amounts.ts';
-import { mapAt, numberAt, objectAt, objectsAt, sortedEntries, textAt } from '../engine/fields.ts';
+import { mapAt, numberAt, objectAt, objectsAt, sortedEntries, textAt, textsAt } from '../engine/fields.ts';
+import { warningsForAddress } from '../engine/ip-address.ts';
+import { labelWarning, warningsForExpressions, warningsForTerms } from '../engine/node-selector.ts';
 import { containersOf } from './containers/each-container.ts';
 import { volumeWarnings } from './volumes/volume-warnings.ts';
 
@@ -64,42 +66,30 @@ export function podWarnings(pod: JsonObject, prefix: string): string[] {
   return warnings;
 }
 
-const oldLabels: Readonly<Record<string, string>> = {
-  'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
-  'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
-  'failure-domain.beta.kubernetes.io/region': 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
-  'failure-domain.beta.kubernetes.io/zone': 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
-  'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
-};
 const hard = 'requiredDuringSchedulingIgnoredDuringExecution';
 const soft = 'preferredDuringSchedulingIgnoredDuringExecution';
 const unselected = 'a null labelSelector results in matching no pod';
 
 function warnOfNodeLabels(spec: JsonObject, path: string, warn: Warn): void {
   for (const [key] of sortedEntries(objectAt(spec, 'nodeSelector')))
-    if (oldLabels[key]) warn(`${path}.nodeSelector[${key}]: ${oldLabels[key]}`);
+    if (labelWarning(key)) warn(`${path}.nodeSelector[${key}]: ${labelWarning(key)}`);
   const affinity = objectAt(spec, 'affinity');
   if (affinity) warnOfAffinity(affinity, `${path}.affinity`, warn);
   for (const [index, constraint] of objectsAt(spec, 'topologySpreadConstraints').entries()) {
     const at = `${path}.topologySpreadConstraints[${index}]`;
     const key = textAt(constraint, 'topologyKey');
-    if (oldLabels[key]) warn(`${at}.topologyKey: ${key} is ${oldLabels[key]}`);
+    if (labelWarning(key)) warn(`${at}.topologyKey: ${key} is ${labelWarning(key)}`);
     if (!constraint.labelSelector) warn(`${at}.labelSelector: ${unselected}`);
   }
 }
 
 function warnOfAffinity(affinity: JsonObject, path: string, warn: Warn): void {
   const nodes = objectAt(affinity, 'nodeAffinity');
-  const warnOfTerm = (term: JsonObject | undefined, at: string) => {
-    for (const [index, one] of objectsAt(term, 'matchExpressions').entries()) {
-      const key = textAt(one, 'key');
-      if (oldLabels[key]) warn(`${at}.matchExpressions[${index}].key: ${key} is ${oldLabels[key]}`);
-    }
-  };
-  for (const [index, term] of objectsAt(objectAt(nodes, hard), 'nodeSelectorTerms').entries())
-    warnOfTerm(term, `${path}.nodeAffinity.${hard}.nodeSelectorTerms[${index}]`);
-  for (const [index, term] of objectsAt(nodes, soft).entries())
-    warnOfTerm(objectAt(term, 'preference'), `${path}.nodeAffinity.${soft}[${index}].preference`);
+  for (const text of warningsForTerms(objectAt(nodes, hard), `${path}.nodeAffinity.${hard}`)) warn(text);
+  for (const [index, term] of objectsAt(nodes, soft).entries()) {
+    const at = `${path}.nodeAffinity.${soft}[${index}].preference`;
+    for (const text of warningsForExpressions(objectAt(term, 'preference'), at)) warn(text);
+  }
   for (const kind of ['podAffinity', 'podAntiAffinity']) {
     const terms = objectAt(affinity, kind);
     for (const [index, term] of objectsAt(terms, hard).entries())
@@ -141,6 +131,10 @@ function warnOfAnnotations(
 function warnOfLists(spec: JsonObject, path: string, warn: Warn): void {
   const aliases = objectsAt(spec, 'hostAliases');
   warnOfRepeats(aliases, 'ip', `${path}.hostAliases`, warn);
+  for (const [index, alias] of aliases.entries())
+    for (const text of warningsForAddress(`${path}.hostAliases[${index}].ip`, textAt(alias, 'ip'))) warn(text);
+  for (const [index, server] of textsAt(objectAt(spec, 'dnsConfig'), 'nameservers').entries())
+    for (const text of warningsForAddress(`${path}.dnsConfig.nameservers[${index}]`, server)) warn(text);
   const secrets = objectsAt(spec, 'imagePullSecrets');
   warnOfRepeats(secrets, 'name', `${path}.imagePullSecrets`, warn);
   for (const [index, secret] of secrets.entries())

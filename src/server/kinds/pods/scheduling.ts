@@ -1,8 +1,6 @@
 /** Which nodes a pod may go to, and beside which other pods: affinity, spreading, tolerations, gates. */
 import {
   checkDnsLabel,
-  checkDnsSubdomain,
-  checkLabelValue,
   checkQualifiedName,
   duplicateValue,
   type FieldError,
@@ -15,6 +13,7 @@ import {
 import { appendAll } from '../engine/append-all.ts';
 import { labelSelector, oneOf } from '../engine/checks.ts';
 import { numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
+import { nodeSelector, nodeSelectorTerm } from '../engine/node-selector.ts';
 import { checkStruct, checkStructs, type StructCheck, structChecks } from '../engine/struct-checks.ts';
 
 const hard = 'requiredDuringSchedulingIgnoredDuringExecution';
@@ -31,64 +30,23 @@ export const checkAffinity: StructCheck = (affinity, path, errors) => {
 };
 
 const checkNodeAffinity: StructCheck = (affinity, path, errors) => {
-  const needed = objectAt(affinity, hard);
-  if (needed) {
-    const terms = objectsAt(needed, 'nodeSelectorTerms');
-    const at = `${path}.${hard}.nodeSelectorTerms`;
-    if (terms.length === 0) errors.push(requiredValue(at, 'must have at least one node selector term'));
-    for (const [index, term] of terms.entries()) checkNodeTerm(term, `${at}[${index}]`, true, errors);
-  }
+  appendAll(errors, nodeSelector(affinity[hard] ?? undefined, `${path}.${hard}`, affinity));
   for (const [index, preferred] of objectsAt(affinity, soft).entries()) {
     const at = `${path}.${soft}[${index}]`;
     checkWeight(preferred, at, errors);
     // Values that no label can have are let pass here: they only make the term match nothing.
-    checkNodeTerm(objectAt(preferred, 'preference') ?? {}, `${at}.preference`, false, errors);
+    const faults = nodeSelectorTerm(preferred.preference ?? undefined, `${at}.preference`, preferred);
+    appendAll(
+      errors,
+      faults.filter(({ field }) => !valueOfLabel.test(field)),
+    );
   }
 };
+const valueOfLabel = /\.matchExpressions\[\d+\]\.values\[\d+\]$/;
 
 function checkWeight(term: JsonObject, path: string, errors: FieldError[]): void {
   const weight = numberAt(term, 'weight') ?? 0;
   if (weight <= 0 || weight > 100) errors.push(invalidValue(`${path}.weight`, weight, 'must be in the range 1-100'));
-}
-
-function checkNodeTerm(term: JsonObject, path: string, checksValues: boolean, errors: FieldError[]): void {
-  for (const [index, one] of objectsAt(term, 'matchExpressions').entries())
-    checkNodeExpression(one, `${path}.matchExpressions[${index}]`, checksValues, errors);
-  for (const [index, one] of objectsAt(term, 'matchFields').entries())
-    checkNodeField(one, `${path}.matchFields[${index}]`, errors);
-}
-
-function checkNodeExpression(one: JsonObject, path: string, checksValues: boolean, errors: FieldError[]): void {
-  const [operator, key, values] = [textAt(one, 'operator'), textAt(one, 'key'), textsAt(one, 'values')];
-  const at = `${path}.values`;
-  if (operator === 'In' || operator === 'NotIn') {
-    if (values.length === 0) errors.push(requiredValue(at, "must be specified when `operator` is 'In' or 'NotIn'"));
-  } else if (operator === 'Exists' || operator === 'DoesNotExist') {
-    if (values.length > 0)
-      errors.push(forbiddenValue(at, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
-  } else if (operator === 'Gt' || operator === 'Lt') {
-    if (values.length !== 1)
-      errors.push(requiredValue(at, "must be specified single value when `operator` is 'Lt' or 'Gt'"));
-  } else errors.push(invalidValue(`${path}.operator`, operator, 'not a valid selector operator'));
-  for (const problem of checkQualifiedName(key)) errors.push(invalidValue(`${path}.key`, key, problem));
-  if (!checksValues) return;
-  for (const [index, value] of values.entries())
-    for (const problem of checkLabelValue(value)) errors.push(invalidValue(`${at}[${index}]`, value, problem));
-}
-
-function checkNodeField(one: JsonObject, path: string, errors: FieldError[]): void {
-  const [operator, key, values] = [textAt(one, 'operator'), textAt(one, 'key'), textsAt(one, 'values')];
-  if (operator !== 'In' && operator !== 'NotIn')
-    errors.push(invalidValue(`${path}.operator`, operator, 'not a valid selector operator'));
-  else if (values.length !== 1) {
-    const why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-    errors.push(requiredValue(`${path}.values`, why));
-  }
-  if (key !== 'metadata.name') errors.push(invalidValue(`${path}.key`, key, 'not a valid field selector key'));
-  else
-    for (const [index, value] of values.entries())
-      for (const problem of checkDnsSubdomain(value))
-        errors.push(invalidValue(`${path}.values[${index}]`, value, problem));
 }
 
 const checkWeightedPodTerm: StructCheck = (term, path, errors) => {

@@ -28,7 +28,7 @@ import {
 
 const pages = 'hugepages-';
 
-export function isHugePages(name: string): boolean {
+function isHugePages(name: string): boolean {
   return name.startsWith(pages);
 }
 

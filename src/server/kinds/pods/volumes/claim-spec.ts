@@ -53,10 +53,25 @@ export function validateClaimSpec(spec: JsonObject, path: string, errors: FieldE
   checkNames(spec, path, errors);
   checkDataSource(objectAt(spec, 'dataSource'), `${path}.dataSource`, errors);
   checkDataSource(objectAt(spec, 'dataSourceRef'), `${path}.dataSourceRef`, errors);
+  checkSourcesAgree(objectAt(spec, 'dataSource'), objectAt(spec, 'dataSourceRef'), path, errors);
   const attributesClass = spec.volumeAttributesClassName;
   if (typeof attributesClass === 'string' && attributesClass !== '')
     for (const problem of checkDnsSubdomain(attributesClass))
       errors.push(invalidValue(`${path}.volumeAttributesClassName`, attributesClass, problem));
+}
+
+/** Both name the same, or only the newer is there. */
+function checkSourcesAgree(
+  source: JsonObject | undefined,
+  reference: JsonObject | undefined,
+  path: string,
+  errors: FieldError[],
+): void {
+  if (!source || !reference) return;
+  if (textAt(reference, 'namespace') !== '')
+    errors.push(invalidValue(path, {}, 'may not be specified when dataSourceRef.namespace is specified'));
+  else if (['apiGroup', 'kind', 'name'].some((field) => textAt(source, field) !== textAt(reference, field)))
+    errors.push(invalidValue(path, {}, 'must match dataSourceRef'));
 }
 
 function checkDataSource(source: JsonObject | undefined, path: string, errors: FieldError[]): void {

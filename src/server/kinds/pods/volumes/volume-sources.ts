@@ -10,14 +10,15 @@ import {
   invalidValue,
   type JsonObject,
   requiredValue,
-  tooLong,
   unsupportedValue,
 } from '../../../../api/index.ts';
 import { quantityOf } from '../../engine/amounts.ts';
+import { appendAll } from '../../engine/append-all.ts';
 import { between, named, oneOf, required, requiredWith } from '../../engine/checks.ts';
 import type { Check } from '../../engine/field-table.ts';
 import { isEmpty, numberAt, objectAt, sortedEntries, textAt, textsAt } from '../../engine/fields.ts';
 import { allOf, checkStruct, type StructCheck, structChecks } from '../../engine/struct-checks.ts';
+import { csiDriverName } from '../../storage/volume-sources.ts';
 import { validateClaimTemplate } from './claim-spec.ts';
 import { checkConfigMapVolume, checkDownwardVolume, checkProjectedVolume, checkSecretVolume } from './file-volumes.ts';
 import { checkLocalPath, checkNoBacksteps } from './paths.ts';
@@ -170,18 +171,8 @@ const storageos: StructCheck = allOf(
   (source, path, errors) => checkStruct(needsName, source, 'secretRef', path, errors),
 );
 
-/** The name of a CSI driver: a domain, short, in any case. */
-export function checkDriverName(name: string, path: string, errors: FieldError[]): void {
-  if (name === '') {
-    errors.push(requiredValue(path));
-    return;
-  }
-  if (Buffer.byteLength(name) > 63) errors.push(tooLong(path, 63));
-  for (const problem of checkDnsSubdomain(name.toLowerCase())) errors.push(invalidValue(path, name, problem));
-}
-
 const csi: StructCheck = (source, path, errors) => {
-  checkDriverName(textAt(source, 'driver'), `${path}.driver`, errors);
+  appendAll(errors, csiDriverName(source.driver ?? undefined, `${path}.driver`, source));
   const secret = objectAt(source, 'nodePublishSecretRef');
   if (!secret) return;
   const name = textAt(secret, 'name');
