@@ -56,7 +56,7 @@ const byField: Check = (value, path) => {
 };
 const nodeNames = textsOf(text(checkDnsSubdomain));
 
-const nodeSelectorTerm: Check = struct([
+export const nodeSelectorTerm: Check = struct([
   [
     'matchExpressions',
     listOf(
