@@ -17,9 +17,10 @@ import {
 } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { temporaryDir } from '../faults/temporary-dir.ts';
+import { Believer, versionsOf } from './believer.ts';
 import { savedIn, untilSaved } from './checkpoint-under-test.ts';
 import { adminOf, until } from './client-under-test.ts';
-import { Believer, expectSame, versionsOf } from './informer-under-test.ts';
+import { expectSame } from './informer-under-test.ts';
 import { writeALot, writeLast } from './writers.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 } };

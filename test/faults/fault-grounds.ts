@@ -4,10 +4,10 @@
  * there is neither, and everything that happens follows from the seed.
  */
 import type { Clock } from '../../src/api/index.ts';
-import { KubeClient, KubeConfig, type TransportOptions } from '../../src/client/index.ts';
-import { type FaultProxy, startFaultProxy } from '../../src/testing/index.ts';
-import { HurriedClock } from './fault-clock.ts';
+import type { KubeClient, TransportOptions } from '../../src/client/index.ts';
+import type { FaultProxy } from '../../src/testing/index.ts';
 import type { FaultServer } from './fault-servers.ts';
+import type { SimDisk } from './sim/sim-files.ts';
 
 export type FaultLine = Pick<
   FaultProxy,
@@ -19,7 +19,9 @@ export type FaultLine = Pick<
 export type Truth = {
   /** Uid and version by key, as the server has them at this moment; of those with a label, such as `tier=gold`. */
   objects(label?: string): ReadonlyMap<string, string>;
-  /** When this client was last answered well about leases. */
+  /** The time without that in which the machine slept. */
+  awake(): number;
+  /** When this client was last answered well about leases, by that time. */
   leaseSeenAt(userAgent: string): number | undefined;
   /** False if a server that was set back cannot be told from one that was not, but by looking at everything. */
   readonly isSetBackVisible: boolean;
@@ -27,6 +29,10 @@ export type Truth = {
   settle(): void;
   rotateToken(): void;
   suspend(ms: number): void;
+  /** The date that everybody is told who has no clock of their own. */
+  setWallClock(ms: number): void;
+  /** Where checkpoints are kept. */
+  readonly disk: SimDisk;
 };
 
 export type Grounds = AsyncDisposable & {
@@ -40,25 +46,10 @@ export type Grounds = AsyncDisposable & {
   readonly waitFactor: number;
   /** Informers wait so many times five seconds before silence is death, and the like: 15 is as in earnest. */
   readonly patience: number;
+  /** How often informers are held against the server; as often as usual without it. */
+  readonly auditMs?: number;
   readonly truth?: Truth;
   connect(userAgent: string, options?: TransportOptions): Promise<KubeClient>;
   /** Lets a little time pass, before it is looked for something for the so-manyth time. */
   pause(looks: number): Promise<void>;
 };
-
-/** Fast enough that nobody waits for limits, slow enough that a busy machine does not run into them. */
-const SPEED = 10;
-
-export async function realGrounds(server: FaultServer, random: () => number): Promise<Grounds> {
-  const proxy = await startFaultProxy(server);
-  const clock = new HurriedClock(SPEED);
-  return {
-    ...{ server, line: proxy, clock, random, settleMs: 60_000 * SPEED, waitFactor: SPEED, patience: 1 },
-    async connect(userAgent, options) {
-      const access = (await KubeConfig.load({ paths: [proxy.kubeconfigPath] })).access({ env: {} });
-      return new KubeClient(access, { clock, random, userAgent, ...options });
-    },
-    pause: () => new Promise((resolve) => setTimeout(resolve, 2)),
-    [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose](),
-  };
-}

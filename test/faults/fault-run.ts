@@ -15,6 +15,7 @@ import { NAMESPACES, orRefused, setMark, write } from './fault-writes.ts';
 
 /** How often what operators say of themselves is held against what is so, by the clock. */
 const LOOK_MS = 5_000;
+const SETTLED_MS = 10_000;
 
 /** Throws what was wrong; the log says what happened before. */
 export async function runSchedule(grounds: Grounds, schedule: Schedule, log: string[]): Promise<void> {
@@ -37,6 +38,9 @@ class FaultRun {
   readonly #looking = new AbortController();
   readonly #watchers: Watcher[] = [];
   readonly #operators: Operator[] = [];
+  /** A process that was ended, and how many steps it stays so. */
+  #down: { readonly index: number; left: number } | undefined;
+  #turns = 0;
   #lies: string[] = [];
   #looks: Promise<void> = Promise.resolve();
   #writing: Promise<unknown> = Promise.resolve();
@@ -52,11 +56,15 @@ class FaultRun {
 
   async all(): Promise<void> {
     await this.#prepare();
-    for (const kind of this.#kinds) await this.#open(kind);
+    // Where there are many worlds one of the two has a checkpoint, whatever it selects.
+    for (const [number, kind] of this.#kinds.entries()) await this.#open(kind, number === 1);
     for (const name of ['operator-a', 'operator-b']) this.#operators.push(await Operator.start(name, this.#grounds));
     this.#looks = this.#keepLooking();
+    // Faults strike whoever has just begun, and whoever has had some time.
+    if (this.#grounds.truth) await this.#grounds.clock.sleep(this.#grounds.random() * SETTLED_MS);
     for (const step of this.#schedule.steps) {
       this.#log(tellStep(step));
+      if (this.#down && this.#down.left-- === 0) await this.#startAgain();
       await this.#take(step);
     }
     await this.#expectNothingLeft();
@@ -143,9 +151,15 @@ class FaultRun {
       case 'rotate token':
         return truth?.rotateToken();
       case 'set clock':
-        return this.#operators[step.whom]?.jumpWallClock(step.ms);
+        if (step.whom < this.#operators.length) this.#operators[step.whom]!.jumpWallClock(step.ms);
+        else truth?.setWallClock(step.ms);
+        return;
       case 'suspend':
         return truth?.suspend(step.ms);
+      case 'restart client':
+        return this.#end(step);
+      case 'fill disk':
+        return truth?.disk.fill(step.room);
       case 'misbehave':
         return this.#operators[step.whom]?.setMischief(step.callback, step.how, step.times);
       case 'handler':
@@ -163,6 +177,7 @@ class FaultRun {
 
   /** The server's versions are of another history from now on. */
   #turn(): void {
+    this.#turns++;
     for (const watcher of this.#watchers) {
       watcher.mayFillFreely();
       watcher.mayTurnBack();
@@ -175,7 +190,7 @@ class FaultRun {
     await write(server.client, writes, seed);
     let before = 0;
     this.#turn();
-    if (truth && !truth.isSetBackVisible) for (const operator of this.#operators) operator.mayBeMisled();
+    if (truth && !truth.isSetBackVisible) for (const one of [...this.#operators, ...this.#watchers]) one.mayBeMisled();
     await server.setBack(bump, () => {
       before = this.#requestCount;
     });
@@ -185,8 +200,10 @@ class FaultRun {
   async #quiet(): Promise<void> {
     await this.#writing;
     const { server, line, truth } = this.#grounds;
+    if (this.#down) await this.#startAgain();
     line.heal();
     truth?.settle();
+    if (truth) truth.disk.room = Number.POSITIVE_INFINITY;
     for (const operator of this.#operators) operator.behave();
     this.#round++;
     const mark = `${this.#schedule.seed}.${this.#round}`;
@@ -198,21 +215,30 @@ class FaultRun {
     }, 'have not seen the last write');
     for (const watcher of this.#watchers) {
       await this.#rest(watcher);
+      const { checkpoint } = watcher.informer.metrics;
+      if (checkpoint)
+        this.#log(`  ${watcher.tell()}: ${checkpoint.restored} restored, ${checkpoint.failures} failures`);
       const fresh = await watcher.freshList(server.client);
       expectSame(`the store of ${watcher.tell()}`, watcher.objects(), fresh);
       watcher.check(line.requests);
+      await this.#untilEnded(watcher.expectSaved(), () => `${watcher.tell()} is not in its checkpoint`);
     }
     await this.#expectMoving();
     this.#expectTruth();
   }
 
   async #rest(watcher: Watcher): Promise<void> {
-    let isIdle = false;
-    const idle = watcher.idle().then(() => {
-      isIdle = true;
+    await this.#untilEnded(watcher.idle(), () => `${watcher.tell()} has handlers that do not come to rest`);
+  }
+
+  async #untilEnded(work: Promise<void>, complaint: () => string): Promise<void> {
+    let isOver = false;
+    const over = work.finally(() => {
+      isOver = true;
     });
-    await this.#until(() => (isIdle ? [] : [watcher.tell()]), 'has handlers that do not come to rest');
-    await idle;
+    over.catch(() => {}); // thrown below
+    await this.#until(() => (isOver ? [] : [complaint()]), 'after all has healed');
+    await over;
   }
 
   /** One leads, has seen to everything, and all are well and say so. */
@@ -236,6 +262,10 @@ class FaultRun {
     while (!signal.aborted) {
       for (const operator of this.#operators)
         for (const lie of operator.lies()) this.#lies.push(`${operator.name} ${lie}`);
+      for (const watcher of this.#watchers) this.#lies.push(...watcher.lies());
+      // Servers of different histories have a lease each.
+      const leaders = this.#operators.filter(({ isLeading }) => isLeading);
+      if (leaders.length > 1 && this.#turns === 0) this.#lies.push(`${leaders.length} operators lead at a time`);
       await this.#grounds.clock.sleep(LOOK_MS, signal).catch(() => {}); // it ends here
     }
   }
@@ -294,14 +324,36 @@ class FaultRun {
     }
   }
 
-  async #open(kind: Kind): Promise<void> {
+  async #open(kind: Kind, isKept = false, number = this.#watchers.length): Promise<void> {
     const { signal } = this.#stop;
-    const number = this.#watchers.length;
-    this.#watchers.push(await Watcher.open({ kind, number, grounds: this.#grounds, signal, log: this.#log }));
+    const grounds = this.#grounds;
+    const file = isKept && grounds.truth ? `/checkpoints/${kind.name}` : undefined;
+    const watcher = await Watcher.open({ kind, number, grounds, signal, log: this.#log, file });
+    this.#watchers[number] = watcher;
+    for (let turn = 0; turn < this.#turns; turn++) watcher.mayTurnBack();
+    if (this.#turns > 0) watcher.mayFillFreely();
+    if (this.#turns > 0 && grounds.truth?.isSetBackVisible === false) watcher.mayBeMisled();
+  }
+
+  /** Of the process that has a checkpoint. What was written when it is killed stays, and no more. */
+  async #end({ isKilled, downFor }: Step & { do: 'restart client' }): Promise<void> {
+    const { disk } = this.#grounds.truth!;
+    if (this.#down) await this.#startAgain();
+    const index = this.#watchers.findIndex(({ isKept }) => isKept);
+    const image = disk.image();
+    await this.#watchers[index]![Symbol.asyncDispose]();
+    if (isKilled) disk.entries = image;
+    this.#down = { index, left: downFor };
+  }
+
+  async #startAgain(): Promise<void> {
+    const { index } = this.#down!;
+    this.#down = undefined;
+    await this.#open(this.#kinds[index]!, true, index);
   }
 
   async #changeHandlers(action: 'slow' | 'throwing' | 'hung' | 'remove'): Promise<void> {
-    for (const watcher of this.#watchers) {
+    for (const watcher of this.#watchers.filter((_, index) => index !== this.#down?.index)) {
       if (action === 'remove') await watcher.removeHandler();
       else watcher.addHandler(action);
     }

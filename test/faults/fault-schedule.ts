@@ -35,10 +35,14 @@ export type Step =
   | { readonly do: 'flip'; readonly isCut: boolean }
   /** Old tokens are not taken any more; clients find the new one a while later. */
   | { readonly do: 'rotate token' }
-  /** The wall clock of one operator is set. */
+  /** The wall clock of one operator is set, or the date of everybody else. */
   | { readonly do: 'set clock'; readonly whom: number; readonly ms: number }
   /** The machine sleeps. */
   | { readonly do: 'suspend'; readonly ms: number }
+  /** A process with a checkpoint ends, or is killed, and another one goes on from it some steps later. */
+  | { readonly do: 'restart client'; readonly isKilled: boolean; readonly downFor: number }
+  /** The disk of the checkpoint has so many bytes left, until all is quiet. */
+  | { readonly do: 'fill disk'; readonly room: number }
   /** A function of the user's, for some calls. */
   | {
       readonly do: 'misbehave';
@@ -84,19 +88,19 @@ const likely: readonly (readonly [Step['do'], number])[] = [
 
 /** In a simulated world a restart costs nothing, and much is possible. */
 const likelyInSimulation: readonly (readonly [Step['do'], number])[] = [
-  ['write', 20],
+  ['write', 17],
   ['cut', 6],
-  ['stall', 5],
+  ['stall', 4],
   ['end', 3],
   ['truncate', 3],
   ['garble', 3],
   ['error', 4],
-  ['answer', 8],
+  ['answer', 7],
   ['delay', 3],
   ['drip', 2],
   ['refuse', 3],
   ['heal', 3],
-  ['wait', 8],
+  ['wait', 7],
   ['restart', 3],
   ['compact', 3],
   ['lose', 3],
@@ -105,6 +109,8 @@ const likelyInSimulation: readonly (readonly [Step['do'], number])[] = [
   ['rotate token', 3],
   ['set clock', 2],
   ['suspend', 1],
+  ['restart client', 4],
+  ['fill disk', 2],
   ['misbehave', 6],
   ['handler', 3],
 ];
@@ -174,9 +180,17 @@ function makeStep(kind: Step['do'], { random, below, oneOf, abilities }: Dice): 
     case 'flip':
       return { do: kind, isCut: random() < 0.5 };
     case 'set clock':
-      return { do: kind, whom: below(2), ms: oneOf([-86_400_000, -60_000, 60_000, 86_400_000]) };
+      return {
+        do: kind,
+        whom: below(abilities.isSimulated ? 3 : 2),
+        ms: oneOf([-86_400_000, -60_000, 60_000, 86_400_000]),
+      };
     case 'suspend':
       return { do: kind, ms: oneOf([20_000, 200_000, 2_000_000]) };
+    case 'restart client':
+      return { do: kind, isKilled: random() < 0.6, downFor: below(4) };
+    case 'fill disk':
+      return { do: kind, room: oneOf([0, 100, 1_000, 5_000]) };
     case 'misbehave':
       return { do: kind, whom: below(2), callback: oneOf(CALLBACKS), how: oneOf(MISBEHAVIOURS), times: 1 + below(6) };
     case 'set back':

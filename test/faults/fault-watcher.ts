@@ -4,8 +4,10 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CallbackError } from '../../src/api/index.ts';
+import { CheckpointFile } from '../../src/client/checkpoint/checkpoint-file.ts';
 import {
   type AnyObject,
+  CheckpointError,
   configMaps,
   Informer,
   type InformerEvent,
@@ -16,7 +18,7 @@ import {
   type Subscription,
 } from '../../src/client/index.ts';
 import type { ApiClient, ProxiedRequest } from '../../src/testing/index.ts';
-import { Believer } from '../e2e/informer-under-test.ts';
+import { Believer } from '../e2e/believer.ts';
 import type { Grounds, Truth } from './fault-grounds.ts';
 import { identityOf } from './fault-operator.ts';
 import { NAMESPACES } from './fault-writes.ts';
@@ -46,6 +48,8 @@ type Opening = {
   readonly grounds: Grounds;
   readonly signal: AbortSignal;
   readonly log: (text: string) => void;
+  /** Of its checkpoint, if it has one. */
+  readonly file?: string | undefined;
 };
 
 type Handler = {
@@ -68,6 +72,14 @@ export class Watcher implements AsyncDisposable {
   #turns = 0;
   #isLoose = false;
   readonly #errors: string[] = [];
+  readonly #grounds: Grounds;
+  readonly #file: string | undefined;
+  /** Its disk was full when it began, and so it has none. */
+  #isWithoutFile = false;
+  #isOver = false;
+  /** What it shows though the server has something else, and since when. */
+  #staleSince: number | undefined;
+  #staleMs: number;
 
   static async open(opening: Opening): Promise<Watcher> {
     const { grounds, kind, number } = opening;
@@ -75,16 +87,21 @@ export class Watcher implements AsyncDisposable {
     return new Watcher(await grounds.connect(userAgent), userAgent, opening);
   }
 
-  constructor(client: KubeClient, name: string, { kind, grounds, signal, log }: Opening) {
+  constructor(client: KubeClient, name: string, { kind, grounds, signal, log, file }: Opening) {
     this.#client = client;
     this.#name = name;
     this.#kind = kind;
+    this.#grounds = grounds;
+    this.#file = file;
     this.#allowedFills = this.sources;
     const { namespaces, labelSelector, isPaged, isMetadata, lifetimeSeconds: [min, max] = [10, 30] } = kind;
-    const { patience } = grounds;
+    const { patience, auditMs } = grounds;
+    this.#staleMs = max * patience * 1000 + STALE_MS;
     const options: InformerOptions<AnyObject> = {
       ...(namespaces ? { namespace: namespaces } : { allNamespaces: true }),
       ...(labelSelector && { labelSelector }),
+      ...(file && { checkpoint: { file, flushMs: FLUSH_MS } }),
+      auditMs,
       reflector: {
         idleTimeoutMs: 5_000 * patience,
         lifetimeSeconds: [min * patience, max * patience],
@@ -111,6 +128,10 @@ export class Watcher implements AsyncDisposable {
     return `${this.#name} (${state} at ${resourceVersion})`;
   }
 
+  get isKept(): boolean {
+    return this.#file !== undefined;
+  }
+
   /** Some of its versions may be lost: each watch may fetch the whole state once more. */
   mayFillAgainIf(isLost: (version: string) => boolean): boolean {
     const { resourceVersion } = this.informer;
@@ -122,6 +143,11 @@ export class Watcher implements AsyncDisposable {
   /** Another history may have to be found out by more than one look: how often it fetches says nothing any more. */
   mayFillFreely(): void {
     this.#isLoose = true;
+  }
+
+  /** It may have been set back to something that nobody can tell from what was. */
+  mayBeMisled(): void {
+    this.#staleMs = Math.max(this.#staleMs, (this.#grounds.auditMs ?? USUAL_AUDIT_MS) * HIDDEN_AUDITS);
   }
 
   /** Versions may be given out anew from now on. */
@@ -187,6 +213,27 @@ export class Watcher implements AsyncDisposable {
     return byKey(items.map((item) => ({ ...item, kind: 'ConfigMap', apiVersion: 'v1' })));
   }
 
+  /** What is wrong with what it says of itself, at this moment. */
+  lies(): string[] {
+    const { truth } = this.#grounds;
+    if (!truth || this.#isOver) return [];
+    const now = truth.awake();
+    if (this.isTrueTo(truth)) this.#staleSince = undefined;
+    else this.#staleSince ??= now;
+    const { state, lagMs = Number.POSITIVE_INFINITY } = this.informer.freshness;
+    const staleMs = now - (this.#staleSince ?? now);
+    const isLie = state === 'current' && lagMs < STALE_MS && staleMs > this.#staleMs;
+    return isLie ? [`${this.tell()} calls itself current, and was not what the server has for ${staleMs} ms`] : [];
+  }
+
+  /** In a quiet moment: what a process would begin with that starts now. A handler that hangs holds it up, as it should. */
+  async expectSaved(): Promise<void> {
+    if (!this.#file || this.#isWithoutFile || this.#handlers.some(({ isHung }) => isHung)) return;
+    await this.informer.saved();
+    const saved = await new CheckpointFile(this.#file).read();
+    expectSame(`the checkpoint of ${this.tell()}`, new Map(saved?.objects), this.objects());
+  }
+
   /** Everything but the store itself, in a quiet moment. */
   check(requests: readonly ProxiedRequest[]): void {
     for (const { isHung, believer, subscription, order } of this.#handlers) {
@@ -205,11 +252,12 @@ export class Watcher implements AsyncDisposable {
     const expired = gone.filter((fault) => fault.includes('410')).length;
     const { fills, unknownHistories } = this.informer.metrics;
     const most = this.#allowedFills + expired + unknownHistories;
-    if (fills < this.sources || fills > most)
+    if ((fills < this.sources && !this.isKept) || fills > most)
       throw new Error(`${this.tell()} has fetched the whole state ${fills} times; it had reason for ${most}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
     await this.informer[Symbol.asyncDispose]();
     await this.#synced;
     await this.#client.close();
@@ -227,6 +275,10 @@ export class Watcher implements AsyncDisposable {
   }
 
   #onError(error: unknown): void {
+    if (error instanceof CheckpointError && error.code === 'Disk' && this.#grounds.truth?.disk.wasFull) {
+      this.#isWithoutFile ||= error.message.startsWith('Cannot open');
+      return;
+    }
     const { callback, cause } = error as Partial<CallbackError>;
     const isTheirs =
       cause instanceof HandlerBug || /has not ended within/.test((cause as Error | undefined)?.message ?? '');
@@ -249,6 +301,13 @@ export class Watcher implements AsyncDisposable {
     this.#handlers.push({ isHung, believer, order, subscription: this.informer.subscribe(handler, { limit }) });
   }
 }
+
+/** Silence is noticed, a stream is taken up again, a state is fetched: then it must be true again, or say that it is not. */
+const STALE_MS = 180_000;
+/** Of a server that was set back and does not say so, only an audit tells; one may fail while faults strike. */
+const HIDDEN_AUDITS = 1.4;
+const USUAL_AUDIT_MS = 3_600_000;
+const FLUSH_MS = 2_000;
 
 /** Whatever is told of an object is newer than what was told before, but for once after each turn of the server's history. */
 class VersionOrder {

@@ -1,8 +1,7 @@
 /** The second half of the simulated fault schedules: see `simulated.test.ts`. */
-import { vi } from 'vitest';
-import { simulatedSchedules } from './fault-suite.ts';
+import { expect, it } from 'vitest';
+import { runSchedules } from './sim/run-schedules.ts';
 
-vi.mock('undici', () => import('./sim/sim-undici.ts'));
-process.removeAllListeners('warning'); // that functions of the user's misbehave is what they are told to
-
-simulatedSchedules({ count: 120, part: 1, parts: 2 });
+it('1000 more schedules in simulated worlds', async () => {
+  expect(await runSchedules(1001, 1000)).toMatch(/^1000 schedules, 0 failed, .*\n$/);
+}, 900_000);

@@ -13,7 +13,8 @@ import { type ChaosProxy, chaosProxy } from '../e2e/client-chaos-proxy.ts';
 import { answer, type Exchange, scriptedServer } from '../e2e/client-scripted-server.ts';
 import { adminOf, adminThrough, until } from '../e2e/client-under-test.ts';
 import { fast } from '../e2e/controller-under-test.ts';
-import { serverVersions, versionsOf } from '../e2e/informer-under-test.ts';
+import { versionsOf } from '../e2e/believer.ts';
+import { serverVersions } from '../e2e/informer-under-test.ts';
 import { temporaryDir } from '../faults/temporary-dir.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 } };

@@ -27,7 +27,7 @@ export type InformerLease<T extends AnyObject, I extends Indexers<T> = Indexers<
 /** Used where a lease says nothing else. A checkpoint for all of them must be a folder. */
 export type InformerDefaults = Pick<
   InformerOptions<AnyObject>,
-  'checkpoint' | 'closeGraceMs' | 'freeze' | 'onError' | 'onFreshness' | 'reflector'
+  'auditMs' | 'checkpoint' | 'closeGraceMs' | 'freeze' | 'onError' | 'onFreshness' | 'reflector'
 >;
 
 export type InformerFactoryOptions = InformerDefaults & {

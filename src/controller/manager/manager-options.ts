@@ -39,7 +39,7 @@ export type ManagerOptions = {
   /** Controllers run only while this process leads; without it, always. */
   readonly election?: ElectionOptions | undefined;
   /** For all informers that controllers share. */
-  readonly informers?: Pick<InformerDefaults, 'freeze' | 'reflector'> | undefined;
+  readonly informers?: Pick<InformerDefaults, 'auditMs' | 'freeze' | 'reflector'> | undefined;
   readonly health?: HealthOptions | undefined;
   /** How long reconciles may go on when the manager stops, before their signals fire: 30 s. */
   readonly graceMs?: number | undefined;

@@ -17,14 +17,27 @@ const FOR_EVER_MS = 86_400_000;
 export class SimClock implements Clock {
   #now = 1_000_000;
   #order = 0;
+  #asleepMs = 0;
+  #wakes = 0;
+  #trace = 0;
   readonly #sleepers: Sleeper[] = [];
 
   now(): number {
     return this.#now;
   }
 
+  /** Without the time in which the machine slept: nobody could have done anything about it. */
+  awake(): number {
+    return this.#now - this.#asleepMs;
+  }
+
   get sleeping(): number {
     return this.#sleepers.length;
+  }
+
+  /** Everything that was ever due, in its order, as one number: two runs that agree in it were the same. */
+  tell(): string {
+    return `${this.#wakes} wake-ups until ${this.#now}, trace ${(this.#trace >>> 0).toString(16)}`;
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -50,6 +63,7 @@ export class SimClock implements Clock {
 
   /** The machine sleeps: time goes on, and nobody is woken in between. */
   suspend(ms: number): void {
+    this.#asleepMs += ms;
     this.#now += ms;
   }
 
@@ -70,6 +84,8 @@ export class SimClock implements Clock {
       if (!next) continue;
       this.#now = Math.max(this.#now, next.at);
       if (this.#now > end) throw new Error('Cannot go on: somebody waits for what does not come');
+      this.#wakes++;
+      this.#trace = Math.imul(this.#trace ^ this.#now ^ (next.order << 8), 0x01000193);
       next.wake();
     }
     return over;

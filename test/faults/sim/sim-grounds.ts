@@ -2,22 +2,31 @@
 import { type Credentials, KubeClient } from '../../../src/client/index.ts';
 import type { Grounds } from '../fault-grounds.ts';
 import { SimClock } from './sim-clock.ts';
+import { mount, SimDisk } from './sim-files.ts';
 import { SimServer } from './sim-server.ts';
 import { announceWorld } from './sim-undici.ts';
 
-/** What nobody can see but an audit is found by the next, within an hour and some minutes. */
-const SETTLE_MS = 90 * 60_000;
+/** What nobody can see but an audit is found by the next, and the next comes within this, and some minutes. */
+const USUAL_AUDIT_MS = 3_600_000;
+/** An hour with nothing in it is most of the work of a schedule, so only some wait that long. */
+const AUDIT_MS = 600_000;
+const USUAL_AUDITS_ONE_IN = 16;
+const SETTLE_FACTOR = 1.5;
+const EPOCH_MS = 1_700_000_000_000;
 /** How long somebody may take to write a new token where clients find it. */
 const NEW_TOKEN_MS = 40_000;
 
-let worlds = 0;
+export type SimGrounds = Grounds & { readonly clock: SimClock; readonly wallNow: () => number };
 
-export type SimGrounds = Grounds & { readonly clock: SimClock };
-
-export function simGrounds(random: () => number): SimGrounds {
+export function simGrounds(random: () => number, seed: number): SimGrounds {
   const clock = new SimClock();
+  const disk = new SimDisk(clock, random);
+  mount(disk);
+  const isUsual = seed % USUAL_AUDITS_ONE_IN === 0;
+  const settleMs = (isUsual ? USUAL_AUDIT_MS : AUDIT_MS) * SETTLE_FACTOR;
+  let wallOffsetMs = 0;
   const server = new SimServer(clock, random);
-  const origin = `http://world-${++worlds}`;
+  const origin = 'http://world';
   const announced = announceWorld(origin, server.line);
   let token = { text: server.token, from: 0 };
   let last = token;
@@ -33,7 +42,9 @@ export function simGrounds(random: () => number): SimGrounds {
     };
   };
   return {
-    ...{ server, line: server.line, clock, random, settleMs: SETTLE_MS, waitFactor: 2_000, patience: 15 },
+    ...{ server, line: server.line, clock, random, settleMs, waitFactor: 2_000, patience: 15 },
+    ...(!isUsual && { auditMs: AUDIT_MS }),
+    wallNow: () => EPOCH_MS + clock.now() + wallOffsetMs,
     truth: {
       objects(label) {
         const [name = '', value] = (label ?? '').split('=');
@@ -45,6 +56,7 @@ export function simGrounds(random: () => number): SimGrounds {
           ]),
         );
       },
+      awake: () => clock.awake(),
       leaseSeenAt: (userAgent) => server.line.leaseSeenAt.get(userAgent),
       isSetBackVisible: server.isSetBackVisible,
       flip: (isCut) => server.flip(isCut),
@@ -55,6 +67,10 @@ export function simGrounds(random: () => number): SimGrounds {
         token = { text: server.token, from: clock.now() + random() * NEW_TOKEN_MS };
       },
       suspend: (ms) => clock.suspend(ms),
+      setWallClock: (ms) => {
+        wallOffsetMs += ms;
+      },
+      disk,
     },
     async connect(userAgent, options) {
       const access = { server: new URL(origin), namespace: 'default', credentials: credentials() };

@@ -5,10 +5,10 @@
  * What is always true: bytes of one connection come in order and once, a while after they were sent. A connection that is
  * cut or whose server goes ends with an error; one that is stalled says nothing any more, not even that.
  */
-import type { Clock } from '../../../src/api/index.ts';
 import { TransportError } from '../../../src/client/index.ts';
 import type { FaultAnswer, ProxiedRequest, Which } from '../../../src/testing/index.ts';
 import { SimBody } from './sim-body.ts';
+import type { SimClock } from './sim-clock.ts';
 import type { SimRequest } from './sim-undici.ts';
 
 export type SimAnswer = {
@@ -153,9 +153,9 @@ export class SimExchange {
 
 export class SimLine {
   pieceBytes = 0;
-  /** When each user agent was last answered well about leases, by the clock. */
+  /** When each user agent was last answered well about leases, by the time that the machine was awake. */
   readonly leaseSeenAt = new Map<string, number>();
-  readonly #clock: Clock;
+  readonly #clock: SimClock;
   readonly #random: () => number;
   readonly #endpoint: SimEndpoint;
   readonly #exchanges = new Set<SimExchange>();
@@ -165,7 +165,7 @@ export class SimLine {
   #refuses = false;
   #count = 0;
 
-  constructor(clock: Clock, random: () => number, endpoint: SimEndpoint) {
+  constructor(clock: SimClock, random: () => number, endpoint: SimEndpoint) {
     this.#clock = clock;
     this.#random = random;
     this.#endpoint = endpoint;
@@ -291,7 +291,7 @@ export class SimLine {
     if (exchange.isStalled) await forEver(signal);
     exchange.request.code = given.code;
     if (given.code < 300 && exchange.request.path.includes('/leases'))
-      this.leaseSeenAt.set(exchange.request.userAgent, this.#clock.now());
+      this.leaseSeenAt.set(exchange.request.userAgent, this.#clock.awake());
     const headers = { 'content-type': 'application/json', ...given.headers };
     if (given.body !== undefined) {
       exchange.send(typeof given.body === 'string' ? given.body : JSON.stringify(given.body));

@@ -24,6 +24,7 @@ export class SimServer implements SimEndpoint, FaultServer {
   #other: SimStore | undefined;
   #backup: SimCopy | undefined;
   #tokens = 1;
+  #ids = 0;
   isAway = false;
 
   constructor(clock: SimClock, random: () => number) {
@@ -38,7 +39,7 @@ export class SimServer implements SimEndpoint, FaultServer {
       saysGoneBy: coin() ? 'event' : 'status',
     };
     this.line = new SimLine(clock, random, this);
-    this.#store = new SimStore({ revision: 100 });
+    this.#store = this.#newStore({ revision: 100 });
     this.#api = new SimApi(this.#store, clock, this.traits);
     this.client = this.#admin();
   }
@@ -78,7 +79,7 @@ export class SimServer implements SimEndpoint, FaultServer {
   /** Its new history may be ahead of the old one before anybody looks. */
   async lose(isOvertaking: boolean): Promise<void> {
     const { revision } = this.#store;
-    await this.#while(() => this.#become(new SimStore({ revision: isOvertaking ? revision + 20 : 1 })));
+    await this.#while(() => this.#become(this.#newStore({ revision: isOvertaking ? revision + 20 : 1 })));
   }
 
   async backUp(): Promise<void> {
@@ -89,7 +90,7 @@ export class SimServer implements SimEndpoint, FaultServer {
     await this.#while(() => {
       const copy = this.#backup!;
       const revision = copy.revision + bump;
-      this.#become(new SimStore({ ...copy, revision, ...(bump > 0 && { compacted: revision }) }));
+      this.#become(this.#newStore({ ...copy, revision, ...(bump > 0 && { compacted: revision }) }));
       whileDown(String(revision));
     });
   }
@@ -97,7 +98,7 @@ export class SimServer implements SimEndpoint, FaultServer {
   /** Another server answers from now on; those who are connected may stay where they are. */
   async flip(isCut: boolean): Promise<void> {
     const store =
-      this.#other ?? new SimStore({ revision: this.#store.revision + Math.floor(this.#random() * 60) - 30 });
+      this.#other ?? this.#newStore({ revision: this.#store.revision + Math.floor(this.#random() * 60) - 30 });
     this.#other = this.#store;
     this.#become(store);
     if (isCut) this.line.drop();
@@ -117,6 +118,10 @@ export class SimServer implements SimEndpoint, FaultServer {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
+
+  #newStore(from: ConstructorParameters<typeof SimStore>[0]): SimStore {
+    return new SimStore(from, () => ++this.#ids);
+  }
 
   #become(store: SimStore): void {
     this.#store = store;

@@ -48,23 +48,25 @@ const KINDS: Readonly<Record<string, readonly [kind: string, apiVersion: string]
   events: ['Event', 'events.k8s.io/v1'],
 };
 
-let ids = 0;
-
 export class SimStore {
   /** Another one for each history. */
-  readonly name: string = `history-${++ids}`;
+  readonly name: string;
   readonly clusterUid: string;
   readonly objects: Map<string, SimObject>;
   readonly log: SimChange[];
   /** Versions before it are gone. */
   compacted: number;
   revision: number;
+  readonly #newId: () => number;
   readonly #followers = new Set<(change: SimChange) => void>();
 
-  constructor(from: SimCopy | { readonly revision: number }) {
+  /** `newId`: of its world, so that the same world has the same ids wherever it is. */
+  constructor(from: SimCopy | { readonly revision: number }, newId: () => number) {
     const copy = 'objects' in from ? from : undefined;
+    this.#newId = newId;
+    this.name = `history-${newId()}`;
     this.revision = from.revision;
-    this.clusterUid = copy?.clusterUid ?? `cluster-${++ids}`;
+    this.clusterUid = copy?.clusterUid ?? `cluster-${newId()}`;
     this.objects = new Map(copy?.objects);
     this.log = [...(copy?.log ?? [])];
     this.compacted = copy?.compacted ?? from.revision;
@@ -106,7 +108,7 @@ export class SimStore {
     const at = `${plural}/${namespace ?? ''}/${name}`;
     if (this.objects.has(at)) throw new SimRefusal(409);
     const [kind, apiVersion] = KINDS[plural] ?? ['Thing', 'v1'];
-    const metadata = { ...draft.metadata, ...(namespace && { namespace }), uid: `uid-${++ids}` };
+    const metadata = { ...draft.metadata, ...(namespace && { namespace }), uid: `uid-${this.#newId()}` };
     return this.#put(at, { apiVersion, kind, ...draft, metadata: { ...metadata, resourceVersion: '' } });
   }
 
