@@ -584,6 +584,23 @@ it('an audit finds what a stream did not tell, and the state is fetched anew; wh
   expect(String(errors)).toContain('Cannot trust the store of configmaps: 3 objects differ, such as "default/');
 });
 
+it('an audit that nothing catches up with, of a store that agrees, is no error: some servers send no bookmarks', async () => {
+  await using server = await scriptedServer();
+  const clock = new FakeClock();
+  const errors: unknown[] = [];
+  await using informer = new Informer({ transport: server.transport({ clock, random: () => 0.5 }) }, configMaps, {
+    ...{ auditMs: 600_000, onError: (error) => void errors.push(error) },
+    reflector: { idleTimeoutMs: 0, lifetimeSeconds: [10_000, 10_000] },
+  });
+  begin(await server.next(), event('ADDED', 'a', 5), endMark(10));
+  await informer.synced();
+  answer(await nextAfter(server, clock, 60_000), 200, list(11, [object('a', 5)]));
+  begin(await nextAfter(server, clock, 10_000), event('ADDED', 'a', 5), endMark(11));
+  await informer.reached('11');
+  expect(informer.metrics).toMatchObject({ audits: 1, divergences: 0, fills: 2 });
+  expect(errors).toEqual([]);
+});
+
 it('an audit that the store does not catch up with gives a stream up that is open and dead', async () => {
   await using server = await scriptedServer();
   const clock = new FakeClock();

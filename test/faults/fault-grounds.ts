@@ -25,6 +25,8 @@ export type Truth = {
   leaseSeenAt(userAgent: string): number | undefined;
   /** False if a server that was set back cannot be told from one that was not, but by looking at everything. */
   readonly isSetBackVisible: boolean;
+  /** Else a quiet kind comes forward by nothing but fetching it, which audits do. */
+  readonly sendsBookmarks: boolean;
   flip(isCut: boolean): Promise<void>;
   settle(): void;
   rotateToken(): void;

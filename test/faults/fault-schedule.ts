@@ -173,8 +173,8 @@ function makeStep(kind: Step['do'], { random, below, oneOf, abilities }: Dice): 
       return { do: kind, ms: oneOf([1, 5, 20, Number.POSITIVE_INFINITY]) };
     case 'drip':
       return { do: kind, bytes: 1 + below(200) };
-    case 'wait':
-      return { do: kind, ms: below(30) };
+    case 'wait': // some are longer than all that may take long without being named
+      return { do: kind, ms: below(30) * (abilities.isSimulated && random() < 0.3 ? 8 : 1) };
     case 'lose':
       return abilities.loses ? { do: kind, isOvertaking: random() < 0.5 } : { do: 'restart' };
     case 'flip':

@@ -250,8 +250,9 @@ export class Watcher implements AsyncDisposable {
     if (this.#isLoose) return;
     const gone = requests.flatMap(({ userAgent, faults }) => (userAgent === this.#name ? faults : []));
     const expired = gone.filter((fault) => fault.includes('410')).length;
-    const { fills, unknownHistories } = this.informer.metrics;
-    const most = this.#allowedFills + expired + unknownHistories;
+    const { fills, unknownHistories, audits } = this.informer.metrics;
+    const late = this.#grounds.truth?.sendsBookmarks === false ? audits * this.sources : 0;
+    const most = this.#allowedFills + expired + unknownHistories + late;
     if ((fills < this.sources && !this.isKept) || fills > most)
       throw new Error(`${this.tell()} has fetched the whole state ${fills} times; it had reason for ${most}`);
   }

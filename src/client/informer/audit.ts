@@ -2,8 +2,8 @@
  * Holds one source against the server: whether what the store has is what a list of metadata says.
  *
  * Nobody has to stop for it. What changes between the beginning of the list and the moment the store has caught up with
- * it is left out; all else must agree, key by key, in uid and version. A store that does not catch up in time does not
- * agree either: its stream is dead, though it is open.
+ * it is left out; all else must agree, key by key, in uid and version. A store that does not catch up in time may have
+ * a stream that is dead, though it is open: another one is opened, but it is not called wrong for that.
  */
 import { type Clock, isBehind } from '../../api/index.ts';
 import type { ReflectorOptions } from '../reflector/reflector-options.ts';

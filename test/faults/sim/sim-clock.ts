@@ -13,6 +13,8 @@ type Sleeper = { readonly at: number; readonly order: number; readonly wake: () 
 const TURNS = 2;
 /** No schedule lasts a day, however much in it waits for an audit. */
 const FOR_EVER_MS = 86_400_000;
+/** Nor does it take so many wake-ups: a few thousand are usual. */
+const MANY_WAKES = 2_000_000;
 
 export class SimClock implements Clock {
   #now = 1_000_000;
@@ -44,7 +46,7 @@ export class SimClock implements Clock {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const sleeper: Sleeper = {
-        at: this.#now + Math.max(0, ms),
+        at: this.#now + Math.max(1, Math.ceil(ms)), // as timers do: a fraction could be too small to move time at all
         order: this.#order++,
         wake: () => {
           signal?.removeEventListener('abort', stop);
@@ -83,6 +85,7 @@ export class SimClock implements Clock {
       if (idle > 1000) throw new Error('Cannot go on: everybody waits, and nothing is due');
       if (!next) continue;
       this.#now = Math.max(this.#now, next.at);
+      if (this.#wakes > MANY_WAKES) throw new Error('Cannot go on: somebody is woken again and again');
       if (this.#now > end) throw new Error('Cannot go on: somebody waits for what does not come');
       this.#wakes++;
       this.#trace = Math.imul(this.#trace ^ this.#now ^ (next.order << 8), 0x01000193);

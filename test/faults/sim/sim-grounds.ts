@@ -59,6 +59,7 @@ export function simGrounds(random: () => number, seed: number): SimGrounds {
       awake: () => clock.awake(),
       leaseSeenAt: (userAgent) => server.line.leaseSeenAt.get(userAgent),
       isSetBackVisible: server.isSetBackVisible,
+      sendsBookmarks: server.traits.sendsBookmarks,
       flip: (isCut) => server.flip(isCut),
       settle: () => server.settle(),
       rotateToken: () => {
