@@ -24,6 +24,8 @@ const count = numberIn(positionals[0] ?? '10000');
 const first = numberIn(values.first);
 const processes = Math.min(numberIn(values.processes), count);
 
+// Whoever ends us ends those that we have started, too.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 ensureInstalled();
 const folder = mkdtempSync(join(tmpdir(), 'longwatch-schedules-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));

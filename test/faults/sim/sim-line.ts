@@ -44,6 +44,7 @@ export class SimExchange {
   #isEnding = false;
   #isStalled = false;
   #isDelivering = false;
+  #isAnswered = false;
   #next: 'truncate' | 'garble' | undefined;
 
   constructor(line: SimLine, request: ProxiedRequest) {
@@ -65,6 +66,12 @@ export class SimExchange {
   send(text: string): void {
     if (this.over.signal.aborted || this.#isEnding) return;
     this.#pending += text;
+    void this.#deliver();
+  }
+
+  /** The head of the answer has come: what was sent behind it may follow. */
+  answered(): void {
+    this.#isAnswered = true;
     void this.#deliver();
   }
 
@@ -110,7 +117,7 @@ export class SimExchange {
 
   /** One wait at a time, so that the order is kept; what was sent meanwhile goes with it. */
   async #deliver(): Promise<void> {
-    if (this.#isDelivering) return;
+    if (this.#isDelivering || !this.#isAnswered) return;
     this.#isDelivering = true;
     try {
       while ((this.#pending !== '' || this.#isEnding) && !this.over.signal.aborted) {
@@ -290,6 +297,7 @@ export class SimLine {
     await this.travel(signal);
     if (exchange.isStalled) await forEver(signal);
     exchange.request.code = given.code;
+    exchange.answered();
     if (given.code < 300 && exchange.request.path.includes('/leases'))
       this.leaseSeenAt.set(exchange.request.userAgent, this.#clock.awake());
     const headers = { 'content-type': 'application/json', ...given.headers };
