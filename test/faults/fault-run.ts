@@ -161,7 +161,9 @@ class FaultRun {
       case 'fill disk':
         return truth?.disk.fill(step.room);
       case 'misbehave':
-        return this.#operators[step.whom]?.setMischief(step.callback, step.how, step.times);
+        for (const operator of step.whom === 'all' ? this.#operators : [this.#operators[step.whom]!])
+          operator.setMischief(step.callback, step.how, step.times);
+        return;
       case 'handler':
         return this.#changeHandlers(step.action);
       case 'informer':
@@ -188,13 +190,9 @@ class FaultRun {
     const { server, truth } = this.#grounds;
     await server.backUp();
     await write(server.client, writes, seed);
-    let before = 0;
     this.#turn();
     if (truth && !truth.isSetBackVisible) for (const one of [...this.#operators, ...this.#watchers]) one.mayBeMisled();
-    await server.setBack(bump, () => {
-      before = this.#requestCount;
-    });
-    if (!truth) await this.#untilNoticed(before);
+    await server.setBack(bump);
   }
 
   async #quiet(): Promise<void> {
@@ -274,25 +272,6 @@ class FaultRun {
     const [first] = this.#lies;
     this.#lies = [];
     if (first !== undefined) throw new Error(first);
-  }
-
-  /** Where a server does not name its history, one that is hidden by new writes before anyone has looked stays so. */
-  async #untilNoticed(before: number): Promise<void> {
-    this.#grounds.line.heal();
-    const { metadata } = await this.#grounds.server.client.list('/api/v1/configmaps', { limit: 1 });
-    const last = BigInt(metadata.resourceVersion);
-    await this.#until(() => {
-      const since = this.#requestsAfter(before);
-      return this.#watchers.filter((watcher) => !watcher.hasTurned(since, last)).map((watcher) => watcher.tell());
-    }, `do not notice that the server is at ${last} again`);
-  }
-
-  get #requestCount(): number {
-    return this.#grounds.line.requests.at(-1)?.number ?? 0;
-  }
-
-  #requestsAfter(count: number): readonly ProxiedRequest[] {
-    return this.#grounds.line.requests.filter(({ number }) => number > count);
   }
 
   async #expectNothingLeft(): Promise<void> {

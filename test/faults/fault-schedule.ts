@@ -46,7 +46,7 @@ export type Step =
   /** A function of the user's, for some calls. */
   | {
       readonly do: 'misbehave';
-      readonly whom: number;
+      readonly whom: Whom;
       readonly callback: Callback;
       readonly how: Misbehaviour;
       readonly times: number;
@@ -191,8 +191,12 @@ function makeStep(kind: Step['do'], { random, below, oneOf, abilities }: Dice): 
       return { do: kind, isKilled: random() < 0.6, downFor: below(4) };
     case 'fill disk':
       return { do: kind, room: oneOf([0, 100, 1_000, 5_000]) };
-    case 'misbehave':
-      return { do: kind, whom: below(2), callback: oneOf(CALLBACKS), how: oneOf(MISBEHAVIOURS), times: 1 + below(6) };
+    case 'misbehave': {
+      // a reconcile more often than others, and in both where that costs nothing: only one of them leads
+      const whom = abilities.isSimulated ? oneOf([0, 1, 'all', 'all'] as const) : below(2);
+      const callback = oneOf([...CALLBACKS, 'reconcile', 'reconcile', 'reconcile'] as const);
+      return { do: kind, whom, callback, how: oneOf(MISBEHAVIOURS), times: 1 + below(6) };
+    }
     case 'set back':
       if (!abilities.isSetBack) return { do: 'compact' };
       return { do: kind, writes: 1 + below(25), seed, bump: oneOf([0, 1_000_000]) };

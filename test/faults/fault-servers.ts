@@ -30,8 +30,7 @@ export type FaultServer = FaultTarget &
     /** `isOvertaking`: the new history is ahead of the old one before anybody is served. */
     lose(isOvertaking: boolean): Promise<void>;
     backUp(): Promise<void>;
-    /** `whileDown` is told which version is the last. */
-    setBack(bump: number, whileDown: (last: string) => void): Promise<void>;
+    setBack(bump: number): Promise<void>;
   };
 
 /** What brings a server up and down; the storage below it is not its business. */
@@ -175,11 +174,10 @@ async function serverOf(on: 'embedded' | 'etcd', makeEngine: (dataDir: string) =
       await withStore((store) => store.snapshot(backup));
       await start();
     },
-    async setBack(bump, whileDown) {
+    async setBack(bump) {
       await engine.stop();
       rmSync(storeDir, { recursive: true, force: true });
-      const { revision } = await restoreEmbeddedStore(backup, storeDir, { bumpRevisionBy: bump });
-      whileDown(String(revision));
+      await restoreEmbeddedStore(backup, storeDir, { bumpRevisionBy: bump });
       await start();
     },
     async [Symbol.asyncDispose]() {

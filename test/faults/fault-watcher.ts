@@ -186,15 +186,6 @@ export class Watcher implements AsyncDisposable {
     return wanted.every(([key, identity]) => identityOf(this.informer.get(key)) === identity);
   }
 
-  /** Whether each of its watches was last asked for from a version that a server has whose last one is this. */
-  hasTurned(requests: readonly ProxiedRequest[], last: bigint): boolean {
-    const mine = requests.filter(({ userAgent, kind }) => userAgent === this.#name && kind === 'watch');
-    return this.#paths.every((wanted) => {
-      const request = mine.findLast(({ path }) => path === wanted);
-      return request !== undefined && BigInt(request.query.get('resourceVersion') ?? 0) <= last;
-    });
-  }
-
   async idle(): Promise<void> {
     await Promise.all(this.#handlers.map(({ isHung, subscription }) => !isHung && subscription.idle()));
   }

@@ -86,12 +86,11 @@ export class SimServer implements SimEndpoint, FaultServer {
     this.#backup = this.#store.copy();
   }
 
-  async setBack(bump: number, whileDown: (last: string) => void): Promise<void> {
+  async setBack(bump: number): Promise<void> {
     await this.#while(() => {
       const copy = this.#backup!;
       const revision = copy.revision + bump;
       this.#become(this.#newStore({ ...copy, revision, ...(bump > 0 && { compacted: revision }) }));
-      whileDown(String(revision));
     });
   }
 
