@@ -115,13 +115,13 @@ v1.StatefulSetConditionType: StatefulSetCondition.type
 v1.StatefulSetUpdateStrategyType: StatefulSetUpdateStrategy.type
 v1.StatusReason: Validation.reason
 v1.StorageMedium: EmptyDirVolumeSource.medium
-v1.SubjectKind: Subject.kind
 v1.SupplementalGroupsPolicy: PodSecurityContext.supplementalGroupsPolicy
 v1.TaintEffect: Toleration.effect Taint.effect
 v1.TerminationMessagePolicy: Container.terminationMessagePolicy EphemeralContainer.terminationMessagePolicy
 v1.TolerationOperator: Toleration.operator
 v1.URIScheme: HTTPGetAction.scheme
 v1.UnhealthyPodEvictionPolicyType: PodDisruptionBudgetSpec.unhealthyPodEvictionPolicy
+v1.UniqueVolumeName: NodeStatus.volumesInUse AttachedVolume.name
 v1.UnsatisfiableConstraintAction: TopologySpreadConstraint.whenUnsatisfiable
 v1.ValidationAction: ValidatingAdmissionPolicyBindingSpec.validationActions
 v1.VolumeBindingMode: StorageClass.volumeBindingMode

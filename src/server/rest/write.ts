@@ -98,7 +98,7 @@ export async function handleUpdate(rest: Rest, exchange: Exchange, view: View, p
   const updated = await updateObject(rest, exchange, view, place, options, current, (old) => {
     const { uid } = object.metadata;
     if (uid && uid !== old.metadata.uid)
-      throw conflict(view.resource, place.name, uidMismatch(view, place, uid, old.metadata.uid!));
+      throw conflict(view.resource, place.name, uidMismatch(view, place, options, uid, old.metadata.uid!));
     // Preparing changes the object. One that names its version gets no second attempt, and needs no whole copy.
     const { resourceVersion } = object.metadata;
     const isConditional = !isAnyVersion(resourceVersion ?? '');
@@ -218,8 +218,16 @@ export function withVersion(object: KubeObject, revision: number): KubeObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
 }
 
-function uidMismatch({ cache }: View, { namespace, name }: Place, asked: string, found: string): string {
-  const key = cache.storeKey(namespace, name);
+function uidMismatch(
+  { cache }: View,
+  { namespace, name }: Place,
+  { isDryRun }: WriteOptions,
+  asked: string,
+  found: string,
+): string {
+  const stored = cache.storeKey(namespace, name);
+  // What only tries a write does not know yet where the store keeps its keys.
+  const key = isDryRun ? stored.slice(stored.indexOf('/', 1)) : stored;
   return (
     `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ` +
     `Precondition failed: UID in precondition: ${asked}, UID in object meta: ${found}`
