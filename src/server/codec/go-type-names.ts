@@ -6,6 +6,7 @@
 const strings = `
 types.UID: ObjectMeta.uid OwnerReference.uid ObjectReference.uid BoundObjectReference.uid Preconditions.uid
 v1.AddressType: EndpointSlice.addressType
+v1.AllocationConfigSource: DeviceAllocationConfiguration.source
 v1.AppArmorProfileType: AppArmorProfile.type
 v1.AzureDataDiskCachingMode: AzureDiskVolumeSource.cachingMode
 v1.AzureDataDiskKind: AzureDiskVolumeSource.kind
@@ -119,6 +120,7 @@ v1.SupplementalGroupsPolicy: PodSecurityContext.supplementalGroupsPolicy
 v1.TaintEffect: Toleration.effect Taint.effect
 v1.TerminationMessagePolicy: Container.terminationMessagePolicy EphemeralContainer.terminationMessagePolicy
 v1.TolerationOperator: Toleration.operator
+v1.UniqueVolumeName: NodeStatus.volumesInUse
 v1.URIScheme: HTTPGetAction.scheme
 v1.UnhealthyPodEvictionPolicyType: PodDisruptionBudgetSpec.unhealthyPodEvictionPolicy
 v1.UniqueVolumeName: NodeStatus.volumesInUse AttachedVolume.name

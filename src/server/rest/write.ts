@@ -219,15 +219,15 @@ export function withVersion(object: KubeObject, revision: number): KubeObject {
 }
 
 function uidMismatch(
-  { cache }: View,
+  { cache, facts }: View,
   { namespace, name }: Place,
   { isDryRun }: WriteOptions,
   asked: string,
   found: string,
 ): string {
-  const stored = cache.storeKey(namespace, name);
-  // What only tries a write does not know yet where the store keeps its keys.
-  const key = isDryRun ? stored.slice(stored.indexOf('/', 1)) : stored;
+  const storeKey = String(cache.storeKey(namespace, name));
+  // What is not written is not looked up below the root of all keys either.
+  const key = isDryRun ? storeKey.slice(storeKey.indexOf(`/${facts.keyPrefix}/`)) : storeKey;
   return (
     `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ` +
     `Precondition failed: UID in precondition: ${asked}, UID in object meta: ${found}`
