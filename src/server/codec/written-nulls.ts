@@ -27,17 +27,19 @@ export function withoutNulls<T extends JsonObject>(object: T, schema: Schema): T
 type Change = (object: JsonObject, names: readonly string[]) => JsonObject;
 
 function walk(value: JsonValue, plan: Plan, change: Change): JsonValue {
-  if (!mayHoldNulls(plan)) return value;
+  const holders = holdersOf(plan);
+  if (!holders) return value;
   if (Array.isArray(value)) return walkList(value, planOf(plan.element!), change);
   if (!isObject(value)) return value;
   let result = value;
-  for (const key of Object.keys(value)) {
-    const below = plan.kind === 'map' ? planOf(plan.element!) : plan.fields.get(key)?.plan;
-    const kept = below && walk(value[key]!, below, change);
-    if (kept === undefined || kept === value[key]) continue;
+  const visit = (key: string, below: Plan): void => {
+    const kept = walk(value[key]!, below, change);
+    if (kept === value[key]) return;
     if (result === value) result = { ...value };
     setKey(result, key, kept);
-  }
+  };
+  if (plan.kind === 'map') for (const key of Object.keys(value)) visit(key, planOf(plan.element!));
+  else for (const [key, below] of holders) if (Object.hasOwn(value, key)) visit(key, below);
   return plan.nullWhenEmpty.length > 0 ? change(result, plan.nullWhenEmpty) : result;
 }
 
@@ -81,17 +83,25 @@ function isEmpty(value: JsonValue | undefined): boolean {
   return isObject(value) && Object.keys(value).length === 0;
 }
 
-const holders = new WeakMap<Plan, boolean>();
+type Holders = readonly (readonly [name: string, plan: Plan])[];
 
-/** A type that contains itself counts by what else is in it. */
-function mayHoldNulls(plan: Plan): boolean {
-  const known = holders.get(plan);
-  if (known !== undefined) return known;
-  holders.set(plan, false);
-  const may =
+const known = new WeakMap<Plan, Holders | undefined>();
+
+/**
+ * The fields of a type below which there may be nulls; undefined: neither below it nor in it. A type that contains itself
+ * counts by what else is in it.
+ */
+function holdersOf(plan: Plan): Holders | undefined {
+  if (known.has(plan)) return known.get(plan);
+  known.set(plan, undefined);
+  const fields = [...plan.fields]
+    .map(([name, field]) => [name, field.plan] as const)
+    .filter(([, below]) => holdersOf(below) !== undefined);
+  const isHolder =
+    fields.length > 0 ||
     plan.nullWhenEmpty.length > 0 ||
-    (plan.element !== undefined && mayHoldNulls(planOf(plan.element))) ||
-    [...plan.fields.values()].some((field) => mayHoldNulls(field.plan));
-  holders.set(plan, may);
-  return may;
+    (plan.element !== undefined && holdersOf(planOf(plan.element)) !== undefined);
+  const holders = isHolder ? fields : undefined;
+  known.set(plan, holders);
+  return holders;
 }
