@@ -69,6 +69,11 @@ describe('checkObject() of a built-in kind', () => {
     });
   });
 
+  it('leaves raw JSON of any shape to the rules of the kind', () => {
+    const value = { spec: { config: [{ opaque: { driver: 'd', parameters: [1] } }] } };
+    expect(check('DeviceClass', value, 'resource.k8s.io').object).toMatchObject(value);
+  });
+
   it('reads bytes from a list of numbers, as Go does', () => {
     expect(check('Secret', { data: { a: [104, 105, null] } }).object).toMatchObject({ data: { a: 'aGkA' } });
     expect(() => check('Secret', { data: { a: [1, 256] } })).toThrow('cannot unmarshal number 256 into');
