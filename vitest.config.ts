@@ -1,9 +1,6 @@
 /** Unit tests sit beside the code; test/ holds what runs against real parts. Forks, not threads: lmdb wants one thread. */
 import { fileURLToPath } from 'node:url';
-import { defaultExclude, defineConfig } from 'vitest/config';
-
-/** Cases of these break the stall budget today: `npm run stall` and `npm run fuzz` play them, and docs/security.md says so. */
-const OPEN = ['test/stall/custom.test.ts'];
+import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   // Examples speak through the doors of the package; tests of them run what is in src/, not what was built last.
@@ -12,7 +9,6 @@ export default defineConfig({
   },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: [...defaultExclude, ...(process.env.LONGWATCH_BUDGET ? [] : OPEN)],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,

@@ -5,5 +5,4 @@ ensureInstalled();
 const args = process.argv.slice(2);
 run(process.execPath, [tool('vitest', 'vitest'), 'run', ...(args.length > 0 ? args : ['test/stall'])], {
   STALL_SWEEP: '1',
-  LONGWATCH_BUDGET: '1',
 });

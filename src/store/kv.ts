@@ -215,6 +215,8 @@ export type StoreHistory = {
 export interface Store extends AsyncDisposable {
   /** Undefined where it cannot be told. */
   readonly history?: StoreHistory;
+  /** How many bytes a transaction may put, keys and values together. Undefined where only trying tells. */
+  readonly maxPutBytes?: number;
   get(key: Key, options?: ReadOptions & CallOptions): Promise<GetResult>;
   range(range: KeyRange, options?: RangeOptions & CallOptions): Promise<RangeResult>;
   txn(txn: Txn, options?: CallOptions): Promise<TxnResult>;

@@ -159,6 +159,19 @@ describe('a schema', () => {
     expect(await create({ list: [{}] })).toMatchObject({ spec: { list: [{ a: expect.any(String) }] } });
   });
 
+  it('whose object the store cannot take, alone or with what is owned of it, is told so', async () => {
+    const create = await define({
+      type: 'object',
+      properties: { list: { ...texts, 'x-kubernetes-list-type': 'set' }, long: text },
+    });
+    const tooLarge = expect.objectContaining({ code: 413, message: 'Request entity too large: limit is 1572864' });
+    expect(await create({ long: 'x'.repeat(1_600_000) })).toEqual(tooLarge);
+    expect(await create({ list: Array.from({ length: 80_000 }, (_, i) => `v${i}`) })).toEqual(tooLarge);
+    expect(await create({ list: Array.from({ length: 20_000 }, (_, i) => `v${i}`) })).toMatchObject({
+      kind: `Kind${count}`,
+    });
+  });
+
   it('may call fields and keys like something of every object', async () => {
     const odd = ['constructor', 'toString', 'hasOwnProperty', '__proto__', 'prototype'];
     const properties: JsonObject = Object.fromEntries(odd.map((name) => [name, { ...text, default: name }]));

@@ -4,6 +4,7 @@ import { traversal } from './budget.ts';
 import { checkedInt, checkedUint } from './operators.ts';
 import type { Functions } from './overloads.ts';
 import { CelError, Duration, kindOf, Timestamp, TypeValue, type Uint, type Value } from './values.ts';
+import { withoutStack } from './without-stack.ts';
 
 /** Names that stand for types. */
 export const typeNames: ReadonlyMap<string, TypeValue> = new Map(
@@ -28,8 +29,9 @@ const FALSE = ['0', 'f', 'false', 'FALSE', 'False'];
 const LIMIT_NUMBER_CHARACTERS = 400;
 const same = (value: Value) => value;
 const length = (text: { length: number }) => Math.max(1, traversal(text.length));
-/** Times and spans are read part by part, which takes as long as ten steps of anything else. */
-const reading = (text: string) => 10 + length(text);
+/** Times and spans are read part by part, which takes as long as twenty steps of anything else. */
+const PARTS = 20;
+const reading = (text: string) => PARTS + length(text);
 
 export function declareConversions(functions: Functions): void {
   for (const type of ['bool', 'bytes', 'double', 'duration', 'int', 'string', 'timestamp', 'uint'])
@@ -55,8 +57,8 @@ export function declareConversions(functions: Functions): void {
     .declare('string(uint): string', 1, (value: Uint) => String(value.value))
     .declare('string(double): string', 1, doubleText)
     .declare('string(bytes): string', length, toText)
-    .declare('string(timestamp): string', 1, timestampText)
-    .declare('string(duration): string', 1, durationText)
+    .declare('string(timestamp): string', PARTS, timestampText)
+    .declare('string(duration): string', PARTS, durationText)
     .declare('timestamp(string): timestamp', reading, toTimestamp)
     .declare('timestamp(int): timestamp', 1, (seconds: bigint) => new Timestamp(seconds * 1_000_000_000n))
     .declare('duration(string): duration', reading, toDuration)
@@ -89,7 +91,7 @@ function truncated(value: number): bigint {
 
 function toText(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return withoutStack(() => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {
     throw new CelError('invalid UTF-8 in bytes, cannot convert to string');
   }
@@ -124,7 +126,7 @@ export function toTimestamp(text: string): Timestamp {
 
 export function toDuration(text: string): Duration {
   try {
-    return new Duration(parseGoDuration(text));
+    return new Duration(withoutStack(() => parseGoDuration(text)));
   } catch (err) {
     if (err instanceof DurationError) throw new CelError('type conversion error from string to duration');
     throw err;

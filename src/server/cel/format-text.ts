@@ -7,13 +7,13 @@ const LIMIT_DIGITS = 100;
 
 /** `%s`, `%d`, `%f`, `%e`, `%b`, `%x`, `%X`, `%o`, `%%`. */
 export function formatText(text: string, values: readonly Value[], budget: Budget): string {
-  budget.charge(1 + traversal(text.length));
+  budget.charge(5 + traversal(text.length));
   let at = 0;
   return text.replace(/%(?:\.(\d{1,4}))?(.|$)/gsu, (_whole, digits: string | undefined, verb: string) => {
     if (verb === '%') return '%';
     if (at >= values.length) throw new CelError(`index ${at} out of range`);
     const made = formatted(verb, values[at++], Number(digits ?? 6), budget);
-    budget.charge(1 + traversal(made.length));
+    budget.charge(3 + traversal(made.length));
     return made;
   });
 }

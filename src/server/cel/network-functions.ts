@@ -3,6 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import { traversal } from './budget.ts';
 import type { Functions } from './overloads.ts';
 import { CelError, Opaque } from './values.ts';
+import { withoutStack } from './without-stack.ts';
 
 class Url extends Opaque {
   readonly typeName = 'Url';
@@ -15,7 +16,7 @@ class Url extends Opaque {
     const wrong = () => new CelError(`URL parse error during conversion from string: ${JSON.stringify(text)}`);
     if (!this.isPathOnly && !/^[a-zA-Z][a-zA-Z0-9+.-]*:/.test(text)) throw wrong();
     try {
-      this.url = new URL(text, 'none:/');
+      this.url = withoutStack(() => new URL(text, 'none:/'));
     } catch {
       throw wrong();
     }
@@ -99,12 +100,13 @@ class Network extends Opaque {
   }
 }
 
-const length = (text: string) => Math.max(1, traversal(text.length));
+/** An address is read part by part. */
+const parsing = (text: string) => 20 + traversal(text.length);
 /** Each question makes a list of blocks for the occasion: a few microseconds. */
-const BLOCKS = 100;
+const BLOCKS = 150;
 /** Reading a URL goes through it several times, and answers about it may be as long as it is. */
-const reading = (text: string) => 20 + 5 * length(text);
-const asked = ({ url }: Url) => length(url.href);
+const reading = (text: string) => 20 + 5 * traversal(text.length);
+const asked = ({ url }: Url) => 1 + traversal(url.href.length);
 
 export function declareNetworks(functions: Functions): void {
   functions
@@ -122,12 +124,12 @@ export function declareNetworks(functions: Functions): void {
       (it) => 10 * asked(it),
       (it: Url) => it.query,
     )
-    .declare('ip(string): Address', length, (text: string) => new Address(text))
-    .declare('isIP(string): bool', length, (text: string) => succeeds(() => new Address(text)))
+    .declare('ip(string): Address', parsing, (text: string) => new Address(text))
+    .declare('isIP(string): bool', parsing, (text: string) => succeeds(() => new Address(text)))
     .declare('string(Address): string', 1, String)
     .declare('Address.family(): int', 1, (it: Address) => BigInt(it.family))
-    .declare('cidr(string): Network', length, (text: string) => new Network(text))
-    .declare('isCIDR(string): bool', length, (text: string) => succeeds(() => new Network(text)))
+    .declare('cidr(string): Network', parsing, (text: string) => new Network(text))
+    .declare('isCIDR(string): bool', parsing, (text: string) => succeeds(() => new Network(text)))
     .declare('string(Network): string', 1, String)
     .declare('Network.ip(): Address', 1, (it: Network) => it.address)
     .declare('Network.prefixLength(): int', 1, (it: Network) => BigInt(it.bits))
@@ -155,7 +157,7 @@ const RANGES: readonly [name: string, four: string, fourBits: number, six: strin
 ];
 
 function containing(_: Network, text: string): number {
-  return BLOCKS + length(text);
+  return BLOCKS + parsing(text);
 }
 
 function listOf(network: string, bits: number, family: 4 | 6): BlockList {

@@ -51,6 +51,10 @@ export class Functions {
     return this.#overloads.get(keyOf(name, isMember, count)) ?? [];
   }
 
+  get names(): ReadonlySet<string> {
+    return this.#names;
+  }
+
   has(name: string): boolean {
     return this.#names.has(name);
   }

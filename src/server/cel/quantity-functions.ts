@@ -4,6 +4,7 @@ import { traversal } from './budget.ts';
 import { checkedInt } from './operators.ts';
 import type { Functions } from './overloads.ts';
 import { CelError, Opaque } from './values.ts';
+import { withoutStack } from './without-stack.ts';
 
 class Amount extends Opaque {
   readonly typeName = 'Quantity';
@@ -27,15 +28,17 @@ class Amount extends Opaque {
   }
 }
 
-const length = (text: string) => Math.max(1, traversal(text.length));
+/** Amounts are read part by part, into numbers of any length: as long as so many steps of anything else. */
+const reading = (text: string) => 25 + traversal(text.length);
+const ARITHMETIC = 10;
 /** Amounts of very different size meet as numbers of that many digits. */
-const apart = (a: Amount, b: Amount) => 1 + traversal(Math.abs(a.quantity.scale - b.quantity.scale));
-const digits = ({ quantity }: Amount) => 1 + traversal(Math.abs(quantity.scale));
+const apart = (a: Amount, b: Amount) => ARITHMETIC + traversal(Math.abs(a.quantity.scale - b.quantity.scale));
+const digits = ({ quantity }: Amount) => ARITHMETIC + traversal(Math.abs(quantity.scale));
 
 export function declareQuantities(functions: Functions): void {
   functions
-    .declare('quantity(string): Quantity', length, read)
-    .declare('isQuantity(string): bool', length, isAmount)
+    .declare('quantity(string): Quantity', reading, read)
+    .declare('isQuantity(string): bool', reading, isAmount)
     .declare('Quantity.sign(): int', 1, ({ quantity }: Amount) => BigInt(quantity.sign))
     .declare(
       'Quantity.isGreaterThan(Quantity): bool',
@@ -72,7 +75,7 @@ export function declareQuantities(functions: Functions): void {
 
 function read(text: string): Amount {
   try {
-    return new Amount(parseQuantity(text));
+    return withoutStack(() => new Amount(parseQuantity(text)));
   } catch (err) {
     if (err instanceof QuantityError) throw new CelError(err.message);
     throw err;
@@ -81,7 +84,7 @@ function read(text: string): Amount {
 
 function isAmount(text: string): boolean {
   try {
-    parseQuantity(text);
+    withoutStack(() => parseQuantity(text));
     return true;
   } catch (err) {
     if (err instanceof QuantityError) return false;

@@ -38,7 +38,7 @@ export type Compiling = {
 };
 
 /** What an error costs that is passed over: it had to be thrown and caught. */
-export const PASSED_ERROR_COST = 10;
+export const PASSED_ERROR_COST = 15;
 
 export function findName(name: string, scope: Scope | undefined): Scope | undefined {
   for (let one = scope; one; one = one.outer) if (one.name === name) return one;

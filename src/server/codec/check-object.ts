@@ -159,23 +159,23 @@ class Walk {
       return items ? mapShared(value, (item, i) => this.#pruneAt(i, item, items)) : value;
     }
     if (!isObject(value) || (!schema.properties && schema.additional === true)) return value;
-    const result: JsonObject = {};
-    let isSame = true;
-    for (const key of Object.keys(value)) {
+    const keys = Object.keys(value);
+    let result: JsonObject | undefined; // a copy, from the first difference on
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i]!;
       const given = value[key]!;
       const child = schema.properties?.get(key) ?? (schema.additional === true ? undefined : schema.additional);
-      if (child) {
-        const kept = this.#pruneAt(key, given, child);
-        if (kept !== given) isSame = false;
-        setKey(result, key, kept);
-      } else if (schema.preserveUnknownFields || schema.additional === true || schema.type === 'any') {
-        setKey(result, key, given);
-      } else {
-        isSame = false;
+      const isKept = child || schema.preserveUnknownFields || schema.additional === true || schema.type === 'any';
+      if (!isKept) {
+        result ??= firstOf(value, keys, i);
         this.#tellUnknown(key);
+        continue;
       }
+      const kept = child ? this.#pruneAt(key, given, child) : given;
+      if (kept !== given) result ??= firstOf(value, keys, i);
+      if (result) setKey(result, key, kept);
     }
-    return isSame ? value : result;
+    return result ?? value;
   }
 
   #pruneAt(step: string | number, value: JsonValue, schema: Schema): JsonValue {

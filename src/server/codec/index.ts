@@ -4,6 +4,8 @@ export { type BodyType, checkDecoded, decodeBody, mediaTypeOf, parseBody } from 
 export { encodeObject, encodeYaml, goJson } from './encode.ts';
 export { applyFieldValidation, type FieldValidation } from './field-validation.ts';
 export { cloneJson, jsonEqual } from './json-objects.ts';
+export { leastBytes } from './json-size.ts';
+export { jsonListEncoder, yamlListEncoder } from './list-encoder.ts';
 export { encodeItem, encodeProtobuf, listParts } from './protobuf-writer.ts';
 export { withNulls, withoutNulls } from './written-nulls.ts';
 export { readYamlAside, readYamlBytes } from './yaml-aside.ts';

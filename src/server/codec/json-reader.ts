@@ -148,6 +148,8 @@ function slowRead(text: string): JsonReading {
 }
 
 const whitespace = /[ \t\n\r]*/y;
+/** All of a text but quotes, backslashes and what is below the blank. */
+const plainCharacters = /[ !#-[\]-\uffff]*/y;
 const numberToken = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 
 class SlowReader {
@@ -223,6 +225,9 @@ class SlowReader {
   #string(): string {
     const start = this.#at++;
     for (;;) {
+      plainCharacters.lastIndex = this.#at;
+      plainCharacters.test(this.#text);
+      this.#at = plainCharacters.lastIndex;
       const code = this.#text.charCodeAt(this.#at);
       if (Number.isNaN(code)) return this.#fail('in string literal');
       if (code < 0x20) return this.#fail('in string literal');

@@ -112,6 +112,17 @@ it.each([
   }
 });
 
+it('refuses a map of more entries than there may be', () => {
+  const entries = (count: number) =>
+    envelope('v1', 'ConfigMap', (writer) => {
+      for (let i = 0; i < count; i++) writer.message(2, (entry) => entry.string(1, `k${i}`).string(2, 'v'));
+    });
+  const read = (count: number) =>
+    decodeBody({ contentType, bytes: entries(count), resource: resourceOf('configmaps') });
+  expect(Object.keys(read(65_536).object.data as object)).toHaveLength(65_536);
+  expect(() => read(65_537)).toThrow('a map with more than 65536 entries');
+});
+
 it('ends in an object or an error of its own on any input, for any kind', () => {
   const kinds = fc.constantFrom(
     ['v1', 'Pod'],

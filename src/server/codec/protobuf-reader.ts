@@ -9,7 +9,7 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { ProtobufError, Reader, wireType } from '../../api/protobuf.ts';
 import { isObject, setKey } from './json-objects.ts';
-import { JsonSyntaxError, readJson } from './json-reader.ts';
+import { JsonSyntaxError, maxMembers, readJson, tooManyMembers } from './json-reader.ts';
 import { findMessage, isScalarType, type Message, type MessageField, messageOfKind } from './message-tables.ts';
 import { isSpecialType, readSpecial } from './protobuf-special.ts';
 
@@ -58,12 +58,15 @@ export function readKind(raw: Uint8Array, apiVersion: string, kind: string): Jso
 function readMessage(reader: Reader, message: Message, depth: number): JsonObject {
   if (depth > maxDepth) throw new ProtobufError(`Cannot read ${message.name}: nested deeper than ${maxDepth}`);
   const object: JsonObject = {};
+  let entries = 0; // of all its maps: no message has more than two
   while (reader.hasMore) {
     const tag = reader.tag();
     const field = message.byNumber.get(tag >>> 3);
     if (!field) reader.skip(tag);
-    else if (field.shape === 'map') readEntry(reader, tag, field, object, depth);
-    else if (field.shape === 'list') readElement(reader, tag, field, object, depth);
+    else if (field.shape === 'map') {
+      if (++entries > maxMembers) throw new ProtobufError(`Cannot read ${message.name}: ${tooManyMembers}`);
+      readEntry(reader, tag, field, object, depth);
+    } else if (field.shape === 'list') readElement(reader, tag, field, object, depth);
     else {
       const value = readValue(reader, tag, field.type, depth);
       if (field.name === '') {

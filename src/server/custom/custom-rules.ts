@@ -15,6 +15,7 @@ import type { Resource } from '../registry/resource.ts';
 import { type CustomKind, kindOf } from './custom-kind.ts';
 import { readNumber } from './custom-scale.ts';
 import { LIMIT_DEFAULT_BYTES, NoRoomError, setDefaults } from './set-defaults.ts';
+import { TurnKeeper } from './turn-keeper.ts';
 import { Validation, ValidationEnd } from './validation.ts';
 import { checkEmbedded, checkListTypes } from './value-rules.ts';
 
@@ -66,7 +67,7 @@ async function validateCustom(
   return validation.faults;
 }
 
-/** Rules in CEL are only asked about an object that is otherwise good. */
+/** Rules in CEL are only asked about an object that is otherwise good. Between two steps others have their turn. */
 async function check(
   value: JsonObject,
   before: JsonObject | undefined,
@@ -74,13 +75,17 @@ async function check(
   validation: Validation,
 ): Promise<void> {
   const { structural, check: checkSchema, scale, rules } = kind;
+  const turns = new TurnKeeper();
   checkSchema(value, before, undefined, validation);
+  if (turns.isOver) await turns.next();
   if (scale) {
     validation.pushAll(countFaults(value, scale.specReplicasPath));
     validation.pushAll(countFaults(value, scale.statusReplicasPath));
   }
   checkEmbedded(value, structural, validation);
+  if (turns.isOver) await turns.next();
   checkListTypes(value, structural, validation);
+  if (turns.isOver) await turns.next();
   if (!rules) return;
   if (validation.length === 0) return rules.check(value, before, validation);
   const why =

@@ -8,7 +8,7 @@
  *
  *   cache ─► #onChange: registry, at once ─► #settle: conditions, cleanup, one after the other
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { jsonText } from '../../api/json-text.ts';
@@ -173,6 +173,7 @@ export class Definitions {
   async #settleAll(): Promise<void> {
     const { signal } = this.#stop;
     for (const name of this.#due) {
+      await nextTurn(); // it was read and served in this one
       if (signal.aborted) break;
       this.#due.delete(name);
       try {

@@ -101,6 +101,12 @@ it('what has not changed is not judged again', () => {
 it.each<[listType: string, items: JsonObject, list: JsonValue[], want: string[]]>([
   ['set', { type: 'string' }, ['a', 'b', 'a'], ['l[2]: Duplicate value: "a"']],
   [
+    'set',
+    { 'x-kubernetes-preserve-unknown-fields': true },
+    [1, '1', { a: 1 }, '{"a":1}', { a: 1 }, null, 'null', 1],
+    ['l[4]: Duplicate value: {"a":1}', 'l[7]: Duplicate value: 1'],
+  ],
+  [
     'map',
     { type: 'object', properties: { k: { type: 'string' } } },
     [{ k: 'a' }, { k: 'a' }],

@@ -34,7 +34,7 @@ export function checkListTypes(
       findTwice(
         value,
         place,
-        (item) => jsonText(item),
+        (item) => (typeof item === 'object' && item !== null ? `\0${jsonText(item)}` : item), // a value is no JSON of another
         (item) => item,
         validation,
       );
@@ -67,15 +67,17 @@ export function checkEmbedded(
 function findTwice(
   list: readonly JsonValue[],
   place: Place | undefined,
-  read: (item: JsonValue) => string,
+  read: (item: JsonValue) => JsonValue,
   show: (item: JsonValue) => JsonValue,
   validation: Validation,
 ): void {
-  const seen = new Set<string>();
-  for (const [index, item] of list.entries()) {
-    const key = read(item);
-    if (seen.has(key)) validation.push(duplicateValue(pathOf({ of: place, name: index }), show(item)));
-    else seen.add(key);
+  const seen = new Set<JsonValue>();
+  let twice = 0;
+  for (let index = 0; index < list.length; index++) {
+    seen.add(read(list[index]!));
+    if (seen.size + twice > index) continue;
+    twice++;
+    validation.push(duplicateValue(pathOf({ of: place, name: index }), show(list[index]!)));
   }
 }
 

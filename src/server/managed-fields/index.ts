@@ -2,4 +2,5 @@
 export { readApplyBody } from './apply-body.ts';
 export { applySteps } from './apply-patch.ts';
 export { emptySet, type FieldSet, setOfPaths } from './field-set.ts';
+export { leastOwnedBytes } from './owned-size.ts';
 export { trackUpdate } from './track-update.ts';

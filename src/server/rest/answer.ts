@@ -3,14 +3,15 @@
  * bytes of the cache; everything else is put together anew.
  */
 import { type JsonObject, type KubeObject, type StatusError, shapeNotAcceptable } from '../../api/index.ts';
-import { encodeObject, encodeProtobuf, encodeYaml, goJson } from '../codec/index.ts';
+import { encodeObject, encodeProtobuf, encodeYaml, goJson, jsonListEncoder, yamlListEncoder } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { EncodedStatus } from '../http/front-exchange.ts';
 import { statusBody, wantsPretty } from '../http/status-body.ts';
-import { type ListMeta, partialObject, partialObjectList } from '../tables/partial-metadata.ts';
-import { parseIncludeObject, tableFor } from '../tables/table.ts';
+import { emptyPartialList, type ListMeta, partialObject } from '../tables/partial-metadata.ts';
+import { parseIncludeObject, type TableOptions, tableFor, tableParts } from '../tables/table.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { piecesOf } from '../watchcache/slab.ts';
+import { WorkSlices } from '../watchcache/work-slices.ts';
 import { type Format, mediaTypeNames, statusMediaType } from './negotiation.ts';
 import { sendProtobufList } from './protobuf-answer.ts';
 import type { View } from './resources.ts';
@@ -43,7 +44,7 @@ function shaped(exchange: Exchange, format: Format, view: View, object: KubeObje
       return partialObject(object, format.version) as unknown as JsonObject;
     case 'Table': {
       const listMeta = { resourceVersion: object.metadata.resourceVersion ?? '' };
-      return toTable(exchange, format, view, [object], listMeta);
+      return tableFor(resource, [object], tableOptions(exchange, format, view, listMeta)) as unknown as JsonObject;
     }
     case 'object':
       return object as unknown as JsonObject;
@@ -61,19 +62,57 @@ export async function sendList(
   if (isPlain(exchange, format) && view.isStorageForm) return sendItems(exchange, view, items, meta);
   if (format.mediaType === 'protobuf' && format.shape !== 'PartialObjectMetadata')
     return sendProtobufList(exchange, format, view, items, meta);
-  const objects = items.map((item) => view.toObject(item));
   switch (format.shape) {
     case 'PartialObjectMetadata':
       throw shapeNotAcceptable(
         `you requested PartialObjectMetadata, but the requested object is a list (*${internalPackage(resource.group)}.${resource.listKind})`,
       );
-    case 'PartialObjectMetadataList':
-      return sendJson(exchange, 200, format, partialObjectList(objects, meta, format.version) as unknown as JsonObject);
-    case 'Table':
-      return sendJson(exchange, 200, format, toTable(exchange, format, view, objects, meta));
+    case 'PartialObjectMetadataList': {
+      const list = emptyPartialList(meta, format.version) as unknown as JsonObject;
+      const show = (object: KubeObject) => partialObject(object, format.version) as unknown as JsonObject;
+      return sendShaped(exchange, format, view, items, { document: list, name: 'items', show });
+    }
+    case 'Table': {
+      const { table, rowOf } = tableParts(resource, tableOptions(exchange, format, view, meta));
+      const show = rowOf as unknown as (object: KubeObject) => JsonObject;
+      return sendShaped(exchange, format, view, items, {
+        document: table as unknown as JsonObject,
+        name: 'rows',
+        show,
+      });
+    }
     case 'object':
-      return sendJson(exchange, 200, format, listObject(view, objects, meta), resource.isCustom);
+      return sendShaped(exchange, format, view, items, listShape(view, meta));
   }
+}
+
+/** A document with a list that is still empty, and what stands in it for each object. */
+type ListShape = {
+  readonly document: JsonObject;
+  readonly name: string;
+  readonly show: (object: KubeObject) => JsonObject;
+  readonly isCustom?: boolean;
+};
+
+/** An object at a time, so that others get their turns. */
+async function sendShaped(
+  exchange: Exchange,
+  { mediaType }: Format,
+  view: View,
+  items: readonly CachedObject[],
+  { document, name, show, isCustom = false }: ListShape,
+): Promise<void> {
+  const isPretty = wantsPretty(exchange.query, exchange.headers);
+  const isYaml = mediaType === 'yaml';
+  const encoder = isYaml ? yamlListEncoder(document, name) : jsonListEncoder(document, name, { isCustom, isPretty });
+  const parts = [encoder.head];
+  const slices = new WorkSlices(exchange.signal);
+  for (const item of items) {
+    parts.push(encoder.element(show(view.toObject(item))));
+    if (slices.isOver) await slices.pause();
+  }
+  parts.push(encoder.tail());
+  exchange.send(200, mediaTypeNames[mediaType], Buffer.concat(parts));
 }
 
 /** A JSON document as protobuf, as YAML, indented, or as it is. */
@@ -117,24 +156,25 @@ function* partsOf(head: Buffer, items: readonly CachedObject[]): Iterable<Buffer
   yield LIST_END;
 }
 
-function listObject({ resource }: View, objects: readonly KubeObject[], meta: ListMeta): JsonObject {
+function listShape({ resource }: View, meta: ListMeta): ListShape {
   const { listKind, groupVersion, isCustom } = resource;
-  const items = isCustom ? objects : objects.map(({ kind: _kind, apiVersion: _version, ...item }) => item);
   const metadata = isCustom ? { continue: '', ...meta } : meta;
-  return { kind: listKind, apiVersion: groupVersion, metadata, items: items as unknown as JsonObject[] };
+  return {
+    document: { kind: listKind, apiVersion: groupVersion, metadata, items: [] },
+    name: 'items',
+    show: (object) => {
+      if (isCustom) return object as unknown as JsonObject;
+      const { kind: _kind, apiVersion: _version, ...item } = object;
+      return item as unknown as JsonObject;
+    },
+    isCustom,
+  };
 }
 
-function toTable(
-  exchange: Exchange,
-  { version }: Format,
-  { resource }: View,
-  objects: readonly KubeObject[],
-  listMeta: ListMeta,
-): JsonObject {
+function tableOptions(exchange: Exchange, { version }: Format, { resource }: View, listMeta: ListMeta): TableOptions {
   const includeObject = parseIncludeObject(exchange.query.get('includeObject'));
   const printerColumns = resource.custom?.printerColumns ?? [];
-  const options = { includeObject, now: Date.now(), listMeta, version, printerColumns };
-  return tableFor(resource, objects, options) as unknown as JsonObject;
+  return { includeObject, now: Date.now(), listMeta, version, printerColumns };
 }
 
 function isPlain(exchange: Exchange, format: Format): boolean {

@@ -1,12 +1,10 @@
 /** How something is to be deleted: from the body if there is one, else from the query, never from both. */
-
 import { type FieldError, invalid, invalidValue, type JsonObject, unsupportedValue } from '../../api/index.ts';
-import { decodeBody } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { booleanParameter, integerParameter } from '../http/query-parameters.ts';
 import type { Resource } from '../registry/resource.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
-import { readBody } from './read-body.ts';
+import { readBodyObject } from './read-body.ts';
 import { dryRunFaults } from './write-options.ts';
 
 export type DeleteOptions = {
@@ -22,8 +20,8 @@ const TYPE = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
 const POLICIES = ['Foreground', 'Background', 'Orphan'];
 
 export async function deleteOptions(exchange: Exchange, resource: Resource): Promise<DeleteOptions> {
-  const bytes = await readBody(exchange);
-  const given = bytes.length > 0 ? fromBody(exchange, bytes, resource) : fromQuery(exchange.query);
+  const bytes = await exchange.readBody();
+  const given = bytes.length > 0 ? await fromBody(exchange, resource) : fromQuery(exchange.query);
   const policy = given.propagationPolicy as string | undefined;
   const orphanDependents = given.orphanDependents as boolean | undefined;
   const dryRun = (given.dryRun as string[] | undefined) ?? [];
@@ -47,16 +45,12 @@ export async function deleteOptions(exchange: Exchange, resource: Resource): Pro
   };
 }
 
-function fromBody(exchange: Exchange, bytes: Buffer, { groupVersion }: Resource): JsonObject {
+function fromBody(exchange: Exchange, { groupVersion }: Resource): Promise<JsonObject> {
   const schema = builtInSchemas().byName(TYPE);
   if (!schema) throw new Error(`Cannot find schema "${TYPE}"`);
   const alsoVersions = ['meta.k8s.io/v1', groupVersion];
-  return decodeBody({
-    contentType: exchange.headers['content-type'],
-    bytes,
-    resource: { kind: 'DeleteOptions', groupVersion: 'v1', alsoVersions, schema, isCustom: false },
-    fieldValidation: 'Ignore',
-  }).object;
+  const type = { kind: 'DeleteOptions', groupVersion: 'v1', alsoVersions, schema, isCustom: false };
+  return readBodyObject(exchange, type, 'Ignore');
 }
 
 function fromQuery(query: URLSearchParams): JsonObject {

@@ -7,6 +7,7 @@
  */
 import {
   badRequest,
+  bodyTooLarge,
   checkDnsLabel,
   checkDnsSubdomain,
   checkPathSegment,
@@ -17,13 +18,13 @@ import {
   type NameCheck,
   plainError,
 } from '../../api/index.ts';
-import { cloneJson, jsonEqual, withNulls } from '../codec/index.ts';
+import { cloneJson, jsonEqual, leastBytes, withNulls } from '../codec/index.ts';
 import { checkIpAddress } from '../kinds/engine/ip-address.ts';
 import type { RuleContext } from '../kinds/kind-rules.ts';
 import { repeatedChecksOf, validateObjectMeta, validateReplacedMeta } from '../kinds/metadata-validation.ts';
 import { protectObject } from '../kinds/protection-finalizers.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
-import { emptySet, type FieldSet, setOfPaths, trackUpdate } from '../managed-fields/index.ts';
+import { emptySet, type FieldSet, leastOwnedBytes, setOfPaths, trackUpdate } from '../managed-fields/index.ts';
 import type { NameRule } from '../registry/kind-table.ts';
 import { qualifiedName } from '../registry/resource.ts';
 import { WorkSlices } from '../watchcache/work-slices.ts';
@@ -32,6 +33,10 @@ import type { View } from './resources.ts';
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_BASE = 63 - SUFFIX_LENGTH;
+/** For a store that does not say what it takes: no body is longer. */
+const LIMIT_BODY_BYTES = 3 * 1024 * 1024;
+/** What may be counted and is not owned after all: fields that an empty object has as well. */
+const UNCOUNTED_BYTES = 4 * 1024;
 
 /** Who writes, and whether the object carries its owners already. */
 export type Tracking = { readonly manager: string; readonly isTracked?: boolean };
@@ -59,7 +64,10 @@ export async function prepareCreate(
   mergeOwners(object, context);
   if (!metadata.name && metadata.generateName) metadata.name = generatedName(metadata.generateName);
   rules.setDefaults?.(object);
-  if (!isTracked) track(view, undefined, object, manager, context);
+  if (slices.isOver) await slices.pause();
+  const fits = canFit(view, object, { isTracked, isNew: true });
+  if (!isTracked && fits) track(view, undefined, object, manager, context);
+  if (slices.isOver) await slices.pause();
   protectObject(object, resource);
   await rules.prepareCreate?.(object, context);
   if (slices.isOver) await slices.pause();
@@ -67,6 +75,7 @@ export async function prepareCreate(
   if (slices.isOver) await slices.pause();
   refuse(view, object, [...faults, ...((await rules.validate?.(object, undefined, context)) ?? [])]);
   for (const text of rules.warnings?.(object, undefined, context) ?? []) context.warn(text);
+  if (!fits) throw bodyTooLarge(mostBytes(view));
   if (slices.isOver) await slices.pause();
   return asWritten(view, object);
 }
@@ -86,7 +95,10 @@ export async function prepareUpdate(
   mergeOwners(object, context);
   keepOtherPart(view, object, old, context.subresource);
   rules.setDefaults?.(object);
-  if (!isTracked) track(view, old, object, manager, context);
+  if (slices.isOver) await slices.pause();
+  const fits = canFit(view, object, { isTracked, isNew: false });
+  if (!isTracked && fits) track(view, old, object, manager, context);
+  if (slices.isOver) await slices.pause();
   await rules.prepareUpdate?.(object, old, context);
   if (slices.isOver) await slices.pause();
   if (facts.hasGeneration && context.subresource !== 'binding')
@@ -101,6 +113,7 @@ export async function prepareUpdate(
     ...(context.subresource === 'binding' ? [] : (rules.validateUpdate?.(object, old, context) ?? [])),
   ]);
   for (const text of rules.warnings?.(object, old, context) ?? []) context.warn(text);
+  if (!fits) throw bodyTooLarge(mostBytes(view));
   if (slices.isOver) await slices.pause();
   return asWritten(view, object);
 }
@@ -196,6 +209,29 @@ function nextGeneration(view: View, object: KubeObject, old: KubeObject, isRenew
 function wanted({ resource, facts }: View, object: KubeObject): JsonObject {
   const { kind: _kind, apiVersion: _version, metadata: _metadata, status, ...rest } = object;
   return (resource.isCustom && !facts.hasStatus ? { ...rest, status } : rest) as JsonObject;
+}
+
+/**
+ * Whether the store can take the object, and what is owned of it if it is new. Of one that it cannot take nothing more is
+ * made; what else is wrong with it is told first. The status of a new one is not kept.
+ */
+function canFit(
+  view: View,
+  { metadata, status, ...rest }: KubeObject,
+  { isTracked = false, isNew }: { isTracked: boolean | undefined; isNew: boolean },
+): boolean {
+  const { managedFields: _entries, ...others } = metadata;
+  const isStatusKept = !(isNew && view.facts.hasStatus);
+  const counted = { ...rest, metadata: isTracked ? metadata : others, ...(isStatusKept && { status }) };
+  const limit = mostBytes(view) + UNCOUNTED_BYTES;
+  const room = limit - leastBytes(counted as unknown as JsonObject, limit);
+  if (room < 0 || isTracked || !isNew) return room >= 0;
+  const parts = Object.keys(rest).filter((field) => field !== 'kind' && field !== 'apiVersion');
+  return leastOwnedBytes(rest as unknown as JsonObject, view.resource.schema, parts, room) <= room;
+}
+
+function mostBytes({ cache }: View): number {
+  return cache.store.maxPutBytes ?? LIMIT_BODY_BYTES;
 }
 
 function track(

@@ -1,9 +1,37 @@
-/** The body of a request, ready to be decoded without holding others up: long YAML is read aside while they have their turn. */
-import { mediaTypeOf, readYamlAside } from '../codec/index.ts';
+/**
+ * The body of a request, and the object in it: read, then checked, then handed on, with a turn for others between two of
+ * these where the one before took long; long YAML is read aside. It fails as `parseBody` does; what is worth a warning is
+ * told to the exchange.
+ */
+import type { JsonObject } from '../../api/index.ts';
+import { type BodyType, type FieldValidation, mediaTypeOf, parseBody, readYamlAside } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { WorkSlices } from '../watchcache/work-slices.ts';
 
+/** Ready to be decoded without holding others up. */
 export async function readBody(exchange: Exchange): Promise<Buffer> {
   const bytes = await exchange.readBody();
   if (mediaTypeOf(exchange.headers['content-type']).endsWith('yaml')) await readYamlAside(bytes, exchange.signal);
   return bytes;
+}
+
+export async function readBodyObject(
+  exchange: Exchange,
+  resource: BodyType,
+  fieldValidation: FieldValidation,
+): Promise<JsonObject> {
+  const bytes = await readBody(exchange);
+  const slices = new WorkSlices(exchange.signal);
+  const check = parseBody({
+    contentType: exchange.headers['content-type'],
+    bytes,
+    resource,
+    fieldValidation,
+    warn: (text) => exchange.warn(text),
+  });
+  if (slices.isOver) await slices.pause();
+  const { object, warnings } = check();
+  if (slices.isOver) await slices.pause();
+  for (const text of warnings) exchange.warn(text);
+  return object;
 }

@@ -4,13 +4,13 @@
  */
 import { badRequest, type JsonObject, type KubeObject, methodNotAllowed, type ObjectMeta } from '../../api/index.ts';
 import { reviewAccess, reviewLocalAccess, reviewOwnAccess, reviewOwnRules } from '../auth/access-review.ts';
-import { decodeBody } from '../codec/index.ts';
 import type { Exchange, Target, UserInfo } from '../http/exchange.ts';
 import { trackUpdate } from '../managed-fields/index.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
+import { WorkSlices } from '../watchcache/work-slices.ts';
 import { sendJson } from './answer.ts';
 import { negotiate, plainFormat } from './negotiation.ts';
-import { readBody } from './read-body.ts';
+import { readBodyObject } from './read-body.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
 import { writeOptions } from './write-options.ts';
 
@@ -47,20 +47,16 @@ export async function handleVirtual(
   if (!answer) throw methodNotAllowed();
   const format = negotiate(exchange.headers, resource);
   const { fieldValidation, manager } = writeOptions(exchange, 'CreateOptions');
-  const { object, warnings } = decodeBody({
-    contentType: exchange.headers['content-type'],
-    bytes: await readBody(exchange),
-    resource,
-    fieldValidation,
-  });
-  for (const text of warnings) exchange.warn(text);
+  const object = await readBodyObject(exchange, resource, fieldValidation);
+  const slices = new WorkSlices(exchange.signal);
   const asked = { ...(object as unknown as KubeObject) };
   const metadata: ObjectMeta = { ...asked.metadata, ...(resource.isNamespaced && { namespace }) };
   for (const field of SYSTEM_FIELDS) delete (metadata as JsonObject)[field];
   asked.metadata = metadata;
   const status = await answer(rest, exchange, asked, namespace);
+  if (slices.isOver) await slices.pause();
   const shape = format.shape === 'object' ? format : plainFormat;
-  const { kind, apiVersion } = object as JsonObject;
+  const { kind, apiVersion } = object;
   const fresh = FRESH[resource.plural];
   if (fresh) {
     sendJson(exchange, 201, shape, { kind: kind!, apiVersion: apiVersion!, ...fresh(), status });
@@ -74,6 +70,7 @@ export async function handleVirtual(
     now: nowInSeconds(),
   });
   if (managedFields) metadata.managedFields = managedFields;
+  if (slices.isOver) await slices.pause();
   sendJson(exchange, 201, shape, { ...(asked as unknown as JsonObject), status });
 }
 

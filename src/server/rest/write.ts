@@ -18,7 +18,7 @@ import {
   plainError,
   staleVersion,
 } from '../../api/index.ts';
-import { cloneJson, parseBody, withoutNulls } from '../codec/index.ts';
+import { cloneJson, withoutNulls } from '../codec/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { WorkSlices } from '../watchcache/work-slices.ts';
@@ -30,7 +30,7 @@ import type { Format } from './negotiation.ts';
 import { negotiate } from './negotiation.ts';
 import { untilWritten } from './object-writes.ts';
 import { checkNames, generatedName, prepareCreate, prepareUpdate } from './prepare.ts';
-import { readBody } from './read-body.ts';
+import { readBodyObject } from './read-body.ts';
 import type { View } from './resources.ts';
 import type { Rest } from './rest.ts';
 import { type WriteOptions, writeOptions } from './write-options.ts';
@@ -152,20 +152,7 @@ export function answer(
 }
 
 async function decodeObject(exchange: Exchange, { resource }: View, options: WriteOptions): Promise<KubeObject> {
-  const bytes = await readBody(exchange);
-  const slices = new WorkSlices(exchange.signal);
-  const check = parseBody({
-    contentType: exchange.headers['content-type'],
-    bytes,
-    resource,
-    fieldValidation: options.fieldValidation,
-    warn: (text) => exchange.warn(text),
-  });
-  if (slices.isOver) await slices.pause();
-  const { object, warnings } = check();
-  if (slices.isOver) await slices.pause();
-  for (const text of warnings) exchange.warn(text);
-  return object as unknown as KubeObject;
+  return (await readBodyObject(exchange, resource, options.fieldValidation)) as unknown as KubeObject;
 }
 
 function checkVersionSeen(view: View, object: KubeObject, current: CachedObject, name: string): void {

@@ -8,8 +8,13 @@
 import { humanAge } from '../../api/durations.ts';
 import type { JsonValue } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
+import type { PathSteps } from './json-path.ts';
 
-export type CellContext = { readonly nowMs: number };
+export type CellContext = {
+  readonly nowMs: number;
+  /** For all cells of a row that look by a JSONPath. */
+  readonly steps: PathSteps;
+};
 export type Cell = (object: KubeObject, context: CellContext) => JsonValue;
 
 /** As `columnDefinitions` carries it. */

@@ -1,7 +1,7 @@
 /**
  * The table of a custom resource: the columns its definition declares, or name and age where it declares none.
  *
- * A column that finds nothing shows `null`. Of several values the first counts. A value keeps its JSON type where the
+ * A column that finds nothing, or takes too many steps with those before it, shows `null`. Of several values the first counts. A value keeps its JSON type where the
  * column has that type, and is `null` where it does not fit; a column of strings shows anything as text.
  */
 import { humanAge } from '../../api/durations.ts';
@@ -46,8 +46,8 @@ function customColumn({ name, type, jsonPath, format = '', description, priority
   };
   return column(
     name,
-    (object, { nowMs }) => {
-      const [value] = find(object);
+    (object, { nowMs, steps }) => {
+      const [value] = find(object, steps);
       return value === undefined || value === null ? null : cellOf(type, value, nowMs);
     },
     definition,

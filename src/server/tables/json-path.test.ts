@@ -93,3 +93,17 @@ it.each([
   };
   await expectLinear(what, { make: path, run, from: 500, limit: 60_000 });
 });
+
+it.each([
+  ['everything below everything', '..*[?(@..x)]'],
+  ['everything below, again and again', '..a'.repeat(8)],
+  ['each of each', '[*]'.repeat(340)],
+])('looks for %s in time that does not grow faster than the value', async (what, path) => {
+  const make = (depth: number) => {
+    let value: unknown = 1;
+    for (let i = 0; i < depth; i++) value = { a: value };
+    return Array.from({ length: depth }, () => [value]);
+  };
+  const find = compileJsonPath(path);
+  await expectLinear(what, { make, run: (value) => find(value), from: 250, limit: 16_000, rounds: 2 });
+});

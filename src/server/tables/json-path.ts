@@ -3,8 +3,8 @@
  * inside a name), indexes, slices, `*`, `..name`, and filters that compare one path with a literal. With or without
  * braces around it.
  *
- * Compiled once; an evaluation never fails: what is not there is simply not found, and takes at most the size of the
- * value for each step. Compiling fails with a JsonPathError, also for a path that is longer than anybody writes one.
+ * Compiled once; an evaluation never fails: what is not there is simply not found, nor is what would take more steps than
+ * it is given. Compiling fails with a JsonPathError, also for a path that is longer than anybody writes one.
  */
 import type { JsonValue } from '../../api/json.ts';
 import { exactInteger } from '../codec/int64.ts';
@@ -14,23 +14,61 @@ export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
 }
 
-/** All values a path leads to, in order. */
-export type JsonPath = (root: unknown) => JsonValue[];
+/** All values a path leads to, in order; none when the steps are used up. */
+export type JsonPath = (root: unknown, steps?: PathSteps) => JsonValue[];
 
-type Step = (values: readonly JsonValue[]) => JsonValue[];
+/** How many values may still be looked at. Paths that share it share what is left. */
+export class PathSteps {
+  #left: number;
+
+  constructor(count: number = maxSteps) {
+    this.#left = count;
+  }
+
+  take(count: number): void {
+    this.#left -= count;
+    if (this.#left < 0) throw new OutOfSteps();
+  }
+}
+
+class OutOfSteps extends Error {
+  override readonly name = 'OutOfSteps';
+}
+
+type Step = (values: readonly JsonValue[], steps: PathSteps) => JsonValue[];
+type Walk = (root: JsonValue, steps: PathSteps) => JsonValue[];
+
+/** Some tens of milliseconds. */
+const maxSteps = 500_000;
 
 const maxCharacters = 1024;
 /** Each of them looks at everything. */
 const maxDeepSteps = 8;
 
 export function compileJsonPath(path: string): JsonPath {
+  const walk = compileWalk(path);
+  return (root, steps = new PathSteps()) => {
+    try {
+      return walk(root as JsonValue, steps);
+    } catch (err) {
+      if (err instanceof OutOfSteps) return [];
+      throw err;
+    }
+  };
+}
+
+function compileWalk(path: string): Walk {
   if (path.length > maxCharacters)
     throw new JsonPathError(`Cannot read a JSONPath: it is longer than ${maxCharacters} characters`);
   const inner = /^\{(.*)\}$/s.exec(path.trim())?.[1] ?? path.trim();
-  const steps = readSteps(inner.replace(/^[$@]/, ''), path);
-  return (root) => {
-    let values = [root as JsonValue];
-    for (const step of steps) values = step(values);
+  const parts = readSteps(inner.replace(/^[$@]/, ''), path);
+  return (root, steps) => {
+    let values = [root];
+    for (const part of parts) {
+      if (values.length === 0) break;
+      steps.take(values.length);
+      values = part(values, steps);
+    }
     return values;
   };
 }
@@ -98,13 +136,24 @@ function readSteps(text: string, whole: string): Step[] {
     take(blanks);
     if (!isFilter || (operator !== undefined && literal === undefined) || !take(filterEnd))
       throw new JsonPathError(`Cannot read the JSONPath ${JSON.stringify(whole)} at ${JSON.stringify(at)}`);
-    steps.push(byFilter(compileJsonPath(left), operator, literal));
+    steps.push(byFilter(compileWalk(left), operator, literal));
   }
   return steps;
 }
 
-function each(find: (value: JsonValue) => JsonValue[]): Step {
-  return (values) => values.flatMap((value) => find(value));
+function each(find: (value: JsonValue, steps: PathSteps) => readonly JsonValue[]): Step {
+  return (values, steps) => {
+    const [only] = values;
+    if (values.length === 1) return charged(find(only!, steps), steps) as JsonValue[];
+    const found: JsonValue[] = [];
+    for (const value of values) for (const one of charged(find(value, steps), steps)) found.push(one);
+    return found;
+  };
+}
+
+function charged(found: readonly JsonValue[], steps: PathSteps): readonly JsonValue[] {
+  steps.take(found.length);
+  return found;
 }
 
 function byName(name: string): Step {
@@ -120,12 +169,13 @@ function byIndex(from: string, isSlice: boolean, to: string): Step {
   });
 }
 
-function byFilter(left: JsonPath, operator: string | undefined, right: string | undefined): Step {
+function byFilter(left: Walk, operator: string | undefined, right: string | undefined): Step {
   const literal = right === undefined ? undefined : readLiteral(right);
-  return each((value) => {
+  return each((value, steps) => {
     const candidates = Array.isArray(value) ? value : children(value);
+    steps.take(candidates.length);
     return candidates.filter((candidate) => {
-      const [found] = left(candidate);
+      const [found] = left(candidate, steps);
       return operator === undefined ? found !== undefined : compare(found, operator, literal);
     });
   });
@@ -170,14 +220,16 @@ function children(value: JsonValue): JsonValue[] {
 }
 
 /** Every value at or below those given, once each; a stack of our own, since objects may nest deeper than calls can. */
-function allBelow(values: readonly JsonValue[]): JsonValue[] {
+function allBelow(values: readonly JsonValue[], steps: PathSteps): JsonValue[] {
   const found = new Set<JsonValue>();
-  const open = [...values].reverse();
+  const open = values.slice().reverse();
   while (open.length > 0) {
     const value = open.pop()!;
     if (typeof value !== 'object' || value === null || found.has(value)) continue;
     found.add(value);
-    for (const child of [...children(value)].reverse()) open.push(child);
+    const below = children(value);
+    steps.take(1 + below.length);
+    for (let i = below.length - 1; i >= 0; i--) open.push(below[i]!);
   }
   return [...found];
 }

@@ -22,15 +22,7 @@ export function partialObject({ metadata }: KubeObject, version: MetaVersion = '
   return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata };
 }
 
-export function partialObjectList(
-  items: readonly KubeObject[],
-  metadata: ListMeta,
-  version: MetaVersion = 'v1',
-): PartialObjectMetadataList {
-  return {
-    kind: 'PartialObjectMetadataList',
-    apiVersion: `meta.k8s.io/${version}`,
-    metadata,
-    items: items.map((item) => partialObject(item, version)),
-  };
+/** A list without items. */
+export function emptyPartialList(metadata: ListMeta, version: MetaVersion = 'v1'): PartialObjectMetadataList {
+  return { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${version}`, metadata, items: [] };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../api/objects.ts';
 import type { PrinterColumn } from './custom-columns.ts';
-import { partialObjectList } from './partial-metadata.ts';
+import { emptyPartialList, partialObject } from './partial-metadata.ts';
 import { bookmarkTable, parseIncludeObject, tableFor } from './table.ts';
 
 const now = Date.parse('2024-01-01T01:00:00Z');
@@ -387,11 +387,36 @@ it('parseIncludeObject() knows three words', () => {
   );
 });
 
-it('partialObjectList() keeps the metadata of the list', () => {
-  expect(partialObjectList([object({ data: {} })], listMeta)).toEqual({
+it('emptyPartialList() keeps the metadata of the list, partialObject() that of an object', () => {
+  expect(emptyPartialList(listMeta)).toEqual({
     kind: 'PartialObjectMetadataList',
     apiVersion: 'meta.k8s.io/v1',
     metadata: listMeta,
-    items: [{ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }],
+    items: [],
   });
+  const partial = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata };
+  expect(partialObject(object({ data: {} }))).toEqual(partial);
+});
+
+it('a row whose paths would take too many steps has no value in the cells that are too many', () => {
+  const custom = { group: 'a.example', plural: 'xs', isCustom: true };
+  const printerColumns: PrinterColumn[] = [
+    { name: 'First', type: 'string', jsonPath: '.spec.name' },
+    { name: 'Slow', type: 'string', jsonPath: `.spec.list${'[*]'.repeat(300)}` },
+    { name: 'Last', type: 'string', jsonPath: '.spec.name' },
+  ];
+  let list: unknown = 'end';
+  for (let depth = 0; depth < 300; depth++) list = [list];
+  const rowsOf = (count: number) => {
+    const spec = { name: 'x', list: Array.from({ length: count }, () => (list as unknown[])[0]) };
+    return tableFor(custom, [object({ spec }), object({ spec: { name: 'y' } })], { ...options, printerColumns }).rows;
+  };
+  expect(rowsOf(100).map(({ cells }) => cells)).toEqual([
+    ['a', 'x', 'end', 'x'],
+    ['a', 'y', null, 'y'],
+  ]);
+  expect(rowsOf(10_000).map(({ cells }) => cells)).toEqual([
+    ['a', 'x', null, null],
+    ['a', 'y', null, 'y'],
+  ]);
 });

@@ -14,6 +14,7 @@ import { administrationTables } from './administration.ts';
 import { type ColumnDefinition, genericTable, type KindTable, type RowCondition } from './columns.ts';
 import { coreTables } from './core.ts';
 import { customTable, type PrinterColumn } from './custom-columns.ts';
+import { PathSteps } from './json-path.ts';
 import { networkTables } from './network.ts';
 import { type ListMeta, type MetaVersion, type PartialObjectMetadata, partialObject } from './partial-metadata.ts';
 import { storageTables } from './storage.ts';
@@ -51,20 +52,27 @@ export type TableOptions = {
 export type TableResource = Pick<Resource, 'group' | 'plural' | 'isCustom'>;
 
 export function tableFor(resource: TableResource, items: readonly KubeObject[], options: TableOptions): Table {
+  const { table, rowOf } = tableParts(resource, options);
+  return { ...table, rows: items.map(rowOf) };
+}
+
+/** A table without rows, and how they are made: for who makes them one at a time. */
+export function tableParts(
+  resource: TableResource,
+  options: TableOptions,
+): { readonly table: Table; readonly rowOf: (item: KubeObject) => TableRow } {
   const { includeObject = 'Metadata', now, listMeta, printerColumns, hasColumns = true, version = 'v1' } = options;
-  const table = kindTable(resource, printerColumns);
-  const context = { nowMs: now };
-  return {
-    ...emptyTable(table, listMeta, hasColumns, version),
-    rows: items.map((item) => {
-      const conditions = table.conditions?.(item) ?? [];
-      return {
-        cells: table.columns.map(({ cell }) => cell(item, context)),
-        ...(conditions.length > 0 && { conditions }),
-        object: objectOf(item, includeObject, version),
-      };
-    }),
+  const kind = kindTable(resource, printerColumns);
+  const rowOf = (item: KubeObject): TableRow => {
+    const context = { nowMs: now, steps: new PathSteps() };
+    const conditions = kind.conditions?.(item) ?? [];
+    return {
+      cells: kind.columns.map(({ cell }) => cell(item, context)),
+      ...(conditions.length > 0 && { conditions }),
+      object: objectOf(item, includeObject, version),
+    };
   };
+  return { table: emptyTable(kind, listMeta, hasColumns, version), rowOf };
 }
 
 /** A bookmark of a watch: one row with nothing in its cells, whose object carries the version. */

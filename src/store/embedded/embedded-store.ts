@@ -90,6 +90,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
 class EmbeddedStore implements Store, WatchSource {
   readonly hub = new WatchHub();
   readonly history: StoreHistory;
+  readonly maxPutBytes: number;
   readonly limits: WatchLimits;
   readonly #engine: LogEngine;
   readonly #state: PublishedState;
@@ -134,6 +135,7 @@ class EmbeddedStore implements Store, WatchSource {
     const limits = { quotaBytes: options.quotaBytes ?? 2 * GIB, reserveBytes: FREE_BYTES };
     this.#quota = new Quota(engine, options.dataDir, limits, () => this.#pipeline?.pendingBytes ?? 0);
     this.#txnLimits = options.txnLimits ?? defaultTxnLimits;
+    this.maxPutBytes = this.#txnLimits.maxRequestBytes;
     this.#txnContext = { head: this.#head, leases: this.#leases, readRange: this.#state.readRange };
     const onFailure = (error: StoreError) => {
       if (this.#closed) return;

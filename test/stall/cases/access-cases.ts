@@ -2,7 +2,7 @@
 import { requestCase, type ServerTarget, type StallRequest } from '../server-target.ts';
 import type { StallCase } from '../stall-case.ts';
 import { LONGEST_BODY } from './body-cases.ts';
-import { repeated, textShapes, times } from './text-shapes.ts';
+import { MOST_MEMBERS, repeated, textShapes, times } from './text-shapes.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const ROLES = `${RBAC}/namespaces/stall/roles`;
@@ -39,7 +39,7 @@ const reviews = [
     groups: times(size, (i) => `g${i}`),
     resourceAttributes: { verb: 'get', resource: 'pods' },
   })),
-  review('many extras', 100_000, 'SubjectAccessReview', (size) => ({
+  review('many extras', MOST_MEMBERS, 'SubjectAccessReview', (size) => ({
     user: 'u',
     extra: Object.fromEntries(times(size, (i) => [`e${i}`, ['v']])),
     resourceAttributes: { verb: 'get', resource: 'pods' },
@@ -190,11 +190,21 @@ const tokens = [
         }),
     },
   ),
-  requestCase('options of a delete with many preconditions', ['body:DeleteOptions'], LONGEST_BODY, (size) => ({
+  requestCase('options of a delete with many fields', ['body:DeleteOptions'], MOST_MEMBERS, (size) => ({
     method: 'DELETE',
     path: `${MAPS}/none`,
-    body: `{"kind":"DeleteOptions","apiVersion":"v1",${repeated((i) => `"u${i}":1,`, size)}"preconditions":{"uid":"x"}}`,
+    body: { kind: 'DeleteOptions', apiVersion: 'v1', ...Object.fromEntries(times(size, (i) => [`u${i}`, 1])) },
   })),
+  requestCase(
+    'options of a delete with more fields than there may be',
+    ['body:DeleteOptions'],
+    LONGEST_BODY,
+    (size) => ({
+      method: 'DELETE',
+      path: `${MAPS}/none`,
+      body: `{"kind":"DeleteOptions","apiVersion":"v1",${repeated((i) => `"u${i}":1,`, size)}"preconditions":{"uid":"x"}}`,
+    }),
+  ),
   requestCase('options of a delete with many dry runs', ['body:DeleteOptions'], 200_000, (size) => ({
     method: 'DELETE',
     path: `${MAPS}/none`,

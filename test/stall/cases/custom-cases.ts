@@ -5,8 +5,8 @@
 import { requestCase, type ServerTarget, type StallRequest } from '../server-target.ts';
 import type { StallCase } from '../stall-case.ts';
 import { LONGEST_BODY } from './body-cases.ts';
-import { FORMATS, jsonPaths, patternTexts, ruleTexts, slowPatterns, slowRules } from './custom-shapes.ts';
-import { repeated, textShapes, times } from './text-shapes.ts';
+import { FORMATS, jsonPaths, patternTexts, ruleTexts, slowPaths, slowPatterns, slowRules } from './custom-shapes.ts';
+import { MOST_MEMBERS, repeated, textShapes, times } from './text-shapes.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
@@ -101,6 +101,7 @@ const CEL = 'custom:cel';
 const PATTERN = 'custom:pattern';
 const COLUMNS = 'custom:columns';
 
+const nested = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`);
 const column = (jsonPath: string, i = 0): Json => ({ name: `C${i}`, type: 'string', jsonPath });
 
 const definitionCases = [
@@ -224,12 +225,19 @@ const objectCases = [
   creating(
     'many fields that are not in the schema',
     SCHEMA,
-    LONGEST_BODY,
+    MOST_MEMBERS,
     () => specOf({}),
-    (size) => `{${repeated((i) => `"u${i}":1,`, size)}"z":1}`,
+    (size) => Object.fromEntries(times(size, (i) => [`u${i}`, 1])),
   ),
   creating(
     'a large map',
+    SCHEMA,
+    MOST_MEMBERS,
+    () => specOf({ m: { type: 'object', additionalProperties: { type: 'string' } } }),
+    (size) => ({ m: Object.fromEntries(times(size, (i) => [`k${i}`, 'v'])) }),
+  ),
+  creating(
+    'a map larger than there may be',
     SCHEMA,
     LONGEST_BODY,
     () => specOf({ m: { type: 'object', additionalProperties: { type: 'string' } } }),
@@ -270,13 +278,6 @@ const objectCases = [
         },
       }),
     (size) => `{"list":[${repeated((i) => `{"k":"v${i}"},`, size)}{"k":"z"}]}`,
-  ),
-  creating(
-    'a list that must be unique',
-    SCHEMA,
-    LONGEST_BODY,
-    () => specOf({ list: { ...texts } }),
-    (size) => `{"list":[${repeated((i) => `"v${i}",`, size)}"z"]}`,
   ),
   creating(
     'values of the wrong type',
@@ -385,15 +386,15 @@ const objectCases = [
       (size) => value(size),
     ),
   ),
-  ...Object.entries(jsonPaths).map(([shape, path]) =>
+  ...Object.entries(slowPaths).map(([shape, path]) =>
     creating(
-      `a table whose column is ${shape}`,
+      `a table whose columns are ${shape}`,
       COLUMNS,
       300_000,
-      () => specOf({ a: { 'x-kubernetes-preserve-unknown-fields': true } }),
-      (size) => ({ a: times(size / 10, (i) => ({ a: [i] })) }),
+      () => specOf({}, { 'x-kubernetes-preserve-unknown-fields': true }),
+      (size) => ({ a: times(size / 20, (i) => ({ a: [i] })), deep: nested(Math.min(900, size / 20)) }),
       {
-        version: { additionalPrinterColumns: [column(path(2_000))] },
+        version: { additionalPrinterColumns: times(10, (i) => column(path, i)) },
         headers: { accept: 'application/json;as=Table;g=meta.k8s.io;v=v1' },
       },
     ),

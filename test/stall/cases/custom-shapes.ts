@@ -26,6 +26,16 @@ export const jsonPaths: Readonly<Record<string, (size: number) => string>> = {
   braces: (size) => `{${'}'.repeat(size)}`,
 };
 
+/** Paths that are taken, as long as they may be, and do more than they look like. */
+export const slowPaths: Readonly<Record<string, string>> = {
+  names: '.a'.repeat(500),
+  'everything below, again and again': `.spec${'..a'.repeat(8)}`,
+  'a filter that looks at everything below each of everything': '..*[?(@..x)]',
+  'filters in a row': `.spec.a${'[?(@.a)]'.repeat(100)}`,
+  'stars in a row': `.spec${'[*]'.repeat(300)}`,
+  'slices in a row': `.spec.a${'[0:]'.repeat(200)}`,
+};
+
 export const ruleTexts: Readonly<Record<string, (size: number) => string>> = {
   'a long conjunction': (size) => `${repeated(() => "self.a != '' && ", size)}true`,
   'deep brackets': (size) => `${'('.repeat(size / 2)}true${')'.repeat(size / 2)}`,
@@ -61,8 +71,8 @@ export const patternTexts: Readonly<Record<string, (size: number) => string>> = 
 export const slowPatterns: Readonly<Record<string, (size: number) => string>> = {
   '^(a+)+$': (size) => `${'a'.repeat(size)}!`,
   '^(a|a)*$': (size) => `${'a'.repeat(size)}!`,
-  '(.{0,100}){0,90}Z$': (size) => 'a'.repeat(size),
-  '(.{0,100}){0,80}Z$': (size) => '\u00e4'.repeat(size / 2),
+  '(.{0,100}){0,9}Z$': (size) => 'a'.repeat(size),
+  '(.{0,90}){0,11}Z$': (size) => '\u00e4'.repeat(size / 2),
   '(x+x+)+y': (size) => 'x'.repeat(size),
   '^.*.*.*.*.*Z$': (size) => '\u0442'.repeat(size / 2),
   '[a-z]{1,900}[0-9]{1,90}$': (size) => 'a'.repeat(size),
@@ -85,7 +95,7 @@ export const slowRules: Readonly<Record<string, (size: number) => object>> = {
   '[1,2,3,4,5,6,7,8,9].all(a, [1,2,3,4,5,6,7,8,9].all(b, [1,2,3,4,5,6,7,8,9].all(c, [1,2,3,4,5,6,7,8,9].all(d, [1,2,3,4,5,6,7,8,9].all(e, [1,2,3,4,5,6,7,8,9].all(f, self.s != string(a+b+c+d+e+f)))))))':
     (size) => ({ s: 'a'.repeat(size) }),
   "self.s.matches('^(a+)+$')": (size) => ({ s: `${'a'.repeat(size)}!` }),
-  "self.list.all(x, x.matches('(.{0,100}){0,90}Z$') || true)": (size) => ({ list: manyTexts(size) }),
+  "self.list.all(x, x.matches('(.{0,100}){0,9}Z$') || true)": (size) => ({ list: manyTexts(size) }),
   'self.s.matches(self.s)': (size) => ({ s: '(a*)*'.repeat(size / 5) }),
   "self.s.split('').size() > 1": (size) => ({ s: 'a'.repeat(size) }),
   "self.s.split('').all(c, self.s.contains(c))": (size) => ({ s: 'a'.repeat(size) }),
@@ -121,5 +131,5 @@ export const slowRules: Readonly<Record<string, (size: number) => object>> = {
   "url(self.s).getHost() == 'a'": (size) => ({ s: `http://${'a.'.repeat(size / 2)}/` }),
   'isIP(self.s) || isCIDR(self.s)': (size) => ({ s: '1.'.repeat(size / 2) }),
   "self.s.charAt(1) == 'a' && self.s.substring(1) != self.s.trim()": (size) => ({ s: ` ${'a'.repeat(size)} ` }),
-  "format.named('uuid').hasValue() && size(self.s) > 0": (size) => ({ s: 'a'.repeat(size) }),
+  "self.s.reverse() != '' && '%s%s'.format([self.s, self.s]) != ''": (size) => ({ s: 'a'.repeat(size) }),
 };

@@ -49,6 +49,9 @@ export function repeated(piece: (i: number) => string, length: number): string {
   return pieces.join('');
 }
 
+/** Of an object, in whatever format. */
+export const MOST_MEMBERS = 65_000;
+
 /** So many, from 0 on. */
 export function times<T>(count: number, make: (i: number) => T): T[] {
   return Array.from({ length: Math.floor(count) }, (_, i) => make(i));
