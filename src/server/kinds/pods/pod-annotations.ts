@@ -20,13 +20,16 @@ export function validatePodAnnotations(
   errors: FieldError[],
 ): void {
   if (!annotations) return;
+  let names: ReadonlySet<string> | undefined; // of containers, for those few who ask
   for (const [key, value] of sortedEntries(annotations)) {
     if (key === mirrorPod && textAt(spec, 'nodeName') === '')
       errors.push(invalidValue(`${path}[${key}]`, value, 'must set spec.nodeName if mirror pod annotation is set'));
     if (key === deletionCost && !isCost(value))
       errors.push(invalidValue(`${path}[${key}]`, value, 'must be a 32bit integer'));
     if (key === podSeccomp || key.startsWith(containerSeccomp)) checkSeccomp(value, `${path}.${key}`, errors);
-    if (key.startsWith(appArmor)) checkAppArmor(key, value, spec, `${path}[${key}]`, errors);
+    if (!key.startsWith(appArmor)) continue;
+    names ??= new Set([...containersOf(spec, '')].map(([container]) => textAt(container, 'name')));
+    checkAppArmor(key, value, names, `${path}[${key}]`, errors);
   }
 }
 
@@ -43,10 +46,15 @@ function checkSeccomp(profile: string, path: string, errors: FieldError[]): void
   else errors.push(invalidValue(path, profile, 'must be a valid seccomp profile'));
 }
 
-function checkAppArmor(key: string, profile: string, spec: JsonObject, path: string, errors: FieldError[]): void {
+function checkAppArmor(
+  key: string,
+  profile: string,
+  names: ReadonlySet<string>,
+  path: string,
+  errors: FieldError[],
+): void {
   const name = key.slice(appArmor.length);
-  const isThere = [...containersOf(spec, '')].some(([container]) => textAt(container, 'name') === name);
-  if (!isThere) errors.push(invalidValue(path, name, 'container not found'));
+  if (!names.has(name)) errors.push(invalidValue(path, name, 'container not found'));
   const isKnown = ['', 'runtime/default', 'unconfined'].includes(profile) || profile.startsWith('localhost/');
   if (!isKnown) errors.push(invalidValue(path, profile, `invalid AppArmor profile name: ${JSON.stringify(profile)}`));
 }

@@ -47,8 +47,9 @@ export function validateStatusUpdate(pod: KubeObject, old: KubeObject): FieldErr
   const spec = specOf(old);
   for (const [list, containers] of statusLists) {
     validateTransitions(status, before, list, spec, errors);
+    const byName = new Map(objectsAt(spec, containers).map((one) => [one.name, one]));
     for (const [index, one] of objectsAt(status, list).entries())
-      validateContainerStatus(one, `status.${list}[${index}]`, objectsAt(spec, containers), spec, errors);
+      validateContainerStatus(one, `status.${list}[${index}]`, byName.get(one.name), spec, errors);
   }
   validateClaimStatuses(objectsAt(status, 'resourceClaimStatuses'), spec, errors);
   validateExtendedClaim(objectAt(status, 'extendedResourceClaimStatus'), spec, errors);
@@ -85,15 +86,14 @@ function validateTransitions(
   const sidecars = new Set(
     objectsAt(spec, 'initContainers').flatMap((one) => (one.restartPolicy === 'Always' ? [one.name] : [])),
   );
+  const byName = new Map(objectsAt(status, list).map((one) => [one.name, one]));
   for (const [index, old] of objectsAt(before, list).entries()) {
     const ended = objectAt(objectAt(old, 'state'), 'terminated');
     if (!ended || (numberAt(ended, 'exitCode') !== 0 && policy === 'OnFailure')) continue;
     if (list === 'initContainerStatuses' && sidecars.has(old.name ?? null)) continue;
-    for (const next of objectsAt(status, list))
-      if (next.name === old.name && !objectAt(objectAt(next, 'state'), 'terminated')) {
-        const why = 'may not be transitioned to non-terminated state';
-        errors.push(forbiddenValue(`status.${list}[${index}].state`, why));
-      }
+    const next = byName.get(old.name);
+    if (!next || objectAt(objectAt(next, 'state'), 'terminated')) continue;
+    errors.push(forbiddenValue(`status.${list}[${index}].state`, 'may not be transitioned to non-terminated state'));
   }
 }
 
@@ -103,7 +103,7 @@ const healths = ['Healthy', 'Unhealthy', 'Unknown'];
 function validateContainerStatus(
   status: JsonObject,
   path: string,
-  containers: readonly JsonObject[],
+  container: JsonObject | undefined,
   spec: JsonObject,
   errors: FieldError[],
 ): void {
@@ -125,12 +125,7 @@ function validateContainerStatus(
     errors.push(forbiddenValue(`${path}.allocatedResourcesStatus`, why));
     return;
   }
-  validateAllocated(
-    allocated,
-    `${path}.allocatedResourcesStatus`,
-    containers.find((one) => one.name === status.name),
-    errors,
-  );
+  validateAllocated(allocated, `${path}.allocatedResourcesStatus`, container, errors);
 }
 
 function validateAllocated(
@@ -193,10 +188,12 @@ function validateExtendedClaim(claim: JsonObject | undefined, spec: JsonObject, 
   const mappings = objectsAt(claim, 'requestMappings');
   if (mappings.length === 0)
     errors.push(requiredValue(`${path}.requestMappings`, 'at least one request mapping is required'));
-  const names = ['initContainers', 'containers'].flatMap((list) => objectsAt(spec, list).map(({ name }) => name));
+  const names = new Set(
+    ['initContainers', 'containers'].flatMap((list) => objectsAt(spec, list).map((one) => textAt(one, 'name'))),
+  );
   for (const [index, mapping] of mappings.entries()) {
     const container = textAt(mapping, 'containerName');
-    if (names.includes(container)) continue;
+    if (names.has(container)) continue;
     const why = 'must match the name of an entry in spec.initContainers.name or spec.containers.name';
     errors.push(invalidValue(`${path}.requestMappings[${index}].containerName`, container, why));
   }

@@ -15,7 +15,7 @@ import {
 } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json-objects.ts';
 import { appendAll } from '../engine/append-all.ts';
-import { isNumber, mapAt, numberAt, objectAt, objectsAt, sameValue, textAt } from '../engine/fields.ts';
+import { isNumber, mapAt, numberAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
 import { podSpecText } from '../engine/internal-text.ts';
 import { lineDiff } from '../engine/line-diff.ts';
 import { checkTolerations as checkTolerationList } from '../engine/tolerations.ts';
@@ -105,8 +105,10 @@ function checkDeadline(next: JsonObject, old: JsonObject, errors: FieldError[]):
 
 function checkTolerations(next: JsonObject, old: JsonObject, errors: FieldError[]): void {
   const tolerations = objectsAt(next, 'tolerations');
-  const isKept = (wanted: JsonObject) =>
-    tolerations.some((one) => sameValue({ ...one, tolerationSeconds: null }, { ...wanted, tolerationSeconds: null }));
+  const identity = (one: JsonObject) =>
+    JSON.stringify(['key', 'operator', 'value', 'effect'].map((field) => textAt(one, field)));
+  const identities = new Set(tolerations.map(identity));
+  const isKept = (wanted: JsonObject) => identities.has(identity(wanted));
   if (objectsAt(old, 'tolerations').every(isKept))
     appendAll(errors, checkTolerationList(tolerations, 'spec.tolerations'));
   else {

@@ -170,6 +170,9 @@ function warnOfHiddenVariables(env: readonly JsonObject[], path: string, warn: W
   }
 }
 
+/** Of ports of one number this many are compared with each other: it takes the square of them. */
+const mostCompared = 50;
+
 type Port = { readonly at: string; readonly hostIP: string; readonly hostPort: number };
 
 function warnOfPorts(ports: readonly JsonObject[], path: string, known: Map<string, Port[]>, warn: Warn): void {
@@ -190,6 +193,6 @@ function warnOfPorts(ports: readonly JsonObject[], path: string, known: Map<stri
       else if (hostPort === other.hostPort && (hostIP === '' || other.hostIP === ''))
         warn(`${at}: dangerously ambiguous port definition with ${other.at}`);
     }
-    known.set(key, [...others, { at, hostIP, hostPort }]);
+    if (others.length < mostCompared) known.set(key, [...others, { at, hostIP, hostPort }]);
   }
 }

@@ -80,19 +80,21 @@ function checkLabelKeys(term: JsonObject, path: string, errors: FieldError[]): v
           errors.push(invalidValue(`${path}.${field}[${index}]`, key, problem));
   }
   const [match, mismatch] = [textsAt(term, 'matchLabelKeys'), textsAt(term, 'mismatchLabelKeys')];
+  const matched = new Map(match.map((key, index) => [key, index]));
   if (selector && match.length > 0) {
     const seen = new Set(Object.keys(objectAt(selector, 'matchLabels') ?? {}));
     for (const expression of objectsAt(selector, 'matchExpressions')) {
       const key = textAt(expression, 'key');
-      if (match.includes(key) && seen.has(key)) {
+      if (matched.has(key) && seen.has(key)) {
         const why = 'exists in both matchLabelKeys and labelSelector';
-        errors.push(invalidValue(`${path}[${match.lastIndexOf(key)}]`, key, why));
+        errors.push(invalidValue(`${path}[${matched.get(key)}]`, key, why));
       }
       seen.add(key);
     }
   }
+  const mismatched = new Set(mismatch);
   for (const [index, key] of match.entries())
-    if (mismatch.includes(key)) {
+    if (mismatched.has(key)) {
       const why = 'exists in both matchLabelKeys and mismatchLabelKeys';
       errors.push(invalidValue(`${path}.matchLabelKeys[${index}]`, key, why));
     }

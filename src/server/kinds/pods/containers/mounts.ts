@@ -21,6 +21,7 @@ const readOnlyModes = ['Disabled', 'Enabled', 'IfPossible'];
 export function validateMounts(container: JsonObject, path: string, volumes: Volumes, errors: FieldError[]): void {
   const mounts = objectsAt(container, 'volumeMounts');
   const devices = objectsAt(container, 'volumeDevices');
+  const [deviceNames, devicePaths] = [textsOf(devices, 'name'), textsOf(devices, 'devicePath')];
   const paths = new Set<string>();
   for (const [index, mount] of mounts.entries()) {
     const at = `${path}[${index}]`;
@@ -30,13 +31,16 @@ export function validateMounts(container: JsonObject, path: string, volumes: Vol
     if (mountPath === '') errors.push(requiredValue(`${at}.mountPath`));
     if (paths.has(mountPath)) errors.push(invalidValue(`${at}.mountPath`, mountPath, 'must be unique'));
     paths.add(mountPath);
-    if (devices.some((device) => textAt(device, 'name') === name))
-      errors.push(invalidValue(`${at}.name`, name, 'must not already exist in volumeDevices'));
-    if (devices.some((device) => textAt(device, 'devicePath') === mountPath))
+    if (deviceNames.has(name)) errors.push(invalidValue(`${at}.name`, name, 'must not already exist in volumeDevices'));
+    if (devicePaths.has(mountPath))
       errors.push(invalidValue(`${at}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices'));
     validateSubPaths(mount, at, path, errors);
     validateModes(mount, container, path, errors);
   }
+}
+
+function textsOf(list: readonly JsonObject[], field: string): ReadonlySet<string> {
+  return new Set(list.map((one) => textAt(one, field)));
 }
 
 function validateSubPaths(mount: JsonObject, at: string, path: string, errors: FieldError[]): void {
@@ -74,6 +78,7 @@ const notBlockText = 'can only use volume source type of PersistentVolumeClaim o
 
 export function validateDevices(container: JsonObject, path: string, volumes: Volumes, errors: FieldError[]): void {
   const mounts = objectsAt(container, 'volumeMounts');
+  const [mountNames, mountPaths] = [textsOf(mounts, 'name'), textsOf(mounts, 'mountPath')];
   const [paths, names] = [new Set<string>(), new Set<string>()];
   for (const [index, device] of objectsAt(container, 'volumeDevices').entries()) {
     const at = `${path}[${index}]`;
@@ -88,9 +93,8 @@ export function validateDevices(container: JsonObject, path: string, volumes: Vo
     if (devicePath.split('/').includes('..'))
       errors.push(invalidValue(`${at}.devicePath`, devicePath, "can not contain backsteps ('..')"));
     else paths.add(devicePath);
-    if (mounts.some((mount) => textAt(mount, 'name') === name))
-      errors.push(invalidValue(`${at}.name`, name, 'must not already exist in volumeMounts'));
-    if (mounts.some((mount) => textAt(mount, 'mountPath') === devicePath))
+    if (mountNames.has(name)) errors.push(invalidValue(`${at}.name`, name, 'must not already exist in volumeMounts'));
+    if (mountPaths.has(devicePath))
       errors.push(invalidValue(`${at}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts'));
     if (name !== '') names.add(name);
   }

@@ -132,6 +132,8 @@ function validateClaims(
   errors: FieldError[],
 ): void {
   const seen = new Set<string>();
+  const asked = new Map<string, number>(); // requests of a claim that were named before
+  const names = new Set(known);
   for (const [index, claim] of claims.entries()) {
     const at = `${path}[${index}]`;
     const [name, request] = [textAt(claim, 'name'), textAt(claim, 'request')];
@@ -145,14 +147,14 @@ function validateClaims(
         for (const problem of checkDnsLabel(request)) errors.push(invalidValue(`${at}.request`, request, problem));
       const key = request === '' ? name : `${name}/${request}`;
       if (seen.has(key)) errors.push(duplicateValue(at, key));
-      else if (request === '')
-        for (const other of seen) if (other.startsWith(`${name}/`)) errors.push(duplicateValue(at, name));
+      else if (request === '') for (let i = asked.get(name) ?? 0; i > 0; i--) errors.push(duplicateValue(at, name));
+      if (request !== '' && !seen.has(key)) asked.set(name, (asked.get(name) ?? 0) + 1);
       seen.add(key);
     }
-    if (!known.includes(name)) {
-      const names = known.length === 0 ? ' which is empty' : `: ${known.join(', ')}`;
+    if (!names.has(name)) {
+      const listed = known.length === 0 ? ' which is empty' : `: ${known.join(', ')}`;
       const error = valueNotFound(at, name);
-      const message = `${error.message}: must be one of the names in pod.spec.resourceClaims${names}`;
+      const message = `${error.message}: must be one of the names in pod.spec.resourceClaims${listed}`;
       errors.push({ ...error, message });
     }
   }

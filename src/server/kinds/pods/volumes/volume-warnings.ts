@@ -80,10 +80,14 @@ function madeBy(source: JsonObject): Made[] {
   ];
 }
 
+/** Of one volume this many paths are compared with each other: it takes the square of them. */
+const mostCompared = 200;
+
 /** Pairs of which one is the other, or lies below it; `known` grows by all of `made`. */
 function overlapsOf(made: readonly Made[], known: Made[]): (readonly [Made, Made])[] {
   const found: (readonly [Made, Made])[] = [];
   for (const one of made) {
+    if (known.length === mostCompared) break;
     const plain = { ...one, path: one.path.replace(/\/$/, '') };
     for (const other of known) if (meet(plain.path, other.path)) found.push([plain, other]);
     known.push(plain);
