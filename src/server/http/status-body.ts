@@ -23,7 +23,8 @@ export function wantsPretty(query: URLSearchParams, headers: IncomingHttpHeaders
 
 /** Clients may wait and try again: seconds, where the Status says so or its code means so. */
 export function retryAfterSeconds({ code, details }: Status): number | undefined {
-  return details?.retryAfterSeconds ?? (code === 429 || code === 503 ? 1 : undefined);
+  if (details?.retryAfterSeconds !== undefined || details?.causes) return details.retryAfterSeconds; // as its author says
+  return code === 429 || code === 503 ? 1 : undefined;
 }
 
 function escapeForHtml(char: string): string {

@@ -63,10 +63,42 @@ function takeOne(old: KubeObject, podName: string, now: string): KubeObject {
     throw forbidden(what, name, 'DisruptedPods map too big - too many evictions not confirmed by PDB controller');
   if (allowed === 0) {
     const [healthy, wanted] = [numberAt(status, 'currentHealthy') ?? 0, numberAt(status, 'desiredHealthy') ?? 0];
-    const why = `The disruption budget ${name} needs ${wanted} healthy pods and has ${healthy} currently`;
+    const failed = objectsAt(status, 'conditions').find(({ reason }) => reason === 'SyncFailed');
+    const idle = `The disruption budget ${name} does not allow evicting pods currently`;
+    const short = `The disruption budget ${name} needs ${wanted} healthy pods and has ${healthy} currently`;
+    const why = failed
+      ? `${idle} because it failed sync: ${textAt(failed, 'message')}`
+      : healthy <= wanted
+        ? short
+        : idle;
     throw tooManyRequests(refusal, 0, cause(why));
   }
   status.disruptionsAllowed = allowed - 1;
   disrupted[podName] = now;
+  if (allowed === 1) {
+    const said = { status: 'False', observedGeneration: status.observedGeneration ?? 0, lastTransitionTime: now };
+    setCondition(status, { type: 'DisruptionAllowed', ...said, reason: 'InsufficientPods', message: '' });
+  }
   return budget;
+}
+
+/** Says in the pod why it goes. */
+export function markEvicted(pod: KubeObject, now: string): void {
+  const why = { reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting' };
+  const times = { lastProbeTime: null, lastTransitionTime: now };
+  setCondition(ensureObject(pod as JsonObject, 'status'), {
+    type: 'DisruptionTarget',
+    status: 'True',
+    ...times,
+    ...why,
+  });
+}
+
+/** In the place of the one of its type; when that was of the same status, it has been so since then. */
+function setCondition(status: JsonObject, condition: JsonObject): void {
+  const conditions = objectsAt(status, 'conditions');
+  const before = conditions.find(({ type }) => type === condition.type);
+  const isSame = before?.status === condition.status && before?.lastTransitionTime !== undefined;
+  const next = isSame ? { ...condition, lastTransitionTime: before?.lastTransitionTime ?? null } : condition;
+  status.conditions = before ? conditions.map((one) => (one === before ? next : one)) : [...conditions, next];
 }

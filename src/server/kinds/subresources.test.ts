@@ -3,7 +3,7 @@ import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
 import { applyBinding, validateBinding } from './binding.ts';
 import { convertObject } from './conversion.ts';
-import { allowEviction } from './eviction.ts';
+import { allowEviction, markEvicted } from './eviction.ts';
 import type { RuleContext } from './kind-rules.ts';
 import { applyScale, toScale, validateScale } from './scale.ts';
 
@@ -103,7 +103,12 @@ it('allowEviction() asks the budget of the pod', async () => {
   expect(await allowEviction(pod(), context())).toEqual({});
   expect(await allowEviction(pod('Pending'), context(budget('b', 0)))).toEqual({});
   const allowed = await allowEviction(pod(), context(budget('b', 1)));
-  expect(allowed.budget?.status).toMatchObject({ disruptionsAllowed: 0, disruptedPods: { a: now } });
+  const exhausted = { type: 'DisruptionAllowed', status: 'False', reason: 'InsufficientPods', observedGeneration: 1 };
+  expect(allowed.budget?.status).toMatchObject({
+    disruptionsAllowed: 0,
+    disruptedPods: { a: now },
+    conditions: [exhausted],
+  });
   await expect(allowEviction(pod(), context(budget('b', 0)))).rejects.toMatchObject({
     code: 429,
     message: "Cannot evict pod as it would violate the pod's disruption budget.",
@@ -116,6 +121,14 @@ it('allowEviction() asks the budget of the pod', async () => {
     },
   });
   await expect(allowEviction(pod(), context(budget('b', 1), budget('c', 1)))).rejects.toMatchObject({ code: 500 });
+});
+
+it('markEvicted() says once why a pod goes', () => {
+  const evicted = pod();
+  markEvicted(evicted, now);
+  markEvicted(evicted, '2025-01-01T00:00:00Z');
+  const { conditions } = evicted.status as { conditions: JsonObject[] };
+  expect(conditions).toMatchObject([{ type: 'Ready' }, { type: 'DisruptionTarget', lastTransitionTime: now }]);
 });
 
 const coreEvent: KubeObject = {

@@ -18,7 +18,7 @@ import { type BodyType, cloneJson, decodeBody } from '../codec/index.ts';
 import { scalePathsOf, toCustomScale } from '../custom/custom-scale.ts';
 import type { Exchange, Target } from '../http/exchange.ts';
 import { applyBinding, validateBinding } from '../kinds/binding.ts';
-import { allowEviction } from '../kinds/eviction.ts';
+import { allowEviction, markEvicted } from '../kinds/eviction.ts';
 import { applyScale, toScale, validateScale } from '../kinds/scale.ts';
 import { readApplyBody } from '../managed-fields/index.ts';
 import { mergePatch, patchObject, patchTypeOf } from '../patch/index.ts';
@@ -155,6 +155,7 @@ async function evict(rest: Rest, exchange: Exchange, view: View, place: Place): 
   const first = await mustRead(rest, view, place);
   const { budget } = await allowEviction(view.toObject(first), rest.ruleContext(exchange, place.subresource));
   if (budget && !isDryRun) await spend(rest, exchange, budget);
+  if (!isDryRun) await tellEvicted(rest, exchange, view, place, first);
   const { gracePeriodSeconds, preconditions } = eviction.deleteOptions ?? {};
   await deleteObject(rest, view, place, {
     isDryRun,
@@ -165,6 +166,22 @@ async function evict(rest: Rest, exchange: Exchange, view: View, place: Place): 
     resourceVersion: preconditions?.resourceVersion,
   });
   sendJson(exchange, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
+}
+
+async function tellEvicted(
+  rest: Rest,
+  exchange: Exchange,
+  view: View,
+  asked: Place,
+  first: Awaited<ReturnType<typeof mustRead>>,
+): Promise<void> {
+  const place = { ...asked, subresource: 'status' };
+  await updateObject(rest, exchange, view, place, writeOptions(exchange, 'CreateOptions'), first, (old) => {
+    const pod = cloneJson(old);
+    markEvicted(pod, nowInSeconds());
+    delete pod.metadata.resourceVersion;
+    return pod;
+  });
 }
 
 /** Writes down that one disruption fewer is allowed; whoever else evicts meanwhile makes this fail, and the client try again. */
