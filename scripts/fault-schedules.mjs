@@ -1,7 +1,8 @@
 /**
  * `npm run fault-schedules -- 10000 --first 1 --processes 2`: so many simulated fault schedules, of the seeds from the
- * first on; 10,000 without a number. `--trace` prints what happened in each, `--bail` ends with the first that fails. What runs is one bundle of the client and of
- * the simulated world, in which HTTP and files are the world's. Ends with 1 if one failed.
+ * first on; 10,000 without a number. `--trace` prints what happened in each, `--bail` ends with the first that fails.
+ * What runs is one bundle of the client and of the simulated world, in which HTTP and files are the world's. Ends with 1
+ * if one failed.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

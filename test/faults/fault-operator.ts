@@ -44,8 +44,9 @@ export class Operator implements AsyncDisposable {
   #staleMs = STALE_MS;
 
   static async start(name: string, grounds: Grounds): Promise<Operator> {
+    let operator: Operator | undefined; // the client has something to say before there is one
     const logger = { level: 2, log: () => operator?.misbehave('logger', () => {}) };
-    const operator: Operator = new Operator(name, grounds, await grounds.connect(name, { logger }));
+    operator = new Operator(name, grounds, await grounds.connect(name, { logger }));
     return operator;
   }
 
