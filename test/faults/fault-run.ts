@@ -6,7 +6,7 @@
  * themselves well? Did `health` tell the truth all the time, quiet or not? And in the end: is nothing left?
  */
 import { getEventListeners } from 'node:events';
-import type { ProxiedRequest, Which } from '../../src/testing/index.ts';
+import type { Which } from '../../src/testing/index.ts';
 import type { Grounds } from './fault-grounds.ts';
 import { identityOf, Operator } from './fault-operator.ts';
 import { type Schedule, type Step, tellStep, type Whom } from './fault-schedule.ts';
