@@ -49,7 +49,8 @@ it('owners named again and again are one, and the client is told once', async ()
 });
 
 it('a manager of characters nobody can read is refused in short', async () => {
-  const managedFields = [{ operation: 'Update', manager: '\u0001'.repeat(50_000) }];
+  const entry = { operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {} };
+  const managedFields = [{ ...entry, manager: '\u0001'.repeat(50_000) }];
   await server.client.create(CONFIG_MAPS, { metadata: { name: 'managed' } });
   const answer = await send('PUT', `${CONFIG_MAPS}/managed`, { metadata: { name: 'managed', managedFields } });
   expect([answer.status, messageOf(answer)]).toEqual([

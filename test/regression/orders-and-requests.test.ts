@@ -53,9 +53,21 @@ function send(user: string, method: string, path: string, body: object): Promise
 // biome-ignore lint/suspicious/noExplicitAny: whatever the server says
 const read = ({ body }: Answer): any => JSON.parse(body.toString());
 
+/** A request that is one, in PEM; whose key it was, nobody knows. */
+const PEM = [
+  '-----BEGIN CERTIFICATE REQUEST-----',
+  'MIHLMHMCAQAwETEPMA0GA1UEAwwGd3JpdGVyMFkwEwYHKoZIzj0CAQYIKoZIzj0D',
+  'AQcDQgAE5n+IRglF1rmeBTO8kecPwX6ypBrL2krSlMzl5WKQL95DviwMs73HR8kb',
+  'zAHYpRjwhpJ22vxaYlpxxGpPwMJtM6AAMAoGCCqGSM49BAMCA0gAMEUCIAhXw9Rt',
+  'Krdsdk1tIoXS9zvVg5x2zz1J2SS9M+omBnrGAiEAtV4egHenkdb07e4i6Q5nnIXf',
+  'eAjmbiP3UwooT3DG+Vk=',
+  '-----END CERTIFICATE REQUEST-----',
+  '',
+].join('\n');
+
 const request = (name: string, more: object = {}) => ({
   metadata: { name },
-  spec: { request: Buffer.from('x').toString('base64'), signerName, usages: ['client auth'], ...more },
+  spec: { request: Buffer.from(PEM).toString('base64'), signerName, usages: ['client auth'], ...more },
 });
 
 it('a certificate is requested in the name of who asks, whatever the request says', async () => {
