@@ -59,6 +59,7 @@ v1.NodeAddressType: NodeAddress.type
 v1.NodeConditionType: NodeCondition.type
 v1.NodeInclusionPolicy: TopologySpreadConstraint.nodeAffinityPolicy TopologySpreadConstraint.nodeTaintsPolicy
 v1.NodePhase: NodeStatus.phase
+v1.UniqueVolumeName: NodeStatus.volumesInUse AttachedVolume.name
 v1.NodeSelectorOperator: NodeSelectorRequirement.operator
 v1.OSName: PodOS.name
 v1.OperationType: RuleWithOperations.operations NamedRuleWithOperations.operations
