@@ -37,7 +37,9 @@ async function main() {
 
 async function play(kubeconfig, json) {
   const options = ['--kubeconfig', kubeconfig, '--json', json, '--groups', '0', ...chosen];
-  const runner = spawn(process.execPath, [join(suite, 'run.mjs'), ...options], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const runner = spawn(process.execPath, [join(suite, 'run.mjs'), ...options], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   const [code] = await once(runner, 'exit');
   if (!existsSync(json)) throw new Error(`Cannot judge the fields: the runner exited with ${code} and told nothing`);
   return JSON.parse(readFileSync(json, 'utf8'));

@@ -3,6 +3,7 @@
  * by who may speak for its signer. And `bindings` are orders to pods: they were stored, where nobody could see or remove
  * them.
  */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Answer, startTestServer, type TestServer } from '../../src/testing/index.ts';
 
@@ -12,8 +13,12 @@ const signerName = 'example.com/signer';
 const approved = { type: 'Approved', status: 'True', reason: 'Ok', message: 'fine' };
 
 let server: TestServer;
+/** Any that is one: the server's own authority. */
+let certificate: string;
 beforeAll(async () => {
   server = await startTestServer();
+  const kubeconfig = readFileSync(server.kubeconfigPath, 'utf8');
+  certificate = /certificate-authority-data: (\S+)/.exec(kubeconfig)![1]!;
   const all = { apiGroups: ['certificates.k8s.io'] };
   const csrs = ['', '/approval', '/status'].map((part) => `certificatesigningrequests${part}`);
   await give('writer', [{ ...all, verbs: ['*'], resources: csrs }]);
@@ -99,13 +104,13 @@ it.each([
   const approval = await send(user, 'PATCH', `${path}/approval`, { status: { conditions: [approved] } });
   expect(approval.status).toBe(approving);
   if (approving === 403) expect(read(approval).message).toBe(refusal('approve'));
-  const signed = await send(user, 'PATCH', `${path}/status`, { status: { certificate: 'eA==' } });
+  const signed = await send(user, 'PATCH', `${path}/status`, { status: { certificate } });
   expect(signed.status).toBe(signing);
   if (signing === 403) expect(read(signed).message).toBe(refusal('sign'));
   const status = read(await send(user, 'GET', path, {})).status;
   expect([status.conditions?.length ?? 0, status.certificate]).toEqual([
     approving === 200 ? 1 : 0,
-    signing === 200 ? 'eA==' : undefined,
+    signing === 200 ? certificate : undefined,
   ]);
 });
 
@@ -117,7 +122,7 @@ it('an approval is given by `approval` only, brings no certificate, and is not t
     422,
     'CertificateSigningRequest.certificates.k8s.io "lasting" is invalid: status.conditions: Forbidden: updates may not add a condition of type "Approved"',
   ]);
-  const both = { status: { conditions: [approved], certificate: 'eA==' } };
+  const both = { status: { conditions: [approved], certificate } };
   expect(read(await send('domain', 'PATCH', `${path}/approval`, both)).status).toEqual({
     conditions: [{ ...approved, lastUpdateTime: expect.any(String), lastTransitionTime: expect.any(String) }],
   });
