@@ -51,6 +51,8 @@ export type ServerOptions = {
   readonly authorizationMode?: AuthorizationMode;
   /** true */
   readonly anonymousAuth?: boolean;
+  /** Pods may have privileged containers: false, as of kube-apiserver. */
+  readonly allowPrivileged?: boolean;
 
   /** 400 and 200; 0 is no limit. */
   readonly maxRequestsInflight?: number;

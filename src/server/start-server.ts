@@ -81,7 +81,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       () => crowd.close(),
     );
     const access = makeAccess(options, dataDir, token, resources, () => crowd.checkRights());
-    const rest = new Rest({ resources, keeper: crowd, ...access });
+    const rest = new Rest({ resources, keeper: crowd, ...access, allowsPrivileged: options.allowPrivileged === true });
     const aggregator = new Aggregator(resources.viewOf(RBAC_GROUP, 'clusterroles'), rest.writes, log);
     closers.push(() => aggregator.close());
     await bootstrap(rest);

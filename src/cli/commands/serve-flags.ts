@@ -38,6 +38,7 @@ export type ServeFlags = {
   auditLogMaxbackup: number;
   authorizationMode: 'RBAC' | 'AlwaysAllow';
   anonymousAuth: boolean;
+  allowPrivileged: boolean;
   maxRequestsInflight: number;
   maxMutatingRequestsInflight: number;
   requestTimeout: number;
@@ -59,7 +60,7 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     throw new InvalidArgumentError(
       '--etcd-listen-client-urls serves the embedded store: with --etcd-servers let clients use that etcd itself.',
     );
-  const { bindAddress, securePort, dataDir, watchCache, authorizationMode, anonymousAuth } = flags;
+  const { bindAddress, securePort, dataDir, watchCache, authorizationMode, anonymousAuth, allowPrivileged } = flags;
   const { maxRequestsInflight, maxMutatingRequestsInflight } = flags;
   return {
     dataDir,
@@ -68,6 +69,7 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     watchCache,
     authorizationMode,
     anonymousAuth,
+    allowPrivileged,
     maxRequestsInflight,
     maxMutatingRequestsInflight,
     requestTimeoutMs: flags.requestTimeout,

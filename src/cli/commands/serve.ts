@@ -98,6 +98,11 @@ export function addServeCommand(program: Command, start: StartServer = startReal
         .default(true)
         .argParser(parseBoolean),
     )
+    .addOption(
+      option('--allow-privileged <true|false>', 'pods may have privileged containers')
+        .default(false)
+        .argParser(parseBoolean),
+    )
     .addOption(option('--max-requests-inflight <n>', 'reads at once; 0 is no limit').default(400).argParser(parseCount))
     .addOption(
       option('--max-mutating-requests-inflight <n>', 'writes at once; 0 is no limit')

@@ -25,6 +25,8 @@ export type RuleContext = {
   readonly subresource: string;
   /** Nothing will be kept of it. */
   readonly isDryRun?: boolean;
+  /** Whether containers may be privileged here. */
+  readonly allowsPrivileged?: boolean;
   /** Who writes; absent where it is the server itself. */
   readonly user?: Writer;
   /** All objects of a built-in resource, for what must be unique or must exist (node ports, cluster IPs, classes). */

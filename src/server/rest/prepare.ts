@@ -22,6 +22,7 @@ import { cloneJson, jsonEqual, leastBytes, withNulls } from '../codec/index.ts';
 import { checkIpAddress } from '../kinds/engine/ip-address.ts';
 import type { RuleContext } from '../kinds/kind-rules.ts';
 import { repeatedChecksOf, validateObjectMeta, validateReplacedMeta } from '../kinds/metadata-validation.ts';
+import { withoutClusterPolicy } from '../kinds/pods/cluster-policy.ts';
 import { protectObject } from '../kinds/protection-finalizers.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
 import { emptySet, type FieldSet, leastOwnedBytes, setOfPaths, trackUpdate } from '../managed-fields/index.ts';
@@ -73,7 +74,7 @@ export async function prepareCreate(
   if (slices.isOver) await slices.pause();
   const faults = validateObjectMeta(metadata, metaRules(view));
   if (slices.isOver) await slices.pause();
-  refuse(view, object, [...faults, ...((await rules.validate?.(object, undefined, context)) ?? [])]);
+  refuse(view, object, context, [...faults, ...((await rules.validate?.(object, undefined, context)) ?? [])]);
   for (const text of rules.warnings?.(object, undefined, context) ?? []) context.warn(text);
   if (!fits) throw bodyTooLarge(mostBytes(view));
   if (slices.isOver) await slices.pause();
@@ -106,7 +107,7 @@ export async function prepareUpdate(
   const repeated = repeatedChecksOf(qualifiedName(resource), resource.isCustom);
   const faults = validateReplacedMeta(object.metadata, old.metadata, metaRules(view), repeated);
   if (slices.isOver) await slices.pause();
-  refuse(view, object, [
+  refuse(view, object, context, [
     ...faults,
     ...((await rules.validate?.(object, old, context)) ?? []),
     // A binding is what may change a pod's node, which nobody else may.
@@ -271,7 +272,14 @@ export function ignoredFields({ facts }: View, subresource: string): FieldSet {
 }
 
 /** Events are the same kind in both groups, and are refused under its older name. */
-function refuse({ resource }: View, { metadata }: KubeObject, faults: readonly FieldError[]): void {
+function refuse(
+  { resource }: View,
+  { metadata }: KubeObject,
+  { allowsPrivileged }: RuleContext,
+  found: readonly FieldError[],
+): void {
+  if (found.length === 0) return;
+  const faults = allowsPrivileged ? withoutClusterPolicy(found) : found;
   if (faults.length === 0) return;
   const isEvent = resource.group === 'events.k8s.io';
   throw invalid(isEvent ? { kind: resource.kind, group: '' } : resource, metadata.name ?? '', faults);

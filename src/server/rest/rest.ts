@@ -20,6 +20,7 @@ export type RestParts = {
   readonly tokens: ServiceAccountTokens;
   /** Asked before anything is written, with the object as it will be stored. */
   readonly guard: WriteGuard;
+  readonly allowsPrivileged?: boolean;
 };
 
 export class Rest {
@@ -29,17 +30,19 @@ export class Rest {
   readonly reviewToken: ReviewToken;
   readonly tokens: ServiceAccountTokens;
   readonly guard: WriteGuard;
+  readonly #allowsPrivileged: boolean;
   readonly writes: ObjectWrites = new ObjectWrites();
   /** Objects that every write of some kind asks for, parsed; gone with the version they were made from. */
   readonly #parsed = new WeakMap<CachedObject, KubeObject>();
 
-  constructor({ resources, keeper, authorizer, reviewToken, tokens, guard }: RestParts) {
+  constructor({ resources, keeper, authorizer, reviewToken, tokens, guard, allowsPrivileged = false }: RestParts) {
     this.resources = resources;
     this.keeper = keeper;
     this.authorizer = authorizer;
     this.reviewToken = reviewToken;
     this.tokens = tokens;
     this.guard = guard;
+    this.#allowsPrivileged = allowsPrivileged;
   }
 
   /** Keeps a watch only as long as whoever asked for it may watch. */
@@ -65,6 +68,7 @@ export class Rest {
   ruleContext(exchange: Exchange, subresource: string, isDryRun = false): RuleContext {
     return {
       isDryRun,
+      allowsPrivileged: this.#allowsPrivileged,
       now: nowInSeconds(),
       subresource,
       user: exchange.user,

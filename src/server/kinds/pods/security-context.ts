@@ -1,4 +1,5 @@
 /** Whom a pod and its containers run as, and what they may do: on Linux and on Windows. */
+
 import {
   duplicateValue,
   type FieldError,
@@ -13,6 +14,7 @@ import { between, oneOf } from '../engine/checks.ts';
 import type { Check } from '../engine/field-table.ts';
 import { objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
 import { checkStruct, type StructCheck, structChecks } from '../engine/struct-checks.ts';
+import { disallowedByPolicy } from './cluster-policy.ts';
 import { checkLocalPath } from './volumes/paths.ts';
 import { checkWindowsOptions } from './windows-options.ts';
 
@@ -65,7 +67,7 @@ export function validateContainerContext(
   usesHostUsers: boolean,
   errors: FieldError[],
 ): void {
-  if (context.privileged === true) errors.push(forbiddenValue(`${path}.privileged`, 'disallowed by cluster policy'));
+  if (context.privileged === true) errors.push(forbiddenValue(`${path}.privileged`, disallowedByPolicy));
   checkUsers(context, path, errors);
   if (usesHostUsers && context.procMount === 'Unmasked')
     errors.push(invalidValue(`${path}.procMount`, 'Unmasked', '`hostUsers` must be false to use `Unmasked`'));

@@ -1,4 +1,5 @@
 /** What only pods on Windows have: users by name, credentials, containers that are processes of the host. */
+
 import {
   checkDnsSubdomain,
   type FieldError,
@@ -8,6 +9,7 @@ import {
 } from '../../../api/index.ts';
 import { objectAt } from '../engine/fields.ts';
 import type { StructCheck } from '../engine/struct-checks.ts';
+import { disallowedByPolicy } from './cluster-policy.ts';
 import { containersOf } from './containers/each-container.ts';
 
 const specLimitBytes = 64 * 1024;
@@ -71,7 +73,7 @@ export function validateHostProcess(spec: JsonObject, path: string, errors: Fiel
     const why = 'hostNetwork must be true if pod contains any hostProcess containers';
     errors.push(invalidValue(`${path}.hostNetwork`, false, why));
   }
-  errors.push(forbiddenValue(path, 'hostProcess containers are disallowed by cluster policy'));
+  errors.push(forbiddenValue(path, `hostProcess containers are ${disallowedByPolicy}`));
 }
 
 function hostProcessOf(context: JsonObject | undefined): boolean | undefined {
