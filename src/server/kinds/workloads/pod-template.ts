@@ -64,7 +64,7 @@ export function selectsTemplate(
 
 export function unselected(template: JsonObject | undefined, path: string): FieldError {
   const labels = mapAt(objectAt(template, 'metadata'), 'labels');
-  return invalidValue(`${path}.metadata.labels`, labels ?? {}, '`selector` does not match template `labels`');
+  return invalidValue(`${path}.metadata.labels`, labels ?? null, '`selector` does not match template `labels`');
 }
 
 /** A selector that must be there and select something; then the template, unless the selector is none. */
