@@ -43,6 +43,11 @@ const PARTS = ['status', 'approval', 'ephemeralcontainers', 'resize'];
 
 const orders: Readonly<Record<string, Order>> = { binding: bind, eviction: evict, finalize, token: makeToken };
 
+/** Whether somebody answers for it; discovery names all that the reference server has. */
+export function isServedPart(subresource: string): boolean {
+  return subresource === 'scale' || PARTS.includes(subresource) || Object.hasOwn(orders, subresource);
+}
+
 export async function handleSubresource(
   rest: Rest,
   exchange: Exchange,
@@ -57,7 +62,7 @@ export async function handleSubresource(
   const order = orders[subresource];
   if (order) return order(rest, exchange, view, place, part);
   if (subresource === 'scale') return scale(rest, exchange, view, place, verb, part);
-  if (!PARTS.includes(subresource)) throw resourceNotFound();
+  if (!isServedPart(subresource)) throw resourceNotFound();
   if (verb === 'get') return handleGet(exchange, view, namespace, name);
   if (verb === 'update') return handleUpdate(rest, exchange, view, place);
   return handlePatch(rest, exchange, view, place);

@@ -1,0 +1,103 @@
+/**
+ * Makes docs/compatibility.md from the code: the resources that the registry has, the subresources somebody answers for,
+ * the flags of the command. What is served in part is said here, and only of what is there.
+ *
+ * `node --import tsx test/docs/compatibility-page.ts --write` writes the page; the test beside it compares.
+ */
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
+import { addServeCommand } from '../../src/cli/commands/serve.ts';
+import { builtInResources } from '../../src/server/registry/built-in-resources.ts';
+import { qualifiedName, type Resource } from '../../src/server/registry/resource.ts';
+import { isServedPart } from '../../src/server/rest/subresources.ts';
+
+export const PAGE: string = fileURLToPath(new URL('../../docs/compatibility.md', import.meta.url));
+
+const NO_CONTROLLER = 'stored and checked; no controller acts on it';
+const NOT_CALLED = 'stored and checked; never called';
+
+/** What is missing, by resource; a resource that is not named is served whole. */
+export const missing: Readonly<Record<string, string>> = {
+  componentstatuses: 'always empty',
+  limitranges: 'stored and checked; not enforced',
+  namespaces: 'a deleted one stays Terminating; labels of PodSecurity are not enforced',
+  nodes: 'no kubelet is asked',
+  persistentvolumeclaims: 'nothing binds, and nothing takes the protection finalizer off',
+  persistentvolumes: 'nothing binds, and nothing takes the protection finalizer off',
+  pods: 'nothing schedules or runs them',
+  replicationcontrollers: NO_CONTROLLER,
+  resourcequotas: 'stored and checked; nothing is counted',
+  serviceaccounts: 'none is made for a new namespace',
+  services: 'addresses and node ports are given; endpoints only those of default/kubernetes',
+  'apiservices.apiregistration.k8s.io': 'stored and checked; nothing is proxied',
+  'controllerrevisions.apps': NO_CONTROLLER,
+  'cronjobs.batch': NO_CONTROLLER,
+  'customresourcedefinitions.apiextensions.k8s.io': 'no conversion by webhook; no cost estimate of CEL rules',
+  'daemonsets.apps': NO_CONTROLLER,
+  'deployments.apps': NO_CONTROLLER,
+  'flowschemas.flowcontrol.apiserver.k8s.io': 'stored and checked; requests are limited by two counters',
+  'horizontalpodautoscalers.autoscaling': NO_CONTROLLER,
+  'jobs.batch': NO_CONTROLLER,
+  'mutatingadmissionpolicies.admissionregistration.k8s.io': NOT_CALLED,
+  'mutatingadmissionpolicybindings.admissionregistration.k8s.io': NOT_CALLED,
+  'mutatingwebhookconfigurations.admissionregistration.k8s.io': NOT_CALLED,
+  'poddisruptionbudgets.policy': 'evictions obey its status; nobody counts pods',
+  'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io':
+    'stored and checked; requests are limited by two counters',
+  'replicasets.apps': NO_CONTROLLER,
+  'statefulsets.apps': NO_CONTROLLER,
+  'validatingadmissionpolicies.admissionregistration.k8s.io': NOT_CALLED,
+  'validatingadmissionpolicybindings.admissionregistration.k8s.io': NOT_CALLED,
+  'validatingwebhookconfigurations.admissionregistration.k8s.io': NOT_CALLED,
+  'volumeattachments.storage.k8s.io': 'nothing attaches',
+};
+
+export function compatibilityPage(): string {
+  const groups = new Map<string, Resource[]>();
+  for (const resource of builtInResources())
+    groups.set(resource.groupVersion, [...(groups.get(resource.groupVersion) ?? []), resource]);
+  return `# Compatibility
+
+What of the API of kube-apiserver 1.36 is served. Made from the code by \`node --import tsx test/docs/compatibility-page.ts
+--write\`; a test holds it to that. Custom resources are served as definitions make them.
+
+${[...groups].map(([groupVersion, resources]) => groupTable(groupVersion, resources)).join('\n')}
+## Flags
+
+Those of kube-apiserver and etcd that \`longwatch serve\` takes, and its own; any other is refused.
+
+${flags()
+  .map((flag) => `- \`${flag}\``)
+  .join('\n')}
+`;
+}
+
+function groupTable(groupVersion: string, resources: readonly Resource[]): string {
+  const rows = resources.flatMap((resource) => [
+    rowOf(resource),
+    ...resource.subresources.map((part) => partRow(resource, part.name)),
+  ]);
+  return `## ${groupVersion}\n\n| resource | kind | |\n| -------- | ---- | - |\n${rows.join('\n')}\n`;
+}
+
+function rowOf(resource: Resource): string {
+  const lack = missing[qualifiedName(resource)];
+  return `| ${resource.plural} | ${resource.kind} | ${lack === undefined ? 'served' : `in part: ${lack}`} |`;
+}
+
+function partRow({ plural, subresources }: Resource, name: string): string {
+  const { kind } = subresources.find((part) => part.name === name)!;
+  return `| ${plural}/${name} | ${kind} | ${isServedPart(name) ? 'served' : 'not served: 404'} |`;
+}
+
+function flags(): string[] {
+  const program = new Command();
+  addServeCommand(program);
+  return (program.commands[0]?.options ?? [])
+    .map(({ long }) => long ?? '')
+    .filter(Boolean)
+    .sort();
+}
+
+if (process.argv.includes('--write')) writeFileSync(PAGE, compatibilityPage());
