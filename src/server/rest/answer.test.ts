@@ -12,7 +12,7 @@ import { sendList } from './answer.ts';
 import { negotiate } from './negotiation.ts';
 import { Resources, type View } from './resources.ts';
 
-const COUNT = 1_500;
+const COUNT = 6_000;
 
 let dataDir: string;
 let store: Store;
