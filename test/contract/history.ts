@@ -103,8 +103,9 @@ function unordered(batches: readonly WatchBatch[]): string[] {
 function repeated(batches: readonly WatchBatch[]): string[] {
   const seen = new Set<string>();
   return batches.flatMap((batch) =>
-    batch.events.flatMap(({ kv }) => {
-      const name = `${JSON.stringify(kv.key)} at ${kv.modRevision}`;
+    batch.events.flatMap(({ type, kv }) => {
+      // A transaction within a transaction may put a key that another one deletes: two events, of two types.
+      const name = `${type} of ${JSON.stringify(kv.key)} at ${kv.modRevision}`;
       if (seen.has(name)) return [`not unique: ${name} came twice`];
       seen.add(name);
       return [];

@@ -19,6 +19,7 @@ const MAX_PARAMETERS = 512;
 const MAX_PARAMETERS_BYTES = 256 * 1024;
 /** How often the same is said of one term at most. */
 const MOST_TOLD = 20;
+const MOST_FAULTS = 10_000;
 
 /** A driver's name, which is shown in small letters when it is bad. */
 const provisioner: Check = (value, path) => {
@@ -81,6 +82,7 @@ const topologies: Check = (value, path) => {
     for (let told = 0; told < Math.min(count, MOST_TOLD); told++)
       errors.push(duplicateValue(`${at}.matchLabelExpressions`, ''));
     seen.set(content, count + 1);
+    if (errors.length > MOST_FAULTS) break; // more than any answer has room for
   }
   return errors;
 };
