@@ -58,12 +58,23 @@ describe('seats', () => {
     ['large answers', (exchange: Exchange) => text(exchange, Buffer.alloc(3 * MIB))],
     ['lists', (exchange: Exchange) => exchange.sendParts(200, 'text/plain', [Buffer.alloc(2 * MIB)], 2 * MIB)],
   ])('are not held by %s that nobody reads', async (_what, handle) => {
-    await using server = await frontUnderTest(handle, { limits: { maxReadOnly: 2 } });
+    let taken = 0;
+    const observer = {
+      begin: () => {},
+      end: () => {},
+      seat: (_kind: string, change: number) => {
+        taken += change;
+      },
+      handshakeFailed: () => {},
+    };
+    await using server = await frontUnderTest(handle, { limits: { maxReadOnly: 2 }, observer });
     const session = server.session(NO_WINDOW);
     for (let i = 0; i < 5; i++) {
       const stream = session.request({ ':path': '/x', authorization: `Bearer ${TOKEN}` });
       stream.on('error', () => {});
-      await once(stream, 'response'); // its head needs no window
+      const [head] = await once(stream, 'response'); // its head needs no window
+      expect(head[':status']).toBe(200);
+      await until(() => taken === 0);
     }
     expect((await server.get('/x')).status).toBe(200);
   });

@@ -5,23 +5,23 @@
  * is told once per answer.
  */
 import { randomUUID } from 'node:crypto';
+import type { FlowUids } from './flow-gate.ts';
 
 export type AnswerHeaders = Record<string, string | string[]>;
-
-/** The classes of priority a request was put in; clients print them, nobody branches on them. */
-export type FlowUids = { readonly flowSchemaUid: string; readonly priorityLevelUid: string };
 
 export function standardHeaders(
   auditId: string | undefined,
   contentType: string,
-  { flowSchemaUid, priorityLevelUid }: FlowUids,
+  flow: FlowUids | undefined,
 ): AnswerHeaders {
   return {
     'Audit-Id': auditId !== undefined && isEchoable(auditId) ? auditId.slice(0, 64) : newAuditId(),
     'Cache-Control': 'no-cache, private',
     ...(contentType !== '' && { 'Content-Type': contentType }),
-    'X-Kubernetes-Pf-Flowschema-Uid': flowSchemaUid,
-    'X-Kubernetes-Pf-Prioritylevel-Uid': priorityLevelUid,
+    ...(flow && {
+      'X-Kubernetes-Pf-Flowschema-Uid': flow.flowSchemaUid,
+      'X-Kubernetes-Pf-Prioritylevel-Uid': flow.priorityLevelUid,
+    }),
   };
 }
 

@@ -64,6 +64,8 @@ export interface Exchange {
   sendParts(status: number, contentType: string, parts: Iterable<Buffer>, bytes: number): Promise<void>;
   /** An answer without an end known in advance: the header goes out at once. */
   stream(contentType: string): ByteStream;
+  /** Of a stream: everything that was there at its start is on its way, so that it is no work any more. */
+  initialised(): void;
 }
 
 /**

@@ -3,16 +3,16 @@
  *
  * Always true: an answer is begun once; if the front was first (time over, error), what the handler still sends is
  * dropped. The signal fires when the client leaves, when the time is over or when the server ends the stream, and not
- * after an answer that went well. Its seat is held while the handler works, not while the client sends or reads: what is
- * held for that is counted in bytes, and has to move.
+ * after an answer that went well. Its seat is held while there is work, not while a client sends or lets its answer lie:
+ * what is held for that is counted in bytes, and has to move.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gzip } from 'node:zlib';
 import { type StatusError, timeout } from '../../api/status-error.ts';
-import { type AnswerHeaders, acceptsGzip, type FlowUids, standardHeaders, warningValues } from './answer-headers.ts';
+import { type AnswerHeaders, acceptsGzip, standardHeaders, warningValues } from './answer-headers.ts';
 import type { ByteBudget, Holding } from './byte-budget.ts';
 import type { ByteStream, Exchange, Target, UserInfo } from './exchange.ts';
-import type { Seat } from './in-flight.ts';
+import type { FlowTicket } from './flow-gate.ts';
 import { LiveStream, type StreamLimits } from './live-stream.ts';
 import { Pace, type PaceRule } from './pace.ts';
 import { piecesOf, SLICE_BYTES, writeParts, writePartsGzipped } from './parts-writer.ts';
@@ -29,22 +29,21 @@ const GZIP_ABOVE_BYTES = 128 * 1024;
 export type EncodedStatus = { readonly contentType: string; readonly body: Buffer };
 
 /** What all exchanges of one front share. */
-export type ExchangeSurroundings = FlowUids &
-  BodyLimits & {
-    readonly flusher: TurnFlusher;
-    readonly streamRoom: StreamRoom;
-    readonly streamLimits: StreamLimits;
-    /** What answers hold until they are read. */
-    readonly answers: ByteBudget;
-    readonly bodyPace: PaceRule;
-    /** Counted in slices of an answer, see parts-writer.ts. */
-    readonly answerPace: PaceRule;
-    /** Names the history that versions belong to, in every answer about resources. */
-    readonly history: string | undefined;
-    readonly encodeStatus: ((exchange: Exchange, error: StatusError) => EncodedStatus) | undefined;
-    /** The server is going: connections are not kept, new streams end at once. */
-    isDraining: boolean;
-  };
+export type ExchangeSurroundings = BodyLimits & {
+  readonly flusher: TurnFlusher;
+  readonly streamRoom: StreamRoom;
+  readonly streamLimits: StreamLimits;
+  /** What answers hold until they are read. */
+  readonly answers: ByteBudget;
+  readonly bodyPace: PaceRule;
+  /** Counted in slices of an answer, see parts-writer.ts. */
+  readonly answerPace: PaceRule;
+  /** Names the history that versions belong to, in every answer about resources. */
+  readonly history: string | undefined;
+  readonly encodeStatus: ((exchange: Exchange, error: StatusError) => EncodedStatus) | undefined;
+  /** The server is going: connections are not kept, new streams end at once. */
+  isDraining: boolean;
+};
 
 export type RequestHead = {
   readonly method: string;
@@ -55,6 +54,9 @@ export type RequestHead = {
   readonly rawHeaders: readonly string[];
   readonly remoteAddress: string | undefined;
 };
+
+/** An answer is work while the client takes it; one that lets it lie this long is waited for without a seat. */
+const STALLED_MS = 100;
 
 const TOO_MANY = Buffer.from('Too many requests, please try again later.\n');
 
@@ -78,7 +80,8 @@ export class FrontExchange implements Exchange {
   #warnings: Set<string> | undefined;
   #controller: AbortController | undefined;
   #abortReason: unknown;
-  #seat: Seat | undefined;
+  #ticket: FlowTicket | undefined;
+  #isOverTime = false;
   #body: RequestBody | undefined;
   #readBody: Promise<Buffer> | undefined;
   #answerHolding: Holding | undefined;
@@ -108,6 +111,7 @@ export class FrontExchange implements Exchange {
       clearTimeout(this.#deadline);
       this.#answerHolding?.release();
       if (!this.#isOver) this.#abort(new Error('the client is gone'));
+      this.#ticket?.close();
     });
   }
 
@@ -141,16 +145,24 @@ export class FrontExchange implements Exchange {
     this.#wire.onClose(listener);
   }
 
-  /** False: none left. Taken at once where no body has to be waited for, else once it is there. */
-  takeSeat(seat: Seat): boolean {
-    this.#seat = seat;
-    return this.#body?.isAwaited || seat.take();
+  /**
+   * False: it is to be sent away. Entered at once where no body has to be waited for, else once it is there: whoever sends
+   * slowly keeps nobody from a seat.
+   */
+  enter(ticket: FlowTicket, isBodyWanted: boolean): boolean | Promise<boolean> {
+    if (this.#abortReason !== undefined) return false;
+    this.#ticket = ticket;
+    return (isBodyWanted && this.#body?.isAwaited) || ticket.enter();
   }
 
   /** The handler is done with the request. */
   handled(): void {
-    this.#seat?.giveBack();
+    this.#ticket?.leave();
     this.#body?.release();
+  }
+
+  initialised(): void {
+    this.#ticket?.leave();
   }
 
   readBody(): Promise<Buffer> {
@@ -161,7 +173,7 @@ export class FrontExchange implements Exchange {
   async #readOnce(): Promise<Buffer> {
     if (!this.#body) throw new Error('Cannot read the body of a request whose stream has begun');
     const body = await this.#body.read(this.#shared, this.#holder, this.signal);
-    if (this.#seat?.take() === false) throw new SentAway();
+    if (this.#ticket && !(await this.#ticket.enter())) throw new SentAway();
     return body;
   }
 
@@ -200,9 +212,12 @@ export class FrontExchange implements Exchange {
     });
   }
 
-  /** Nothing was done, and the client may come again in a second. */
+  /** Nothing was done, and the client may come again after a while. */
   sendAway(): void {
-    const answer = this.#begin(429, 'text/plain; charset=utf-8', { 'Retry-After': '1' });
+    const answer = this.#begin(429, 'text/plain; charset=utf-8', {
+      'Retry-After': String(this.#ticket?.retryAfterSeconds ?? 1),
+      'X-Content-Type-Options': 'nosniff',
+    });
     if (!answer) return;
     this.#isOver = true;
     this.#bodyBytes = TOO_MANY.length;
@@ -213,22 +228,23 @@ export class FrontExchange implements Exchange {
     if (!this.#mayHold(Math.min(bytes, SLICE_BYTES))) return this.sendAway();
     const answer = this.#begin(status, contentType, {});
     if (!answer) return;
-    this.#seat?.giveBack(); // the answer is there; what remains is the client's pace
     this.#bodyBytes = bytes;
+    const stalled = setTimeout(() => this.#ticket?.leave(), STALLED_MS);
+    const onTaken = () => {
+      this.#slicesTaken++;
+      stalled.refresh();
+    };
     const isGzip = bytes > GZIP_ABOVE_BYTES && acceptsGzip(this.headers['accept-encoding']);
-    if (this.method === 'HEAD') {
-      this.#wire.begin(status, answer, bytes);
-      this.#wire.end();
-    } else if (isGzip) {
-      this.#wire.begin(status, asGzip(answer));
-      await writePartsGzipped(this.#wire, parts, () => this.#slicesTaken++);
-    } else {
-      await writeParts(
-        this.#wire,
-        () => this.#wire.begin(status, answer, bytes),
-        parts,
-        () => this.#slicesTaken++,
-      );
+    try {
+      if (this.method === 'HEAD') {
+        this.#wire.begin(status, answer, bytes);
+        this.#wire.end();
+      } else if (isGzip) {
+        this.#wire.begin(status, asGzip(answer));
+        await writePartsGzipped(this.#wire, parts, onTaken);
+      } else await writeParts(this.#wire, () => this.#wire.begin(status, answer, bytes), parts, onTaken);
+    } finally {
+      clearTimeout(stalled);
     }
     this.#isOver = this.#wire.isOpen;
   }
@@ -286,6 +302,7 @@ export class FrontExchange implements Exchange {
     this.#deadline = setTimeout(() => {
       const error = timeout('request did not complete within the allotted timeout');
       if (this.#body?.comingBytes !== undefined) this.#body.abandon();
+      this.#isOverTime = true;
       this.#abort(error);
       this.fail(error);
     }, ms);
@@ -320,7 +337,11 @@ export class FrontExchange implements Exchange {
     if (this.isBegun) return undefined;
     this.status = status;
     const auditId = this.headers['audit-id'];
-    const headers = standardHeaders(typeof auditId === 'string' ? auditId : undefined, contentType, this.#shared);
+    const headers = standardHeaders(
+      typeof auditId === 'string' ? auditId : undefined,
+      contentType,
+      this.#isOverTime ? undefined : this.#ticket?.uids, // as the reference server: whoever gave up does not know
+    );
     this.auditId = String(headers['Audit-Id']);
     if (this.#shared.history && this.wasLetIn && this.target.kind === 'resource')
       headers['Longwatch-History'] = this.#shared.history;
@@ -352,6 +373,7 @@ export class FrontExchange implements Exchange {
   #abort(reason: unknown): void {
     if (this.#abortReason !== undefined) return;
     this.#abortReason = reason;
+    this.#ticket?.giveUp();
     this.#controller?.abort(reason);
   }
 }

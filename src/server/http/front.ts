@@ -2,13 +2,12 @@
  * The front of the server: from a socket to a handler, and back.
  *
  * Every request passes the same gates in the same order: a readable head (400, 414, 431), a server that is not going
- * (503), who asks (401), as whom (403), leave to do it (403), a free seat (429), then the handler. Nothing of a body is
- * read before that, and one that is waited for has no seat yet. Whatever is thrown on the way becomes a Status; nothing
+ * (503), who asks (401), as whom (403), a free seat (429), leave to do it (403), then the handler. Nothing of a body is
+ * read before that, and one that is waited for gets its seat when it is there. Whatever is thrown on the way becomes a Status; nothing
  * a client does ends the process or leaves a promise unhandled.
  *
  * `close` lets requests under way finish, ends live streams cleanly and leaves no connection behind.
  */
-import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -22,6 +21,7 @@ import { impersonate, isImpersonating } from '../auth/impersonation.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { Connections } from './connections.ts';
 import type { Exchange } from './exchange.ts';
+import type { FlowGate } from './flow-gate.ts';
 import { type EncodedStatus, type ExchangeSurroundings, FrontExchange, type RequestHead } from './front-exchange.ts';
 import { type FrontLimits, frontLimits } from './front-limits.ts';
 import { limitHead } from './head-limits.ts';
@@ -29,7 +29,7 @@ import { HeadPieces } from './head-pieces.ts';
 import { http1Fault, refuseHttp1 } from './http1-faults.ts';
 import { Http1Wire } from './http1-wire.ts';
 import { Http2Wire } from './http2-wire.ts';
-import { InFlight, requestKind, Seat } from './in-flight.ts';
+import { HEALTH_PATH, InFlight, requestKind } from './in-flight.ts';
 import { makeListener, secureContext, type TlsSettings } from './listener.ts';
 import { SentAway } from './request-body.ts';
 import { requestDeadlineMs } from './request-deadline.ts';
@@ -49,6 +49,8 @@ export type FrontOptions = {
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
   readonly handle: (exchange: Exchange) => void | Promise<void>;
+  /** Who decides what may run now; plain counters, as the limits say, without it. */
+  readonly flow?: FlowGate | undefined;
   readonly limits?: Partial<FrontLimits>;
   readonly observer?: RequestObserver;
   /** A refusal in the form the client asked for; JSON without it. */
@@ -70,15 +72,13 @@ export interface Front extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Answer while the server goes, and need no seat: who watches over us must not be sent away. */
-const HEALTH_PATH = /^\/(healthz|livez|readyz)(\/|$)/;
-
 export async function startFront(options: FrontOptions): Promise<Front> {
   const { authenticate, authorizer, handle, observer, clock = backgroundClock, log = () => {} } = options;
   const limits = frontLimits(options.limits);
   const connections = new Connections();
   const heads = new HeadPieces();
-  const inFlight = new InFlight(limits, observer && ((kind, change) => observer.seat(kind, change)));
+  const gate: FlowGate =
+    options.flow ?? new InFlight(limits, observer && ((kind, change) => observer.seat(kind, change)));
   const open = new Set<FrontExchange>();
   const shared: ExchangeSurroundings = {
     flusher: new TurnFlusher(),
@@ -91,8 +91,6 @@ export async function startFront(options: FrontOptions): Promise<Front> {
     answerPace: limits.answerPace,
     encodeStatus: options.encodeStatus,
     history: options.history,
-    flowSchemaUid: randomUUID(),
-    priorityLevelUid: randomUUID(),
     isDraining: false,
   };
 
@@ -164,9 +162,11 @@ export async function startFront(options: FrontOptions): Promise<Front> {
     const isHealth = HEALTH_PATH.test(path);
     const isLong = isLongRunning(target);
     if (shared.isDraining && !isHealth) throw serviceUnavailable('apiserver is shutting down', 1);
+    let deadlineMs = limits.requestTimeoutMs;
     if (!isLong) {
       const query = head.queryText.includes('timeout') ? exchange.query : undefined;
-      exchange.armDeadline(requestDeadlineMs(query, limits.requestTimeoutMs));
+      deadlineMs = requestDeadlineMs(query, limits.requestTimeoutMs);
+      exchange.armDeadline(deadlineMs);
     }
 
     const { token, isIgnored } = parseBearerHeader(exchange.headers.authorization);
@@ -181,14 +181,18 @@ export async function startFront(options: FrontOptions): Promise<Front> {
     }
 
     const attributes = attributesOf(method, path, target, () => exchange.query);
+    const kind = requestKind(method);
+    const ticket = gate.ticketFor(exchange, attributes, Math.min(deadlineMs / 4000, MAX_WAIT_SECONDS));
+    if (ticket) {
+      const entered = exchange.enter(ticket, kind === 'mutating');
+      if (!(entered instanceof Promise ? await entered : entered)) throw new SentAway();
+    }
     const decision = authorizer.authorize(exchange.user, attributes);
     const { allowed, reason } = decision instanceof Promise ? await decision : decision;
     if (!allowed) throw forbiddenBy(exchange.user, attributes, reason);
     exchange.wasLetIn = true;
     observer?.begin(exchange);
-    const kind = requestKind(method);
     if (kind === 'readOnly') exchange.ignoreBody();
-    if (!isLong && !isHealth && !exchange.takeSeat(new Seat(inFlight, kind))) throw new SentAway();
     await handle(exchange);
     if (!exchange.isBegun && exchange.abortReason === undefined)
       throw new Error(`no handler answered ${method} ${path}`);
@@ -245,6 +249,8 @@ export async function startFront(options: FrontOptions): Promise<Front> {
   };
 }
 
+/** Whatever the deadline, nobody waits for a seat longer. */
+const MAX_WAIT_SECONDS = 60;
 const STREAMS_PER_TURN = 200;
 const PACE_CHECK_MS = 1000;
 

@@ -1,10 +1,13 @@
 /**
- * Seats for requests: so many that read and so many that write may be at work at once; one more is sent away. Watches
- * and health checks take no seat.
+ * The plain gate, for a server without flow control: so many requests that read and so many that write may be at work at
+ * once; one more is sent away. Watches and health checks take no seat.
  *
  * A seat is for work, not for waiting: it is taken when all of the request is there, and given back, exactly once, when
  * the answer is, or when the handler has come to its end. A client that sends or reads slowly holds none.
  */
+import type { Attributes } from '../auth/authorizer.ts';
+import type { FlowGate, FlowTicket, GatedRequest, SeatObserver } from './flow-gate.ts';
+
 export type RequestKind = 'readOnly' | 'mutating';
 
 export type InFlightLimits = {
@@ -13,10 +16,10 @@ export type InFlightLimits = {
   readonly maxMutating: number;
 };
 
-/** Told of every seat that is taken (1) and given back (-1). */
-export type SeatObserver = (kind: RequestKind, change: 1 | -1) => void;
+/** Need no seat: who watches over us must not be sent away. */
+export const HEALTH_PATH: RegExp = /^\/(healthz|livez|readyz)(\/|$)/;
 
-export class InFlight {
+export class InFlight implements FlowGate {
   readonly #limits: Record<RequestKind, number>;
   readonly #taken: Record<RequestKind, number> = { readOnly: 0, mutating: 0 };
   readonly #observe: SeatObserver | undefined;
@@ -27,6 +30,11 @@ export class InFlight {
       mutating: maxMutating || Number.POSITIVE_INFINITY,
     };
     this.#observe = observe;
+  }
+
+  ticketFor({ method, path }: GatedRequest, attributes: Attributes): FlowTicket | undefined {
+    if (attributes.kind === 'resource' ? attributes.verb === 'watch' : HEALTH_PATH.test(path)) return undefined;
+    return new Seat(this, requestKind(method));
   }
 
   /** False: no seat left. */
@@ -44,7 +52,9 @@ export class InFlight {
 }
 
 /** The seat of one request. */
-export class Seat {
+class Seat implements FlowTicket {
+  readonly uids = undefined;
+  readonly retryAfterSeconds = 1;
   readonly #inFlight: InFlight;
   readonly #kind: RequestKind;
   #state: 'free' | 'taken' | 'given back' = 'free';
@@ -54,18 +64,21 @@ export class Seat {
     this.#kind = kind;
   }
 
-  /** False: none left. */
-  take(): boolean {
+  enter(): boolean {
     if (this.#state !== 'free') return true;
     if (!this.#inFlight.take(this.#kind)) return false;
     this.#state = 'taken';
     return true;
   }
 
-  giveBack(): void {
+  giveUp(): void {}
+
+  leave(): void {
     if (this.#state === 'taken') this.#inFlight.giveBack(this.#kind);
     this.#state = 'given back';
   }
+
+  close(): void {}
 }
 
 export function requestKind(method: string): RequestKind {

@@ -93,8 +93,8 @@ export class StoreWatch {
     stream.onClose(() => this.end());
   }
 
-  /** Runs until the watch ends. Never rejects. */
-  async run(initial: readonly CachedObject[] | undefined): Promise<void> {
+  /** Runs until the watch ends; says when everything that was there is on its way. Never rejects. */
+  async run(initial: readonly CachedObject[] | undefined, onInitialised: () => void = () => {}): Promise<void> {
     try {
       const slices = new WorkSlices();
       for (const object of initial ?? []) {
@@ -104,6 +104,7 @@ export class StoreWatch {
       }
       if (initial && this.allowsBookmarks) await this.#write(this.encoding.bookmark(this.#after, true));
       if (this.#isEnded) return;
+      onInitialised();
       const cache = this.#cache;
       this.#watch = cache.store.watch({ prefix: cache.keyPrefix }, { fromRevision: this.#after + 1, prevKv: true });
       for await (const { events, revision } of this.#watch) {

@@ -117,7 +117,7 @@ async function watchStore(
   const watch = new StoreWatch(cache, stream, selection, encoding, after, allowsBookmarks, frame);
   keeper.add(watch, timeoutOf(request, keeper));
   if (refusal) watch.fail(refusal);
-  else await watch.run(state?.objects);
+  else await watch.run(state?.objects, () => exchange.initialised());
 }
 
 function goneFor(err: unknown, after: number): unknown {

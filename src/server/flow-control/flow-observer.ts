@@ -1,0 +1,13 @@
+/** Who counts what flow control does. Called on the hot path: adds numbers, and never throws. */
+import type { FlowRequest } from './flow-request.ts';
+import type { QueueSetObserver, RejectReason } from './queue-set.ts';
+
+export type DropReason = RejectReason | 'time-out';
+
+export interface FlowObserver {
+  /** For what happens in the queues of a level. */
+  ofLevel(levelName: string): QueueSetObserver;
+  levelGone(levelName: string): void;
+  /** A request was sent away. */
+  dropped(levelName: string, request: FlowRequest, reason: DropReason): void;
+}

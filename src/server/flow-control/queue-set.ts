@@ -1,0 +1,312 @@
+/**
+ * The seats of one priority level, and the queues in front of them: fair queuing in seat-seconds.
+ *
+ *   arrive ─► the emptiest queue of the flow's hand ─► dispatch by virtual time ─► seats ─► finish
+ *
+ * Each queue is served as if all of them ran side by side, each with the same part of the seats; `currentR` is how far
+ * such a queue has come, and the queue whose next request would end first is next. Who used more than was guessed pays
+ * at its end, who used less gets it back.
+ *
+ * Always true: `seatsInUse` is the width of those who run and of those whose last seats are not free yet, and exceeds the
+ * limit only when the limit has sunk or one request alone is wider; virtual time never goes back; a request that finishes
+ * or is ejected, in whatever way and however often, gives its seats back once. While the first in line does not fit,
+ * nobody overtakes it. A queue costs memory only while somebody is in it, however many there may be.
+ */
+import { type FlowRequest, GUESSED_SECONDS } from './flow-request.ts';
+import { RequestQueue } from './request-queue.ts';
+import type { SeatTimer } from './seat-timer.ts';
+import { HandMemory } from './shuffle-hand.ts';
+
+export type QueueConfig =
+  | { readonly kind: 'exempt' }
+  | { readonly kind: 'reject' }
+  | { readonly kind: 'queue'; readonly queues: number; readonly handSize: number; readonly queueLengthLimit: number };
+
+export type RejectReason = 'queue-full' | 'concurrency-limit';
+
+export type Arrival = 'executing' | 'waiting' | RejectReason;
+
+/** Told of what happens, on the hot path: adds numbers, and never throws. */
+export interface QueueSetObserver {
+  enqueued?(request: FlowRequest, queueLength: number): void;
+  started?(request: FlowRequest): void;
+  /** Ejected while it waited. */
+  ejected?(request: FlowRequest): void;
+  finished?(request: FlowRequest, seconds: number): void;
+  /** Its seats are free again. */
+  freed?(request: FlowRequest): void;
+  notAccommodated?(request: FlowRequest): void;
+  /** Seats in use and asked for have changed. */
+  changed?(set: QueueSet): void;
+}
+
+export class QueueSet {
+  limit: number;
+  seatsInUse = 0;
+  waitingSeats = 0;
+  executing = 0;
+  waiting = 0;
+  dispatched = 0;
+  rejected = 0;
+  cancelled = 0;
+  readonly running: Set<FlowRequest> = new Set();
+  readonly #timer: SeatTimer;
+  readonly #observer: QueueSetObserver;
+  #config: QueueConfig;
+  #hands: HandMemory | undefined;
+  readonly #queues = new Map<number, RequestQueue>();
+  readonly #withWaiting = new Set<RequestQueue>();
+  #activeQueues = 0;
+  #currentR = 0;
+  #at: number;
+  #robin = 0;
+  #arrivals = 0;
+
+  constructor(config: QueueConfig, limit: number, timer: SeatTimer, observer: QueueSetObserver = {}) {
+    this.limit = limit;
+    this.#timer = timer;
+    this.#observer = observer;
+    this.#at = timer.now();
+    this.#config = config;
+    this.#hands = handsFor(config);
+  }
+
+  get config(): QueueConfig {
+    return this.#config;
+  }
+
+  get currentR(): number {
+    return this.#currentR;
+  }
+
+  get isIdle(): boolean {
+    return this.executing === 0 && this.waiting === 0 && this.seatsInUse === 0;
+  }
+
+  get queuesWithWaiting(): number {
+    return this.#withWaiting.size;
+  }
+
+  queues(): Iterable<RequestQueue> {
+    return this.#queues.values();
+  }
+
+  /** More queues are there at once; those too many stay until nobody is in them. */
+  configure(config: QueueConfig): void {
+    this.#config = config;
+    this.#hands = handsFor(config);
+    this.#advance();
+    this.#dispatch();
+  }
+
+  setLimit(limit: number): void {
+    if (limit === this.limit) return;
+    this.#advance(); // up to now the old limit counted
+    this.limit = limit;
+    this.#dispatch();
+  }
+
+  arrive(request: FlowRequest): Arrival {
+    request.arrivedAt = this.#advance();
+    if (this.#config.kind !== 'queue') return this.#arriveWithoutQueue(request);
+    const queue = this.#chooseQueue(request, this.#hands!);
+    if (this.seatsInUse >= this.limit && queue.length >= this.#config.queueLengthLimit) {
+      this.rejected++;
+      this.#forgetIfIdle(queue);
+      return 'queue-full';
+    }
+    this.#enqueue(queue, request);
+    this.#dispatch(request);
+    return (request.state as string) === 'executing' ? 'executing' : 'waiting';
+  }
+
+  /** False: it does not wait, it is too late or too early for that. */
+  eject(request: FlowRequest): boolean {
+    if (request.state !== 'waiting') return false;
+    this.#advance();
+    const queue = this.#queues.get(request.queueIndex)!;
+    this.#dequeue(queue, request);
+    request.state = 'over';
+    this.cancelled++;
+    if (!queue.isActive) this.#activeQueues--;
+    queue.bound();
+    this.#forgetIfIdle(queue);
+    this.#observer.ejected?.(request);
+    this.#dispatch(); // it may have stood in others' way
+    return true;
+  }
+
+  /** It does not run any more. Asked again, nothing happens. */
+  finish(request: FlowRequest): void {
+    if (request.state !== 'executing') return;
+    const now = this.#advance();
+    const seconds = Math.max(0, now - request.startedAt);
+    request.state = 'over';
+    this.executing--;
+    this.running.delete(request);
+    const queue = this.#queues.get(request.queueIndex);
+    if (queue) {
+      queue.executing--;
+      if (!queue.isActive) this.#activeQueues--;
+      queue.nextDispatchR -= request.initialSeats * (GUESSED_SECONDS - seconds);
+      queue.bound();
+    }
+    this.#observer.finished?.(request, seconds);
+    if (request.extraSeconds > 0) {
+      this.#timer.after(request.extraSeconds, () => {
+        this.#advance();
+        this.#free(request, queue);
+        this.#dispatch();
+      });
+      return;
+    }
+    this.#free(request, queue);
+    this.#dispatch();
+  }
+
+  #arriveWithoutQueue(request: FlowRequest): Arrival {
+    if (this.#config.kind === 'reject' && !this.#fits(request)) {
+      this.rejected++;
+      return 'concurrency-limit';
+    }
+    this.#start(request, undefined);
+    return 'executing';
+  }
+
+  #chooseQueue({ schemaName, distinguisher }: FlowRequest, hands: HandMemory): RequestQueue {
+    const hand = hands.handOf(schemaName, distinguisher);
+    const offset = this.#arrivals++ % hand.length;
+    let chosen = 0;
+    let least = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < hand.length; i++) {
+      const index = hand[(offset + i) % hand.length]!;
+      const work = this.#queues.get(index)?.workSum ?? 0;
+      if (work >= least) continue;
+      least = work;
+      chosen = index;
+      if (work === 0) break; // the first of the emptiest
+    }
+    let queue = this.#queues.get(chosen);
+    if (!queue) {
+      queue = new RequestQueue(chosen);
+      this.#queues.set(chosen, queue);
+    }
+    return queue;
+  }
+
+  #enqueue(queue: RequestQueue, request: FlowRequest): void {
+    request.arrivalR = this.#currentR;
+    request.queueIndex = queue.index;
+    request.state = 'waiting';
+    if (!queue.isActive) {
+      queue.nextDispatchR = this.#currentR;
+      this.#activeQueues++;
+    }
+    queue.push(request);
+    this.#withWaiting.add(queue);
+    this.waiting++;
+    this.waitingSeats += request.width;
+    queue.bound();
+    this.#observer.enqueued?.(request, queue.length);
+    this.#observer.changed?.(this);
+  }
+
+  #dequeue(queue: RequestQueue, request: FlowRequest): void {
+    queue.remove(request);
+    if (queue.length === 0) this.#withWaiting.delete(queue);
+    this.waiting--;
+    this.waitingSeats -= request.width;
+    this.#observer.changed?.(this);
+  }
+
+  /** `arriving` is told by what `arrive` returns, not by its callback. */
+  #dispatch(arriving?: FlowRequest): void {
+    while (this.waiting > 0 && this.seatsInUse < this.limit) {
+      const queue = this.#nextQueue();
+      const request = queue.oldest!;
+      if (!this.#fits(request)) {
+        this.#observer.notAccommodated?.(request);
+        return;
+      }
+      this.#robin = queue.index;
+      this.#dequeue(queue, request);
+      if (request.finalSeats > this.limit) {
+        request.extraSeconds = (request.finalSeats * request.extraSeconds) / this.limit;
+        request.finalSeats = this.limit;
+      }
+      queue.nextDispatchR += request.work;
+      queue.bound();
+      this.#start(request, queue);
+      if (request !== arriving) request.onStart();
+    }
+  }
+
+  /** The one whose oldest would end first in virtual time; among equals, the first after the last one served. */
+  #nextQueue(): RequestQueue {
+    let best: RequestQueue | undefined;
+    let bestEnd = 0;
+    for (const queue of this.#withWaiting) {
+      const end = queue.nextDispatchR + queue.oldest!.work;
+      if (best && (end > bestEnd || (end === bestEnd && !this.#isSooner(queue.index, best.index)))) continue;
+      best = queue;
+      bestEnd = end;
+    }
+    return best!;
+  }
+
+  /** In the round that begins after the last queue served. */
+  #isSooner(index: number, other: number): boolean {
+    const isAhead = index > this.#robin;
+    return isAhead === other > this.#robin ? index < other : isAhead;
+  }
+
+  #fits({ width }: FlowRequest): boolean {
+    return width > this.limit ? this.executing === 0 : this.seatsInUse + width <= this.limit;
+  }
+
+  #start(request: FlowRequest, queue: RequestQueue | undefined): void {
+    request.state = 'executing';
+    request.startedAt = this.#at;
+    this.executing++;
+    this.dispatched++;
+    this.running.add(request);
+    this.seatsInUse += request.width;
+    if (queue) {
+      queue.executing++;
+      queue.seatsInUse += request.width;
+    }
+    this.#observer.started?.(request);
+    this.#observer.changed?.(this);
+  }
+
+  #free(request: FlowRequest, queue: RequestQueue | undefined): void {
+    this.seatsInUse -= request.width;
+    if (queue) {
+      queue.seatsInUse -= request.width;
+      this.#forgetIfIdle(queue);
+    }
+    this.#observer.freed?.(request);
+    this.#observer.changed?.(this);
+  }
+
+  /** Who is not here when virtual time goes on begins where it then is: there is nothing to remember of an idle queue. */
+  #forgetIfIdle(queue: RequestQueue): void {
+    if (!queue.isActive && queue.seatsInUse === 0) this.#queues.delete(queue.index);
+  }
+
+  #advance(): number {
+    const now = this.#timer.now();
+    const seconds = now - this.#at;
+    if (seconds <= 0) return this.#at;
+    if (this.#activeQueues > 0) {
+      const served = Math.min(this.seatsInUse + this.waitingSeats, this.limit);
+      this.#currentR += (seconds * served) / this.#activeQueues;
+    }
+    this.#at = now;
+    return now;
+  }
+}
+
+function handsFor(config: QueueConfig): HandMemory | undefined {
+  return config.kind === 'queue' ? new HandMemory(config.queues, config.handSize) : undefined;
+}

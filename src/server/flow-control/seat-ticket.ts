@@ -1,0 +1,116 @@
+/**
+ * One request at the gate of its level: it enters, perhaps after waiting, and leaves.
+ *
+ *   new ─► waiting ─► inside ─► left          new, waiting ─► left: sent away, or its client has gone
+ *
+ * Always true: one `enter` has one answer; whichever door it leaves by, and however often, its seats are given back once
+ * and no timer stays behind. Whoever gives up while waiting is counted as timed out, as the reference server does.
+ */
+import type { FlowTicket, FlowUids, SeatObserver } from '../http/flow-gate.ts';
+import type { RequestKind } from '../http/in-flight.ts';
+import type { FlowSchema } from './flow-objects.ts';
+import type { FlowObserver } from './flow-observer.ts';
+import { FlowRequest, ONE_SEAT, type RequestAbout, type WorkEstimate } from './flow-request.ts';
+import type { LevelState } from './level-state.ts';
+import type { SeatTimer } from './seat-timer.ts';
+
+export type SeatTicketOptions = {
+  readonly level: LevelState;
+  readonly schema: FlowSchema;
+  readonly distinguisher: string;
+  /** One seat without it. */
+  readonly estimate: WorkEstimate | undefined;
+  readonly waitSeconds: number;
+  readonly kind: RequestKind;
+  readonly isWatch: boolean;
+  readonly about: RequestAbout;
+  readonly timer: SeatTimer;
+  readonly onSeat: SeatObserver | undefined;
+  readonly observer: FlowObserver | undefined;
+  /** Of the wall clock. */
+  readonly second: () => number;
+  /** Counts it as a watch; returns what ends that. */
+  readonly watch: () => () => void;
+};
+
+export class SeatTicket implements FlowTicket {
+  readonly uids: FlowUids;
+  retryAfterSeconds = 1;
+  readonly #options: SeatTicketOptions;
+  readonly #request: FlowRequest;
+  #state: 'new' | 'waiting' | 'inside' | 'left' = 'new';
+  #settle: ((mayRun: boolean) => void) | undefined;
+  #stopTimer: (() => void) | undefined;
+  #endWatch: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(options: SeatTicketOptions) {
+    this.#options = options;
+    const { schema, level, distinguisher, estimate = ONE_SEAT, about } = options;
+    this.uids = { flowSchemaUid: schema.uid, priorityLevelUid: level.config.uid };
+    this.#request = new FlowRequest(schema.name, distinguisher, estimate, () => this.#start(), about);
+  }
+
+  enter(): boolean | Promise<boolean> {
+    if (this.#state !== 'new') return this.#state === 'inside';
+    const { level, timer, waitSeconds } = this.#options;
+    const arrival = level.set.arrive(this.#request);
+    if (arrival === 'executing') {
+      this.#start();
+      return true;
+    }
+    if (arrival !== 'waiting') {
+      this.#drop(arrival);
+      return false;
+    }
+    this.#state = 'waiting';
+    return new Promise((resolve) => {
+      this.#settle = resolve;
+      this.#stopTimer = timer.after(waitSeconds, () => this.giveUp());
+    });
+  }
+
+  giveUp(): void {
+    if (this.#state !== 'waiting') return;
+    this.#options.level.set.eject(this.#request);
+    this.#drop('time-out');
+    this.#answer(false);
+  }
+
+  leave(): void {
+    this.giveUp();
+    const wasInside = this.#state === 'inside';
+    this.#state = 'left';
+    if (!wasInside) return;
+    this.#options.level.set.finish(this.#request);
+    this.#options.onSeat?.(this.#options.kind, -1);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#endWatch?.();
+    this.#endWatch = undefined;
+  }
+
+  #start(): void {
+    this.#state = 'inside';
+    const { onSeat, kind, isWatch, watch } = this.#options;
+    onSeat?.(kind, 1);
+    if (isWatch && !this.#isClosed) this.#endWatch = watch();
+    this.#answer(true);
+  }
+
+  #drop(reason: Parameters<FlowObserver['dropped']>[2]): void {
+    this.#state = 'left';
+    const { level, observer, second } = this.#options;
+    this.retryAfterSeconds = level.retryAfter.drop(second());
+    observer?.dropped(level.config.name, this.#request, reason);
+  }
+
+  #answer(mayRun: boolean): void {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+    this.#settle?.(mayRun);
+    this.#settle = undefined;
+  }
+}
