@@ -6,21 +6,24 @@
  * the object made and leaves it. All writes are under way at once, so that the store commits them together.
  */
 import type { KubeObject } from '../api/index.ts';
-import type { Exchange } from './http/exchange.ts';
+import { FLOW_PRODUCER } from './flow-control/flow-upkeep.ts';
 import { type BootstrapObject, bootstrapObjects } from './rbac/bootstrap-objects.ts';
 import { reconciled, refersElsewhere } from './rbac/reconcile.ts';
 import { CreateRight } from './rest/create-right.ts';
 import { prepareCreate } from './rest/prepare.ts';
 import type { View } from './rest/resources.ts';
 import type { Rest } from './rest/rest.ts';
+import { serverItself } from './rest/server-itself.ts';
 import type { CachedObject } from './watchcache/cached-object.ts';
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const MANAGER = 'longwatch';
 const FILL_MS = 10_000;
 
-// Nobody asked over the wire: there is no one to warn, and nothing to wait for.
-const nobody = { warn: () => {}, signal: new AbortController().signal } as unknown as Exchange;
+/** Flow control looks after its objects itself from then on, under the name it has on the reference server. */
+function managerOf({ kind }: KubeObject): string {
+  return kind === 'FlowSchema' || kind === 'PriorityLevelConfiguration' ? FLOW_PRODUCER : MANAGER;
+}
 
 export async function bootstrap(rest: Rest): Promise<void> {
   const namespaces = NAMESPACES.map((name) => ({
@@ -31,7 +34,7 @@ export async function bootstrap(rest: Rest): Promise<void> {
   const wanted: BootstrapObject[] = [...namespaces, ...bootstrapObjects()];
   const views = new Map(wanted.map(({ group, plural }) => [plural, rest.resources.viewOf(group, plural)]));
   const settle = () =>
-    Promise.all([...views.values()].map(({ cache }) => cache.isKept && cache.waitForNow(FILL_MS, nobody.signal)));
+    Promise.all([...views.values()].map(({ cache }) => cache.isKept && cache.waitForNow(FILL_MS, serverItself.signal)));
   await settle();
   await Promise.all(wanted.map(({ plural, object }) => ensure(rest, views.get(plural)!, object)));
   await settle();
@@ -63,7 +66,8 @@ export async function findStored(
 /** A status that is given is kept: nobody else writes it. */
 export async function createAsServer(rest: Rest, view: View, object: KubeObject): Promise<void> {
   const { status } = object;
-  const prepared = await prepareCreate(view, object, { manager: MANAGER }, rest.ruleContext(nobody, ''));
+  const tracking = { manager: managerOf(object) };
+  const prepared = await prepareCreate(view, object, tracking, rest.ruleContext(serverItself, ''));
   if (status !== undefined) prepared.status = status;
   await rest.writes.create(view, prepared, CreateRight.ofServer).catch((err: { code?: number }) => {
     if (err.code !== 409) throw err; // another server on the same store was faster

@@ -54,9 +54,11 @@ export type ServerOptions = {
   /** Pods may have privileged containers: false, as of kube-apiserver. */
   readonly allowPrivileged?: boolean;
 
-  /** 400 and 200; 0 is no limit. */
+  /** 400 and 200; their sum is the number of seats that flow control gives out. Both 0: it is off, and there is no limit. */
   readonly maxRequestsInflight?: number;
   readonly maxMutatingRequestsInflight?: number;
+  /** true; false: two plain counters instead, of reads and of writes, where 0 is no limit. */
+  readonly enablePriorityAndFairness?: boolean;
   /** 60 s */
   readonly requestTimeoutMs?: number;
   /** A watch without a time of its own lasts this long and up to twice as long: 30 min. */

@@ -19,6 +19,11 @@ import { ServiceAddressKeeper } from './cluster/service-address-keeper.ts';
 import { DEFINITIONS } from './custom/definition.ts';
 import { Definitions } from './custom/definitions.ts';
 import { Discovery } from './discovery/discovery.ts';
+import { handleFlowDump } from './flow-control/debug-dumps.ts';
+import { type FlowControl, startFlowControl } from './flow-control/flow-control.ts';
+import { FlowMetrics } from './flow-control/flow-metrics.ts';
+import { FLOW_CONTROL_GROUP } from './flow-control/flow-objects.ts';
+import { systemTimer } from './flow-control/seat-timer.ts';
 import { Health } from './health/health.ts';
 import { addStoreChecks } from './health/store-checks.ts';
 import type { Exchange } from './http/exchange.ts';
@@ -97,10 +102,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const discovery = new Discovery({ registry });
     const openApi = new OpenApi({ registry });
     let url = '';
+    let flow: FlowControl | undefined;
     const handle = async (exchange: Exchange): Promise<void> => {
       if (await handleResource(rest, exchange)) return;
       if (discovery.handle(exchange) || openApi.handle(exchange)) return;
       if ((await health.handle(exchange)) || handleOpenId(exchange, access.tokens, () => url)) return;
+      if (flow && handleFlowDump(flow.controller, exchange)) return;
       if (exchange.path === '/metrics') await metrics.handle(exchange);
       else exchange.send(404, 'text/plain; charset=utf-8', PAGE_NOT_FOUND);
     };
@@ -114,6 +121,21 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       closers.push(() => audit.close());
       observer = audit.observer;
     }
+    const totalSeats = (options.maxRequestsInflight ?? 400) + (options.maxMutatingRequestsInflight ?? 200);
+    const flowMetrics = new FlowMetrics(totalSeats, () => systemTimer.now());
+    flow =
+      options.enablePriorityAndFairness !== false && totalSeats > 0
+        ? await startFlowControl({
+            rest,
+            totalSeats,
+            clock: backgroundClock,
+            onSeat: (kind, change) => observer.seat(kind, change),
+            observer: flowMetrics,
+            log,
+          })
+        : undefined;
+    if (flow) flowMetrics.addTo(metrics, flow.controller);
+    closers.push(async () => flow?.close());
     const front = await startFront({
       host: bindAddress,
       port: securePort,
@@ -121,6 +143,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       authenticate: access.authenticate,
       authorizer: access.authorizer,
       handle,
+      flow: flow?.controller,
       observer,
       encodeStatus,
       history: store.history?.name,
@@ -215,8 +238,10 @@ function settingsOf({ serving, clientAuthorities }: TlsMaterial): TlsSettings {
 /** Sizes of caches as the flags give them; the window still grows and shrinks by itself above that. */
 function windowLimitsOf(options: ServerOptions, resource: Resource): WindowLimits | 'off' | undefined {
   const size = options.watchCacheSizes?.[qualifiedName(resource)] ?? options.defaultWatchCacheSize;
-  // Who may do what, and which kinds there are, is decided from memory: without a cache there is nothing to decide from.
-  const isNeeded = resource.group === RBAC_GROUP || qualifiedName(resource) === qualifiedName(DEFINITIONS);
+  // Who may do what, and when, and which kinds there are, is decided from memory: without a cache there is nothing to
+  // decide from.
+  const isDecidedBy = [RBAC_GROUP, FLOW_CONTROL_GROUP].includes(resource.group);
+  const isNeeded = isDecidedBy || qualifiedName(resource) === qualifiedName(DEFINITIONS);
   if ((options.watchCache === false || size === 0) && !isNeeded) return 'off';
   return !size ? undefined : { ...defaultWindowLimits, minEvents: size };
 }

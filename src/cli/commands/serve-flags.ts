@@ -41,6 +41,7 @@ export type ServeFlags = {
   allowPrivileged: boolean;
   maxRequestsInflight: number;
   maxMutatingRequestsInflight: number;
+  enablePriorityAndFairness: boolean;
   requestTimeout: number;
   minRequestTimeout: number;
   v: number;
@@ -61,7 +62,7 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
       '--etcd-listen-client-urls serves the embedded store: with --etcd-servers let clients use that etcd itself.',
     );
   const { bindAddress, securePort, dataDir, watchCache, authorizationMode, anonymousAuth, allowPrivileged } = flags;
-  const { maxRequestsInflight, maxMutatingRequestsInflight } = flags;
+  const { maxRequestsInflight, maxMutatingRequestsInflight, enablePriorityAndFairness } = flags;
   return {
     dataDir,
     bindAddress,
@@ -72,6 +73,7 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     allowPrivileged,
     maxRequestsInflight,
     maxMutatingRequestsInflight,
+    enablePriorityAndFairness,
     requestTimeoutMs: flags.requestTimeout,
     minRequestTimeoutMs: flags.minRequestTimeout,
     autoCompaction: toAutoCompaction(flags),

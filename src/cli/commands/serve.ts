@@ -103,11 +103,21 @@ export function addServeCommand(program: Command, start: StartServer = startReal
         .default(false)
         .argParser(parseBoolean),
     )
-    .addOption(option('--max-requests-inflight <n>', 'reads at once; 0 is no limit').default(400).argParser(parseCount))
     .addOption(
-      option('--max-mutating-requests-inflight <n>', 'writes at once; 0 is no limit')
-        .default(200)
+      option('--max-requests-inflight <n>', 'with the next: seats for requests at once; both 0 is no limit')
+        .default(400)
         .argParser(parseCount),
+    )
+    .addOption(
+      option('--max-mutating-requests-inflight <n>', 'added to the number of seats').default(200).argParser(parseCount),
+    )
+    .addOption(
+      option(
+        '--enable-priority-and-fairness <true|false>',
+        'flow control; false counts reads and writes apart, up to the two numbers before, and sends the rest away',
+      )
+        .default(true)
+        .argParser(parseBoolean),
     )
     .addOption(
       option('--request-timeout <duration>', 'longest time for anything but a watch')

@@ -20,7 +20,7 @@ import { compileSchema, inOrder, type SchemaMatcher } from './schema-matcher.ts'
 import { allocateSeats, levelLimits } from './seat-limits.ts';
 import { SeatTicket } from './seat-ticket.ts';
 import { type SeatTimer, systemTimer } from './seat-timer.ts';
-import { WatcherCounts } from './watcher-counts.ts';
+import { type WatchedPlace, WatcherCounts } from './watcher-counts.ts';
 import { estimateWork, type ResourceSize } from './work-estimate.ts';
 
 export type FlowControllerOptions = {
@@ -128,7 +128,7 @@ export class FlowController implements FlowGate {
           namesOne: attributes.name !== '',
           query: () => request.query,
           size: this.#sizeFor(attributes),
-          watchers: () => this.watchers.interested(attributes),
+          watchers: () => this.#interested(attributes, schema, level),
           maxSeats: level.limits.maxSeats,
         })
       : undefined;
@@ -157,6 +157,12 @@ export class FlowController implements FlowGate {
 
   #sizeFor({ verb, group, version, resource }: Extract<Attributes, { kind: 'resource' }>): ResourceSize | undefined {
     return verb === 'list' || verb === 'watch' ? this.#options.sizeOf?.(group, version, resource) : undefined;
+  }
+
+  #interested(place: WatchedPlace, schema: FlowSchema, level: LevelState): number {
+    const count = this.watchers.interested(place);
+    this.#options.observer?.watchersFound(level.config.name, schema.name, count);
+    return count;
   }
 
   /** Counts a watch as one; returns what ends that. */

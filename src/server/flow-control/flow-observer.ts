@@ -8,6 +8,8 @@ export interface FlowObserver {
   /** For what happens in the queues of a level. */
   ofLevel(levelName: string): QueueSetObserver;
   levelGone(levelName: string): void;
+  /** So many watches may hear of a write. */
+  watchersFound(levelName: string, schemaName: string, count: number): void;
   /** A request was sent away. */
   dropped(levelName: string, request: FlowRequest, reason: DropReason): void;
 }

@@ -29,6 +29,8 @@ export type Arrival = 'executing' | 'waiting' | RejectReason;
 /** Told of what happens, on the hot path: adds numbers, and never throws. */
 export interface QueueSetObserver {
   enqueued?(request: FlowRequest, queueLength: number): void;
+  /** Waits no more, whether it runs now or was ejected. */
+  dequeued?(request: FlowRequest): void;
   started?(request: FlowRequest): void;
   /** Ejected while it waited. */
   ejected?(request: FlowRequest): void;
@@ -213,6 +215,7 @@ export class QueueSet {
 
   #dequeue(queue: RequestQueue, request: FlowRequest): void {
     queue.remove(request);
+    this.#observer.dequeued?.(request);
     if (queue.length === 0) this.#withWaiting.delete(queue);
     this.waiting--;
     this.waitingSeats -= request.width;

@@ -5,9 +5,23 @@
  * Who counts on a hot path keeps the child that `labels()` returns, or counts in a plain number and hands it over in
  * `onScrape`: looking a child up by its labels is what costs.
  */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client';
 import type { Exchange } from '../http/exchange.ts';
 import { addProcessMetrics } from './process-metrics.ts';
+
+export type Sample = {
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+  /** Of a histogram: `_bucket`, `_sum`, `_count`. */
+  readonly suffix?: string;
+};
+
+export type CollectedMetric = {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly samples: () => Iterable<Sample>;
+};
 
 export interface Metrics {
   counter<L extends string>(name: string, help: string, labels?: readonly L[]): Counter<L>;
@@ -18,6 +32,8 @@ export interface Metrics {
     buckets: readonly number[],
     labels?: readonly L[],
   ): Histogram<L>;
+  /** One whose values somebody else keeps: asked for with every scrape. */
+  collected(metric: CollectedMetric): void;
   /** Called before every scrape, to bring gauges up to date; the scrape waits for it. */
   onScrape(update: () => void | Promise<void>): void;
   /** Everything, as text; `/metrics` is this. */
@@ -38,6 +54,20 @@ export function makeMetrics(): Metrics {
     gauge: (name, help, labels = []) => new Gauge({ name, help, labelNames: [...labels], registers }),
     histogram: (name, help, buckets, labels = []) =>
       new Histogram({ name, help, buckets: [...buckets], labelNames: [...labels], registers }),
+    collected: ({ name, help, type, samples }) => {
+      const get = async () => ({
+        name,
+        help,
+        type,
+        aggregator: 'sum',
+        values: [...samples()].map(({ labels, value, suffix = '' }) => ({
+          labels,
+          value,
+          metricName: `${name}${suffix}`,
+        })),
+      });
+      registry.registerMetric({ name, get } as unknown as Metric);
+    },
     onScrape: (update) => {
       updates.push(update);
     },

@@ -7,7 +7,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
-import { FLOW_AUTO_UPDATE, RBAC_AUTO_UPDATE } from './bootstrap-objects.ts';
+import { RBAC_AUTO_UPDATE } from './bootstrap-objects.ts';
 import { joinPieces, type PolicyRule, rulesIn } from './policy-rule.ts';
 import { missingFrom } from './rule-cover.ts';
 
@@ -20,11 +20,6 @@ export function reconciled(stored: KubeObject, wanted: KubeObject): KubeObject |
     case 'RoleBinding':
     case 'ClusterRoleBinding':
       return annotations[RBAC_AUTO_UPDATE] === 'false' ? undefined : changed(stored, withSubjects(stored, wanted));
-    case 'FlowSchema':
-    case 'PriorityLevelConfiguration':
-      return annotations[FLOW_AUTO_UPDATE] === 'true'
-        ? changed(stored, { ...stored, ...pick(wanted, 'spec') })
-        : undefined;
     default:
       return undefined;
   }

@@ -65,6 +65,12 @@ export class Resources {
     return this.view(resource);
   }
 
+  /** The cache of a resource, if somebody has asked for it before. */
+  cacheIfMade(group: string, version: string, plural: string): ResourceCache | undefined {
+    const resource = this.registry.find(group, version, plural);
+    return resource && this.#views.get(resource)?.cache;
+  }
+
   caches(): IterableIterator<ResourceCache> {
     return this.#caches.values();
   }

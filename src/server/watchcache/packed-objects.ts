@@ -32,6 +32,11 @@ export class PackedObjects {
     return this.#map.size;
   }
 
+  /** Of all objects together. */
+  get bytes(): number {
+    return this.#liveBytes;
+  }
+
   /** Bytes that lists must gather one by one, and bytes that nobody needs. */
   get untidy(): { readonly looseBytes: number; readonly deadBytes: number } {
     return { looseBytes: this.#looseBytes, deadBytes: this.#deadBytes };

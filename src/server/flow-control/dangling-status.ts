@@ -1,0 +1,86 @@
+/**
+ * Tells in the status of a FlowSchema whether its priority level exists: the condition `Dangling`.
+ *
+ * Always true: written only where it says something else than it should, and at most six times a minute for one schema;
+ * what is left then is written with the next look, which comes at least once a minute. Others' parts of the status stay.
+ */
+import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { applyPatch } from '../managed-fields/index.ts';
+import { ignoredFields, prepareUpdate } from '../rest/prepare.ts';
+import type { View } from '../rest/resources.ts';
+import { nowInSeconds, type Rest } from '../rest/rest.ts';
+import { serverItself } from '../rest/server-itself.ts';
+import type { CachedObject } from '../watchcache/cached-object.ts';
+import { FLOW_CONTROL_GROUP } from './flow-objects.ts';
+
+export type DanglingCondition = { type: string; status: string; reason: string; message: string };
+
+const CONSUMER = 'api-priority-and-fairness-config-consumer-v1';
+const WRITES_PER_MINUTE = 6;
+const MINUTE_MS = 60_000;
+
+export function danglingCondition(levelName: string, isThere: boolean): DanglingCondition {
+  const about = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(levelName)}`;
+  return isThere
+    ? { type: 'Dangling', status: 'False', reason: 'Found', message: `${about} and it exists` }
+    : { type: 'Dangling', status: 'True', reason: 'NotFound', message: `${about} but there is no such object` };
+}
+
+/** Whether the schema says so already. */
+export function saysSo(schema: KubeObject, { type, status, reason, message }: DanglingCondition): boolean {
+  const { conditions } = (schema.status ?? {}) as { conditions?: readonly DanglingCondition[] };
+  const said = conditions?.find((condition) => condition.type === type);
+  return said?.status === status && said.reason === reason && said.message === message;
+}
+
+export class DanglingStatus {
+  readonly #rest: Rest;
+  readonly #writtenAt = new Map<string, number[]>();
+
+  constructor(rest: Rest) {
+    this.#rest = rest;
+  }
+
+  /** False: not now, it was written too often. Lost to another server, it wanted the same. */
+  async write(cached: CachedObject, condition: DanglingCondition): Promise<boolean> {
+    const now = performance.now();
+    const recent = (this.#writtenAt.get(cached.name) ?? []).filter((at) => now - at < MINUTE_MS);
+    if (recent.length >= WRITES_PER_MINUTE) return false;
+    this.#writtenAt.set(cached.name, [...recent, now]);
+    const view = this.#rest.resources.viewOf(FLOW_CONTROL_GROUP, 'flowschemas');
+    const stored = view.toObject(cached);
+    const object = applied(view, stored, condition);
+    const context = this.#rest.ruleContext(serverItself, 'status');
+    const prepared = await prepareUpdate(view, stored, object, { manager: CONSUMER, isTracked: true }, context);
+    await this.#rest.writes.replace(view, cached, prepared);
+    return true;
+  }
+
+  forget(name: string): void {
+    this.#writtenAt.delete(name);
+  }
+}
+
+function applied(view: View, stored: KubeObject, condition: DanglingCondition): KubeObject {
+  const { schema, groupVersion, kind } = view.resource;
+  const now = nowInSeconds();
+  const body: JsonObject = {
+    apiVersion: groupVersion,
+    kind,
+    metadata: { name: stored.metadata.name! },
+    status: { conditions: [{ ...condition, lastTransitionTime: now }] },
+  };
+  const object = applyPatch({
+    body,
+    schema,
+    manager: CONSUMER,
+    apiVersion: groupVersion,
+    subresource: 'status',
+    force: true,
+    now,
+    ignored: ignoredFields(view, 'status'),
+    live: stored as unknown as JsonObject,
+  }) as unknown as KubeObject;
+  object.metadata.resourceVersion = stored.metadata.resourceVersion!;
+  return object;
+}

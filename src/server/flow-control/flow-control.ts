@@ -1,0 +1,59 @@
+/**
+ * Flow control of one server, put together: the controller that every request passes, fed by the objects of the cluster,
+ * and the upkeep of those that every cluster has.
+ *
+ * Always true: once it is there, it has digested everything that was stored before, and the status of every schema says
+ * whether its level exists. Closing leaves no timer and no write behind.
+ */
+import type { Clock } from '../../api/index.ts';
+import type { SeatObserver } from '../http/flow-gate.ts';
+import type { Rest } from '../rest/rest.ts';
+import { FlowConfiguration } from './flow-configuration.ts';
+import { FlowController } from './flow-controller.ts';
+import type { FlowObserver } from './flow-observer.ts';
+import { FlowUpkeep } from './flow-upkeep.ts';
+import type { ResourceSize } from './work-estimate.ts';
+
+export type FlowControlOptions = {
+  readonly rest: Rest;
+  readonly totalSeats: number;
+  readonly clock: Clock;
+  readonly onSeat: SeatObserver;
+  readonly observer?: FlowObserver;
+  readonly log: (message: string) => void;
+};
+
+export type FlowControl = { readonly controller: FlowController; close(): Promise<void> };
+
+export async function startFlowControl(options: FlowControlOptions): Promise<FlowControl> {
+  const { rest, totalSeats, clock, onSeat, observer, log } = options;
+  const sizeOf = (group: string, version: string, plural: string) => resourceSize(rest, group, version, plural);
+  const controller = new FlowController({ totalSeats, sizeOf, onSeat, ...(observer && { observer }) });
+  const configuration = new FlowConfiguration(controller, rest, log);
+  const upkeep = new FlowUpkeep(rest, log, () => configuration.tell());
+  await upkeep.keep();
+  configuration.follow();
+  await configuration.tell();
+  upkeep.start(clock);
+  return {
+    controller,
+    async close() {
+      await upkeep.close();
+      await configuration.close();
+      controller.close();
+    },
+  };
+}
+
+/** Nobody counts what is not kept in memory: that may be anything. */
+const UNCOUNTED: ResourceSize = { count: 1e9, averageBytes: 1_500_000 };
+
+/** Sizes are those of the cache, always true: there is no time after a restart in which nobody knows them. */
+function resourceSize({ resources }: Rest, group: string, version: string, plural: string): ResourceSize | undefined {
+  const cache = resources.cacheIfMade(group, version, plural);
+  if (!cache) return undefined;
+  if (!cache.isKept) return UNCOUNTED;
+  if (!cache.isReady) return undefined;
+  const { size, bytes } = cache.objects;
+  return { count: size, averageBytes: size === 0 ? 0 : bytes / size };
+}

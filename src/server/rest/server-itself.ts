@@ -1,0 +1,7 @@
+/** The server as a client of its own: nobody asked over the wire, so there is no one to warn and nothing to wait for. */
+import type { Exchange } from '../http/exchange.ts';
+
+export const serverItself: Exchange = {
+  warn: () => {},
+  signal: new AbortController().signal,
+} as unknown as Exchange;
