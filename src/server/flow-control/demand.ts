@@ -21,16 +21,17 @@ export class Demand {
     this.#lookedAt = this.#since;
   }
 
-  set(value: number): void {
+  /** `now`: at hand for whoever has just looked at the clock. */
+  set(value: number, now: number = this.#now()): void {
     if (value === this.#value) return;
-    this.#count();
+    this.#count(now);
     this.#value = value;
     if (value > this.#peak) this.#peak = value;
   }
 
   /** What there was since the last look; the next begins now. */
   look(): { readonly average: number; readonly deviation: number; readonly highWatermark: number } {
-    this.#count();
+    this.#count(this.#now());
     const seconds = this.#since - this.#lookedAt;
     const highWatermark = Math.round(this.#peak);
     let [average, deviation] = [this.#value, 0];
@@ -47,8 +48,7 @@ export class Demand {
     return { average, deviation, highWatermark };
   }
 
-  #count(): void {
-    const now = this.#now();
+  #count(now: number): void {
     const seconds = Math.max(0, now - this.#since);
     this.#sum += seconds * this.#value;
     this.#sumOfSquares += seconds * this.#value * this.#value;

@@ -249,11 +249,11 @@ function addLevelGauges(metrics: Metrics, controller: FlowController): void {
 
 function measure({ seats, executing, waiting, demand }: LevelTimes, set: QueueSet, idleWhole: number): void {
   const whole = set.limit || idleWhole;
-  const { config } = set;
-  seats.set(set.seatsInUse, whole);
-  executing.set(set.executing, whole);
-  waiting.set(set.waiting, config.kind === 'queue' ? config.queues * config.queueLengthLimit : 1);
-  demand.set(set.seatsInUse + set.waitingSeats, whole);
+  const { config, at } = set;
+  seats.set(set.seatsInUse, whole, at);
+  executing.set(set.executing, whole, at);
+  waiting.set(set.waiting, config.kind === 'queue' ? config.queues * config.queueLengthLimit : 1, at);
+  demand.set(set.seatsInUse + set.waitingSeats, whole, at);
 }
 
 function newCounts(levelName: string, schemaName: string): FlowCounts {

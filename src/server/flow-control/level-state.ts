@@ -30,7 +30,7 @@ export class LevelState {
     this.set = new QueueSet(config.queuing, limits.nominal, timer, {
       ...observer,
       changed(set) {
-        demand.set(set.seatsInUse + set.waitingSeats);
+        demand.set(set.seatsInUse + set.waitingSeats, set.at);
         observer.changed?.(set);
       },
     });

@@ -38,7 +38,7 @@ export interface QueueSetObserver {
   /** Its seats are free again. */
   freed?(request: FlowRequest): void;
   notAccommodated?(request: FlowRequest): void;
-  /** Seats in use and asked for have changed. */
+  /** Seats in use and asked for may have changed: once for everything that one call has done, at `set.at`. */
   changed?(set: QueueSet): void;
 }
 
@@ -77,6 +77,11 @@ export class QueueSet {
     return this.#config;
   }
 
+  /** When something happened here last, in seconds of the timer. */
+  get at(): number {
+    return this.#at;
+  }
+
   get currentR(): number {
     return this.#currentR;
   }
@@ -99,6 +104,7 @@ export class QueueSet {
     this.#hands = handsFor(config);
     this.#advance();
     this.#dispatch();
+    this.#observer.changed?.(this);
   }
 
   setLimit(limit: number): void {
@@ -106,6 +112,7 @@ export class QueueSet {
     this.#advance(); // up to now the old limit counted
     this.limit = limit;
     this.#dispatch();
+    this.#observer.changed?.(this);
   }
 
   arrive(request: FlowRequest): Arrival {
@@ -119,6 +126,7 @@ export class QueueSet {
     }
     this.#enqueue(queue, request);
     this.#dispatch(request);
+    this.#observer.changed?.(this);
     return (request.state as string) === 'executing' ? 'executing' : 'waiting';
   }
 
@@ -135,6 +143,7 @@ export class QueueSet {
     this.#forgetIfIdle(queue);
     this.#observer.ejected?.(request);
     this.#dispatch(); // it may have stood in others' way
+    this.#observer.changed?.(this);
     return true;
   }
 
@@ -158,12 +167,9 @@ export class QueueSet {
       this.#timer.after(request.extraSeconds, () => {
         this.#advance();
         this.#free(request, queue);
-        this.#dispatch();
       });
-      return;
-    }
-    this.#free(request, queue);
-    this.#dispatch();
+      this.#observer.changed?.(this);
+    } else this.#free(request, queue);
   }
 
   #arriveWithoutQueue(request: FlowRequest): Arrival {
@@ -172,6 +178,7 @@ export class QueueSet {
       return 'concurrency-limit';
     }
     this.#start(request, undefined);
+    this.#observer.changed?.(this);
     return 'executing';
   }
 
@@ -210,7 +217,6 @@ export class QueueSet {
     this.waitingSeats += request.width;
     queue.bound();
     this.#observer.enqueued?.(request, queue.length);
-    this.#observer.changed?.(this);
   }
 
   #dequeue(queue: RequestQueue, request: FlowRequest): void {
@@ -219,7 +225,6 @@ export class QueueSet {
     if (queue.length === 0) this.#withWaiting.delete(queue);
     this.waiting--;
     this.waitingSeats -= request.width;
-    this.#observer.changed?.(this);
   }
 
   /** `arriving` is told by what `arrive` returns, not by its callback. */
@@ -279,7 +284,6 @@ export class QueueSet {
       queue.seatsInUse += request.width;
     }
     this.#observer.started?.(request);
-    this.#observer.changed?.(this);
   }
 
   #free(request: FlowRequest, queue: RequestQueue | undefined): void {
@@ -289,6 +293,7 @@ export class QueueSet {
       this.#forgetIfIdle(queue);
     }
     this.#observer.freed?.(request);
+    this.#dispatch();
     this.#observer.changed?.(this);
   }
 

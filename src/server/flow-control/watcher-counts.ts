@@ -32,6 +32,7 @@ export class WatcherCounts {
 
   /** Who may hear of a write there. */
   interested({ group, resource, namespace, name }: WatchedPlace): number {
+    if (this.#counts.size === 0) return 0;
     const at = (ns: string, of: string) => this.#counts.get(keyOf({ group, resource, namespace: ns, name: of })) ?? 0;
     let count = at('', '');
     if (namespace !== '') count += at(namespace, '');

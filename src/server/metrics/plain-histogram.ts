@@ -57,21 +57,22 @@ export class TimedRatio {
     this.#whole = whole;
   }
 
-  set(value: number, whole: number = this.#whole): void {
+  /** `now`: at hand for whoever has just looked at the clock. */
+  set(value: number, whole: number = this.#whole, now: number = this.#now()): void {
     if (value === this.#value && whole === this.#whole) return;
-    this.#last();
+    this.#last(now);
     this.#value = value;
     this.#whole = whole;
   }
 
   samples(labels: Sample['labels']): Iterable<Sample> {
-    this.#last();
+    this.#last(this.#now());
     return this.#histogram.samples(labels);
   }
 
-  #last(): void {
-    const now = this.#now();
-    if (now > this.#since) this.#histogram.observe(this.#value / this.#whole, (now - this.#since) * NANOSECONDS);
+  #last(now: number): void {
+    if (now <= this.#since) return;
+    this.#histogram.observe(this.#value / this.#whole, (now - this.#since) * NANOSECONDS);
     this.#since = now;
   }
 }

@@ -74,6 +74,7 @@ class Asking implements WatchKeeper {
       headers: { accept },
       signal: new AbortController().signal,
       stream: () => stream,
+      initialised: () => {},
     } as unknown as Exchange;
     void handleWatch(exchange, view, 'ns', this);
   }
