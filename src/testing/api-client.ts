@@ -3,7 +3,7 @@
  * StatusErrors. It adds nothing: no retries, no cache, no conversion, so that a test sees what the server says.
  */
 import { once } from 'node:events';
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { Agent, request } from 'node:https';
 import type { Readable } from 'node:stream';
 import { type KubeObject, type Status, StatusError } from '../api/index.ts';
@@ -163,7 +163,11 @@ export class ApiClient implements AsyncDisposable {
       if (this.#sessions.has(session)) this.#sessions.set(session, left);
     });
     if (body !== undefined) stream.end(body);
-    const [got] = (await once(stream, 'response', { ...(signal && { signal }) })) as [Answer['headers']];
+    const answered = once(stream, 'response', { ...(signal && { signal }) }).catch((err: unknown) => {
+      stream.close(constants.NGHTTP2_CANCEL); // who gives up says so
+      throw err;
+    });
+    const [got] = (await answered) as [Answer['headers']];
     return { status: Number(got[':status']), headers: got, body: stream };
   }
 

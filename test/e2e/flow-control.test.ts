@@ -150,17 +150,30 @@ describe('a server with few seats', () => {
     expect(of('request_wait_duration_seconds_count', ',execute="false"')).toBe('1');
   });
 
-  it('forgets clients that go while they wait or run', async () => {
-    const gone = new AbortController();
-    const asked = Array.from({ length: 3 }, () =>
-      client.ask('GET', CONFIG_MAPS, { query: SLOW, headers: as('alice'), signal: gone.signal }).catch(() => undefined),
-    );
-    await until(async () => (await rowOf(client, 'one')).WaitingRequests === '2');
-    gone.abort();
-    await Promise.all(asked);
-    await until(async () => (await rowOf(client, 'one')).IsIdle === 'true');
-    expect((await client.ask('GET', CONFIG_MAPS, { headers: as('alice') })).status).toBe(200);
-  });
+  // Well before their time to wait is over, which is when the server would notice by itself.
+  it.each([
+    ['http1', 'GET'],
+    ['http2', 'GET'],
+    ['http1', 'DELETE'],
+    ['http2', 'DELETE'],
+  ] as const)(
+    'forgets clients over %s that go while their %s waits or runs',
+    async (protocol, method) => {
+      const leaving = server.connect({ protocol });
+      const gone = new AbortController();
+      const ask = (what: string, path: string, query = {}) =>
+        leaving.ask(what, path, { query, headers: as('alice'), signal: gone.signal }).catch(() => undefined);
+      const slow = ask('GET', CONFIG_MAPS, SLOW);
+      await until(async () => (await rowOf(client, 'one')).ExecutingRequests === '1');
+      const waiting = [ask(method, `${CONFIG_MAPS}/x`), ask(method, `${CONFIG_MAPS}/x`)];
+      await until(async () => (await rowOf(client, 'one')).WaitingRequests === '2');
+      gone.abort();
+      await Promise.all([slow, ...waiting]);
+      await until(async () => (await rowOf(client, 'one')).IsIdle === 'true');
+      expect((await client.ask('GET', CONFIG_MAPS, { headers: as('alice') })).status).toBe(200);
+    },
+    8000,
+  );
 
   it('gives the seat of a watch back as soon as it is initialised', async () => {
     for (let i = 0; i < 3; i++) {

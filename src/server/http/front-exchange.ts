@@ -152,7 +152,10 @@ export class FrontExchange implements Exchange {
   enter(ticket: FlowTicket, isBodyWanted: boolean): boolean | Promise<boolean> {
     if (this.#abortReason !== undefined) return false;
     this.#ticket = ticket;
-    return (isBodyWanted && this.#body?.isAwaited) || ticket.enter();
+    if (isBodyWanted && this.#body?.isAwaited) return true;
+    const entered = ticket.enter();
+    if (entered instanceof Promise) this.#wire.body.resume(); // unread it would hide that the client leaves
+    return entered;
   }
 
   /** The handler is done with the request. */

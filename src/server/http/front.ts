@@ -182,6 +182,7 @@ export async function startFront(options: FrontOptions): Promise<Front> {
 
     const attributes = attributesOf(method, path, target, () => exchange.query);
     const kind = requestKind(method);
+    if (kind === 'readOnly') exchange.ignoreBody();
     const ticket = gate.ticketFor(exchange, attributes, Math.min(deadlineMs / 4000, MAX_WAIT_SECONDS));
     if (ticket) {
       const entered = exchange.enter(ticket, kind === 'mutating');
@@ -192,7 +193,6 @@ export async function startFront(options: FrontOptions): Promise<Front> {
     if (!allowed) throw forbiddenBy(exchange.user, attributes, reason);
     exchange.wasLetIn = true;
     observer?.begin(exchange);
-    if (kind === 'readOnly') exchange.ignoreBody();
     await handle(exchange);
     if (!exchange.isBegun && exchange.abortReason === undefined)
       throw new Error(`no handler answered ${method} ${path}`);
