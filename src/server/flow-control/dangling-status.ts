@@ -5,12 +5,13 @@
  * what is left then is written with the next look, which comes at least once a minute. Others' parts of the status stay.
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
-import { applyPatch } from '../managed-fields/index.ts';
+import { applySteps } from '../managed-fields/index.ts';
 import { ignoredFields, prepareUpdate } from '../rest/prepare.ts';
 import type { View } from '../rest/resources.ts';
 import { nowInSeconds, type Rest } from '../rest/rest.ts';
 import { serverItself } from '../rest/server-itself.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
+import { WorkSlices } from '../watchcache/work-slices.ts';
 import { FLOW_CONTROL_GROUP } from './flow-objects.ts';
 
 export type DanglingCondition = { type: string; status: string; reason: string; message: string };
@@ -49,7 +50,7 @@ export class DanglingStatus {
     this.#writtenAt.set(cached.name, [...recent, now]);
     const view = this.#rest.resources.viewOf(FLOW_CONTROL_GROUP, 'flowschemas');
     const stored = view.toObject(cached);
-    const object = applied(view, stored, condition);
+    const object = await applied(view, stored, condition);
     const context = this.#rest.ruleContext(serverItself, 'status');
     const prepared = await prepareUpdate(view, stored, object, { manager: CONSUMER, isTracked: true }, context);
     await this.#rest.writes.replace(view, cached, prepared);
@@ -61,7 +62,7 @@ export class DanglingStatus {
   }
 }
 
-function applied(view: View, stored: KubeObject, condition: DanglingCondition): KubeObject {
+async function applied(view: View, stored: KubeObject, condition: DanglingCondition): Promise<KubeObject> {
   const { schema, groupVersion, kind } = view.resource;
   const now = nowInSeconds();
   const body: JsonObject = {
@@ -70,7 +71,7 @@ function applied(view: View, stored: KubeObject, condition: DanglingCondition): 
     metadata: { name: stored.metadata.name! },
     status: { conditions: [{ ...condition, lastTransitionTime: now }] },
   };
-  const object = applyPatch({
+  const steps = applySteps({
     body,
     schema,
     manager: CONSUMER,
@@ -80,7 +81,8 @@ function applied(view: View, stored: KubeObject, condition: DanglingCondition): 
     now,
     ignored: ignoredFields(view, 'status'),
     live: stored as unknown as JsonObject,
-  }) as unknown as KubeObject;
+  });
+  const object = (await new WorkSlices().run(steps)) as unknown as KubeObject;
   object.metadata.resourceVersion = stored.metadata.resourceVersion!;
   return object;
 }
