@@ -54,6 +54,15 @@ it('a wide request at the head of the line is not overtaken', () => {
   expect(set.seatsInUse).toBeLessThanOrEqual(10);
 });
 
+it('a wide request that gives up lets those behind it run at once', () => {
+  const set = new QueueSet(queueing(1, 1, 50), 10, new HandTimer());
+  const [running, wide, narrow] = [one('s', '', seats(5)), one('s', '', seats(8)), one('s')];
+  for (const request of [running, wide, narrow]) set.arrive(request);
+  expect(narrow.state).toBe('waiting');
+  set.eject(wide);
+  expect(narrow.state).toBe('executing');
+});
+
 it('a request wider than the level runs alone', () => {
   const set = new QueueSet(queueing(8, 1, 50), 4, new HandTimer());
   const [wide, small] = [one('schema', 'a', seats(10)), one('schema', 'b')];
@@ -178,6 +187,7 @@ it.each(Array.from({ length: 40 }, (_, seed) => seed))(
         isShrunk ||= limit < set.seatsInUse;
         set.setLimit(limit);
       }
+      for (const { oldest, nextDispatchR } of set.queues()) must(!oldest || nextDispatchR >= oldest.arrivalR);
       let waitingSeats = 0;
       for (const queue of set.queues()) for (const { width } of queue.waiting()) waitingSeats += width;
       must(set.waitingSeats === waitingSeats);
