@@ -5,6 +5,7 @@
  * What all versions have alike is told of under the place where older definitions had it: `spec.validation` stands for
  * a schema that all share, `spec.subresources` for subresources.
  */
+
 import {
   checkDns1035Label,
   checkDnsSubdomain,
@@ -22,6 +23,7 @@ import { jsonEqual } from '../codec/json-objects.ts';
 import { checkWebhookClient } from '../kinds/admissionregistration/webhook-client.ts';
 import { appendAll } from '../kinds/engine/append-all.ts';
 import { compileJsonPath, JsonPathError } from '../tables/json-path.ts';
+import { approvalFaults } from './api-approval.ts';
 import { checkRules } from './cel/check-rules.ts';
 import type { Definition, DefinitionNames, DefinitionSpec, DefinitionVersion } from './definition.ts';
 import { isNothing } from './schema-form.ts';
@@ -31,8 +33,6 @@ import { checkStructural } from './structural-schema.ts';
 import { TurnKeeper } from './turn-keeper.ts';
 import { Validation, ValidationEnd } from './validation.ts';
 
-const APPROVAL = 'api-approved.kubernetes.io';
-const APPROVAL_PAGE = 'https://github.com/kubernetes/enhancements/pull/1111';
 const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
 const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 /** What the root may say where the status is taken out of it: nothing that would be lost on the way. */
@@ -308,13 +308,13 @@ function conversionFaults({ conversion, versions = [] }: DefinitionSpec): FieldE
   const strategy = conversion?.strategy ?? 'None';
   const known = ['None', 'Webhook'];
   if (strategy === '') return [requiredValue(`${path}.strategy`)];
-  if (!known.includes(strategy)) return [unsupportedValue(`${path}.strategy`, strategy, known)];
   const { clientConfig, conversionReviewVersions } = asObject(conversion?.webhook) ?? {};
   const client = asObject(clientConfig);
   const reviews = Array.isArray(conversionReviewVersions) ? (conversionReviewVersions as string[]) : [];
-  if (strategy === 'None') {
+  if (strategy !== 'Webhook') {
     const why = 'should not be set when strategy is not set to Webhook';
-    const faults = client ? [forbiddenValue(`${path}.webhookClientConfig`, why)] : [];
+    const faults = known.includes(strategy) ? [] : [unsupportedValue(`${path}.strategy`, strategy, known)];
+    if (client) faults.push(forbiddenValue(`${path}.webhookClientConfig`, why));
     return reviews.length === 0 ? faults : [...faults, forbiddenValue(`${path}.conversionReviewVersions`, why)];
   }
   const faults = client
@@ -342,15 +342,11 @@ function reviewFaults(reviews: readonly string[], path: string): FieldError[] {
 }
 
 /** Groups of the Kubernetes project itself are not for everybody. */
-function approvalFaults({ metadata, spec }: Definition): FieldError[] {
-  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(spec.group ?? '')) return [];
-  const at = `metadata.annotations[${APPROVAL}]`;
-  const value = metadata.annotations?.[APPROVAL] ?? '';
-  if (value === '')
-    return [requiredValue(at, `protected groups must have approval annotation "${APPROVAL}", see ${APPROVAL_PAGE}`)];
-  if (value.startsWith('unapproved') || URL.canParse(value)) return [];
-  const why = `protected groups must have approval annotation "${APPROVAL}" with either a URL or a reason starting with "unapproved", see ${APPROVAL_PAGE}`;
-  return [invalidValue(at, value, why)];
+function stillStored(name: string): string {
+  return (
+    `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a ` +
+    `storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`
+  );
 }
 
 function storedFaults(versions: readonly DefinitionVersion[], stored: readonly string[]): FieldError[] {
@@ -358,7 +354,7 @@ function storedFaults(versions: readonly DefinitionVersion[], stored: readonly s
   if (stored.length === 0) return [invalidValue(path, null, 'must have at least one stored version')];
   const names = new Set(versions.map(({ name }) => name));
   const faults = stored.flatMap((name, index) =>
-    names.has(name) ? [] : [invalidValue(`${path}[${index}]`, name, 'must appear in spec.versions')],
+    names.has(name) ? [] : [invalidValue(`${path}[${index}]`, name, stillStored(name))],
   );
   for (const { name } of versions.filter(({ storage }) => storage).slice(-1))
     if (!stored.includes(name)) faults.push(invalidValue(path, stored, `must have the storage version ${name}`));

@@ -8,6 +8,7 @@
  *
  *   cache ─► #onChange: registry, at once ─► #settle: conditions, cleanup, one after the other
  */
+
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
@@ -19,6 +20,7 @@ import { nowInSeconds, type Rest } from '../rest/rest.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import type { ResourceCache } from '../watchcache/resource-cache.ts';
 import { judgeNames, namesInUse } from './accepted-names.ts';
+import { approvalCondition } from './api-approval.ts';
 import { customResources, type DefinedResources, type DefinitionLife, isServed } from './custom-kind.ts';
 import {
   asDefinition,
@@ -211,6 +213,8 @@ export class Definitions {
     const named = { ...definition.status, acceptedNames };
     named.conditions = withCondition(named.conditions, namesAccepted, now);
     named.conditions = withCondition(named.conditions, established, now);
+    const approval = approvalCondition(definition);
+    if (approval) named.conditions = withCondition(named.conditions, approval, now);
     if (!isDeepStrictEqual(named, definition.status) || established.reason !== 'Installing') return named;
     const message = 'the initial names have been accepted';
     const done = { type: 'Established', status: 'True', reason: 'InitialNamesAccepted', message } as const;
