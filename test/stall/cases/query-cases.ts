@@ -37,6 +37,7 @@ export const queryParameters: Readonly<Record<string, readonly StallRequest[]>> 
   sendInitialEvents: [LIST, WATCH],
   allowWatchBookmarks: [WATCH],
   includeObject: [{ ...LIST, headers: { accept: 'application/json;as=Table;g=meta.k8s.io;v=v1' } }],
+  includeRequestDetails: [{ path: '/debug/api_priority_and_fairness/dump_requests' }],
   pretty: [GET],
   export: [GET],
   dryRun: [CREATE, DELETE],
