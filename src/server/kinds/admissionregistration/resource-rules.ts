@@ -12,7 +12,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
+import { appendAll, mostFaults } from '../engine/append-all.ts';
 import { labelSelector, oneOf } from '../engine/checks.ts';
 import type { DefaultRow } from '../engine/field-table.ts';
 import { objectAt, objectsAt, textsAt } from '../engine/fields.ts';
@@ -43,6 +43,7 @@ export function checkMatchResources(match: JsonObject, path: string): FieldError
       const at = `${path}.${field}[${index}]`;
       appendAll(errors, checkNames(rule, `${at}.resourceNames`));
       appendAll(errors, checkRule(rule ?? {}, at));
+      if (errors.length > mostFaults) return errors;
     }
   }
   return errors;

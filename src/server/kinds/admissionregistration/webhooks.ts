@@ -14,7 +14,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { WorkSlices } from '../../watchcache/work-slices.ts';
-import { appendAll } from '../engine/append-all.ts';
+import { appendAll, mostFaults } from '../engine/append-all.ts';
 import { labelSelector, oneOf } from '../engine/checks.ts';
 import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
 import { numberAt, objectAt, objectsAt, sameValue, textAt, textsAt } from '../engine/fields.ts';
@@ -92,8 +92,10 @@ async function validateWebhooks(object: KubeObject, old?: KubeObject): Promise<F
 
 function validateWebhook(webhook: JsonObject, path: string, wants: Wants): FieldError[] {
   const errors = checkName(textAt(webhook, 'name'), `${path}.name`);
-  for (const [index, rule] of objectsAt(webhook, 'rules').entries())
+  for (const [index, rule] of objectsAt(webhook, 'rules').entries()) {
     appendAll(errors, checkRule(rule ?? {}, `${path}.rules[${index}]`));
+    if (errors.length > mostFaults) break;
+  }
   const allowed = wants.quiet ? QUIET : SIDE_EFFECTS;
   const effect = webhook.sideEffects;
   if (typeof effect !== 'string')

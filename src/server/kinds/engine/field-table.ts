@@ -18,7 +18,7 @@ import {
   tooMany,
 } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
-import { appendAll } from './append-all.ts';
+import { appendAll, mostFaults } from './append-all.ts';
 import { fill, isObject, sameValue, sortedEntries, valueAt } from './fields.ts';
 
 /** What a field is if nobody set it, and for which owners of the field that holds. */
@@ -85,6 +85,7 @@ export function listOf(check: Check, { atMost = Number.POSITIVE_INFINITY, key }:
     for (const [index, element] of value.entries()) {
       const at = childPath(path, index);
       appendAll(errors, check(element ?? {}, at, owner));
+      if (errors.length > mostFaults) break;
       if (key === undefined) continue;
       const id = key((element ?? {}) as JsonObject);
       const text = typeof id === 'string' ? id : jsonText(id);

@@ -6,7 +6,7 @@
  * refusal of a field is its only one; refusals of different fields are all told, in the order of the rows.
  */
 import type { FieldError, JsonObject } from '../../../api/index.ts';
-import { appendAll } from './append-all.ts';
+import { appendAll, mostFaults } from './append-all.ts';
 import { seesAbsent } from './checks.ts';
 import type { Check } from './field-table.ts';
 import { objectAt, objectsAt } from './fields.ts';
@@ -60,5 +60,8 @@ export function checkStructs(
   errors: FieldError[],
 ): void {
   if (!owner?.[field]) return;
-  for (const [index, one] of objectsAt(owner, field).entries()) check(one, `${path}.${field}[${index}]`, errors);
+  for (const [index, one] of objectsAt(owner, field).entries()) {
+    check(one, `${path}.${field}[${index}]`, errors);
+    if (errors.length > mostFaults) return;
+  }
 }

@@ -9,7 +9,7 @@ import {
   requiredValue,
   tooLong,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
+import { appendAll, mostFaults } from '../engine/append-all.ts';
 import { oneOf, required, text } from '../engine/checks.ts';
 import { type Check, checksFrom, defaultsFrom, immutable, listOf, struct } from '../engine/field-table.ts';
 import { objectsAt, sameValue, textAt, textsAt } from '../engine/fields.ts';
@@ -19,7 +19,6 @@ const MAX_PARAMETERS = 512;
 const MAX_PARAMETERS_BYTES = 256 * 1024;
 /** How often the same is said of one term at most. */
 const MOST_TOLD = 20;
-const MOST_FAULTS = 10_000;
 
 /** A driver's name, which is shown in small letters when it is bad. */
 const provisioner: Check = (value, path) => {
@@ -82,7 +81,7 @@ const topologies: Check = (value, path) => {
     for (let told = 0; told < Math.min(count, MOST_TOLD); told++)
       errors.push(duplicateValue(`${at}.matchLabelExpressions`, ''));
     seen.set(content, count + 1);
-    if (errors.length > MOST_FAULTS) break; // more than any answer has room for
+    if (errors.length > mostFaults) break;
   }
   return errors;
 };
