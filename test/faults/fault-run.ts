@@ -147,6 +147,8 @@ class FaultRun {
       case 'flip':
         await this.#writing;
         this.#turn();
+        // A stream that stays with the other server goes on as if nothing had happened.
+        if (!step.isCut) for (const one of [...this.#operators, ...this.#watchers]) one.mayBeMisled();
         return truth?.flip(step.isCut);
       case 'rotate token':
         return truth?.rotateToken();
