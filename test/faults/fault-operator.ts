@@ -111,9 +111,15 @@ export class Operator implements AsyncDisposable {
     for (const hung of this.#hung) hung.end();
   }
 
+  /** The time in which anybody could have done something: what the machine slept through does not count. */
+  #awake(): number {
+    const { truth, clock } = this.#grounds;
+    return truth?.awake() ?? clock.now();
+  }
+
   /** What is wrong with what it says of itself, at this moment. */
   lies(): string[] {
-    const now = this.#grounds.clock.now();
+    const now = this.#awake();
     const { problems, controllers, informers } = this.manager.health();
     const lies: string[] = [];
     for (const { key, since } of this.#hung) {
@@ -171,7 +177,7 @@ export class Operator implements AsyncDisposable {
       return new Promise<void>((resolve) => {
         const hung: Hung = {
           key,
-          since: this.#grounds.clock.now(),
+          since: this.#awake(),
           end: () => {
             this.#hung.delete(hung);
             resolve();
