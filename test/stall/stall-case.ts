@@ -10,7 +10,7 @@
  * Measured again before it is said: a compiler that warms up or a collection of garbage is no fault of the input. The
  * time that `/livez` may wait is stretched by as much as a loop of known cost is slower here and now.
  */
-import { MOST_GROWTH } from '../support/growth.ts';
+import { factorOf, MOST_GROWTH } from '../support/growth.ts';
 import { slowness } from './calibration.ts';
 import type { Cost, Ready, Victim } from './victim.ts';
 
@@ -23,7 +23,6 @@ const FREE_BYTES = 96 * 1024 * 1024;
 const FAST_CPU_MS = 100;
 /** The same for each of many that are played in one go. */
 const FAST_IN_GROUP_CPU_MS = 30;
-const LEAST_CPU_MS = 8;
 const ROUNDS = 3;
 
 /** What one play sent, and what came back. */
@@ -114,14 +113,14 @@ function better(a: Measured, b: Measured): Measured {
 }
 
 /** Largest first; what was not played is undefined. */
-function faultsOf([whole, , quarter]: readonly (Measured | undefined)[]): string[] {
+function faultsOf([whole, half, quarter]: readonly (Measured | undefined)[]): string[] {
   const faults: string[] = [];
   const { cost, sentBytes, statuses } = whole!;
   if (cost.isCutOff) faults.push(`was given up after ${cost.cpuMs.toFixed(0)} ms of CPU time`);
   if (cost.heldMs > MOST_HELD_MS && cost.heldMs > MOST_HELD_MS * slowness())
     faults.push(`holds /livez for ${cost.heldMs.toFixed(0)} ms`);
-  if (!cost.isCutOff && quarter && cost.cpuMs >= FAST_CPU_MS) {
-    const factor = Math.sqrt(cost.cpuMs / Math.max(quarter.cost.cpuMs, LEAST_CPU_MS));
+  if (!cost.isCutOff && half && quarter && cost.cpuMs >= FAST_CPU_MS) {
+    const factor = factorOf([quarter, half, whole!].map((one) => one.cost.cpuMs));
     if (factor > MOST_GROWTH) faults.push(`grows by ${factor.toFixed(1)} with every doubling`);
   }
   const mayGrow = FREE_BYTES + MOST_TIMES_INPUT * sentBytes;

@@ -70,9 +70,13 @@ async function bestOf<Input>({ sizes, cpuMs }: Growth, options: GrowthOptions<In
   return { sizes, cpuMs: best, factor: factorOf(best) };
 }
 
-/** Under the least time the clock decides, not the work: such a start counts as the least time. */
-function factorOf(cpuMs: readonly number[]): number {
-  return (cpuMs.at(-1)! / Math.max(cpuMs[0]!, LEAST_CPU_MS)) ** (1 / Math.max(cpuMs.length - 1, 1));
+/**
+ * The least of all doublings: work that grows too fast does so at each of them, while one step alone is where the data
+ * no longer fits a cache. Under the least time the clock decides, not the work: it counts as that.
+ */
+export function factorOf(cpuMs: readonly number[]): number {
+  if (cpuMs.length < 2) return 1;
+  return Math.min(...cpuMs.slice(1).map((ms, i) => ms / Math.max(cpuMs[i]!, LEAST_CPU_MS)));
 }
 
 async function cpuMsOf<Input>({ make, run }: GrowthOptions<Input>, size: number, rounds: number): Promise<number> {
