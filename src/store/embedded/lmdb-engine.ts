@@ -42,6 +42,8 @@ const SEAL_KEY = Buffer.from('seal');
 const ERRNO = { noSpace: 28, quota: 122, fileTooBig: 27, io: 5 } as const;
 /** lmdb takes a write that was cut short for a failing device; with less room than this it was a full disk. */
 const FULL_BYTES = 1024 * 1024;
+/** What a commit takes beside its records: the pages on the way to them, headers, lists of free pages. */
+const COMMIT_BYTES = 128 * 1024;
 
 export type LmdbEngineOptions = { readonly file: string; readonly isDurable: boolean };
 
@@ -100,8 +102,10 @@ class LmdbEngine implements LogEngine {
     this.#identity = identityOf(file)!;
   }
 
-  async commit({ append, remove, meta, leases, seal }: EngineCommit): Promise<void> {
+  async commit(commit: EngineCommit): Promise<void> {
+    const { append, remove, meta, leases, seal } = commit;
     const { env, log, meta: metaTable, lease } = this.#tables;
+    this.#mustHaveRoom(commit);
     let first: Promise<boolean> | undefined;
     try {
       await env.batch(() => {
@@ -235,6 +239,31 @@ class LmdbEngine implements LogEngine {
     return new StoreError('Corrupt', `Cannot read ${JSON.stringify(this.#file)}: ${messageOf(err)}`, { cause: err });
   }
 
+  /**
+   * lmdb itself should not be the one to find the disk full: it writes its message about that past the end of the memory
+   * it has for it, and the process ends sooner or later. Pages that are free in the file count as room.
+   */
+  #mustHaveRoom({ append }: EngineCommit): void {
+    let needed = COMMIT_BYTES;
+    // Small records share pages, large ones begin and end theirs.
+    for (const { record } of append) needed += record.length + (record.length < PAGE_BYTES / 4 ? 128 : PAGE_BYTES);
+    const free = this.#freeBytes();
+    if (free === undefined || free >= needed) return;
+    const { fileBytes, usedBytes } = this.size();
+    if (fileBytes - usedBytes < 2 * needed)
+      throw new DiskFullError(`Cannot commit to ${JSON.stringify(this.#file)}: ${free} bytes are left on the disk`);
+  }
+
+  /** Undefined: the folder is gone, which the commit finds out and tells. */
+  #freeBytes(): number | undefined {
+    try {
+      const { bavail, bsize } = statfsSync(dirname(this.#file));
+      return bavail * bsize;
+    } catch {
+      return undefined;
+    }
+  }
+
   #mustBeInPlace(): void {
     if (this.isInPlace()) return;
     throw new Error(`${JSON.stringify(this.#file)} is no longer the file that was opened: it was removed or replaced`);
@@ -243,13 +272,7 @@ class LmdbEngine implements LogEngine {
   #isFull(cause: unknown): boolean {
     const { code } = (cause ?? {}) as { code?: unknown };
     if (code === ERRNO.noSpace || code === ERRNO.quota || code === ERRNO.fileTooBig) return true;
-    if (code !== ERRNO.io) return false;
-    try {
-      const { bavail, bsize } = statfsSync(dirname(this.#file));
-      return bavail * bsize < FULL_BYTES;
-    } catch {
-      return false;
-    }
+    return code === ERRNO.io && (this.#freeBytes() ?? FULL_BYTES) < FULL_BYTES;
   }
 
   /** The record under a key, where lmdb has put it for a moment: the next look-up takes its place. */
