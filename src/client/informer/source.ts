@@ -7,7 +7,12 @@
 import { isBehind } from '../../api/index.ts';
 import { asPromised, isSameContent } from '../lazy/lazy-object.ts';
 import { Reflector } from '../reflector/reflector.ts';
-import type { ReflectorCounts, ReflectorOptions, ReflectorSink } from '../reflector/reflector-options.ts';
+import {
+  noCounts,
+  type ReflectorCounts,
+  type ReflectorOptions,
+  type ReflectorSink,
+} from '../reflector/reflector-options.ts';
 import type { ReflectorState } from '../reflector/reflector-state.ts';
 import type { History } from '../reflector/server-history.ts';
 import type { Resource } from '../resources/define-resource.ts';
@@ -165,16 +170,7 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
 export function countsOf(
   sources: readonly { readonly reflector: { readonly counts: ReflectorCounts } }[],
 ): ReflectorCounts {
-  const total = {
-    fills: 0,
-    pagedFills: 0,
-    unknownHistories: 0,
-    streams: 0,
-    rotations: 0,
-    failures: 0,
-    events: 0,
-    bookmarks: 0,
-  };
+  const total = noCounts();
   for (const { reflector } of sources) {
     const { counts } = reflector;
     for (const name of Object.keys(total) as (keyof ReflectorCounts)[]) total[name] += counts[name];

@@ -76,3 +76,17 @@ export type ReflectorCounts = {
   readonly events: number;
   readonly bookmarks: number;
 };
+
+/** The same before anything has happened. */
+export function noCounts(): { -readonly [name in keyof ReflectorCounts]: number } {
+  return {
+    fills: 0,
+    pagedFills: 0,
+    unknownHistories: 0,
+    streams: 0,
+    rotations: 0,
+    failures: 0,
+    events: 0,
+    bookmarks: 0,
+  };
+}

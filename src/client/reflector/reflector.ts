@@ -16,7 +16,13 @@ import type { Transport } from '../transport/transport.ts';
 import type { Headers } from '../transport/transport-options.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
 import { guardedSink } from './guarded-sink.ts';
-import type { ReflectorCounts, ReflectorOptions, ReflectorSink, Trouble } from './reflector-options.ts';
+import {
+  noCounts,
+  type ReflectorCounts,
+  type ReflectorOptions,
+  type ReflectorSink,
+  type Trouble,
+} from './reflector-options.ts';
 import { ReflectorRequests, type WatchStart } from './reflector-requests.ts';
 import { type Fact, type Policy, type ReflectorState, STATE_TOO_OLD, transition } from './reflector-state.ts';
 import { askHistory, type History, namedHistory } from './server-history.ts';
@@ -31,16 +37,7 @@ export class Reflector<T extends AnyObject> {
   readonly #requests: ReflectorRequests<T>;
   readonly #usesWatchList: boolean;
   readonly #policy: Omit<Policy, 'fillBy' | 'random'>;
-  readonly #counts = {
-    fills: 0,
-    pagedFills: 0,
-    unknownHistories: 0,
-    streams: 0,
-    rotations: 0,
-    failures: 0,
-    events: 0,
-    bookmarks: 0,
-  };
+  readonly #counts = noCounts();
   #state: ReflectorState;
   #lastContact: number | undefined;
   #trouble: Trouble | undefined;

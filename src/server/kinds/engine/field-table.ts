@@ -76,7 +76,22 @@ export type ListRules = {
 };
 
 /** The elements of a list; one that is too long is refused as a whole. A null element is an empty struct. */
-export function listOf(check: Check, { atMost = Number.POSITIVE_INFINITY, key }: ListRules = {}): Check {
+export function listOf(check: Check, { atMost, key }: ListRules = {}): Check {
+  return elementsAs({}, check, atMost, key as ((element: JsonValue) => JsonValue) | undefined);
+}
+
+/** The texts of a list, null as an empty one; `isSet` if none may be there twice. */
+export function textsOf(check: Check, rules: { readonly atMost?: number; readonly isSet?: boolean } = {}): Check {
+  return elementsAs('', check, rules.atMost, rules.isSet ? (text) => text : undefined);
+}
+
+/** `empty` is what null stands for; no two elements may have the same key. */
+function elementsAs(
+  empty: JsonValue,
+  check: Check,
+  atMost = Number.POSITIVE_INFINITY,
+  key?: (element: JsonValue) => JsonValue,
+): Check {
   return (value, path, owner) => {
     if (!Array.isArray(value)) return [];
     if (value.length > atMost) return [tooMany(path, value.length, atMost)];
@@ -84,30 +99,12 @@ export function listOf(check: Check, { atMost = Number.POSITIVE_INFINITY, key }:
     const seen = new Set<string>();
     for (const [index, element] of value.entries()) {
       const at = childPath(path, index);
-      appendAll(errors, check(element ?? {}, at, owner));
+      appendAll(errors, check(element ?? empty, at, owner));
       if (errors.length > mostFaults) break;
       if (key === undefined) continue;
-      const id = key((element ?? {}) as JsonObject);
+      const id = key(element ?? empty);
       const text = typeof id === 'string' ? id : jsonText(id);
       if (seen.has(text)) errors.push(duplicateValue(at, id));
-      seen.add(text);
-    }
-    return errors;
-  };
-}
-
-/** The texts of a list, null as an empty one; `isSet` if none may be there twice. */
-export function textsOf(check: Check, rules: { readonly atMost?: number; readonly isSet?: boolean } = {}): Check {
-  const { atMost = Number.POSITIVE_INFINITY, isSet = false } = rules;
-  return (value, path, owner) => {
-    if (!Array.isArray(value)) return [];
-    if (value.length > atMost) return [tooMany(path, value.length, atMost)];
-    const errors: FieldError[] = [];
-    const seen = new Set<string>();
-    for (const [index, element] of value.entries()) {
-      const [at, text] = [childPath(path, index), (element ?? '') as string];
-      appendAll(errors, check(text, at, owner));
-      if (isSet && seen.has(text)) errors.push(duplicateValue(at, text));
       seen.add(text);
     }
     return errors;

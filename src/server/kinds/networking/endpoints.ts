@@ -161,7 +161,7 @@ function endpointOf(type: string, known: ReadonlySet<string>): Check {
 function endpointsOf(type: string, known: ReadonlySet<string>): Check {
   return listOf(endpointOf(type, known), { atMost: MAX_ENDPOINTS });
 }
-const newEndpoints: Readonly<Record<string, Check>> = Object.fromEntries(
+const newEndpoints: ReadonlyMap<string, Check> = new Map(
   ['IPv4', 'IPv6', 'FQDN', 'other'].map((type) => [type, endpointsOf(type, new Set())]),
 );
 
@@ -197,7 +197,7 @@ export const endpointSliceRules: KindRules = {
   validate: (slice, old) => {
     const type = textAt(slice as JsonObject, 'addressType');
     const run = (check: Check) => check(slice.endpoints ?? undefined, 'endpoints', slice as JsonObject);
-    let errors = run(newEndpoints[type] ?? newEndpoints.other!);
+    let errors = run(newEndpoints.get(type) ?? newEndpoints.get('other')!);
     if (old && errors.length > 0) {
       const known = new Set(objectsAt(old as JsonObject, 'endpoints').flatMap((one) => textsAt(one, 'addresses')));
       errors = run(endpointsOf(type, known)); // what was accepted once may stay

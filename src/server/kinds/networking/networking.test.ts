@@ -201,3 +201,11 @@ it('endpoints say where, and call their ports by name if there are several', asy
     'subsets[1].addresses[0].ip: Invalid value: "x": must be a valid IP address',
   ]);
 });
+
+it.each(['toString', 'constructor', '__proto__'])(
+  'a type of address that is called %s is none',
+  async (addressType) => {
+    const run = await apply(slices, { addressType, endpoints: [{ addresses: ['1.2.3.4'] }] });
+    expect(run.errors.join()).toContain('addressType: Unsupported value');
+  },
+);

@@ -141,8 +141,7 @@ function setVolumeDefaults(volume: JsonObject): void {
     const value = volume[source];
     if (!isObject(value)) continue;
     hasSource = true;
-    const defaults = volumeDefaults[source];
-    if (defaults) fill(value, defaults);
+    if (Object.hasOwn(volumeDefaults, source)) fill(value, volumeDefaults[source]!);
   }
   if (!hasSource) {
     volume.emptyDir = {};

@@ -5,8 +5,6 @@
  * What a volume is made from is said in two fields, of which the older is kept the same as the newer.
  */
 import {
-  checkDnsLabel,
-  checkDnsSubdomain,
   checkQualifiedName,
   type FieldError,
   forbiddenValue,
@@ -16,26 +14,18 @@ import {
   type KubeObject,
   keyPath,
   quote,
-  requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json-objects.ts';
 import { quantityOf } from '../engine/amounts.ts';
 import { appendAll } from '../engine/append-all.ts';
-import { labelSelector, named, required, requiredWith } from '../engine/checks.ts';
-import { type Check, checksFrom, defaultsFrom, immutable, struct } from '../engine/field-table.ts';
+import { defaultsFrom, immutable } from '../engine/field-table.ts';
 import { ensureObject, isObject, objectAt, sameValue, sortedEntries, textAt } from '../engine/fields.ts';
 import { claimSpecText } from '../engine/internal-text.ts';
 import { lineDiff } from '../engine/line-diff.ts';
 import type { KindRules } from '../kind-rules.ts';
-import {
-  betaClass,
-  betaClassWarning,
-  checkAccessModes,
-  notNegative,
-  positiveQuantity,
-  volumeModes,
-} from './persistent-volumes.ts';
+import { validateClaimSpec } from './claim-spec.ts';
+import { betaClass, betaClassWarning, notNegative } from './persistent-volumes.ts';
 
 const isDefaultClass = 'storageclass.kubernetes.io/is-default-class';
 const resizeStates = [
@@ -100,54 +90,6 @@ function newest(classes: readonly KubeObject[]): KubeObject | undefined {
   return [...classes].sort((a, b) =>
     age(a) === age(b) ? (a.metadata.name! < b.metadata.name! ? -1 : 1) : age(a) > age(b) ? -1 : 1,
   )[0];
-}
-
-const plainClaim = checksFrom([
-  ['spec.accessModes', requiredWith('at least 1 access mode is required')],
-  ['spec.selector', labelSelector],
-  ['spec.storageClassName', named(checkDnsSubdomain)],
-  ['spec.volumeMode', volumeModes],
-  ['spec.volumeAttributesClassName', named(checkDnsSubdomain)],
-]);
-
-/** Any group that was there before may stay. */
-function dataSource(isGroupChecked: boolean): Check {
-  return struct(
-    [
-      ['name', required],
-      ['kind', required],
-      ['apiGroup', isGroupChecked ? named(checkDnsSubdomain) : () => []],
-      ['namespace', named(checkDnsLabel)],
-    ],
-    (value, path) => {
-      const [group, kind] = [textAt(value as JsonObject, 'apiGroup'), textAt(value as JsonObject, 'kind')];
-      if (group !== '' || kind === 'PersistentVolumeClaim') return [];
-      return [invalidValue(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")];
-    },
-  );
-}
-const newSource = dataSource(true);
-const oldSource = dataSource(false);
-
-/** The spec of a claim, which is at `path`; `before` is what it was. */
-function validateClaimSpec(spec: JsonObject, path: string, before: JsonObject | undefined): FieldError[] {
-  const errors = plainClaim({ spec } as unknown as KubeObject);
-  appendAll(errors, checkAccessModes(spec, path));
-  const requests = objectAt(objectAt(spec, 'resources'), 'requests');
-  const storagePath = `${path}.resources[storage]`;
-  if (requests?.storage === undefined) errors.push(requiredValue(storagePath));
-  else appendAll(errors, positiveQuantity(requests.storage, storagePath));
-  const had = [before?.dataSource, before?.dataSourceRef];
-  const check = had.some((one) => isObject(one) && typeof one.apiGroup === 'string') ? oldSource : newSource;
-  const [source, ref] = [objectAt(spec, 'dataSource'), objectAt(spec, 'dataSourceRef')];
-  if (source) appendAll(errors, check(source, `${path}.dataSource`, spec));
-  if (ref) appendAll(errors, check(ref, `${path}.dataSourceRef`, spec));
-  if (!source || !ref) return errors;
-  if (textAt(ref, 'namespace') !== '')
-    errors.push(invalidValue(path, {}, 'may not be specified when dataSourceRef.namespace is specified'));
-  else if (['apiGroup', 'kind', 'name'].some((field) => (source[field] ?? '') !== (ref[field] ?? '')))
-    errors.push(invalidValue(path, {}, 'must match dataSourceRef'));
-  return errors;
 }
 
 function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {

@@ -219,13 +219,13 @@ function validateVolumeUpdate(spec: JsonObject, before: JsonObject): FieldError[
 }
 
 /** Labels of nodes that have another name today. */
-const renamedLabels: Readonly<Record<string, string>> = {
-  'beta.kubernetes.io/arch': 'kubernetes.io/arch',
-  'beta.kubernetes.io/os': 'kubernetes.io/os',
-  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
-  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
-  'beta.kubernetes.io/instance-type': 'node.kubernetes.io/instance-type',
-};
+const renamedLabels: ReadonlyMap<string, string> = new Map([
+  ['beta.kubernetes.io/arch', 'kubernetes.io/arch'],
+  ['beta.kubernetes.io/os', 'kubernetes.io/os'],
+  ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'],
+  ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
+  ['beta.kubernetes.io/instance-type', 'node.kubernetes.io/instance-type'],
+]);
 
 function sameAffinity(affinity: unknown, before: JsonObject): boolean {
   if (!isObject(affinity)) return false;
@@ -233,7 +233,7 @@ function sameAffinity(affinity: unknown, before: JsonObject): boolean {
   const renamed = structuredClone(before);
   for (const term of objectsAt(objectAt(renamed, 'required'), 'nodeSelectorTerms'))
     for (const expression of objectsAt(term, 'matchExpressions'))
-      expression.key = renamedLabels[textAt(expression, 'key')] ?? expression.key ?? '';
+      expression.key = renamedLabels.get(textAt(expression, 'key')) ?? expression.key ?? '';
   return sameValue(affinity, renamed);
 }
 

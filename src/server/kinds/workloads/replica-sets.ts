@@ -10,7 +10,7 @@ import {
 } from '../../../api/index.ts';
 import { appendAll } from '../engine/append-all.ts';
 import { atLeast, countOrPercent, notOver100Percent, percentOf } from '../engine/checks.ts';
-import { checksFrom, type DefaultRow, defaultsFrom, immutableFields } from '../engine/field-table.ts';
+import { type Check, checksFrom, type DefaultRow, defaultsFrom, immutableFields } from '../engine/field-table.ts';
 import { ensureObject, fill, isEmpty, mapAt, numberAt, objectAt, textAt } from '../engine/fields.ts';
 import type { KindRules, RuleContext } from '../kind-rules.ts';
 import { setPodTemplateDefaults } from '../pods/pod-defaults.ts';
@@ -27,8 +27,8 @@ import {
 } from './pod-template.ts';
 import { deploymentStatus, replicaSetStatus } from './replica-counts.ts';
 
-const isRolling = (owner: JsonObject) => owner.type === 'RollingUpdate';
-const notNegative = atLeast(0);
+export const isRolling = (owner: JsonObject): boolean => owner.type === 'RollingUpdate';
+export const notNegative: Check = atLeast(0);
 export const keepsSelector: (object: KubeObject, old: KubeObject) => FieldError[] = immutableFields(['spec.selector']);
 
 export const isStatus = (context: RuleContext | undefined): boolean => context?.subresource === 'status';

@@ -10,15 +10,15 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { appendAll } from '../engine/append-all.ts';
-import { atLeast, countOrPercent, labelSelector, named, notOver100Percent, oneOf } from '../engine/checks.ts';
+import { countOrPercent, labelSelector, named, notOver100Percent, oneOf } from '../engine/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
 import { isEmpty, mapAt, numberAt, objectAt, objectsAt, sameValue, textAt } from '../engine/fields.ts';
 import type { KindRules } from '../kind-rules.ts';
 import { validateAnnotations, validateLabels } from '../metadata-validation.ts';
 import { validatePodTemplate } from '../pods/pod-validation.ts';
 import { templateWarnings } from '../pods/pod-warnings.ts';
-import { validateClaimSpec } from '../pods/volumes/claim-spec.ts';
 import { claimWarnings } from '../pods/volumes/volume-warnings.ts';
+import { validateClaimSpec } from '../storage/claim-spec.ts';
 import {
   dropDisabledInTemplate,
   isEmptySelector,
@@ -30,10 +30,7 @@ import {
   withTemplate,
 } from './pod-template.ts';
 import { daemonSetStatus, statefulSetStatus } from './replica-counts.ts';
-import { isStatus, isZero, keepsSelector } from './replica-sets.ts';
-
-const isRolling = (owner: JsonObject) => owner.type === 'RollingUpdate';
-const notNegative = atLeast(0);
+import { isRolling, isStatus, isZero, keepsSelector, notNegative } from './replica-sets.ts';
 
 const daemonSetDefaults: DefaultRow[] = [
   ['spec.updateStrategy', {}],
@@ -171,7 +168,7 @@ export const statefulSetRules: KindRules = {
     appendAll(errors, checkStatefulSet(object));
     if (!old) appendAll(errors, checkNewStatefulSet(object)); // neither it nor the claims can change
     for (const [index, claim] of (old ? [] : objectsAt(spec, 'volumeClaimTemplates')).entries())
-      validateClaimSpec(objectAt(claim, 'spec') ?? {}, `spec.volumeClaimTemplates[${index}].spec`, errors);
+      appendAll(errors, validateClaimSpec(objectAt(claim, 'spec') ?? {}, `spec.volumeClaimTemplates[${index}].spec`));
     appendAll(
       errors,
       validateSelected(spec, 'statefulset', '', (isSelected) => validateStatefulTemplate(spec, isSelected)),

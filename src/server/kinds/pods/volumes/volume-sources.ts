@@ -19,7 +19,7 @@ import type { Check } from '../../engine/field-table.ts';
 import { isEmpty, numberAt, objectAt, sortedEntries, textAt, textsAt } from '../../engine/fields.ts';
 import { allOf, checkStruct, type StructCheck, structChecks } from '../../engine/struct-checks.ts';
 import { csiDriverName } from '../../storage/volume-sources.ts';
-import { validateClaimTemplate } from './claim-spec.ts';
+import { validateClaimTemplate } from './claim-template.ts';
 import { checkConfigMapVolume, checkDownwardVolume, checkProjectedVolume, checkSecretVolume } from './file-volumes.ts';
 import { checkLocalPath, checkNoBacksteps } from './paths.ts';
 
