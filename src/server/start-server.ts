@@ -25,6 +25,7 @@ import { FlowMetrics } from './flow-control/flow-metrics.ts';
 import { FLOW_CONTROL_GROUP } from './flow-control/flow-objects.ts';
 import { systemTimer } from './flow-control/seat-timer.ts';
 import { Health } from './health/health.ts';
+import { StartHooks } from './health/start-hooks.ts';
 import { addStoreChecks } from './health/store-checks.ts';
 import type { Exchange } from './http/exchange.ts';
 import { startFront } from './http/front.ts';
@@ -70,6 +71,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const tlsFiles = tlsFilesOf(options, dataDir, bindAddress, log);
     const tls = loadTlsMaterial(tlsFiles);
     const token = ensureAdminToken(dataDir);
+    const health = new Health(log);
+    addStoreChecks(health, store, options.etcd === undefined);
+    const hooks = new StartHooks(health);
     const registry = new Registry();
     const root = options.etcd?.prefix ?? '/registry';
     const resources = new Resources({
@@ -90,15 +94,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const aggregator = new Aggregator(resources.viewOf(RBAC_GROUP, 'clusterroles'), rest.writes, log);
     closers.push(() => aggregator.close());
     await bootstrap(rest);
+    hooks.done('start-system-namespaces-controller', 'rbac/bootstrap-roles', 'priority-and-fairness-config-producer');
+    hooks.done('scheduling/bootstrap-system-priority-classes');
     const definitions = new Definitions({ rest, log });
     closers.push(() => definitions.close());
     await definitions.start();
+    hooks.done('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
 
     const metrics = makeMetrics();
     addCacheMetrics(metrics, () => resources.caches());
     addStoreMetrics(metrics, store);
-    const health = new Health(log);
-    addStoreChecks(health, store, options.etcd === undefined);
     const discovery = new Discovery({ registry });
     const openApi = new OpenApi({ registry });
     let url = '';
@@ -134,6 +139,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
             log,
           })
         : undefined;
+    hooks.done('priority-and-fairness-config-consumer', 'priority-and-fairness-filter');
     if (flow) flowMetrics.addTo(metrics, flow.controller);
     closers.push(async () => flow?.close());
     const front = await startFront({
@@ -164,6 +170,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     url = urlOf(bindAddress, front.port);
     await publishOwnService(rest, { bindAddress, port: front.port });
     const addressKeeper = new ServiceAddressKeeper(rest, log);
+    hooks.done('bootstrap-controller', 'start-kubernetes-service-cidr-controller');
+    hooks.done('start-service-ip-repair-controllers');
     closers.push(() => addressKeeper.close());
     const etcdFront =
       options.etcdListenClientUrls &&

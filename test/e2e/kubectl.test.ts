@@ -209,6 +209,7 @@ describe.each(found)('kubectl $version', ({ version, path }) => {
     const explained = await kubectl.run('explain', 'deployment.spec.strategy');
     expect(explained).toMatch(/KIND: +Deployment/);
     expect(explained).toMatch(/rollingUpdate/);
+    expect(explained).not.toContain('<empty>');
     const names = (await kubectl.run('api-resources', '-o', 'name')).split('\n');
     expect(names).toEqual(
       expect.arrayContaining(['pods', 'configmaps', 'deployments.apps', 'leases.coordination.k8s.io']),

@@ -17,6 +17,7 @@ import type { FuzzInput, MakeInput } from './fuzz-input.ts';
 import { FuzzTarget, type Outcome } from './fuzz-target.ts';
 import { smaller } from './minimise.ts';
 import { someRequest } from './requests.ts';
+import { StoredObjects } from './stored-objects.ts';
 
 export type FuzzOptions = {
   readonly seed: number;
@@ -86,6 +87,7 @@ class Run {
   readonly #failures: FuzzFailure[] = [];
   #server: ServerTarget;
   #target: FuzzTarget;
+  readonly #stored = new StoredObjects();
   #sent = 0;
   #worstMs = 0;
   #restBytes: number | undefined;
@@ -111,6 +113,7 @@ class Run {
 
   async prepare(): Promise<void> {
     await this.#server.ask({ method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: 'fuzz' } } });
+    await this.#stored.keep(this.#server);
   }
 
   async go(): Promise<void> {
@@ -122,9 +125,14 @@ class Run {
       const what = await this.#play(indexes.map((index) => inputAt(seed, index)));
       if (what) await this.#blame(what, indexes);
       if (batch % TIDY_BATCHES === 0) await this.#tidy(batch);
-      if (batch % 100 === 0) tell(`${this.#sent} sent, worst answer of /livez ${this.#worstMs.toFixed(0)} ms`);
+      if (batch % 100 === 0) tell(this.#progress());
     }
     this.#target.close();
+  }
+
+  #progress(): string {
+    const grownMiB = (this.#grownBytes / 1024 / 1024).toFixed(0);
+    return `${this.#sent} sent, worst answer of /livez ${this.#worstMs.toFixed(0)} ms, memory +${grownMiB} MiB`;
   }
 
   /** What went wrong, if anything did. */
@@ -178,8 +186,7 @@ class Run {
 
   /** Takes away what was stored, and looks at the memory that is left. */
   async #tidy(batch: number): Promise<void> {
-    for (const path of STORED)
-      await this.#server.ask({ method: 'DELETE', path: `${path}?gracePeriodSeconds=0&propagationPolicy=Background` });
+    await this.#stored.clear(this.#server);
     const restBytes = await this.#victim.memoryAtRest();
     if (batch <= WARM_BATCHES || this.#restBytes === undefined) this.#restBytes = restBytes;
     this.#grownBytes = restBytes - this.#restBytes;
@@ -198,16 +205,6 @@ class Run {
     this.#target = new FuzzTarget(this.#server);
   }
 }
-
-const STORED = [
-  ...['configmaps', 'pods', 'services', 'secrets', 'endpoints', 'events', 'podtemplates', 'replicationcontrollers'].map(
-    (plural) => `/api/v1/namespaces/fuzz/${plural}`,
-  ),
-  ...['deployments', 'daemonsets', 'replicasets', 'statefulsets', 'controllerrevisions'].map(
-    (plural) => `/apis/apps/v1/namespaces/fuzz/${plural}`,
-  ),
-  '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
-];
 
 function isExpected(text: string): boolean {
   return EXPECTED_500.some((pattern) => pattern.test(text));

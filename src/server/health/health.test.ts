@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openEmbeddedStore, type Store, StoreError } from '../../store/index.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Health } from './health.ts';
+import { StartHooks } from './start-hooks.ts';
 import { addStoreChecks } from './store-checks.ts';
 
 async function ask(health: Health, url: string): Promise<{ handled: boolean; status?: number; text?: string }> {
@@ -62,7 +63,7 @@ describe('the store', () => {
 
   const probes = async (health: Health) =>
     Promise.all(
-      ['/livez', '/readyz/store', '/readyz/store-writes'].map(async (url) => (await ask(health, url)).status),
+      ['/livez', '/readyz/etcd-readiness', '/readyz/store-writes'].map(async (url) => (await ask(health, url)).status),
     );
 
   it('is not ready while it cannot take writes, and lives', async () => {
@@ -83,7 +84,7 @@ describe('the store', () => {
     await store.close();
     expect(await probes(health)).toEqual([500, 500, 500]);
     expect((await ask(health, '/livez?verbose')).text).toBe(
-      '[+]ping ok\n[-]store failed: reason withheld\nlivez check failed\n',
+      '[+]ping ok\n[-]etcd failed: reason withheld\nlivez check failed\n',
     );
   });
 
@@ -93,4 +94,14 @@ describe('the store', () => {
     addStoreChecks(health, { revision: away, status: away } as unknown as Store, false);
     expect(await probes(health)).toEqual([200, 500, 500]);
   });
+});
+
+it('what a start has to do fails every probe until it is done, and has a path of its own', async () => {
+  const health = new Health();
+  const hooks = new StartHooks(health);
+  const path = '/livez/poststarthook/rbac/bootstrap-roles';
+  expect((await ask(health, path)).status).toBe(500);
+  hooks.done('rbac/bootstrap-roles');
+  expect((await ask(health, path)).status).toBe(200);
+  expect((await ask(health, '/readyz?verbose')).text).toContain('[-]poststarthook/crd-informer-synced failed');
 });

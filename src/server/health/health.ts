@@ -38,10 +38,11 @@ export class Health {
 
   /** False: the path is not one of ours. Any method will do, as with the reference server. */
   async handle(exchange: Exchange): Promise<boolean> {
-    const [, probe = '', name, ...rest] = exchange.path.split('/');
-    if (!isProbe(probe) || rest.length > 0) return false;
+    const [, probe = '', ...names] = exchange.path.split('/');
+    if (!isProbe(probe)) return false;
     const checks = this.#checks[probe];
-    if (name === undefined) await this.#probe(exchange, probe, checks);
+    const name = names.join('/');
+    if (names.length === 0) await this.#probe(exchange, probe, checks);
     else {
       const check = checks.get(name);
       if (!check) return false;

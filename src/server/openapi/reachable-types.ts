@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { Resource } from '../registry/resource.ts';
 import { builtInTypes } from '../schema/built-in-types.ts';
 import { customTypes } from './custom-types.ts';
+import { described } from './descriptions.ts';
 
 /** Types by name, in the order of their names; `$ref` holds bare names. */
 export function reachableTypes(roots: Iterable<string>, resources: Iterable<Resource>): Map<string, JsonObject> {
@@ -11,9 +12,10 @@ export function reachableTypes(roots: Iterable<string>, resources: Iterable<Reso
   const queue = [...roots];
   for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
     if (found.has(name)) continue;
-    const type = custom.get(name) ?? builtInTypes().openApi(name);
+    const own = custom.get(name);
+    const type = own ?? builtInTypes().openApi(name);
     if (!type) continue;
-    found.set(name, type);
+    found.set(name, own ?? described(name, type));
     collectReferences(type, queue);
   }
   return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));

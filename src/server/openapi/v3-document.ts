@@ -11,7 +11,7 @@ import type { Resource } from '../registry/resource.ts';
 import { basePath, type Operation, type Path, parameterTypes, pathsOf } from './operations.ts';
 import { mapSchema, reachableTypes } from './reachable-types.ts';
 
-export const documentForm = 1;
+export const documentForm = 2;
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const text = { type: 'string' };
