@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
 import { openEtcdStore } from '../src/store/etcd/etcd-store.ts';
-import { startEtcd } from '../test/etcd-server.ts';
+import { startEtcd } from '../test/support/etcd-server.ts';
 import { inFlight, interleave, measure, median, type Run } from './measure.ts';
 
 type Client = { get(key: string): Promise<unknown>; put(key: string, value: Buffer): Promise<unknown> };

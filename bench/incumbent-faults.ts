@@ -8,7 +8,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FaultProxy, startFaultProxy, startTestServer } from '../src/testing/index.ts';
-import { HurriedClock } from '../test/faults/fault-clock.ts';
+import { HurriedClock } from '../test/support/hurried-clock.ts';
 import { type Contender, type Copy, contenders, startCopy } from './incumbent-faults-clients.ts';
 import { type Quiet, quietClientNode, quietLongwatch, REAL_S } from './incumbent-faults-quiet.ts';
 import { printTable } from './table.ts';

@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { etcdVersion } from '../test/etcd-server.ts';
+import { etcdVersion } from '../test/support/etcd-server.ts';
 import { type ClientBenchmark, type JudgedClientRow, judgeClient, printClientTable } from './client-report.ts';
 import { clientSlowHandler } from './client-slow-handler.ts';
 import { clientStream } from './client-stream.ts';

@@ -3,7 +3,7 @@
  * on the PATH cannot be mistaken for one with it.
  */
 import type { Reporter, TestModule } from 'vitest/node';
-import { etcdVersion } from './etcd-server.ts';
+import { etcdVersion } from './support/etcd-server.ts';
 
 export default class ClosingReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {

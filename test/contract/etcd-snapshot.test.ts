@@ -9,7 +9,7 @@ import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
 import { startEtcdFront } from '../../src/store/etcd-front/etcd-front.ts';
 import { everyKey } from '../../src/store/keys.ts';
 import type { LeaseId, Revision, Store } from '../../src/store/kv.ts';
-import { etcdctl, etcdVersion, hasEtcdctl, startEtcd } from '../etcd-server.ts';
+import { etcdctl, etcdVersion, hasEtcdctl, startEtcd } from '../support/etcd-server.ts';
 import { openTemporaryEmbedded } from './embedded-under-test.ts';
 import { bytes, expectRefusal, plain, putOp } from './store-under-test.ts';
 import { plainEvent, readThrough } from './watching.ts';

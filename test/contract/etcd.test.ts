@@ -1,7 +1,7 @@
 /** One server for the whole file; only what needs a fresh or a restarted server starts its own. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
-import { type EtcdCluster, etcdVersion, startEtcd } from '../etcd-server.ts';
+import { type EtcdCluster, etcdVersion, startEtcd } from '../support/etcd-server.ts';
 import { keepsDeletesAtCompaction } from './etcd-versions.ts';
 import { describeDurableStoreContract, describeFreshStoreContract, describeStoreContract } from './store-contract.ts';
 import { type DurableStoreUnderTest, nextPrefix, type StoreUnderTest } from './store-under-test.ts';

@@ -16,7 +16,7 @@ import {
   versionCheckpoint,
 } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { temporaryDir } from '../faults/temporary-dir.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 import { Believer, versionsOf } from './believer.ts';
 import { savedIn, untilSaved } from './checkpoint-under-test.ts';
 import { adminOf, until } from './client-under-test.ts';

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, vi } from 'vitest';
 import type { TestServerOptions } from '../../src/testing/index.ts';
-import { type EtcdCluster, etcdVersion, startEtcd } from '../etcd-server.ts';
+import { type EtcdCluster, etcdVersion, startEtcd } from '../support/etcd-server.ts';
 
 const ground = vi.hoisted(() => ({ urls: [] as readonly string[], prefixes: new Map<string, string>(), count: 0 }));
 

@@ -8,7 +8,7 @@ import type { KubeObject } from '../../src/api/index.ts';
 import { openEmbeddedStore, openEtcdStore, type Store } from '../../src/store/index.ts';
 import { type StreamEvent, startTestServer, type TestServer, type TestServerOptions } from '../../src/testing/index.ts';
 import { readThrough } from '../contract/watching.ts';
-import { type EtcdCluster, etcdVersion, startEtcd } from '../etcd-server.ts';
+import { type EtcdCluster, etcdVersion, startEtcd } from '../support/etcd-server.ts';
 
 export type Ground = {
   readonly name: 'embedded' | 'etcd';

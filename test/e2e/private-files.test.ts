@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { connect, secrets } from '../../src/client/index.ts';
 import { openEmbeddedStore, openEtcdStore, restoreEmbeddedStore } from '../../src/store/index.ts';
-import { freePorts } from '../free-ports.ts';
+import { freePorts } from '../support/free-ports.ts';
 import { isRoot, NOBODY, ServeCommand } from './serve-command.ts';
 
 let folder: string;

@@ -8,9 +8,9 @@ import type { AnyObject } from '../../src/client/index.ts';
 import { FakeClock } from '../../src/testing/index.ts';
 import { savedIn } from '../e2e/checkpoint-under-test.ts';
 import { until } from '../e2e/client-under-test.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 import { change, header, object, type Plain, plain } from './checkpoint-states.ts';
 import { smallDisk } from './small-disk.ts';
-import { temporaryDir } from './temporary-dir.ts';
 
 it('whatever fails while it is written, the file is the last state or the one that was being written', async () => {
   const step = fc.record({

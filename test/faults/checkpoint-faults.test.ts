@@ -15,8 +15,8 @@ import { chaosProxy } from '../e2e/client-chaos-proxy.ts';
 import { adminOf, adminThrough, until } from '../e2e/client-under-test.ts';
 import { expectSame } from '../e2e/informer-under-test.ts';
 import { writeALot } from '../e2e/writers.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 import { randomFrom } from './crash-script.ts';
-import { temporaryDir } from './temporary-dir.ts';
 
 const program = fileURLToPath(new URL('checkpoint-process.ts', import.meta.url));
 const reflector = { backoff: { minMs: 1, maxMs: 20 }, idleTimeoutMs: 300 };

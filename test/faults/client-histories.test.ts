@@ -20,7 +20,7 @@ import { Believer, versionsOf } from '../e2e/believer.ts';
 import { until } from '../e2e/client-under-test.ts';
 import { fast } from '../e2e/controller-under-test.ts';
 import { serverVersions } from '../e2e/informer-under-test.ts';
-import { temporaryDir } from './temporary-dir.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const reflector = { backoff: { minMs: 1, maxMs: 20 } };

@@ -3,7 +3,7 @@
  * the others are restarted. `FAULT_SEED=n` and `FAULT_SCHEDULES=n` work here too.
  */
 import { describe } from 'vitest';
-import { etcdVersion } from '../etcd-server.ts';
+import { etcdVersion } from '../support/etcd-server.ts';
 import { serverAsProcess, serverInProcess } from './fault-servers.ts';
 import { faultSchedules } from './fault-suite.ts';
 

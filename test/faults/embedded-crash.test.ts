@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFailed } from 'vitest';
 import { openEmbeddedStore } from '../../src/store/index.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 import { CrashHistory } from './crash-history.ts';
 import { type Line, randomFrom } from './crash-script.ts';
-import { temporaryDir } from './temporary-dir.ts';
 
 const ROUNDS = 50;
 const MOST_ANSWERS = 250;

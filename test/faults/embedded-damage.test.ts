@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFailed } from 'vitest';
 import { put, remove } from '../contract/store-under-test.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 import { randomFrom } from './crash-script.ts';
 import { type DamageLine, describeStore, openStore, writeMore } from './damage-opener.ts';
-import { temporaryDir } from './temporary-dir.ts';
 
 const DAMAGES = Number(process.env.DAMAGES ?? 60);
 const seed = Number(process.env.DAMAGE_SEED ?? Math.floor(Math.random() * 2 ** 31));

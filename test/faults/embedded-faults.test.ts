@@ -13,7 +13,7 @@ import type { Revision, Store } from '../../src/store/kv.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { expectRefusal, keysIn, put, textOf } from '../contract/store-under-test.ts';
 import { namesIn, nextBatch, readEvents } from '../contract/watching.ts';
-import { type TemporaryDir, temporaryDir } from './temporary-dir.ts';
+import { type TemporaryDir, temporaryDir } from '../support/temporary-dir.ts';
 import { watchedEngine } from './watched-engine.ts';
 
 let dir: TemporaryDir;

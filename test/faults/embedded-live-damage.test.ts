@@ -7,7 +7,7 @@ import { everyKey } from '../../src/store/keys.ts';
 import type { Store } from '../../src/store/kv.ts';
 import { expectRefusal, put, putOp, textOf } from '../contract/store-under-test.ts';
 import { nextBatch } from '../contract/watching.ts';
-import { type TemporaryDir, temporaryDir } from './temporary-dir.ts';
+import { type TemporaryDir, temporaryDir } from '../support/temporary-dir.ts';
 
 let dir: TemporaryDir;
 let store: Store;

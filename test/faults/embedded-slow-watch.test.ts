@@ -5,7 +5,7 @@ import { everyKey } from '../../src/store/keys.ts';
 import type { Store, Watch } from '../../src/store/kv.ts';
 import { put } from '../contract/store-under-test.ts';
 import { readEvents } from '../contract/watching.ts';
-import { type TemporaryDir, temporaryDir } from './temporary-dir.ts';
+import { type TemporaryDir, temporaryDir } from '../support/temporary-dir.ts';
 
 const LIMITS = { events: 40, bytes: 1024 * 1024 };
 const WRITES = 500;

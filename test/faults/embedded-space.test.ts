@@ -8,8 +8,8 @@ import { everyKey } from '../../src/store/keys.ts';
 import type { Store } from '../../src/store/kv.ts';
 import { expectRefusal, keysIn, put, putOp, remove } from '../contract/store-under-test.ts';
 import { eventsIn, readThrough } from '../contract/watching.ts';
+import { type TemporaryDir, temporaryDir } from '../support/temporary-dir.ts';
 import { randomFrom } from './crash-script.ts';
-import { type TemporaryDir, temporaryDir } from './temporary-dir.ts';
 import { watchedEngine } from './watched-engine.ts';
 
 let dir: TemporaryDir;

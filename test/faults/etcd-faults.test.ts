@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
 import { isStoreError, type Store } from '../../src/store/index.ts';
-import { type EtcdClusterOptions, etcdVersion, startEtcd } from '../etcd-server.ts';
+import { type EtcdClusterOptions, etcdVersion, startEtcd } from '../support/etcd-server.ts';
 import { checkWrites, historyOf, Recorder, writeUntil } from './etcd-history.ts';
 
 const version = etcdVersion();

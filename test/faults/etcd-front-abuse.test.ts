@@ -12,7 +12,7 @@ import { type EtcdFront, startEtcdFront } from '../../src/store/etcd-front/etcd-
 import type { Op, Store } from '../../src/store/kv.ts';
 import { openTemporaryEmbedded } from '../contract/embedded-under-test.ts';
 import type { StoreUnderTest } from '../contract/store-under-test.ts';
-import { type EtcdCluster, etcdVersion, startEtcd } from '../etcd-server.ts';
+import { type EtcdCluster, etcdVersion, startEtcd } from '../support/etcd-server.ts';
 import { expectLinear } from '../support/growth.ts';
 import { watchTurns } from '../support/turns.ts';
 import { framed, RawGrpc } from './raw-grpc.ts';

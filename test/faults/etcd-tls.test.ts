@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
-import { type EtcdCluster, etcdVersion, startEtcd } from '../etcd-server.ts';
+import { type EtcdCluster, etcdVersion, startEtcd } from '../support/etcd-server.ts';
 import { hasOpenssl, makeCertificates } from './certificates.ts';
 
 const missing = [...(etcdVersion() ? [] : ['etcd']), ...(hasOpenssl() ? [] : ['openssl'])].join(' and ');

@@ -16,7 +16,7 @@ import {
   type Store,
 } from '../../src/store/index.ts';
 import { ApiClient, credentialsOf, type FaultTarget, TestServer } from '../../src/testing/index.ts';
-import { type EtcdCluster, startEtcd } from '../etcd-server.ts';
+import { type EtcdCluster, startEtcd } from '../support/etcd-server.ts';
 import type { Abilities } from './fault-schedule.ts';
 
 export type FaultServer = FaultTarget &

@@ -1,7 +1,7 @@
 /** The place of a fault schedule with a real server: sockets, TLS, and a clock that runs ahead of the machine's. */
 import { KubeClient, KubeConfig } from '../../src/client/index.ts';
 import { startFaultProxy } from '../../src/testing/index.ts';
-import { HurriedClock } from './fault-clock.ts';
+import { HurriedClock } from '../support/hurried-clock.ts';
 import type { Grounds } from './fault-grounds.ts';
 import type { FaultServer } from './fault-servers.ts';
 

@@ -6,8 +6,8 @@ import { expect, it } from 'vitest';
 import { isStatusError } from '../../src/api/index.ts';
 import type { ApiClient } from '../../src/testing/index.ts';
 import { CONFIG_MAPS } from '../e2e/writers.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 import { startServerProcess } from './server-under-fire.ts';
-import { temporaryDir } from './temporary-dir.ts';
 
 const ROUNDS = 4;
 const WRITERS = 8;

@@ -8,8 +8,8 @@ import {
   type WatchStream,
 } from '../../src/testing/index.ts';
 import { CONFIG_MAPS } from '../e2e/writers.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 import { startServerProcess } from './server-under-fire.ts';
-import { temporaryDir } from './temporary-dir.ts';
 
 const MIB = 1024 * 1024;
 const WRITES = 40;

@@ -9,7 +9,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeObject } from '../../src/api/index.ts';
 import { type ApiClient, startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { temporaryDir } from '../faults/temporary-dir.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 import type { Person, Policy } from './rbac-model.ts';
 
 export const RBAC = '/apis/rbac.authorization.k8s.io/v1';

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EtcdFront, startEtcdFront } from '../../src/store/etcd-front/etcd-front.ts';
 import { openTemporaryEmbedded } from '../contract/embedded-under-test.ts';
 import type { StoreUnderTest } from '../contract/store-under-test.ts';
-import { type EtcdCluster, etcdVersion, startEtcd } from '../etcd-server.ts';
+import { type EtcdCluster, etcdVersion, startEtcd } from '../support/etcd-server.ts';
 import { type Answer, EtcdGrpc } from './etcd-grpc.ts';
 import { bytes, request } from './etcd-requests.ts';
 

@@ -5,7 +5,7 @@ import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
 import { openTemporaryEmbedded } from '../contract/embedded-under-test.ts';
 import { keepsDeletesAtCompaction } from '../contract/etcd-versions.ts';
 import { nextPrefix } from '../contract/store-under-test.ts';
-import { type EtcdCluster, etcdVersion, startEtcd } from '../etcd-server.ts';
+import { type EtcdCluster, etcdVersion, startEtcd } from '../support/etcd-server.ts';
 import { ModelStore } from './model-store.ts';
 import { operations } from './operations.ts';
 import { type RealStore, SideBySide } from './side-by-side.ts';

@@ -15,7 +15,7 @@ import { answer, type Exchange, scriptedServer } from '../e2e/client-scripted-se
 import { adminOf, adminThrough, until } from '../e2e/client-under-test.ts';
 import { fast } from '../e2e/controller-under-test.ts';
 import { serverVersions } from '../e2e/informer-under-test.ts';
-import { temporaryDir } from '../faults/temporary-dir.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 } };
 

@@ -5,7 +5,7 @@ import { configMaps, Informer, versionCheckpoint } from '../../src/client/index.
 import { FakeClock } from '../../src/testing/index.ts';
 import { scriptedServer } from '../e2e/client-scripted-server.ts';
 import { until } from '../e2e/client-under-test.ts';
-import { temporaryDir } from '../faults/temporary-dir.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 import { listenToProcess, rejecting, throwing } from './unhandled.ts';
 
 const { warnings, rejections } = listenToProcess();

@@ -7,7 +7,7 @@ import type { AnyObject } from '../../src/client/index.ts';
 import { FakeClock } from '../../src/testing/index.ts';
 import { savedIn } from '../e2e/checkpoint-under-test.ts';
 import { until } from '../e2e/client-under-test.ts';
-import { temporaryDir } from '../faults/temporary-dir.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 
 const named = (name: string): AnyObject => ({
   ...{ apiVersion: 'v1', kind: 'ConfigMap' },

@@ -8,7 +8,7 @@ import { savedIn } from '../e2e/checkpoint-under-test.ts';
 import { chaosProxy } from '../e2e/client-chaos-proxy.ts';
 import { adminThrough, until } from '../e2e/client-under-test.ts';
 import { serverVersions } from '../e2e/informer-under-test.ts';
-import { temporaryDir } from '../faults/temporary-dir.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 
 it('a file that went to another cluster and came back is not gone on from', async () => {
   await using one = await startTestServer();

@@ -27,7 +27,7 @@ import {
 } from '../../src/client/index.ts';
 import { answer, type Exchange, type ScriptedServer, scriptedServer } from '../e2e/client-scripted-server.ts';
 import { until } from '../e2e/client-under-test.ts';
-import { temporaryDir } from '../faults/temporary-dir.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 import { listenToProcess } from './unhandled.ts';
 
 const { warnings, rejections } = listenToProcess();

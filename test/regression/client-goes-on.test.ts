@@ -5,7 +5,7 @@ import { type ConfigMap, configMaps, Informer, type KubeClient, Reflector } from
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
 import { answer, type Exchange, scriptedServer } from '../e2e/client-scripted-server.ts';
 import { adminOf, until } from '../e2e/client-under-test.ts';
-import { temporaryDir } from '../faults/temporary-dir.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 
 const line = (type: string, object: object) => `${JSON.stringify({ type, object })}\n`;
 const annotations = { 'k8s.io/initial-events-end': 'true' };

@@ -5,7 +5,7 @@ import { configMaps, Informer, InformerFactory, Transport } from '../../src/clie
 import { startTestServer } from '../../src/testing/index.ts';
 import { answer, type ScriptedServer, scriptedServer } from '../e2e/client-scripted-server.ts';
 import { adminOf, until } from '../e2e/client-under-test.ts';
-import { temporaryDir } from '../faults/temporary-dir.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 5 } };
 

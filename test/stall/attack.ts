@@ -7,7 +7,7 @@
  */
 import { appendFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type TemporaryDir, temporaryDir } from '../faults/temporary-dir.ts';
+import { type TemporaryDir, temporaryDir } from '../support/temporary-dir.ts';
 import { ClientTarget, startClientVictim } from './client-target.ts';
 import { canMeter } from './process-meter.ts';
 import { type ServerReady, ServerTarget, startServerVictim } from './server-target.ts';

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type TemporaryDir, temporaryDir } from '../../../test/faults/temporary-dir.ts';
+import { type TemporaryDir, temporaryDir } from '../../../test/support/temporary-dir.ts';
 import { lockDataDir } from './data-dir-lock.ts';
 
 let dir: TemporaryDir;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type TemporaryDir, temporaryDir } from '../../../test/faults/temporary-dir.ts';
+import { type TemporaryDir, temporaryDir } from '../../../test/support/temporary-dir.ts';
 import type { EngineCommit, LogEngine, LogEntry } from './engine.ts';
 import { openLmdbEngine } from './lmdb-engine.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type TemporaryDir, temporaryDir } from '../../../test/faults/temporary-dir.ts';
+import { type TemporaryDir, temporaryDir } from '../../../test/support/temporary-dir.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import type { StoreError } from '../errors.ts';
 import type { Store } from '../kv.ts';

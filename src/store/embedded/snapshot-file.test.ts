@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { expectRefusal, plain, put, putOp, remove } from '../../../test/contract/store-under-test.ts';
 import { namesIn, readThrough } from '../../../test/contract/watching.ts';
-import { type TemporaryDir, temporaryDir } from '../../../test/faults/temporary-dir.ts';
+import { type TemporaryDir, temporaryDir } from '../../../test/support/temporary-dir.ts';
 import { everyKey } from '../keys.ts';
 import type { Store } from '../kv.ts';
 import { openEmbeddedStore } from './embedded-store.ts';

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EtcdCluster, etcdVersion, startEtcd } from '../../../test/etcd-server.ts';
+import { type EtcdCluster, etcdVersion, startEtcd } from '../../../test/support/etcd-server.ts';
 import type { Store } from '../kv.ts';
 import { openEtcdStore } from './etcd-store.ts';
 
