@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkTxn } from '../../test/model/txn-rules.ts';
 import { expectLinear } from '../../test/support/growth.ts';
+import { checkTxn } from '../../test/support/store/txn-rules.ts';
 import { isStoreError } from './errors.ts';
 import type { Op } from './kv.ts';
 import { keyChangedTwice } from './txn-overlaps.ts';

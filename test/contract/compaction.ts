@@ -1,6 +1,6 @@
 /** Compaction: what is forgotten, what must stay, and what is refused. */
 import { describe, expect, it } from 'vitest';
-import { History, violations } from './history.ts';
+import { History, violations } from '../support/store/history.ts';
 import {
   bytes,
   expectRefusal,
@@ -11,8 +11,8 @@ import {
   putOp,
   remove,
   textOf,
-} from './store-under-test.ts';
-import { eventsIn, namesIn, nextBatch, plainEvent, readThrough, record } from './watching.ts';
+} from '../support/store/store-under-test.ts';
+import { eventsIn, namesIn, nextBatch, plainEvent, readThrough, record } from '../support/store/watching.ts';
 
 /** `keepsDeletes` is false only for servers known to forget the deletes of the very revision they compact at. */
 export function describeCompaction(open: Open, { keepsDeletes = true } = {}): void {

@@ -1,7 +1,7 @@
 /** Compares: every target with every operator, on keys that are there, keys that are not, and ranges of keys. */
 import { describe, expect, it } from 'vitest';
 import type { Compare, KeyRange, Store } from '../../src/store/kv.ts';
-import { bytes, type Open, put, putOp, remove } from './store-under-test.ts';
+import { bytes, type Open, put, putOp, remove } from '../support/store/store-under-test.ts';
 
 type Operator = Compare['is'];
 type Fact = Compare extends infer One ? (One extends Compare ? Omit<One, 'range' | 'is'> : never) : never;

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/kv.ts';
-import { bytes, type Open, put, putOp, remove, textOf } from './store-under-test.ts';
+import { bytes, type Open, put, putOp, remove, textOf } from '../support/store/store-under-test.ts';
 
 async function increment(store: Store, key: string): Promise<void> {
   for (;;) {

@@ -1,4 +1,4 @@
-import { openTemporaryEmbedded } from './embedded-under-test.ts';
+import { openTemporaryEmbedded } from '../support/store/embedded-under-test.ts';
 import { describeDurableStoreContract, describeFreshStoreContract, describeStoreContract } from './store-contract.ts';
 
 describeStoreContract('the embedded store', openTemporaryEmbedded);

@@ -2,9 +2,9 @@
 import { describe } from 'vitest';
 import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
 import { startEtcdFront } from '../../src/store/etcd-front/etcd-front.ts';
-import { openTemporaryEmbedded } from './embedded-under-test.ts';
+import { openTemporaryEmbedded } from '../support/store/embedded-under-test.ts';
+import type { DurableStoreUnderTest } from '../support/store/store-under-test.ts';
 import { describeDurableStoreContract, describeFreshStoreContract, describeStoreContract } from './store-contract.ts';
-import type { DurableStoreUnderTest } from './store-under-test.ts';
 
 async function openServed(): Promise<DurableStoreUnderTest> {
   const embedded = await openTemporaryEmbedded();

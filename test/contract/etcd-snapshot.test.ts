@@ -10,9 +10,9 @@ import { startEtcdFront } from '../../src/store/etcd-front/etcd-front.ts';
 import { everyKey } from '../../src/store/keys.ts';
 import type { LeaseId, Revision, Store } from '../../src/store/kv.ts';
 import { etcdctl, etcdVersion, hasEtcdctl, startEtcd } from '../support/etcd-server.ts';
-import { openTemporaryEmbedded } from './embedded-under-test.ts';
-import { bytes, expectRefusal, plain, putOp } from './store-under-test.ts';
-import { plainEvent, readThrough } from './watching.ts';
+import { openTemporaryEmbedded } from '../support/store/embedded-under-test.ts';
+import { bytes, expectRefusal, plain, putOp } from '../support/store/store-under-test.ts';
+import { plainEvent, readThrough } from '../support/store/watching.ts';
 
 let folder: string;
 beforeAll(async () => {

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
 import { type EtcdCluster, etcdVersion, startEtcd } from '../support/etcd-server.ts';
-import { keepsDeletesAtCompaction } from './etcd-versions.ts';
+import { keepsDeletesAtCompaction } from '../support/store/etcd-versions.ts';
+import { type DurableStoreUnderTest, nextPrefix, type StoreUnderTest } from '../support/store/store-under-test.ts';
 import { describeDurableStoreContract, describeFreshStoreContract, describeStoreContract } from './store-contract.ts';
-import { type DurableStoreUnderTest, nextPrefix, type StoreUnderTest } from './store-under-test.ts';
 
 const version = etcdVersion();
 

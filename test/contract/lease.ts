@@ -1,7 +1,7 @@
 /** Leases: what they hold, what ends them, and what ends with them. */
 import { describe, expect, it } from 'vitest';
-import { expectRefusal, fingerprint, keysIn, type Open, put, putOp } from './store-under-test.ts';
-import { eventsIn, nextBatch, plainEvent, readEvents } from './watching.ts';
+import { expectRefusal, fingerprint, keysIn, type Open, put, putOp } from '../support/store/store-under-test.ts';
+import { eventsIn, nextBatch, plainEvent, readEvents } from '../support/store/watching.ts';
 
 export function describeLeases(open: Open): void {
   describe('leases', () => {

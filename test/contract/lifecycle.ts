@@ -1,6 +1,6 @@
 /** Calls that are aborted, stores that close, and what a store knows after it was opened again. */
 import { describe, expect, it } from 'vitest';
-import { History, violations } from './history.ts';
+import { History, violations } from '../support/store/history.ts';
 import {
   bytes,
   expectRefusal,
@@ -12,8 +12,8 @@ import {
   putOp,
   remove,
   textOf,
-} from './store-under-test.ts';
-import { record } from './watching.ts';
+} from '../support/store/store-under-test.ts';
+import { record } from '../support/store/watching.ts';
 
 export function describeLifecycle(open: Open): void {
   describe('the life of a store', () => {

@@ -1,7 +1,7 @@
 /** The suite and the model hold each other: where they differ, one of them is wrong about the contract. */
-import { ModelStore } from '../model/model-store.ts';
+import { ModelStore } from '../support/store/model-store.ts';
+import { nextPrefix } from '../support/store/store-under-test.ts';
 import { describeFreshStoreContract, describeStoreContract } from './store-contract.ts';
-import { nextPrefix } from './store-under-test.ts';
 
 const open = async () => {
   const store = new ModelStore();

@@ -1,8 +1,17 @@
 /** Transactions within transactions, and puts that keep what a key has. */
 import { describe, expect, it } from 'vitest';
 import type { Compare, Key, Op, Txn } from '../../src/store/kv.ts';
-import { expectRefusal, fingerprint, keysIn, type Open, plain, put, putOp, textOf } from './store-under-test.ts';
-import { nextBatch, plainEvent } from './watching.ts';
+import {
+  expectRefusal,
+  fingerprint,
+  keysIn,
+  type Open,
+  plain,
+  put,
+  putOp,
+  textOf,
+} from '../support/store/store-under-test.ts';
+import { nextBatch, plainEvent } from '../support/store/watching.ts';
 
 const within = (txn: Txn): Op => ({ kind: 'txn', txn });
 const read = (key: Key): Op => ({ kind: 'range', range: { key } });

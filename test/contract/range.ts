@@ -1,7 +1,16 @@
 /** Reads: one key, ranges of keys, now and at older revisions. */
 import { describe, expect, it } from 'vitest';
 import type { Key, KeyRange } from '../../src/store/kv.ts';
-import { expectRefusal, keysIn, type Open, plain, put, putOp, remove, textOf } from './store-under-test.ts';
+import {
+  expectRefusal,
+  keysIn,
+  type Open,
+  plain,
+  put,
+  putOp,
+  remove,
+  textOf,
+} from '../support/store/store-under-test.ts';
 
 export function describeRanges(open: Open): void {
   describe('get() and range()', () => {

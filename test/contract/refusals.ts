@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StoreErrorCode } from '../../src/store/errors.ts';
 import type { Key, Op, Txn } from '../../src/store/kv.ts';
-import { expectRefusal, fingerprint, type Open, put, putOp } from './store-under-test.ts';
+import { expectRefusal, fingerprint, type Open, put, putOp } from '../support/store/store-under-test.ts';
 
 type Case = [what: string, code: StoreErrorCode, txn: (p: Key) => Txn];
 

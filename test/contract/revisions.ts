@@ -1,6 +1,6 @@
 /** How revisions are counted, and what a key says about its own life. */
 import { describe, expect, it } from 'vitest';
-import { fingerprint, type Open, plain, put, putOp, remove } from './store-under-test.ts';
+import { fingerprint, type Open, plain, put, putOp, remove } from '../support/store/store-under-test.ts';
 
 export function describeRevisions(open: Open): void {
   describe('revisions', () => {

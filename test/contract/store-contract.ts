@@ -4,6 +4,7 @@
  * The tests of one backend run one after the other: compaction concerns a whole server, also a shared one.
  */
 import { describe } from 'vitest';
+import type { Open, OpenDurable } from '../support/store/store-under-test.ts';
 import { describeCompaction } from './compaction.ts';
 import { describeCompares } from './compare.ts';
 import { describeConcurrency } from './concurrency.ts';
@@ -13,7 +14,6 @@ import { describeNestedTxns } from './nested-txn.ts';
 import { describeRanges } from './range.ts';
 import { describeRefusals } from './refusals.ts';
 import { describeFreshRevisions, describeRevisions } from './revisions.ts';
-import type { Open, OpenDurable } from './store-under-test.ts';
 import { describeTxns } from './txn.ts';
 import { describeWatches } from './watch.ts';
 import { describeWatchDelivery } from './watch-delivery.ts';

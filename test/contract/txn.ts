@@ -1,7 +1,17 @@
 /** Transactions: branches, the order of operations, what they answer, and what they refuse. */
 import { describe, expect, it } from 'vitest';
 import type { Compare, Op, OpResult } from '../../src/store/kv.ts';
-import { bytes, fingerprint, keysIn, type Open, plain, put, putOp, remove, textOf } from './store-under-test.ts';
+import {
+  bytes,
+  fingerprint,
+  keysIn,
+  type Open,
+  plain,
+  put,
+  putOp,
+  remove,
+  textOf,
+} from '../support/store/store-under-test.ts';
 
 export function describeTxns(open: Open): void {
   describe('txn()', () => {

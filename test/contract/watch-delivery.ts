@@ -1,9 +1,9 @@
 /** Watches under load: progress that is true, many watchers, slow readers. */
 import { describe, expect, it } from 'vitest';
 import type { WatchBatch } from '../../src/store/kv.ts';
-import { History, violations } from './history.ts';
-import { bytes, type Open, put, putOp, remove } from './store-under-test.ts';
-import { eventsIn, namesIn, nextBatch, readEvents, readThrough } from './watching.ts';
+import { History, violations } from '../support/store/history.ts';
+import { bytes, type Open, put, putOp, remove } from '../support/store/store-under-test.ts';
+import { eventsIn, namesIn, nextBatch, readEvents, readThrough } from '../support/store/watching.ts';
 
 export function describeWatchDelivery(open: Open): void {
   describe('watch() under load', () => {

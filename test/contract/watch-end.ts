@@ -1,7 +1,7 @@
 /** How a watch ends: by its reader, by a signal, by the store. */
 import { describe, expect, it } from 'vitest';
-import { expectRefusal, type Open, put } from './store-under-test.ts';
-import { namesIn, readEvents } from './watching.ts';
+import { expectRefusal, type Open, put } from '../support/store/store-under-test.ts';
+import { namesIn, readEvents } from '../support/store/watching.ts';
 
 export function describeWatchEnds(open: Open): void {
   describe('watch() ends', () => {

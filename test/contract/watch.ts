@@ -1,9 +1,17 @@
 /** What a watch delivers: from where, of which keys, in which shape and order. */
 import { describe, expect, it } from 'vitest';
 import type { Key, KeyRange, Store } from '../../src/store/kv.ts';
-import { type Change, History, resumeViolations, violations } from './history.ts';
-import { bytes, type Open, plain, put, putOp, remove } from './store-under-test.ts';
-import { eventsIn, namesIn, nextBatch, plainEvent, readEvents, readThrough, record } from './watching.ts';
+import { type Change, History, resumeViolations, violations } from '../support/store/history.ts';
+import { bytes, type Open, plain, put, putOp, remove } from '../support/store/store-under-test.ts';
+import {
+  eventsIn,
+  namesIn,
+  nextBatch,
+  plainEvent,
+  readEvents,
+  readThrough,
+  record,
+} from '../support/store/watching.ts';
 
 /** Some revisions of every kind: creations, updates, deletes, several keys at once, a second life. */
 async function writeStory(store: Store, p: Key): Promise<{ history: History; first: number; last: number }> {

@@ -8,8 +8,8 @@ import { expect } from 'vitest';
 import { isStoreError } from '../../src/store/errors.ts';
 import { everyKey } from '../../src/store/keys.ts';
 import type { Key, KeyValue, Revision, Store, WatchEvent } from '../../src/store/kv.ts';
-import { plain } from '../contract/store-under-test.ts';
-import { eventsIn, readThrough } from '../contract/watching.ts';
+import { plain } from '../support/store/store-under-test.ts';
+import { eventsIn, readThrough } from '../support/store/watching.ts';
 import { type Attempt, keysOf, type Line, valueFor } from './crash-script.ts';
 
 export class CrashHistory {

@@ -22,7 +22,7 @@ import { type EmbeddedStoreOptions, openEmbeddedStore, type StoreError } from '.
 import { everyKey } from '../../src/store/keys.ts';
 import type { Store } from '../../src/store/kv.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
-import { expectRefusal, keysIn, put } from '../contract/store-under-test.ts';
+import { expectRefusal, keysIn, put } from '../support/store/store-under-test.ts';
 import { type TemporaryDir, temporaryDir } from '../support/temporary-dir.ts';
 
 let dir: TemporaryDir;

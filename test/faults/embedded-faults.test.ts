@@ -11,8 +11,8 @@ import { type EmbeddedStoreOptions, openEmbeddedStore, type StoreError } from '.
 import { everyKey } from '../../src/store/keys.ts';
 import type { Revision, Store } from '../../src/store/kv.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
-import { expectRefusal, keysIn, put, textOf } from '../contract/store-under-test.ts';
-import { namesIn, nextBatch, readEvents } from '../contract/watching.ts';
+import { expectRefusal, keysIn, put, textOf } from '../support/store/store-under-test.ts';
+import { namesIn, nextBatch, readEvents } from '../support/store/watching.ts';
 import { type TemporaryDir, temporaryDir } from '../support/temporary-dir.ts';
 import { watchedEngine } from './watched-engine.ts';
 

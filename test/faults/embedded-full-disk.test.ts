@@ -6,8 +6,8 @@ import { type EmbeddedStoreOptions, openEmbeddedStore, type StoreError } from '.
 import { everyKey } from '../../src/store/keys.ts';
 import type { Revision, Store } from '../../src/store/kv.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
-import { expectRefusal, keysIn, put, remove, textOf } from '../contract/store-under-test.ts';
-import { eventsIn, readThrough } from '../contract/watching.ts';
+import { expectRefusal, keysIn, put, remove, textOf } from '../support/store/store-under-test.ts';
+import { eventsIn, readThrough } from '../support/store/watching.ts';
 import { canMount, type FullDisk, mountDisk } from './full-disk.ts';
 
 const MIB = 1024 * 1024;

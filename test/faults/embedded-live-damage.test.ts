@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openEmbeddedStore } from '../../src/store/index.ts';
 import { everyKey } from '../../src/store/keys.ts';
 import type { Store } from '../../src/store/kv.ts';
-import { expectRefusal, put, putOp, textOf } from '../contract/store-under-test.ts';
-import { nextBatch } from '../contract/watching.ts';
+import { expectRefusal, put, putOp, textOf } from '../support/store/store-under-test.ts';
+import { nextBatch } from '../support/store/watching.ts';
 import { type TemporaryDir, temporaryDir } from '../support/temporary-dir.ts';
 
 let dir: TemporaryDir;

@@ -6,7 +6,7 @@ import { expect, it, vi } from 'vitest';
 import type { LogPosition } from '../../src/store/embedded/engine.ts';
 import { openEmbeddedStore } from '../../src/store/index.ts';
 import type { KeyValue, Store } from '../../src/store/kv.ts';
-import { expectRefusal, put, putOp, remove } from '../contract/store-under-test.ts';
+import { expectRefusal, put, putOp, remove } from '../support/store/store-under-test.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 import { watchedEngine } from './watched-engine.ts';
 

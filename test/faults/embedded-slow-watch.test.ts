@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openEmbeddedStore } from '../../src/store/index.ts';
 import { everyKey } from '../../src/store/keys.ts';
 import type { Store, Watch } from '../../src/store/kv.ts';
-import { put } from '../contract/store-under-test.ts';
-import { readEvents } from '../contract/watching.ts';
+import { put } from '../support/store/store-under-test.ts';
+import { readEvents } from '../support/store/watching.ts';
 import { type TemporaryDir, temporaryDir } from '../support/temporary-dir.ts';
 
 const LIMITS = { events: 40, bytes: 1024 * 1024 };

@@ -10,10 +10,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Writer } from '../../src/api/protobuf.ts';
 import { type EtcdFront, startEtcdFront } from '../../src/store/etcd-front/etcd-front.ts';
 import type { Op, Store } from '../../src/store/kv.ts';
-import { openTemporaryEmbedded } from '../contract/embedded-under-test.ts';
-import type { StoreUnderTest } from '../contract/store-under-test.ts';
 import { type EtcdCluster, etcdVersion, startEtcd } from '../support/etcd-server.ts';
 import { expectLinear } from '../support/growth.ts';
+import { openTemporaryEmbedded } from '../support/store/embedded-under-test.ts';
+import type { StoreUnderTest } from '../support/store/store-under-test.ts';
 import { watchTurns } from '../support/turns.ts';
 import { framed, RawGrpc } from './raw-grpc.ts';
 

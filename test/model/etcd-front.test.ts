@@ -6,9 +6,9 @@ import type { ClientDuplexStream } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EtcdFront, startEtcdFront } from '../../src/store/etcd-front/etcd-front.ts';
-import { openTemporaryEmbedded } from '../contract/embedded-under-test.ts';
-import type { StoreUnderTest } from '../contract/store-under-test.ts';
 import { type EtcdCluster, etcdVersion, startEtcd } from '../support/etcd-server.ts';
+import { openTemporaryEmbedded } from '../support/store/embedded-under-test.ts';
+import type { StoreUnderTest } from '../support/store/store-under-test.ts';
 import { type Answer, EtcdGrpc } from './etcd-grpc.ts';
 import { bytes, request } from './etcd-requests.ts';
 

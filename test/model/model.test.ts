@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
-import { openTemporaryEmbedded } from '../contract/embedded-under-test.ts';
-import { keepsDeletesAtCompaction } from '../contract/etcd-versions.ts';
-import { nextPrefix } from '../contract/store-under-test.ts';
 import { type EtcdCluster, etcdVersion, startEtcd } from '../support/etcd-server.ts';
-import { ModelStore } from './model-store.ts';
+import { openTemporaryEmbedded } from '../support/store/embedded-under-test.ts';
+import { keepsDeletesAtCompaction } from '../support/store/etcd-versions.ts';
+import { ModelStore } from '../support/store/model-store.ts';
+import { nextPrefix } from '../support/store/store-under-test.ts';
 import { operations } from './operations.ts';
 import { type RealStore, SideBySide } from './side-by-side.ts';
 

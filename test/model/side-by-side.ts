@@ -20,10 +20,10 @@ import type {
   Watch,
   WatchBatch,
 } from '../../src/store/kv.ts';
-import { type Recording, violations } from '../contract/history.ts';
-import { bytes, put } from '../contract/store-under-test.ts';
-import { readThrough } from '../contract/watching.ts';
-import { ModelStore } from './model-store.ts';
+import { type Recording, violations } from '../support/store/history.ts';
+import { ModelStore } from '../support/store/model-store.ts';
+import { bytes, put } from '../support/store/store-under-test.ts';
+import { readThrough } from '../support/store/watching.ts';
 import type { CompareShape, Operation, OpShape, RangeShape, ReadShape, TxnShape } from './operations.ts';
 
 export type RealStore = {

@@ -1,7 +1,7 @@
 /** How much a range may take; what it answers is compared with etcd in test/model/etcd-front.test.ts. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openTemporaryEmbedded } from '../../../test/contract/embedded-under-test.ts';
-import type { StoreUnderTest } from '../../../test/contract/store-under-test.ts';
+import { openTemporaryEmbedded } from '../../../test/support/store/embedded-under-test.ts';
+import type { StoreUnderTest } from '../../../test/support/store/store-under-test.ts';
 import { Writer } from '../../api/protobuf.ts';
 import { decodeRangeRequest } from './front-requests.ts';
 import { MemoryBudget } from './memory-budget.ts';

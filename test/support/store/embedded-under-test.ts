@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openEmbeddedStore } from '../../src/store/embedded/embedded-store.ts';
+import { openEmbeddedStore } from '../../../src/store/embedded/embedded-store.ts';
 import { type DurableStoreUnderTest, nextPrefix } from './store-under-test.ts';
 
 export async function openTemporaryEmbedded(): Promise<DurableStoreUnderTest> {

@@ -1,7 +1,7 @@
 /** What a store refuses before it looks at its state: nothing happens then, whichever branch would have run. */
-import { StoreError } from '../../src/store/errors.ts';
-import { type Bounds, boundsOf, checkKey, isInBounds } from '../../src/store/keys.ts';
-import type { Op, Txn } from '../../src/store/kv.ts';
+import { StoreError } from '../../../src/store/errors.ts';
+import { type Bounds, boundsOf, checkKey, isInBounds } from '../../../src/store/keys.ts';
+import type { Op, Txn } from '../../../src/store/kv.ts';
 
 const maxOps = 128;
 const maxRequestBytes = 1.5 * 1024 * 1024;

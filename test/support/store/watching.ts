@@ -1,5 +1,5 @@
 /** How tests read watches: by what has to come, never by how long they waited. */
-import type { KeyRange, Revision, Store, Watch, WatchBatch, WatchEvent, WatchOptions } from '../../src/store/kv.ts';
+import type { KeyRange, Revision, Store, Watch, WatchBatch, WatchEvent, WatchOptions } from '../../../src/store/kv.ts';
 import type { Recording } from './history.ts';
 import { plain } from './store-under-test.ts';
 

@@ -6,8 +6,8 @@
  * It keeps everything for ever and knows no compaction: that is what makes it easy to believe.
  */
 import { createHash } from 'node:crypto';
-import { boundsOf, isInBounds } from '../../src/store/keys.ts';
-import type { Key, KeyRange, KeyValue, LeaseId, Revision, WatchBatch, WatchEvent } from '../../src/store/kv.ts';
+import { boundsOf, isInBounds } from '../../../src/store/keys.ts';
+import type { Key, KeyRange, KeyValue, LeaseId, Revision, WatchBatch, WatchEvent } from '../../../src/store/kv.ts';
 
 /** A put, or a delete if there is no value. */
 export type Change = { readonly key: Key; readonly value: Uint8Array | undefined; readonly lease?: LeaseId };

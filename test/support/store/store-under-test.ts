@@ -5,8 +5,8 @@
  * from what it finds. Prefixes are handed out in rising order: no key at or above a test's prefix is anyone else's.
  */
 import { expect } from 'vitest';
-import type { StoreErrorCode } from '../../src/store/errors.ts';
-import type { Key, KeyRange, KeyValue, LeaseId, Op, Revision, Store } from '../../src/store/kv.ts';
+import type { StoreErrorCode } from '../../../src/store/errors.ts';
+import type { Key, KeyRange, KeyValue, LeaseId, Op, Revision, Store } from '../../../src/store/kv.ts';
 
 export type StoreUnderTest = AsyncDisposable & {
   readonly store: Store;

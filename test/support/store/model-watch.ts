@@ -1,7 +1,7 @@
 /** The model's watch: an unbounded queue, filled by the model as things happen, one batch per revision. */
 
-import { type Bounds, boundsOf, isInBounds } from '../../src/store/keys.ts';
-import type { KeyRange, Revision, Watch, WatchBatch, WatchEvent } from '../../src/store/kv.ts';
+import { type Bounds, boundsOf, isInBounds } from '../../../src/store/keys.ts';
+import type { KeyRange, Revision, Watch, WatchBatch, WatchEvent } from '../../../src/store/kv.ts';
 
 export type ModelWatchOptions = {
   readonly fromRevision: Revision;

@@ -3,8 +3,8 @@
  * replay, never forgets anything (compaction only moves a mark), and does each call in one go, so that calls happen in
  * the order in which they were made. Leases have no timers: they end when somebody revokes them.
  */
-import { StoreError } from '../../src/store/errors.ts';
-import { boundsOf, isInBounds } from '../../src/store/keys.ts';
+import { StoreError } from '../../../src/store/errors.ts';
+import { boundsOf, isInBounds } from '../../../src/store/keys.ts';
 import type {
   CallOptions,
   Compare,
@@ -28,8 +28,8 @@ import type {
   TxnResult,
   Watch,
   WatchOptions,
-} from '../../src/store/kv.ts';
-import { type Change, History } from '../contract/history.ts';
+} from '../../../src/store/kv.ts';
+import { type Change, History } from './history.ts';
 import { ModelWatch } from './model-watch.ts';
 import { checkTxn } from './txn-rules.ts';
 
