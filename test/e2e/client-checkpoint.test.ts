@@ -16,11 +16,11 @@ import {
   versionCheckpoint,
 } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
+import { Believer, versionsOf } from '../support/client/believer.ts';
+import { savedIn, untilSaved } from '../support/client/checkpoint-under-test.ts';
+import { adminOf, until } from '../support/client/client-under-test.ts';
+import { expectSame } from '../support/client/informer-under-test.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
-import { Believer, versionsOf } from './believer.ts';
-import { savedIn, untilSaved } from './checkpoint-under-test.ts';
-import { adminOf, until } from './client-under-test.ts';
-import { expectSame } from './informer-under-test.ts';
 import { writeALot, writeLast } from './writers.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 } };

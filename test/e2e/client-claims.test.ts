@@ -13,9 +13,14 @@ import {
 } from '../../src/client/index.ts';
 import { defineController, Manager } from '../../src/controller/index.ts';
 import { FakeClock, type ObjectList, startTestServer } from '../../src/testing/index.ts';
-import { answer, type Exchange, type ScriptedServer, scriptedServer } from './client-scripted-server.ts';
-import { adminOf, until } from './client-under-test.ts';
-import { fast } from './controller-under-test.ts';
+import {
+  answer,
+  type Exchange,
+  type ScriptedServer,
+  scriptedServer,
+} from '../support/client/client-scripted-server.ts';
+import { adminOf, until } from '../support/client/client-under-test.ts';
+import { fast } from '../support/client/controller-under-test.ts';
 import { CONFIG_MAPS, writeALot, writeLast } from './writers.ts';
 
 type Stored = ObjectList['items'][number];

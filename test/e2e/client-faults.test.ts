@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { configMaps, type Interruption, isTransportError, mergePatch } from '../../src/client/index.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { type ChaosProxy, chaosProxy } from './client-chaos-proxy.ts';
-import { adminOf, adminThrough, until } from './client-under-test.ts';
+import { type ChaosProxy, chaosProxy } from '../support/client/client-chaos-proxy.ts';
+import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
 
 const portOf = (server: TestServer) => Number(new URL(server.url).port);
 

@@ -14,9 +14,9 @@ import {
   Transport,
 } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { chaosProxy } from './client-chaos-proxy.ts';
-import { answer, scriptedServer } from './client-scripted-server.ts';
-import { accessOf, adminOf, adminThrough, until } from './client-under-test.ts';
+import { chaosProxy } from '../support/client/client-chaos-proxy.ts';
+import { answer, scriptedServer } from '../support/client/client-scripted-server.ts';
+import { accessOf, adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
 
 class Lines implements Logger {
   readonly lines: { level: number; message: string; fields: object }[] = [];

@@ -5,7 +5,7 @@ import { configMaps } from '../../src/client/index.ts';
 import { defineController, Manager, TerminalError } from '../../src/controller/index.ts';
 import { observe } from '../../src/metrics/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { adminOf, until } from './client-under-test.ts';
+import { adminOf, until } from '../support/client/client-under-test.ts';
 
 it('a manager is seen whole: reconciles, queues, leadership, informers and requests', async () => {
   await using server = await startTestServer();

@@ -4,9 +4,9 @@ import { expect, it } from 'vitest';
 import { type ConfigMap, configMaps, Informer, type KubeClient, mergePatch, secrets } from '../../src/client/index.ts';
 import { observe } from '../../src/metrics/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { chaosProxy } from './client-chaos-proxy.ts';
-import { answer, type Exchange, scriptedServer } from './client-scripted-server.ts';
-import { adminOf, adminThrough, until } from './client-under-test.ts';
+import { chaosProxy } from '../support/client/client-chaos-proxy.ts';
+import { answer, type Exchange, scriptedServer } from '../support/client/client-scripted-server.ts';
+import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 } };
 

@@ -25,7 +25,7 @@ import {
   setCondition,
 } from '../../src/controller/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { adminOf, until } from './client-under-test.ts';
+import { adminOf, until } from '../support/client/client-under-test.ts';
 
 /** The keys of T that may be left out, but not be undefined. */
 type Strict<T> = {

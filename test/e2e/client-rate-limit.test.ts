@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { configMaps, KubeClient, type Logger, leases, type RequestSample, watch } from '../../src/client/index.ts';
 import { Manager } from '../../src/controller/index.ts';
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
-import { answer, type Exchange, scriptedServer } from './client-scripted-server.ts';
-import { accessOf, until } from './client-under-test.ts';
+import { answer, type Exchange, scriptedServer } from '../support/client/client-scripted-server.ts';
+import { accessOf, until } from '../support/client/client-under-test.ts';
 
 it('requests beyond the burst wait for their turn, and a long wait is told at level 2', async () => {
   await using server = await scriptedServer();

@@ -16,7 +16,7 @@ import {
   strategicPatch,
 } from '../../src/client/index.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { accessOf, adminOf, until } from './client-under-test.ts';
+import { accessOf, adminOf, until } from '../support/client/client-under-test.ts';
 
 let server: TestServer;
 let client: KubeClient;

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { configMaps, Informer, InformerFactory, namespaces, watch } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { answer, type Exchange, scriptedServer } from './client-scripted-server.ts';
-import { adminOf } from './client-under-test.ts';
+import { answer, type Exchange, scriptedServer } from '../support/client/client-scripted-server.ts';
+import { adminOf } from '../support/client/client-under-test.ts';
 
 const shardSelector = "shardRange(object.metadata.uid, '0x0', '0x8000000000000000')";
 const queryOf = ({ request }: Exchange) => new URL(request.url!, 'http://x').searchParams;

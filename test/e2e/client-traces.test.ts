@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { traced } from '../../src/api/index.ts';
 import { configMaps, type Span, type SpanAttributes, type Tracer, watch } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { answer, scriptedServer } from './client-scripted-server.ts';
-import { adminOf, until } from './client-under-test.ts';
+import { answer, scriptedServer } from '../support/client/client-scripted-server.ts';
+import { adminOf, until } from '../support/client/client-under-test.ts';
 
 type Recorded = {
   readonly name: string;

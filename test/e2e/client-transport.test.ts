@@ -5,7 +5,7 @@ import { type AddressInfo, connect as connectTcp } from 'node:net';
 import { expect, it } from 'vitest';
 import { type Credentials, configMaps, type RequestSample, Transport, watch } from '../../src/client/index.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
-import { answer, scriptedServer } from './client-scripted-server.ts';
+import { answer, scriptedServer } from '../support/client/client-scripted-server.ts';
 
 it('requests one after the other take turns on two connections at most, and streams have their own', async () => {
   await using server = await scriptedServer();

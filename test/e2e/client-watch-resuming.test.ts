@@ -2,7 +2,12 @@
 import { expect, it } from 'vitest';
 import { configMaps, type Interruption, watchResuming } from '../../src/client/index.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
-import { answer, type Exchange, type ScriptedServer, scriptedServer } from './client-scripted-server.ts';
+import {
+  answer,
+  type Exchange,
+  type ScriptedServer,
+  scriptedServer,
+} from '../support/client/client-scripted-server.ts';
 
 const object = (version: number) => ({
   kind: 'ConfigMap',

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { configMaps, KubeClient, mergePatch, type WatchEvent } from '../../src/client/index.ts';
 import { startTestServer, TestServer } from '../../src/testing/index.ts';
+import { accessOf, adminOf, until } from '../support/client/client-under-test.ts';
 import { freePorts } from '../support/free-ports.ts';
-import { accessOf, adminOf, until } from './client-under-test.ts';
 
 const told = ({ type, object }: WatchEvent) =>
   `${type} ${'name' in object.metadata ? object.metadata.name : ''} ${object.metadata.resourceVersion}`;

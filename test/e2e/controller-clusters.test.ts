@@ -5,9 +5,9 @@ import { configMaps, type KubeClient } from '../../src/client/index.ts';
 import { ClusterSet, type ClusterSetOptions, defineController } from '../../src/controller/index.ts';
 import { observe } from '../../src/metrics/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { chaosProxy } from './client-chaos-proxy.ts';
-import { adminOf, adminThrough, until } from './client-under-test.ts';
-import { fast } from './controller-under-test.ts';
+import { chaosProxy } from '../support/client/client-chaos-proxy.ts';
+import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
+import { fast } from '../support/client/controller-under-test.ts';
 
 /** Writes down what is reconciled where, and throws on demand. */
 function noting(told: string[]) {

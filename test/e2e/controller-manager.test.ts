@@ -15,9 +15,9 @@ import {
   withFinalizer,
 } from '../../src/controller/index.ts';
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
-import { chaosProxy } from './client-chaos-proxy.ts';
-import { adminOf, adminThrough, until } from './client-under-test.ts';
-import { Diary, fast } from './controller-under-test.ts';
+import { chaosProxy } from '../support/client/client-chaos-proxy.ts';
+import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
+import { Diary, fast } from '../support/client/controller-under-test.ts';
 
 /** Nobody waits for this to run out. */
 const lease = { name: 'boss', leaseDurationMs: 600_000, renewDeadlineMs: 500_000, retryMs: 300_000 };

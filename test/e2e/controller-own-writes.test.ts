@@ -15,9 +15,9 @@ import {
   type Selected,
 } from '../../src/controller/index.ts';
 import { FakeClock, startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { type ChaosProxy, chaosProxy } from './client-chaos-proxy.ts';
-import { accessOf, adminOf, until } from './client-under-test.ts';
-import { Diary, fast, fastRetries } from './controller-under-test.ts';
+import { type ChaosProxy, chaosProxy } from '../support/client/client-chaos-proxy.ts';
+import { accessOf, adminOf, until } from '../support/client/client-under-test.ts';
+import { Diary, fast, fastRetries } from '../support/client/controller-under-test.ts';
 
 type Grounds = AsyncDisposable & {
   readonly admin: KubeClient;

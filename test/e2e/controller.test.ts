@@ -20,7 +20,7 @@ import {
   toOwners,
 } from '../../src/controller/index.ts';
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
-import { accessOf, adminOf, until } from './client-under-test.ts';
+import { accessOf, adminOf, until } from '../support/client/client-under-test.ts';
 import {
   copiesAndWishes,
   Diary,
@@ -29,7 +29,7 @@ import {
   installWebsites,
   websiteController,
   websites,
-} from './controller-under-test.ts';
+} from '../support/client/controller-under-test.ts';
 
 const spec = { copies: 0, text: '' };
 

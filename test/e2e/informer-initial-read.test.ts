@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { configMaps, Informer } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { answer, type Exchange, scriptedServer } from './client-scripted-server.ts';
-import { adminOf } from './client-under-test.ts';
-import { expectSame } from './informer-under-test.ts';
+import { answer, type Exchange, scriptedServer } from '../support/client/client-scripted-server.ts';
+import { adminOf } from '../support/client/client-under-test.ts';
+import { expectSame } from '../support/client/informer-under-test.ts';
 import { writeALot, writeLast } from './writers.ts';
 
 const ways: [by: string, useWatchList: boolean][] = [

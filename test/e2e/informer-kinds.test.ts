@@ -15,7 +15,7 @@ import {
   secrets,
 } from '../../src/client/index.ts';
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
-import { adminOf, until } from './client-under-test.ts';
+import { adminOf, until } from '../support/client/client-under-test.ts';
 import { writeLast } from './writers.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 } };

@@ -13,7 +13,7 @@ import {
   mergePatch,
 } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { adminOf } from './client-under-test.ts';
+import { adminOf } from '../support/client/client-under-test.ts';
 
 const lazy = lazyOf(configMaps);
 const odd = 'a "quote", a \\ and \u00e9\u2028 {"metadata":{"name":"no"}}';

@@ -10,8 +10,13 @@ import {
   type Transport,
 } from '../../src/client/index.ts';
 import { FakeClock } from '../../src/testing/index.ts';
-import { answer, type Exchange, type ScriptedServer, scriptedServer } from './client-scripted-server.ts';
-import { until } from './client-under-test.ts';
+import {
+  answer,
+  type Exchange,
+  type ScriptedServer,
+  scriptedServer,
+} from '../support/client/client-scripted-server.ts';
+import { until } from '../support/client/client-under-test.ts';
 
 const object = (name: string, resourceVersion: number) => ({
   kind: 'ConfigMap',

@@ -15,9 +15,9 @@ import {
   type RequestSample,
 } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { Believer, versionsOf } from './believer.ts';
-import { accessOf, adminOf } from './client-under-test.ts';
-import { expectSame, serverVersions } from './informer-under-test.ts';
+import { Believer, versionsOf } from '../support/client/believer.ts';
+import { accessOf, adminOf } from '../support/client/client-under-test.ts';
+import { expectSame, serverVersions } from '../support/client/informer-under-test.ts';
 import { writeALot, writeLast } from './writers.ts';
 
 const fast = { backoff: { minMs: 1, maxMs: 20 } };

@@ -6,7 +6,7 @@ import { configMaps, connect, customResourceDefinitions, defineResource, type Ku
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../examples/mini-control-plane/control-plane.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { until } from './client-under-test.ts';
+import { until } from '../support/client/client-under-test.ts';
 import { Kubectl, kubectls } from './kubectl.ts';
 
 const [newest] = kubectls();

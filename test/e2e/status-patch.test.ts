@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { deployments, jsonPatch, mergePatch, type Patch } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { adminOf } from './client-under-test.ts';
-import { installWebsites, websites } from './controller-under-test.ts';
+import { adminOf } from '../support/client/client-under-test.ts';
+import { installWebsites, websites } from '../support/client/controller-under-test.ts';
 
 it.each<[type: string, patch: Patch]>([
   ['merge', mergePatch({ status: { copies: 1 } } as never)],

@@ -6,10 +6,10 @@ import { Checkpoint } from '../../src/client/checkpoint/checkpoint.ts';
 import { CheckpointFile } from '../../src/client/checkpoint/checkpoint-file.ts';
 import type { AnyObject } from '../../src/client/index.ts';
 import { FakeClock } from '../../src/testing/index.ts';
-import { savedIn } from '../e2e/checkpoint-under-test.ts';
-import { until } from '../e2e/client-under-test.ts';
+import { change, header, object, type Plain, plain } from '../support/client/checkpoint-states.ts';
+import { savedIn } from '../support/client/checkpoint-under-test.ts';
+import { until } from '../support/client/client-under-test.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
-import { change, header, object, type Plain, plain } from './checkpoint-states.ts';
 import { smallDisk } from './small-disk.ts';
 
 it('whatever fails while it is written, the file is the last state or the one that was being written', async () => {

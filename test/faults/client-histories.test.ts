@@ -16,10 +16,10 @@ import {
 } from '../../src/client/index.ts';
 import { defineController, Manager } from '../../src/controller/index.ts';
 import { type FaultProxy, startFaultProxy, startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { Believer, versionsOf } from '../e2e/believer.ts';
-import { until } from '../e2e/client-under-test.ts';
-import { fast } from '../e2e/controller-under-test.ts';
-import { serverVersions } from '../e2e/informer-under-test.ts';
+import { Believer, versionsOf } from '../support/client/believer.ts';
+import { until } from '../support/client/client-under-test.ts';
+import { fast } from '../support/client/controller-under-test.ts';
+import { serverVersions } from '../support/client/informer-under-test.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';

@@ -3,9 +3,15 @@ import { expect, it } from 'vitest';
 import { type KubeClient, mergePatch } from '../../src/client/index.ts';
 import { Manager } from '../../src/controller/index.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { type ChaosProxy, chaosProxy } from '../e2e/client-chaos-proxy.ts';
-import { adminOf, adminThrough, until } from '../e2e/client-under-test.ts';
-import { copiesAndWishes, fast, installWebsites, websiteController, websites } from '../e2e/controller-under-test.ts';
+import { type ChaosProxy, chaosProxy } from '../support/client/client-chaos-proxy.ts';
+import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
+import {
+  copiesAndWishes,
+  fast,
+  installWebsites,
+  websiteController,
+  websites,
+} from '../support/client/controller-under-test.ts';
 
 const timeouts = { connectMs: 1000, headersMs: 500, idleMs: 500 };
 const informers = { reflector: { backoff: { minMs: 1, maxMs: 20 }, idleTimeoutMs: 300 } };

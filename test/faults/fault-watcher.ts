@@ -18,7 +18,7 @@ import {
   type Subscription,
 } from '../../src/client/index.ts';
 import type { ApiClient, ProxiedRequest } from '../../src/testing/index.ts';
-import { Believer } from '../e2e/believer.ts';
+import { Believer } from '../support/client/believer.ts';
 import type { Grounds, Truth } from './fault-grounds.ts';
 import { identityOf } from './fault-operator.ts';
 import { NAMESPACES } from './fault-writes.ts';

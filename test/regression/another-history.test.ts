@@ -9,12 +9,12 @@ import { expect, it } from 'vitest';
 import { type AnyObject, configMaps, Informer, type KubeClient, Reflector } from '../../src/client/index.ts';
 import { defineController, Manager } from '../../src/controller/index.ts';
 import { credentialsOf, FakeClock, startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { versionsOf } from '../e2e/believer.ts';
-import { type ChaosProxy, chaosProxy } from '../e2e/client-chaos-proxy.ts';
-import { answer, type Exchange, scriptedServer } from '../e2e/client-scripted-server.ts';
-import { adminOf, adminThrough, until } from '../e2e/client-under-test.ts';
-import { fast } from '../e2e/controller-under-test.ts';
-import { serverVersions } from '../e2e/informer-under-test.ts';
+import { versionsOf } from '../support/client/believer.ts';
+import { type ChaosProxy, chaosProxy } from '../support/client/client-chaos-proxy.ts';
+import { answer, type Exchange, scriptedServer } from '../support/client/client-scripted-server.ts';
+import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
+import { fast } from '../support/client/controller-under-test.ts';
+import { serverVersions } from '../support/client/informer-under-test.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 } };

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ConfigMap, configMaps, type KubeClient, mergePatch } from '../../src/client/index.ts';
 import { defineController, Manager, type ManagerOptions, type Reconcile } from '../../src/controller/index.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { adminOf, until } from '../e2e/client-under-test.ts';
-import { fast, fastRetries } from '../e2e/controller-under-test.ts';
+import { adminOf, until } from '../support/client/client-under-test.ts';
+import { fast, fastRetries } from '../support/client/controller-under-test.ts';
 import { listenToProcess } from './unhandled.ts';
 
 const { warnings, rejections } = listenToProcess();

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { configMaps, Informer, versionCheckpoint } from '../../src/client/index.ts';
 import { FakeClock } from '../../src/testing/index.ts';
-import { scriptedServer } from '../e2e/client-scripted-server.ts';
-import { until } from '../e2e/client-under-test.ts';
+import { scriptedServer } from '../support/client/client-scripted-server.ts';
+import { until } from '../support/client/client-under-test.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 import { listenToProcess, rejecting, throwing } from './unhandled.ts';
 

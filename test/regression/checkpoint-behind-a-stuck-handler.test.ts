@@ -5,8 +5,8 @@ import { expect, it } from 'vitest';
 import { Checkpoint } from '../../src/client/checkpoint/checkpoint.ts';
 import type { AnyObject } from '../../src/client/index.ts';
 import { FakeClock } from '../../src/testing/index.ts';
-import { savedIn } from '../e2e/checkpoint-under-test.ts';
-import { until } from '../e2e/client-under-test.ts';
+import { savedIn } from '../support/client/checkpoint-under-test.ts';
+import { until } from '../support/client/client-under-test.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 
 const named = (name: string): AnyObject => ({

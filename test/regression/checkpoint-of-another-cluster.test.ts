@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type ConfigMap, configMaps, Informer, type KubeClient } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { versionsOf } from '../e2e/believer.ts';
-import { savedIn } from '../e2e/checkpoint-under-test.ts';
-import { chaosProxy } from '../e2e/client-chaos-proxy.ts';
-import { adminThrough, until } from '../e2e/client-under-test.ts';
-import { serverVersions } from '../e2e/informer-under-test.ts';
+import { versionsOf } from '../support/client/believer.ts';
+import { savedIn } from '../support/client/checkpoint-under-test.ts';
+import { chaosProxy } from '../support/client/client-chaos-proxy.ts';
+import { adminThrough, until } from '../support/client/client-under-test.ts';
+import { serverVersions } from '../support/client/informer-under-test.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 
 it('a file that went to another cluster and came back is not gone on from', async () => {

@@ -25,8 +25,13 @@ import {
   watch,
   watchResuming,
 } from '../../src/client/index.ts';
-import { answer, type Exchange, type ScriptedServer, scriptedServer } from '../e2e/client-scripted-server.ts';
-import { until } from '../e2e/client-under-test.ts';
+import {
+  answer,
+  type Exchange,
+  type ScriptedServer,
+  scriptedServer,
+} from '../support/client/client-scripted-server.ts';
+import { until } from '../support/client/client-under-test.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 import { listenToProcess } from './unhandled.ts';
 

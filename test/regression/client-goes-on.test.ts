@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type ConfigMap, configMaps, Informer, type KubeClient, Reflector } from '../../src/client/index.ts';
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
-import { answer, type Exchange, scriptedServer } from '../e2e/client-scripted-server.ts';
-import { adminOf, until } from '../e2e/client-under-test.ts';
+import { answer, type Exchange, scriptedServer } from '../support/client/client-scripted-server.ts';
+import { adminOf, until } from '../support/client/client-under-test.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 
 const line = (type: string, object: object) => `${JSON.stringify({ type, object })}\n`;

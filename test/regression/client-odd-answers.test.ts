@@ -1,8 +1,13 @@
 /** What no API server should send, and what one may send though nobody expects it: an informer goes on after it. */
 import { expect, it } from 'vitest';
 import { type ConfigMap, configMaps, Informer, type InformerOptions } from '../../src/client/index.ts';
-import { answer, type Exchange, type ScriptedServer, scriptedServer } from '../e2e/client-scripted-server.ts';
-import { until } from '../e2e/client-under-test.ts';
+import {
+  answer,
+  type Exchange,
+  type ScriptedServer,
+  scriptedServer,
+} from '../support/client/client-scripted-server.ts';
+import { until } from '../support/client/client-under-test.ts';
 
 const object = (name: string) => ({
   ...{ kind: 'ConfigMap', apiVersion: 'v1' },

@@ -11,8 +11,8 @@ import {
   WorkQueue,
 } from '../../src/controller/index.ts';
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
-import { adminOf, until } from '../e2e/client-under-test.ts';
-import { fastRetries } from '../e2e/controller-under-test.ts';
+import { adminOf, until } from '../support/client/client-under-test.ts';
+import { fastRetries } from '../support/client/controller-under-test.ts';
 import { listenToProcess, rejecting, throwing } from './unhandled.ts';
 
 const { warnings, rejections } = listenToProcess();

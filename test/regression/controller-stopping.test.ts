@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { configMaps, leases, mergePatch } from '../../src/client/index.ts';
 import { defineController, LeaderElector, type Lease, Manager, requeueAfter } from '../../src/controller/index.ts';
 import { FakeClock, startFaultProxy, startTestServer } from '../../src/testing/index.ts';
-import { adminOf, adminThrough, until } from '../e2e/client-under-test.ts';
-import { fast } from '../e2e/controller-under-test.ts';
+import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
+import { fast } from '../support/client/controller-under-test.ts';
 
 it('a manager stops though a reconcile of a lost term never ends', async () => {
   await using server = await startTestServer();

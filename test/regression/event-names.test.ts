@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { events } from '../../src/client/index.ts';
 import { EventRecorder } from '../../src/controller/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { adminOf } from '../e2e/client-under-test.ts';
+import { adminOf } from '../support/client/client-under-test.ts';
 
 it.each([
   ['a role with colons', 'system:node-problem-detector'],

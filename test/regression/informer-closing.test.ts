@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { configMaps, Informer, InformerFactory, Transport } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { answer, type ScriptedServer, scriptedServer } from '../e2e/client-scripted-server.ts';
-import { adminOf, until } from '../e2e/client-under-test.ts';
+import { answer, type ScriptedServer, scriptedServer } from '../support/client/client-scripted-server.ts';
+import { adminOf, until } from '../support/client/client-under-test.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 5 } };

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { configMaps, Informer, lazyOf } from '../../src/client/index.ts';
-import { scriptedServer } from '../e2e/client-scripted-server.ts';
+import { scriptedServer } from '../support/client/client-scripted-server.ts';
 
 setFlagsFromString('--expose_gc');
 const collect = runInNewContext('gc') as () => void;

@@ -5,8 +5,8 @@ import { expect, it } from 'vitest';
 import { configMaps, leases, mergePatch } from '../../src/client/index.ts';
 import { defineController, healthHandler, LeaderElector, Manager, StuckError } from '../../src/controller/index.ts';
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
-import { adminOf, until } from '../e2e/client-under-test.ts';
-import { fast } from '../e2e/controller-under-test.ts';
+import { adminOf, until } from '../support/client/client-under-test.ts';
+import { fast } from '../support/client/controller-under-test.ts';
 
 const forEver = () => new Promise<never>(() => {});
 const impatient = { graceMs: 0, abortGraceMs: 0 };

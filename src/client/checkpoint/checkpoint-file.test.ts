@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, expect, it } from 'vitest';
-import { change, header, object, type Plain, plain } from '../../../test/faults/checkpoint-states.ts';
+import { change, header, object, type Plain, plain } from '../../../test/support/client/checkpoint-states.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import { CheckpointFile } from './checkpoint-file.ts';
 import { CheckpointReader, commitLine, deleteLine, headerLine, putLine } from './checkpoint-format.ts';

@@ -1,9 +1,15 @@
 /** An informer beside the server it copies: what both hold. */
 import { expect } from 'vitest';
-import { type AnyObject, configMaps, type Informer, type KubeClient, type Resource } from '../../src/client/index.ts';
-import type { ApiClient } from '../../src/testing/index.ts';
+import {
+  type AnyObject,
+  configMaps,
+  type Informer,
+  type KubeClient,
+  type Resource,
+} from '../../../src/client/index.ts';
+import type { ApiClient } from '../../../src/testing/index.ts';
+import { writeLast } from '../../e2e/writers.ts';
 import { type Versions, versionsOf } from './believer.ts';
-import { writeLast } from './writers.ts';
 
 export async function serverVersions(client: KubeClient, resource: Resource = configMaps): Promise<Versions> {
   return versionsOf((await client.resource(resource).list({ allNamespaces: true })).items);

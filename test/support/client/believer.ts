@@ -1,6 +1,6 @@
 /** A handler that checks every event it is told. Runs outside of the test runner too. */
 import { deepStrictEqual } from 'node:assert/strict';
-import { type AnyObject, type Informer, type InformerEvent, keyOf } from '../../src/client/index.ts';
+import { type AnyObject, type Informer, type InformerEvent, keyOf } from '../../../src/client/index.ts';
 
 /** Key to uid and version: two states that agree in this agree in everything. */
 export type Versions = Record<string, string>;

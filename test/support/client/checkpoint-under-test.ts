@@ -1,7 +1,7 @@
 /** What is in the file of a checkpoint, read as the next process would. */
-import { CheckpointFile } from '../../src/client/checkpoint/checkpoint-file.ts';
-import type { SavedState } from '../../src/client/checkpoint/checkpoint-format.ts';
-import type { AnyObject, ConfigMap } from '../../src/client/index.ts';
+import { CheckpointFile } from '../../../src/client/checkpoint/checkpoint-file.ts';
+import type { SavedState } from '../../../src/client/checkpoint/checkpoint-format.ts';
+import type { AnyObject, ConfigMap } from '../../../src/client/index.ts';
 import { until } from './client-under-test.ts';
 
 export function savedIn<T extends AnyObject = ConfigMap>(file: string): Promise<SavedState<T> | undefined> {

@@ -5,8 +5,8 @@ import {
   KubeClient,
   KubeConfig,
   type TransportOptions,
-} from '../../src/client/index.ts';
-import type { TestServer } from '../../src/testing/index.ts';
+} from '../../../src/client/index.ts';
+import type { TestServer } from '../../../src/testing/index.ts';
 
 export async function accessOf(server: TestServer, options: AccessOptions = {}): Promise<ClusterAccess> {
   return (await KubeConfig.load({ paths: [server.kubeconfigPath] })).access({ env: {}, ...options });

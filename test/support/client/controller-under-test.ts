@@ -9,7 +9,7 @@ import {
   keyOf,
   mergePatch,
   type Resource,
-} from '../../src/client/index.ts';
+} from '../../../src/client/index.ts';
 import {
   type ControllerDefinition,
   type ControllerOptions,
@@ -20,7 +20,7 @@ import {
   setControllerReference,
   type WorkOutcome,
   withFinalizer,
-} from '../../src/controller/index.ts';
+} from '../../../src/controller/index.ts';
 
 export type WebsiteSpec = { copies: number; text: string };
 export type Website = ApiObject<WebsiteSpec, { copies?: number }>;

@@ -1,7 +1,7 @@
 /** Small states for tests of checkpoints: a header, objects, random changes, and a form that can be compared. */
 import fc from 'fast-check';
-import type { CheckpointHeader } from '../../src/client/checkpoint/checkpoint-format.ts';
-import type { AnyObject } from '../../src/client/index.ts';
+import type { CheckpointHeader } from '../../../src/client/checkpoint/checkpoint-format.ts';
+import type { AnyObject } from '../../../src/client/index.ts';
 
 export const header: CheckpointHeader = {
   ...{ format: 1, resource: 'v1 things', namespaces: ['*'], labelSelector: '', fieldSelector: '', shape: 'whole' },
