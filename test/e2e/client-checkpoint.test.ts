@@ -20,8 +20,8 @@ import { Believer, versionsOf } from '../support/client/believer.ts';
 import { savedIn, untilSaved } from '../support/client/checkpoint-under-test.ts';
 import { adminOf, until } from '../support/client/client-under-test.ts';
 import { expectSame } from '../support/client/informer-under-test.ts';
+import { writeALot, writeLast } from '../support/server/writers.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
-import { writeALot, writeLast } from './writers.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 } };
 

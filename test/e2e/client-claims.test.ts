@@ -21,7 +21,7 @@ import {
 } from '../support/client/client-scripted-server.ts';
 import { adminOf, until } from '../support/client/client-under-test.ts';
 import { fast } from '../support/client/controller-under-test.ts';
-import { CONFIG_MAPS, writeALot, writeLast } from './writers.ts';
+import { CONFIG_MAPS, writeALot, writeLast } from '../support/server/writers.ts';
 
 type Stored = ObjectList['items'][number];
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { JsonObject, KubeObject } from '../../src/api/index.ts';
 import type { ApiClient } from '../../src/testing/index.ts';
-import { onEtcd, onEveryGround } from './grounds.ts';
+import { onEtcd, onEveryGround } from '../support/server/grounds.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const WIDGETS = '/apis/ex.io/v1/namespaces/default/widgets';

@@ -5,7 +5,7 @@ import { startTestServer } from '../../src/testing/index.ts';
 import { answer, type Exchange, scriptedServer } from '../support/client/client-scripted-server.ts';
 import { adminOf } from '../support/client/client-under-test.ts';
 import { expectSame } from '../support/client/informer-under-test.ts';
-import { writeALot, writeLast } from './writers.ts';
+import { writeALot, writeLast } from '../support/server/writers.ts';
 
 const ways: [by: string, useWatchList: boolean][] = [
   ['stream', true],

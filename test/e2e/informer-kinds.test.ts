@@ -16,7 +16,7 @@ import {
 } from '../../src/client/index.ts';
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
 import { adminOf, until } from '../support/client/client-under-test.ts';
-import { writeLast } from './writers.ts';
+import { writeLast } from '../support/server/writers.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 } };
 

@@ -18,7 +18,7 @@ import { startTestServer } from '../../src/testing/index.ts';
 import { Believer, versionsOf } from '../support/client/believer.ts';
 import { accessOf, adminOf } from '../support/client/client-under-test.ts';
 import { expectSame, serverVersions } from '../support/client/informer-under-test.ts';
-import { writeALot, writeLast } from './writers.ts';
+import { writeALot, writeLast } from '../support/server/writers.ts';
 
 const fast = { backoff: { minMs: 1, maxMs: 20 } };
 const everywhere = { allNamespaces: true, reflector: fast } as const;

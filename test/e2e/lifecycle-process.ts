@@ -1,6 +1,6 @@
 /** Runs 20 servers, some at once, each with clients and watches, and stops them: run by lifecycle.test.ts. */
 import { startTestServer } from '../../src/testing/index.ts';
-import { CONFIG_MAPS } from './writers.ts';
+import { CONFIG_MAPS } from '../support/server/writers.ts';
 
 let served = 0;
 let ended = 0;

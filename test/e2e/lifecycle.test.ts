@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { credentialsOf, startTestServer } from '../../src/testing/index.ts';
-import { onEtcd, onEveryGround, told, truth } from './grounds.ts';
-import { CONFIG_MAPS, writeALot, writeLast } from './writers.ts';
+import { onEtcd, onEveryGround, told, truth } from '../support/server/grounds.ts';
+import { CONFIG_MAPS, writeALot, writeLast } from '../support/server/writers.ts';
 
 onEveryGround((ground) => {
   it('a watch goes on after a restart from any version it had seen, without a relist', async () => {

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import type { StatusError } from '../../src/api/index.ts';
 import type { ApiClient, ObjectList, TestServer } from '../../src/testing/index.ts';
-import { type Ground, onEtcd, onEveryGround, truth } from './grounds.ts';
-import { CONFIG_MAPS, writeALot } from './writers.ts';
+import { type Ground, onEtcd, onEveryGround, truth } from '../support/server/grounds.ts';
+import { CONFIG_MAPS, writeALot } from '../support/server/writers.ts';
 
 onEveryGround((ground) => {
   it('all pages of a list are of one revision and together its whole state, while many write', async () => {

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { makeClientCertificate } from '../../src/server/serving/certificate.ts';
 import { openEtcdStore } from '../../src/store/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { CONFIG_MAPS } from './writers.ts';
+import { CONFIG_MAPS } from '../support/server/writers.ts';
 
 it('two servers on one store, one of them through its etcd, see each other', async () => {
   await using first = await startTestServer({ etcdListenClientUrls: ['http://127.0.0.1:0'] });

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import type { ApiClient, StreamEvent } from '../../src/testing/index.ts';
 import { randomFrom } from '../faults/crash-script.ts';
-import { onEveryGround, told, truth } from './grounds.ts';
-import { CONFIG_MAPS, writeALot, writeLast } from './writers.ts';
+import { onEveryGround, told, truth } from '../support/server/grounds.ts';
+import { CONFIG_MAPS, writeALot, writeLast } from '../support/server/writers.ts';
 
 onEveryGround((ground) => {
   const writes = ground.name === 'embedded' ? 10_000 : 3_000;

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import type { KubeObject } from '../../src/api/index.ts';
 import type { ApiClient, StreamEvent } from '../../src/testing/index.ts';
 import { randomFrom } from '../faults/crash-script.ts';
-import { type Change, changesOf, dataOf, onEveryGround } from './grounds.ts';
-import { CONFIG_MAPS, writeLast } from './writers.ts';
+import { type Change, changesOf, dataOf, onEveryGround } from '../support/server/grounds.ts';
+import { CONFIG_MAPS, writeLast } from '../support/server/writers.ts';
 
 const COLORS = ['red', 'blue', 'green', undefined];
 const PODS = '/api/v1/namespaces/default/pods';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Answer, ApiClient, credentialsOf, startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { CONFIG_MAPS } from './writers.ts';
+import { CONFIG_MAPS } from '../support/server/writers.ts';
 
 const MIB = 1024 * 1024;
 const YAML = { 'content-type': 'application/yaml' };

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { isStatusError } from '../../src/api/index.ts';
 import type { ApiClient } from '../../src/testing/index.ts';
-import { dataOf, onEveryGround } from './grounds.ts';
-import { CONFIG_MAPS, writeALot } from './writers.ts';
+import { dataOf, onEveryGround } from '../support/server/grounds.ts';
+import { CONFIG_MAPS, writeALot } from '../support/server/writers.ts';
 
 onEveryGround((ground) => {
   it('50 writers count on one object by compare-and-swap, and no step is lost', async () => {

@@ -9,12 +9,12 @@ import { expect, it } from 'vitest';
 import { type ConfigMap, configMaps, Informer, type KubeClient, mergePatch } from '../../src/client/index.ts';
 import { openEmbeddedStore, restoreEmbeddedStore, type Store } from '../../src/store/index.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { writeALot } from '../e2e/writers.ts';
 import { Believer, versionsOf } from '../support/client/believer.ts';
 import { savedIn, untilSaved } from '../support/client/checkpoint-under-test.ts';
 import { chaosProxy } from '../support/client/client-chaos-proxy.ts';
 import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
 import { expectSame } from '../support/client/informer-under-test.ts';
+import { writeALot } from '../support/server/writers.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 import { randomFrom } from './crash-script.ts';
 

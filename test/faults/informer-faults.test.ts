@@ -13,11 +13,11 @@ import {
 } from '../../src/client/index.ts';
 import { openEmbeddedStore, restoreEmbeddedStore, type Store } from '../../src/store/index.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { writeALot } from '../e2e/writers.ts';
 import { Believer } from '../support/client/believer.ts';
 import { type ChaosProxy, chaosProxy } from '../support/client/client-chaos-proxy.ts';
 import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
 import { expectSame } from '../support/client/informer-under-test.ts';
+import { writeALot } from '../support/server/writers.ts';
 
 const timeouts = { connectMs: 1000, headersMs: 500, idleMs: 500 };
 const reflector = { backoff: { minMs: 1, maxMs: 20 }, idleTimeoutMs: 300 };

@@ -2,11 +2,11 @@
 import { expect, it } from 'vitest';
 import { type ConfigMap, configMaps, Informer } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { writeALot, writeLast } from '../e2e/writers.ts';
 import { Believer } from '../support/client/believer.ts';
 import { chaosProxy } from '../support/client/client-chaos-proxy.ts';
 import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
 import { expectSame } from '../support/client/informer-under-test.ts';
+import { writeALot, writeLast } from '../support/server/writers.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 }, lifetimeSeconds: [1, 1] } as const;
 

@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest';
 import { isStatusError } from '../../src/api/index.ts';
 import type { ApiClient } from '../../src/testing/index.ts';
-import { CONFIG_MAPS } from '../e2e/writers.ts';
+import { CONFIG_MAPS } from '../support/server/writers.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 import { startServerProcess } from './server-under-fire.ts';
 

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { openEtcdStore } from '../../src/store/index.ts';
 import { type ApiClient, type StreamEvent, startTestServer } from '../../src/testing/index.ts';
-import { onEtcd, told, truth } from '../e2e/grounds.ts';
-import { CONFIG_MAPS, writeALot, writeLast } from '../e2e/writers.ts';
+import { onEtcd, told, truth } from '../support/server/grounds.ts';
+import { CONFIG_MAPS, writeALot, writeLast } from '../support/server/writers.ts';
 import { startTcpProxy } from './tcp-proxy.ts';
 
 const isLast = ({ object }: StreamEvent) => object.metadata?.name === 'the-last';

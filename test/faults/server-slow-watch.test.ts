@@ -7,7 +7,7 @@ import {
   startTestServer,
   type WatchStream,
 } from '../../src/testing/index.ts';
-import { CONFIG_MAPS } from '../e2e/writers.ts';
+import { CONFIG_MAPS } from '../support/server/writers.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 import { startServerProcess } from './server-under-fire.ts';
 

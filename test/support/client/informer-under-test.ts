@@ -8,7 +8,7 @@ import {
   type Resource,
 } from '../../../src/client/index.ts';
 import type { ApiClient } from '../../../src/testing/index.ts';
-import { writeLast } from '../../e2e/writers.ts';
+import { writeLast } from '../server/writers.ts';
 import { type Versions, versionsOf } from './believer.ts';
 
 export async function serverVersions(client: KubeClient, resource: Resource = configMaps): Promise<Versions> {

@@ -4,11 +4,16 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe } from 'vitest';
-import type { KubeObject } from '../../src/api/index.ts';
-import { openEmbeddedStore, openEtcdStore, type Store } from '../../src/store/index.ts';
-import { type StreamEvent, startTestServer, type TestServer, type TestServerOptions } from '../../src/testing/index.ts';
-import { type EtcdCluster, etcdVersion, startEtcd } from '../support/etcd-server.ts';
-import { readThrough } from '../support/store/watching.ts';
+import type { KubeObject } from '../../../src/api/index.ts';
+import { openEmbeddedStore, openEtcdStore, type Store } from '../../../src/store/index.ts';
+import {
+  type StreamEvent,
+  startTestServer,
+  type TestServer,
+  type TestServerOptions,
+} from '../../../src/testing/index.ts';
+import { type EtcdCluster, etcdVersion, startEtcd } from '../etcd-server.ts';
+import { readThrough } from '../store/watching.ts';
 
 export type Ground = {
   readonly name: 'embedded' | 'etcd';

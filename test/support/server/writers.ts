@@ -2,9 +2,9 @@
  * Writers that quarrel over the same few objects: they create, update by compare-and-swap, patch and delete, each as
  * fast as it is answered, and are refused as often as writers are.
  */
-import { isStatusError } from '../../src/api/index.ts';
-import type { ApiClient } from '../../src/testing/index.ts';
-import { randomFrom } from '../faults/crash-script.ts';
+import { isStatusError } from '../../../src/api/index.ts';
+import type { ApiClient } from '../../../src/testing/index.ts';
+import { randomFrom } from '../../faults/crash-script.ts';
 
 export const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
