@@ -3,8 +3,8 @@
  * `--index N` sends one input of a seed alone and says what happens.
  */
 import { parseArgs } from 'node:util';
-import { startServerVictim } from '../stall/server-target.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
+import { startServerVictim } from '../support/victim/server-target.ts';
 import { fuzz, inputAt } from './fuzz-run.ts';
 
 const text = { type: 'string' } as const;

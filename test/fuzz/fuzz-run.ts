@@ -7,10 +7,10 @@
  * goes wrong, and told with the seed and number that make it again.
  */
 
-import { slowness } from '../stall/calibration.ts';
-import { type ServerReady, ServerTarget } from '../stall/server-target.ts';
-import { MOST_HELD_MS } from '../stall/stall-case.ts';
-import type { Victim } from '../stall/victim.ts';
+import { slowness } from '../support/victim/calibration.ts';
+import { type ServerReady, ServerTarget } from '../support/victim/server-target.ts';
+import { MOST_HELD_MS } from '../support/victim/stall-case.ts';
+import type { Victim } from '../support/victim/victim.ts';
 import { Dice } from './dice.ts';
 import { someGrpc, someHttp1, someHttp2 } from './frames.ts';
 import type { FuzzInput, MakeInput } from './fuzz-input.ts';

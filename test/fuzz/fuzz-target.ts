@@ -1,6 +1,6 @@
 /** Sends an input to the server that is under test and waits until that is over; says what status came, if one did. */
 import { type ClientHttp2Session, connect } from 'node:http2';
-import type { ServerTarget } from '../stall/server-target.ts';
+import type { ServerTarget } from '../support/victim/server-target.ts';
 import type { FuzzInput } from './fuzz-input.ts';
 
 const QUIET_MS = 25;

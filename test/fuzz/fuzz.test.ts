@@ -1,8 +1,8 @@
 /** A short run of what `npm run fuzz` does for longer; `FUZZ_SEED=n` and `FUZZ_SECONDS=n` change it. */
 import { expect, it } from 'vitest';
-import { canMeter } from '../stall/process-meter.ts';
-import { startServerVictim } from '../stall/server-target.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
+import { canMeter } from '../support/victim/process-meter.ts';
+import { startServerVictim } from '../support/victim/server-target.ts';
 import { fuzz, inputAt } from './fuzz-run.ts';
 
 const seed = Number(process.env.FUZZ_SEED ?? 1);

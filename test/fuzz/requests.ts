@@ -1,8 +1,8 @@
 /** Requests: a resource, what to do with it, and queries and headers that fit or do not. */
 import type { Resource } from '../../src/server/registry/resource.ts';
-import { requestHeaders } from '../stall/cases/header-cases.ts';
-import { queryParameters } from '../stall/cases/query-cases.ts';
 import { collectionPath } from '../support/schema-samples.ts';
+import { queryParameters } from '../support/victim/query-parameters.ts';
+import { requestHeaders } from '../support/victim/request-headers.ts';
 import { type Body, someBody, somePatch } from './bodies.ts';
 import type { Dice } from './dice.ts';
 import { base64, type FuzzInput } from './fuzz-input.ts';

@@ -8,11 +8,11 @@
 import { appendFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type TemporaryDir, temporaryDir } from '../support/temporary-dir.ts';
+import { canMeter } from '../support/victim/process-meter.ts';
+import { type ServerReady, ServerTarget, startServerVictim } from '../support/victim/server-target.ts';
+import { areFast, judge, type StallCase } from '../support/victim/stall-case.ts';
+import type { Ready, Victim } from '../support/victim/victim.ts';
 import { ClientTarget, startClientVictim } from './client-target.ts';
-import { canMeter } from './process-meter.ts';
-import { type ServerReady, ServerTarget, startServerVictim } from './server-target.ts';
-import { areFast, judge, type StallCase } from './stall-case.ts';
-import type { Ready, Victim } from './victim.ts';
 
 const TEST_MS = 300_000;
 const AT_ONCE = 24;

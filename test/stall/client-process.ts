@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { configMaps, KubeClient, KubeConfig } from '../../src/client/index.ts';
-import type { Fault } from './victim.ts';
+import type { Fault } from '../support/victim/victim.ts';
 
 export type ClientOrder =
   | {

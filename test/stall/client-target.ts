@@ -5,9 +5,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Played, StallCase } from '../support/victim/stall-case.ts';
+import { Victim } from '../support/victim/victim.ts';
 import type { ClientOrder } from './client-process.ts';
-import type { Played, StallCase } from './stall-case.ts';
-import { Victim } from './victim.ts';
 
 /** Writes what it likes to the connection, head included, and says how much it wrote. */
 export type Hostility = (socket: Socket, request: IncomingMessage) => Promise<number> | number;
@@ -57,7 +57,7 @@ export class ClientTarget implements AsyncDisposable {
 }
 
 export function startClientVictim(): Promise<Victim> {
-  return Victim.start({ script: 'client-process.ts', args: [] });
+  return Victim.start({ script: new URL('client-process.ts', import.meta.url), args: [] });
 }
 
 export type ClientCase = StallCase<ClientTarget>;

@@ -1,16 +1,18 @@
 /** Whatever can be reached has a case: a parameter, header, format, method or route that is added without one fails here. */
 import { expect, it } from 'vitest';
 import { startTestServer } from '../../src/testing/index.ts';
+import { queryParameters } from '../support/victim/query-parameters.ts';
+import { requestHeaders } from '../support/victim/request-headers.ts';
 import { accessCases } from './cases/access-cases.ts';
 import { bodyCases } from './cases/body-cases.ts';
 import { clientCases } from './cases/client-cases.ts';
 import { customCases } from './cases/custom-cases.ts';
 import { etcdCases } from './cases/etcd-cases.ts';
-import { headerCases, otherHeaderCases, requestHeaders } from './cases/header-cases.ts';
+import { headerCases, otherHeaderCases } from './cases/header-cases.ts';
 import { kindCases } from './cases/kind-cases.ts';
 import { patchCases } from './cases/patch-cases.ts';
 import { protobufCases } from './cases/protobuf-cases.ts';
-import { otherQueryCases, queryCases, queryParameters } from './cases/query-cases.ts';
+import { otherQueryCases, queryCases } from './cases/query-cases.ts';
 import { pathCases, routeCases, selectorCases } from './cases/selector-cases.ts';
 import { wireCases } from './cases/wire-cases.ts';
 import { grpcMethodsServed, headersRead, mediaTypesNamed, queryParametersRead } from './source-reads.ts';

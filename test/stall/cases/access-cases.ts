@@ -1,6 +1,6 @@
 /** Who asks and whether they may: tokens, reviews, roles and bindings that are large or many. */
-import { requestCase, type ServerTarget, type StallRequest } from '../server-target.ts';
-import type { StallCase } from '../stall-case.ts';
+import { requestCase, type ServerTarget, type StallRequest } from '../../support/victim/server-target.ts';
+import type { StallCase } from '../../support/victim/stall-case.ts';
 import { LONGEST_BODY } from './body-cases.ts';
 import { MOST_MEMBERS, repeated, textShapes, times } from './text-shapes.ts';
 

@@ -2,8 +2,8 @@
  * Bodies of every format, in the shapes that have made readers slow: deep, wide, repeated, quoted, shared, broken at the
  * end. Sizes are bytes unless a case says otherwise; the limit is what a body may have.
  */
-import { requestCase, type ServerTarget, type StallRequest } from '../server-target.ts';
-import type { StallCase } from '../stall-case.ts';
+import { requestCase, type ServerTarget, type StallRequest } from '../../support/victim/server-target.ts';
+import type { StallCase } from '../../support/victim/stall-case.ts';
 import { repeated, times } from './text-shapes.ts';
 
 const MAPS = '/api/v1/namespaces/stall/configmaps';

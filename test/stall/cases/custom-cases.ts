@@ -2,8 +2,8 @@
  * Custom kinds: definitions that are large, deep or full of rules, and objects that make their schemas, patterns and
  * rules work. What a definition costs, its author pays; what an object costs, whoever may create one.
  */
-import { requestCase, type ServerTarget, type StallRequest } from '../server-target.ts';
-import type { StallCase } from '../stall-case.ts';
+import { requestCase, type ServerTarget, type StallRequest } from '../../support/victim/server-target.ts';
+import type { StallCase } from '../../support/victim/stall-case.ts';
 import { LONGEST_BODY } from './body-cases.ts';
 import { FORMATS, jsonPaths, patternTexts, ruleTexts, slowPaths, slowPatterns, slowRules } from './custom-shapes.ts';
 import { MOST_MEMBERS, repeated, textShapes, times } from './text-shapes.ts';

@@ -1,33 +1,12 @@
-/**
- * Every request header the server reads, with where it is read; a header that the code reads and this table does not
- * name fails entry-points.test.ts. Each is played with every shape of text, long and, where lists are allowed, repeated.
- */
-import { requestCase, type ServerTarget, type StallRequest } from '../server-target.ts';
-import type { StallCase } from '../stall-case.ts';
+/** Every request header the server reads, with every shape of text, long and, where lists are allowed, repeated. */
+import { requestHeaders } from '../../support/victim/request-headers.ts';
+import { requestCase, type ServerTarget, type StallRequest } from '../../support/victim/server-target.ts';
+import type { StallCase } from '../../support/victim/stall-case.ts';
 import { printable, repeated, textShapes, times } from './text-shapes.ts';
 
 const MAPS = '/api/v1/namespaces/stall/configmaps';
 const VERSION: StallRequest = { path: '/version', as: 'nobody' };
 const LIST: StallRequest = { path: `${MAPS}?limit=1` };
-const GET: StallRequest = { path: `${MAPS}/none` };
-const CREATE: StallRequest = { method: 'POST', path: `${MAPS}?dryRun=All`, body: { metadata: { name: 'h' } } };
-const PATCH: StallRequest = { method: 'PATCH', path: `${MAPS}/none`, body: '{}' };
-
-export const requestHeaders: Readonly<Record<string, readonly StallRequest[]>> = {
-  accept: [LIST, GET, { path: '/api', as: 'nobody' }, { path: '/openapi/v2' }, { ...LIST, as: 'weak' }],
-  'accept-encoding': [{ path: '/apis' }],
-  'audit-id': [VERSION],
-  authorization: [{ path: '/version' }],
-  'content-type': [CREATE, PATCH, { method: 'DELETE', path: `${MAPS}/none`, body: '{}' }],
-  host: [{ path: '/api' }],
-  'if-none-match': [{ path: '/openapi/v3' }],
-  'impersonate-user': [LIST],
-  'impersonate-group': [{ ...LIST, headers: { 'impersonate-user': 'somebody' } }],
-  'impersonate-uid': [{ ...LIST, headers: { 'impersonate-user': 'somebody' } }],
-  'impersonate-extra-': [{ ...LIST, headers: { 'impersonate-user': 'somebody' } }],
-  'user-agent': [CREATE, GET],
-  'longwatch-history': [{ path: `${MAPS}?watch=1&resourceVersion=1`, isStream: true }],
-};
 
 /** As long as one may be that is read; a token may be longer. */
 const LONGEST = 8 * 1024 - 1;

@@ -6,8 +6,8 @@
  */
 import type { JsonObject } from '../../../src/api/index.ts';
 import { allResources, collectionPath, type Growable, growablesIn, grown } from '../../support/schema-samples.ts';
-import { requestCase, type ServerTarget } from '../server-target.ts';
-import type { StallCase } from '../stall-case.ts';
+import { requestCase, type ServerTarget } from '../../support/victim/server-target.ts';
+import type { StallCase } from '../../support/victim/stall-case.ts';
 import { LONGEST_BODY } from './body-cases.ts';
 import { repeated } from './text-shapes.ts';
 

@@ -2,8 +2,8 @@
  * Patches of every kind against an object that is as large as one may be: many operations, long ways, copies of copies,
  * lists merged by key, orders, owners in conflict.
  */
-import type { ServerTarget, StallRequest } from '../server-target.ts';
-import type { Played, StallCase } from '../stall-case.ts';
+import type { ServerTarget, StallRequest } from '../../support/victim/server-target.ts';
+import type { Played, StallCase } from '../../support/victim/stall-case.ts';
 import { LONGEST_BODY } from './body-cases.ts';
 import { repeated, times } from './text-shapes.ts';
 

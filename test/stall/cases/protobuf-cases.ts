@@ -1,7 +1,7 @@
 /** Bodies in protobuf: what its readers have been slow at is many tiny pieces, deep nesting, and lengths that lie. */
 import { Writer } from '../../../src/api/protobuf.ts';
-import { requestCase, type ServerTarget } from '../server-target.ts';
-import type { StallCase } from '../stall-case.ts';
+import { requestCase, type ServerTarget } from '../../support/victim/server-target.ts';
+import type { StallCase } from '../../support/victim/stall-case.ts';
 import { LONGEST_BODY } from './body-cases.ts';
 import { times } from './text-shapes.ts';
 

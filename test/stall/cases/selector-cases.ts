@@ -1,6 +1,6 @@
 /** Selectors over many objects, lists by page, and paths: what is asked of a collection. */
-import { requestCase, type ServerTarget } from '../server-target.ts';
-import type { StallCase } from '../stall-case.ts';
+import { requestCase, type ServerTarget } from '../../support/victim/server-target.ts';
+import type { StallCase } from '../../support/victim/stall-case.ts';
 import { repeated, times } from './text-shapes.ts';
 
 const MAPS = '/api/v1/namespaces/many/configmaps';

@@ -4,9 +4,9 @@
  */
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import type { ServerTarget } from '../../support/victim/server-target.ts';
+import type { Played, StallCase } from '../../support/victim/stall-case.ts';
 import { firstOf } from '../first-of.ts';
-import type { ServerTarget } from '../server-target.ts';
-import type { Played, StallCase } from '../stall-case.ts';
 import { times } from './text-shapes.ts';
 
 const MAPS = '/api/v1/namespaces/stall/configmaps';

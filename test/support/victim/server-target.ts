@@ -6,7 +6,7 @@ import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { Agent, request } from 'node:https';
 import { dirname } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { credentialsOf } from '../../src/testing/index.ts';
+import { credentialsOf } from '../../../src/testing/index.ts';
 import type { Played, StallCase } from './stall-case.ts';
 import { type Ready, Victim } from './victim.ts';
 
@@ -137,7 +137,7 @@ export function requestCase(
 
 export function startServerVictim(dataDir: string): Promise<Victim<ServerReady>> {
   return Victim.start<ServerReady>({
-    script: 'server-process.ts',
+    script: new URL('server-process.ts', import.meta.url),
     args: [dataDir],
     authority: (ready) => credentialsOf(dataDir, (ready as ServerReady).kubeconfigPath).ca,
   });

@@ -10,7 +10,7 @@
  * Measured again before it is said: a compiler that warms up or a collection of garbage is no fault of the input. The
  * time that `/livez` may wait is stretched by as much as a loop of known cost is slower here and now.
  */
-import { factorOf, MOST_GROWTH } from '../support/growth.ts';
+import { factorOf, MOST_GROWTH } from '../growth.ts';
 import { slowness } from './calibration.ts';
 import type { Cost, Ready, Victim } from './victim.ts';
 

@@ -6,7 +6,6 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { ProbeOrder, ProbeReport } from './probe-process.ts';
 import { forgetPeak, mainThreadTime, memoryOf } from './process-meter.ts';
 
@@ -33,8 +32,7 @@ export type Ready = { readonly kind: 'ready'; readonly url: string };
 export type Fault = { readonly kind: 'fault'; readonly text: string };
 
 type VictimOptions = {
-  /** Of this folder. */
-  readonly script: string;
+  readonly script: URL;
   readonly args: readonly string[];
   /** The authority of its `/livez`, once it is ready. */
   readonly authority?: (ready: Ready) => string;
@@ -42,7 +40,7 @@ type VictimOptions = {
 
 export class Victim<R extends Ready = Ready> implements AsyncDisposable {
   readonly #options: VictimOptions;
-  readonly #probe = forked('probe-process.ts', []);
+  readonly #probe = forked(new URL('probe-process.ts', import.meta.url), []);
   #child: ChildProcess | undefined;
   #ready: R | undefined;
   #faults: string[] = [];
@@ -183,9 +181,8 @@ export class Victim<R extends Ready = Ready> implements AsyncDisposable {
   }
 }
 
-function forked(script: string, args: readonly string[]): ChildProcess {
-  const path = fileURLToPath(new URL(script, import.meta.url));
-  return fork(path, args, {
+function forked(script: URL, args: readonly string[]): ChildProcess {
+  return fork(script, args, {
     execArgv: ['--import', 'tsx', '--expose-gc'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

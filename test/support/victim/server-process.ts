@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startServer } from '../../src/server/index.ts';
+import { startServer } from '../../../src/server/index.ts';
 import type { Fault } from './victim.ts';
 
 const dataDir = process.argv[2]!;
