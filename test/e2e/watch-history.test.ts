@@ -1,7 +1,7 @@
 /** A watch tells every change, once, in order: while many write, and however often it is broken off and taken up. */
 import { expect, it } from 'vitest';
 import type { ApiClient, StreamEvent } from '../../src/testing/index.ts';
-import { randomFrom } from '../faults/crash-script.ts';
+import { randomFrom } from '../support/random.ts';
 import { onEveryGround, told, truth } from '../support/server/grounds.ts';
 import { CONFIG_MAPS, writeALot, writeLast } from '../support/server/writers.ts';
 

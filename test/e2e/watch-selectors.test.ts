@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { KubeObject } from '../../src/api/index.ts';
 import type { ApiClient, StreamEvent } from '../../src/testing/index.ts';
-import { randomFrom } from '../faults/crash-script.ts';
+import { randomFrom } from '../support/random.ts';
 import { type Change, changesOf, dataOf, onEveryGround } from '../support/server/grounds.ts';
 import { CONFIG_MAPS, writeLast } from '../support/server/writers.ts';
 

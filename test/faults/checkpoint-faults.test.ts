@@ -14,9 +14,9 @@ import { savedIn, untilSaved } from '../support/client/checkpoint-under-test.ts'
 import { chaosProxy } from '../support/client/client-chaos-proxy.ts';
 import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
 import { expectSame } from '../support/client/informer-under-test.ts';
+import { randomFrom } from '../support/random.ts';
 import { writeALot } from '../support/server/writers.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
-import { randomFrom } from './crash-script.ts';
 
 const program = fileURLToPath(new URL('checkpoint-process.ts', import.meta.url));
 const reflector = { backoff: { minMs: 1, maxMs: 20 }, idleTimeoutMs: 300 };

@@ -41,14 +41,3 @@ export function opsOf(attempt: Attempt): Op[] {
   if (attempt.kind === 'delete') return [{ kind: 'delete', range: { prefix: `w${attempt.writer}/` } }];
   return keysOf(attempt.writer).map((key) => ({ kind: 'put', key, value: valueFor(attempt, key) }));
 }
-
-/** Numbers from 0 to 1 that a seed decides. */
-export function randomFrom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

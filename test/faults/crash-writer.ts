@@ -4,7 +4,8 @@
  */
 import { openLmdbEngine } from '../../src/store/embedded/lmdb-engine.ts';
 import { openEmbeddedStore } from '../../src/store/index.ts';
-import { type Attempt, type Line, opsOf, randomFrom, sizeFor, WRITERS } from './crash-script.ts';
+import { randomFrom } from '../support/random.ts';
+import { type Attempt, type Line, opsOf, sizeFor, WRITERS } from './crash-script.ts';
 
 /** How far compaction stays behind: farther than what can be in flight, so nothing unheard-of is compacted away. */
 const KEPT_REVISIONS = 150;

@@ -2,7 +2,7 @@
  * Damages to a file, as disks, cables and careless hands make them. A number decides all of a damage, so each can be made
  * again alone.
  */
-import { randomFrom } from './crash-script.ts';
+import { randomFrom } from '../support/random.ts';
 
 const PAGE_BYTES = 16 * 1024;
 const SECTOR_BYTES = 512;

@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFailed } from 'vitest';
 import { openEmbeddedStore } from '../../src/store/index.ts';
+import { randomFrom } from '../support/random.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 import { CrashHistory } from './crash-history.ts';
-import { type Line, randomFrom } from './crash-script.ts';
+import type { Line } from './crash-script.ts';
 
 const ROUNDS = 50;
 const MOST_ANSWERS = 250;

@@ -8,9 +8,9 @@ import { copyFileSync, cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFailed } from 'vitest';
+import { randomFrom } from '../support/random.ts';
 import { put, remove } from '../support/store/store-under-test.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
-import { randomFrom } from './crash-script.ts';
 import { type DamageLine, describeStore, openStore, writeMore } from './damage-opener.ts';
 
 const DAMAGES = Number(process.env.DAMAGES ?? 60);

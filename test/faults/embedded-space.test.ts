@@ -6,10 +6,10 @@ import { openLmdbEngine } from '../../src/store/embedded/lmdb-engine.ts';
 import { type EmbeddedStoreOptions, openEmbeddedStore } from '../../src/store/index.ts';
 import { everyKey } from '../../src/store/keys.ts';
 import type { Store } from '../../src/store/kv.ts';
+import { randomFrom } from '../support/random.ts';
 import { expectRefusal, keysIn, put, putOp, remove } from '../support/store/store-under-test.ts';
 import { eventsIn, readThrough } from '../support/store/watching.ts';
 import { type TemporaryDir, temporaryDir } from '../support/temporary-dir.ts';
-import { randomFrom } from './crash-script.ts';
 import { watchedEngine } from './watched-engine.ts';
 
 let dir: TemporaryDir;

@@ -3,7 +3,7 @@
  * in which everything must be true. The same seed is always the same list. In a simulated world it is also the same run;
  * with a real server, what the machine makes of it is its own.
  */
-import { randomFrom } from './crash-script.ts';
+import { randomFrom } from '../support/random.ts';
 import { CALLBACKS, type Callback, MISBEHAVIOURS, type Misbehaviour } from './fault-operator.ts';
 
 /** All watches, or one of those that are open. */

@@ -4,7 +4,7 @@
  * decides that as well, see `sim/schedules-process.ts`.
  */
 import { describe, expect, it } from 'vitest';
-import { randomFrom } from './crash-script.ts';
+import { randomFrom } from '../support/random.ts';
 import { type Run, runOrExplain } from './fault-explain.ts';
 import { runSchedule } from './fault-run.ts';
 import { scheduleOf } from './fault-schedule.ts';

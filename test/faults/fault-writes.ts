@@ -3,7 +3,7 @@
  * happens to everyone. And marks: the last write before a quiet moment, by which all know that they have seen the rest.
  */
 import type { ApiClient } from '../../src/testing/index.ts';
-import { randomFrom } from './crash-script.ts';
+import { randomFrom } from '../support/random.ts';
 
 export const NAMESPACES = ['default', 'red', 'blue'] as const;
 const NAMES_EACH = 10;

@@ -19,7 +19,7 @@ export function someBody(dice: Dice, object: JsonObject): Body {
     [3, () => ({ type: PROTOBUF_TYPE, bytes: protobuf(object) })],
   ])();
   const sentType = dice.chance(0.03)
-    ? dice.oneOf([JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE, '', 'text/plain', 'a/b;c=d'])
+    ? dice.pick([JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE, '', 'text/plain', 'a/b;c=d'])
     : type;
   return { type: sentType, bytes: dice.chance(0.12) ? damaged(dice, bytes) : bytes };
 }
@@ -35,7 +35,7 @@ export function somePatch(dice: Dice, object: JsonObject): Body {
 }
 
 function someOperation(dice: Dice, object: JsonObject): JsonObject {
-  const op = dice.chance(0.95) ? dice.oneOf(['add', 'remove', 'replace', 'copy', 'move', 'test']) : oddText(dice);
+  const op = dice.chance(0.95) ? dice.pick(['add', 'remove', 'replace', 'copy', 'move', 'test']) : oddText(dice);
   return {
     op,
     path: somePointer(dice, object),
@@ -57,8 +57,8 @@ function withDirectives(dice: Dice, value: JsonValue): JsonValue {
   const fields = Object.entries(value).map(([key, field]): [string, JsonValue] => [key, withDirectives(dice, field!)]);
   if (dice.chance(0.1)) {
     const directive = dice.chance(0.8)
-      ? dice.oneOf(DIRECTIVES)
-      : `$setElementOrder/${dice.oneOf(Object.keys(value).concat('a'))}`;
+      ? dice.pick(DIRECTIVES)
+      : `$setElementOrder/${dice.pick(Object.keys(value).concat('a'))}`;
     const argument = dice.oneOf<() => JsonValue>([
       () => 'delete',
       () => 'replace',
@@ -98,12 +98,12 @@ const YAML_PIECES = [
 function yamlText(dice: Dice, object: JsonObject): Buffer {
   let whole: string;
   try {
-    whole = dump(object, { flowLevel: dice.oneOf([-1, 0, 2]), noRefs: dice.chance(0.5) });
+    whole = dump(object, { flowLevel: dice.pick([-1, 0, 2]), noRefs: dice.chance(0.5) });
   } catch {
     whole = JSON.stringify(object); // not all that is JSON is YAML to it
   }
   if (dice.chance(0.15))
-    whole = dice.chance(0.5) ? dice.oneOf(YAML_PIECES) + whole : `${whole}\n${dice.oneOf(YAML_PIECES)}`;
+    whole = dice.chance(0.5) ? dice.pick(YAML_PIECES) + whole : `${whole}\n${dice.pick(YAML_PIECES)}`;
   return Buffer.from(whole);
 }
 

@@ -35,9 +35,9 @@ const LINES = [
 
 export function someHttp1(dice: Dice): FuzzInput {
   const one = () => {
-    const headers = ['Host: a', ...dice.times(4, () => dice.oneOf(HEADERS))].join('\r\n');
-    const body = dice.chance(0.3) ? dice.oneOf(['{}', '2\r\n{}\r\n0\r\n\r\n', 'ffffffff\r\n', oddText(dice)]) : '';
-    return `${dice.oneOf(LINES)}\r\n${headers}\r\n\r\n${body}`;
+    const headers = ['Host: a', ...dice.times(4, () => dice.pick(HEADERS))].join('\r\n');
+    const body = dice.chance(0.3) ? dice.pick(['{}', '2\r\n{}\r\n0\r\n\r\n', 'ffffffff\r\n', oddText(dice)]) : '';
+    return `${dice.pick(LINES)}\r\n${headers}\r\n\r\n${body}`;
   };
   const whole = Buffer.from(Array.from({ length: 1 + dice.below(3) }, one).join(''));
   return { kind: 'http1', bytes: base64(dice.chance(0.6) ? damaged(dice, whole) : whole) };
@@ -56,11 +56,11 @@ export function someHttp2(dice: Dice): FuzzInput {
 }
 
 function someFrame(dice: Dice): Buffer {
-  const stream = dice.oneOf([0, 1, 1, 3, 5, 2, 2 ** 31 - 1]);
+  const stream = dice.pick([0, 1, 1, 3, 5, 2, 2 ** 31 - 1]);
   const some = Buffer.from(Array.from({ length: dice.below(20) }, () => dice.below(256)));
   return dice.weighted<() => Buffer>([
-    [5, () => http2Frame(1, dice.oneOf([4, 5, 0, 0x24]), stream, dice.chance(0.7) ? SMALL_HEAD : some)],
-    [2, () => http2Frame(0, dice.oneOf([0, 1, 8]), stream, some)],
+    [5, () => http2Frame(1, dice.pick([4, 5, 0, 0x24]), stream, dice.chance(0.7) ? SMALL_HEAD : some)],
+    [2, () => http2Frame(0, dice.pick([0, 1, 8]), stream, some)],
     [2, () => http2Frame(8, 0, stream, Buffer.from([0, 0, dice.below(256), dice.below(256)]))],
     [2, () => http2Frame(3, 0, stream, Buffer.from([0, 0, 0, dice.below(14)]))],
     [1, () => http2Frame(4, dice.below(2), 0, Buffer.from([0, dice.below(8), 0, dice.below(256), 0, dice.below(256)]))],
@@ -95,13 +95,13 @@ const WRITING = ['KV/Put', 'KV/DeleteRange', 'KV/Txn', 'Lease/LeaseGrant', 'Leas
 /** Whatever it writes is below `/fuzz/`: what the server keeps elsewhere is not the front's to guard. */
 export function someGrpc(dice: Dice): FuzzInput {
   if (dice.chance(0.4)) {
-    const method = dice.oneOf(WRITING);
+    const method = dice.pick(WRITING);
     return { kind: 'grpc', method, bytes: base64(grpcFrame(writingMessage(dice, method))) };
   }
   const framed = grpcFrame(someMessage(dice, 0));
   return {
     kind: 'grpc',
-    method: dice.oneOf(READING),
+    method: dice.pick(READING),
     bytes: base64(dice.chance(0.3) ? damaged(dice, framed) : framed),
   };
 }
@@ -111,9 +111,9 @@ function someMessage(dice: Dice, depth: number): Uint8Array {
   for (let fields = dice.below(7); fields > 0; fields--) {
     const field = 1 + dice.below(14);
     dice.weighted<() => unknown>([
-      [3, () => writer.int(field, dice.oneOf([0, 1, 2, 5, 128, 2 ** 31, 2 ** 53 - 1]))],
-      [1, () => writer.int64(field, dice.oneOf([-1n, 2n ** 63n - 1n, -(2n ** 63n)]))],
-      [3, () => writer.bytes(field, Buffer.from(dice.oneOf(['/fuzz/a', '\0', '/registry/', oddText(dice)])))],
+      [3, () => writer.int(field, dice.pick([0, 1, 2, 5, 128, 2 ** 31, 2 ** 53 - 1]))],
+      [1, () => writer.int64(field, dice.pick([-1n, 2n ** 63n - 1n, -(2n ** 63n)]))],
+      [3, () => writer.bytes(field, Buffer.from(dice.pick(['/fuzz/a', '\0', '/registry/', oddText(dice)])))],
       [2, () => depth < 5 && writer.bytes(field, someMessage(dice, depth + 1))],
     ])();
   }
@@ -122,7 +122,7 @@ function someMessage(dice: Dice, depth: number): Uint8Array {
 
 function writingMessage(dice: Dice, method: string): Uint8Array {
   const writer = new Writer();
-  const key = () => Buffer.from(`/fuzz/${dice.oneOf(['a', 'b', 'c', ''])}`);
+  const key = () => Buffer.from(`/fuzz/${dice.pick(['a', 'b', 'c', ''])}`);
   const put = (one: Writer) =>
     one
       .bytes(1, key())
@@ -160,7 +160,7 @@ function writingMessage(dice: Dice, method: string): Uint8Array {
         );
       break;
     default:
-      writer.int(1, dice.oneOf([0, 1, 60, 2 ** 31])).int(2, dice.below(3));
+      writer.int(1, dice.pick([0, 1, 60, 2 ** 31])).int(2, dice.below(3));
   }
   if (dice.chance(0.1)) writer.int(99, 1);
   return writer.finish();

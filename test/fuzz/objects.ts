@@ -18,7 +18,7 @@ const FREQUENT = RESOURCES.filter(({ plural }) =>
 );
 
 export function someResource(dice: Dice): Resource {
-  return dice.chance(0.4) ? dice.oneOf(FREQUENT) : dice.oneOf(RESOURCES);
+  return dice.chance(0.4) ? dice.pick(FREQUENT) : dice.pick(RESOURCES);
 }
 
 export function someObject(dice: Dice, { schema, groupVersion, kind }: Resource, name: string): JsonObject {
@@ -33,7 +33,7 @@ export function someObject(dice: Dice, { schema, groupVersion, kind }: Resource,
 
 function someValue(dice: Dice, schema: Schema, depth: number): JsonValue {
   if (dice.chance(0.04)) return oddValue(dice);
-  if (schema.enum && dice.chance(0.9)) return dice.oneOf(schema.enum);
+  if (schema.enum && dice.chance(0.9)) return dice.pick(schema.enum);
   switch (schema.type) {
     case 'array':
       if (!schema.items || depth > MOST_DEPTH) return [];
@@ -69,7 +69,7 @@ export function somePointer(dice: Dice, value: JsonValue | undefined): string {
   while (typeof here === 'object' && here !== null && dice.chance(0.8)) {
     const keys = Array.isArray(here) ? [...here.keys(), '-'].map(String) : Object.keys(here);
     if (keys.length === 0) break;
-    const key = dice.chance(0.05) ? oddText(dice) : dice.oneOf(keys);
+    const key = dice.chance(0.05) ? oddText(dice) : dice.pick(keys);
     pointer += `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
     here = Array.isArray(here) ? here[Number(key)] : Object.hasOwn(here, key) ? here[key] : undefined;
   }

@@ -66,14 +66,14 @@ const TEXTS = [
 const NUMBERS = [0, 1, -1, 80, 65535, 65536, 2 ** 31, -(2 ** 31) - 1, 2 ** 53, 2 ** 63, 1e308, -0, 0.1, 1e-7, 1e21];
 
 export function oddText(dice: Dice): string {
-  const text = dice.oneOf(TEXTS);
-  return dice.chance(0.1) ? text + dice.oneOf(TEXTS) : text;
+  const text = dice.pick(TEXTS);
+  return dice.chance(0.1) ? text + dice.pick(TEXTS) : text;
 }
 
 export function oddValue(dice: Dice): JsonValue {
   return dice.weighted<() => JsonValue>([
     [4, () => oddText(dice)],
-    [3, () => dice.oneOf(NUMBERS)],
+    [3, () => dice.pick(NUMBERS)],
     [2, () => null],
     [1, () => dice.chance(0.5)],
     [1, () => []],

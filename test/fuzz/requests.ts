@@ -25,10 +25,10 @@ const OTHER_PATHS = [
 ];
 
 export function someRequest(dice: Dice): FuzzInput {
-  if (dice.chance(0.06)) return request(dice, 'GET', dice.oneOf(OTHER_PATHS));
+  if (dice.chance(0.06)) return request(dice, 'GET', dice.pick(OTHER_PATHS));
   const resource = someResource(dice);
-  const collection = collectionPath(resource, dice.oneOf(NAMESPACES));
-  const name = dice.oneOf(NAMES);
+  const collection = collectionPath(resource, dice.pick(NAMESPACES));
+  const name = dice.pick(NAMES);
   const object = () => someObject(dice, resource, name);
   return dice.weighted<() => FuzzInput>([
     [6, () => request(dice, 'POST', collection, someBody(dice, object()))],
@@ -58,8 +58,8 @@ const METHODS: Readonly<Record<string, string>> = { get: 'GET', create: 'POST', 
 
 function subresource(dice: Dice, resource: Resource, path: string, name: string): FuzzInput {
   if (resource.subresources.length === 0) return request(dice, 'GET', `${path}/${oddText(dice)}`);
-  const { name: sub, verbs } = dice.oneOf(resource.subresources);
-  const verb = dice.oneOf(verbs);
+  const { name: sub, verbs } = dice.pick(resource.subresources);
+  const verb = dice.pick(verbs);
   const method = METHODS[verb] ?? 'GET';
   const object = someObject(dice, resource, name);
   const body = verb === 'patch' ? somePatch(dice, object) : method === 'GET' ? undefined : someBody(dice, object);
@@ -72,7 +72,7 @@ function request(dice: Dice, method: string, path: string, body?: Body): FuzzInp
   const oddPath = dice.chance(0.03) ? sendable(damaged(dice, Buffer.from(path)).toString('latin1')) : path;
   return {
     kind: 'request',
-    method: dice.chance(0.01) ? dice.oneOf(['OPTIONS', 'HEAD', 'POST', 'PUT', 'DELETE']) : method,
+    method: dice.chance(0.01) ? dice.pick(['OPTIONS', 'HEAD', 'POST', 'PUT', 'DELETE']) : method,
     path: `${oddPath.startsWith('/') ? oddPath : `/${oddPath}`}${query}`,
     headers: { ...(body && body.type !== '' && { 'content-type': body.type }), ...headers },
     ...(body && { body: base64(body.bytes) }),
@@ -96,8 +96,8 @@ const GOOD_VALUES: Readonly<Record<string, readonly string[]>> = {
 
 function someQuery(dice: Dice, method: string): string {
   const parts = dice.times(dice.chance(0.3) ? 3 : 0, () => {
-    const name = dice.oneOf(PARAMETERS);
-    const value = dice.chance(0.5) ? dice.oneOf(GOOD_VALUES[name] ?? ['1']) : oddText(dice);
+    const name = dice.pick(PARAMETERS);
+    const value = dice.chance(0.5) ? dice.pick(GOOD_VALUES[name] ?? ['1']) : oddText(dice);
     return `${name}=${escapeText(value)}`;
   });
   // Streams take their time; a few are enough.
@@ -124,8 +124,8 @@ const HEADERS = Object.keys(requestHeaders).filter((name) => name !== 'content-l
 
 function someHeaders(dice: Dice): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (dice.chance(0.3)) headers.accept = dice.oneOf(ACCEPTS);
-  if (dice.chance(0.08)) headers[dice.oneOf(HEADERS)] = sendable(oddText(dice));
+  if (dice.chance(0.3)) headers.accept = dice.pick(ACCEPTS);
+  if (dice.chance(0.08)) headers[dice.pick(HEADERS)] = sendable(oddText(dice));
   if (dice.chance(0.03)) headers['impersonate-user'] = sendable(oddText(dice)) || 'a';
   return headers;
 }

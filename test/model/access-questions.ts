@@ -1,8 +1,8 @@
 /** Asking what one may do, giving rights to others, and paths that are no objects. */
 import type { Answer } from '../../src/testing/index.ts';
+import type { Random } from '../support/random.ts';
 import type { Maker, Try } from './access-try.ts';
 import { NAMESPACES, RBAC } from './access-world.ts';
-import type { Random } from './random.ts';
 import { aRule } from './random-policies.ts';
 import {
   type Person,

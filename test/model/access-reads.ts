@@ -1,8 +1,8 @@
 /** Every way to learn of an object: by name, in lists and pages, by watches, in every format. */
 
+import type { Random } from '../support/random.ts';
 import { anAccept, aScope, type Maker, marksOf, need, type Try } from './access-try.ts';
 import { KINDS, pathOf } from './access-world.ts';
-import type { Random } from './random.ts';
 
 export const reads: readonly Maker[] = [getObject, getPart, list, list, listPage, watch, watch, watchOne, getNamespace];
 

@@ -1,7 +1,7 @@
 /** One request to try, with what the one who sends it needs for it, and what its answer may tell if he has that. */
 import type { Answer } from '../../src/testing/index.ts';
+import type { Random } from '../support/random.ts';
 import { ACCOUNTS, HOME, type Kind, markOf, NAMES, NAMESPACES, scopesOf } from './access-world.ts';
-import type { Random } from './random.ts';
 import type { Person, Question, RbacModel, ResourceQuestion } from './rbac-model.ts';
 
 export type Try = {

@@ -1,9 +1,9 @@
 /** Every way to store, change or remove an object, orders to its parts included; dry runs of them too. */
 
+import type { Random } from '../support/random.ts';
 import { aSelection } from './access-reads.ts';
 import { aScope, JSON_TYPE, type Maker, marksOf, need, type Try } from './access-try.ts';
 import { KINDS, type Kind, objectOf, pathOf } from './access-world.ts';
-import type { Random } from './random.ts';
 
 export const writes: readonly Maker[] = [
   ...[create, update, update, patch, apply, apply, apply, applyPart, patchPart, scale],

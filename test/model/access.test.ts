@@ -8,12 +8,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isStatusError } from '../../src/api/index.ts';
 import type { Answer, WatchStream } from '../../src/testing/index.ts';
+import { Random } from '../support/random.ts';
 import { questions } from './access-questions.ts';
 import { reads } from './access-reads.ts';
 import type { Maker, Try } from './access-try.ts';
 import { AccessWorld, marksIn, policyPath } from './access-world.ts';
 import { writes } from './access-writes.ts';
-import { Random } from './random.ts';
 import { somePolicies } from './random-policies.ts';
 import { type Person, type Policy, type Question, RbacModel } from './rbac-model.ts';
 

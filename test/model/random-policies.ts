@@ -1,6 +1,7 @@
 /** Roles and bindings by chance: narrow ones and wide ones, the same names in different places, roles that are not there. */
+
+import type { Random } from '../support/random.ts';
 import { NAMESPACES } from './access-world.ts';
-import type { Random } from './random.ts';
 import type { Person, Policy, Rule } from './rbac-model.ts';
 
 const VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];

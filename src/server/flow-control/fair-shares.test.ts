@@ -1,8 +1,9 @@
 /** Whether the queues are fair: simulated flows that always want more than they get, or less, and what each of them got. */
 import { expect, it } from 'vitest';
+import { randomFrom } from '../../../test/support/random.ts';
 import { FlowRequest } from './flow-request.ts';
 import { QueueSet } from './queue-set.ts';
-import { dice, HandTimer } from './seat-timer.testing.ts';
+import { HandTimer } from './seat-timer.testing.ts';
 
 type Flow = {
   readonly name: string;
@@ -40,7 +41,7 @@ function serve(flows: readonly Flow[], limit: number, runSeconds: number): Map<s
 it.each(Array.from({ length: 8 }, (_, seed) => seed + 1))(
   'every flow that wants more gets its fair share within a tenth, however many it sends and however long they last (seed %i)',
   (seed) => {
-    const random = dice(seed);
+    const random = randomFrom(seed);
     const count = 2 + Math.floor(random() * 4);
     const limit = 4 + Math.floor(random() * 8);
     const flows = Array.from({ length: count }, (_, i): Flow => {

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
+import { randomFrom } from '../../../test/support/random.ts';
 import { FlowRequest, ONE_SEAT, type WorkEstimate } from './flow-request.ts';
 import { QueueSet } from './queue-set.ts';
-import { dice, HandTimer } from './seat-timer.testing.ts';
+import { HandTimer } from './seat-timer.testing.ts';
 
 const seats = (initialSeats: number): WorkEstimate => ({ initialSeats, finalSeats: 0, extraSeconds: 0 });
 const one = (schema = 'schema', distinguisher = '', estimate = ONE_SEAT) =>
@@ -138,7 +139,7 @@ function must(isTrue: boolean): void {
 it.each(Array.from({ length: 40 }, (_, seed) => seed))(
   'seats are never exceeded nor lost, and virtual time never goes back (seed %i)',
   (seed) => {
-    const random = dice(seed);
+    const random = randomFrom(seed);
     const timer = new HandTimer();
     const pick = (n: number) => Math.floor(random() * n);
     let isShrunk = false;

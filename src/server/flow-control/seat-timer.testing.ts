@@ -1,4 +1,4 @@
-/** A SeatTimer that a test turns by hand, and dice that a seed repeats. */
+/** A SeatTimer that a test turns by hand. */
 import type { SeatTimer } from './seat-timer.ts';
 
 type Due = { readonly at: number; readonly act: () => void };
@@ -37,15 +37,4 @@ export class HandTimer implements SeatTimer {
     }
     this.#now = end;
   }
-}
-
-/** Numbers from 0 up to 1. */
-export function dice(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

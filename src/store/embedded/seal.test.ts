@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { randomFrom } from '../../../test/faults/crash-script.ts';
+import { randomFrom } from '../../../test/support/random.ts';
 import type { EngineCommit, LogPosition } from './engine.ts';
 import { decodeSeal, encodeSeal, newSeal, SEAL_BYTES, type Seal, sealAfter, Tally } from './seal.ts';
 

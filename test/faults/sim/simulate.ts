@@ -2,7 +2,7 @@
  * One fault schedule in a simulated world. Time, chance and the date follow from the seed for as long as it runs: whoever
  * is not given a clock or dice finds the world's under the usual names. So only one world can run at a time.
  */
-import { randomFrom } from '../crash-script.ts';
+import { randomFrom } from '../../support/random.ts';
 import { runSchedule } from '../fault-run.ts';
 import type { Schedule } from '../fault-schedule.ts';
 import { simGrounds } from './sim-grounds.ts';

@@ -4,7 +4,7 @@
  */
 import { isStatusError } from '../../../src/api/index.ts';
 import type { ApiClient } from '../../../src/testing/index.ts';
-import { randomFrom } from '../../faults/crash-script.ts';
+import { randomFrom } from '../random.ts';
 
 export const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { randomFrom } from '../../../../test/faults/crash-script.ts';
+import { randomFrom } from '../../../../test/support/random.ts';
 import { type TemporaryDir, temporaryDir } from '../../../../test/support/temporary-dir.ts';
 import type { EngineCommit, LogEntry, LogPosition } from '../engine.ts';
 import { openLmdbEngine } from '../lmdb-engine.ts';

@@ -1,17 +1,23 @@
-/** Chance that can be repeated: the same seed gives the same choices. */
-export class Random {
-  #state: number;
+/** Chance that can be repeated: the same seed gives the same numbers, and the same choices. */
 
-  constructor(seed: number) {
-    this.#state = Math.imul(seed, 0x9e3779b1) >>> 0;
-  }
-
-  /** From 0 up to, and without, 1. */
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+/** Numbers from 0 up to, and without, 1. */
+export function randomFrom(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export class Random {
+  /** The next number from 0 up to, and without, 1. */
+  readonly next: () => number;
+
+  /** `way` sets apart what is drawn from the same seed. */
+  constructor(seed: number, way = 0) {
+    this.next = randomFrom(Math.imul(seed, 0x9e3779b1) ^ way);
   }
 
   below(limit: number): number {
