@@ -14,7 +14,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { podJson } from './client-data.ts';
-import { obey, type Ready } from './server-control.ts';
+import { obey, type Ready } from './lib/server-control.ts';
 
 export type FramesOptions = {
   readonly dataDir: string;

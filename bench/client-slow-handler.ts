@@ -8,9 +8,9 @@
 import { kubeconfigFor, prepareCluster } from './client-data.ts';
 import { type ClientName, type Job, runSlow, type SlowResult } from './client-jobs.ts';
 import type { ClientBenchmark, ClientRow } from './client-report.ts';
-import { interleave, median, percentile } from './measure.ts';
-import { MeasuredProcess } from './server-process.ts';
-import type { ServerContext } from './server-report.ts';
+import { interleave, median, percentile } from './lib/measure.ts';
+import { MeasuredProcess } from './lib/server-process.ts';
+import type { ServerContext } from './lib/server-report.ts';
 
 export const clientSlowHandler: ClientBenchmark = { name: 'client-slow-handler', run };
 

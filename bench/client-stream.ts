@@ -9,9 +9,9 @@
 import { kubeconfigFor, prepareCluster } from './client-data.ts';
 import { type Job, runStream, type StreamResult } from './client-jobs.ts';
 import type { ClientBenchmark, ClientRow } from './client-report.ts';
-import { interleave } from './measure.ts';
-import { MeasuredProcess } from './server-process.ts';
-import type { ServerContext } from './server-report.ts';
+import { interleave } from './lib/measure.ts';
+import { MeasuredProcess } from './lib/server-process.ts';
+import type { ServerContext } from './lib/server-report.ts';
 
 export const clientStream: ClientBenchmark = { name: 'client-stream', run };
 

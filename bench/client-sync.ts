@@ -6,9 +6,9 @@
 import { kubeconfigFor, prepareCluster } from './client-data.ts';
 import { type Job, runSync, type SyncResult } from './client-jobs.ts';
 import type { ClientBenchmark, ClientRow } from './client-report.ts';
-import { interleave, median } from './measure.ts';
-import { MeasuredProcess } from './server-process.ts';
-import type { ServerContext } from './server-report.ts';
+import { interleave, median } from './lib/measure.ts';
+import { MeasuredProcess } from './lib/server-process.ts';
+import type { ServerContext } from './lib/server-report.ts';
 
 export const clientSync: ClientBenchmark = { name: 'client-sync', run };
 

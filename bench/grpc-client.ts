@@ -11,7 +11,7 @@ import { credentials, loadPackageDefinition, type ServiceClientConstructor } fro
 import { fromJSON } from '@grpc/proto-loader';
 import { openEtcdStore } from '../src/store/etcd/etcd-store.ts';
 import { startEtcd } from '../test/support/etcd-server.ts';
-import { inFlight, interleave, measure, median, type Run } from './measure.ts';
+import { inFlight, interleave, measure, median, type Run } from './lib/measure.ts';
 
 type Client = { get(key: string): Promise<unknown>; put(key: string, value: Buffer): Promise<unknown> };
 type ClientName = 'http2' | 'grpcJs';

@@ -11,7 +11,7 @@ import { type FaultProxy, startFaultProxy, startTestServer } from '../src/testin
 import { HurriedClock } from '../test/support/hurried-clock.ts';
 import { type Contender, type Copy, contenders, startCopy } from './incumbent-faults-clients.ts';
 import { type Quiet, quietClientNode, quietLongwatch, REAL_S } from './incumbent-faults-quiet.ts';
-import { printTable } from './table.ts';
+import { printTable } from './lib/table.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const CHANGES = ['1', '2', '3', '4'];

@@ -4,8 +4,8 @@
  */
 import { WorkQueue } from '../src/controller/queue/work-queue.ts';
 import type { ClientBenchmark, ClientRow } from './client-report.ts';
-import { type Done, measure, type Run } from './measure.ts';
-import type { ServerContext } from './server-report.ts';
+import { type Done, measure, type Run } from './lib/measure.ts';
+import type { ServerContext } from './lib/server-report.ts';
 
 export const queueBenchmark: ClientBenchmark = { name: 'queue', run };
 

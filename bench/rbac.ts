@@ -9,8 +9,8 @@ import type { Attributes } from '../src/server/auth/authorizer.ts';
 import type { UserInfo } from '../src/server/http/exchange.ts';
 import { bootstrapObjects } from '../src/server/rbac/bootstrap-objects.ts';
 import { RbacAuthorizer } from '../src/server/rbac/rbac-authorizer.ts';
-import type { Benchmark, Context } from './contenders.ts';
-import { type Row, valueRow } from './report.ts';
+import type { Benchmark, Context } from './lib/contenders.ts';
+import { type Row, valueRow } from './lib/report.ts';
 
 const BINDINGS = 1000;
 const ROUNDS = 5;

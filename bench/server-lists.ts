@@ -2,12 +2,18 @@
  * Lists of 10,000 pods: whole, in pages, by label, by node, and as the opening of a watch. One client asks again and
  * again. Bare Node sends the same bytes from one buffer; for a list that is filtered it has no counterpart.
  */
-import { type Done, interleave, median } from './measure.ts';
+import { type Done, interleave, median } from './lib/measure.ts';
+import type { Phase } from './lib/server-process.ts';
+import {
+  perCpuSecond,
+  phaseRow,
+  type ServerBenchmark,
+  type ServerContext,
+  type ServerRow,
+} from './lib/server-report.ts';
 import { Client, type Endpoint } from './server-client.ts';
 import { GROUPS, nodeName, PODS, preparePods } from './server-data.ts';
 import { contestants, type Pair, startPair } from './server-pair.ts';
-import type { Phase } from './server-process.ts';
-import { perCpuSecond, phaseRow, type ServerBenchmark, type ServerContext, type ServerRow } from './server-report.ts';
 import { Watchers } from './server-watchers.ts';
 
 export const serverLists: ServerBenchmark = { name: 'server-lists', run };

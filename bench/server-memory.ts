@@ -7,10 +7,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
+import { MeasuredProcess } from './lib/server-process.ts';
+import { type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from './lib/server-report.ts';
 import { Client, connectTls } from './server-client.ts';
 import { endpointOf, GROUPS, newestVersion, PODS, preparePods } from './server-data.ts';
-import { MeasuredProcess } from './server-process.ts';
-import { type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from './server-report.ts';
 import { Watchers } from './server-watchers.ts';
 
 export const serverMemory: ServerBenchmark = { name: 'server-memory', run };

@@ -4,10 +4,10 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { MeasuredProcess } from './lib/server-process.ts';
+import type { ServerContext } from './lib/server-report.ts';
 import { Client, type Endpoint } from './server-client.ts';
 import { endpointOf, PODS, type PodData, podName } from './server-data.ts';
-import { MeasuredProcess } from './server-process.ts';
-import type { ServerContext } from './server-report.ts';
 
 export type ContestantName = 'server' | 'bare';
 

@@ -2,11 +2,17 @@
  * A thousand watchers come back at once, each 200 events behind. Their connections stand already, so that handshakes do
  * not count. Bare Node answers each with the same 200 events from one buffer.
  */
-import { type Done, interleave } from './measure.ts';
+import { type Done, interleave } from './lib/measure.ts';
+import {
+  perCpuSecond,
+  phaseRow,
+  type ServerBenchmark,
+  type ServerContext,
+  type ServerRow,
+} from './lib/server-report.ts';
 import { ClientPool } from './server-client.ts';
 import { GROUPS, newestVersion, PODS, preparePods } from './server-data.ts';
 import { type ContestantName, contestants, startPair } from './server-pair.ts';
-import { perCpuSecond, phaseRow, type ServerBenchmark, type ServerContext, type ServerRow } from './server-report.ts';
 import { makeUpdate } from './server-updates.ts';
 import { Watchers } from './server-watchers.ts';
 

@@ -9,9 +9,9 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from './lib/server-report.ts';
 import { Client } from './server-client.ts';
 import { GROUPS, PODS, preparePods } from './server-data.ts';
-import { type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from './server-report.ts';
 
 export const serverStart: ServerBenchmark = { name: 'server-start', run };
 

@@ -1,7 +1,8 @@
 /** A stream of updates to pods of one server, each on the version that the one before has left: no conflicts. */
+
+import type { ServerContext } from './lib/server-report.ts';
 import type { Client } from './server-client.ts';
 import { PODS, type PodData, podName, updater, versionIn } from './server-data.ts';
-import type { ServerContext } from './server-report.ts';
 
 export type Update = (client: Client, i: number) => Promise<void>;
 

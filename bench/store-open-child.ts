@@ -3,7 +3,7 @@
  * else loaded, as a server that starts.
  */
 import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts';
-import { measure, type Run } from './measure.ts';
+import { measure, type Run } from './lib/measure.ts';
 
 export type Opening = {
   readonly run: Run;

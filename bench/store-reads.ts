@@ -6,9 +6,9 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Store } from '../src/store/index.ts';
-import { type Benchmark, type ContenderName, type Context, openContenders } from './contenders.ts';
-import { inFlight, interleave, measure, type Run } from './measure.ts';
-import { type Row, rateRow } from './report.ts';
+import { type Benchmark, type ContenderName, type Context, openContenders } from './lib/contenders.ts';
+import { inFlight, interleave, measure, type Run } from './lib/measure.ts';
+import { type Row, rateRow } from './lib/report.ts';
 import { KeySet } from './workload.ts';
 
 const KEYS = 10_000;

@@ -1,5 +1,5 @@
 /** The server under test, in a process of its own: on the folder it is given, on a free port, with a flush per write. */
-import { startServer } from '../src/server/index.ts';
+import { startServer } from '../../src/server/index.ts';
 import { obey, type Ready } from './server-control.ts';
 
 const server = await startServer({ dataDir: process.argv[2]!, securePort: 0 });

@@ -7,10 +7,10 @@
  */
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts';
-import { openEtcdStore } from '../src/store/etcd/etcd-store.ts';
-import type { Store } from '../src/store/index.ts';
-import { type EtcdCluster, startEtcd } from '../test/support/etcd-server.ts';
+import { openEmbeddedStore } from '../../src/store/embedded/embedded-store.ts';
+import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
+import type { Store } from '../../src/store/index.ts';
+import { type EtcdCluster, startEtcd } from '../../test/support/etcd-server.ts';
 import type { Row } from './report.ts';
 
 export type Context = {
