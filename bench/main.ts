@@ -27,13 +27,13 @@ import { serverNodeWatches } from './server-node-watches.ts';
 import { serverResume } from './server-resume.ts';
 import { serverStart } from './server-start.ts';
 import { serverWrites } from './server-writes.ts';
-import { storeCompaction } from './store-compaction.ts';
-import { storeOpen } from './store-open.ts';
-import { storeReads } from './store-reads.ts';
-import { storeRewriting } from './store-rewriting.ts';
-import { storeSlowWatcher } from './store-slow-watcher.ts';
-import { storeWatches } from './store-watches.ts';
-import { storeWrites } from './store-writes.ts';
+import { storeCompaction } from './store/store-compaction.ts';
+import { storeOpen } from './store/store-open.ts';
+import { storeReads } from './store/store-reads.ts';
+import { storeRewriting } from './store/store-rewriting.ts';
+import { storeSlowWatcher } from './store/store-slow-watcher.ts';
+import { storeWatches } from './store/store-watches.ts';
+import { storeWrites } from './store/store-writes.ts';
 
 const storeBenchmarks: readonly Benchmark[] = [
   ...[

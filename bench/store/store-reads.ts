@@ -5,10 +5,10 @@
  * with several requests on the way. The row that is judged sets the better of two widths against the better of two.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Store } from '../src/store/index.ts';
-import { type Benchmark, type ContenderName, type Context, openContenders } from './lib/contenders.ts';
-import { inFlight, interleave, measure, type Run } from './lib/measure.ts';
-import { type Row, rateRow } from './lib/report.ts';
+import type { Store } from '../../src/store/index.ts';
+import { type Benchmark, type ContenderName, type Context, openContenders } from '../lib/contenders.ts';
+import { inFlight, interleave, measure, type Run } from '../lib/measure.ts';
+import { type Row, rateRow } from '../lib/report.ts';
 import { KeySet } from './workload.ts';
 
 const KEYS = 10_000;

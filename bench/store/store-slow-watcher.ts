@@ -6,10 +6,10 @@
  * Memory is what heap and buffers have grown by when all is written, after a collection.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Store } from '../src/store/index.ts';
-import { type Benchmark, type ContenderName, type Context, openContenders } from './lib/contenders.ts';
-import { type Done, inFlight, interleave, measure, type Run } from './lib/measure.ts';
-import { type Row, rateRow, SHARE, valueRow } from './lib/report.ts';
+import type { Store } from '../../src/store/index.ts';
+import { type Benchmark, type ContenderName, type Context, openContenders } from '../lib/contenders.ts';
+import { type Done, inFlight, interleave, measure, type Run } from '../lib/measure.ts';
+import { type Row, rateRow, SHARE, valueRow } from '../lib/report.ts';
 import { startReaders } from './store-watches.ts';
 import { KeySet, VALUE_BYTES } from './workload.ts';
 

@@ -7,10 +7,10 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts';
-import type { Benchmark, Context } from './lib/contenders.ts';
-import { inFlight } from './lib/measure.ts';
-import { type Row, valueRow } from './lib/report.ts';
+import { openEmbeddedStore } from '../../src/store/embedded/embedded-store.ts';
+import type { Benchmark, Context } from '../lib/contenders.ts';
+import { inFlight } from '../lib/measure.ts';
+import { type Row, valueRow } from '../lib/report.ts';
 import type { Opening } from './store-open-child.ts';
 import { KeySet } from './workload.ts';
 

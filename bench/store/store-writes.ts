@@ -2,9 +2,9 @@
  * Durable writes: creating keys and updating them on the condition that they are unchanged, as Kubernetes does, with
  * 1, 32 and 256 writers. With one writer it is the flush that counts, with many how many writes share one.
  */
-import { type Benchmark, type ContenderName, type Context, openContenders } from './lib/contenders.ts';
-import { inFlight, interleave, measure, type Run } from './lib/measure.ts';
-import { type Row, rateRow } from './lib/report.ts';
+import { type Benchmark, type ContenderName, type Context, openContenders } from '../lib/contenders.ts';
+import { inFlight, interleave, measure, type Run } from '../lib/measure.ts';
+import { type Row, rateRow } from '../lib/report.ts';
 import { KeySet } from './workload.ts';
 
 type Load = { readonly width: number; readonly count: number; readonly ratio: number };

@@ -2,9 +2,9 @@
  * The file under steady rewriting: the same keys are written again and again, with a compaction after every round.
  * What compaction frees must be used again, so that the file stops growing after the first rounds.
  */
-import { type Benchmark, type Context, openEmbedded } from './lib/contenders.ts';
-import { inFlight, measure, type Run } from './lib/measure.ts';
-import { type Row, rateRow, SHARE, valueRow } from './lib/report.ts';
+import { type Benchmark, type Context, openEmbedded } from '../lib/contenders.ts';
+import { inFlight, measure, type Run } from '../lib/measure.ts';
+import { type Row, rateRow, SHARE, valueRow } from '../lib/report.ts';
 import { KeySet, VALUE_BYTES } from './workload.ts';
 
 const MB = 1e6;

@@ -2,8 +2,8 @@
  * Opens the store in the folder it is given and tells its parent what that took. A process of its own, with nothing
  * else loaded, as a server that starts.
  */
-import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts';
-import { measure, type Run } from './lib/measure.ts';
+import { openEmbeddedStore } from '../../src/store/embedded/embedded-store.ts';
+import { measure, type Run } from '../lib/measure.ts';
 
 export type Opening = {
   readonly run: Run;

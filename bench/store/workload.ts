@@ -1,7 +1,7 @@
 /** What is written: keys like those of Kubernetes, values of 1 KB, in the two transactions that it uses. */
 import { randomBytes } from 'node:crypto';
-import type { Revision, Store } from '../src/store/index.ts';
-import { inFlight } from './lib/measure.ts';
+import type { Revision, Store } from '../../src/store/index.ts';
+import { inFlight } from '../lib/measure.ts';
 
 export const VALUE_BYTES = 1024;
 const value = randomBytes(VALUE_BYTES);

@@ -4,14 +4,14 @@
  * of one key of 1 KB. The decision it stands for is docs/decisions/0003-grpc-client.md.
  *
  * etcd takes the other core, so calls per second are those of the pair; CPU per call is that of the client alone.
- * Run it with `node --import tsx --expose-gc bench/grpc-client.ts`.
+ * Run it with `node --import tsx --expose-gc bench/store/grpc-client.ts`.
  */
 import { pathToFileURL } from 'node:url';
 import { credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
-import { openEtcdStore } from '../src/store/etcd/etcd-store.ts';
-import { startEtcd } from '../test/support/etcd-server.ts';
-import { inFlight, interleave, measure, median, type Run } from './lib/measure.ts';
+import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
+import { startEtcd } from '../../test/support/etcd-server.ts';
+import { inFlight, interleave, measure, median, type Run } from '../lib/measure.ts';
 
 type Client = { get(key: string): Promise<unknown>; put(key: string, value: Buffer): Promise<unknown> };
 type ClientName = 'http2' | 'grpcJs';

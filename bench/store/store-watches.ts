@@ -2,10 +2,10 @@
  * Delivery: 32 writers create keys under a prefix, and every watcher of it must have counted every event before the
  * clock stops. An operation is one event that has reached one watcher.
  */
-import type { Store, Watch } from '../src/store/index.ts';
-import { type Benchmark, type ContenderName, type Context, openContenders } from './lib/contenders.ts';
-import { type Done, inFlight, interleave, measure, type Run } from './lib/measure.ts';
-import { type Row, rateRow } from './lib/report.ts';
+import type { Store, Watch } from '../../src/store/index.ts';
+import { type Benchmark, type ContenderName, type Context, openContenders } from '../lib/contenders.ts';
+import { type Done, inFlight, interleave, measure, type Run } from '../lib/measure.ts';
+import { type Row, rateRow } from '../lib/report.ts';
 import { KeySet } from './workload.ts';
 
 const WRITERS = 32;

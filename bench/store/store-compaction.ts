@@ -2,9 +2,9 @@
  * Compaction under way: how fast superseded revisions go, and what it does to those who write meanwhile. Eight
  * writers update a thousand keys, first alone, then while a compaction removes the history of ten thousand others.
  */
-import { type Benchmark, type Context, openEmbedded } from './lib/contenders.ts';
-import { inFlight, measure, type Run } from './lib/measure.ts';
-import { type Row, rateRow, valueRow } from './lib/report.ts';
+import { type Benchmark, type Context, openEmbedded } from '../lib/contenders.ts';
+import { inFlight, measure, type Run } from '../lib/measure.ts';
+import { type Row, rateRow, valueRow } from '../lib/report.ts';
 import { KeySet } from './workload.ts';
 
 const WRITERS = 8;
