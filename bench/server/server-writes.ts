@@ -2,14 +2,14 @@
  * Single objects: create at 1, 32 and 128 in flight, get and update at 32, on the embedded store with a flush before
  * every answer. Bare Node takes the same bodies and answers with an object of the same length, from memory.
  */
-import { type Done, interleave } from './lib/measure.ts';
+import { type Done, interleave } from '../lib/measure.ts';
 import {
   perCpuSecond,
   phaseRow,
   type ServerBenchmark,
   type ServerContext,
   type ServerRow,
-} from './lib/server-report.ts';
+} from '../lib/server-report.ts';
 import { type Client, ClientPool } from './server-client.ts';
 import { GROUPS, newPod, PODS, podName, preparePods } from './server-data.ts';
 import { type ContestantName, contestants, startPair } from './server-pair.ts';

@@ -2,14 +2,14 @@
  * A thousand watchers come back at once, each 200 events behind. Their connections stand already, so that handshakes do
  * not count. Bare Node answers each with the same 200 events from one buffer.
  */
-import { type Done, interleave } from './lib/measure.ts';
+import { type Done, interleave } from '../lib/measure.ts';
 import {
   perCpuSecond,
   phaseRow,
   type ServerBenchmark,
   type ServerContext,
   type ServerRow,
-} from './lib/server-report.ts';
+} from '../lib/server-report.ts';
 import { ClientPool } from './server-client.ts';
 import { GROUPS, newestVersion, PODS, preparePods } from './server-data.ts';
 import { type ContestantName, contestants, startPair } from './server-pair.ts';

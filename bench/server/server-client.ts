@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
-import { type Done, type FlightOptions, inFlight } from './lib/measure.ts';
+import { type Done, type FlightOptions, inFlight } from '../lib/measure.ts';
 
 export type Answer = {
   readonly status: number;

@@ -2,15 +2,15 @@
  * Lists of 10,000 pods: whole, in pages, by label, by node, and as the opening of a watch. One client asks again and
  * again. Bare Node sends the same bytes from one buffer; for a list that is filtered it has no counterpart.
  */
-import { type Done, interleave, median } from './lib/measure.ts';
-import type { Phase } from './lib/server-process.ts';
+import { type Done, interleave, median } from '../lib/measure.ts';
+import type { Phase } from '../lib/server-process.ts';
 import {
   perCpuSecond,
   phaseRow,
   type ServerBenchmark,
   type ServerContext,
   type ServerRow,
-} from './lib/server-report.ts';
+} from '../lib/server-report.ts';
 import { Client, type Endpoint } from './server-client.ts';
 import { GROUPS, nodeName, PODS, preparePods } from './server-data.ts';
 import { contestants, type Pair, startPair } from './server-pair.ts';

@@ -9,13 +9,13 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from './lib/server-report.ts';
+import { type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from '../lib/server-report.ts';
 import { Client } from './server-client.ts';
 import { GROUPS, PODS, preparePods } from './server-data.ts';
 
 export const serverStart: ServerBenchmark = { name: 'server-start', run };
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const STOP_LIMIT_MS = 10_000;
 
 type Start = {

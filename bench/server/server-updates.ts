@@ -1,6 +1,6 @@
 /** A stream of updates to pods of one server, each on the version that the one before has left: no conflicts. */
 
-import type { ServerContext } from './lib/server-report.ts';
+import type { ServerContext } from '../lib/server-report.ts';
 import type { Client } from './server-client.ts';
 import { PODS, type PodData, podName, updater, versionIn } from './server-data.ts';
 

@@ -7,8 +7,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
-import { MeasuredProcess } from './lib/server-process.ts';
-import { type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from './lib/server-report.ts';
+import { MeasuredProcess } from '../lib/server-process.ts';
+import { type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from '../lib/server-report.ts';
 import { Client, connectTls } from './server-client.ts';
 import { endpointOf, GROUPS, newestVersion, PODS, preparePods } from './server-data.ts';
 import { Watchers } from './server-watchers.ts';

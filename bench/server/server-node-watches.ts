@@ -2,9 +2,9 @@
  * What an update costs while thousands watch, each another node: with 0, 500 and 5,000 watchers on servers of their own
  * that take turns. Every update is of a pod on one of the first 500 nodes, so with watchers it concerns exactly one.
  */
-import { type Done, interleave, median } from './lib/measure.ts';
-import { MeasuredProcess, type Phase } from './lib/server-process.ts';
-import { phaseRow, type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from './lib/server-report.ts';
+import { type Done, interleave, median } from '../lib/measure.ts';
+import { MeasuredProcess, type Phase } from '../lib/server-process.ts';
+import { phaseRow, type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from '../lib/server-report.ts';
 import { ClientPool } from './server-client.ts';
 import { endpointOf, newestVersion, nodeName, PODS, preparePods } from './server-data.ts';
 import { makeUpdate, type Update } from './server-updates.ts';

@@ -4,13 +4,13 @@
  *
  * Decisions are too short to be timed one by one: a round times many.
  */
-import type { KubeObject } from '../src/api/index.ts';
-import type { Attributes } from '../src/server/auth/authorizer.ts';
-import type { UserInfo } from '../src/server/http/exchange.ts';
-import { bootstrapObjects } from '../src/server/rbac/bootstrap-objects.ts';
-import { RbacAuthorizer } from '../src/server/rbac/rbac-authorizer.ts';
-import type { Benchmark, Context } from './lib/contenders.ts';
-import { type Row, valueRow } from './lib/report.ts';
+import type { KubeObject } from '../../src/api/index.ts';
+import type { Attributes } from '../../src/server/auth/authorizer.ts';
+import type { UserInfo } from '../../src/server/http/exchange.ts';
+import { bootstrapObjects } from '../../src/server/rbac/bootstrap-objects.ts';
+import { RbacAuthorizer } from '../../src/server/rbac/rbac-authorizer.ts';
+import type { Benchmark, Context } from '../lib/contenders.ts';
+import { type Row, valueRow } from '../lib/report.ts';
 
 const BINDINGS = 1000;
 const ROUNDS = 5;

@@ -8,14 +8,14 @@
  * client, whose own work for a thousand sockets is part of it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Done, interleave } from './lib/measure.ts';
+import { type Done, interleave } from '../lib/measure.ts';
 import {
   perCpuSecond,
   phaseRow,
   type ServerBenchmark,
   type ServerContext,
   type ServerRow,
-} from './lib/server-report.ts';
+} from '../lib/server-report.ts';
 import { type Client, ClientPool } from './server-client.ts';
 import { GROUPS, newestVersion, PODS, preparePods } from './server-data.ts';
 import { type ContestantName, contestants, type Pair, startPair } from './server-pair.ts';

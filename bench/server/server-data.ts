@@ -7,10 +7,10 @@
  */
 import { cpSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts';
-import { inFlight } from './lib/measure.ts';
-import { MeasuredProcess } from './lib/server-process.ts';
-import type { ServerContext } from './lib/server-report.ts';
+import { openEmbeddedStore } from '../../src/store/embedded/embedded-store.ts';
+import { inFlight } from '../lib/measure.ts';
+import { MeasuredProcess } from '../lib/server-process.ts';
+import type { ServerContext } from '../lib/server-report.ts';
 import { Client, type Endpoint } from './server-client.ts';
 
 export const PODS = '/api/v1/namespaces/default/pods';
