@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FramesOptions } from '../client-frames-child.ts';
+import type { FramesOptions } from '../client/client-frames-child.ts';
 import { type Done, percentile } from './measure.ts';
 import type { Memory, Order, Ready, Usage } from './server-control.ts';
 import type { ServerContext } from './server-report.ts';
@@ -52,7 +52,7 @@ export class MeasuredProcess implements AsyncDisposable {
 
   /** A player of watch events that are ready before anybody asks. */
   static startFrames(context: ServerContext, options: FramesOptions): Promise<MeasuredProcess> {
-    return MeasuredProcess.#start(context, '../client-frames-child.ts', JSON.stringify(options));
+    return MeasuredProcess.#start(context, '../client/client-frames-child.ts', JSON.stringify(options));
   }
 
   /** The child inherits the flags of this process, the one that loads TypeScript among them. */

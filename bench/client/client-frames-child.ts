@@ -13,8 +13,8 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
+import { obey, type Ready } from '../lib/server-control.ts';
 import { podJson } from './client-data.ts';
-import { obey, type Ready } from './lib/server-control.ts';
 
 export type FramesOptions = {
   readonly dataDir: string;

@@ -6,12 +6,13 @@
  * also with lazy objects, which are not decoded unless the index asks for it. The bare row is a TLS socket whose bytes are
  * only searched for newlines: what is left for any client.
  */
+
+import { interleave } from '../lib/measure.ts';
+import { MeasuredProcess } from '../lib/server-process.ts';
+import type { ServerContext } from '../lib/server-report.ts';
 import { kubeconfigFor, prepareCluster } from './client-data.ts';
 import { type Job, runStream, type StreamResult } from './client-jobs.ts';
 import type { ClientBenchmark, ClientRow } from './client-report.ts';
-import { interleave } from './lib/measure.ts';
-import { MeasuredProcess } from './lib/server-process.ts';
-import type { ServerContext } from './lib/server-report.ts';
 
 export const clientStream: ClientBenchmark = { name: 'client-stream', run };
 

@@ -4,9 +4,9 @@
  * A ratio says how many times as good Longwatch's figure is, best round against best round, since noise only makes
  * things dearer; that of the medians stands beside it. A target that is a value of its own is judged on the median round.
  */
-import { median } from './lib/measure.ts';
-import type { ServerContext } from './lib/server-report.ts';
-import { printTable, show } from './lib/table.ts';
+import { median } from '../lib/measure.ts';
+import type { ServerContext } from '../lib/server-report.ts';
+import { printTable, show } from '../lib/table.ts';
 
 export type ClientBenchmark = {
   readonly name: string;

@@ -3,12 +3,13 @@
  * which asks for a stream, beside client-node's informer, which lists everything in one answer. The same in pages of
  * 500, which is what a server without watch-list gets, and with lazy objects.
  */
+
+import { interleave, median } from '../lib/measure.ts';
+import { MeasuredProcess } from '../lib/server-process.ts';
+import type { ServerContext } from '../lib/server-report.ts';
 import { kubeconfigFor, prepareCluster } from './client-data.ts';
 import { type Job, runSync, type SyncResult } from './client-jobs.ts';
 import type { ClientBenchmark, ClientRow } from './client-report.ts';
-import { interleave, median } from './lib/measure.ts';
-import { MeasuredProcess } from './lib/server-process.ts';
-import type { ServerContext } from './lib/server-report.ts';
 
 export const clientSync: ClientBenchmark = { name: 'client-sync', run };
 

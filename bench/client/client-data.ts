@@ -7,10 +7,10 @@
  */
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts';
-import { inFlight } from './lib/measure.ts';
-import { MeasuredProcess } from './lib/server-process.ts';
-import type { ServerContext } from './lib/server-report.ts';
+import { openEmbeddedStore } from '../../src/store/embedded/embedded-store.ts';
+import { inFlight } from '../lib/measure.ts';
+import { MeasuredProcess } from '../lib/server-process.ts';
+import type { ServerContext } from '../lib/server-report.ts';
 
 const NAMESPACES = 50;
 const NODES = 500;

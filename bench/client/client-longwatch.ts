@@ -10,7 +10,7 @@ import {
   type Pod,
   pods,
   type Resource,
-} from '../src/client/index.ts';
+} from '../../src/client/index.ts';
 import type { Jobs } from './client-child.ts';
 import type { Job } from './client-jobs.ts';
 

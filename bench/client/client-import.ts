@@ -1,5 +1,5 @@
 /**
- * `npx tsx bench/client-import.ts`, after `npm run build`: what `import 'longwatch/client'` costs a process, against one
+ * `npx tsx bench/client/client-import.ts`, after `npm run build`: what `import 'longwatch/client'` costs a process, against one
  * that imports nothing. Targets: under 60 ms and 15 MB more.
  *
  * Every contender is a process of its own; contenders take turns, and the median of the rounds counts. CPU time is less
@@ -11,7 +11,7 @@ import { existsSync } from 'node:fs';
 type Cost = { readonly wallMs: number; readonly cpuMs: number; readonly rssMb: number };
 
 const ROUNDS = 11;
-const entry = new URL('../dist/bundle/client.js', import.meta.url);
+const entry = new URL('../../dist/bundle/client.js', import.meta.url);
 const contenders: ReadonlyMap<string, string> = new Map([
   ['nothing', ''],
   ['longwatch/client', `await import(${JSON.stringify(entry.href)});`],
@@ -42,7 +42,7 @@ console.log(JSON.stringify({ wallMs: performance.now(), cpuMs: (user + system) /
   const args = ['--input-type=module', '-e', `${script}\n${report}`];
   const { stdout, stderr, status } = spawnSync(process.execPath, args, {
     encoding: 'utf8',
-    cwd: new URL('..', import.meta.url),
+    cwd: new URL('../..', import.meta.url),
   });
   if (status !== 0) throw new Error(`Cannot measure: ${stderr}`);
   return JSON.parse(stdout) as Cost;

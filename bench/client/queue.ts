@@ -2,10 +2,10 @@
  * The work queue of controllers, alone, in this process: what a key costs from `add` over `get` to `done`. Nobody has to
  * wait for anything; `get` is awaited, as workers do. The keys belong to fifty namespaces, which take turns.
  */
-import { WorkQueue } from '../src/controller/queue/work-queue.ts';
+import { WorkQueue } from '../../src/controller/queue/work-queue.ts';
+import { type Done, measure, type Run } from '../lib/measure.ts';
+import type { ServerContext } from '../lib/server-report.ts';
 import type { ClientBenchmark, ClientRow } from './client-report.ts';
-import { type Done, measure, type Run } from './lib/measure.ts';
-import type { ServerContext } from './lib/server-report.ts';
 
 export const queueBenchmark: ClientBenchmark = { name: 'queue', run };
 

@@ -5,12 +5,13 @@
  * A handler that waits (for a timer, as others wait for a network) leaves the event loop to the reader. One that computes
  * takes it: more than a core's worth of work is asked for, and the copy must be kept true in what is left.
  */
+
+import { interleave, median, percentile } from '../lib/measure.ts';
+import { MeasuredProcess } from '../lib/server-process.ts';
+import type { ServerContext } from '../lib/server-report.ts';
 import { kubeconfigFor, prepareCluster } from './client-data.ts';
 import { type ClientName, type Job, runSlow, type SlowResult } from './client-jobs.ts';
 import type { ClientBenchmark, ClientRow } from './client-report.ts';
-import { interleave, median, percentile } from './lib/measure.ts';
-import { MeasuredProcess } from './lib/server-process.ts';
-import type { ServerContext } from './lib/server-report.ts';
 
 export const clientSlowHandler: ClientBenchmark = { name: 'client-slow-handler', run };
 
