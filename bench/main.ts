@@ -15,7 +15,7 @@ import { clientSlowHandler } from './client/client-slow-handler.ts';
 import { clientStream } from './client/client-stream.ts';
 import { clientSync } from './client/client-sync.ts';
 import { queueBenchmark } from './client/queue.ts';
-import { printIncumbentFaults } from './incumbent-faults.ts';
+import { printIncumbentFaults } from './incumbent/incumbent-faults.ts';
 import type { Benchmark } from './lib/contenders.ts';
 import { type Judged, judge, printTables } from './lib/report.ts';
 import { type JudgedServerRow, judgeServer, printServerTables, type ServerBenchmark } from './lib/server-report.ts';

@@ -8,8 +8,8 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { configMaps, Informer, KubeClient } from '../src/client/index.ts';
-import { FakeClock } from '../src/testing/index.ts';
+import { configMaps, Informer, KubeClient } from '../../src/client/index.ts';
+import { FakeClock } from '../../src/testing/index.ts';
 
 export type Quiet = {
   readonly watches: number;

@@ -3,8 +3,8 @@
  * alone, the same with the restart after an error that its example shows, and Longwatch.
  */
 import type { V1ConfigMap } from '@kubernetes/client-node';
-import { type Clock, systemClock } from '../src/api/index.ts';
-import { type ConfigMap, configMaps, Informer, KubeClient, KubeConfig } from '../src/client/index.ts';
+import { type Clock, systemClock } from '../../src/api/index.ts';
+import { type ConfigMap, configMaps, Informer, KubeClient, KubeConfig } from '../../src/client/index.ts';
 
 export type Contender = 'client-node' | 'client-node, restarted on error' | 'longwatch';
 export const contenders: readonly Contender[] = ['client-node', 'client-node, restarted on error', 'longwatch'];

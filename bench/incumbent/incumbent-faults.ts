@@ -7,11 +7,11 @@
  * time that matters: the questions are yes or no.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type FaultProxy, startFaultProxy, startTestServer } from '../src/testing/index.ts';
-import { HurriedClock } from '../test/support/hurried-clock.ts';
+import { type FaultProxy, startFaultProxy, startTestServer } from '../../src/testing/index.ts';
+import { HurriedClock } from '../../test/support/hurried-clock.ts';
+import { printTable } from '../lib/table.ts';
 import { type Contender, type Copy, contenders, startCopy } from './incumbent-faults-clients.ts';
 import { type Quiet, quietClientNode, quietLongwatch, REAL_S } from './incumbent-faults-quiet.ts';
-import { printTable } from './lib/table.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const CHANGES = ['1', '2', '3', '4'];
