@@ -15,13 +15,7 @@ import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { obey, type Ready } from '../lib/server-control.ts';
 import { podJson } from './client-data.ts';
-
-export type FramesOptions = {
-  readonly dataDir: string;
-  readonly pods: number;
-  readonly events: number;
-  readonly perSecond?: number;
-};
+import type { FramesOptions } from './client-frames.ts';
 
 const WRITE_BYTES = 64 * 1024;
 const TICK_MS = 5;

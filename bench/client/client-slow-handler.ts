@@ -7,9 +7,9 @@
  */
 
 import { interleave, median, percentile } from '../lib/measure.ts';
-import { MeasuredProcess } from '../lib/server-process.ts';
 import type { ServerContext } from '../lib/server-report.ts';
 import { kubeconfigFor, prepareCluster } from './client-data.ts';
+import { startFrames } from './client-frames.ts';
 import { type ClientName, type Job, runSlow, type SlowResult } from './client-jobs.ts';
 import type { ClientBenchmark, ClientRow } from './client-report.ts';
 
@@ -26,7 +26,7 @@ async function run(context: ServerContext): Promise<ClientRow[]> {
   const rounds = isQuick ? 1 : 2;
   const cluster = await prepareCluster(context, 0);
   const frames = { ...cluster, pods: PODS, events, perSecond: PER_SECOND };
-  await using server = await MeasuredProcess.startFrames(context, frames);
+  await using server = await startFrames(context, frames);
   const kubeconfig = kubeconfigFor(cluster, server.ready.port);
   const clients: readonly ClientName[] = ['longwatch', 'client-node'];
   const rows: ClientRow[] = [];

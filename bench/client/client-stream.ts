@@ -8,9 +8,9 @@
  */
 
 import { interleave } from '../lib/measure.ts';
-import { MeasuredProcess } from '../lib/server-process.ts';
 import type { ServerContext } from '../lib/server-report.ts';
 import { kubeconfigFor, prepareCluster } from './client-data.ts';
+import { startFrames } from './client-frames.ts';
 import { type Job, runStream, type StreamResult } from './client-jobs.ts';
 import type { ClientBenchmark, ClientRow } from './client-report.ts';
 
@@ -39,7 +39,7 @@ async function run(context: ServerContext): Promise<ClientRow[]> {
   const events = isQuick ? 30_000 : 60_000;
   const rounds = isQuick ? 2 : 3;
   const cluster = await prepareCluster(context, 0);
-  await using server = await MeasuredProcess.startFrames(context, { ...cluster, pods: PODS, events });
+  await using server = await startFrames(context, { ...cluster, pods: PODS, events });
   const kubeconfig = kubeconfigFor(cluster, server.ready.port);
   const names = Object.keys(contenders) as (keyof typeof contenders)[];
   const once = (name: keyof typeof contenders) => {

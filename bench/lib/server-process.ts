@@ -6,7 +6,6 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FramesOptions } from '../client/client-frames-child.ts';
 import { type Done, percentile } from './measure.ts';
 import type { Memory, Order, Ready, Usage } from './server-control.ts';
 import type { ServerContext } from './server-report.ts';
@@ -42,22 +41,17 @@ export class MeasuredProcess implements AsyncDisposable {
 
   /** The server under test on its data. */
   static startServer(context: ServerContext, dataDir: string): Promise<MeasuredProcess> {
-    return MeasuredProcess.#start(context, './server-child.ts', dataDir);
+    return MeasuredProcess.start(context, new URL('./server-child.ts', import.meta.url), dataDir);
   }
 
   /** Bare Node, with the certificates in that folder. */
   static startBare(context: ServerContext, dataDir: string): Promise<MeasuredProcess> {
-    return MeasuredProcess.#start(context, './reference-child.ts', dataDir);
-  }
-
-  /** A player of watch events that are ready before anybody asks. */
-  static startFrames(context: ServerContext, options: FramesOptions): Promise<MeasuredProcess> {
-    return MeasuredProcess.#start(context, '../client/client-frames-child.ts', JSON.stringify(options));
+    return MeasuredProcess.start(context, new URL('./reference-child.ts', import.meta.url), dataDir);
   }
 
   /** The child inherits the flags of this process, the one that loads TypeScript among them. */
-  static async #start(context: ServerContext, file: string, told: string): Promise<MeasuredProcess> {
-    const child = fork(new URL(file, import.meta.url), [told]);
+  static async start(context: ServerContext, script: URL, told: string): Promise<MeasuredProcess> {
+    const child = fork(script, [told]);
     const exited = once(child, 'exit');
     const ready = await answerOf<Ready>(child, exited, context.signal).catch((err: unknown) => {
       child.kill('SIGKILL');
