@@ -1,6 +1,6 @@
 /**
  * Packs the roles, bindings and flow-control objects that a kube-apiserver makes by itself (read off a running one, as
- * one JSON file) into src/server/rbac/bootstrap-data.ts. Run by hand when the API version changes:
+ * one JSON file) into src/server/rbac/generated/bootstrap-data.ts. Run by hand when the API version changes:
  *
  *     npx tsx scripts/generate-bootstrap.mjs BOOTSTRAP.json
  *
@@ -14,7 +14,7 @@ import { isDeepStrictEqual } from 'node:util';
 const [source] = process.argv.slice(2);
 if (!source) throw new Error('Cannot generate: give the path of bootstrap.json');
 const facts = JSON.parse(readFileSync(source, 'utf8'));
-const target = new URL('../src/server/rbac/bootstrap-data.ts', import.meta.url);
+const target = new URL('../src/server/rbac/generated/bootstrap-data.ts', import.meta.url);
 
 const AGGREGATE = 'rbac.authorization.k8s.io/aggregate-to-';
 

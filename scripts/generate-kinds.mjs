@@ -1,6 +1,6 @@
 /**
  * Packs the facts about the built-in kinds (read off a running kube-apiserver, as one JSON file) into
- * src/server/schema/kinds-data.ts. Run by hand when the API version changes:
+ * src/server/schema/generated/kinds-data.ts. Run by hand when the API version changes:
  *
  *     npx tsx scripts/generate-kinds.mjs KINDS.json
  *
@@ -15,7 +15,7 @@ import { isDeepStrictEqual } from 'node:util';
 const [source] = process.argv.slice(2);
 if (!source) throw new Error('Cannot generate: give the path of kinds.json');
 const facts = JSON.parse(readFileSync(source, 'utf8'));
-const target = new URL('../src/server/schema/kinds-data.ts', import.meta.url);
+const target = new URL('../src/server/schema/generated/kinds-data.ts', import.meta.url);
 
 const names = Object.keys(facts.schemas).sort();
 const numberOf = new Map(names.map((name, number) => [name, number]));

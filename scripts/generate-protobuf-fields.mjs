@@ -1,5 +1,5 @@
 /**
- * Writes src/server/codec/protobuf-fields.ts, the field tables that protobuf bodies are decoded with, as text that is
+ * Writes src/server/codec/generated/protobuf-fields.ts, the field tables that protobuf bodies are decoded with, as text that is
  * read one message at a time when it is needed. Run by hand when the API version moves:
  *
  *     node scripts/generate-protobuf-fields.mjs path/to/protobuf-fields.json
@@ -38,5 +38,5 @@ ${lines.join('\n')}
 \`;
 `;
 if (/[\\$]\{/.test(text)) throw new Error('Cannot write the tables: a name would end the template');
-writeFileSync(new URL('../src/server/codec/protobuf-fields.ts', import.meta.url), text);
+writeFileSync(new URL('../src/server/codec/generated/protobuf-fields.ts', import.meta.url), text);
 process.stdout.write(`${lines.length} messages\n`);

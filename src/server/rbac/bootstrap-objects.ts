@@ -1,6 +1,6 @@
 /**
  * The objects every cluster has: roles and bindings of the system, flow control, priority classes. Unpacked from
- * bootstrap-data.ts, which holds
+ * generated/bootstrap-data.ts, which holds
  *
  *   clusterRoles         [name, rules, the role that gathers it or '', what it gathers itself or '']
  *   roles                [namespace, name, rules]
@@ -13,7 +13,7 @@
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { aggregatedRules } from './aggregation.ts';
-import { bootstrapData } from './bootstrap-data.ts';
+import { bootstrapData } from './generated/bootstrap-data.ts';
 import type { PolicyRule } from './policy-rule.ts';
 
 export type BootstrapObject = { readonly group: string; readonly plural: string; readonly object: KubeObject };

@@ -1,5 +1,5 @@
 /**
- * The built-in kinds as data: every type of the API and every resource, unpacked from kinds-data.ts when first asked for.
+ * The built-in kinds as data: every type of the API and every resource, unpacked from generated/kinds-data.ts when first asked for.
  *
  * Packed form, one JSON text:
  *
@@ -18,7 +18,7 @@
  * What comes out is OpenAPI v3 as the reference server says it, except that `$ref` holds the bare name of the type.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { kindsData } from './kinds-data.ts';
+import { kindsData } from './generated/kinds-data.ts';
 
 export type BuiltInSubresource = {
   readonly name: string;
