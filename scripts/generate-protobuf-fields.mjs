@@ -1,18 +1,15 @@
 /**
  * Writes src/server/codec/generated/protobuf-fields.ts, the field tables that protobuf bodies are decoded with, as text that is
- * read one message at a time when it is needed. Run by hand when the API version moves:
+ * read one message at a time when it is needed. Run when the facts (recorded/spec/protobuf-fields.json) have changed:
  *
- *     node scripts/generate-protobuf-fields.mjs path/to/protobuf-fields.json
+ *     node scripts/generate-protobuf-fields.mjs [--check]
  *
  * In: message -> [[number, JSON name, type], …]. Out: one line per message, `message: number name type; …`, where the
  * name `.` stands for a message whose fields belong to its parent.
  */
-import '../bin/node-version.cjs';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFacts, writeGenerated } from './generated-file.mjs';
 
-const source = process.argv[2];
-if (!source) throw new Error('Cannot generate field tables: name the file to read them from');
-const { packageOfApiVersion, messages } = JSON.parse(readFileSync(source, 'utf8'));
+const { packageOfApiVersion, messages } = readFacts('protobuf-fields');
 
 const lines = Object.entries(messages)
   .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -38,5 +35,5 @@ ${lines.join('\n')}
 \`;
 `;
 if (/[\\$]\{/.test(text)) throw new Error('Cannot write the tables: a name would end the template');
-writeFileSync(new URL('../src/server/codec/generated/protobuf-fields.ts', import.meta.url), text);
+writeGenerated('src/server/codec/generated/protobuf-fields.ts', text);
 process.stdout.write(`${lines.length} messages\n`);
