@@ -2,7 +2,7 @@
  * What a server has stored beyond what it had at the beginning, of every kind that it serves: found by discovery, and
  * taken away again, finalizers or not, so that memory that is still held afterwards is held by nothing that is there.
  */
-import type { ServerTarget } from '../stall/server-target.ts';
+import type { ServerTarget } from '../support/victim/server-target.ts';
 
 type Listed = {
   readonly metadata: { readonly namespace?: string; readonly name: string; readonly finalizers?: unknown };
