@@ -59,7 +59,7 @@ function withDirectives(dice: Dice, value: JsonValue): JsonValue {
     const directive = dice.chance(0.8)
       ? dice.pick(DIRECTIVES)
       : `$setElementOrder/${dice.pick(Object.keys(value).concat('a'))}`;
-    const argument = dice.oneOf<() => JsonValue>([
+    const argument = dice.pick<() => JsonValue>([
       () => 'delete',
       () => 'replace',
       () => ['a'],
