@@ -6,7 +6,7 @@
  */
 import type { KubeObject } from '../../src/api/index.ts';
 import type { Attributes } from '../../src/server/auth/authorizer.ts';
-import type { UserInfo } from '../../src/server/http/exchange.ts';
+import type { UserInfo } from '../../src/server/request/request-context.ts';
 import { bootstrapObjects } from '../../src/server/rbac/bootstrap-objects.ts';
 import { RbacAuthorizer } from '../../src/server/rbac/rbac-authorizer.ts';
 import type { Benchmark, Context } from '../lib/contenders.ts';

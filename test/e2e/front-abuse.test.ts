@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { expect, it } from 'vitest';
-import type { Exchange } from '../../src/server/http/exchange.ts';
+import type { Exchange } from '../../src/server/request/request-context.ts';
 import { frontUnderTest, restOf, TOKEN, untilSeen } from './front-under-test.ts';
 
 const HEAD = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { Exchange } from '../../src/server/http/exchange.ts';
+import type { Exchange } from '../../src/server/request/request-context.ts';
 import { frontUnderTest, restOf, sendOneByOne, TOKEN } from './front-under-test.ts';
 
 const echo = (exchange: Exchange) => {

@@ -5,7 +5,7 @@ import type { ClientHttp2Stream } from 'node:http2';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { ByteStream, Exchange } from '../../src/server/http/exchange.ts';
+import type { ByteStream, Exchange } from '../../src/server/request/request-context.ts';
 import { type FrontUnderTest, frontUnderTest, restOf, sendOneByOne, TOKEN, untilSeen } from './front-under-test.ts';
 
 const WATCH = '/api/v1/pods?watch=1';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import type { ClientHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import type { Exchange } from '../../src/server/http/exchange.ts';
+import type { Exchange } from '../../src/server/request/request-context.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { type FrontUnderTest, frontUnderTest, OTHER_TOKEN, restOf, TOKEN, untilSeen } from './front-under-test.ts';
 

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { notFound } from '../../src/api/status-error.ts';
-import type { Exchange } from '../../src/server/http/exchange.ts';
+import type { Exchange } from '../../src/server/request/request-context.ts';
 import { frontUnderTest, TOKEN } from './front-under-test.ts';
 
 const JSON_TYPE = 'application/json';

@@ -6,8 +6,8 @@
  * A line has a bound in bytes, whatever a client sends: longer texts and lists are cut, and an annotation says so.
  */
 import { attributesOf } from '../auth/authorizer.ts';
-import type { Exchange, UserInfo } from '../http/exchange.ts';
-import type { RequestObserver } from '../http/request-observer.ts';
+import type { Exchange, UserInfo } from '../request/request-context.ts';
+import type { RequestObserver } from '../request/request-observer.ts';
 import { BoundedText } from './bounded-text.ts';
 
 export type Outcome = Parameters<RequestObserver['end']>[1];

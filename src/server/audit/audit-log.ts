@@ -1,5 +1,5 @@
 /** The audit log of `--audit-log-path`: one line of JSON for every request that has ended, let in or not. */
-import type { RequestObserver } from '../http/request-observer.ts';
+import type { RequestObserver } from '../request/request-observer.ts';
 import { auditEvent } from './audit-event.ts';
 import { LineFile } from './line-file.ts';
 import { openLineSink } from './line-sink.ts';

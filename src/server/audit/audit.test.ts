@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Exchange } from '../http/exchange.ts';
-import { parseTarget } from '../http/target.ts';
+import type { Exchange } from '../request/request-context.ts';
+import { parseTarget } from '../request/request-info.ts';
 import { auditEvent } from './audit-event.ts';
 import { openAuditLog } from './audit-log.ts';
 import { LineFile } from './line-file.ts';

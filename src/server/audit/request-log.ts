@@ -6,8 +6,8 @@
  * is shown when it ends.
  */
 import { attributesOf } from '../auth/authorizer.ts';
-import type { Exchange } from '../http/exchange.ts';
-import type { RequestObserver } from '../http/request-observer.ts';
+import type { Exchange } from '../request/request-context.ts';
+import type { RequestObserver } from '../request/request-observer.ts';
 import { type Outcome, shownUri } from './audit-event.ts';
 import { BoundedText } from './bounded-text.ts';
 

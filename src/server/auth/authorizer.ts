@@ -7,7 +7,7 @@
 import { parseFieldSelector } from '../../api/field-selector.ts';
 import { checkPathSegment } from '../../api/names.ts';
 import { forbiddenPath, forbiddenRequest, type StatusError } from '../../api/status-error.ts';
-import type { Target, UserInfo } from '../http/exchange.ts';
+import type { Target, UserInfo } from '../request/request-context.ts';
 
 export type Attributes =
   | {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Exchange } from '../http/exchange.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
+import type { Exchange } from '../request/request-context.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { Discovery } from './discovery.ts';
 import { aggregatedType, chooseForm } from './discovery-form.ts';

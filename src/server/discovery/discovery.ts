@@ -7,8 +7,8 @@
 import { createHash } from 'node:crypto';
 import { methodNotAllowed, notAcceptable, resourceNotFound } from '../../api/index.ts';
 import type { JsonObject } from '../../api/json.ts';
-import type { Exchange } from '../http/exchange.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { Exchange } from '../request/request-context.ts';
 import { aggregatedGroups } from './aggregated-documents.ts';
 import { aggregatedType, chooseForm, jsonType } from './discovery-form.ts';
 import { coreVersions, groupList, resourceList, singleGroup } from './legacy-documents.ts';

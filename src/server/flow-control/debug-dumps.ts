@@ -4,7 +4,7 @@
  * Always true: a cell has at least eight characters, a comma ends it, and the last of a row is not padded, so that they
  * read as columns and as comma-separated values.
  */
-import type { Exchange } from '../http/exchange.ts';
+import type { Exchange } from '../request/request-context.ts';
 import type { FlowController } from './flow-controller.ts';
 import type { FlowRequest } from './flow-request.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { attributesOf } from '../auth/authorizer.ts';
-import { parseTarget } from '../http/target.ts';
 import { bootstrapObjects } from '../rbac/bootstrap-objects.ts';
+import { parseTarget } from '../request/request-info.ts';
 import { FlowController, type FlowControllerOptions } from './flow-controller.ts';
 import { readFlowSchema, readPriorityLevel } from './flow-objects.ts';
 import { HandTimer } from './seat-timer.testing.ts';

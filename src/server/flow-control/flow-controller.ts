@@ -9,9 +9,9 @@
  * configuration and every ten seconds.
  */
 import type { Attributes } from '../auth/authorizer.ts';
-import type { UserInfo } from '../http/exchange.ts';
 import type { FlowGate, FlowTicket, GatedRequest, SeatObserver } from '../http/flow-gate.ts';
 import { requestKind } from '../http/in-flight.ts';
+import type { UserInfo } from '../request/request-context.ts';
 import type { FlowSchema, PriorityLevel } from './flow-objects.ts';
 import type { FlowObserver } from './flow-observer.ts';
 import { LevelState, sharesOf } from './level-state.ts';

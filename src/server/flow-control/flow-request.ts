@@ -6,7 +6,7 @@
  * Only its queue set moves it on, and never back.
  */
 import type { Attributes } from '../auth/authorizer.ts';
-import type { UserInfo } from '../http/exchange.ts';
+import type { UserInfo } from '../request/request-context.ts';
 
 /** What a request takes. */
 export type WorkEstimate = {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openEmbeddedStore, type Store, StoreError } from '../../store/index.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { Exchange } from '../request/request-context.ts';
 import { Health } from './health.ts';
 import { StartHooks } from './start-hooks.ts';
 import { addStoreChecks } from './store-checks.ts';

@@ -4,7 +4,7 @@
  * Parts of the server add checks of their own by name. Always true: every probe has `ping`; once the server is going,
  * `/readyz` fails and the others go on; why a check failed stays in the log, as probes are open to everybody.
  */
-import type { Exchange } from '../http/exchange.ts';
+import type { Exchange } from '../request/request-context.ts';
 
 export type Probe = 'healthz' | 'livez' | 'readyz';
 

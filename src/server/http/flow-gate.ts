@@ -5,7 +5,7 @@
  * given back once.
  */
 import type { Attributes } from '../auth/authorizer.ts';
-import type { UserInfo } from './exchange.ts';
+import type { UserInfo } from '../request/request-context.ts';
 import type { RequestKind } from './in-flight.ts';
 
 export type GatedRequest = {

@@ -6,7 +6,7 @@
  * `onScrape`: looking a child up by its labels is what costs.
  */
 import { Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client';
-import type { Exchange } from '../http/exchange.ts';
+import type { Exchange } from '../request/request-context.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 
 export type Sample = {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Exchange, Target } from '../http/exchange.ts';
+import type { Exchange, Target } from '../request/request-context.ts';
 import { makeMetrics } from './metrics.ts';
 import { requestMetrics } from './request-metrics.ts';
 

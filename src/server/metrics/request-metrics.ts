@@ -6,8 +6,8 @@
  * nobody can fill the memory with invented paths. One request costs a lookup by one string and a few additions.
  */
 import type { Counter, Gauge, Histogram } from 'prom-client';
-import type { Exchange, Target } from '../http/exchange.ts';
-import type { RequestObserver } from '../http/request-observer.ts';
+import type { Exchange, Target } from '../request/request-context.ts';
+import type { RequestObserver } from '../request/request-observer.ts';
 import type { Metrics } from './metrics.ts';
 
 const DURATION_BUCKETS = [

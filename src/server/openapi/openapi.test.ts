@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { Reader } from '../../api/protobuf.ts';
-import type { Exchange } from '../http/exchange.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
+import type { Exchange } from '../request/request-context.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { OpenApi } from './openapi.ts';
 import { documentForm } from './v3-document.ts';

@@ -8,8 +8,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { forbidden, type JsonObject, type KubeObject, notFound } from '../../api/index.ts';
 import type { Attributes, Authorizer } from '../auth/authorizer.ts';
-import type { UserInfo } from '../http/exchange.ts';
 import type { Resource } from '../registry/resource.ts';
+import type { UserInfo } from '../request/request-context.ts';
 import { joinPieces, type PolicyRule, rulesIn, showList, showRule } from './policy-rule.ts';
 import { RBAC_GROUP } from './rbac-authorizer.ts';
 import { bindingOf, type RoleIndex, showErrors } from './role-index.ts';

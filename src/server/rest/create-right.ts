@@ -8,8 +8,8 @@
  * given, a 403.
  */
 import { type Attributes, type Authorizer, forbiddenBy } from '../auth/authorizer.ts';
-import type { UserInfo } from '../http/exchange.ts';
 import type { Resource } from '../registry/resource.ts';
+import type { UserInfo } from '../request/request-context.ts';
 
 type Covers = (resource: Resource, namespace: string, name: string) => boolean;
 

@@ -10,9 +10,9 @@ import {
   type KubeObject,
   successStatus,
 } from '../../api/index.ts';
-import type { Exchange } from '../http/exchange.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
 import { qualifiedName } from '../registry/resource.ts';
+import type { Exchange } from '../request/request-context.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { sendJson, sendList } from './answer.ts';
 import { type DeleteOptions, deleteOptions } from './delete-options.ts';

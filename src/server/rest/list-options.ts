@@ -21,9 +21,9 @@ import {
   unsupportedValue,
 } from '../../api/index.ts';
 import { cutText } from '../../api/json-text.ts';
-import { booleanParameter, integerParameter } from '../http/query-parameters.ts';
 import { factsOf } from '../registry/kind-facts.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
+import { booleanParameter, integerParameter } from '../request/query-parameters.ts';
 import { Selection } from '../watchcache/selection.ts';
 
 export type ListOptions = {

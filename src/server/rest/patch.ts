@@ -15,9 +15,9 @@ import {
   plainError,
 } from '../../api/index.ts';
 import { checkDecoded, cloneJson, goJson } from '../codec/index.ts';
-import type { Exchange } from '../http/exchange.ts';
 import { applySteps, readApplyBody } from '../managed-fields/index.ts';
 import { patchObject, patchTypeOf } from '../patch/index.ts';
+import type { Exchange } from '../request/request-context.ts';
 import { WorkSlices } from '../watchcache/work-slices.ts';
 import { negotiate } from './negotiation.ts';
 import { checkNames, ignoredFields } from './prepare.ts';

@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject, KubeObject, Status } from '../../api/index.ts';
 import { Writer } from '../../api/protobuf.ts';
 import { encodeItem, encodeProtobuf, listParts } from '../codec/index.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { Exchange } from '../request/request-context.ts';
 import { type ListMeta, partialObject } from '../tables/partial-metadata.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { bookmarkObject, type EventEncoding } from '../watchcache/encoding.ts';

@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from '../../api/index.ts';
 import { type BodyType, type FieldValidation, mediaTypeOf, parseBody, readYamlAside } from '../codec/index.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { Exchange } from '../request/request-context.ts';
 import { WorkSlices } from '../watchcache/work-slices.ts';
 
 /** Ready to be decoded without holding others up. */

@@ -13,7 +13,7 @@ import {
   tooLargeResourceVersion,
 } from '../../api/index.ts';
 import { isStoreError, type Revision } from '../../store/index.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { Exchange } from '../request/request-context.ts';
 import type { ListMeta } from '../tables/partial-metadata.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import type { ObjectRange, ResourceCache } from '../watchcache/resource-cache.ts';

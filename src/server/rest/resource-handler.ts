@@ -2,9 +2,9 @@
  * The door of the resource API: which resource a path means, whether it can be asked that, and who answers.
  */
 import { methodNotAllowed, resourceNotFound } from '../../api/index.ts';
-import type { Exchange, Target } from '../http/exchange.ts';
 import { kindTable } from '../registry/kind-table.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
+import type { Exchange, Target } from '../request/request-context.ts';
 import { handleDelete, handleDeleteCollection } from './delete.ts';
 import { handlePatch } from './patch.ts';
 import { handleGet, handleList } from './read.ts';

@@ -16,13 +16,13 @@ import {
 } from '../../api/index.ts';
 import { type BodyType, cloneJson, decodeBody } from '../codec/index.ts';
 import { scalePathsOf, toCustomScale } from '../custom/custom-scale.ts';
-import type { Exchange, Target } from '../http/exchange.ts';
 import { applyBinding, validateBinding } from '../kinds/binding.ts';
 import { allowEviction, markEvicted } from '../kinds/eviction.ts';
 import { applyScale, toScale, validateScale } from '../kinds/scale.ts';
 import { readApplyBody } from '../managed-fields/index.ts';
 import { mergePatch, patchObject, patchTypeOf } from '../patch/index.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
+import type { Exchange, Target } from '../request/request-context.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { answerTokenRequest } from '../tokens/token-request.ts';
 import { sendJson } from './answer.ts';

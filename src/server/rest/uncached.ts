@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { tooLargeResourceVersion } from '../../api/index.ts';
 import type { Revision, Watch } from '../../store/index.ts';
-import type { ByteStream } from '../http/exchange.ts';
+import type { ByteStream } from '../request/request-context.ts';
 import { toCacheEvent } from '../watchcache/cache-watch.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { type EventEncoding, frameOf } from '../watchcache/encoding.ts';

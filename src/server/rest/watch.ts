@@ -4,8 +4,8 @@
 import { type KubeObject, otherHistory, tooLargeResourceVersion, tooOldResourceVersion } from '../../api/index.ts';
 import { isStoreError } from '../../store/index.ts';
 import { goJson } from '../codec/index.ts';
-import type { Exchange } from '../http/exchange.ts';
-import { asStatusError } from '../http/status-body.ts';
+import type { Exchange } from '../request/request-context.ts';
+import { asStatusError } from '../request/status-body.ts';
 import { partialObject } from '../tables/partial-metadata.ts';
 import { bookmarkTable, type IncludeObject, parseIncludeObject, tableFor } from '../tables/table.ts';
 import { CacheWatch, isHistoryGone } from '../watchcache/cache-watch.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Exchange } from '../http/exchange.ts';
 import { Registry } from '../registry/registry.ts';
+import type { Exchange } from '../request/request-context.ts';
 import { type DeleteOptions, deleteOptions } from './delete-options.ts';
 import { type WriteOptions, writeOptions } from './write-options.ts';
 

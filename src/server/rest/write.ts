@@ -19,7 +19,7 @@ import {
   staleVersion,
 } from '../../api/index.ts';
 import { cloneJson, withoutNulls } from '../codec/index.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { Exchange } from '../request/request-context.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { WorkSlices } from '../watchcache/work-slices.ts';
 import { sendCached, sendObject } from './answer.ts';

@@ -1,6 +1,6 @@
 /** The two documents by which others can check our tokens, at the paths that OpenID Connect Discovery gives them. */
 import { goJson } from '../codec/index.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { Exchange } from '../request/request-context.ts';
 import type { ServiceAccountTokens } from './service-account-tokens.ts';
 
 const CONFIGURATION = '/.well-known/openid-configuration';

@@ -12,7 +12,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isStoreError, type Revision, StoreError, type Watch, type WatchEvent } from '../../store/index.ts';
-import type { ByteStream } from '../http/exchange.ts';
+import type { ByteStream } from '../request/request-context.ts';
 import type { CachedObject } from './cached-object.ts';
 import { type EventEncoding, frameOf } from './encoding.ts';
 import { CacheEvent } from './event-window.ts';

@@ -1,6 +1,7 @@
 /** Who counts requests. Called on the hot path: an observer does no more than add numbers, and never throws. */
-import type { Exchange } from './exchange.ts';
-import type { RequestKind } from './in-flight.ts';
+
+import type { RequestKind } from '../http/in-flight.ts';
+import type { Exchange } from './request-context.ts';
 
 /** How a request ended. */
 type RequestOutcome = {

@@ -5,8 +5,9 @@
  * Segments are taken from the decoded path, as the reference server does: `%2f` separates like `/`. Paths that no
  * object can have (empty segments, `.` and `..`, control characters) are no resource paths; they lead to a 404.
  */
-import type { Target } from './exchange.ts';
+
 import { booleanParameter } from './query-parameters.ts';
+import type { Target } from './request-context.ts';
 
 const OTHER: Target = { kind: 'other' };
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
-import type { Target } from './exchange.ts';
+import { requestDeadlineMs } from '../http/request-deadline.ts';
+import { parseRequestUrl, type RequestUrl } from '../http/request-url.ts';
 import { booleanParameter, integerParameter } from './query-parameters.ts';
-import { requestDeadlineMs } from './request-deadline.ts';
-import { parseRequestUrl, type RequestUrl } from './request-url.ts';
-import { parseTarget } from './target.ts';
+import type { Target } from './request-context.ts';
+import { parseTarget } from './request-info.ts';
 
 const targetOf = (method: string, url: string): Target => {
   const { path, queryText } = parseRequestUrl(url) as RequestUrl;
