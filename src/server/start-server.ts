@@ -9,9 +9,9 @@
 import { join, resolve } from 'node:path';
 import { backgroundClock, closeOnce } from '../api/index.ts';
 import { type EtcdFront, type Store, startEtcdFront } from '../store/index.ts';
+import { makeAccess } from './access.ts';
 import { openAuditLog } from './audit/audit-log.ts';
 import { requestLog } from './audit/request-log.ts';
-import { makeAccess } from './auth/access.ts';
 import { readTokenFile } from './auth/bearer-tokens.ts';
 import { bootstrap } from './bootstrap.ts';
 import { publishOwnService } from './cluster/own-service.ts';

@@ -6,10 +6,10 @@
  * whether its level exists. Closing leaves no timer and no write behind.
  */
 import type { Clock } from '../../api/index.ts';
-import type { SeatObserver } from '../http/flow-gate.ts';
 import type { Rest } from '../rest/rest.ts';
 import { FlowConfiguration } from './flow-configuration.ts';
 import { FlowController } from './flow-controller.ts';
+import type { SeatObserver } from './flow-gate.ts';
 import type { FlowObserver } from './flow-observer.ts';
 import { FlowUpkeep } from './flow-upkeep.ts';
 import type { ResourceSize } from './work-estimate.ts';

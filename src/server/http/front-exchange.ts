@@ -9,11 +9,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gzip } from 'node:zlib';
 import { type StatusError, timeout } from '../../api/status-error.ts';
+import type { FlowTicket } from '../flow-control/flow-gate.ts';
 import type { ByteStream, Exchange, Target, UserInfo } from '../request/request-context.ts';
 import { retryAfterSeconds, statusBody, wantsPretty } from '../request/status-body.ts';
 import { type AnswerHeaders, acceptsGzip, standardHeaders, warningValues } from './answer-headers.ts';
 import type { ByteBudget, Holding } from './byte-budget.ts';
-import type { FlowTicket } from './flow-gate.ts';
 import { LiveStream, type StreamLimits } from './live-stream.ts';
 import { Pace, type PaceRule } from './pace.ts';
 import { piecesOf, SLICE_BYTES, writeParts, writePartsGzipped } from './parts-writer.ts';

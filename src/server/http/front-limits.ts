@@ -1,6 +1,7 @@
 /** The bounds of the front, with the reference server's values where it has them. */
+
+import type { InFlightLimits } from '../flow-control/in-flight.ts';
 import type { BudgetLimits } from './byte-budget.ts';
-import type { InFlightLimits } from './in-flight.ts';
 import type { ListenerLimits } from './listener.ts';
 import type { StreamLimits } from './live-stream.ts';
 import type { PaceRule } from './pace.ts';

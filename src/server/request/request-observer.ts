@@ -1,6 +1,6 @@
 /** Who counts requests. Called on the hot path: an observer does no more than add numbers, and never throws. */
 
-import type { RequestKind } from '../http/in-flight.ts';
+import type { RequestKind } from '../flow-control/in-flight.ts';
 import type { Exchange } from './request-context.ts';
 
 /** How a request ended. */

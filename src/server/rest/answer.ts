@@ -4,6 +4,7 @@
  */
 import { type JsonObject, type KubeObject, type StatusError, shapeNotAcceptable } from '../../api/index.ts';
 import { encodeObject, encodeProtobuf, encodeYaml, goJson, jsonListEncoder, yamlListEncoder } from '../codec/index.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { EncodedStatus } from '../http/front-exchange.ts';
 import type { Exchange } from '../request/request-context.ts';
 import { statusBody, wantsPretty } from '../request/status-body.ts';
@@ -11,7 +12,6 @@ import { emptyPartialList, type ListMeta, partialObject } from '../tables/partia
 import { parseIncludeObject, type TableOptions, tableFor, tableParts } from '../tables/table.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { piecesOf } from '../watchcache/slab.ts';
-import { WorkSlices } from '../watchcache/work-slices.ts';
 import { type Format, mediaTypeNames, statusMediaType } from './negotiation.ts';
 import { sendProtobufList } from './protobuf-answer.ts';
 import type { View } from './resources.ts';

@@ -14,9 +14,9 @@ import {
   tooManyRequests,
 } from '../../api/index.ts';
 import { isStoreError, type KeyValue, type LeaseId, type Op, type Store } from '../../store/index.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
-import { WorkSlices } from '../watchcache/work-slices.ts';
 import type { CreateRight } from './create-right.ts';
 import type { View } from './resources.ts';
 

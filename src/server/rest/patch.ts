@@ -15,10 +15,10 @@ import {
   plainError,
 } from '../../api/index.ts';
 import { checkDecoded, cloneJson, goJson } from '../codec/index.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import { applySteps, readApplyBody } from '../managed-fields/index.ts';
 import { patchObject, patchTypeOf } from '../patch/index.ts';
 import type { Exchange } from '../request/request-context.ts';
-import { WorkSlices } from '../watchcache/work-slices.ts';
 import { negotiate } from './negotiation.ts';
 import { checkNames, ignoredFields } from './prepare.ts';
 import { readBody } from './read-body.ts';

@@ -19,6 +19,7 @@ import {
   plainError,
 } from '../../api/index.ts';
 import { cloneJson, jsonEqual, leastBytes, withNulls } from '../codec/index.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import { checkIpAddress } from '../kinds/engine/ip-address.ts';
 import type { RuleContext } from '../kinds/kind-rules.ts';
 import { repeatedChecksOf, validateObjectMeta, validateReplacedMeta } from '../kinds/metadata-validation.ts';
@@ -28,7 +29,6 @@ import { rulesOf } from '../kinds/rules-of.ts';
 import { emptySet, type FieldSet, leastOwnedBytes, setOfPaths, trackUpdate } from '../managed-fields/index.ts';
 import type { NameRule } from '../registry/kind-table.ts';
 import { qualifiedName } from '../registry/resource.ts';
-import { WorkSlices } from '../watchcache/work-slices.ts';
 import type { View } from './resources.ts';
 
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';

@@ -5,8 +5,8 @@
  */
 import type { JsonObject } from '../../api/index.ts';
 import { type BodyType, type FieldValidation, mediaTypeOf, parseBody, readYamlAside } from '../codec/index.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Exchange } from '../request/request-context.ts';
-import { WorkSlices } from '../watchcache/work-slices.ts';
 
 /** Ready to be decoded without holding others up. */
 export async function readBody(exchange: Exchange): Promise<Buffer> {

@@ -13,12 +13,12 @@ import {
   tooLargeResourceVersion,
 } from '../../api/index.ts';
 import { isStoreError, type Revision } from '../../store/index.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Exchange } from '../request/request-context.ts';
 import type { ListMeta } from '../tables/partial-metadata.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import type { ObjectRange, ResourceCache } from '../watchcache/resource-cache.ts';
 import type { Selection } from '../watchcache/selection.ts';
-import { WorkSlices } from '../watchcache/work-slices.ts';
 import { sendCached, sendList } from './answer.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';
 import { isAnyVersion, type ListOptions, listOptions, versionFault } from './list-options.ts';

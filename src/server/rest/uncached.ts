@@ -5,13 +5,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { tooLargeResourceVersion } from '../../api/index.ts';
 import type { Revision, Watch } from '../../store/index.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { ByteStream } from '../request/request-context.ts';
 import { toCacheEvent } from '../watchcache/cache-watch.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { type EventEncoding, frameOf } from '../watchcache/encoding.ts';
 import type { ObjectRange, ResourceCache } from '../watchcache/resource-cache.ts';
 import type { Selection } from '../watchcache/selection.ts';
-import { WorkSlices } from '../watchcache/work-slices.ts';
 
 const POLL_MS = 50;
 

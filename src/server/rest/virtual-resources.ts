@@ -4,10 +4,10 @@
  */
 import { badRequest, type JsonObject, type KubeObject, methodNotAllowed, type ObjectMeta } from '../../api/index.ts';
 import { reviewAccess, reviewLocalAccess, reviewOwnAccess, reviewOwnRules } from '../auth/access-review.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import { trackUpdate } from '../managed-fields/index.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import type { Exchange, Target, UserInfo } from '../request/request-context.ts';
-import { WorkSlices } from '../watchcache/work-slices.ts';
 import { sendJson } from './answer.ts';
 import { negotiate, plainFormat } from './negotiation.ts';
 import { readBodyObject } from './read-body.ts';

@@ -19,9 +19,9 @@ import {
   staleVersion,
 } from '../../api/index.ts';
 import { cloneJson, withoutNulls } from '../codec/index.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Exchange } from '../request/request-context.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
-import { WorkSlices } from '../watchcache/work-slices.ts';
 import { sendCached, sendObject } from './answer.ts';
 import { CreateRight } from './create-right.ts';
 import { isAnyVersion, versionFault } from './list-options.ts';

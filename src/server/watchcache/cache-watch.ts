@@ -12,6 +12,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isStoreError, type Revision, StoreError, type Watch, type WatchEvent } from '../../store/index.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { ByteStream } from '../request/request-context.ts';
 import type { CachedObject } from './cached-object.ts';
 import { type EventEncoding, frameOf } from './encoding.ts';
@@ -19,7 +20,6 @@ import { CacheEvent } from './event-window.ts';
 import type { ResourceCache } from './resource-cache.ts';
 import type { Selection } from './selection.ts';
 import type { Subscriber } from './watch-index.ts';
-import { WorkSlices } from './work-slices.ts';
 
 export type CacheWatchOptions = {
   readonly cache: ResourceCache;

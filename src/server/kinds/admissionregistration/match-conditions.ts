@@ -12,7 +12,7 @@ import {
   requiredValue,
   tooMany,
 } from '../../../api/index.ts';
-import type { WorkSlices } from '../../watchcache/work-slices.ts';
+import type { WorkSlices } from '../../event-loop/work-slices.ts';
 import { appendAll } from '../engine/append-all.ts';
 import { textAt } from '../engine/fields.ts';
 import { checkExpression } from './expressions.ts';

@@ -16,7 +16,7 @@ import {
 } from '../../../api/index.ts';
 import type { CelType } from '../../cel/types.ts';
 import { dyn } from '../../cel/types.ts';
-import { WorkSlices } from '../../watchcache/work-slices.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { appendAll } from '../engine/append-all.ts';
 import { oneOf, required } from '../engine/checks.ts';
 import { conditions } from '../engine/conditions.ts';

@@ -13,7 +13,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { WorkSlices } from '../../watchcache/work-slices.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { appendAll, mostFaults } from '../engine/append-all.ts';
 import { labelSelector, oneOf } from '../engine/checks.ts';
 import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom } from '../engine/field-table.ts';

@@ -2,17 +2,18 @@
  * Everything that decides about access, put together for one server: who asks, what they may do, what they may give
  * away, and the tokens they get.
  */
-import { escalationGuard, guardedBy, type WriteGuard } from '../rbac/escalation.ts';
-import { RbacAuthorizer } from '../rbac/rbac-authorizer.ts';
-import { signerGuard } from '../rbac/signer-guard.ts';
-import type { Resources } from '../rest/resources.ts';
-import type { ServerOptions } from '../server-options.ts';
-import { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
-import { ensureSigningKey } from '../tokens/signing-key.ts';
-import { type Authenticate, authenticateBy, certificateAuthenticator } from './authenticator.ts';
-import { type Authorizer, alwaysAllow } from './authorizer.ts';
-import { adminToken, type KnownToken, readTokenFile, tokenAuthenticator } from './bearer-tokens.ts';
-import { type ReviewToken, tokenReviewer } from './token-review.ts';
+
+import { type Authenticate, authenticateBy, certificateAuthenticator } from './auth/authenticator.ts';
+import { type Authorizer, alwaysAllow } from './auth/authorizer.ts';
+import { adminToken, type KnownToken, readTokenFile, tokenAuthenticator } from './auth/bearer-tokens.ts';
+import { type ReviewToken, tokenReviewer } from './auth/token-review.ts';
+import { escalationGuard, guardedBy, type WriteGuard } from './rbac/escalation.ts';
+import { RbacAuthorizer } from './rbac/rbac-authorizer.ts';
+import { signerGuard } from './rbac/signer-guard.ts';
+import type { Resources } from './rest/resources.ts';
+import type { ServerOptions } from './server-options.ts';
+import { ServiceAccountTokens } from './tokens/service-account-tokens.ts';
+import { ensureSigningKey } from './tokens/signing-key.ts';
 
 export type Access = {
   readonly authenticate: Authenticate;
