@@ -6,9 +6,9 @@
  */
 import type { KubeObject } from '../../src/api/index.ts';
 import type { Attributes } from '../../src/server/auth/authorizer.ts';
-import type { UserInfo } from '../../src/server/request/request-context.ts';
 import { bootstrapObjects } from '../../src/server/rbac/bootstrap-objects.ts';
 import { RbacAuthorizer } from '../../src/server/rbac/rbac-authorizer.ts';
+import type { UserInfo } from '../../src/server/request/user-info.ts';
 import type { Benchmark, Context } from '../lib/contenders.ts';
 import { type Row, valueRow } from '../lib/report.ts';
 

@@ -6,8 +6,9 @@
  * A line has a bound in bytes, whatever a client sends: longer texts and lists are cut, and an annotation says so.
  */
 import { attributesOf } from '../auth/authorizer.ts';
-import type { Exchange, UserInfo } from '../request/request-context.ts';
+import type { Exchange } from '../request/request-context.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import { BoundedText } from './bounded-text.ts';
 
 export type Outcome = Parameters<RequestObserver['end']>[1];

@@ -10,7 +10,7 @@ import {
   type JsonObject,
   type KubeObject,
 } from '../../api/index.ts';
-import type { UserInfo } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import type { Attributes, Authorizer } from './authorizer.ts';
 import { checkSelectors, ignoredSelectors, type SelectorQuestion } from './selector-review.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { UserInfo } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import { type Authenticator, authenticateBy, certificateAuthenticator } from './authenticator.ts';
 import { alwaysAllow, attributesOf, forbiddenBy, mastersOnly } from './authorizer.ts';
 import { parseBearerHeader } from './bearer-header.ts';

@@ -5,7 +5,7 @@
  * quietly become a visitor), unless another credential of the same request is good. Whoever is known belongs to
  * `system:authenticated`.
  */
-import type { UserInfo } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
 
 /** What a client certificate says, after TLS has verified it against our authorities. */
 export type PeerCertificate = {

@@ -7,7 +7,8 @@
 import { parseFieldSelector } from '../../api/field-selector.ts';
 import { checkPathSegment } from '../../api/names.ts';
 import { forbiddenPath, forbiddenRequest, type StatusError } from '../../api/status-error.ts';
-import type { Target, UserInfo } from '../request/request-context.ts';
+import type { Target } from '../request/request-info.ts';
+import type { UserInfo } from '../request/user-info.ts';
 
 export type Attributes =
   | {

@@ -7,7 +7,7 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { UserInfo } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import { type Authenticator, asAuthenticated, type Verdict } from './authenticator.ts';
 
 export type KnownToken = { readonly token: string; readonly user: UserInfo };

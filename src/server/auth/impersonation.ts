@@ -5,7 +5,7 @@
  * result is exactly what was asked for plus the groups that follow from the name.
  */
 import { plainError } from '../../api/status-error.ts';
-import type { UserInfo } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import { type Attributes, type Authorizer, forbiddenBy } from './authorizer.ts';
 import { serviceAccountGroups, serviceAccountOf } from './service-account-name.ts';
 

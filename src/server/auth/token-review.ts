@@ -1,5 +1,5 @@
 /** Whose token is this, and for whom: the question of a TokenReview, asked of the ways that know tokens. */
-import type { UserInfo } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import type { Authenticator } from './authenticator.ts';
 
 /** Undefined: nobody knows the token, or it is meant for others. `audiences`: empty asks for this server. */

@@ -10,7 +10,7 @@ import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { cutText, jsonText } from '../../api/json-text.ts';
 import { ProtobufError } from '../../api/protobuf.ts';
 import { badRequest, invalid, type StatusError, unsupportedMediaType } from '../../api/status-error.ts';
-import type { Resource } from '../registry/resource.ts';
+import type { Schema } from '../schema/schema.ts';
 import { checkObject, jsonWord, TypeMismatchError } from './check-object.ts';
 import { type FaultPath, maxFaults, pathLimitBytes } from './fault-paths.ts';
 import { applyFieldValidation, type FieldFaults, type FieldValidation } from './field-validation.ts';
@@ -22,7 +22,12 @@ import { readYamlBytes } from './yaml-aside.ts';
 import { YamlSyntaxError } from './yaml-reader.ts';
 
 /** What a body is to be: a resource, or one of the kinds that subresources and deletes take. */
-export type BodyType = Pick<Resource, 'groupVersion' | 'kind' | 'schema' | 'isCustom'> & {
+export type BodyType = {
+  /** `v1` or `group/version`. */
+  readonly groupVersion: string;
+  readonly kind: string;
+  readonly schema: Schema;
+  readonly isCustom: boolean;
   /** Versions under which the same kind may also be sent: DeleteOptions belong to every group. */
   readonly alsoVersions?: readonly string[];
 };

@@ -9,11 +9,11 @@
  * configuration and every ten seconds.
  */
 import type { Attributes } from '../auth/authorizer.ts';
-import type { UserInfo } from '../request/request-context.ts';
+import { requestKind } from '../request/request-kind.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import type { FlowGate, FlowTicket, GatedRequest, SeatObserver } from './flow-gate.ts';
 import type { FlowSchema, PriorityLevel } from './flow-objects.ts';
 import type { FlowObserver } from './flow-observer.ts';
-import { requestKind } from './in-flight.ts';
 import { LevelState, sharesOf } from './level-state.ts';
 import { CATCH_ALL, catchAllLevel, catchAllSchema, EXEMPT, exemptLevel, exemptSchema } from './mandatory.ts';
 import { compileSchema, inOrder, type SchemaMatcher } from './schema-matcher.ts';

@@ -5,8 +5,8 @@
  * given back once.
  */
 import type { Attributes } from '../auth/authorizer.ts';
-import type { UserInfo } from '../request/request-context.ts';
-import type { RequestKind } from './in-flight.ts';
+import type { RequestKind } from '../request/request-kind.ts';
+import type { UserInfo } from '../request/user-info.ts';
 
 export type GatedRequest = {
   readonly method: string;

@@ -6,9 +6,8 @@
  * the answer is, or when the handler has come to its end. A client that sends or reads slowly holds none.
  */
 import type { Attributes } from '../auth/authorizer.ts';
+import { type RequestKind, requestKind } from '../request/request-kind.ts';
 import type { FlowGate, FlowTicket, GatedRequest, SeatObserver } from './flow-gate.ts';
-
-export type RequestKind = 'readOnly' | 'mutating';
 
 export type InFlightLimits = {
   /** 0: no limit. */
@@ -79,8 +78,4 @@ class Seat implements FlowTicket {
   }
 
   close(): void {}
-}
-
-export function requestKind(method: string): RequestKind {
-  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? 'readOnly' : 'mutating';
 }

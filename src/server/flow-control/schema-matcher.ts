@@ -5,7 +5,7 @@
  * each schema before its own. The first in order of precedence, then of name, wins; empty lists match nothing.
  */
 import type { Attributes } from '../auth/authorizer.ts';
-import type { UserInfo } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import type { FlowRule, FlowSchema, PathRule, ResourceRule } from './flow-objects.ts';
 
 export type SchemaMatcher = (user: UserInfo, attributes: Attributes) => boolean;

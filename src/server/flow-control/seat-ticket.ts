@@ -6,11 +6,12 @@
  * Always true: one `enter` has one answer; whichever door it leaves by, and however often, its seats are given back once
  * and no timer stays behind. Whoever gives up while waiting is counted as timed out, as the reference server does.
  */
+
+import type { RequestKind } from '../request/request-kind.ts';
 import type { FlowTicket, FlowUids, SeatObserver } from './flow-gate.ts';
 import type { FlowSchema } from './flow-objects.ts';
 import type { FlowObserver } from './flow-observer.ts';
 import { FlowRequest, ONE_SEAT, type RequestAbout, type WorkEstimate } from './flow-request.ts';
-import type { RequestKind } from './in-flight.ts';
 import type { LevelState } from './level-state.ts';
 import type { SeatTimer } from './seat-timer.ts';
 

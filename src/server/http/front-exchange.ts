@@ -10,8 +10,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gzip } from 'node:zlib';
 import { type StatusError, timeout } from '../../api/status-error.ts';
 import type { FlowTicket } from '../flow-control/flow-gate.ts';
-import type { ByteStream, Exchange, Target, UserInfo } from '../request/request-context.ts';
+import type { ByteStream, EncodedStatus, Exchange } from '../request/request-context.ts';
+import type { Target } from '../request/request-info.ts';
 import { retryAfterSeconds, statusBody, wantsPretty } from '../request/status-body.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import { type AnswerHeaders, acceptsGzip, standardHeaders, warningValues } from './answer-headers.ts';
 import type { ByteBudget, Holding } from './byte-budget.ts';
 import { LiveStream, type StreamLimits } from './live-stream.ts';
@@ -24,9 +26,6 @@ import type { Wire } from './wire.ts';
 
 /** Smaller bodies are not worth it; the reference server draws the line here. */
 const GZIP_ABOVE_BYTES = 128 * 1024;
-
-/** A Status in the form the client asked for. */
-export type EncodedStatus = { readonly contentType: string; readonly body: Buffer };
 
 /** What all exchanges of one front share. */
 export type ExchangeSurroundings = BodyLimits & {

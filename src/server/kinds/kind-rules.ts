@@ -10,13 +10,7 @@
  * the first, in the order in which the reference server names them.
  */
 import type { FieldError, KubeObject } from '../../api/index.ts';
-
-export type Writer = {
-  readonly username: string;
-  readonly uid?: string;
-  readonly groups: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-};
+import type { UserInfo } from '../request/user-info.ts';
 
 export type RuleContext = {
   /** The time of this write, RFC 3339 in whole seconds. */
@@ -28,7 +22,7 @@ export type RuleContext = {
   /** Whether containers may be privileged here. */
   readonly allowsPrivileged?: boolean;
   /** Who writes; absent where it is the server itself. */
-  readonly user?: Writer;
+  readonly user?: UserInfo;
   /** All objects of a built-in resource, for what must be unique or must exist (node ports, cluster IPs, classes). */
   readonly list: (group: string, plural: string, namespace?: string) => Promise<readonly KubeObject[]>;
   /**

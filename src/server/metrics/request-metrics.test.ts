@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Exchange, Target } from '../request/request-context.ts';
+import type { Exchange } from '../request/request-context.ts';
+import type { Target } from '../request/request-info.ts';
 import { makeMetrics } from './metrics.ts';
 import { requestMetrics } from './request-metrics.ts';
 

@@ -6,7 +6,8 @@
  * nobody can fill the memory with invented paths. One request costs a lookup by one string and a few additions.
  */
 import type { Counter, Gauge, Histogram } from 'prom-client';
-import type { Exchange, Target } from '../request/request-context.ts';
+import type { Exchange } from '../request/request-context.ts';
+import type { Target } from '../request/request-info.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import type { Metrics } from './metrics.ts';
 

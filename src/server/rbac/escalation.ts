@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { forbidden, type JsonObject, type KubeObject, notFound } from '../../api/index.ts';
 import type { Attributes, Authorizer } from '../auth/authorizer.ts';
 import type { Resource } from '../registry/resource.ts';
-import type { UserInfo } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import { joinPieces, type PolicyRule, rulesIn, showList, showRule } from './policy-rule.ts';
 import { RBAC_GROUP } from './rbac-authorizer.ts';
 import { bindingOf, type RoleIndex, showErrors } from './role-index.ts';

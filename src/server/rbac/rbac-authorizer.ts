@@ -5,7 +5,7 @@
  * kept. `system:masters` may do everything, whatever the bindings say: an administrator cannot lock himself out.
  */
 import type { Attributes, Authorizer, Decision, UserRules } from '../auth/authorizer.ts';
-import type { UserInfo } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import type { Resources } from '../rest/resources.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { RoleIndex, showErrors } from './role-index.ts';

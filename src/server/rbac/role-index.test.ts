@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../api/index.ts';
 import type { Attributes } from '../auth/authorizer.ts';
-import type { UserInfo } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import type { PolicyRule } from './policy-rule.ts';
 import { RbacAuthorizer } from './rbac-authorizer.ts';
 

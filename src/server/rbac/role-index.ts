@@ -10,7 +10,7 @@
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { Attributes, Decision } from '../auth/authorizer.ts';
 import { serviceAccountUser } from '../auth/service-account-name.ts';
-import type { UserInfo } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import {
   type AskedRule,
   allowsOnResource,

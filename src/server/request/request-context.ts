@@ -5,35 +5,8 @@
  * An answer is begun once. Whatever a handler throws, the front turns into a Status.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-
-export type UserInfo = {
-  readonly username: string;
-  readonly uid?: string;
-  readonly groups: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-};
-
-/** What the path and method of a request ask for. */
-export type Target =
-  | { readonly kind: 'other' }
-  | {
-      readonly kind: 'resource';
-      readonly group: string;
-      readonly version: string;
-      /** Plural, as in the path. */
-      readonly resource: string;
-      readonly subresource: string;
-      /** Empty for a namespace object itself: that is cluster-scoped. */
-      readonly namespace: string;
-      readonly name: string;
-      /**
-       * `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; empty for methods that the
-       * API does not have (HEAD, OPTIONS, ...): a 405 where the path leads somewhere.
-       */
-      readonly verb: string;
-      /** Segments after the subresource. */
-      readonly rest: readonly string[];
-    };
+import type { Target } from './request-info.ts';
+import type { UserInfo } from './user-info.ts';
 
 export interface Exchange {
   readonly method: string;
@@ -92,3 +65,6 @@ export interface ByteStream {
   /** A clean end, after everything written. */
   end(): void;
 }
+
+/** An error in the form the client asked for. */
+export type EncodedStatus = { readonly contentType: string; readonly body: Buffer };

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
-import { requestDeadlineMs } from '../http/request-deadline.ts';
-import { parseRequestUrl, type RequestUrl } from '../http/request-url.ts';
 import { booleanParameter, integerParameter } from './query-parameters.ts';
-import type { Target } from './request-context.ts';
-import { parseTarget } from './request-info.ts';
+import { requestDeadlineMs } from './request-deadline.ts';
+import { parseTarget, type Target } from './request-info.ts';
+import { parseRequestUrl, type RequestUrl } from './request-url.ts';
 
 const targetOf = (method: string, url: string): Target => {
   const { path, queryText } = parseRequestUrl(url) as RequestUrl;

@@ -7,7 +7,28 @@
  */
 
 import { booleanParameter } from './query-parameters.ts';
-import type { Target } from './request-context.ts';
+
+/** What the path and method of a request ask for. */
+export type Target =
+  | { readonly kind: 'other' }
+  | {
+      readonly kind: 'resource';
+      readonly group: string;
+      readonly version: string;
+      /** Plural, as in the path. */
+      readonly resource: string;
+      readonly subresource: string;
+      /** Empty for a namespace object itself: that is cluster-scoped. */
+      readonly namespace: string;
+      readonly name: string;
+      /**
+       * `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; empty for methods that the
+       * API does not have (HEAD, OPTIONS, ...): a 405 where the path leads somewhere.
+       */
+      readonly verb: string;
+      /** Segments after the subresource. */
+      readonly rest: readonly string[];
+    };
 
 const OTHER: Target = { kind: 'other' };
 

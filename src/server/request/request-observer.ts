@@ -1,7 +1,7 @@
 /** Who counts requests. Called on the hot path: an observer does no more than add numbers, and never throws. */
 
-import type { RequestKind } from '../flow-control/in-flight.ts';
 import type { Exchange } from './request-context.ts';
+import type { RequestKind } from './request-kind.ts';
 
 /** How a request ended. */
 type RequestOutcome = {

@@ -5,8 +5,7 @@
 import { type JsonObject, type KubeObject, type StatusError, shapeNotAcceptable } from '../../api/index.ts';
 import { encodeObject, encodeProtobuf, encodeYaml, goJson, jsonListEncoder, yamlListEncoder } from '../codec/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
-import type { EncodedStatus } from '../http/front-exchange.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { EncodedStatus, Exchange } from '../request/request-context.ts';
 import { statusBody, wantsPretty } from '../request/status-body.ts';
 import { emptyPartialList, type ListMeta, partialObject } from '../tables/partial-metadata.ts';
 import { parseIncludeObject, type TableOptions, tableFor, tableParts } from '../tables/table.ts';

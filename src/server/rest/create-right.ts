@@ -9,7 +9,7 @@
  */
 import { type Attributes, type Authorizer, forbiddenBy } from '../auth/authorizer.ts';
 import type { Resource } from '../registry/resource.ts';
-import type { UserInfo } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
 
 type Covers = (resource: Resource, namespace: string, name: string) => boolean;
 

@@ -4,7 +4,8 @@
 import { methodNotAllowed, resourceNotFound } from '../../api/index.ts';
 import { kindTable } from '../registry/kind-table.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
-import type { Exchange, Target } from '../request/request-context.ts';
+import type { Exchange } from '../request/request-context.ts';
+import type { Target } from '../request/request-info.ts';
 import { handleDelete, handleDeleteCollection } from './delete.ts';
 import { handlePatch } from './patch.ts';
 import { handleGet, handleList } from './read.ts';

@@ -7,7 +7,9 @@ import { reviewAccess, reviewLocalAccess, reviewOwnAccess, reviewOwnRules } from
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { trackUpdate } from '../managed-fields/index.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
-import type { Exchange, Target, UserInfo } from '../request/request-context.ts';
+import type { Exchange } from '../request/request-context.ts';
+import type { Target } from '../request/request-info.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import { sendJson } from './answer.ts';
 import { negotiate, plainFormat } from './negotiation.ts';
 import { readBodyObject } from './read-body.ts';

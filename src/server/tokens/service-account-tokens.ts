@@ -10,7 +10,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { type Authenticator, asAuthenticated, type Verdict } from '../auth/authenticator.ts';
 import { serviceAccountGroups, serviceAccountUser } from '../auth/service-account-name.ts';
-import type { UserInfo } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import type { Resources } from '../rest/resources.ts';
 import { publicJwk, signToken, type TokenKey, verifiedClaims } from './jwt.ts';
 
