@@ -10,12 +10,12 @@ import {
   type JsonObject,
   type KubeObject,
 } from '../../api/index.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { KindRules } from '../kinds/kind-rules.ts';
 import type { Resource } from '../registry/resource.ts';
 import { type CustomKind, kindOf } from './custom-kind.ts';
 import { readNumber } from './custom-scale.ts';
 import { LIMIT_DEFAULT_BYTES, NoRoomError, setDefaults } from './set-defaults.ts';
-import { TurnKeeper } from './turn-keeper.ts';
 import { Validation, ValidationEnd } from './validation.ts';
 import { checkEmbedded, checkListTypes } from './value-rules.ts';
 
@@ -75,17 +75,17 @@ async function check(
   validation: Validation,
 ): Promise<void> {
   const { structural, check: checkSchema, scale, rules } = kind;
-  const turns = new TurnKeeper();
+  const slices = new WorkSlices();
   checkSchema(value, before, undefined, validation);
-  if (turns.isOver) await turns.next();
+  if (slices.isOver) await slices.pause();
   if (scale) {
     validation.pushAll(countFaults(value, scale.specReplicasPath));
     validation.pushAll(countFaults(value, scale.statusReplicasPath));
   }
   checkEmbedded(value, structural, validation);
-  if (turns.isOver) await turns.next();
+  if (slices.isOver) await slices.pause();
   checkListTypes(value, structural, validation);
-  if (turns.isOver) await turns.next();
+  if (slices.isOver) await slices.pause();
   if (!rules) return;
   if (validation.length === 0) return rules.check(value, before, validation);
   const why =

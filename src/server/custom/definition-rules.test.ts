@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
 import { fieldErrorText, type JsonObject, type KubeObject } from '../../api/index.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import { judgeNames, namesInUse } from './accepted-names.ts';
 import { asDefinition, type DefinitionNames } from './definition.ts';
 import { definitionRules } from './definition-rules.ts';
 import { checkStructural } from './structural-schema.ts';
-import { TurnKeeper } from './turn-keeper.ts';
 import { Validation } from './validation.ts';
 
 const context = {
@@ -220,7 +220,7 @@ it.each<[claim: string, schema: JsonObject, want: string[]]>([
   ['with free fields', { type: 'object', properties: { a: { 'x-kubernetes-preserve-unknown-fields': true } } }, []],
 ])('a schema %s is judged', async (_claim, schema, want) => {
   const validation = new Validation();
-  await checkStructural(schema, 's', validation, new TurnKeeper());
+  await checkStructural(schema, 's', validation, new WorkSlices());
   expect(validation.faults.map(fieldErrorText)).toEqual(want);
 });
 

@@ -1,6 +1,6 @@
 /**
  * What a definition may say: every fault in one answer, in the order and the words of the reference server, as far as
- * they fit into one. A large definition is judged in stretches, with turns for others in between.
+ * they fit into one. A large definition is judged in slices, with turns for others in between.
  *
  * What all versions have alike is told of under the place where older definitions had it: `spec.validation` stands for
  * a schema that all share, `spec.subresources` for subresources.
@@ -20,6 +20,7 @@ import {
   unsupportedValue,
 } from '../../api/index.ts';
 import { jsonEqual } from '../codec/json-objects.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import { checkWebhookClient } from '../kinds/admissionregistration/webhook-client.ts';
 import { appendAll } from '../kinds/engine/append-all.ts';
 import { compileJsonPath, JsonPathError } from '../tables/json-path.ts';
@@ -30,7 +31,6 @@ import { isNothing } from './schema-form.ts';
 import { schemaAt } from './schema-path.ts';
 import { asObject } from './structural.ts';
 import { checkStructural } from './structural-schema.ts';
-import { TurnKeeper } from './turn-keeper.ts';
 import { Validation, ValidationEnd } from './validation.ts';
 
 const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
@@ -73,13 +73,13 @@ async function checkDefinition(
   validation.pushAll(scopeFaults(spec.scope ?? ''));
   validation.pushAll(versionFaults(versions));
   validation.pushAll(nameFaults(spec.names ?? {}));
-  const turns = new TurnKeeper();
+  const slices = new WorkSlices();
   const places = placesOf(versions);
   for (const [index, version] of versions.entries()) {
     const [subresources, columns, selectable] = PLACED.slice(1).map((field) => places(field, index));
-    await checkSchema(version, index, places('schema', index), validation, turns);
+    await checkSchema(version, index, places('schema', index), validation, slices);
     if (subresources !== undefined) validation.pushAll(subresourceFaults(version, subresources));
-    if (columns !== undefined) await checkColumns(version, columns, validation, turns);
+    if (columns !== undefined) await checkColumns(version, columns, validation, slices);
     if (selectable !== undefined) validation.pushAll(selectableFaults(version, selectable));
   }
   validation.pushAll(conversionFaults(spec));
@@ -202,7 +202,7 @@ async function checkSchema(
   index: number,
   place: string | undefined,
   validation: Validation,
-  turns: TurnKeeper,
+  slices: WorkSlices,
 ): Promise<void> {
   const openApi = schema?.openAPIV3Schema;
   if (!openApi) {
@@ -215,8 +215,8 @@ async function checkSchema(
   const isSaid = (word: string) => !isNothing(openApi[word]) || (word === 'not' && asObject(openApi.not) !== undefined);
   if (subresources?.status && Object.keys(openApi).some((word) => !ROOT_WORDS.has(word) && isSaid(word)))
     validation.push(invalidValue(path, openApi, ROOT_TEXT));
-  const root = await checkStructural(openApi, path, validation, turns);
-  if (root && validation.length === before) await checkRules(root, path, validation, turns);
+  const root = await checkStructural(openApi, path, validation, slices);
+  if (root && validation.length === before) await checkRules(root, path, validation, slices);
 }
 
 function subresourceFaults({ subresources }: DefinitionVersion, path: string): FieldError[] {
@@ -246,7 +246,7 @@ async function checkColumns(
   { additionalPrinterColumns = [] }: DefinitionVersion,
   path: string,
   validation: Validation,
-  turns: TurnKeeper,
+  slices: WorkSlices,
 ): Promise<void> {
   for (const [index, { name, type, format, jsonPath }] of additionalPrinterColumns.entries()) {
     const at = `${path}[${index}]`;
@@ -258,7 +258,7 @@ async function checkColumns(
       validation.push(invalidValue(`${at}.format`, format, `must be one of ${COLUMN_FORMATS.join(',')}`));
     if (!jsonPath) validation.push(requiredValue(`${at}.jsonPath`));
     else validation.pushAll(jsonPathFaults(jsonPath, `${at}.jsonPath`));
-    if (turns.isOver) await turns.next();
+    if (slices.isOver) await slices.pause();
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Whether a schema, and every schema in it, is written as definitions may write them: words that are supported, values
  * that go together, lists and maps that say what they are. Whether it is structural besides is told by
- * structural-schema.ts. Large schemas are walked in stretches, with turns for others in between.
+ * structural-schema.ts. Large schemas are walked in slices, with turns for others in between.
  */
 import {
   childPath,
@@ -14,9 +14,9 @@ import {
   unsupportedValue,
 } from '../../api/index.ts';
 import { ownValue } from '../codec/json-objects.ts';
+import type { WorkSlices } from '../event-loop/work-slices.ts';
 import { checkRuleText } from './cel/rule-text.ts';
 import { asObject } from './structural.ts';
-import type { TurnKeeper } from './turn-keeper.ts';
 import type { Validation } from './validation.ts';
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
@@ -36,7 +36,7 @@ export async function checkSchemaForm(
   schema: JsonObject,
   path: string,
   validation: Validation,
-  turns: TurnKeeper,
+  slices: WorkSlices,
 ): Promise<void> {
   const open: (readonly [schema: JsonObject, path: string, depth: number])[] = [[schema, path, 0]];
   for (let next = open.pop(); next; next = open.pop()) {
@@ -48,7 +48,7 @@ export async function checkSchemaForm(
       // The last to be put there is the first to be taken.
       for (const [child, name] of schemasIn(node).reverse()) open.push([child, `${at}.${name}`, depth + 1]);
     }
-    if (turns.isOver) await turns.next();
+    if (slices.isOver) await slices.pause();
   }
 }
 

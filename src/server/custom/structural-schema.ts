@@ -1,15 +1,15 @@
 /**
  * Whether a schema is structural: every field has one type, said in one place, so that objects can be pruned and
  * defaulted by it. Combinations of schemas may only constrain what is declared outside of them. Every violation is told,
- * with the path of the schema it is in. Large schemas are walked in stretches, with turns for others in between.
+ * with the path of the schema it is in. Large schemas are walked in slices, with turns for others in between.
  */
 import { forbiddenValue, invalidValue, type JsonObject, type JsonValue, requiredValue } from '../../api/index.ts';
 import { ownValue } from '../codec/json-objects.ts';
+import type { WorkSlices } from '../event-loop/work-slices.ts';
 import { checkPatternSyntax, PatternError } from '../patterns/pattern.ts';
 import { checkDefault } from './default-values.ts';
 import { checkSchemaForm, isNothing, LIMIT_DEPTH } from './schema-form.ts';
 import { asObject, readStructural, type Structural } from './structural.ts';
-import type { TurnKeeper } from './turn-keeper.ts';
 import type { Validation } from './validation.ts';
 
 const EMPTY = 'must be empty to be structural';
@@ -40,19 +40,24 @@ export async function checkStructural(
   schema: JsonObject,
   path: string,
   validation: Validation,
-  turns: TurnKeeper,
+  slices: WorkSlices,
 ): Promise<Structural | undefined> {
   const before = validation.length;
-  await checkSchemaForm(schema, path, validation, turns);
-  await new StructuralWalk(validation, turns).run(schema, path);
+  await checkSchemaForm(schema, path, validation, slices);
+  await new StructuralWalk(validation, slices).run(schema, path);
   if (validation.length > before) return undefined;
   const root = readStructural(schema);
-  await checkDefaults(root, path, validation, turns);
+  await checkDefaults(root, path, validation, slices);
   return root;
 }
 
 /** The schema is known to be structural. */
-async function checkDefaults(root: Structural, path: string, validation: Validation, turns: TurnKeeper): Promise<void> {
+async function checkDefaults(
+  root: Structural,
+  path: string,
+  validation: Validation,
+  slices: WorkSlices,
+): Promise<void> {
   const open: (readonly [node: Structural, path: string])[] = [[root, path]];
   while (open.length > 0) {
     const [node, at] = open.pop()!;
@@ -62,19 +67,19 @@ async function checkDefaults(root: Structural, path: string, validation: Validat
     if (node.additional?.hasDefaults) open.push([node.additional, `${at}.additionalProperties`]);
     for (const [name, child] of [...node.properties].reverse())
       if (child.hasDefaults) open.push([child, `${at}.properties[${name}]`]);
-    if (turns.isOver) await turns.next();
+    if (slices.isOver) await slices.pause();
   }
 }
 
 class StructuralWalk {
   readonly #faults: Validation;
-  readonly #turns: TurnKeeper;
+  readonly #slices: WorkSlices;
   /** What is still to be looked at, the next one last. */
   readonly #open: (() => void)[] = [];
 
-  constructor(faults: Validation, turns: TurnKeeper) {
+  constructor(faults: Validation, slices: WorkSlices) {
     this.#faults = faults;
-    this.#turns = turns;
+    this.#slices = slices;
   }
 
   async run(schema: JsonObject, path: string): Promise<void> {
@@ -90,7 +95,7 @@ class StructuralWalk {
     for (let next = this.#open.pop(); next; next = this.#open.pop()) {
       this.#faults.chargeSteps(1);
       next();
-      if (this.#turns.isOver) await this.#turns.next();
+      if (this.#slices.isOver) await this.#slices.pause();
     }
   }
 

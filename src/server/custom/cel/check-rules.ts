@@ -4,8 +4,8 @@
  * Between rules others get their turn.
  */
 import { forbiddenValue, invalidValue } from '../../../api/index.ts';
+import type { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { Structural } from '../structural.ts';
-import type { TurnKeeper } from '../turn-keeper.ts';
 import type { Validation } from '../validation.ts';
 import { type RuledNode, ruledNodes } from './compile-rules.ts';
 import { RuleError } from './rule.ts';
@@ -17,27 +17,27 @@ export async function checkRules(
   root: Structural,
   path: string,
   validation: Validation,
-  turns: TurnKeeper,
+  slices: WorkSlices,
 ): Promise<void> {
-  if (root.hasRules) await new RuleCheck(ruledNodes(root), validation, turns).visit(root, path, true);
+  if (root.hasRules) await new RuleCheck(ruledNodes(root), validation, slices).visit(root, path, true);
 }
 
 class RuleCheck {
   readonly #ruled: ReadonlyMap<Structural, RuledNode>;
   readonly #validation: Validation;
-  readonly #turns: TurnKeeper;
+  readonly #slices: WorkSlices;
 
-  constructor(ruled: ReadonlyMap<Structural, RuledNode>, validation: Validation, turns: TurnKeeper) {
+  constructor(ruled: ReadonlyMap<Structural, RuledNode>, validation: Validation, slices: WorkSlices) {
     this.#ruled = ruled;
     this.#validation = validation;
-    this.#turns = turns;
+    this.#slices = slices;
   }
 
   async visit(node: Structural, path: string, hasOldValue: boolean): Promise<void> {
     if (!node.hasRules) return;
     for (let index = 0; index < node.rules.length; index++) {
       this.#check(node, index, `${path}.${RULES}[${index}]`, hasOldValue);
-      if (this.#turns.isOver) await this.#turns.next();
+      if (this.#slices.isOver) await this.#slices.pause();
     }
     for (const [name, child] of node.properties)
       if (child.hasRules) await this.visit(child, `${path}.properties[${name}]`, hasOldValue);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { expectLinear } from '../../../../test/support/growth.ts';
 import { type FieldError, fieldErrorText, type JsonObject } from '../../../api/index.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { readStructural } from '../structural.ts';
-import { TurnKeeper } from '../turn-keeper.ts';
 import { Validation } from '../validation.ts';
 import { checkRules } from './check-rules.ts';
 import { compileRules } from './compile-rules.ts';
@@ -42,7 +42,7 @@ function schemaWith(...rules: JsonObject[]): JsonObject {
 
 async function faultsOfRules(schema: JsonObject): Promise<FieldError[]> {
   const validation = new Validation();
-  await checkRules(readStructural(schema), 'schema', validation, new TurnKeeper());
+  await checkRules(readStructural(schema), 'schema', validation, new WorkSlices());
   return validation.faults;
 }
 

@@ -8,10 +8,10 @@
  */
 import type { FieldError, JsonObject, JsonValue } from '../../../api/index.ts';
 import type { Value } from '../../cel/values.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { type Place, pathOf } from '../place.ts';
 import { keyOf } from '../schema-checks.ts';
 import { asObject, type RuleText, type Structural } from '../structural.ts';
-import { TurnKeeper } from '../turn-keeper.ts';
 import { OUT_OF_BUDGET, type Validation } from '../validation.ts';
 import { callBudget, type Outcome, Rule, RuleError } from './rule.ts';
 import { MadeValues, type ValueForm, ValueForms } from './value-forms.ts';
@@ -65,7 +65,7 @@ class Check {
   readonly #ruled: ReadonlyMap<Structural, RuledNode>;
   readonly #validation: Validation;
   readonly #made: MadeValues;
-  readonly #turns = new TurnKeeper();
+  readonly #slices = new WorkSlices();
   #left = LIMIT_COST;
 
   constructor(ruled: ReadonlyMap<Structural, RuledNode>, validation: Validation) {
@@ -84,7 +84,7 @@ class Check {
         if (ruled && !(await this.#judgeAll(ruled, part))) return;
         open.push(partsBelow(part));
       }
-      if (this.#turns.isOver) await this.#turns.next();
+      if (this.#slices.isOver) await this.#slices.pause();
     }
   }
 
@@ -101,7 +101,7 @@ class Check {
         if (!(err instanceof RuleError)) throw err;
         this.#tell(part.place, `rule compile error: ${err.message}`);
       }
-      if (this.#turns.isOver) await this.#turns.next();
+      if (this.#slices.isOver) await this.#slices.pause();
     }
     return true;
   }
