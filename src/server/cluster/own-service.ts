@@ -9,11 +9,11 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { createAsServer, findStored } from '../bootstrap.ts';
-import { sameValue } from '../kinds/engine/fields.ts';
-import { checkIpAddress, checkOrdinaryAddress, parseAddress } from '../kinds/engine/ip-address.ts';
 import { OWN_ADDRESS, OWN_SERVICE, SERVICE_RANGE } from '../kinds/services/service-addresses.ts';
 import type { Rest } from '../rest/rest.ts';
 import { nowInSeconds } from '../rest/rest.ts';
+import { sameValue } from '../strategy/validation/fields.ts';
+import { checkIpAddress, checkOrdinaryAddress, parseAddress } from '../strategy/validation/ip-address.ts';
 
 const metadata = { ...OWN_SERVICE };
 const HTTPS_PORT = 443;

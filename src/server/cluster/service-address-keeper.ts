@@ -9,9 +9,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { createAsServer } from '../bootstrap.ts';
-import { objectAt, textAt, textsAt } from '../kinds/engine/fields.ts';
 import type { View } from '../rest/resources.ts';
 import type { Rest } from '../rest/rest.ts';
+import { objectAt, textAt, textsAt } from '../strategy/validation/fields.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 
 const FAMILY = 'ipaddress.kubernetes.io/ip-family';

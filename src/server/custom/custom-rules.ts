@@ -11,8 +11,8 @@ import {
   type KubeObject,
 } from '../../api/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
-import type { KindRules } from '../kinds/kind-rules.ts';
 import type { Resource } from '../registry/resource.ts';
+import type { KindRules } from '../strategy/strategy.ts';
 import { type CustomKind, kindOf } from './custom-kind.ts';
 import { readNumber } from './custom-scale.ts';
 import { LIMIT_DEFAULT_BYTES, NoRoomError, setDefaults } from './set-defaults.ts';

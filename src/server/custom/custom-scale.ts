@@ -3,8 +3,8 @@
  * everything else about a Scale is as for built-in kinds.
  */
 import { type JsonObject, type KubeObject, plainError } from '../../api/index.ts';
-import { valueAt } from '../kinds/engine/fields.ts';
-import { type ScalePaths, toScale } from '../kinds/scale.ts';
+import { type ScalePaths, toScale } from '../strategy/scale.ts';
+import { valueAt } from '../strategy/validation/fields.ts';
 import type { ScalePaths as DefinedPaths } from './definition.ts';
 
 export function scalePathsOf({ specReplicasPath, statusReplicasPath, labelSelectorPath }: DefinedPaths): ScalePaths {

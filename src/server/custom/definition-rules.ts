@@ -3,9 +3,9 @@
  * exist, and what its deletion leaves behind until the last of them is gone.
  */
 import { type FieldError, type JsonObject, type KubeObject, quote } from '../../api/index.ts';
-import { immutable } from '../kinds/engine/field-table.ts';
-import { sameValue } from '../kinds/engine/fields.ts';
-import type { KindRules } from '../kinds/kind-rules.ts';
+import type { KindRules } from '../strategy/strategy.ts';
+import { immutable } from '../strategy/validation/field-table.ts';
+import { sameValue } from '../strategy/validation/fields.ts';
 import { asDefinition, CLEANUP_FINALIZER, type Definition, isConditionTrue, withCondition } from './definition.ts';
 import { validateDefinition } from './definition-validation.ts';
 import { schemasIn } from './schema-form.ts';

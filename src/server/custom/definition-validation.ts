@@ -21,8 +21,8 @@ import {
 } from '../../api/index.ts';
 import { jsonEqual } from '../codec/json-objects.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
-import { checkWebhookClient } from '../kinds/admissionregistration/webhook-client.ts';
-import { appendAll } from '../kinds/engine/append-all.ts';
+import { appendAll } from '../strategy/validation/append-all.ts';
+import { checkWebhookClient } from '../strategy/webhook-client.ts';
 import { compileJsonPath, JsonPathError } from '../tables/json-path.ts';
 import { approvalFaults } from './api-approval.ts';
 import { checkRules } from './cel/check-rules.ts';

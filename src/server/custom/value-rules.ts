@@ -15,7 +15,7 @@ import {
 } from '../../api/index.ts';
 import { jsonText } from '../../api/json-text.ts';
 import { ownValue, setKey } from '../codec/json-objects.ts';
-import { validateObjectMeta } from '../kinds/metadata-validation.ts';
+import { validateObjectMeta } from '../strategy/validation/metadata-validation.ts';
 import { type Place, pathOf } from './place.ts';
 import { keyOf } from './schema-checks.ts';
 import { asObject, type Structural } from './structural.ts';

@@ -7,7 +7,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../api/index.ts';
-import { ensureObject, objectAt, objectsAt, textAt } from './engine/fields.ts';
+import { ensureObject, objectAt, objectsAt, textAt } from '../strategy/validation/fields.ts';
 
 /** `Binding` objects are refused under their own kind. */
 export function validateBinding(binding: KubeObject): FieldError[] {

@@ -13,10 +13,10 @@ import {
 } from '../../api/index.ts';
 import { jsonEqual } from '../codec/json-objects.ts';
 import { JsonSyntaxError, readJson } from '../codec/json-reader.ts';
-import { immutable } from './engine/field-table.ts';
-import { isEmpty, mapAt, sameValue, sortedEntries, textAt } from './engine/fields.ts';
+import type { KindRules } from '../strategy/strategy.ts';
+import { immutable } from '../strategy/validation/field-table.ts';
+import { isEmpty, mapAt, sameValue, sortedEntries, textAt } from '../strategy/validation/fields.ts';
 import { keyPairProblem } from './key-pair.ts';
-import type { KindRules } from './kind-rules.ts';
 
 const limitBytes = 1024 * 1024;
 

@@ -11,10 +11,10 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../api/index.ts';
-import { appendAll } from './engine/append-all.ts';
-import { immutable } from './engine/field-table.ts';
-import { fill, isEmpty, numberAt, objectAt, sameValue, textAt } from './engine/fields.ts';
-import type { KindRules } from './kind-rules.ts';
+import type { KindRules } from '../strategy/strategy.ts';
+import { appendAll } from '../strategy/validation/append-all.ts';
+import { immutable } from '../strategy/validation/field-table.ts';
+import { fill, isEmpty, numberAt, objectAt, sameValue, textAt } from '../strategy/validation/fields.ts';
 
 const coreDefaults: JsonObject = {
   involvedObject: {},

@@ -10,8 +10,8 @@ import {
   type JsonObject,
   type KubeObject,
 } from '../../api/index.ts';
-import { ensureObject, fill, objectAt, textAt, textsAt } from './engine/fields.ts';
-import type { KindRules } from './kind-rules.ts';
+import type { KindRules } from '../strategy/strategy.ts';
+import { ensureObject, fill, objectAt, textAt, textsAt } from '../strategy/validation/fields.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
 

@@ -2,7 +2,7 @@
 import { fieldErrorText, type JsonObject, type KubeObject } from '../../api/index.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
-import type { KindRules, RuleContext } from './kind-rules.ts';
+import type { KindRules, RuleContext } from '../strategy/strategy.ts';
 import { rulesOf } from './rules-of.ts';
 
 /** By `qualifiedName`, in its preferred version. */

@@ -20,15 +20,19 @@ import {
 } from '../../api/index.ts';
 import { cloneJson, jsonEqual, leastBytes, withNulls } from '../codec/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
-import { checkIpAddress } from '../kinds/engine/ip-address.ts';
-import type { RuleContext } from '../kinds/kind-rules.ts';
-import { repeatedChecksOf, validateObjectMeta, validateReplacedMeta } from '../kinds/metadata-validation.ts';
 import { withoutClusterPolicy } from '../kinds/pods/cluster-policy.ts';
 import { protectObject } from '../kinds/protection-finalizers.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
 import { emptySet, type FieldSet, leastOwnedBytes, setOfPaths, trackUpdate } from '../managed-fields/index.ts';
 import type { NameRule } from '../registry/kind-table.ts';
 import { qualifiedName } from '../registry/resource.ts';
+import type { RuleContext } from '../strategy/strategy.ts';
+import { checkIpAddress } from '../strategy/validation/ip-address.ts';
+import {
+  repeatedChecksOf,
+  validateObjectMeta,
+  validateReplacedMeta,
+} from '../strategy/validation/metadata-validation.ts';
 import type { View } from './resources.ts';
 
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';

@@ -2,9 +2,9 @@
 import type { KubeObject } from '../../api/index.ts';
 import { type Authorizer, attributesOf } from '../auth/authorizer.ts';
 import type { ReviewToken } from '../auth/token-review.ts';
-import type { RuleContext } from '../kinds/kind-rules.ts';
 import type { WriteGuard } from '../rbac/escalation.ts';
 import type { Exchange } from '../request/request-context.ts';
+import type { RuleContext } from '../strategy/strategy.ts';
 import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
 import { ObjectWrites } from './object-writes.ts';

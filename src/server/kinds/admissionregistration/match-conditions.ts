@@ -13,8 +13,8 @@ import {
   tooMany,
 } from '../../../api/index.ts';
 import type { WorkSlices } from '../../event-loop/work-slices.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { textAt } from '../engine/fields.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { textAt } from '../../strategy/validation/fields.ts';
 import { checkExpression } from './expressions.ts';
 
 const LIMIT_CONDITIONS = 64;

@@ -1,6 +1,6 @@
 /** One mutation of a policy: a patch of one of two types, made by an expression that belongs to the type. */
 import { type FieldError, invalidValue, type JsonObject, requiredValue, unsupportedValue } from '../../../api/index.ts';
-import { objectAt, textAt } from '../engine/fields.ts';
+import { objectAt, textAt } from '../../strategy/validation/fields.ts';
 import { checkExpression, type Surroundings } from './expressions.ts';
 
 const fieldOfType: Readonly<Record<string, string>> = {

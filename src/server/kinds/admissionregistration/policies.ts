@@ -17,12 +17,12 @@ import {
 import type { CelType } from '../../cel/types.ts';
 import { dyn } from '../../cel/types.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { oneOf, required } from '../engine/checks.ts';
-import { conditions } from '../engine/conditions.ts';
-import { type CheckRow, checksFrom, defaultsFrom } from '../engine/field-table.ts';
-import { isEmpty, objectAt, objectsAt, sameValue, textAt } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { oneOf, required } from '../../strategy/validation/checks.ts';
+import { conditions } from '../../strategy/validation/conditions.ts';
+import { type CheckRow, checksFrom, defaultsFrom } from '../../strategy/validation/field-table.ts';
+import { isEmpty, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
 import { checkExpression, type Surroundings, typeOfExpression } from './expressions.ts';
 import { checkMatchConditions } from './match-conditions.ts';
 import { checkMutation } from './mutations.ts';

@@ -11,11 +11,11 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { labelSelector, named, oneOf, required } from '../engine/checks.ts';
-import { checksFrom, defaultsFrom } from '../engine/field-table.ts';
-import { isEmpty, objectAt, textAt, textsAt } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { labelSelector, named, oneOf, required } from '../../strategy/validation/checks.ts';
+import { checksFrom, defaultsFrom } from '../../strategy/validation/field-table.ts';
+import { isEmpty, objectAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
 import { checkMatchResources, checkMutatingOperations, matchDefaults } from './resource-rules.ts';
 
 const ACTIONS = ['Audit', 'Deny', 'Warn'];

@@ -12,10 +12,10 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { appendAll, mostFaults } from '../engine/append-all.ts';
-import { labelSelector, oneOf } from '../engine/checks.ts';
-import type { DefaultRow } from '../engine/field-table.ts';
-import { objectAt, objectsAt, textsAt } from '../engine/fields.ts';
+import { appendAll, mostFaults } from '../../strategy/validation/append-all.ts';
+import { labelSelector, oneOf } from '../../strategy/validation/checks.ts';
+import type { DefaultRow } from '../../strategy/validation/field-table.ts';
+import { objectAt, objectsAt, textsAt } from '../../strategy/validation/fields.ts';
 
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 /** What is deleted cannot be changed on its way. */

@@ -14,14 +14,14 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
-import { appendAll, mostFaults } from '../engine/append-all.ts';
-import { labelSelector, oneOf } from '../engine/checks.ts';
-import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
-import { numberAt, objectAt, objectsAt, sameValue, textAt, textsAt } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll, mostFaults } from '../../strategy/validation/append-all.ts';
+import { labelSelector, oneOf } from '../../strategy/validation/checks.ts';
+import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
+import { numberAt, objectAt, objectsAt, sameValue, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { checkWebhookClient } from '../../strategy/webhook-client.ts';
 import { checkMatchConditions } from './match-conditions.ts';
 import { checkRule } from './resource-rules.ts';
-import { checkWebhookClient } from './webhook-client.ts';
 
 const defaults: DefaultRow[] = [
   ['webhooks[].failurePolicy?', 'Fail'],

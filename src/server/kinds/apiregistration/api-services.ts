@@ -8,10 +8,10 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
-import { portNumber } from '../engine/checks.ts';
-import { checksFrom, defaultsFrom } from '../engine/field-table.ts';
-import { isEmpty, numberAt, objectAt, textAt } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { portNumber } from '../../strategy/validation/checks.ts';
+import { checksFrom, defaultsFrom } from '../../strategy/validation/field-table.ts';
+import { isEmpty, numberAt, objectAt, textAt } from '../../strategy/validation/fields.ts';
 
 const positiveUpTo = (most: number) => (value: unknown, path: string) =>
   typeof value === 'number' && value > 0 && value <= most

@@ -3,11 +3,11 @@
  * under the names of the newer one, as by the reference server.
  */
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { atLeast, oneOf } from '../engine/checks.ts';
-import { checksFrom, type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
-import { isEmpty, numberAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { atLeast, oneOf } from '../../strategy/validation/checks.ts';
+import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
+import { isEmpty, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 import { toNewAutoscaler } from './autoscaler-conversion.ts';
 import { checkMetrics, checkReference } from './metrics.ts';
 

@@ -12,10 +12,10 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { quantityOf } from '../engine/amounts.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { numberAt, objectAt, textAt } from '../engine/fields.ts';
-import { checkContainerResourceName } from '../engine/resource-names.ts';
+import { quantityOf } from '../../strategy/validation/amounts.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { numberAt, objectAt, textAt } from '../../strategy/validation/fields.ts';
+import { checkContainerResourceName } from '../../strategy/validation/resource-names.ts';
 
 type Check = (source: JsonObject, path: string) => FieldError[];
 

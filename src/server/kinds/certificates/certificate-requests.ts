@@ -15,8 +15,8 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { ensureObject, objectAt, objectsAt, sameValue, textAt } from '../engine/fields.ts';
-import type { KindRules, RuleContext } from '../kind-rules.ts';
+import type { KindRules, RuleContext } from '../../strategy/strategy.ts';
+import { ensureObject, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
 import { checkCertificate, checkCertificateSpec } from './certificate-spec.ts';
 
 const VERDICTS = ['Approved', 'Denied'];

@@ -15,8 +15,8 @@ import {
   tooLong,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { numberAt, textAt, textsAt } from '../engine/fields.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { numberAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
 
 const SHORTEST_SECONDS = 600;
 const LIMIT_DOMAIN = 253;

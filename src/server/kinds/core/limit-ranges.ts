@@ -15,10 +15,22 @@ import {
   requiredValue,
 } from '../../../api/index.ts';
 import { ownValue } from '../../codec/json-objects.ts';
-import { quantityOf, roundAmounts } from '../engine/amounts.ts';
-import { ensureObject, fill, isEmpty, objectAt, objectsAt, sortedEntries, textAt } from '../engine/fields.ts';
-import { checkContainerResourceName, checkResourceName, isOvercommitAllowed } from '../engine/resource-names.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { quantityOf, roundAmounts } from '../../strategy/validation/amounts.ts';
+import {
+  ensureObject,
+  fill,
+  isEmpty,
+  objectAt,
+  objectsAt,
+  sortedEntries,
+  textAt,
+} from '../../strategy/validation/fields.ts';
+import {
+  checkContainerResourceName,
+  checkResourceName,
+  isOvercommitAllowed,
+} from '../../strategy/validation/resource-names.ts';
 
 const TYPES = ['Pod', 'Container', 'PersistentVolumeClaim'];
 const PARTS = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const;

@@ -3,12 +3,16 @@
  * resources of the objects that it tells apart; scopes never change.
  */
 import { type FieldError, invalidValue, type JsonObject, requiredValue } from '../../../api/index.ts';
-import { roundAmounts } from '../engine/amounts.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { immutable } from '../engine/field-table.ts';
-import { isObject, objectAt, objectsAt, sortedEntries, textAt, textsAt } from '../engine/fields.ts';
-import { checkQuotaResourceName, checkResourceAmount, isStandardQuotaResource } from '../engine/resource-names.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { roundAmounts } from '../../strategy/validation/amounts.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { immutable } from '../../strategy/validation/field-table.ts';
+import { isObject, objectAt, objectsAt, sortedEntries, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import {
+  checkQuotaResourceName,
+  checkResourceAmount,
+  isStandardQuotaResource,
+} from '../../strategy/validation/resource-names.ts';
 
 const ofPods = ['pods', 'cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory'];
 

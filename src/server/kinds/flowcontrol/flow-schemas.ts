@@ -14,11 +14,11 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { named, requiredWith } from '../engine/checks.ts';
-import { checksFrom } from '../engine/field-table.ts';
-import { ensureObject, numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { named, requiredWith } from '../../strategy/validation/checks.ts';
+import { checksFrom } from '../../strategy/validation/field-table.ts';
+import { ensureObject, numberAt, objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
 
 const USUAL_PRECEDENCE = 1000;
 const LAST_PRECEDENCE = 10000;

@@ -3,11 +3,11 @@
  * level without a limit, and what it is does not change but for its shares.
  */
 import { type FieldError, forbiddenValue, invalidValue, type JsonObject, requiredValue } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { between, oneOf } from '../engine/checks.ts';
-import { defaultsFrom } from '../engine/field-table.ts';
-import { isEmpty, numberAt, objectAt, textAt } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { between, oneOf } from '../../strategy/validation/checks.ts';
+import { defaultsFrom } from '../../strategy/validation/field-table.ts';
+import { isEmpty, numberAt, objectAt, textAt } from '../../strategy/validation/fields.ts';
 import { checkFlowConditions } from './flow-schemas.ts';
 
 const EXEMPT = 'exempt';

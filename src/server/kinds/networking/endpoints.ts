@@ -11,8 +11,9 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { named, oneOf, portNumber, required, text } from '../engine/checks.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { named, oneOf, portNumber, required, text } from '../../strategy/validation/checks.ts';
 import {
   type Check,
   checksFrom,
@@ -21,10 +22,14 @@ import {
   listOf,
   struct,
   textsOf,
-} from '../engine/field-table.ts';
-import { isObject, objectsAt, sameValue, textAt, textsAt } from '../engine/fields.ts';
-import { checkIpAddress, checkOrdinaryAddress, parseAddress, warningsForAddress } from '../engine/ip-address.ts';
-import type { KindRules } from '../kind-rules.ts';
+} from '../../strategy/validation/field-table.ts';
+import { isObject, objectsAt, sameValue, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import {
+  checkIpAddress,
+  checkOrdinaryAddress,
+  parseAddress,
+  warningsForAddress,
+} from '../../strategy/validation/ip-address.ts';
 
 const protocol = oneOf('SCTP', 'TCP', 'UDP');
 /** A text that may be left out, but if it is there is looked at even if it is empty. */

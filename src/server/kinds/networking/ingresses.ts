@@ -9,8 +9,17 @@ import {
   type JsonObject,
   requiredValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { atMostBytes, checkPortName, named, oneOf, portNumber, required, text } from '../engine/checks.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import {
+  atMostBytes,
+  checkPortName,
+  named,
+  oneOf,
+  portNumber,
+  required,
+  text,
+} from '../../strategy/validation/checks.ts';
 import {
   type Check,
   checksFrom,
@@ -19,10 +28,9 @@ import {
   listOf,
   struct,
   textsOf,
-} from '../engine/field-table.ts';
-import { ensureObject, isEmpty, objectAt, objectsAt, textAt } from '../engine/fields.ts';
-import { checkIpAddress, parseAddress } from '../engine/ip-address.ts';
-import type { KindRules } from '../kind-rules.ts';
+} from '../../strategy/validation/field-table.ts';
+import { ensureObject, isEmpty, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
+import { checkIpAddress, parseAddress } from '../../strategy/validation/ip-address.ts';
 
 const defaultClass = 'ingressclass.kubernetes.io/is-default-class';
 const classAnnotation = 'kubernetes.io/ingress.class';

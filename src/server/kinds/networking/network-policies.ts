@@ -8,12 +8,20 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { checkPortName, labelSelector, oneOf, portNumber } from '../engine/checks.ts';
-import { type Check, checksFrom, defaultsFrom, listOf, struct } from '../engine/field-table.ts';
-import { ensureObject, isEmpty, isNumber, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
-import { checkRange, isIn, parseRange, warningsForRange } from '../engine/ip-address.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { checkPortName, labelSelector, oneOf, portNumber } from '../../strategy/validation/checks.ts';
+import { type Check, checksFrom, defaultsFrom, listOf, struct } from '../../strategy/validation/field-table.ts';
+import {
+  ensureObject,
+  isEmpty,
+  isNumber,
+  objectAt,
+  objectsAt,
+  textAt,
+  textsAt,
+} from '../../strategy/validation/fields.ts';
+import { checkRange, isIn, parseRange, warningsForRange } from '../../strategy/validation/ip-address.ts';
 
 const protocol = oneOf('TCP', 'UDP', 'SCTP');
 const types = ['Ingress', 'Egress'];

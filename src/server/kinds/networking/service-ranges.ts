@@ -8,11 +8,11 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
-import { named, required } from '../engine/checks.ts';
-import { type Check, immutable, struct, textsOf } from '../engine/field-table.ts';
-import { objectAt, sameStruct, textsAt } from '../engine/fields.ts';
-import { checkRange, parseRange } from '../engine/ip-address.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { named, required } from '../../strategy/validation/checks.ts';
+import { type Check, immutable, struct, textsOf } from '../../strategy/validation/field-table.ts';
+import { objectAt, sameStruct, textsAt } from '../../strategy/validation/fields.ts';
+import { checkRange, parseRange } from '../../strategy/validation/ip-address.ts';
 
 const twiceText = 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64';
 

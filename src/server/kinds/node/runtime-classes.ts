@@ -1,12 +1,12 @@
 /** Runtime classes: which handler runs a pod, what that costs beside the containers, and on which nodes it is found. */
 import { checkDnsLabel, type FieldError, forbiddenValue, type JsonObject } from '../../../api/index.ts';
-import { named, required } from '../engine/checks.ts';
-import { checksFrom, immutableFields } from '../engine/field-table.ts';
-import { mapAt, objectAt, objectsAt, sortedEntries } from '../engine/fields.ts';
-import { checkContainerResourceName, checkResourceAmount } from '../engine/resource-names.ts';
-import { checkTolerations } from '../engine/tolerations.ts';
-import type { KindRules } from '../kind-rules.ts';
-import { validateLabels } from '../metadata-validation.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { named, required } from '../../strategy/validation/checks.ts';
+import { checksFrom, immutableFields } from '../../strategy/validation/field-table.ts';
+import { mapAt, objectAt, objectsAt, sortedEntries } from '../../strategy/validation/fields.ts';
+import { validateLabels } from '../../strategy/validation/metadata-validation.ts';
+import { checkContainerResourceName, checkResourceAmount } from '../../strategy/validation/resource-names.ts';
+import { checkTolerations } from '../../strategy/validation/tolerations.ts';
 
 const checkHandler = checksFrom([['handler', required, named(checkDnsLabel)]]);
 

@@ -15,12 +15,20 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { roundAmounts } from '../engine/amounts.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { ensureObject, isEmpty, objectAt, objectsAt, sortedEntries, textAt, textsAt } from '../engine/fields.ts';
-import { ipRange, parseRange } from '../engine/ip-address.ts';
-import { checkResourceAmount } from '../engine/resource-names.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { roundAmounts } from '../../strategy/validation/amounts.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import {
+  ensureObject,
+  isEmpty,
+  objectAt,
+  objectsAt,
+  sortedEntries,
+  textAt,
+  textsAt,
+} from '../../strategy/validation/fields.ts';
+import { ipRange, parseRange } from '../../strategy/validation/ip-address.ts';
+import { checkResourceAmount } from '../../strategy/validation/resource-names.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const notReady: JsonObject = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };

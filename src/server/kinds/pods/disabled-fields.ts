@@ -2,7 +2,7 @@
  * Fields of pods that belong to features the reference server has switched off: it reads them and forgets them.
  */
 import type { JsonObject } from '../../../api/index.ts';
-import { isEmpty, objectAt, objectsAt } from '../engine/fields.ts';
+import { isEmpty, objectAt, objectsAt } from '../../strategy/validation/fields.ts';
 import { containersOf } from './containers/each-container.ts';
 
 /** Of the spec of a pod or of a template. */

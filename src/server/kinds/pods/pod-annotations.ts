@@ -1,6 +1,6 @@
 /** Annotations of pods that mean something: they were fields before the fields there are now. */
 import { type FieldError, forbiddenValue, invalidValue, type JsonObject } from '../../../api/index.ts';
-import { objectAt, sortedEntries, textAt } from '../engine/fields.ts';
+import { objectAt, sortedEntries, textAt } from '../../strategy/validation/fields.ts';
 import { containersOf } from './containers/each-container.ts';
 import { checkLocalPath } from './volumes/paths.ts';
 

@@ -5,9 +5,17 @@
  * (service links, requests from limits, ports of the host) is in `setPodDefaults`.
  */
 import type { JsonObject } from '../../../api/index.ts';
-import { roundAmounts } from '../engine/amounts.ts';
-import { ensureObject, fill, isObject, numberAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
-import { isOvercommitAllowed } from '../engine/resource-names.ts';
+import { roundAmounts } from '../../strategy/validation/amounts.ts';
+import {
+  ensureObject,
+  fill,
+  isObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+} from '../../strategy/validation/fields.ts';
+import { isOvercommitAllowed } from '../../strategy/validation/resource-names.ts';
 import { aggregateRequests } from './containers/aggregate-requests.ts';
 import { pullPolicyOf } from './containers/image-name.ts';
 import { hasWholeResources, isOfPods } from './containers/resources.ts';

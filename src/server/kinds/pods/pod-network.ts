@@ -6,9 +6,9 @@ import {
   type JsonObject,
   requiredValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
-import { ipAddress } from '../engine/ip-address.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { ipAddress } from '../../strategy/validation/ip-address.ts';
 
 const mostServers = 3;
 const mostPaths = 32;

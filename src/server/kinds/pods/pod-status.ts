@@ -11,10 +11,10 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { between } from '../engine/checks.ts';
-import { numberAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
-import { ipAddress, parseAddress } from '../engine/ip-address.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { between } from '../../strategy/validation/checks.ts';
+import { numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
+import { ipAddress, parseAddress } from '../../strategy/validation/ip-address.ts';
 import { specOf, validateAnnotations } from './pod-update.ts';
 
 /** The one address and the first of the list are the same; the one is believed where they differ. */

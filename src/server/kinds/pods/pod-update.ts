@@ -14,11 +14,11 @@ import {
   requiredValue,
 } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json-objects.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { isNumber, mapAt, numberAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
-import { podSpecText } from '../engine/internal-text.ts';
-import { lineDiff } from '../engine/line-diff.ts';
-import { checkTolerations as checkTolerationList } from '../engine/tolerations.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { isNumber, mapAt, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
+import { podSpecText } from '../../strategy/validation/internal-text.ts';
+import { lineDiff } from '../../strategy/validation/line-diff.ts';
+import { checkTolerations as checkTolerationList } from '../../strategy/validation/tolerations.ts';
 import { mirrorPod, validateAnnotationUpdate, validatePodAnnotations } from './pod-annotations.ts';
 import { qualityOfService } from './quality-of-service.ts';
 

@@ -17,14 +17,14 @@ import {
   tooLong,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { quantityOf } from '../engine/amounts.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { between, named, oneOf, required } from '../engine/checks.ts';
-import type { Check } from '../engine/field-table.ts';
-import { mapAt, numberAt, objectAt, objectsAt, sortedEntries, textAt } from '../engine/fields.ts';
-import { checkStruct, checkStructs, type StructCheck, structChecks } from '../engine/struct-checks.ts';
-import { checkTolerations } from '../engine/tolerations.ts';
-import { validateAnnotations, validateLabels } from '../metadata-validation.ts';
+import { quantityOf } from '../../strategy/validation/amounts.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { between, named, oneOf, required } from '../../strategy/validation/checks.ts';
+import type { Check } from '../../strategy/validation/field-table.ts';
+import { mapAt, numberAt, objectAt, objectsAt, sortedEntries, textAt } from '../../strategy/validation/fields.ts';
+import { validateAnnotations, validateLabels } from '../../strategy/validation/metadata-validation.ts';
+import { checkStruct, checkStructs, type StructCheck, structChecks } from '../../strategy/validation/struct-checks.ts';
+import { checkTolerations } from '../../strategy/validation/tolerations.ts';
 import { aggregateRequests } from './containers/aggregate-requests.ts';
 import { validateContainers } from './containers/containers.ts';
 import { containersOf } from './containers/each-container.ts';

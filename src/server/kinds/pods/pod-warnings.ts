@@ -3,10 +3,18 @@
  * objects that are stored.
  */
 import { checkDnsLabel, type JsonObject, type KubeObject, quote } from '../../../api/index.ts';
-import { quantityOf } from '../engine/amounts.ts';
-import { mapAt, numberAt, objectAt, objectsAt, sortedEntries, textAt, textsAt } from '../engine/fields.ts';
-import { warningsForAddress } from '../engine/ip-address.ts';
-import { labelWarning, warningsForExpressions, warningsForTerms } from '../engine/node-selector.ts';
+import { quantityOf } from '../../strategy/validation/amounts.ts';
+import {
+  mapAt,
+  numberAt,
+  objectAt,
+  objectsAt,
+  sortedEntries,
+  textAt,
+  textsAt,
+} from '../../strategy/validation/fields.ts';
+import { warningsForAddress } from '../../strategy/validation/ip-address.ts';
+import { labelWarning, warningsForExpressions, warningsForTerms } from '../../strategy/validation/node-selector.ts';
 import { containersOf } from './containers/each-container.ts';
 import { volumeWarnings } from './volumes/volume-warnings.ts';
 

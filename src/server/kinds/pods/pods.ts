@@ -14,9 +14,17 @@ import {
   quote,
 } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json-objects.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { ensureObject, fill, numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
-import type { KindRules, RuleContext } from '../kind-rules.ts';
+import type { KindRules, RuleContext } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import {
+  ensureObject,
+  fill,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+  textsAt,
+} from '../../strategy/validation/fields.ts';
 import { dropDisabledFields, dropDisabledStatus } from './disabled-fields.ts';
 import { validatePodAnnotations, validateSeccompPairs } from './pod-annotations.ts';
 import { setPodDefaults } from './pod-defaults.ts';

@@ -1,7 +1,7 @@
 /** How safe a pod is from eviction, told by what its containers ask for and are limited to. */
 import { type JsonObject, type Quantity, zeroQuantity } from '../../../api/index.ts';
-import { quantityOf } from '../engine/amounts.ts';
-import { objectAt, objectsAt } from '../engine/fields.ts';
+import { quantityOf } from '../../strategy/validation/amounts.ts';
+import { objectAt, objectsAt } from '../../strategy/validation/fields.ts';
 
 const counted = ['cpu', 'memory'] as const;
 type Amounts = Map<string, Quantity>;

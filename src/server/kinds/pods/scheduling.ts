@@ -10,11 +10,11 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { labelSelector, oneOf } from '../engine/checks.ts';
-import { numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
-import { nodeSelector, nodeSelectorTerm } from '../engine/node-selector.ts';
-import { checkStruct, checkStructs, type StructCheck, structChecks } from '../engine/struct-checks.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { labelSelector, oneOf } from '../../strategy/validation/checks.ts';
+import { numberAt, objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { nodeSelector, nodeSelectorTerm } from '../../strategy/validation/node-selector.ts';
+import { checkStruct, checkStructs, type StructCheck, structChecks } from '../../strategy/validation/struct-checks.ts';
 
 const hard = 'requiredDuringSchedulingIgnoredDuringExecution';
 const soft = 'preferredDuringSchedulingIgnoredDuringExecution';

@@ -10,10 +10,10 @@ import {
   tooLong,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { between, oneOf } from '../engine/checks.ts';
-import type { Check } from '../engine/field-table.ts';
-import { objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
-import { checkStruct, type StructCheck, structChecks } from '../engine/struct-checks.ts';
+import { between, oneOf } from '../../strategy/validation/checks.ts';
+import type { Check } from '../../strategy/validation/field-table.ts';
+import { objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { checkStruct, type StructCheck, structChecks } from '../../strategy/validation/struct-checks.ts';
 import { disallowedByPolicy } from './cluster-policy.ts';
 import { checkLocalPath } from './volumes/paths.ts';
 import { checkWindowsOptions } from './windows-options.ts';

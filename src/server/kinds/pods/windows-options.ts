@@ -7,8 +7,8 @@ import {
   invalidValue,
   type JsonObject,
 } from '../../../api/index.ts';
-import { objectAt } from '../engine/fields.ts';
-import type { StructCheck } from '../engine/struct-checks.ts';
+import { objectAt } from '../../strategy/validation/fields.ts';
+import type { StructCheck } from '../../strategy/validation/struct-checks.ts';
 import { disallowedByPolicy } from './cluster-policy.ts';
 import { containersOf } from './containers/each-container.ts';
 

@@ -1,10 +1,10 @@
 /** Disruption budgets: how many pods of a set must be left, or may be missing. One of both, not both. */
 import { invalidValue, type JsonObject } from '../../../api/index.ts';
-import { atLeast, countOrPercent, labelSelector, notOver100Percent, oneOf } from '../engine/checks.ts';
-import { conditions } from '../engine/conditions.ts';
-import { checksFrom } from '../engine/field-table.ts';
-import { objectAt } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { atLeast, countOrPercent, labelSelector, notOver100Percent, oneOf } from '../../strategy/validation/checks.ts';
+import { conditions } from '../../strategy/validation/conditions.ts';
+import { checksFrom } from '../../strategy/validation/field-table.ts';
+import { objectAt } from '../../strategy/validation/fields.ts';
 
 const checkBudget = checksFrom([
   ['spec.minAvailable', countOrPercent, notOver100Percent],

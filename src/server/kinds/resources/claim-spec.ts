@@ -3,10 +3,10 @@
  * between them; configuration for their drivers. Claims and templates of claims hold the same.
  */
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../../api/index.ts';
-import { oneOf } from '../engine/checks.ts';
-import { always, type Check, listOf, struct, textsOf } from '../engine/field-table.ts';
-import { fill, isObject, numberAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
-import type { RuleContext } from '../kind-rules.ts';
+import type { RuleContext } from '../../strategy/strategy.ts';
+import { oneOf } from '../../strategy/validation/checks.ts';
+import { always, type Check, listOf, struct, textsOf } from '../../strategy/validation/field-table.ts';
+import { fill, isObject, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 import { className, deviceConfiguration, fullKey, label, MAX_LIST, selectors, toleration } from './device-checks.ts';
 
 const MAX_ALTERNATIVES = 8;

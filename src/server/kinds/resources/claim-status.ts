@@ -10,12 +10,12 @@ import {
   type JsonValue,
   type KubeObject,
 } from '../../../api/index.ts';
-import { allOf, atMostBytes, oneOf, required } from '../engine/checks.ts';
-import { conditions } from '../engine/conditions.ts';
-import { always, type Check, immutable, listOf, struct, textsOf } from '../engine/field-table.ts';
-import { isEmpty, objectAt, objectsAt, sameValue, textAt } from '../engine/fields.ts';
-import { interfaceAddress } from '../engine/ip-address.ts';
-import { nodeSelector } from '../engine/node-selector.ts';
+import { allOf, atMostBytes, oneOf, required } from '../../strategy/validation/checks.ts';
+import { conditions } from '../../strategy/validation/conditions.ts';
+import { always, type Check, immutable, listOf, struct, textsOf } from '../../strategy/validation/field-table.ts';
+import { isEmpty, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
+import { interfaceAddress } from '../../strategy/validation/ip-address.ts';
+import { nodeSelector } from '../../strategy/validation/node-selector.ts';
 import { requestNames, requestRef, requestRefs } from './claim-spec.ts';
 import {
   bindingConditions,

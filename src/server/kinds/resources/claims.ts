@@ -10,11 +10,11 @@ import {
   invalidValue,
   type JsonObject,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { immutable, listOf } from '../engine/field-table.ts';
-import { ensureObject, isEmpty, objectAt, objectsAt, sameStruct, sameValue } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
-import { validateAnnotations, validateLabels } from '../metadata-validation.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { immutable, listOf } from '../../strategy/validation/field-table.ts';
+import { ensureObject, isEmpty, objectAt, objectsAt, sameStruct, sameValue } from '../../strategy/validation/fields.ts';
+import { validateAnnotations, validateLabels } from '../../strategy/validation/metadata-validation.ts';
 import { setClaimDefaults, setTolerationDefaults, validateAdminAccess, validateClaimSpec } from './claim-spec.ts';
 import { validateClaimStatus } from './claim-status.ts';
 import { deviceConfiguration, MAX_LIST, selectors } from './device-checks.ts';

@@ -15,9 +15,9 @@ import {
   tooLong,
 } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
-import { atMostBytes, named, oneOf, required, text } from '../engine/checks.ts';
-import { type Check, listOf, struct, textsOf } from '../engine/field-table.ts';
-import { isObject, textAt, textsAt } from '../engine/fields.ts';
+import { atMostBytes, named, oneOf, required, text } from '../../strategy/validation/checks.ts';
+import { type Check, listOf, struct, textsOf } from '../../strategy/validation/field-table.ts';
+import { isObject, textAt, textsAt } from '../../strategy/validation/fields.ts';
 
 const MAX_DOMAIN_BYTES = 63;
 const MAX_ID_BYTES = 32;

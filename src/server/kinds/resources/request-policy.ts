@@ -9,9 +9,9 @@ import {
   requiredValue,
   tooMany,
 } from '../../../api/index.ts';
-import { quantityOf } from '../engine/amounts.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { objectAt } from '../engine/fields.ts';
+import { quantityOf } from '../../strategy/validation/amounts.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { objectAt } from '../../strategy/validation/fields.ts';
 
 const MAX_OPTIONS = 10;
 const largest = 2n ** 63n - 1n;

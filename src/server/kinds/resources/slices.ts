@@ -17,12 +17,20 @@ import {
   tooLong,
   tooMany,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { required, text } from '../engine/checks.ts';
-import { always, type Check, immutable, listOf, struct } from '../engine/field-table.ts';
-import { isEmpty, isObject, objectAt, objectsAt, sameValue, sortedEntries, textAt } from '../engine/fields.ts';
-import { nodeSelector } from '../engine/node-selector.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { required, text } from '../../strategy/validation/checks.ts';
+import { always, type Check, immutable, listOf, struct } from '../../strategy/validation/field-table.ts';
+import {
+  isEmpty,
+  isObject,
+  objectAt,
+  objectsAt,
+  sameValue,
+  sortedEntries,
+  textAt,
+} from '../../strategy/validation/fields.ts';
+import { nodeSelector } from '../../strategy/validation/node-selector.ts';
 import { bindingConditions, checkDeviceKey, driverName, label, MAX_LIST, poolName, taint } from './device-checks.ts';
 import { validateRequestPolicy } from './request-policy.ts';
 

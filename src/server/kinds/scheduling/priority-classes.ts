@@ -1,9 +1,9 @@
 /** Priority classes: a number for pods, and whether they drive others away. Neither changes once it is said. */
 import { type FieldError, forbiddenValue, requiredValue } from '../../../api/index.ts';
-import { oneOf } from '../engine/checks.ts';
-import { defaultsFrom, immutableFields } from '../engine/field-table.ts';
-import { sameValue } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { oneOf } from '../../strategy/validation/checks.ts';
+import { defaultsFrom, immutableFields } from '../../strategy/validation/field-table.ts';
+import { sameValue } from '../../strategy/validation/fields.ts';
 
 const highestUserPriority = 1_000_000_000;
 /** The classes of the server itself, with their values. */

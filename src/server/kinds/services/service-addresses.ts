@@ -6,7 +6,7 @@
  * is answered as the reference server answers it.
  */
 import { type FieldError, internalError, invalidValue, type JsonObject, type KubeObject } from '../../../api/index.ts';
-import { numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
+import { numberAt, objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
 
 /** The first address is the gateway to the API itself; the last is for broadcasts. */
 const range = { text: '10.0.0.0/24', prefix: '10.0.0.', first: 1, last: 254 };

@@ -13,10 +13,10 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { oneOf } from '../engine/checks.ts';
-import { isEmpty, textAt, textsAt } from '../engine/fields.ts';
-import { checkIpAddress, parseAddress } from '../engine/ip-address.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { oneOf } from '../../strategy/validation/checks.ts';
+import { isEmpty, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { checkIpAddress, parseAddress } from '../../strategy/validation/ip-address.ts';
 
 const family = oneOf('IPv4', 'IPv6');
 const familyPolicy = oneOf('PreferDualStack', 'RequireDualStack', 'SingleStack');

@@ -12,12 +12,17 @@ import {
   keyPath,
   requiredValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { oneOf, portNumber, portOrName, required, text } from '../engine/checks.ts';
-import { type Check, checksFrom, struct } from '../engine/field-table.ts';
-import { isEmpty, mapAt, numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
-import { checkIpAddress, checkOrdinaryAddress, checkRange, parseAddress } from '../engine/ip-address.ts';
-import { validateLabels } from '../metadata-validation.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { oneOf, portNumber, portOrName, required, text } from '../../strategy/validation/checks.ts';
+import { type Check, checksFrom, struct } from '../../strategy/validation/field-table.ts';
+import { isEmpty, mapAt, numberAt, objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import {
+  checkIpAddress,
+  checkOrdinaryAddress,
+  checkRange,
+  parseAddress,
+} from '../../strategy/validation/ip-address.ts';
+import { validateLabels } from '../../strategy/validation/metadata-validation.ts';
 import { isHeadless, validateAddressFields } from './service-families.ts';
 
 const DAY_SECONDS = 86400;

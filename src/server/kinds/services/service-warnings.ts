@@ -1,8 +1,8 @@
 /** What is told about services that are accepted: fields that are ignored, that are going away, or written oddly. */
 import { type JsonObject, type KubeObject, quote } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { objectAt, textAt, textsAt } from '../engine/fields.ts';
-import { warningsForAddress, warningsForRange } from '../engine/ip-address.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { objectAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { warningsForAddress, warningsForRange } from '../../strategy/validation/ip-address.ts';
 
 const hintsAnnotation = 'service.kubernetes.io/topology-aware-hints';
 const modeAnnotation = 'service.kubernetes.io/topology-mode';

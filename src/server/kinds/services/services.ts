@@ -6,10 +6,10 @@
  */
 import { type FieldError, invalid, type JsonObject, type KubeObject } from '../../../api/index.ts';
 import { jsonEqual } from '../../codec/json-objects.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
-import { ensureObject, isEmpty, numberAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
-import type { KindRules, RuleContext } from '../kind-rules.ts';
+import type { KindRules, RuleContext } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
+import { ensureObject, isEmpty, numberAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
 import { allocateNodePorts, checkAddress, chooseAddress, chooseHealthPort, takenBy } from './service-addresses.ts';
 import { setFamilies } from './service-families.ts';
 import {

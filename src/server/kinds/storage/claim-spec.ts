@@ -7,10 +7,10 @@ import {
   type JsonObject,
   requiredValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { labelSelector, named, required, requiredWith } from '../engine/checks.ts';
-import { type Check, struct } from '../engine/field-table.ts';
-import { isObject, objectAt, textAt } from '../engine/fields.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { labelSelector, named, required, requiredWith } from '../../strategy/validation/checks.ts';
+import { type Check, struct } from '../../strategy/validation/field-table.ts';
+import { isObject, objectAt, textAt } from '../../strategy/validation/fields.ts';
 import { checkAccessModes, positiveQuantity, volumeModes } from './persistent-volumes.ts';
 
 const plainClaim = struct([

@@ -11,9 +11,18 @@ import {
   tooLong,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { quantityOf } from '../engine/amounts.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { atLeast, atMostBytes, labelSelector, named, oneOf, requiredWith, text } from '../engine/checks.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { quantityOf } from '../../strategy/validation/amounts.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import {
+  atLeast,
+  atMostBytes,
+  labelSelector,
+  named,
+  oneOf,
+  requiredWith,
+  text,
+} from '../../strategy/validation/checks.ts';
 import {
   type Check,
   checksFrom,
@@ -22,9 +31,17 @@ import {
   immutableFields,
   listOf,
   struct,
-} from '../engine/field-table.ts';
-import { isObject, numberAt, objectAt, objectsAt, sameStruct, sameValue, textAt, textsAt } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
+} from '../../strategy/validation/field-table.ts';
+import {
+  isObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  sameStruct,
+  sameValue,
+  textAt,
+  textsAt,
+} from '../../strategy/validation/fields.ts';
 import { validateVolumeSpec } from './persistent-volumes.ts';
 import { csiDriverName, setSourceDefaults } from './volume-sources.ts';
 

@@ -17,13 +17,20 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json-objects.ts';
-import { quantityOf } from '../engine/amounts.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { defaultsFrom, immutable } from '../engine/field-table.ts';
-import { ensureObject, isObject, objectAt, sameValue, sortedEntries, textAt } from '../engine/fields.ts';
-import { claimSpecText } from '../engine/internal-text.ts';
-import { lineDiff } from '../engine/line-diff.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { quantityOf } from '../../strategy/validation/amounts.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { defaultsFrom, immutable } from '../../strategy/validation/field-table.ts';
+import {
+  ensureObject,
+  isObject,
+  objectAt,
+  sameValue,
+  sortedEntries,
+  textAt,
+} from '../../strategy/validation/fields.ts';
+import { claimSpecText } from '../../strategy/validation/internal-text.ts';
+import { lineDiff } from '../../strategy/validation/line-diff.ts';
 import { validateClaimSpec } from './claim-spec.ts';
 import { betaClass, betaClassWarning, notNegative } from './persistent-volumes.ts';
 

@@ -16,10 +16,11 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { jsonEqual } from '../../codec/json-objects.ts';
-import { quantityOf } from '../engine/amounts.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { named, oneOf } from '../engine/checks.ts';
-import { type Check, defaultsFrom, immutable } from '../engine/field-table.ts';
+import type { KindRules, RuleContext } from '../../strategy/strategy.ts';
+import { quantityOf } from '../../strategy/validation/amounts.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { named, oneOf } from '../../strategy/validation/checks.ts';
+import { type Check, defaultsFrom, immutable } from '../../strategy/validation/field-table.ts';
 import {
   ensureObject,
   isEmpty,
@@ -31,9 +32,8 @@ import {
   sortedEntries,
   textAt,
   textsAt,
-} from '../engine/fields.ts';
-import { nodeSelector, warningsForTerms } from '../engine/node-selector.ts';
-import type { KindRules, RuleContext } from '../kind-rules.ts';
+} from '../../strategy/validation/fields.ts';
+import { nodeSelector, warningsForTerms } from '../../strategy/validation/node-selector.ts';
 import { setSourceDefaults, sourceFields, validateSource } from './volume-sources.ts';
 
 const modes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];

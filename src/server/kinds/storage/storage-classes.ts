@@ -9,11 +9,18 @@ import {
   requiredValue,
   tooLong,
 } from '../../../api/index.ts';
-import { appendAll, mostFaults } from '../engine/append-all.ts';
-import { oneOf, required, text } from '../engine/checks.ts';
-import { type Check, checksFrom, defaultsFrom, immutable, listOf, struct } from '../engine/field-table.ts';
-import { objectsAt, sameValue, textAt, textsAt } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll, mostFaults } from '../../strategy/validation/append-all.ts';
+import { oneOf, required, text } from '../../strategy/validation/checks.ts';
+import {
+  type Check,
+  checksFrom,
+  defaultsFrom,
+  immutable,
+  listOf,
+  struct,
+} from '../../strategy/validation/field-table.ts';
+import { objectsAt, sameValue, textAt, textsAt } from '../../strategy/validation/fields.ts';
 
 const MAX_PARAMETERS = 512;
 const MAX_PARAMETERS_BYTES = 256 * 1024;

@@ -12,10 +12,10 @@ import {
   keyPath,
   requiredValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { atMostBytes, named, oneOf, required } from '../engine/checks.ts';
-import { type Check, struct } from '../engine/field-table.ts';
-import { fill, numberAt, objectAt, sortedEntries, textAt, textsAt } from '../engine/fields.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { atMostBytes, named, oneOf, required } from '../../strategy/validation/checks.ts';
+import { type Check, struct } from '../../strategy/validation/field-table.ts';
+import { fill, numberAt, objectAt, sortedEntries, textAt, textsAt } from '../../strategy/validation/fields.ts';
 
 type Source = {
   readonly field: string;

@@ -1,9 +1,9 @@
 /** Revisions: what a controller remembers of a template that was, fixed for good. */
 import { type FieldError, type JsonObject, requiredValue } from '../../../api/index.ts';
-import { atLeast } from '../engine/checks.ts';
-import { checksFrom, immutable } from '../engine/field-table.ts';
-import { isObject } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { atLeast } from '../../strategy/validation/checks.ts';
+import { checksFrom, immutable } from '../../strategy/validation/field-table.ts';
+import { isObject } from '../../strategy/validation/fields.ts';
 import { sameField } from '../pods/pod-update.ts';
 
 const checkRevision = checksFrom([['revision', atLeast(0)]]);

@@ -1,10 +1,10 @@
 /** Cron jobs: a job made from a template whenever a schedule says so. */
 import { type FieldError, invalidValue, type JsonObject, requiredValue, unsupportedValue } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { atLeast, oneOf, required } from '../engine/checks.ts';
-import { checksFrom, type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
-import { ensureObject, objectAt, sameValue, textAt } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { atLeast, oneOf, required } from '../../strategy/validation/checks.ts';
+import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
+import { ensureObject, objectAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
 import { setPodTemplateDefaults } from '../pods/pod-defaults.ts';
 import { podNamesWarning, templateWarnings } from '../pods/pod-warnings.ts';
 import { scheduleProblem } from './cron-schedule.ts';

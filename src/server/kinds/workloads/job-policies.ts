@@ -11,7 +11,7 @@ import {
   tooMany,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { numberAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
+import { numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 import { containersOf } from '../pods/containers/each-container.ts';
 
 const actions = ['Count', 'FailIndex', 'FailJob', 'Ignore'];

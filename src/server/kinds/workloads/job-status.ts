@@ -1,8 +1,8 @@
 /** The status of a job, which its controller writes: counts, indexes, and an end that is told once. */
 import { duplicateValue, type FieldError, invalidValue, type JsonObject, type KubeObject } from '../../../api/index.ts';
-import { atLeast } from '../engine/checks.ts';
-import { numberAt, objectAt, objectsAt, textAt, textsAt } from '../engine/fields.ts';
-import { structChecks } from '../engine/struct-checks.ts';
+import { atLeast } from '../../strategy/validation/checks.ts';
+import { numberAt, objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { structChecks } from '../../strategy/validation/struct-checks.ts';
 import { countIndexes } from './job-policies.ts';
 import { specOf } from './pod-template.ts';
 

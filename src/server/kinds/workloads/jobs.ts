@@ -13,12 +13,21 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json-objects.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { atLeast, labelSelector } from '../engine/checks.ts';
-import { type DefaultRow, defaultsFrom, immutable } from '../engine/field-table.ts';
-import { ensureObject, isEmpty, mapAt, numberAt, objectAt, objectsAt, sameValue, textAt } from '../engine/fields.ts';
-import { structChecks } from '../engine/struct-checks.ts';
-import type { KindRules } from '../kind-rules.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { atLeast, labelSelector } from '../../strategy/validation/checks.ts';
+import { type DefaultRow, defaultsFrom, immutable } from '../../strategy/validation/field-table.ts';
+import {
+  ensureObject,
+  isEmpty,
+  mapAt,
+  numberAt,
+  objectAt,
+  objectsAt,
+  sameValue,
+  textAt,
+} from '../../strategy/validation/fields.ts';
+import { structChecks } from '../../strategy/validation/struct-checks.ts';
 import { setPodTemplateDefaults } from '../pods/pod-defaults.ts';
 import { validatePodTemplate } from '../pods/pod-validation.ts';
 import { podNamesWarning, templateWarnings } from '../pods/pod-warnings.ts';

@@ -13,9 +13,9 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { labelSelector } from '../engine/checks.ts';
-import { ensureObject, mapAt, objectAt, objectsAt, textAt } from '../engine/fields.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { labelSelector } from '../../strategy/validation/checks.ts';
+import { ensureObject, mapAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 import { dropDisabledFields } from '../pods/disabled-fields.ts';
 import { setPodTemplateDefaults } from '../pods/pod-defaults.ts';
 import { validatePodTemplate } from '../pods/pod-validation.ts';

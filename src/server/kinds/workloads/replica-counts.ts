@@ -1,8 +1,8 @@
 /** The status of kinds that keep pods running: numbers that are never negative and never more than all there are. */
 import { type FieldError, invalidValue, type JsonObject, type KubeObject } from '../../../api/index.ts';
-import { atLeast } from '../engine/checks.ts';
-import type { Check } from '../engine/field-table.ts';
-import { numberAt, objectAt } from '../engine/fields.ts';
+import { atLeast } from '../../strategy/validation/checks.ts';
+import type { Check } from '../../strategy/validation/field-table.ts';
+import { numberAt, objectAt } from '../../strategy/validation/fields.ts';
 
 const notNegative: Check = atLeast(0);
 

@@ -8,11 +8,17 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { atLeast, countOrPercent, notOver100Percent, percentOf } from '../engine/checks.ts';
-import { type Check, checksFrom, type DefaultRow, defaultsFrom, immutableFields } from '../engine/field-table.ts';
-import { ensureObject, fill, isEmpty, mapAt, numberAt, objectAt, textAt } from '../engine/fields.ts';
-import type { KindRules, RuleContext } from '../kind-rules.ts';
+import type { KindRules, RuleContext } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { atLeast, countOrPercent, notOver100Percent, percentOf } from '../../strategy/validation/checks.ts';
+import {
+  type Check,
+  checksFrom,
+  type DefaultRow,
+  defaultsFrom,
+  immutableFields,
+} from '../../strategy/validation/field-table.ts';
+import { ensureObject, fill, isEmpty, mapAt, numberAt, objectAt, textAt } from '../../strategy/validation/fields.ts';
 import { setPodTemplateDefaults } from '../pods/pod-defaults.ts';
 import { sameField } from '../pods/pod-update.ts';
 import { validatePodTemplate } from '../pods/pod-validation.ts';

@@ -9,12 +9,12 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../engine/append-all.ts';
-import { countOrPercent, labelSelector, named, notOver100Percent, oneOf } from '../engine/checks.ts';
-import { checksFrom, type DefaultRow, defaultsFrom } from '../engine/field-table.ts';
-import { isEmpty, mapAt, numberAt, objectAt, objectsAt, sameValue, textAt } from '../engine/fields.ts';
-import type { KindRules } from '../kind-rules.ts';
-import { validateAnnotations, validateLabels } from '../metadata-validation.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { countOrPercent, labelSelector, named, notOver100Percent, oneOf } from '../../strategy/validation/checks.ts';
+import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
+import { isEmpty, mapAt, numberAt, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
+import { validateAnnotations, validateLabels } from '../../strategy/validation/metadata-validation.ts';
 import { validatePodTemplate } from '../pods/pod-validation.ts';
 import { templateWarnings } from '../pods/pod-warnings.ts';
 import { claimWarnings } from '../pods/volumes/volume-warnings.ts';

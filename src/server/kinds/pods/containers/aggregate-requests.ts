@@ -3,8 +3,8 @@
  * before them counts if it alone, with the sidecars started until then, needs more.
  */
 import type { JsonObject, Quantity } from '../../../../api/index.ts';
-import { quantityOf } from '../../engine/amounts.ts';
-import { objectAt, objectsAt } from '../../engine/fields.ts';
+import { quantityOf } from '../../../strategy/validation/amounts.ts';
+import { objectAt, objectsAt } from '../../../strategy/validation/fields.ts';
 
 type Amounts = Map<string, Quantity>;
 

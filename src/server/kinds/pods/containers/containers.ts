@@ -15,10 +15,10 @@ import {
   unsupportedValue,
   valueNotFound,
 } from '../../../../api/index.ts';
-import { appendAll } from '../../engine/append-all.ts';
-import { checkPortName, oneOf, portNumber, required } from '../../engine/checks.ts';
-import { numberAt, objectAt, objectsAt, textAt } from '../../engine/fields.ts';
-import { structChecks } from '../../engine/struct-checks.ts';
+import { appendAll } from '../../../strategy/validation/append-all.ts';
+import { checkPortName, oneOf, portNumber, required } from '../../../strategy/validation/checks.ts';
+import { numberAt, objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';
+import { structChecks } from '../../../strategy/validation/struct-checks.ts';
 import { validateContainerContext } from '../security-context.ts';
 import { validateEnv, validateEnvFrom } from './environment.ts';
 import { type GracePeriod, validateLifecycle, validateProbes } from './handlers.ts';

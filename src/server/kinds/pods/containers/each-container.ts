@@ -1,6 +1,6 @@
 /** All containers of a pod in the order in which the reference server goes through them, each with its path. */
 import type { JsonObject } from '../../../../api/index.ts';
-import { objectsAt } from '../../engine/fields.ts';
+import { objectsAt } from '../../../strategy/validation/fields.ts';
 
 const lists = ['initContainers', 'containers', 'ephemeralContainers'] as const;
 

@@ -8,10 +8,10 @@ import {
   requiredValue,
   valueNotFound,
 } from '../../../../api/index.ts';
-import { required } from '../../engine/checks.ts';
-import type { Check } from '../../engine/field-table.ts';
-import { objectAt, textAt } from '../../engine/fields.ts';
-import { checkStruct, type StructCheck, structChecks } from '../../engine/struct-checks.ts';
+import { required } from '../../../strategy/validation/checks.ts';
+import type { Check } from '../../../strategy/validation/field-table.ts';
+import { objectAt, textAt } from '../../../strategy/validation/fields.ts';
+import { checkStruct, type StructCheck, structChecks } from '../../../strategy/validation/struct-checks.ts';
 import { checkOwnPath } from '../volumes/paths.ts';
 import { checkFieldRef, checkResourceFieldRef, variableFields } from './field-refs.ts';
 

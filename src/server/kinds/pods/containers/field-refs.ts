@@ -10,8 +10,8 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../../api/index.ts';
-import { quantityOf } from '../../engine/amounts.ts';
-import { textAt } from '../../engine/fields.ts';
+import { quantityOf } from '../../../strategy/validation/amounts.ts';
+import { textAt } from '../../../strategy/validation/fields.ts';
 
 /** What a variable may show, in the order in which refusals name it. */
 export const variableFields: readonly string[] = [

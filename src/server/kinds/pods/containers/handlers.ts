@@ -6,10 +6,10 @@ import {
   type JsonObject,
   requiredValue,
 } from '../../../../api/index.ts';
-import { asksAbsent, atLeast, oneOf, portOrName, required } from '../../engine/checks.ts';
-import type { Check } from '../../engine/field-table.ts';
-import { isObject, numberAt, objectAt, objectsAt, textAt } from '../../engine/fields.ts';
-import { allOf, type StructCheck, structChecks } from '../../engine/struct-checks.ts';
+import { asksAbsent, atLeast, oneOf, portOrName, required } from '../../../strategy/validation/checks.ts';
+import type { Check } from '../../../strategy/validation/field-table.ts';
+import { isObject, numberAt, objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';
+import { allOf, type StructCheck, structChecks } from '../../../strategy/validation/struct-checks.ts';
 
 /** The time a pod has to end: no hook may sleep longer. */
 export type GracePeriod = number | undefined;

@@ -8,7 +8,7 @@ import {
   unsupportedValue,
   valueNotFound,
 } from '../../../../api/index.ts';
-import { objectAt, objectsAt, textAt } from '../../engine/fields.ts';
+import { objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';
 import { checkLocalPath } from '../volumes/paths.ts';
 import { isClaimed } from '../volumes/volume-sources.ts';
 

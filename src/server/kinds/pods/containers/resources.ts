@@ -16,15 +16,15 @@ import {
   valueNotFound,
 } from '../../../../api/index.ts';
 import { ownValue } from '../../../codec/json-objects.ts';
-import { quantityOf } from '../../engine/amounts.ts';
-import { appendAll } from '../../engine/append-all.ts';
-import { objectAt, objectsAt, sortedEntries, textAt } from '../../engine/fields.ts';
+import { quantityOf } from '../../../strategy/validation/amounts.ts';
+import { appendAll } from '../../../strategy/validation/append-all.ts';
+import { objectAt, objectsAt, sortedEntries, textAt } from '../../../strategy/validation/fields.ts';
 import {
   checkContainerResourceName,
   checkResourceAmount,
   checkResourceName,
   isOvercommitAllowed,
-} from '../../engine/resource-names.ts';
+} from '../../../strategy/validation/resource-names.ts';
 
 const pages = 'hugepages-';
 

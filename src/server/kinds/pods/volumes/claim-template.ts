@@ -1,8 +1,8 @@
 /** The template of a claim within an ephemeral volume. Of its metadata only labels and annotations may be set. */
 import { type FieldError, forbiddenValue, type JsonObject } from '../../../../api/index.ts';
-import { appendAll } from '../../engine/append-all.ts';
-import { isEmpty, mapAt, objectAt } from '../../engine/fields.ts';
-import { validateAnnotations, validateLabels } from '../../metadata-validation.ts';
+import { appendAll } from '../../../strategy/validation/append-all.ts';
+import { isEmpty, mapAt, objectAt } from '../../../strategy/validation/fields.ts';
+import { validateAnnotations, validateLabels } from '../../../strategy/validation/metadata-validation.ts';
 import { validateClaimSpec } from '../../storage/claim-spec.ts';
 
 export function validateClaimTemplate(template: JsonObject, path: string, errors: FieldError[]): void {

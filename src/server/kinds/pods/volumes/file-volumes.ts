@@ -12,11 +12,11 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../../api/index.ts';
-import { appendAll } from '../../engine/append-all.ts';
-import { labelSelector, required } from '../../engine/checks.ts';
-import type { Check } from '../../engine/field-table.ts';
-import { isNumber, numberAt, objectAt, objectsAt, textAt } from '../../engine/fields.ts';
-import { allOf, checkStructs, type StructCheck, structChecks } from '../../engine/struct-checks.ts';
+import { appendAll } from '../../../strategy/validation/append-all.ts';
+import { labelSelector, required } from '../../../strategy/validation/checks.ts';
+import type { Check } from '../../../strategy/validation/field-table.ts';
+import { isNumber, numberAt, objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';
+import { allOf, checkStructs, type StructCheck, structChecks } from '../../../strategy/validation/struct-checks.ts';
 import { checkFieldRef, checkResourceFieldRef, fileFields } from '../containers/field-refs.ts';
 import { checkOwnPath } from './paths.ts';
 

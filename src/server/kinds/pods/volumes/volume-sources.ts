@@ -12,12 +12,12 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../../api/index.ts';
-import { quantityOf } from '../../engine/amounts.ts';
-import { appendAll } from '../../engine/append-all.ts';
-import { between, named, oneOf, required, requiredWith } from '../../engine/checks.ts';
-import type { Check } from '../../engine/field-table.ts';
-import { isEmpty, numberAt, objectAt, sortedEntries, textAt, textsAt } from '../../engine/fields.ts';
-import { allOf, checkStruct, type StructCheck, structChecks } from '../../engine/struct-checks.ts';
+import { quantityOf } from '../../../strategy/validation/amounts.ts';
+import { appendAll } from '../../../strategy/validation/append-all.ts';
+import { between, named, oneOf, required, requiredWith } from '../../../strategy/validation/checks.ts';
+import type { Check } from '../../../strategy/validation/field-table.ts';
+import { isEmpty, numberAt, objectAt, sortedEntries, textAt, textsAt } from '../../../strategy/validation/fields.ts';
+import { allOf, checkStruct, type StructCheck, structChecks } from '../../../strategy/validation/struct-checks.ts';
 import { csiDriverName } from '../../storage/volume-sources.ts';
 import { validateClaimTemplate } from './claim-template.ts';
 import { checkConfigMapVolume, checkDownwardVolume, checkProjectedVolume, checkSecretVolume } from './file-volumes.ts';

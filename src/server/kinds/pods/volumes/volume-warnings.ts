@@ -1,7 +1,7 @@
 /** Volumes of kinds that are gone or going, and files of one volume that would take each other's place. */
 import { type JsonObject, quote } from '../../../../api/index.ts';
-import { quantityOf } from '../../engine/amounts.ts';
-import { objectAt, objectsAt, textAt } from '../../engine/fields.ts';
+import { quantityOf } from '../../../strategy/validation/amounts.ts';
+import { objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';
 
 const retired: readonly (readonly [field: string, text: string, shown?: string])[] = [
   ['photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],

@@ -9,8 +9,8 @@ import {
   type JsonObject,
   requiredValue,
 } from '../../../../api/index.ts';
-import { appendAll } from '../../engine/append-all.ts';
-import { isObject, objectAt, textAt } from '../../engine/fields.ts';
+import { appendAll } from '../../../strategy/validation/append-all.ts';
+import { isObject, objectAt, textAt } from '../../../strategy/validation/fields.ts';
 import { volumeSources } from './volume-sources.ts';
 
 /** `podName` is empty where the pod is only to be made from a template. */

@@ -17,10 +17,10 @@ import {
   tooLong,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { validateLabels } from '../metadata-validation.ts';
 import { appendAll } from './append-all.ts';
 import type { Check } from './field-table.ts';
 import { isEmpty, isNumber, isObject, objectsAt, textAt, textsAt } from './fields.ts';
+import { validateLabels } from './metadata-validation.ts';
 
 const asking = new WeakSet<Check>();
 

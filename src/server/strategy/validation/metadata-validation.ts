@@ -14,7 +14,7 @@ import {
   requiredValue,
   showValue,
   tooLong,
-} from '../../api/field-error.ts';
+} from '../../../api/field-error.ts';
 import {
   checkAnnotationKey,
   checkDnsLabel,
@@ -23,9 +23,9 @@ import {
   checkQualifiedName,
   checkStandardFinalizer,
   type NameCheck,
-} from '../../api/names.ts';
-import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../../api/objects.ts';
-import { appendAll } from './engine/append-all.ts';
+} from '../../../api/names.ts';
+import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../../../api/objects.ts';
+import { appendAll } from './append-all.ts';
 
 export type ObjectMetaRules = {
   readonly isNamespaced: boolean;

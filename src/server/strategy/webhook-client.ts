@@ -5,16 +5,10 @@
  * commonest reasons are told in its words.
  */
 
-import { quote } from '../../../api/field-error.ts';
-import {
-  checkDnsSubdomain,
-  type FieldError,
-  invalidValue,
-  type JsonObject,
-  requiredValue,
-} from '../../../api/index.ts';
-import { portNumber } from '../engine/checks.ts';
-import { numberAt, objectAt, textAt } from '../engine/fields.ts';
+import { quote } from '../../api/field-error.ts';
+import { checkDnsSubdomain, type FieldError, invalidValue, type JsonObject, requiredValue } from '../../api/index.ts';
+import { portNumber } from './validation/checks.ts';
+import { numberAt, objectAt, textAt } from './validation/fields.ts';
 
 const FORM = '; desired format: https://host[/path]';
 

@@ -14,7 +14,7 @@ import {
   labelSelectorFromLabels,
   labelSelectorFromObject,
 } from '../../api/index.ts';
-import { ensureObject, isNumber, isObject, numberAt, objectAt, valueAt } from './engine/fields.ts';
+import { ensureObject, isNumber, isObject, numberAt, objectAt, valueAt } from './validation/fields.ts';
 
 /** As in a custom resource definition, without the leading dot. */
 export type ScalePaths = {
