@@ -3,9 +3,9 @@ import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
 import { applyScale, toScale, validateScale } from '../strategy/scale.ts';
 import type { RuleContext } from '../strategy/strategy.ts';
-import { applyBinding, validateBinding } from './binding.ts';
 import { convertObject } from './conversion.ts';
-import { allowEviction, markEvicted } from './eviction.ts';
+import { applyBinding, validateBinding } from './pods/binding.ts';
+import { allowEviction, markEvicted } from './policy/eviction.ts';
 
 const now = '2024-01-01T00:00:00Z';
 const resource = (groupVersion: string, plural: string) =>

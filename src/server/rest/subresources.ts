@@ -16,8 +16,8 @@ import {
 } from '../../api/index.ts';
 import { type BodyType, cloneJson, decodeBody } from '../codec/index.ts';
 import { scalePathsOf, toCustomScale } from '../custom/custom-scale.ts';
-import { applyBinding, validateBinding } from '../kinds/binding.ts';
-import { allowEviction, markEvicted } from '../kinds/eviction.ts';
+import { applyBinding, validateBinding } from '../kinds/pods/binding.ts';
+import { allowEviction, markEvicted } from '../kinds/policy/eviction.ts';
 import { readApplyBody } from '../managed-fields/index.ts';
 import { mergePatch, patchObject, patchTypeOf } from '../patch/index.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';

@@ -4,10 +4,10 @@
  * Whether a budget allows it is read from what its controller wrote into its status; the answer carries the budget with
  * the eviction written into it, to be stored before the pod is deleted. A pod that does not run disturbs nobody.
  */
-import { forbidden, internalError, type JsonObject, type KubeObject, tooManyRequests } from '../../api/index.ts';
-import type { RuleContext } from '../strategy/strategy.ts';
-import { selects } from '../strategy/validation/checks.ts';
-import { ensureObject, numberAt, objectAt, objectsAt, textAt } from '../strategy/validation/fields.ts';
+import { forbidden, internalError, type JsonObject, type KubeObject, tooManyRequests } from '../../../api/index.ts';
+import type { RuleContext } from '../../strategy/strategy.ts';
+import { selects } from '../../strategy/validation/checks.ts';
+import { ensureObject, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 
 const refusal = "Cannot evict pod as it would violate the pod's disruption budget.";
 const limitDisrupted = 2000;

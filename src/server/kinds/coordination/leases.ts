@@ -1,8 +1,8 @@
 /** What keeps a cluster in order: leases. */
-import type { JsonObject, KubeObject } from '../../api/index.ts';
-import type { KindRules } from '../strategy/strategy.ts';
-import { atLeast, moreThan } from '../strategy/validation/checks.ts';
-import { checksFrom } from '../strategy/validation/field-table.ts';
+import type { JsonObject, KubeObject } from '../../../api/index.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { atLeast, moreThan } from '../../strategy/validation/checks.ts';
+import { checksFrom } from '../../strategy/validation/field-table.ts';
 
 /** Fields of an election among candidates, which is not switched on: what writers say there is forgotten. */
 function forgetElection({ spec }: KubeObject): void {

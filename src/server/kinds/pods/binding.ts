@@ -6,8 +6,8 @@ import {
   type KubeObject,
   requiredValue,
   unsupportedValue,
-} from '../../api/index.ts';
-import { ensureObject, objectAt, objectsAt, textAt } from '../strategy/validation/fields.ts';
+} from '../../../api/index.ts';
+import { ensureObject, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 
 /** `Binding` objects are refused under their own kind. */
 export function validateBinding(binding: KubeObject): FieldError[] {

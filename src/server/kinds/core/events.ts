@@ -10,11 +10,11 @@ import {
   type JsonValue,
   type KubeObject,
   requiredValue,
-} from '../../api/index.ts';
-import type { KindRules } from '../strategy/strategy.ts';
-import { appendAll } from '../strategy/validation/append-all.ts';
-import { immutable } from '../strategy/validation/field-table.ts';
-import { fill, isEmpty, numberAt, objectAt, sameValue, textAt } from '../strategy/validation/fields.ts';
+} from '../../../api/index.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { immutable } from '../../strategy/validation/field-table.ts';
+import { fill, isEmpty, numberAt, objectAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
 
 const coreDefaults: JsonObject = {
   involvedObject: {},

@@ -1,7 +1,7 @@
 /** Service accounts: of the secrets that belong to one only the names are kept. */
-import type { JsonObject, KubeObject } from '../../api/index.ts';
-import type { KindRules } from '../strategy/strategy.ts';
-import { objectsAt } from '../strategy/validation/fields.ts';
+import type { JsonObject, KubeObject } from '../../../api/index.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { objectsAt } from '../../strategy/validation/fields.ts';
 
 function keepNames(account: KubeObject): void {
   const secrets = objectsAt(account as JsonObject, 'secrets');

@@ -10,12 +10,12 @@ import {
   type KubeObject,
   requiredValue,
   tooLong,
-} from '../../api/index.ts';
-import { jsonEqual } from '../codec/json-objects.ts';
-import { JsonSyntaxError, readJson } from '../codec/json-reader.ts';
-import type { KindRules } from '../strategy/strategy.ts';
-import { immutable } from '../strategy/validation/field-table.ts';
-import { isEmpty, mapAt, sameValue, sortedEntries, textAt } from '../strategy/validation/fields.ts';
+} from '../../../api/index.ts';
+import { jsonEqual } from '../../codec/json-objects.ts';
+import { JsonSyntaxError, readJson } from '../../codec/json-reader.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { immutable } from '../../strategy/validation/field-table.ts';
+import { isEmpty, mapAt, sameValue, sortedEntries, textAt } from '../../strategy/validation/fields.ts';
 import { keyPairProblem } from './key-pair.ts';
 
 const limitBytes = 1024 * 1024;

@@ -7,12 +7,12 @@ import {
   type JsonObject,
   type KubeObject,
   requiredValue,
-} from '../../api/index.ts';
-import type { KindRules } from '../strategy/strategy.ts';
-import { appendAll } from '../strategy/validation/append-all.ts';
-import { labelSelector, named, oneOf, required } from '../strategy/validation/checks.ts';
-import { checksFrom, type DefaultRow, defaultsFrom } from '../strategy/validation/field-table.ts';
-import { isEmpty, objectAt, objectsAt, sameValue, textAt } from '../strategy/validation/fields.ts';
+} from '../../../api/index.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { appendAll } from '../../strategy/validation/append-all.ts';
+import { labelSelector, named, oneOf, required } from '../../strategy/validation/checks.ts';
+import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
+import { isEmpty, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
 
 const group = 'rbac.authorization.k8s.io';
 

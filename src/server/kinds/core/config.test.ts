@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { fieldErrorText, type JsonObject } from '../../api/index.ts';
-import { apply, find, refusals, warningsOf } from './rules-run.testing.ts';
+import { fieldErrorText, type JsonObject } from '../../../api/index.ts';
+import { apply, find, refusals, warningsOf } from '../rules-run.testing.ts';
 
 const keyText =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or " +

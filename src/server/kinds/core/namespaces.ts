@@ -9,9 +9,9 @@ import {
   invalidValue,
   type JsonObject,
   type KubeObject,
-} from '../../api/index.ts';
-import type { KindRules } from '../strategy/strategy.ts';
-import { ensureObject, fill, objectAt, textAt, textsAt } from '../strategy/validation/fields.ts';
+} from '../../../api/index.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
+import { ensureObject, fill, objectAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
 
