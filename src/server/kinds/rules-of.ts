@@ -5,9 +5,9 @@
  * to a subresource starts afresh on create, whatever the writer sent; kinds that decide otherwise say so in the table.
  */
 import type { JsonObject } from '../../api/index.ts';
+import { customRulesOf } from '../apiextensions/custom-rules.ts';
+import { definitionRules } from '../apiextensions/definition-rules.ts';
 import { checkObject, cloneJson } from '../codec/index.ts';
-import { customRulesOf } from '../custom/custom-rules.ts';
-import { definitionRules } from '../custom/definition-rules.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import { type KindRules, noRules } from '../strategy/strategy.ts';
 import * as policies from './admissionregistration/policies.ts';

@@ -1,6 +1,6 @@
 /** One resource of the API: what discovery says of it, where it is stored, and which type its objects have. */
 import type { JsonObject } from '../../api/json.ts';
-import type { CustomKind } from '../custom/custom-kind.ts';
+import type { CustomKind } from '../apiextensions/custom-kind.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export type Subresource = {

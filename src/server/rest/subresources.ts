@@ -14,8 +14,8 @@ import {
   resourceNotFound,
   successStatus,
 } from '../../api/index.ts';
+import { scalePathsOf, toCustomScale } from '../apiextensions/custom-scale.ts';
 import { type BodyType, cloneJson, decodeBody } from '../codec/index.ts';
-import { scalePathsOf, toCustomScale } from '../custom/custom-scale.ts';
 import { applyBinding, validateBinding } from '../kinds/pods/binding.ts';
 import { allowEviction, markEvicted } from '../kinds/policy/eviction.ts';
 import { readApplyBody } from '../managed-fields/index.ts';

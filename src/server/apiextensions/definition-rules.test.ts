@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
 import { fieldErrorText, type JsonObject, type KubeObject } from '../../api/index.ts';
+import { judgeNames, namesInUse } from '../controllers/crd/accepted-names.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
-import { judgeNames, namesInUse } from './accepted-names.ts';
+import { checkStructural } from '../structural-schema/structural-schema.ts';
+import { Validation } from '../structural-schema/validation.ts';
 import { asDefinition, type DefinitionNames } from './definition.ts';
 import { definitionRules } from './definition-rules.ts';
-import { checkStructural } from './structural-schema.ts';
-import { Validation } from './validation.ts';
 
 const context = {
   now: '2026-01-01T00:00:00Z',

@@ -3,13 +3,13 @@
  * definition itself goes, in a transaction that holds only while there is still none.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { isStatusError, type JsonObject, type KubeObject } from '../../api/index.ts';
-import type { Resource } from '../registry/resource.ts';
-import { deleteObject } from '../rest/delete.ts';
-import type { View } from '../rest/resources.ts';
-import { nowInSeconds, type Rest } from '../rest/rest.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
-import { asDefinition, CLEANUP_FINALIZER, conditionOf, withCondition } from './definition.ts';
+import { isStatusError, type JsonObject, type KubeObject } from '../../../api/index.ts';
+import { asDefinition, CLEANUP_FINALIZER, conditionOf, withCondition } from '../../apiextensions/definition.ts';
+import type { Resource } from '../../registry/resource.ts';
+import { deleteObject } from '../../rest/delete.ts';
+import type { View } from '../../rest/resources.ts';
+import { nowInSeconds, type Rest } from '../../rest/rest.ts';
+import type { CachedObject } from '../../watchcache/cached-object.ts';
 
 /** Deletes that share a flush of the store. */
 const AT_ONCE = 50;

@@ -15,7 +15,7 @@ import {
 } from '../../api/index.ts';
 import { ownValue } from '../codec/json-objects.ts';
 import type { WorkSlices } from '../event-loop/work-slices.ts';
-import { checkRuleText } from './cel/rule-text.ts';
+import { checkRuleText } from './rule-text.ts';
 import { asObject } from './structural.ts';
 import type { Validation } from './validation.ts';
 

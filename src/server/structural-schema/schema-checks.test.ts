@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
 import { fieldErrorText, type JsonObject, type JsonValue } from '../../api/index.ts';
+import { checkListTypes } from '../apiextensions/value-rules.ts';
 import { checkObject } from '../codec/index.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { compileSchema } from './schema-checks.ts';
 import { NoRoomError, setDefaults } from './set-defaults.ts';
 import { asObject, readStructural } from './structural.ts';
 import { Validation, ValidationEnd } from './validation.ts';
-import { checkListTypes } from './value-rules.ts';
 
 function faultsOf(schema: JsonObject, value: JsonValue, old?: JsonValue): string[] {
   const validation = new Validation();

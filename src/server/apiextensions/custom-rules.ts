@@ -13,10 +13,10 @@ import {
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { KindRules } from '../strategy/strategy.ts';
+import { LIMIT_DEFAULT_BYTES, NoRoomError, setDefaults } from '../structural-schema/set-defaults.ts';
+import { Validation, ValidationEnd } from '../structural-schema/validation.ts';
 import { type CustomKind, kindOf } from './custom-kind.ts';
 import { readNumber } from './custom-scale.ts';
-import { LIMIT_DEFAULT_BYTES, NoRoomError, setDefaults } from './set-defaults.ts';
-import { Validation, ValidationEnd } from './validation.ts';
 import { checkEmbedded, checkListTypes } from './value-rules.ts';
 
 const known = new WeakMap<Resource, KindRules>();

@@ -14,10 +14,10 @@ import {
   type LabelSelectorObject,
   labelSelectorFromObject,
 } from '../../api/index.ts';
+import { type PolicyRule, rulesIn } from '../rbac/policy-rule.ts';
 import type { ObjectWrites } from '../rest/object-writes.ts';
 import type { View } from '../rest/resources.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
-import { type PolicyRule, rulesIn } from './policy-rule.ts';
 
 /** Changes that come close together are answered once. */
 const SETTLE_MS = 20;

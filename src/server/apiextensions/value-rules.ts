@@ -16,10 +16,10 @@ import {
 import { jsonText } from '../../api/json-text.ts';
 import { ownValue, setKey } from '../codec/json-objects.ts';
 import { validateObjectMeta } from '../strategy/validation/metadata-validation.ts';
-import { type Place, pathOf } from './place.ts';
-import { keyOf } from './schema-checks.ts';
-import { asObject, type Structural } from './structural.ts';
-import type { Validation } from './validation.ts';
+import { type Place, pathOf } from '../structural-schema/place.ts';
+import { keyOf } from '../structural-schema/schema-checks.ts';
+import { asObject, type Structural } from '../structural-schema/structural.ts';
+import type { Validation } from '../structural-schema/validation.ts';
 
 export function checkListTypes(
   value: JsonValue | undefined,

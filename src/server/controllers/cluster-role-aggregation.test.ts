@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
+import { rulesIn } from '../rbac/policy-rule.ts';
 import { Registry } from '../registry/registry.ts';
 import { OwnWrites } from '../rest/own-writes.testing.ts';
 import { Resources, type View } from '../rest/resources.ts';
-import { Aggregator } from './aggregation.ts';
-import { rulesIn } from './policy-rule.ts';
+import { Aggregator } from './cluster-role-aggregation.ts';
 
 let dataDir: string;
 let store: Store;

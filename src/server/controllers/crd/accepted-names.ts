@@ -3,7 +3,7 @@
  * kinds a name; who was first keeps it. Pure: the state of one definition and the names of the others go in, its names
  * and conditions come out.
  */
-import { type Condition, conditionOf, type Definition, type DefinitionNames } from './definition.ts';
+import { type Condition, conditionOf, type Definition, type DefinitionNames } from '../../apiextensions/definition.ts';
 
 /** What others of the group already go by. */
 export type NamesInUse = { readonly resources: ReadonlySet<string>; readonly kinds: ReadonlySet<string> };

@@ -1,7 +1,7 @@
 /** A rule as it is written, before anybody reads the expression in it: what must be there, and on one line. */
-import { invalidValue, type JsonObject, requiredValue, unsupportedValue } from '../../../api/index.ts';
-import { schemaAt } from '../schema-path.ts';
-import type { Validation } from '../validation.ts';
+import { invalidValue, type JsonObject, requiredValue, unsupportedValue } from '../../api/index.ts';
+import { schemaAt } from './schema-path.ts';
+import type { Validation } from './validation.ts';
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 

@@ -7,8 +7,10 @@
 import type { JsonObject } from '../../api/index.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import { builtInSchemas, objectMetaName } from '../schema/schemas.ts';
+import { type CompiledRules, compileRules } from '../structural-schema/cel/compile-rules.ts';
+import { compileSchema, type SchemaCheck } from '../structural-schema/schema-checks.ts';
+import { readStructural, type Structural, withEmbeddedTypes } from '../structural-schema/structural.ts';
 import type { PrinterColumn } from '../tables/custom-columns.ts';
-import { type CompiledRules, compileRules } from './cel/compile-rules.ts';
 import {
   type Definition,
   type DefinitionVersion,
@@ -16,8 +18,6 @@ import {
   type ScalePaths,
   storageVersionOf,
 } from './definition.ts';
-import { compileSchema, type SchemaCheck } from './schema-checks.ts';
-import { readStructural, type Structural, withEmbeddedTypes } from './structural.ts';
 
 const VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const PART_VERBS = ['get', 'patch', 'update'];

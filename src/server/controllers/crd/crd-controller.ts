@@ -11,17 +11,15 @@
 
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject, KubeObject } from '../../api/index.ts';
-import { jsonText } from '../../api/json-text.ts';
-import { trackUpdate } from '../managed-fields/index.ts';
-import type { Resource } from '../registry/resource.ts';
-import type { View } from '../rest/resources.ts';
-import { nowInSeconds, type Rest } from '../rest/rest.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
-import type { ResourceCache } from '../watchcache/resource-cache.ts';
-import { judgeNames, namesInUse } from './accepted-names.ts';
-import { approvalCondition } from './api-approval.ts';
-import { customResources, type DefinedResources, type DefinitionLife, isServed } from './custom-kind.ts';
+import type { JsonObject, KubeObject } from '../../../api/index.ts';
+import { jsonText } from '../../../api/json-text.ts';
+import { approvalCondition } from '../../apiextensions/api-approval.ts';
+import {
+  customResources,
+  type DefinedResources,
+  type DefinitionLife,
+  isServed,
+} from '../../apiextensions/custom-kind.ts';
 import {
   asDefinition,
   CLEANUP_FINALIZER,
@@ -30,7 +28,14 @@ import {
   type DefinitionStatus,
   isConditionTrue,
   withCondition,
-} from './definition.ts';
+} from '../../apiextensions/definition.ts';
+import { trackUpdate } from '../../managed-fields/index.ts';
+import type { Resource } from '../../registry/resource.ts';
+import type { View } from '../../rest/resources.ts';
+import { nowInSeconds, type Rest } from '../../rest/rest.ts';
+import type { CachedObject } from '../../watchcache/cached-object.ts';
+import type { ResourceCache } from '../../watchcache/resource-cache.ts';
+import { judgeNames, namesInUse } from './accepted-names.ts';
 import { removeInstances } from './instance-cleanup.ts';
 
 const RETRY_MS = 1000;

@@ -6,11 +6,11 @@ import { type FieldError, type JsonObject, type KubeObject, quote } from '../../
 import type { KindRules } from '../strategy/strategy.ts';
 import { immutable } from '../strategy/validation/field-table.ts';
 import { sameValue } from '../strategy/validation/fields.ts';
+import { schemasIn } from '../structural-schema/schema-form.ts';
+import { isKnownFormat } from '../structural-schema/string-formats.ts';
+import { asObject } from '../structural-schema/structural.ts';
 import { asDefinition, CLEANUP_FINALIZER, type Definition, isConditionTrue, withCondition } from './definition.ts';
 import { validateDefinition } from './definition-validation.ts';
-import { schemasIn } from './schema-form.ts';
-import { isKnownFormat } from './string-formats.ts';
-import { asObject } from './structural.ts';
 
 export const definitionRules: KindRules = {
   setDefaults: (object) => setDefinitionDefaults(asDefinition(object)),
