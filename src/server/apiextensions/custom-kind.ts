@@ -1,44 +1,18 @@
 /**
- * One version of a custom kind, ready to work: everything that its definition says, compiled once.
- *
- * A definition that changes makes new ones; what holds an old one goes on with it until it asks again. Only
- * `life.isTerminating` moves, for all versions of a definition together: whoever creates looks at it first.
+ * From a CustomResourceDefinition to the resources it makes: one for each version that is served, and the one in whose
+ * form objects are stored. What its schemas say is compiled when it is first needed.
  */
 import type { JsonObject } from '../../api/index.ts';
+import type { CustomKind, DefinitionLife } from '../registry/custom-kind.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import { builtInSchemas, objectMetaName } from '../schema/schemas.ts';
 import { type CompiledRules, compileRules } from '../structural-schema/cel/compile-rules.ts';
 import { compileSchema, type SchemaCheck } from '../structural-schema/schema-checks.ts';
 import { readStructural, type Structural, withEmbeddedTypes } from '../structural-schema/structural.ts';
-import type { PrinterColumn } from '../tables/custom-columns.ts';
-import {
-  type Definition,
-  type DefinitionVersion,
-  isConditionTrue,
-  type ScalePaths,
-  storageVersionOf,
-} from './definition.ts';
+import { type Definition, type DefinitionVersion, isConditionTrue, storageVersionOf } from './definition.ts';
 
 const VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const PART_VERBS = ['get', 'patch', 'update'];
-
-export type CustomKind = {
-  readonly structural: Structural;
-  readonly check: SchemaCheck;
-  /** Absent where the schema has no rules. */
-  readonly rules: CompiledRules | undefined;
-  readonly printerColumns: readonly PrinterColumn[];
-  readonly scale: ScalePaths | undefined;
-  /** Told to everybody who uses this version. */
-  readonly deprecation: string | undefined;
-  /** The resource in whose form objects are stored, served or not. */
-  readonly storedAs: () => Resource;
-  /** Objects last written at or before this revision may not be what the schema says now. */
-  readonly definedAt: number;
-  readonly life: DefinitionLife;
-};
-
-export type DefinitionLife = { isTerminating: boolean };
 
 export type DefinedResources = {
   /** One for each version that is served. */
@@ -145,10 +119,4 @@ function subresourcesOf({ subresources }: DefinitionVersion, kind: string): Subr
   if (subresources?.scale)
     parts.push({ name: 'scale', verbs: PART_VERBS, kind: 'Scale', group: 'autoscaling', version: 'v1' });
   return parts;
-}
-
-/** The kind behind a custom resource; a fault of ours if it has none. */
-export function kindOf({ custom, plural }: Pick<Resource, 'custom' | 'plural'>): CustomKind {
-  if (!custom) throw new Error(`Cannot find the definition of custom resource "${plural}"`);
-  return custom;
 }

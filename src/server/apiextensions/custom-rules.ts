@@ -11,11 +11,11 @@ import {
   type KubeObject,
 } from '../../api/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
+import { type CustomKind, kindOf } from '../registry/custom-kind.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { KindRules } from '../strategy/strategy.ts';
 import { LIMIT_DEFAULT_BYTES, NoRoomError, setDefaults } from '../structural-schema/set-defaults.ts';
 import { Validation, ValidationEnd } from '../structural-schema/validation.ts';
-import { type CustomKind, kindOf } from './custom-kind.ts';
 import { readNumber } from './custom-scale.ts';
 import { checkEmbedded, checkListTypes } from './value-rules.ts';
 

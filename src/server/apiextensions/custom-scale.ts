@@ -3,9 +3,9 @@
  * everything else about a Scale is as for built-in kinds.
  */
 import { type JsonObject, type KubeObject, plainError } from '../../api/index.ts';
+import type { ScalePaths as DefinedPaths } from '../registry/custom-kind.ts';
 import { type ScalePaths, toScale } from '../strategy/scale.ts';
 import { valueAt } from '../strategy/validation/fields.ts';
-import type { ScalePaths as DefinedPaths } from './definition.ts';
 
 export function scalePathsOf({ specReplicasPath, statusReplicasPath, labelSelectorPath }: DefinedPaths): ScalePaths {
   return {

@@ -4,7 +4,7 @@
  * Plain data of the wire; definitions are validated when they are written, so what is read here is taken at its word.
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
-import type { PrinterColumn } from '../tables/custom-columns.ts';
+import type { PrinterColumn, ScalePaths } from '../registry/custom-kind.ts';
 
 export const DEFINITIONS = { group: 'apiextensions.k8s.io', plural: 'customresourcedefinitions' } as const;
 export const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
@@ -17,8 +17,6 @@ export type DefinitionNames = {
   listKind?: string;
   categories?: string[];
 };
-
-export type ScalePaths = { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath?: string };
 
 export type DefinitionVersion = {
   name: string;

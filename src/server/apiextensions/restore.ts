@@ -4,9 +4,9 @@
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { checkObject } from '../codec/check-object.ts';
+import { kindOf } from '../registry/custom-kind.ts';
 import type { Resource } from '../registry/resource.ts';
 import { NoRoomError, setDefaults } from '../structural-schema/set-defaults.ts';
-import { kindOf } from './custom-kind.ts';
 
 /** Whether what was written at that revision may differ from what the schema says now. */
 export function mayBeOutdated({ custom }: Resource, revision: number): boolean {

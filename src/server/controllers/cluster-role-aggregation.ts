@@ -8,13 +8,9 @@
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type JsonObject,
-  type KubeObject,
-  type LabelSelectorObject,
-  labelSelectorFromObject,
-} from '../../api/index.ts';
-import { type PolicyRule, rulesIn } from '../rbac/policy-rule.ts';
+import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { aggregatedRules, selectorsOf } from '../rbac/aggregated-rules.ts';
+import { rulesIn } from '../rbac/policy-rule.ts';
 import type { ObjectWrites } from '../rest/object-writes.ts';
 import type { View } from '../rest/resources.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
@@ -24,22 +20,6 @@ const SETTLE_MS = 20;
 const RETRY_MS = 1000;
 const MAX_RETRY_MS = 60_000;
 const ROLES_PER_TURN = 200;
-
-export function aggregatedRules(role: KubeObject, all: readonly KubeObject[]): PolicyRule[] {
-  const seen = new Set<string>();
-  const rules: PolicyRule[] = [];
-  const inOrder = [...all].sort((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1));
-  for (const selector of selectorsOf(role).map(labelSelectorFromObject))
-    for (const other of inOrder) {
-      if (other.metadata.name === role.metadata.name || !selector.matches(other.metadata.labels ?? {})) continue;
-      for (const rule of rulesIn(other)) {
-        const text = JSON.stringify(rule);
-        if (!seen.has(text)) rules.push(rule);
-        seen.add(text);
-      }
-    }
-  return rules;
-}
 
 /** Runs until the signal fires; `view` is that of the cluster roles. */
 export class Aggregator {
@@ -123,11 +103,4 @@ export class Aggregator {
     }
     return role;
   }
-}
-
-function selectorsOf(role: KubeObject): readonly LabelSelectorObject[] {
-  const { aggregationRule } = role as unknown as {
-    aggregationRule?: { clusterRoleSelectors?: LabelSelectorObject[] } | null;
-  };
-  return aggregationRule?.clusterRoleSelectors ?? [];
 }

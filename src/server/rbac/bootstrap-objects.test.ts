@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { KubeObject } from '../../api/index.ts';
-import { aggregatedRules } from '../controllers/cluster-role-aggregation.ts';
+import { aggregatedRules } from './aggregated-rules.ts';
 import { type BootstrapObject, bootstrapObjects } from './bootstrap-objects.ts';
 import { type PolicyRule, rulesIn } from './policy-rule.ts';
 import { reconciled, refersElsewhere } from './reconcile.ts';

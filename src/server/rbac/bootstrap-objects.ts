@@ -12,7 +12,7 @@
  * `s:namespace/name`. Made anew with each call: the caller may change what it gets.
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
-import { aggregatedRules } from '../controllers/cluster-role-aggregation.ts';
+import { aggregatedRules } from './aggregated-rules.ts';
 import { bootstrapData } from './generated/bootstrap-data.ts';
 import type { PolicyRule } from './policy-rule.ts';
 

@@ -1,7 +1,7 @@
 /** One resource of the API: what discovery says of it, where it is stored, and which type its objects have. */
 import type { JsonObject } from '../../api/json.ts';
-import type { CustomKind } from '../apiextensions/custom-kind.ts';
 import type { Schema } from '../schema/schema.ts';
+import type { CustomKind } from './custom-kind.ts';
 
 export type Subresource = {
   readonly name: string;

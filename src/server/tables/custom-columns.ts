@@ -7,18 +7,9 @@
 import { humanAge } from '../../api/durations.ts';
 import type { JsonValue } from '../../api/json.ts';
 import { jsonText } from '../../api/json-text.ts';
+import type { PrinterColumn } from '../registry/custom-kind.ts';
 import { ageColumn, type Column, column, type KindTable, nameColumn } from './columns.ts';
 import { compileJsonPath, type JsonPath } from './json-path.ts';
-
-/** One of `additionalPrinterColumns`. */
-export type PrinterColumn = {
-  readonly name: string;
-  readonly type: string;
-  readonly jsonPath: string;
-  readonly format?: string;
-  readonly description?: string;
-  readonly priority?: number;
-};
 
 const defaultTable: KindTable = {
   columns: [nameColumn, { ...ageColumn, definition: { ...ageColumn.definition, type: 'date' } }],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../api/objects.ts';
-import type { PrinterColumn } from './custom-columns.ts';
+import type { PrinterColumn } from '../registry/custom-kind.ts';
 import { emptyPartialList, partialObject } from './partial-metadata.ts';
 import { bookmarkTable, parseIncludeObject, tableFor } from './table.ts';
 

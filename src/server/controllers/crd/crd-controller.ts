@@ -14,12 +14,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
 import { approvalCondition } from '../../apiextensions/api-approval.ts';
-import {
-  customResources,
-  type DefinedResources,
-  type DefinitionLife,
-  isServed,
-} from '../../apiextensions/custom-kind.ts';
+import { customResources, type DefinedResources, isServed } from '../../apiextensions/custom-kind.ts';
 import {
   asDefinition,
   CLEANUP_FINALIZER,
@@ -30,6 +25,7 @@ import {
   withCondition,
 } from '../../apiextensions/definition.ts';
 import { trackUpdate } from '../../managed-fields/index.ts';
+import type { DefinitionLife } from '../../registry/custom-kind.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { View } from '../../rest/resources.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
