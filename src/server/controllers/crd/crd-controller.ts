@@ -14,7 +14,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
 import { approvalCondition } from '../../apiextensions/api-approval.ts';
-import { customResources, type DefinedResources, isServed } from '../../apiextensions/custom-kind.ts';
+import { customResources, type DefinedResources, isServed } from '../../apiextensions/custom-resources.ts';
 import {
   asDefinition,
   CLEANUP_FINALIZER,
