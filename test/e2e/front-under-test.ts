@@ -9,7 +9,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { authenticateBy, certificateAuthenticator } from '../../src/server/auth/authenticator.ts';
 import { mastersOnly } from '../../src/server/auth/authorizer.ts';
 import { adminToken, tokenAuthenticator } from '../../src/server/auth/bearer-tokens.ts';
-import { type Front, type FrontOptions, startFront } from '../../src/server/http/front.ts';
+import { type Front, type FrontOptions, startFront } from '../../src/server/http/http-server.ts';
 import type { Exchange } from '../../src/server/request/request-context.ts';
 import { ensurePki, type Pki } from '../../src/server/serving/pki.ts';
 

@@ -49,7 +49,7 @@ export function queryParametersRead(folder: string): Reads {
 }
 
 /** Measures headers without looking into any of them. */
-const HEAD_LIMITS = 'src/server/http/head-limits.ts';
+const HEAD_LIMITS = 'src/server/http/connection/head-limits.ts';
 
 export function headersRead(folder: string): Reads {
   const constants = textConstants();

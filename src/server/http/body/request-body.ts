@@ -5,9 +5,9 @@
  * Always true: nothing is read before `read` or `ignore`, and what is held is released once, by `release`.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Wire } from '../response/wire.ts';
 import { BodyReader, discardBody } from './body-reader.ts';
 import type { BudgetHolder, ByteBudget, Holding } from './byte-budget.ts';
-import type { Wire } from './wire.ts';
 
 /** There is no seat, or no room for what was sent: the answer is text, not a Status, as the reference server has it. */
 export class SentAway extends Error {

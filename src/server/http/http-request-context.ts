@@ -14,15 +14,15 @@ import type { ByteStream, EncodedStatus, Exchange } from '../request/request-con
 import type { Target } from '../request/request-info.ts';
 import { retryAfterSeconds, statusBody, wantsPretty } from '../request/status-body.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import { type AnswerHeaders, acceptsGzip, standardHeaders, warningValues } from './answer-headers.ts';
-import type { ByteBudget, Holding } from './byte-budget.ts';
-import { LiveStream, type StreamLimits } from './live-stream.ts';
-import { Pace, type PaceRule } from './pace.ts';
-import { piecesOf, SLICE_BYTES, writeParts, writePartsGzipped } from './parts-writer.ts';
-import { type BodyLimits, RequestBody, SentAway } from './request-body.ts';
-import type { StreamRoom } from './stream-room.ts';
-import type { TurnFlusher } from './turn-flusher.ts';
-import type { Wire } from './wire.ts';
+import type { ByteBudget, Holding } from './body/byte-budget.ts';
+import { Pace, type PaceRule } from './body/pace.ts';
+import { type BodyLimits, RequestBody, SentAway } from './body/request-body.ts';
+import { type AnswerHeaders, acceptsGzip, standardHeaders, warningValues } from './response/answer-headers.ts';
+import { LiveStream, type StreamLimits } from './response/live-stream.ts';
+import { piecesOf, SLICE_BYTES, writeParts, writePartsGzipped } from './response/parts-writer.ts';
+import type { StreamRoom } from './response/stream-room.ts';
+import type { TurnFlusher } from './response/turn-flusher.ts';
+import type { Wire } from './response/wire.ts';
 
 /** Smaller bodies are not worth it; the reference server draws the line here. */
 const GZIP_ABOVE_BYTES = 128 * 1024;

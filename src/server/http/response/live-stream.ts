@@ -6,7 +6,7 @@
  * and whoever does not listen is cut off at the hard limit. A client that does not take the end of its stream is cut
  * off after a while.
  */
-import type { ByteStream } from '../request/request-context.ts';
+import type { ByteStream } from '../../request/request-context.ts';
 import type { StreamRoom, StreamRoomLimits } from './stream-room.ts';
 import { beginChunk, CHUNK_FRAME_BYTES, endChunk, type Flushable, Joiner, type TurnFlusher } from './turn-flusher.ts';
 import type { Wire } from './wire.ts';

@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { expectLinear } from '../../../test/support/growth.ts';
+import { expectLinear } from '../../../../test/support/growth.ts';
 import { type BodyOptions, BodyReader, discardBody } from './body-reader.ts';
 
 const MIB = 1024 * 1024;

@@ -9,7 +9,7 @@
  * on and on is cut off all the same.
  */
 import type { Readable } from 'node:stream';
-import { badRequest, bodyTooLarge } from '../../api/status-error.ts';
+import { badRequest, bodyTooLarge } from '../../../api/status-error.ts';
 
 /** How much more than the limit is swallowed before the connection is closed. */
 const SWALLOW_BYTES = 16 * 1024 * 1024;

@@ -5,7 +5,7 @@
  * is told once per answer.
  */
 import { randomUUID } from 'node:crypto';
-import type { FlowUids } from '../flow-control/flow-gate.ts';
+import type { FlowUids } from '../../flow-control/flow-gate.ts';
 
 export type AnswerHeaders = Record<string, string | string[]>;
 

@@ -11,8 +11,8 @@
 import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { PeerCertificate } from '../auth/authenticator.ts';
-import type { Http1Wire } from './http1-wire.ts';
+import type { PeerCertificate } from '../../auth/authenticator.ts';
+import type { Http1Wire } from '../response/http1-wire.ts';
 
 /** Of requests sent ahead behind a watch. */
 const MAX_WAITING = 16;

@@ -1,10 +1,10 @@
 /** The bounds of the front, with the reference server's values where it has them. */
 
 import type { InFlightLimits } from '../flow-control/in-flight.ts';
-import type { BudgetLimits } from './byte-budget.ts';
-import type { ListenerLimits } from './listener.ts';
-import type { StreamLimits } from './live-stream.ts';
-import type { PaceRule } from './pace.ts';
+import type { BudgetLimits } from './body/byte-budget.ts';
+import type { PaceRule } from './body/pace.ts';
+import type { ListenerLimits } from './connection/listener.ts';
+import type { StreamLimits } from './response/live-stream.ts';
 
 export type FrontLimits = InFlightLimits &
   ListenerLimits & {

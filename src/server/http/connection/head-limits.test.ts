@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { expectLinear } from '../../../test/support/growth.ts';
-import { parseBearerHeader } from '../auth/bearer-header.ts';
-import { mediaTypeOf } from '../codec/decode-body.ts';
-import { matchesEtag } from '../discovery/discovery.ts';
-import { chooseForm } from '../discovery/discovery-form.ts';
-import { negotiate, statusMediaType } from '../rest/negotiation.ts';
-import { acceptsGzip, standardHeaders, warningValues } from './answer-headers.ts';
+import { expectLinear } from '../../../../test/support/growth.ts';
+import { parseBearerHeader } from '../../auth/bearer-header.ts';
+import { mediaTypeOf } from '../../codec/decode-body.ts';
+import { matchesEtag } from '../../discovery/discovery.ts';
+import { chooseForm } from '../../discovery/discovery-form.ts';
+import { negotiate, statusMediaType } from '../../rest/negotiation.ts';
+import { acceptsGzip, standardHeaders, warningValues } from '../response/answer-headers.ts';
 import { hasTooManyHeaders, limitHead } from './head-limits.ts';
 import { http1Fault } from './http1-faults.ts';
 
