@@ -21,7 +21,7 @@ export type Reads = {
 /** The functions that read a parameter by a name they are given. */
 const PARAMETER_READERS = new Set(['booleanParameter', 'integerParameter']);
 /** Reads queries that stand in objects, for rules; not the request's. */
-const URLS_IN_RULES = 'src/server/cel/network-functions.ts';
+const URLS_IN_RULES = 'src/server/cel/library/network-functions.ts';
 const QUERY_METHODS = new Set(['get', 'getAll', 'has']);
 
 export function queryParametersRead(folder: string): Reads {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { Budget, BudgetError } from './budget.ts';
-import { library } from './library.ts';
+import { library } from './library/library.ts';
 import { compileExpression, type Program } from './program.ts';
-import { type CelType, dyn, listOf, mapOf, plainType, string } from './types.ts';
+import { Budget, BudgetError } from './values/budget.ts';
+import { type CelType, dyn, listOf, mapOf, plainType, string } from './values/types.ts';
 
 /** A million units of plain steps take some ten milliseconds; of anything else no more than ten times that. */
 const MOST_TIMES = 10;

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { Budget, BudgetError } from './budget.ts';
 import { compileExpression } from './program.ts';
-import { ExpressionError } from './syntax.ts';
-import { dyn } from './types.ts';
-import { CelError, type Value } from './values.ts';
+import { ExpressionError } from './syntax/syntax.ts';
+import { Budget, BudgetError } from './values/budget.ts';
+import { dyn } from './values/types.ts';
+import { CelError, type Value } from './values/values.ts';
 
 const fields = new Map<string, Value>([
   ['n', 3n],

@@ -4,13 +4,14 @@
  * compile. A run is told its variables and its budget; it ends with a value, with a CelError that says why there is
  * none, or with a BudgetError.
  */
-import type { Budget } from './budget.ts';
-import { Compiler } from './compiler.ts';
-import { parseExpression } from './parser.ts';
-import { Frame, type Scope } from './scope.ts';
-import { ExpressionError, ExpressionFault } from './syntax.ts';
-import type { CelType } from './types.ts';
-import type { Value } from './values.ts';
+
+import { Compiler } from './compiler/compiler.ts';
+import { Frame, type Scope } from './compiler/scope.ts';
+import { parseExpression } from './syntax/parser.ts';
+import { ExpressionError, ExpressionFault } from './syntax/syntax.ts';
+import type { Budget } from './values/budget.ts';
+import type { CelType } from './values/types.ts';
+import type { Value } from './values/values.ts';
 
 export type Variable = { readonly name: string; readonly type: CelType };
 

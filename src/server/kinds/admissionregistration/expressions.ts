@@ -7,8 +7,8 @@
  */
 import { type FieldError, invalidValue } from '../../../api/index.ts';
 import { compileExpression, type Variable } from '../../cel/program.ts';
-import { ExpressionError } from '../../cel/syntax.ts';
-import { bool, type CelType, dyn, int, listOf, mapOf, plainType, string, typeName } from '../../cel/types.ts';
+import { ExpressionError } from '../../cel/syntax/syntax.ts';
+import { bool, type CelType, dyn, int, listOf, mapOf, plainType, string, typeName } from '../../cel/values/types.ts';
 
 export type Surroundings = {
   readonly hasParams: boolean;

@@ -14,8 +14,8 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
-import type { CelType } from '../../cel/types.ts';
-import { dyn } from '../../cel/types.ts';
+import type { CelType } from '../../cel/values/types.ts';
+import { dyn } from '../../cel/values/types.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { KindRules } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';

@@ -7,7 +7,7 @@
  * object holds them up for longer than one rule takes.
  */
 import type { FieldError, JsonObject, JsonValue } from '../../../api/index.ts';
-import type { Value } from '../../cel/values.ts';
+import type { Value } from '../../cel/values/values.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { type Place, pathOf } from '../place.ts';
 import { keyOf } from '../schema-checks.ts';

@@ -2,11 +2,12 @@
  * One rule, compiled when it is first asked and judged within a budget. What does not compile is a RuleError with the
  * words of the reference server; what fails while it runs is a verdict, never an exception.
  */
-import { Budget, BudgetError } from '../../cel/budget.ts';
+
 import { compileExpression, type Program, type Variable } from '../../cel/program.ts';
-import { ExpressionError } from '../../cel/syntax.ts';
-import { type CelType, optionalOf } from '../../cel/types.ts';
-import { CelError, Optional, type Value } from '../../cel/values.ts';
+import { ExpressionError } from '../../cel/syntax/syntax.ts';
+import { Budget, BudgetError } from '../../cel/values/budget.ts';
+import { type CelType, optionalOf } from '../../cel/values/types.ts';
+import { CelError, Optional, type Value } from '../../cel/values/values.ts';
 import type { RuleText } from '../structural.ts';
 
 export class RuleError extends Error {

@@ -2,10 +2,11 @@
  * The loops: `all`, `exists`, `exists_one`, `map`, `filter`, and those with two variables. Each turn is charged as the
  * reference server charges it, and so is each element that is kept; a budget that is spent ends the loop in the middle.
  */
+
+import type { Expression, LoopMacro } from '../syntax/syntax.ts';
+import { bool, type CelType, dyn, int, isAssignable, listOf, mapOf, typeName } from '../values/types.ts';
+import { CelError, type MapKey, mapKey, type Value } from '../values/values.ts';
 import { type Compiled, type Compiling, type Frame, PASSED_ERROR_COST, type Scope, type Step } from './scope.ts';
-import type { Expression, LoopMacro } from './syntax.ts';
-import { bool, type CelType, dyn, int, isAssignable, listOf, mapOf, typeName } from './types.ts';
-import { CelError, type MapKey, mapKey, type Value } from './values.ts';
 
 type Loop = Extract<Expression, { kind: 'loop' }>;
 

@@ -2,9 +2,7 @@
  * What can be done with lists, maps, sets (which are lists) and optionals. An element costs at least one unit, and
  * whatever is compared is charged for in depth.
  */
-import type { Budget } from './budget.ts';
-import { checkedInt, checkedUint } from './operators.ts';
-import type { Functions } from './overloads.ts';
+import type { Budget } from '../values/budget.ts';
 import {
   CelError,
   compareValues,
@@ -15,7 +13,9 @@ import {
   sameParts,
   Uint,
   type Value,
-} from './values.ts';
+} from '../values/values.ts';
+import { checkedInt, checkedUint } from './operators.ts';
+import type { Functions } from './overloads.ts';
 
 type List = readonly Value[];
 

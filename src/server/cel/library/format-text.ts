@@ -1,7 +1,7 @@
 /** `"%s has %d".format([a, b])`: values put into a text. Charged for the text, and for every value before it is put in. */
-import { type Budget, traversal } from './budget.ts';
+import { type Budget, traversal } from '../values/budget.ts';
+import { CelError, Duration, kindOf, Timestamp, TypeValue, Uint, type Value } from '../values/values.ts';
 import { doubleText, durationText, timestampText } from './conversions.ts';
-import { CelError, Duration, kindOf, Timestamp, TypeValue, Uint, type Value } from './values.ts';
 
 const LIMIT_DIGITS = 100;
 

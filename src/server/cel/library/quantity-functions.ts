@@ -1,9 +1,9 @@
 /** Amounts such as `500Mi`, as the reference server's library has them. */
-import { parseQuantity, Quantity, QuantityError } from '../../api/index.ts';
-import { traversal } from './budget.ts';
+import { parseQuantity, Quantity, QuantityError } from '../../../api/index.ts';
+import { traversal } from '../values/budget.ts';
+import { CelError, Opaque } from '../values/values.ts';
 import { checkedInt } from './operators.ts';
 import type { Functions } from './overloads.ts';
-import { CelError, Opaque } from './values.ts';
 import { withoutStack } from './without-stack.ts';
 
 class Amount extends Opaque {

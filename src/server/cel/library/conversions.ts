@@ -1,9 +1,9 @@
 /** From one type to another, and the types themselves as values. */
-import { DurationError, parseGoDuration } from '../../api/index.ts';
-import { traversal } from './budget.ts';
+import { DurationError, parseGoDuration } from '../../../api/index.ts';
+import { traversal } from '../values/budget.ts';
+import { CelError, Duration, kindOf, Timestamp, TypeValue, type Uint, type Value } from '../values/values.ts';
 import { checkedInt, checkedUint } from './operators.ts';
 import type { Functions } from './overloads.ts';
-import { CelError, Duration, kindOf, Timestamp, TypeValue, type Uint, type Value } from './values.ts';
 import { withoutStack } from './without-stack.ts';
 
 /** Names that stand for types. */

@@ -1,8 +1,8 @@
 /** URLs, addresses and ranges of addresses, as the reference server's library has them. */
 import { BlockList, isIP } from 'node:net';
-import { traversal } from './budget.ts';
+import { traversal } from '../values/budget.ts';
+import { CelError, Opaque } from '../values/values.ts';
 import type { Functions } from './overloads.ts';
-import { CelError, Opaque } from './values.ts';
 import { withoutStack } from './without-stack.ts';
 
 class Url extends Opaque {

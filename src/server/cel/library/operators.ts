@@ -1,6 +1,5 @@
 /** The operators of CEL. Whole numbers stay within 64 bits, or it is an error. */
-import { type Budget, traversal } from './budget.ts';
-import type { Functions } from './overloads.ts';
+import { type Budget, traversal } from '../values/budget.ts';
 import {
   CelError,
   compareValues,
@@ -13,7 +12,8 @@ import {
   Timestamp,
   Uint,
   type Value,
-} from './values.ts';
+} from '../values/values.ts';
+import type { Functions } from './overloads.ts';
 
 const ORDERED = ['bool', 'int', 'uint', 'double', 'string', 'bytes', 'timestamp', 'duration'];
 const NUMBERS = ['int', 'uint', 'double'];

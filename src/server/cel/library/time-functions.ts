@@ -1,7 +1,7 @@
 /** The parts of times, in UTC or in a time zone, and of spans. */
-import type { Budget } from './budget.ts';
+import type { Budget } from '../values/budget.ts';
+import { CelError, type Duration, floorDivide, type Timestamp } from '../values/values.ts';
 import type { Functions } from './overloads.ts';
-import { CelError, type Duration, floorDivide, type Timestamp } from './values.ts';
 
 /** A date whose UTC parts are those of the time where it is asked about. */
 type PartOf = (local: Date) => number;

@@ -5,9 +5,9 @@
  * A function is charged before it runs. `run` is only called with values that are what its signature says, as far as
  * that can be seen without going through them.
  */
-import type { Budget } from './budget.ts';
-import { type CelType, readType } from './types.ts';
-import { kindOf, type Value } from './values.ts';
+import type { Budget } from '../values/budget.ts';
+import { type CelType, readType } from '../values/types.ts';
+import { kindOf, type Value } from '../values/values.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: arguments are what the signature says, which the compiler cannot read
 type Arguments = any[];

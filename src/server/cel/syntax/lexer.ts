@@ -2,8 +2,9 @@
  * The text of an expression cut into tokens, in one pass. Fails with an ExpressionFault at the place of what is no
  * token. Numbers and texts come with their values.
  */
+
+import { Uint, type Value } from '../values/values.ts';
 import { ExpressionFault } from './syntax.ts';
-import { Uint, type Value } from './values.ts';
 
 export type Token = {
   /** `name`, `literal`, `end`, or the sign itself. */

@@ -3,20 +3,9 @@
  * noted as a fault, and the walk goes on to find the others. Every step charges what it costs in the reference server,
  * and more where ours does more.
  */
-import { compileCall, compileFallback } from './compile-call.ts';
-import { compileLoop } from './compile-loop.ts';
-import { typeNames } from './conversions.ts';
-import {
-  type Compiled,
-  type Compiling,
-  dottedName,
-  type Frame,
-  findName,
-  PASSED_ERROR_COST,
-  type Scope,
-  type Step,
-} from './scope.ts';
-import { type Expression, ExpressionFault } from './syntax.ts';
+
+import { typeNames } from '../library/conversions.ts';
+import { type Expression, ExpressionFault } from '../syntax/syntax.ts';
 import {
   bool,
   type CelType,
@@ -28,8 +17,20 @@ import {
   optionalOf,
   plainType,
   typeName,
-} from './types.ts';
-import { CelError, kindOf, type MapKey, mapKey, Optional, type Value } from './values.ts';
+} from '../values/types.ts';
+import { CelError, kindOf, type MapKey, mapKey, Optional, type Value } from '../values/values.ts';
+import { compileCall, compileFallback } from './compile-call.ts';
+import { compileLoop } from './compile-loop.ts';
+import {
+  type Compiled,
+  type Compiling,
+  dottedName,
+  type Frame,
+  findName,
+  PASSED_ERROR_COST,
+  type Scope,
+  type Step,
+} from './scope.ts';
 
 type Of<Kind extends Expression['kind']> = Extract<Expression, { kind: Kind }>;
 

@@ -1,8 +1,9 @@
 /** The names an expression can see, and the room its values stand in while it runs. */
-import type { Budget } from './budget.ts';
-import type { Expression } from './syntax.ts';
-import type { CelType } from './types.ts';
-import type { Value } from './values.ts';
+
+import type { Expression } from '../syntax/syntax.ts';
+import type { Budget } from '../values/budget.ts';
+import type { CelType } from '../values/types.ts';
+import type { Value } from '../values/values.ts';
 
 /** The innermost name; the others behind it. */
 export type Scope = {

@@ -1,6 +1,7 @@
 /** What can be done with texts. Each is charged for what it goes through and for what it makes, before it does. */
-import { compilePattern, PatternError } from '../patterns/pattern.ts';
-import { type Budget, traversal } from './budget.ts';
+import { compilePattern, PatternError } from '../../patterns/pattern.ts';
+import { type Budget, traversal } from '../values/budget.ts';
+import { CelError } from '../values/values.ts';
 import { formatText } from './format-text.ts';
 import type { Functions } from './overloads.ts';
 import {
@@ -12,7 +13,6 @@ import {
   placeOf,
   splitText,
 } from './text-search.ts';
-import { CelError } from './values.ts';
 
 const length = (text: string) => traversal(text.length);
 /** The reference server multiplies: its search may take the product of both lengths. */

@@ -2,7 +2,7 @@
  * Expressions as the parser leaves them: a tree in which macros are already what they stand for. `at` is the place in
  * the text that an error about the node points to, `depth` how many nodes are below it in a row.
  */
-import type { Value } from './values.ts';
+import type { Value } from '../values/values.ts';
 
 export type LoopMacro = 'all' | 'exists' | 'existsOne' | 'map' | 'filter' | 'transformList' | 'transformMap';
 

@@ -2,13 +2,13 @@
  * Calls: which of the functions of a name is meant. Those that go with the types of the arguments are found when the call
  * is compiled; where several do, or a type is not known, the values decide when they are there.
  */
-import { checkPatternSyntax, PatternError } from '../patterns/pattern.ts';
-import { library } from './library.ts';
-import type { Overload } from './overloads.ts';
+import { checkPatternSyntax, PatternError } from '../../patterns/pattern.ts';
+import { library } from '../library/library.ts';
+import type { Overload } from '../library/overloads.ts';
+import type { Expression } from '../syntax/syntax.ts';
+import { type CelType, dyn, filledIn, isAssignable, joined, typeName } from '../values/types.ts';
+import { CelError, Optional, type Value } from '../values/values.ts';
 import { type Compiled, type Compiling, dottedName, findName, type Scope, type Step } from './scope.ts';
-import type { Expression } from './syntax.ts';
-import { type CelType, dyn, filledIn, isAssignable, joined, typeName } from './types.ts';
-import { CelError, Optional, type Value } from './values.ts';
 
 type Call = Extract<Expression, { kind: 'call' }>;
 
