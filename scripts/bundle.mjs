@@ -18,7 +18,7 @@ await build({
   entryPoints: [
     ...doors.map((door) => ({ in: `dist/${door}/index.js`, out: door })),
     { in: 'dist/cli/main.js', out: 'cli' },
-    { in: 'dist/server/codec/yaml-worker.js', out: 'yaml-worker' },
+    { in: 'dist/server/codec/yaml/yaml-worker.js', out: 'yaml-worker' },
   ],
   outdir,
   bundle: true,

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/api/index.ts';
 import { jsonText } from '../../src/api/json-text.ts';
-import { parseJson } from '../../src/server/codec/json-reader.ts';
-import { readEnvelope, readKind } from '../../src/server/codec/protobuf-reader.ts';
-import { encodeProtobuf } from '../../src/server/codec/protobuf-writer.ts';
+import { parseJson } from '../../src/server/codec/json/json-reader.ts';
+import { readEnvelope, readKind } from '../../src/server/codec/protobuf/protobuf-reader.ts';
+import { encodeProtobuf } from '../../src/server/codec/protobuf/protobuf-writer.ts';
 import { type Answer, type Ask, startTestServer, type TestServer } from '../../src/testing/index.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';

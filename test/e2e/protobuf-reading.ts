@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { JsonObject } from '../../src/api/index.ts';
 import { Reader } from '../../src/api/protobuf.ts';
-import { readEnvelope, readKind } from '../../src/server/codec/protobuf-reader.ts';
+import { readEnvelope, readKind } from '../../src/server/codec/protobuf/protobuf-reader.ts';
 import type { Answer } from '../../src/testing/index.ts';
 
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject, KubeObject } from '../../src/api/index.ts';
 import { decodeBody } from '../../src/server/codec/index.ts';
-import { encodeProtobuf } from '../../src/server/codec/protobuf-writer.ts';
+import { encodeProtobuf } from '../../src/server/codec/protobuf/protobuf-writer.ts';
 import { builtInResources } from '../../src/server/registry/built-in-resources.ts';
 import { type Answer, type Ask, startTestServer, type TestServer } from '../../src/testing/index.ts';
 import { Kubectl, kubectls } from './kubectl.ts';

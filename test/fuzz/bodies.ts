@@ -1,7 +1,7 @@
 /** Bodies in every format that the server takes, from an object; some of them damaged on the way. */
 import { dump } from 'js-yaml';
 import type { JsonObject, JsonValue } from '../../src/api/index.ts';
-import { encodeProtobuf } from '../../src/server/codec/protobuf-writer.ts';
+import { encodeProtobuf } from '../../src/server/codec/protobuf/protobuf-writer.ts';
 import type { Dice } from './dice.ts';
 import { somePointer } from './objects.ts';
 import { damaged, oddText, oddValue } from './odd-values.ts';

@@ -19,7 +19,7 @@ import {
   tooMany,
   unsupportedValue,
 } from '../../api/index.ts';
-import { jsonEqual } from '../codec/json-objects.ts';
+import { jsonEqual } from '../codec/json/json-objects.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { appendAll } from '../strategy/validation/append-all.ts';
 import { checkWebhookClient } from '../strategy/webhook-client.ts';

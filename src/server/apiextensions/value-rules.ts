@@ -14,7 +14,7 @@ import {
   requiredValue,
 } from '../../api/index.ts';
 import { jsonText } from '../../api/json-text.ts';
-import { ownValue, setKey } from '../codec/json-objects.ts';
+import { ownValue, setKey } from '../codec/json/json-objects.ts';
 import { validateObjectMeta } from '../strategy/validation/metadata-validation.ts';
 import { type Place, pathOf } from '../structural-schema/place.ts';
 import { keyOf } from '../structural-schema/schema-checks.ts';

@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { Schema } from '../schema/schema.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
-import { setKey } from './json-objects.ts';
-import { messageOfSchema } from './message-tables.ts';
+import { setKey } from './json/json-objects.ts';
+import { messageOfSchema } from './protobuf/message-tables.ts';
 import { planOf } from './type-plan.ts';
 
 export function anyObjectOf(schema: Schema, depth: number): fc.Arbitrary<JsonObject> {

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../api/json.ts';
 import type { Schema } from '../schema/schema.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { checkObject } from './check-object.ts';
-import { faultPathText } from './fault-paths.ts';
+import { faultPathText } from './json/fault-paths.ts';
 
 const schemaOf = (kind: string, group = '', version = 'v1') => builtInSchemas().byKind(group, version, kind)!;
 const check = (kind: string, value: JsonObject, group = '') => checkObject(value, schemaOf(kind, group));

@@ -11,13 +11,13 @@
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { Schema } from '../schema/schema.ts';
-import { Base64Error, normalBase64 } from './base64.ts';
-import { type FaultPath, faultPathText, maxFaults } from './fault-paths.ts';
-import { normalMicroTime, normalTime, TimeError } from './go-time.ts';
 import { stringTypeOf, wholeTypeOf } from './go-type-names.ts';
-import { integerText } from './int64.ts';
-import { isObject, setKey } from './json-objects.ts';
+import { type FaultPath, faultPathText, maxFaults } from './json/fault-paths.ts';
+import { isObject, setKey } from './json/json-objects.ts';
 import { canonicalQuantity, QuantityError } from './quantity.ts';
+import { Base64Error, normalBase64 } from './scalars/base64.ts';
+import { normalMicroTime, normalTime, TimeError } from './scalars/go-time.ts';
+import { integerText } from './scalars/int64.ts';
 import { type FieldPlan, type Plan, planOf, zeroOf } from './type-plan.ts';
 
 /** The value does not fit its type; the message is Go's. */

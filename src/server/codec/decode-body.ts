@@ -12,14 +12,14 @@ import { ProtobufError } from '../../api/protobuf.ts';
 import { badRequest, invalid, type StatusError, unsupportedMediaType } from '../../api/status-error.ts';
 import type { Schema } from '../schema/schema.ts';
 import { checkObject, jsonWord, TypeMismatchError } from './check-object.ts';
-import { type FaultPath, maxFaults, pathLimitBytes } from './fault-paths.ts';
 import { applyFieldValidation, type FieldFaults, type FieldValidation } from './field-validation.ts';
-import { isObject } from './json-objects.ts';
-import { JsonSyntaxError, readJson } from './json-reader.ts';
-import { messageOfKind } from './message-tables.ts';
-import { readEnvelope, readKind } from './protobuf-reader.ts';
-import { readYamlBytes } from './yaml-aside.ts';
-import { YamlSyntaxError } from './yaml-reader.ts';
+import { type FaultPath, maxFaults, pathLimitBytes } from './json/fault-paths.ts';
+import { isObject } from './json/json-objects.ts';
+import { JsonSyntaxError, readJson } from './json/json-reader.ts';
+import { messageOfKind } from './protobuf/message-tables.ts';
+import { readEnvelope, readKind } from './protobuf/protobuf-reader.ts';
+import { readYamlBytes } from './yaml/yaml-aside.ts';
+import { YamlSyntaxError } from './yaml/yaml-reader.ts';
 
 /** What a body is to be: a resource, or one of the kinds that subresources and deletes take. */
 export type BodyType = {

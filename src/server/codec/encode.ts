@@ -8,7 +8,7 @@
 import { DUMP_SCHEMA, defineScalarTag, dump, type ScalarTagDefinition } from 'js-yaml';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { jsonText } from '../../api/json-text.ts';
-import { isObject, setKey } from './json-objects.ts';
+import { isObject, setKey } from './json/json-objects.ts';
 
 export type EncodeOptions = {
   /** A custom resource: all keys sorted. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
 import { applyFieldValidation } from './field-validation.ts';
-import { readJson } from './json-reader.ts';
+import { readJson } from './json/json-reader.ts';
 
 const faultsIn = (text: string) => {
   const { value, duplicates } = readJson(text);

@@ -5,7 +5,7 @@
 
 import type { JsonValue } from '../../api/json.ts';
 import { cutText } from '../../api/json-text.ts';
-import { type FaultPath, faultPathText, inDocumentOrder, maxFaults } from './fault-paths.ts';
+import { type FaultPath, faultPathText, inDocumentOrder, maxFaults } from './json/fault-paths.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 

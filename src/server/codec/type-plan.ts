@@ -6,7 +6,7 @@
  * in error texts. Types that Go does not have (hand-made or custom) keep their zeros.
  */
 import type { Schema } from '../schema/schema.ts';
-import { type MessageField, messageOfSchema } from './message-tables.ts';
+import { type MessageField, messageOfSchema } from './protobuf/message-tables.ts';
 
 export type PlanKind =
   | 'struct'

@@ -6,7 +6,7 @@
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { Schema } from '../schema/schema.ts';
-import { isObject, setKey } from './json-objects.ts';
+import { isObject, setKey } from './json/json-objects.ts';
 import { type Plan, planOf } from './type-plan.ts';
 
 /** As it is written. */

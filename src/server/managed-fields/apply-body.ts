@@ -11,7 +11,7 @@ import {
   readYamlBytes,
   YamlSyntaxError,
 } from '../codec/index.ts';
-import { isObject } from '../codec/json-objects.ts';
+import { isObject } from '../codec/json/json-objects.ts';
 
 export function readApplyBody(bytes: Uint8Array, resource: BodyType, fieldValidation: FieldValidation): JsonObject {
   const { value, duplicates } = readBody(bytes);

@@ -11,7 +11,7 @@
 import { quote } from '../../api/field-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { plainError, type StatusCause, StatusError } from '../../api/status-error.ts';
-import { isObject, jsonEqual } from '../codec/json-objects.ts';
+import { isObject, jsonEqual } from '../codec/json/json-objects.ts';
 import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects } from './compare.ts';

@@ -6,7 +6,7 @@
  * was in it removed. A KeylessElementError comes out of a list whose elements cannot be told apart.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { jsonEqual, ownValue } from '../codec/json-objects.ts';
+import { jsonEqual, ownValue } from '../codec/json/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { emptySet, type FieldNode, type FieldSet, leaf, union } from './field-set.ts';
 import {

@@ -11,8 +11,8 @@
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { cutText, jsonText } from '../../api/json-text.ts';
-import { isObject, setKey } from '../codec/json-objects.ts';
-import { parseJson } from '../codec/json-reader.ts';
+import { isObject, setKey } from '../codec/json/json-objects.ts';
+import { parseJson } from '../codec/json/json-reader.ts';
 
 export type FieldSet = ReadonlyMap<string, FieldNode>;
 export type FieldNode = { readonly isOwned: boolean; readonly children: FieldSet };

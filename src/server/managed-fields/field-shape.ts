@@ -7,7 +7,7 @@
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { jsonText } from '../../api/json-text.ts';
-import { isObject, ownValue } from '../codec/json-objects.ts';
+import { isObject, ownValue } from '../codec/json/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { valueStep } from './field-set.ts';
 

@@ -8,7 +8,7 @@
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { checkObject } from '../codec/check-object.ts';
-import { isObject, jsonEqual } from '../codec/json-objects.ts';
+import { isObject, jsonEqual } from '../codec/json/json-objects.ts';
 import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { FieldSet } from './field-set.ts';

@@ -5,8 +5,8 @@
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { goJson } from '../codec/encode.ts';
-import { isObject } from '../codec/json-objects.ts';
-import { parseJson } from '../codec/json-reader.ts';
+import { isObject } from '../codec/json/json-objects.ts';
+import { parseJson } from '../codec/json/json-reader.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects } from './compare.ts';
 import { difference, emptySet, type FieldSet, unionAll } from './field-set.ts';

@@ -7,7 +7,7 @@
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { ManagedFieldsEntry } from '../../api/objects.ts';
-import { isObject } from '../codec/json-objects.ts';
+import { isObject } from '../codec/json/json-objects.ts';
 import { type FieldSet, fromFieldsV1, toFieldsV1, unionAll } from './field-set.ts';
 
 const maxUpdaters = 10;

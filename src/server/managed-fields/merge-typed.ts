@@ -6,7 +6,7 @@
  * they are between them.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { isObject, jsonEqual, ownValue, setKey } from '../codec/json-objects.ts';
+import { isObject, jsonEqual, ownValue, setKey } from '../codec/json/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { FieldSet } from './field-set.ts';
 import { elementStep, isEmptyAs, listOrEmpty, memberSchema, objectOrEmpty, shapeOfValue } from './field-shape.ts';

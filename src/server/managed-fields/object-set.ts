@@ -6,7 +6,7 @@
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { cutText, jsonText } from '../../api/json-text.ts';
-import { isObject } from '../codec/json-objects.ts';
+import { isObject } from '../codec/json/json-objects.ts';
 import { planOf } from '../codec/type-plan.ts';
 import type { Schema } from '../schema/schema.ts';
 import { type FieldNode, type FieldSet, leaf, pathText } from './field-set.ts';

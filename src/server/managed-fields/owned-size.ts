@@ -5,7 +5,7 @@
  * Never more than it is, but for the few fields that an empty object of the type has as well.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { isObject } from '../codec/json-objects.ts';
+import { isObject } from '../codec/json/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { elementStep, memberSchema, shapeOfValue } from './field-shape.ts';
 

@@ -7,7 +7,7 @@
  * Pure; what does not change is shared.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { isObject, setKey } from '../codec/json-objects.ts';
+import { isObject, setKey } from '../codec/json/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { difference, type FieldNode, type FieldSet, intersection, leaf, union } from './field-set.ts';
 import { elementStep, elementsOf, isEmptyAs, listOrEmpty, memberSchema, shapeOfValue } from './field-shape.ts';

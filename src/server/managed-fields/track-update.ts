@@ -8,7 +8,7 @@
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { ManagedFieldsEntry } from '../../api/objects.ts';
-import { isObject } from '../codec/json-objects.ts';
+import { isObject } from '../codec/json/json-objects.ts';
 import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects, isSameComparison } from './compare.ts';

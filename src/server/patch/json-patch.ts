@@ -14,8 +14,8 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { badRequest, type StatusError, tooLarge, unprocessable } from '../../api/status-error.ts';
 import { jsonWord } from '../codec/check-object.ts';
-import { isObject, jsonEqual, ownValue, setKey } from '../codec/json-objects.ts';
-import { maxDepth } from '../codec/json-reader.ts';
+import { isObject, jsonEqual, ownValue, setKey } from '../codec/json/json-objects.ts';
+import { maxDepth } from '../codec/json/json-reader.ts';
 import { copyOf } from './merge-patch.ts';
 
 const maxOperations = 10_000;

@@ -7,7 +7,7 @@
 import type { JsonValue } from '../../api/json.ts';
 import { jsonText } from '../../api/json-text.ts';
 import { sortKeys } from '../codec/encode.ts';
-import { isObject, ownValue } from '../codec/json-objects.ts';
+import { isObject, ownValue } from '../codec/json/json-objects.ts';
 
 /** What makes an element itself: the value of its merge key, or all of it. */
 export function elementId(item: JsonValue, mergeKey: string | undefined): string {

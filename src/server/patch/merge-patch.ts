@@ -5,7 +5,7 @@
  * is the target itself means that nothing changed. Keys are data: `__proto__` is one like any other.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { isObject, jsonEqual, ownValue, setKey } from '../codec/json-objects.ts';
+import { isObject, jsonEqual, ownValue, setKey } from '../codec/json/json-objects.ts';
 
 export function mergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (!isObject(patch)) return jsonEqual(target, patch) ? target! : patch;

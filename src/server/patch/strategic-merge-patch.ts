@@ -10,7 +10,7 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { badRequest, plainError, tooLarge } from '../../api/status-error.ts';
 import { jsonWord } from '../codec/check-object.ts';
-import { isObject, ownValue, setKey } from '../codec/json-objects.ts';
+import { isObject, ownValue, setKey } from '../codec/json/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { goFormat } from './go-format.ts';
 import { elementId, inElementOrder, placesOf } from './list-order.ts';

@@ -3,7 +3,7 @@
  * it says everything itself, so it outlives a restart, and it is refused when it was tampered with.
  */
 import { badRequest } from '../../api/index.ts';
-import { readJson } from '../codec/json-reader.ts';
+import { readJson } from '../codec/json/json-reader.ts';
 
 export type ContinueToken = {
   /** -1: whatever is newest. */

@@ -21,7 +21,7 @@ import {
   unsupportedValue,
 } from '../../api/index.ts';
 import { jsonText } from '../../api/json-text.ts';
-import { ownValue } from '../codec/json-objects.ts';
+import { ownValue } from '../codec/json/json-objects.ts';
 import { compilePattern } from '../patterns/pattern.ts';
 import { type Place, pathOf } from './place.ts';
 import { formatCheck } from './string-formats.ts';

@@ -13,7 +13,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../api/index.ts';
-import { ownValue } from '../codec/json-objects.ts';
+import { ownValue } from '../codec/json/json-objects.ts';
 import type { WorkSlices } from '../event-loop/work-slices.ts';
 import { checkRuleText } from './rule-text.ts';
 import { asObject } from './structural.ts';

@@ -4,7 +4,7 @@
  * with the path of the schema it is in. Large schemas are walked in slices, with turns for others in between.
  */
 import { forbiddenValue, invalidValue, type JsonObject, type JsonValue, requiredValue } from '../../api/index.ts';
-import { ownValue } from '../codec/json-objects.ts';
+import { ownValue } from '../codec/json/json-objects.ts';
 import type { WorkSlices } from '../event-loop/work-slices.ts';
 import { checkPatternSyntax, PatternError } from '../patterns/pattern.ts';
 import { checkDefault } from './default-values.ts';

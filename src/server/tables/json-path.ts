@@ -7,8 +7,8 @@
  * it is given. Compiling fails with a JsonPathError, also for a path that is longer than anybody writes one.
  */
 import type { JsonValue } from '../../api/json.ts';
-import { exactInteger } from '../codec/int64.ts';
-import { jsonEqual } from '../codec/json-objects.ts';
+import { jsonEqual } from '../codec/json/json-objects.ts';
+import { exactInteger } from '../codec/scalars/int64.ts';
 
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';

@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue, KubeObject } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
-import { parseJson } from '../../codec/json-reader.ts';
+import { parseJson } from '../../codec/json/json-reader.ts';
 import { isEmpty, isObject, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 
 const prefix = 'autoscaling.alpha.kubernetes.io/';

@@ -11,8 +11,8 @@ import {
   requiredValue,
   tooLong,
 } from '../../../api/index.ts';
-import { jsonEqual } from '../../codec/json-objects.ts';
-import { JsonSyntaxError, readJson } from '../../codec/json-reader.ts';
+import { jsonEqual } from '../../codec/json/json-objects.ts';
+import { JsonSyntaxError, readJson } from '../../codec/json/json-reader.ts';
 import type { KindRules } from '../../strategy/strategy.ts';
 import { immutable } from '../../strategy/validation/field-table.ts';
 import { isEmpty, mapAt, sameValue, sortedEntries, textAt } from '../../strategy/validation/fields.ts';

@@ -14,7 +14,7 @@ import {
   type Quantity,
   requiredValue,
 } from '../../../api/index.ts';
-import { ownValue } from '../../codec/json-objects.ts';
+import { ownValue } from '../../codec/json/json-objects.ts';
 import type { KindRules } from '../../strategy/strategy.ts';
 import { quantityOf, roundAmounts } from '../../strategy/validation/amounts.ts';
 import {

@@ -13,7 +13,7 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
-import { cloneJson } from '../../codec/json-objects.ts';
+import { cloneJson } from '../../codec/json/json-objects.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { isNumber, mapAt, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 import { podSpecText } from '../../strategy/validation/internal-text.ts';

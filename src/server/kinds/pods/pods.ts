@@ -13,7 +13,7 @@ import {
   type KubeObject,
   quote,
 } from '../../../api/index.ts';
-import { cloneJson } from '../../codec/json-objects.ts';
+import { cloneJson } from '../../codec/json/json-objects.ts';
 import type { KindRules, RuleContext } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import {

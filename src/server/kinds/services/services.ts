@@ -5,7 +5,7 @@
  * these keeps them, a change of type drops what the new type has no use for. An address never changes once given.
  */
 import { type FieldError, invalid, type JsonObject, type KubeObject } from '../../../api/index.ts';
-import { jsonEqual } from '../../codec/json-objects.ts';
+import { jsonEqual } from '../../codec/json/json-objects.ts';
 import type { KindRules, RuleContext } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';

@@ -16,7 +16,7 @@ import {
   quote,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { cloneJson } from '../../codec/json-objects.ts';
+import { cloneJson } from '../../codec/json/json-objects.ts';
 import type { KindRules } from '../../strategy/strategy.ts';
 import { quantityOf } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';

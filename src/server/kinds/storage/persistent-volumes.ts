@@ -15,7 +15,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { jsonEqual } from '../../codec/json-objects.ts';
+import { jsonEqual } from '../../codec/json/json-objects.ts';
 import type { KindRules, RuleContext } from '../../strategy/strategy.ts';
 import { quantityOf } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';

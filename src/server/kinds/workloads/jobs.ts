@@ -12,7 +12,7 @@ import {
   tooLong,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { cloneJson } from '../../codec/json-objects.ts';
+import { cloneJson } from '../../codec/json/json-objects.ts';
 import type { KindRules } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { atLeast, labelSelector } from '../../strategy/validation/checks.ts';

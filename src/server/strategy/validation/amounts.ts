@@ -3,7 +3,7 @@
  * all else that is checked about it. Kept by their text, a bounded number of short ones; a Quantity never changes.
  */
 import { type JsonObject, parseQuantity, Quantity } from '../../../api/index.ts';
-import { ownValue, setKey } from '../../codec/json-objects.ts';
+import { ownValue, setKey } from '../../codec/json/json-objects.ts';
 
 const LIMIT = 1000;
 const LIMIT_CHARACTERS = 20;

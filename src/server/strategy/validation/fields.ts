@@ -5,7 +5,7 @@
  * the reference server an empty text, list or map is no different from none at all, and that is how values are compared.
  */
 import type { JsonObject, JsonValue } from '../../../api/index.ts';
-import { cloneJson, ownValue } from '../../codec/json-objects.ts';
+import { cloneJson, ownValue } from '../../codec/json/json-objects.ts';
 
 type Owner = JsonObject | undefined;
 

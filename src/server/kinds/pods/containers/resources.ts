@@ -15,7 +15,7 @@ import {
   unsupportedValue,
   valueNotFound,
 } from '../../../../api/index.ts';
-import { ownValue } from '../../../codec/json-objects.ts';
+import { ownValue } from '../../../codec/json/json-objects.ts';
 import { quantityOf } from '../../../strategy/validation/amounts.ts';
 import { appendAll } from '../../../strategy/validation/append-all.ts';
 import { objectAt, objectsAt, sortedEntries, textAt } from '../../../strategy/validation/fields.ts';

@@ -8,11 +8,11 @@
  * It fails with a YamlSyntaxError.
  */
 import { type AliasEvent, type Event, getScalarValue, type MappingEvent, type ScalarEvent } from 'js-yaml';
-import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { cutText } from '../../api/json-text.ts';
-import { maxFaults } from './fault-paths.ts';
-import { isObject, setKey } from './json-objects.ts';
-import { maxMembers, tooManyMembers } from './json-reader.ts';
+import type { JsonObject, JsonValue } from '../../../api/json.ts';
+import { cutText } from '../../../api/json-text.ts';
+import { maxFaults } from '../json/fault-paths.ts';
+import { isObject, setKey } from '../json/json-objects.ts';
+import { maxMembers, tooManyMembers } from '../json/json-reader.ts';
 import { plainScalar, taggedScalar } from './yaml-scalars.ts';
 
 export class YamlSyntaxError extends Error {

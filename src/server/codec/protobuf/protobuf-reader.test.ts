@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { expectLinear } from '../../../test/support/growth.ts';
-import { ProtobufError, Writer } from '../../api/protobuf.ts';
-import { isStatusError } from '../../api/status-error.ts';
-import { builtInResources } from '../registry/built-in-resources.ts';
-import { decodeBody } from './decode-body.ts';
+import { expectLinear } from '../../../../test/support/growth.ts';
+import { ProtobufError, Writer } from '../../../api/protobuf.ts';
+import { isStatusError } from '../../../api/status-error.ts';
+import { builtInResources } from '../../registry/built-in-resources.ts';
+import { decodeBody } from '../decode-body.ts';
 import { readEnvelope, readKind } from './protobuf-reader.ts';
 
 const contentType = 'application/vnd.kubernetes.protobuf';

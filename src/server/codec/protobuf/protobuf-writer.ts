@@ -9,8 +9,8 @@
  * Everything is put together in one piece of memory that all calls share and that grows with the largest object; what
  * is returned is a copy. A value that does not fit its field is a bug of whoever made the object, and throws.
  */
-import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { varintSize, Writer, writeVarint } from '../../api/protobuf.ts';
+import type { JsonObject, JsonValue } from '../../../api/json.ts';
+import { varintSize, Writer, writeVarint } from '../../../api/protobuf.ts';
 import { findMessage, type Message, type MessageField, messageOfKind } from './message-tables.ts';
 import { specialWriter, type WriteValue } from './protobuf-special-writers.ts';
 

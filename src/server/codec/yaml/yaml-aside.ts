@@ -13,7 +13,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { parseJson } from './json-reader.ts';
+import { parseJson } from '../json/json-reader.ts';
 import { readYaml, type YamlReading, YamlSyntaxError } from './yaml-reader.ts';
 import type { YamlAnswer, YamlOrder } from './yaml-worker.ts';
 

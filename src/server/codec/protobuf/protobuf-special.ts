@@ -3,9 +3,9 @@
  * Each reads the message the reader was narrowed to; undefined means that nothing was set. The way back is in
  * protobuf-special-writers.ts.
  */
-import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { ProtobufError, type Reader } from '../../api/protobuf.ts';
-import { timeFromEpoch } from './go-time.ts';
+import type { JsonObject, JsonValue } from '../../../api/json.ts';
+import { ProtobufError, type Reader } from '../../../api/protobuf.ts';
+import { timeFromEpoch } from '../scalars/go-time.ts';
 
 export type SpecialReaders = {
   /** Reads the JSONSchemaProps at hand. */

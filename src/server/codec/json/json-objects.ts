@@ -4,7 +4,7 @@
  * Always true: a key is data, `__proto__` too. Whoever writes a key that came from outside writes it with `setKey`, and
  * whoever reads one reads it with `ownValue`.
  */
-import type { JsonObject, JsonValue } from '../../api/json.ts';
+import type { JsonObject, JsonValue } from '../../../api/json.ts';
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

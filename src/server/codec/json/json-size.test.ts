@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { JsonValue } from '../../api/json.ts';
+import type { JsonValue } from '../../../api/json.ts';
 import { leastBytes } from './json-size.ts';
 
 it('leastBytes() is never more than the JSON has, and all of it where nothing is escaped', () => {

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { expectLinear } from '../../../test/support/growth.ts';
+import { expectLinear } from '../../../../test/support/growth.ts';
+import { goDuration } from '../protobuf/protobuf-special.ts';
+import { canonicalQuantity } from '../quantity.ts';
 import { normalBase64 } from './base64.ts';
 import { normalMicroTime, normalTime } from './go-time.ts';
-import { goDuration } from './protobuf-special.ts';
-import { canonicalQuantity } from './quantity.ts';
 
 describe('canonicalQuantity()', () => {
   it.each([

@@ -5,8 +5,8 @@
  * `pathLimitBytes`. A document of one long key with many below it would otherwise be told back many times over.
  */
 
-import type { JsonValue } from '../../api/json.ts';
-import { cutText } from '../../api/json-text.ts';
+import type { JsonValue } from '../../../api/json.ts';
+import { cutText } from '../../../api/json-text.ts';
 
 /** Names of fields and indexes of lists, from the top. */
 export type FaultPath = readonly (string | number)[];

@@ -1,5 +1,5 @@
 /** How long the JSON of a value is at least, without writing it: for who has to know whether it can fit anywhere. */
-import type { JsonValue } from '../../api/json.ts';
+import type { JsonValue } from '../../../api/json.ts';
 
 /** In bytes. Never more than it takes; beyond `limit` it is not counted on. */
 export function leastBytes(value: JsonValue | undefined, limit: number): number {

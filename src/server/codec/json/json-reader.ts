@@ -11,10 +11,10 @@
  *
  * It fails with a JsonSyntaxError whose message is what Go's encoding/json would say.
  */
-import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { cutText } from '../../api/json-text.ts';
+import type { JsonObject, JsonValue } from '../../../api/json.ts';
+import { cutText } from '../../../api/json-text.ts';
+import { exactInteger } from '../scalars/int64.ts';
 import { type FaultPath, maxFaults } from './fault-paths.ts';
-import { exactInteger } from './int64.ts';
 import { setKey } from './json-objects.ts';
 
 export class JsonSyntaxError extends Error {

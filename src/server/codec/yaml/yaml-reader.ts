@@ -8,10 +8,10 @@
  * It fails with a YamlSyntaxError whose message begins with `yaml: `.
  */
 import { parseEvents, YAMLException } from 'js-yaml';
-import type { JsonValue } from '../../api/json.ts';
-import { cutText } from '../../api/json-text.ts';
-import { pathLimitBytes } from './fault-paths.ts';
-import { tryJson } from './json-reader.ts';
+import type { JsonValue } from '../../../api/json.ts';
+import { cutText } from '../../../api/json-text.ts';
+import { pathLimitBytes } from '../json/fault-paths.ts';
+import { tryJson } from '../json/json-reader.ts';
 import { buildYaml, linesOf, type YamlDocument, YamlSyntaxError } from './yaml-document.ts';
 
 export { YamlSyntaxError } from './yaml-document.ts';

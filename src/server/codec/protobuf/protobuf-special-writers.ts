@@ -3,9 +3,9 @@
  * unions. Each writes the fields of a message that the caller has begun and ends; undefined stands for what nobody set,
  * which Go writes too where it holds the type by value.
  */
-import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { jsonText } from '../../api/json-text.ts';
-import type { Writer } from '../../api/protobuf.ts';
+import type { JsonObject, JsonValue } from '../../../api/json.ts';
+import { jsonText } from '../../../api/json-text.ts';
+import type { Writer } from '../../../api/protobuf.ts';
 
 export type WriteValue = (writer: Writer, number: number, value: JsonValue | undefined) => void;
 

@@ -1,6 +1,6 @@
 /** Reads YAML for yaml-aside.ts, in a thread of its own: text in, JSON text or what is wrong with it out. */
 import { parentPort } from 'node:worker_threads';
-import { jsonText } from '../../api/json-text.ts';
+import { jsonText } from '../../../api/json-text.ts';
 import { readYaml, YamlSyntaxError } from './yaml-reader.ts';
 
 export type YamlOrder = { readonly id: number; readonly text: string };

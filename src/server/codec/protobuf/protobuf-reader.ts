@@ -6,10 +6,10 @@
  *
  * It fails with a ProtobufError on anything malformed: cut short, overlong, a wrong wire type, nesting without end.
  */
-import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { ProtobufError, Reader, wireType } from '../../api/protobuf.ts';
-import { isObject, setKey } from './json-objects.ts';
-import { JsonSyntaxError, maxMembers, readJson, tooManyMembers } from './json-reader.ts';
+import type { JsonObject, JsonValue } from '../../../api/json.ts';
+import { ProtobufError, Reader, wireType } from '../../../api/protobuf.ts';
+import { isObject, setKey } from '../json/json-objects.ts';
+import { JsonSyntaxError, maxMembers, readJson, tooManyMembers } from '../json/json-reader.ts';
 import { findMessage, isScalarType, type Message, type MessageField, messageOfKind } from './message-tables.ts';
 import { isSpecialType, readSpecial } from './protobuf-special.ts';
 

@@ -4,7 +4,7 @@
  *
  * Undefined where an explicit tag asks for what the text is not.
  */
-import { exactInteger, fromBigInt, isInt64 } from './int64.ts';
+import { exactInteger, fromBigInt, isInt64 } from '../scalars/int64.ts';
 
 type Scalar = string | number | bigint | boolean | null;
 
