@@ -5,8 +5,8 @@
  * read as columns and as comma-separated values.
  */
 import type { Exchange } from '../request/request-context.ts';
+import type { FlowRequest } from './fair-queuing/flow-request.ts';
 import type { FlowController } from './flow-controller.ts';
-import type { FlowRequest } from './flow-request.ts';
 
 const ROOT = '/debug/api_priority_and_fairness/';
 const LEAST_WIDTH = 8;

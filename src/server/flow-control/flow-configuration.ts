@@ -8,15 +8,15 @@
  */
 import type { Rest } from '../rest/rest.ts';
 import type { CachedObject } from '../watchcache/cached-object.ts';
-import { DanglingStatus, danglingCondition, saysSo } from './dangling-status.ts';
-import type { FlowController } from './flow-controller.ts';
 import {
   FLOW_CONTROL_GROUP,
   type FlowSchema,
   type PriorityLevel,
   readFlowSchema,
   readPriorityLevel,
-} from './flow-objects.ts';
+} from './configuration/flow-objects.ts';
+import type { FlowController } from './flow-controller.ts';
+import { DanglingStatus, danglingCondition, saysSo } from './upkeep/dangling-status.ts';
 
 export class FlowConfiguration {
   readonly #controller: FlowController;

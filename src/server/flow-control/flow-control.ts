@@ -11,7 +11,7 @@ import { FlowConfiguration } from './flow-configuration.ts';
 import { FlowController } from './flow-controller.ts';
 import type { SeatObserver } from './flow-gate.ts';
 import type { FlowObserver } from './flow-observer.ts';
-import { FlowUpkeep } from './flow-upkeep.ts';
+import { FlowUpkeep } from './upkeep/flow-upkeep.ts';
 import type { ResourceSize } from './work-estimate.ts';
 
 export type FlowControlOptions = {

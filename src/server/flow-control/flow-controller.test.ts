@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { attributesOf } from '../auth/authorizer.ts';
 import { bootstrapObjects } from '../rbac/bootstrap-objects.ts';
 import { parseTarget } from '../request/request-info.ts';
+import { readFlowSchema, readPriorityLevel } from './configuration/flow-objects.ts';
+import { HandTimer } from './fair-queuing/seat-timer.testing.ts';
 import { FlowController, type FlowControllerOptions } from './flow-controller.ts';
-import { readFlowSchema, readPriorityLevel } from './flow-objects.ts';
-import { HandTimer } from './seat-timer.testing.ts';
 
 const SCHEMAS = bootstrapObjects()
   .filter(({ plural }) => plural === 'flowschemas')

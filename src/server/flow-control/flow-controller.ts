@@ -11,15 +11,22 @@
 import type { Attributes } from '../auth/authorizer.ts';
 import { requestKind } from '../request/request-kind.ts';
 import type { UserInfo } from '../request/user-info.ts';
+import type { FlowSchema, PriorityLevel } from './configuration/flow-objects.ts';
+import {
+  CATCH_ALL,
+  catchAllLevel,
+  catchAllSchema,
+  EXEMPT,
+  exemptLevel,
+  exemptSchema,
+} from './configuration/mandatory.ts';
+import { compileSchema, inOrder, type SchemaMatcher } from './configuration/schema-matcher.ts';
+import { type SeatTimer, systemTimer } from './fair-queuing/seat-timer.ts';
 import type { FlowGate, FlowTicket, GatedRequest, SeatObserver } from './flow-gate.ts';
-import type { FlowSchema, PriorityLevel } from './flow-objects.ts';
 import type { FlowObserver } from './flow-observer.ts';
-import { LevelState, sharesOf } from './level-state.ts';
-import { CATCH_ALL, catchAllLevel, catchAllSchema, EXEMPT, exemptLevel, exemptSchema } from './mandatory.ts';
-import { compileSchema, inOrder, type SchemaMatcher } from './schema-matcher.ts';
-import { allocateSeats, levelLimits } from './seat-limits.ts';
+import { LevelState, sharesOf } from './priority-level/level-state.ts';
+import { allocateSeats, levelLimits } from './priority-level/seat-limits.ts';
 import { SeatTicket } from './seat-ticket.ts';
-import { type SeatTimer, systemTimer } from './seat-timer.ts';
 import { type WatchedPlace, WatcherCounts } from './watcher-counts.ts';
 import { estimateWork, type ResourceSize } from './work-estimate.ts';
 

@@ -7,12 +7,12 @@
  */
 import type { Metrics, Sample } from '../metrics/metrics.ts';
 import { PlainHistogram, TimedRatio } from '../metrics/plain-histogram.ts';
+import { EXEMPT } from './configuration/mandatory.ts';
+import type { FlowRequest } from './fair-queuing/flow-request.ts';
+import type { QueueSet, QueueSetObserver } from './fair-queuing/queue-set.ts';
 import type { FlowController } from './flow-controller.ts';
 import type { DropReason, FlowObserver } from './flow-observer.ts';
-import type { FlowRequest } from './flow-request.ts';
-import type { LevelState } from './level-state.ts';
-import { EXEMPT } from './mandatory.ts';
-import type { QueueSet, QueueSetObserver } from './queue-set.ts';
+import type { LevelState } from './priority-level/level-state.ts';
 
 const PREFIX = 'apiserver_flowcontrol_';
 const SECONDS = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];

@@ -1,6 +1,6 @@
 /** Who counts what flow control does. Called on the hot path: adds numbers, and never throws. */
-import type { FlowRequest } from './flow-request.ts';
-import type { QueueSetObserver, RejectReason } from './queue-set.ts';
+import type { FlowRequest } from './fair-queuing/flow-request.ts';
+import type { QueueSetObserver, RejectReason } from './fair-queuing/queue-set.ts';
 
 export type DropReason = RejectReason | 'time-out';
 

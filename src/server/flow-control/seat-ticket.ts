@@ -8,12 +8,12 @@
  */
 
 import type { RequestKind } from '../request/request-kind.ts';
+import type { FlowSchema } from './configuration/flow-objects.ts';
+import { FlowRequest, ONE_SEAT, type RequestAbout, type WorkEstimate } from './fair-queuing/flow-request.ts';
+import type { SeatTimer } from './fair-queuing/seat-timer.ts';
 import type { FlowTicket, FlowUids, SeatObserver } from './flow-gate.ts';
-import type { FlowSchema } from './flow-objects.ts';
 import type { FlowObserver } from './flow-observer.ts';
-import { FlowRequest, ONE_SEAT, type RequestAbout, type WorkEstimate } from './flow-request.ts';
-import type { LevelState } from './level-state.ts';
-import type { SeatTimer } from './seat-timer.ts';
+import type { LevelState } from './priority-level/level-state.ts';
 
 export type SeatTicketOptions = {
   readonly level: LevelState;

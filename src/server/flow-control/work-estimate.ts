@@ -4,7 +4,7 @@
  *
  * Pure. Always true: at least one seat, at most what the level lets one request have.
  */
-import { ONE_SEAT, type WorkEstimate } from './flow-request.ts';
+import { ONE_SEAT, type WorkEstimate } from './fair-queuing/flow-request.ts';
 
 /** What is known of a resource, all namespaces together. */
 export type ResourceSize = {

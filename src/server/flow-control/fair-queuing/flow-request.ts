@@ -5,8 +5,8 @@
  *
  * Only its queue set moves it on, and never back.
  */
-import type { Attributes } from '../auth/authorizer.ts';
-import type { UserInfo } from '../request/user-info.ts';
+import type { Attributes } from '../../auth/authorizer.ts';
+import type { UserInfo } from '../../request/user-info.ts';
 
 /** What a request takes. */
 export type WorkEstimate = {

@@ -4,8 +4,8 @@
  * Pure, and compiled: a schema is turned into sets once, when it changes, so that a request costs a few look-ups for
  * each schema before its own. The first in order of precedence, then of name, wins; empty lists match nothing.
  */
-import type { Attributes } from '../auth/authorizer.ts';
-import type { UserInfo } from '../request/user-info.ts';
+import type { Attributes } from '../../auth/authorizer.ts';
+import type { UserInfo } from '../../request/user-info.ts';
 import type { FlowRule, FlowSchema, PathRule, ResourceRule } from './flow-objects.ts';
 
 export type SchemaMatcher = (user: UserInfo, attributes: Attributes) => boolean;

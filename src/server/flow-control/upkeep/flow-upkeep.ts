@@ -6,17 +6,17 @@
  * with the mandatory objects; who changes an object without saying anything keeps his change. Another server may be
  * faster: then there is nothing left to do until the next time.
  */
-import type { Clock, JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
-import { cloneJson, jsonEqual } from '../codec/index.ts';
-import { rulesOf } from '../kinds/rules-of.ts';
-import { type BootstrapObject, bootstrapObjects, FLOW_AUTO_UPDATE } from '../rbac/bootstrap-objects.ts';
-import { CreateRight } from '../rest/create-right.ts';
-import { prepareCreate, prepareUpdate } from '../rest/prepare.ts';
-import type { View } from '../rest/resources.ts';
-import type { Rest } from '../rest/rest.ts';
-import { serverItself } from '../rest/server-itself.ts';
-import { FLOW_CONTROL_GROUP } from './flow-objects.ts';
-import { CATCH_ALL, EXEMPT } from './mandatory.ts';
+import type { Clock, JsonObject, JsonValue, KubeObject } from '../../../api/index.ts';
+import { cloneJson, jsonEqual } from '../../codec/index.ts';
+import { rulesOf } from '../../kinds/rules-of.ts';
+import { type BootstrapObject, bootstrapObjects, FLOW_AUTO_UPDATE } from '../../rbac/bootstrap-objects.ts';
+import { CreateRight } from '../../rest/create-right.ts';
+import { prepareCreate, prepareUpdate } from '../../rest/prepare.ts';
+import type { View } from '../../rest/resources.ts';
+import type { Rest } from '../../rest/rest.ts';
+import { serverItself } from '../../rest/server-itself.ts';
+import { FLOW_CONTROL_GROUP } from '../configuration/flow-objects.ts';
+import { CATCH_ALL, EXEMPT } from '../configuration/mandatory.ts';
 
 export const FLOW_PRODUCER = 'api-priority-and-fairness-config-producer-v1';
 const UPKEEP_MS = 60_000;

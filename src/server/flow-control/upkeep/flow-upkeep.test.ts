@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { KubeObject } from '../../api/index.ts';
+import type { KubeObject } from '../../../api/index.ts';
 import { danglingCondition, saysSo } from './dangling-status.ts';
 import { isLeftOver, upkept } from './flow-upkeep.ts';
 

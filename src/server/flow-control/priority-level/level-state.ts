@@ -2,12 +2,13 @@
  * One priority level at work: its configuration, the seats it has, the queues in front of them, and what is remembered
  * of it from one look at the demand to the next.
  */
+
+import type { PriorityLevel } from '../configuration/flow-objects.ts';
+import { QueueSet, type QueueSetObserver } from '../fair-queuing/queue-set.ts';
+import type { SeatTimer } from '../fair-queuing/seat-timer.ts';
 import { Demand } from './demand.ts';
-import type { PriorityLevel } from './flow-objects.ts';
-import { QueueSet, type QueueSetObserver } from './queue-set.ts';
 import { RetryAfter } from './retry-after.ts';
 import type { LevelDemand, LevelLimits, LevelShares } from './seat-limits.ts';
-import type { SeatTimer } from './seat-timer.ts';
 
 /** Numbers of the last look, for those who measure. */
 export type LevelLook = { highWatermark: number; average: number; deviation: number; target: number };

@@ -4,15 +4,15 @@
  * Always true: written only where it says something else than it should, and at most six times a minute for one schema;
  * what is left then is written with the next look, which comes at least once a minute. Others' parts of the status stay.
  */
-import type { JsonObject, KubeObject } from '../../api/index.ts';
-import { WorkSlices } from '../event-loop/work-slices.ts';
-import { applySteps } from '../managed-fields/index.ts';
-import { ignoredFields, prepareUpdate } from '../rest/prepare.ts';
-import type { View } from '../rest/resources.ts';
-import { nowInSeconds, type Rest } from '../rest/rest.ts';
-import { serverItself } from '../rest/server-itself.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
-import { FLOW_CONTROL_GROUP } from './flow-objects.ts';
+import type { JsonObject, KubeObject } from '../../../api/index.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
+import { applySteps } from '../../managed-fields/index.ts';
+import { ignoredFields, prepareUpdate } from '../../rest/prepare.ts';
+import type { View } from '../../rest/resources.ts';
+import { nowInSeconds, type Rest } from '../../rest/rest.ts';
+import { serverItself } from '../../rest/server-itself.ts';
+import type { CachedObject } from '../../watchcache/cached-object.ts';
+import { FLOW_CONTROL_GROUP } from '../configuration/flow-objects.ts';
 
 export type DanglingCondition = { type: string; status: string; reason: string; message: string };
 

@@ -4,8 +4,8 @@
  * Always true of what comes out: counts are whole and in range, lists are lists. An object that cannot be read so is
  * broken, and is treated as if it were not there; it never stops others.
  */
-import type { JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
-import type { QueueConfig } from './queue-set.ts';
+import type { JsonObject, JsonValue, KubeObject } from '../../../api/index.ts';
+import type { QueueConfig } from '../fair-queuing/queue-set.ts';
 
 export const FLOW_CONTROL_GROUP = 'flowcontrol.apiserver.k8s.io';
 
