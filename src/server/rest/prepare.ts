@@ -20,7 +20,7 @@ import {
 } from '../../api/index.ts';
 import { cloneJson, jsonEqual, leastBytes, withNulls } from '../codec/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
-import { withoutClusterPolicy } from '../kinds/pods/cluster-policy.ts';
+import { withoutClusterPolicy } from '../kinds/pods/security/cluster-policy.ts';
 import { protectObject } from '../kinds/protection-finalizers.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
 import { emptySet, type FieldSet, leastOwnedBytes, setOfPaths, trackUpdate } from '../managed-fields/index.ts';

@@ -3,7 +3,7 @@
  */
 import type { JsonObject } from '../../../api/index.ts';
 import { isEmpty, objectAt, objectsAt } from '../../strategy/validation/fields.ts';
-import { containersOf } from './containers/each-container.ts';
+import { containersOf } from './fields/each-container.ts';
 
 /** Of the spec of a pod or of a template. */
 export function dropDisabledFields(spec: JsonObject): void {

@@ -1,8 +1,8 @@
 /** Annotations of pods that mean something: they were fields before the fields there are now. */
 import { type FieldError, forbiddenValue, invalidValue, type JsonObject } from '../../../api/index.ts';
 import { objectAt, sortedEntries, textAt } from '../../strategy/validation/fields.ts';
-import { containersOf } from './containers/each-container.ts';
-import { checkLocalPath } from './volumes/paths.ts';
+import { containersOf } from './fields/each-container.ts';
+import { checkLocalPath } from './fields/paths.ts';
 
 type Annotations = Readonly<Record<string, string>> | undefined;
 

@@ -27,14 +27,14 @@ import { checkStruct, checkStructs, type StructCheck, structChecks } from '../..
 import { checkTolerations } from '../../strategy/validation/tolerations.ts';
 import { aggregateRequests } from './containers/aggregate-requests.ts';
 import { validateContainers } from './containers/containers.ts';
-import { containersOf } from './containers/each-container.ts';
 import { hasWholeResources, validateContainerResources, validatePodResources } from './containers/resources.ts';
+import { containersOf } from './fields/each-container.ts';
 import { validatePodAnnotations } from './pod-annotations.ts';
 import { validateDnsConfig, validateHostAliases } from './pod-network.ts';
 import { checkAffinity, validateGates, validateSpreading } from './scheduling.ts';
-import { validatePodContext } from './security-context.ts';
+import { validatePodContext } from './security/security-context.ts';
+import { validateForSystem, validateHostProcess } from './security/windows-options.ts';
 import { type VolumesOwner, validateVolumes } from './volumes/volumes.ts';
-import { validateForSystem, validateHostProcess } from './windows-options.ts';
 
 const template: VolumesOwner = { isPod: false, podName: '' };
 

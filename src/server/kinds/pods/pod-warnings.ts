@@ -15,7 +15,7 @@ import {
 } from '../../strategy/validation/fields.ts';
 import { warningsForAddress } from '../../strategy/validation/ip-address.ts';
 import { labelWarning, warningsForExpressions, warningsForTerms } from '../../strategy/validation/node-selector.ts';
-import { containersOf } from './containers/each-container.ts';
+import { containersOf } from './fields/each-container.ts';
 import { volumeWarnings } from './volumes/volume-warnings.ts';
 
 type Warn = (text: string) => void;

@@ -12,7 +12,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
-import { containersOf } from '../pods/containers/each-container.ts';
+import { containersOf } from '../pods/fields/each-container.ts';
 
 const actions = ['Count', 'FailIndex', 'FailJob', 'Ignore'];
 const statuses = ['False', 'True', 'Unknown'];

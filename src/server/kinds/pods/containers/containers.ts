@@ -19,7 +19,7 @@ import { appendAll } from '../../../strategy/validation/append-all.ts';
 import { checkPortName, oneOf, portNumber, required } from '../../../strategy/validation/checks.ts';
 import { numberAt, objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';
 import { structChecks } from '../../../strategy/validation/struct-checks.ts';
-import { validateContainerContext } from '../security-context.ts';
+import { validateContainerContext } from '../security/security-context.ts';
 import { validateEnv, validateEnvFrom } from './environment.ts';
 import { type GracePeriod, validateLifecycle, validateProbes } from './handlers.ts';
 import { validateDevices, validateMounts } from './mounts.ts';

@@ -12,8 +12,8 @@ import { required } from '../../../strategy/validation/checks.ts';
 import type { Check } from '../../../strategy/validation/field-table.ts';
 import { objectAt, textAt } from '../../../strategy/validation/fields.ts';
 import { checkStruct, type StructCheck, structChecks } from '../../../strategy/validation/struct-checks.ts';
-import { checkOwnPath } from '../volumes/paths.ts';
-import { checkFieldRef, checkResourceFieldRef, variableFields } from './field-refs.ts';
+import { checkFieldRef, checkResourceFieldRef, variableFields } from '../fields/field-refs.ts';
+import { checkOwnPath } from '../fields/paths.ts';
 
 type Volumes = ReadonlyMap<string, JsonObject>;
 

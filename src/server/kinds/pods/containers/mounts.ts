@@ -9,7 +9,7 @@ import {
   valueNotFound,
 } from '../../../../api/index.ts';
 import { objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';
-import { checkLocalPath } from '../volumes/paths.ts';
+import { checkLocalPath } from '../fields/paths.ts';
 import { isClaimed } from '../volumes/volume-sources.ts';
 
 type Volumes = ReadonlyMap<string, JsonObject>;

@@ -17,8 +17,8 @@ import { labelSelector, required } from '../../../strategy/validation/checks.ts'
 import type { Check } from '../../../strategy/validation/field-table.ts';
 import { isNumber, numberAt, objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';
 import { allOf, checkStructs, type StructCheck, structChecks } from '../../../strategy/validation/struct-checks.ts';
-import { checkFieldRef, checkResourceFieldRef, fileFields } from '../containers/field-refs.ts';
-import { checkOwnPath } from './paths.ts';
+import { checkFieldRef, checkResourceFieldRef, fileFields } from '../fields/field-refs.ts';
+import { checkOwnPath } from '../fields/paths.ts';
 
 const modeText = 'must be a number between 0 and 0777 (octal), both inclusive';
 const fileMode: Check = (value, path) =>

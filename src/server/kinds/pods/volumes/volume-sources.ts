@@ -19,9 +19,9 @@ import type { Check } from '../../../strategy/validation/field-table.ts';
 import { isEmpty, numberAt, objectAt, sortedEntries, textAt, textsAt } from '../../../strategy/validation/fields.ts';
 import { allOf, checkStruct, type StructCheck, structChecks } from '../../../strategy/validation/struct-checks.ts';
 import { csiDriverName } from '../../storage/volume-sources.ts';
+import { checkLocalPath, checkNoBacksteps } from '../fields/paths.ts';
 import { validateClaimTemplate } from './claim-template.ts';
 import { checkConfigMapVolume, checkDownwardVolume, checkProjectedVolume, checkSecretVolume } from './file-volumes.ts';
-import { checkLocalPath, checkNoBacksteps } from './paths.ts';
 
 const partition: Check = (value, path) =>
   typeof value === 'number' && (value < 0 || value > 255)

@@ -9,13 +9,13 @@ import {
   requiredValue,
   tooLong,
   unsupportedValue,
-} from '../../../api/index.ts';
-import { between, oneOf } from '../../strategy/validation/checks.ts';
-import type { Check } from '../../strategy/validation/field-table.ts';
-import { objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
-import { checkStruct, type StructCheck, structChecks } from '../../strategy/validation/struct-checks.ts';
+} from '../../../../api/index.ts';
+import { between, oneOf } from '../../../strategy/validation/checks.ts';
+import type { Check } from '../../../strategy/validation/field-table.ts';
+import { objectAt, objectsAt, textAt, textsAt } from '../../../strategy/validation/fields.ts';
+import { checkStruct, type StructCheck, structChecks } from '../../../strategy/validation/struct-checks.ts';
+import { checkLocalPath } from '../fields/paths.ts';
 import { disallowedByPolicy } from './cluster-policy.ts';
-import { checkLocalPath } from './volumes/paths.ts';
 import { checkWindowsOptions } from './windows-options.ts';
 
 const userOrGroup = between(0, 2 ** 31 - 1);

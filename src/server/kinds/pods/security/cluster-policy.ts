@@ -2,7 +2,7 @@
  * Containers that may do anything to their node: refused, as the reference server refuses them unless it is started with
  * `--allow-privileged`. The rules of pods always say so; what is allowed here is taken out of what they say.
  */
-import type { FieldError } from '../../../api/index.ts';
+import type { FieldError } from '../../../../api/index.ts';
 
 export const disallowedByPolicy = 'disallowed by cluster policy';
 

@@ -6,11 +6,11 @@ import {
   forbiddenValue,
   invalidValue,
   type JsonObject,
-} from '../../../api/index.ts';
-import { objectAt } from '../../strategy/validation/fields.ts';
-import type { StructCheck } from '../../strategy/validation/struct-checks.ts';
+} from '../../../../api/index.ts';
+import { objectAt } from '../../../strategy/validation/fields.ts';
+import type { StructCheck } from '../../../strategy/validation/struct-checks.ts';
+import { containersOf } from '../fields/each-container.ts';
 import { disallowedByPolicy } from './cluster-policy.ts';
-import { containersOf } from './containers/each-container.ts';
 
 const specLimitBytes = 64 * 1024;
 
