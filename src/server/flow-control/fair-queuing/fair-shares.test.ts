@@ -1,6 +1,6 @@
 /** Whether the queues are fair: simulated flows that always want more than they get, or less, and what each of them got. */
 import { expect, it } from 'vitest';
-import { randomFrom } from '../../../test/support/random.ts';
+import { randomFrom } from '../../../../test/support/random.ts';
 import { FlowRequest } from './flow-request.ts';
 import { QueueSet } from './queue-set.ts';
 import { HandTimer } from './seat-timer.testing.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { randomFrom } from '../../../test/support/random.ts';
+import { randomFrom } from '../../../../test/support/random.ts';
 import { FlowRequest, ONE_SEAT, type WorkEstimate } from './flow-request.ts';
 import { QueueSet } from './queue-set.ts';
 import { HandTimer } from './seat-timer.testing.ts';
