@@ -11,10 +11,10 @@ import { type BootstrapObject, bootstrapObjects } from './rbac/bootstrap-objects
 import { reconciled, refersElsewhere } from './rbac/reconcile.ts';
 import { CreateRight } from './rest/create-right.ts';
 import { prepareCreate } from './rest/prepare.ts';
-import type { View } from './rest/resources.ts';
 import type { Rest } from './rest/rest.ts';
 import { serverItself } from './rest/server-itself.ts';
-import type { CachedObject } from './watchcache/cached-object.ts';
+import type { View } from './storage/resources.ts';
+import type { CachedObject } from './storage/stored-object.ts';
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const MANAGER = 'longwatch';

@@ -6,8 +6,8 @@ import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { rulesIn } from '../rbac/policy-rule.ts';
 import { Registry } from '../registry/registry.ts';
-import { OwnWrites } from '../rest/own-writes.testing.ts';
-import { Resources, type View } from '../rest/resources.ts';
+import { OwnWrites } from '../storage/own-writes.testing.ts';
+import { Resources, type View } from '../storage/resources.ts';
 import { Aggregator } from './cluster-role-aggregation.ts';
 
 let dataDir: string;

@@ -11,9 +11,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { aggregatedRules, selectorsOf } from '../rbac/aggregated-rules.ts';
 import { rulesIn } from '../rbac/policy-rule.ts';
-import type { ObjectWrites } from '../rest/object-writes.ts';
-import type { View } from '../rest/resources.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
+import type { ObjectWrites } from '../storage/object-writes.ts';
+import type { View } from '../storage/resources.ts';
+import type { CachedObject } from '../storage/stored-object.ts';
+import { type LabelSelectorObject } from '../../api/index.ts';
+import { labelSelectorFromObject } from '../../api/index.ts';
+import { type PolicyRule } from '../rbac/policy-rule.ts';
 
 /** Changes that come close together are answered once. */
 const SETTLE_MS = 20;

@@ -7,7 +7,11 @@
  * with the next change, or the next minute.
  */
 import type { Rest } from '../rest/rest.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
+import type { CachedObject } from '../storage/stored-object.ts';
+import { DanglingStatus } from './upkeep/dangling-status.ts';
+import { danglingCondition } from './upkeep/dangling-status.ts';
+import { saysSo } from './upkeep/dangling-status.ts';
+import { type FlowController } from './flow-controller.ts';
 import {
   FLOW_CONTROL_GROUP,
   type FlowSchema,
@@ -15,8 +19,6 @@ import {
   readFlowSchema,
   readPriorityLevel,
 } from './configuration/flow-objects.ts';
-import type { FlowController } from './flow-controller.ts';
-import { DanglingStatus, danglingCondition, saysSo } from './upkeep/dangling-status.ts';
 
 export class FlowConfiguration {
   readonly #controller: FlowController;

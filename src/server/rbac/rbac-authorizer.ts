@@ -6,8 +6,8 @@
  */
 import type { Attributes, Authorizer, Decision, UserRules } from '../auth/authorizer.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import type { Resources } from '../rest/resources.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
+import type { Resources } from '../storage/resources.ts';
+import type { CachedObject } from '../storage/stored-object.ts';
 import { RoleIndex, showErrors } from './role-index.ts';
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';

@@ -7,10 +7,11 @@ import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Exchange } from '../request/request-context.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
+import type { CachedObject } from '../storage/stored-object.ts';
+import { Resources } from '../storage/resources.ts';
+import { type View } from '../storage/resources.ts';
 import { sendList } from './answer.ts';
 import { negotiate } from './negotiation.ts';
-import { Resources, type View } from './resources.ts';
 
 const COUNT = 6_000;
 

@@ -9,11 +9,11 @@ import type { EncodedStatus, Exchange } from '../request/request-context.ts';
 import { statusBody, wantsPretty } from '../request/status-body.ts';
 import { emptyPartialList, type ListMeta, partialObject } from '../tables/partial-metadata.ts';
 import { parseIncludeObject, type TableOptions, tableFor, tableParts } from '../tables/table.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
-import { piecesOf } from '../watchcache/slab.ts';
+import type { CachedObject } from '../storage/stored-object.ts';
+import { piecesOf } from '../storage/slab.ts';
+import { type View } from '../storage/resources.ts';
 import { type Format, mediaTypeNames, statusMediaType } from './negotiation.ts';
 import { sendProtobufList } from './protobuf-answer.ts';
-import type { View } from './resources.ts';
 
 const JSON_TYPE = 'application/json';
 const LINE_END = Buffer.from('\n');

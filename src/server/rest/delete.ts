@@ -13,14 +13,14 @@ import {
 import { rulesOf } from '../kinds/rules-of.ts';
 import { qualifiedName } from '../registry/resource.ts';
 import type { Exchange } from '../request/request-context.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
+import type { CachedObject } from '../storage/stored-object.ts';
+import { untilWritten } from '../storage/object-writes.ts';
+import { type View } from '../storage/resources.ts';
 import { sendJson, sendList } from './answer.ts';
 import { type DeleteOptions, deleteOptions } from './delete-options.ts';
 import { listOptions } from './list-options.ts';
 import { type Format, negotiate } from './negotiation.ts';
-import { untilWritten } from './object-writes.ts';
 import { listObjects } from './read.ts';
-import type { View } from './resources.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
 import { answer, type Place, withVersion } from './write.ts';
 

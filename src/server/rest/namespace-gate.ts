@@ -1,6 +1,6 @@
 /** New objects go into namespaces that exist and are not going away. */
 import { forbidden, type KubeObject, notFound } from '../../api/index.ts';
-import type { Resources, View } from './resources.ts';
+import type { Resources, View } from '../storage/resources.ts';
 
 export async function mustTakeContent(resources: Resources, view: View, object: KubeObject): Promise<void> {
   const { namespace = '', name = '', generateName = '' } = object.metadata;

@@ -7,8 +7,8 @@ import { openEmbeddedStore, type Store, StoreError } from '../../store/index.ts'
 import { alwaysAllow } from '../auth/authorizer.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Exchange } from '../request/request-context.ts';
+import { Resources } from '../storage/resources.ts';
 import { handlePatch } from './patch.ts';
-import { Resources } from './resources.ts';
 import { Rest, type RestParts } from './rest.ts';
 
 let dataDir: string;

@@ -10,12 +10,13 @@ import type { JsonObject, KubeObject, Status } from '../../api/index.ts';
 import { Writer } from '../../api/protobuf.ts';
 import { encodeItem, encodeProtobuf, listParts } from '../codec/index.ts';
 import type { Exchange } from '../request/request-context.ts';
+import { bookmarkObject } from '../storage/event-encoding.ts';
+import { type EventEncoding } from '../storage/event-encoding.ts';
+import { type View } from '../storage/resources.ts';
+import { type EventType } from '../storage/selection.ts';
+import { type CachedObject } from '../storage/stored-object.ts';
 import { type ListMeta, partialObject } from '../tables/partial-metadata.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
-import { bookmarkObject, type EventEncoding } from '../watchcache/encoding.ts';
-import type { EventType } from '../watchcache/selection.ts';
 import { type Format, mediaTypeNames } from './negotiation.ts';
-import type { View } from './resources.ts';
 
 /** What a stream of events is called. */
 export const PROTOBUF_EVENTS: string = `${mediaTypeNames.protobuf};stream=watch`;

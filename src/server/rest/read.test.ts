@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { Registry } from '../registry/registry.ts';
-import { defaultWindowLimits } from '../watchcache/event-window.ts';
+import { defaultWindowLimits } from '../storage/cacher/watch-cache.ts';
+import { OwnWrites } from '../storage/own-writes.testing.ts';
+import { Resources, type View } from '../storage/resources.ts';
 import { listOptions } from './list-options.ts';
-import { OwnWrites } from './own-writes.testing.ts';
 import { listObjects, type ObjectList } from './read.ts';
-import { Resources, type View } from './resources.ts';
 
 let dataDir: string;
 let store: Store;

@@ -16,15 +16,17 @@ import { isStoreError, type Revision } from '../../store/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Exchange } from '../request/request-context.ts';
 import type { ListMeta } from '../tables/partial-metadata.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
-import type { ObjectRange, ResourceCache } from '../watchcache/resource-cache.ts';
-import type { Selection } from '../watchcache/selection.ts';
+import type { CachedObject } from '../storage/stored-object.ts';
+import type { ObjectRange, ResourceCache } from '../storage/cacher/cacher.ts';
+import type { Selection } from '../storage/selection.ts';
+import { readStore } from '../storage/direct-watch.ts';
+import { type StoreState } from '../storage/direct-watch.ts';
+import { waitForStore } from '../storage/direct-watch.ts';
+import { type View } from '../storage/resources.ts';
 import { sendCached, sendList } from './answer.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';
 import { isAnyVersion, type ListOptions, listOptions, versionFault } from './list-options.ts';
 import { negotiate } from './negotiation.ts';
-import type { View } from './resources.ts';
-import { readStore, type StoreState, waitForStore } from './uncached.ts';
 
 /** How long a read waits for a revision that the cache has not reached. */
 export const WAIT_MS = 3000;

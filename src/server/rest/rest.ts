@@ -5,11 +5,12 @@ import type { ReviewToken } from '../auth/token-review.ts';
 import type { WriteGuard } from '../rbac/escalation.ts';
 import type { Exchange } from '../request/request-context.ts';
 import type { RuleContext } from '../strategy/strategy.ts';
+import { ObjectWrites } from '../storage/object-writes.ts';
+import { type Resources } from '../storage/resources.ts';
+import { type View } from '../storage/resources.ts';
+import { type CachedObject } from '../storage/stored-object.ts';
 import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
-import { ObjectWrites } from './object-writes.ts';
 import { readState } from './read.ts';
-import type { Resources, View } from './resources.ts';
 import type { WatchKeeper } from './watch.ts';
 
 export type RestParts = {

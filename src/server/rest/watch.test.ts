@@ -7,9 +7,9 @@ import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { Registry } from '../registry/registry.ts';
 import type { ByteStream, Exchange } from '../request/request-context.ts';
-import { defaultWindowLimits } from '../watchcache/event-window.ts';
-import { OwnWrites } from './own-writes.testing.ts';
-import { Resources, type View } from './resources.ts';
+import { defaultWindowLimits } from '../storage/cacher/watch-cache.ts';
+import { OwnWrites } from '../storage/own-writes.testing.ts';
+import { Resources, type View } from '../storage/resources.ts';
 import { handleWatch, type KeptWatch, type WatchKeeper } from './watch.ts';
 
 let dataDir: string;

@@ -6,19 +6,23 @@ import { isStoreError } from '../../store/index.ts';
 import { goJson } from '../codec/index.ts';
 import type { Exchange } from '../request/request-context.ts';
 import { asStatusError } from '../request/status-body.ts';
+import { CacheWatch } from '../storage/cacher/cache-watcher.ts';
+import { isHistoryGone } from '../storage/cacher/cache-watcher.ts';
+import { type ResourceCache } from '../storage/cacher/cacher.ts';
+import { StoreWatch } from '../storage/direct-watch.ts';
+import { bookmarkObject } from '../storage/event-encoding.ts';
+import { type EventEncoding } from '../storage/event-encoding.ts';
+import { JsonEncoding } from '../storage/event-encoding.ts';
+import { type View } from '../storage/resources.ts';
+import { type EventType } from '../storage/selection.ts';
+import { type Selection } from '../storage/selection.ts';
+import { type CachedObject } from '../storage/stored-object.ts';
 import { partialObject } from '../tables/partial-metadata.ts';
 import { bookmarkTable, type IncludeObject, parseIncludeObject, tableFor } from '../tables/table.ts';
-import { CacheWatch, isHistoryGone } from '../watchcache/cache-watch.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
-import { bookmarkObject, type EventEncoding, JsonEncoding } from '../watchcache/encoding.ts';
-import type { ResourceCache } from '../watchcache/resource-cache.ts';
-import type { EventType, Selection } from '../watchcache/selection.ts';
 import { isAnyVersion, type WatchRequest, watchOptions } from './list-options.ts';
 import { type Format, negotiate } from './negotiation.ts';
 import { PROTOBUF_EVENTS, ProtobufEncoding } from './protobuf-answer.ts';
 import { isFreshEnough, readState, scopeOf, WAIT_MS } from './read.ts';
-import type { View } from './resources.ts';
-import { StoreWatch } from './uncached.ts';
 
 /** What a keeper must be able to ask of a watch, wherever it reads from. */
 export type KeptWatch = Pick<

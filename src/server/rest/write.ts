@@ -21,17 +21,17 @@ import {
 import { cloneJson, withoutNulls } from '../codec/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Exchange } from '../request/request-context.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
+import type { CachedObject } from '../storage/stored-object.ts';
+import { untilWritten } from '../storage/object-writes.ts';
+import { type View } from '../storage/resources.ts';
 import { sendCached, sendObject } from './answer.ts';
 import { CreateRight } from './create-right.ts';
 import { isAnyVersion, versionFault } from './list-options.ts';
 import { mustTakeContent } from './namespace-gate.ts';
 import type { Format } from './negotiation.ts';
 import { negotiate } from './negotiation.ts';
-import { untilWritten } from './object-writes.ts';
 import { checkNames, generatedName, prepareCreate, prepareUpdate } from './prepare.ts';
 import { readBodyObject } from './read-body.ts';
-import type { View } from './resources.ts';
 import type { Rest } from './rest.ts';
 import { type WriteOptions, writeOptions } from './write-options.ts';
 

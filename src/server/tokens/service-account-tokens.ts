@@ -11,7 +11,7 @@ import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { type Authenticator, asAuthenticated, type Verdict } from '../auth/authenticator.ts';
 import { serviceAccountGroups, serviceAccountUser } from '../auth/service-account-name.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import type { Resources } from '../rest/resources.ts';
+import type { Resources } from '../storage/resources.ts';
 import { publicJwk, signToken, type TokenKey, verifiedClaims } from './jwt.ts';
 
 const DEFAULT_ISSUER = 'https://kubernetes.default.svc.cluster.local';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
-import type { View } from '../rest/resources.ts';
+import type { View } from '../storage/resources.ts';
 import { publicJwk, signToken, tokenKey, verifiedClaims } from './jwt.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
 import { ensureSigningKey } from './signing-key.ts';

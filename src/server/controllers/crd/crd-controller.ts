@@ -15,6 +15,16 @@ import type { JsonObject, KubeObject } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
 import { approvalCondition } from '../../apiextensions/api-approval.ts';
 import { customResources, type DefinedResources, isServed } from '../../apiextensions/custom-resources.ts';
+import { trackUpdate } from '../../managed-fields/index.ts';
+import { type Resource } from '../../registry/resource.ts';
+import { nowInSeconds } from '../../rest/rest.ts';
+import { type Rest } from '../../rest/rest.ts';
+import { type ResourceCache } from '../../storage/cacher/cacher.ts';
+import { type View } from '../../storage/resources.ts';
+import { type CachedObject } from '../../storage/stored-object.ts';
+import { judgeNames } from './accepted-names.ts';
+import { namesInUse } from './accepted-names.ts';
+import { type DefinitionLife } from '../../registry/custom-kind.ts';
 import {
   asDefinition,
   CLEANUP_FINALIZER,
@@ -24,14 +34,6 @@ import {
   isConditionTrue,
   withCondition,
 } from '../../apiextensions/definition.ts';
-import { trackUpdate } from '../../managed-fields/index.ts';
-import type { DefinitionLife } from '../../registry/custom-kind.ts';
-import type { Resource } from '../../registry/resource.ts';
-import type { View } from '../../rest/resources.ts';
-import { nowInSeconds, type Rest } from '../../rest/rest.ts';
-import type { CachedObject } from '../../watchcache/cached-object.ts';
-import type { ResourceCache } from '../../watchcache/resource-cache.ts';
-import { judgeNames, namesInUse } from './accepted-names.ts';
 import { removeInstances } from './instance-cleanup.ts';
 
 const RETRY_MS = 1000;

@@ -7,9 +7,9 @@ import { isStatusError, type JsonObject, type KubeObject } from '../../../api/in
 import { asDefinition, CLEANUP_FINALIZER, conditionOf, withCondition } from '../../apiextensions/definition.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { deleteObject } from '../../rest/delete.ts';
-import type { View } from '../../rest/resources.ts';
+import type { View } from '../../storage/resources.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
-import type { CachedObject } from '../../watchcache/cached-object.ts';
+import type { CachedObject } from '../../storage/stored-object.ts';
 
 /** Deletes that share a flush of the store. */
 const AT_ONCE = 50;

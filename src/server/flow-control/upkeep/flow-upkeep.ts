@@ -12,7 +12,7 @@ import { rulesOf } from '../../kinds/rules-of.ts';
 import { type BootstrapObject, bootstrapObjects, FLOW_AUTO_UPDATE } from '../../rbac/bootstrap-objects.ts';
 import { CreateRight } from '../../rest/create-right.ts';
 import { prepareCreate, prepareUpdate } from '../../rest/prepare.ts';
-import type { View } from '../../rest/resources.ts';
+import type { View } from '../../storage/resources.ts';
 import type { Rest } from '../../rest/rest.ts';
 import { serverItself } from '../../rest/server-itself.ts';
 import { FLOW_CONTROL_GROUP } from '../configuration/flow-objects.ts';

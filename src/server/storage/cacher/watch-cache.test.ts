@@ -2,10 +2,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { factsOf } from '../registry/kind-facts.ts';
-import { Registry } from '../registry/registry.ts';
-import { type CachedObject, ObjectForm } from './cached-object.ts';
-import { CacheEvent, defaultWindowLimits, EventWindow, type WindowLimits } from './event-window.ts';
+import { factsOf } from '../../registry/kind-facts.ts';
+import { Registry } from '../../registry/registry.ts';
+import { type CachedObject, ObjectForm } from '../stored-object.ts';
+import { CacheEvent, defaultWindowLimits, EventWindow, type WindowLimits } from './watch-cache.ts';
 
 const configMaps = new Registry().find('', 'v1', 'configmaps')!;
 const form = new ObjectForm(configMaps, factsOf(configMaps));

@@ -11,14 +11,14 @@
  * when its history is compacted away is it sent 410 and ended.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isStoreError, type Revision, StoreError, type Watch, type WatchEvent } from '../../store/index.ts';
-import { WorkSlices } from '../event-loop/work-slices.ts';
-import type { ByteStream } from '../request/request-context.ts';
-import type { CachedObject } from './cached-object.ts';
-import { type EventEncoding, frameOf } from './encoding.ts';
-import { CacheEvent } from './event-window.ts';
-import type { ResourceCache } from './resource-cache.ts';
-import type { Selection } from './selection.ts';
+import { isStoreError, type Revision, StoreError, type Watch, type WatchEvent } from '../../../store/index.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
+import type { ByteStream } from '../../request/request-context.ts';
+import type { CachedObject } from '../stored-object.ts';
+import { type EventEncoding, frameOf } from '../event-encoding.ts';
+import { CacheEvent } from './watch-cache.ts';
+import type { ResourceCache } from './cacher.ts';
+import type { Selection } from '../selection.ts';
 import type { Subscriber } from './watch-index.ts';
 
 export type CacheWatchOptions = {

@@ -6,7 +6,7 @@
  * deleted moves out before it goes on living elsewhere (in the window of recent changes), so a slab is kept by what
  * counts it alone. Who keeps slabs full is said in packed-objects.ts.
  */
-import type { CachedObject } from './cached-object.ts';
+import type { CachedObject } from './stored-object.ts';
 
 /** Measured: a list is sent in slices of this size, and one that lies in one piece is not copied on its way. */
 export const SLAB_BYTES: number = 1024 * 1024;

@@ -16,8 +16,8 @@ import {
 import { isStoreError, type KeyValue, type LeaseId, type Op, type Store } from '../../store/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
-import type { CreateRight } from './create-right.ts';
+import type { CachedObject } from './stored-object.ts';
+import type { CreateRight } from '../rest/create-right.ts';
 import type { View } from './resources.ts';
 
 /** Objects that the store forgets by itself; a lease is shared by those that come close together. */

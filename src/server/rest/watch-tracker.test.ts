@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ResourceCache } from '../watchcache/resource-cache.ts';
+import type { ResourceCache } from '../storage/cacher/cacher.ts';
 import type { KeptWatch } from './watch.ts';
-import { WatchCrowd } from './watch-keeper.ts';
+import { WatchCrowd } from './watch-tracker.ts';
 
 /** A watch that writes down when it was asked what. */
 class NotedWatch implements KeptWatch {

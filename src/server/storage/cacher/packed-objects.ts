@@ -9,9 +9,10 @@
  * `IDLE_BYTES`; a pass costs others no more than a copy of one slab per turn. So each byte that is written is copied a
  * few times at most, however large the resource is. Objects too large for a slab stand alone for good.
  */
-import type { CachedObject } from './cached-object.ts';
+
+import { PACKED_BYTES, SLAB_BYTES, SLAB_OBJECTS, Slab } from '../slab.ts';
+import type { CachedObject } from '../stored-object.ts';
 import { OrderedMap } from './ordered-map.ts';
-import { PACKED_BYTES, SLAB_BYTES, SLAB_OBJECTS, Slab } from './slab.ts';
 
 /** Not worth a pass. */
 const IDLE_BYTES = 256 * 1024;

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { Client, Ground, labelled, store, turns, useStore } from './cache-watch.testing.ts';
-import type { CacheWatch } from './cache-watch.ts';
-import type { Selection } from './selection.ts';
+import type { Selection } from '../selection.ts';
+import { Client, Ground, labelled, store, turns, useStore } from './cache-watcher.testing.ts';
+import type { CacheWatch } from './cache-watcher.ts';
 
 useStore();
 

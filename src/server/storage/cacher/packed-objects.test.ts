@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { factsOf } from '../registry/kind-facts.ts';
-import { Registry } from '../registry/registry.ts';
-import { type CachedObject, ObjectForm } from './cached-object.ts';
+import { factsOf } from '../../registry/kind-facts.ts';
+import { Registry } from '../../registry/registry.ts';
+import { PACKED_BYTES, piecesOf, SLAB_BYTES, SlabWriter } from '../slab.ts';
+import { type CachedObject, ObjectForm } from '../stored-object.ts';
 import { PackedObjects } from './packed-objects.ts';
-import { PACKED_BYTES, piecesOf, SLAB_BYTES, SlabWriter } from './slab.ts';
 
 const configMaps = new Registry().find('', 'v1', 'configmaps')!;
 const form = new ObjectForm(configMaps, factsOf(configMaps));

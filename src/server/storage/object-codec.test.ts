@@ -5,8 +5,8 @@ import { factsOf } from '../registry/kind-facts.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
-import { ObjectForm } from './cached-object.ts';
-import { JsonEncoding } from './encoding.ts';
+import { JsonEncoding } from './event-encoding.ts';
+import { ObjectForm } from './stored-object.ts';
 
 const widgets: Resource = {
   group: 'example.com',

@@ -4,9 +4,9 @@
  */
 import type { JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
 import type { Schema } from '../schema/schema.ts';
-import type { CachedObject, ObjectForm } from './cached-object.ts';
-import type { CacheEvent } from './event-window.ts';
+import type { CacheEvent } from './cacher/watch-cache.ts';
 import type { EventType } from './selection.ts';
+import type { CachedObject, ObjectForm } from './stored-object.ts';
 
 export interface EventEncoding {
   readonly id: string;

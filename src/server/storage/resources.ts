@@ -8,9 +8,9 @@ import { convertObject } from '../kinds/conversion.ts';
 import { factsOf, type KindFacts } from '../registry/kind-facts.ts';
 import type { Registry } from '../registry/registry.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
-import { type CachedObject, ObjectForm } from '../watchcache/cached-object.ts';
-import type { WindowLimits } from '../watchcache/event-window.ts';
-import { ResourceCache } from '../watchcache/resource-cache.ts';
+import { ResourceCache } from './cacher/cacher.ts';
+import type { WindowLimits } from './cacher/watch-cache.ts';
+import { type CachedObject, ObjectForm } from './stored-object.ts';
 
 /** How a resource shows what is stored. */
 export type View = {

@@ -2,9 +2,9 @@
  * What the caches and the store tell whoever looks after them: read when somebody looks, so that counting costs nothing
  * in between. The names are those of the reference server and of the runbooks people have for it.
  */
-import type { Store, StoreStatus } from '../../store/index.ts';
-import type { Metrics } from '../metrics/metrics.ts';
-import type { ResourceCache } from './resource-cache.ts';
+import type { Store, StoreStatus } from '../../../store/index.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
+import type { ResourceCache } from './cacher.ts';
 
 const LABELS = ['group', 'resource'] as const;
 

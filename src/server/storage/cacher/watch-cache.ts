@@ -6,7 +6,7 @@
  * It keeps what is younger than the freshness limit, within bounds of count and bytes; it shrinks by itself when asked
  * to (`trim`), so a burst does not stay in memory for ever.
  */
-import type { CachedObject } from './cached-object.ts';
+import type { CachedObject } from '../stored-object.ts';
 
 export type WindowLimits = {
   /** As long as an event is younger than this it is kept, if the bounds allow. */

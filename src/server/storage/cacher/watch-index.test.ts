@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseFieldSelector, parseLabelSelector } from '../../api/index.ts';
-import { factsOf } from '../registry/kind-facts.ts';
-import { Registry } from '../registry/registry.ts';
-import { type CachedObject, ObjectForm } from './cached-object.ts';
-import { type EventEncoding, JsonEncoding } from './encoding.ts';
-import { CacheEvent } from './event-window.ts';
-import { type EventType, Selection } from './selection.ts';
+import { parseFieldSelector, parseLabelSelector } from '../../../api/index.ts';
+import { factsOf } from '../../registry/kind-facts.ts';
+import { Registry } from '../../registry/registry.ts';
+import { type EventEncoding, JsonEncoding } from '../event-encoding.ts';
+import { type EventType, Selection } from '../selection.ts';
+import { type CachedObject, ObjectForm } from '../stored-object.ts';
+import { CacheEvent } from './watch-cache.ts';
 import { type Subscriber, WatchIndex } from './watch-index.ts';
 
 const pods = new Registry().find('', 'v1', 'pods')!;

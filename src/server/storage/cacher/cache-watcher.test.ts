@@ -2,9 +2,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it, vi } from 'vitest';
-import { type Store, StoreError } from '../../store/index.ts';
-import { Client, Ground, labelled, never, startWeakly, store, turns, useStore } from './cache-watch.testing.ts';
-import { Selection } from './selection.ts';
+import { type Store, StoreError } from '../../../store/index.ts';
+import { Selection } from '../selection.ts';
+import { Client, Ground, labelled, never, startWeakly, store, turns, useStore } from './cache-watcher.testing.ts';
 
 useStore();
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { parseFieldSelector, parseLabelSelector } from '../../api/index.ts';
 import { factsOf } from '../registry/kind-facts.ts';
 import { Registry } from '../registry/registry.ts';
-import { type CachedObject, ObjectForm } from './cached-object.ts';
-import { CacheEvent } from './event-window.ts';
+import { CacheEvent } from './cacher/watch-cache.ts';
 import { type EventType, Selection } from './selection.ts';
+import { type CachedObject, ObjectForm } from './stored-object.ts';
 
 const pods = new Registry().find('', 'v1', 'pods')!;
 const form = new ObjectForm(pods, factsOf(pods));

@@ -11,7 +11,7 @@
  * events, deletes at the revision of the new state: watchers live on and miss nothing.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../api/index.ts';
+import type { Clock } from '../../../api/index.ts';
 import {
   isStoreError,
   type KeyValue,
@@ -22,11 +22,11 @@ import {
   StoreError,
   type Watch,
   type WatchBatch,
-} from '../../store/index.ts';
-import type { CachedObject, ObjectForm } from './cached-object.ts';
-import { CacheEvent, defaultWindowLimits, EventWindow, type WindowLimits } from './event-window.ts';
+} from '../../../store/index.ts';
+import { SlabWriter } from '../slab.ts';
+import type { CachedObject, ObjectForm } from '../stored-object.ts';
 import { PackedObjects } from './packed-objects.ts';
-import { SlabWriter } from './slab.ts';
+import { CacheEvent, defaultWindowLimits, EventWindow, type WindowLimits } from './watch-cache.ts';
 import { WatchIndex } from './watch-index.ts';
 
 export type ResourceCacheOptions = {

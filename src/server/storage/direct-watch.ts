@@ -7,11 +7,11 @@ import { tooLargeResourceVersion } from '../../api/index.ts';
 import type { Revision, Watch } from '../../store/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { ByteStream } from '../request/request-context.ts';
-import { toCacheEvent } from '../watchcache/cache-watch.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
-import { type EventEncoding, frameOf } from '../watchcache/encoding.ts';
-import type { ObjectRange, ResourceCache } from '../watchcache/resource-cache.ts';
-import type { Selection } from '../watchcache/selection.ts';
+import { toCacheEvent } from './cacher/cache-watcher.ts';
+import type { CachedObject } from './stored-object.ts';
+import { type EventEncoding, frameOf } from './event-encoding.ts';
+import type { ObjectRange, ResourceCache } from './cacher/cacher.ts';
+import type { Selection } from './selection.ts';
 
 const POLL_MS = 50;
 

@@ -8,9 +8,9 @@
  *
  * Always true: members are live; each gets every frame of its group, in order.
  */
-import { type EventEncoding, frameOf } from './encoding.ts';
-import type { CacheEvent } from './event-window.ts';
-import type { Selection } from './selection.ts';
+import { type EventEncoding, frameOf } from '../event-encoding.ts';
+import type { Selection } from '../selection.ts';
+import type { CacheEvent } from './watch-cache.ts';
 
 export interface Subscriber {
   readonly selection: Selection;

@@ -7,12 +7,14 @@ import { backgroundClock, type KubeObject, parseLabelSelector } from '../../api/
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { Registry } from '../registry/registry.ts';
 import type { ByteStream } from '../request/request-context.ts';
-import type { CachedObject } from '../watchcache/cached-object.ts';
-import { JsonEncoding } from '../watchcache/encoding.ts';
-import { Selection } from '../watchcache/selection.ts';
+import type { CachedObject } from './stored-object.ts';
+import { JsonEncoding } from './event-encoding.ts';
+import { Selection } from './selection.ts';
+import { readStore } from './direct-watch.ts';
+import { StoreWatch } from './direct-watch.ts';
+import { waitForStore } from './direct-watch.ts';
 import { OwnWrites } from './own-writes.testing.ts';
 import { Resources, type View } from './resources.ts';
-import { readStore, StoreWatch, waitForStore } from './uncached.ts';
 
 let dataDir: string;
 let store: Store;

@@ -2,7 +2,7 @@
  * The watches of a server, as a crowd: each ends when its time is over, those that want bookmarks get one about once a
  * minute, all end with the server. One timer for all of it, not one per watch: ends and bookmarks come up to a second late.
  */
-import type { ResourceCache } from '../watchcache/resource-cache.ts';
+import type { ResourceCache } from '../storage/cacher/cacher.ts';
 import type { KeptWatch, WatchKeeper } from './watch.ts';
 
 const BOOKMARK_MS = 60_000;

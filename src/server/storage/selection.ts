@@ -4,8 +4,8 @@
  */
 import { everyField, type FieldSelector } from '../../api/field-selector.ts';
 import { everyLabel, type LabelSelector } from '../../api/label-selector.ts';
-import type { CachedObject } from './cached-object.ts';
-import type { CacheEvent } from './event-window.ts';
+import type { CacheEvent } from './cacher/watch-cache.ts';
+import type { CachedObject } from './stored-object.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
