@@ -14,7 +14,7 @@ import { prepareCreate } from './rest/prepare.ts';
 import type { Rest } from './rest/rest.ts';
 import { serverItself } from './rest/server-itself.ts';
 import type { View } from './storage/resources.ts';
-import type { CachedObject } from './storage/stored-object.ts';
+import type { StoredObject } from './storage/stored-object.ts';
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const MANAGER = 'longwatch';
@@ -58,7 +58,7 @@ export async function findStored(
   rest: Rest,
   view: View,
   { namespace = '', name = '' }: KubeObject['metadata'],
-): Promise<CachedObject | undefined> {
+): Promise<StoredObject | undefined> {
   if (view.cache.isKept) return view.cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
   return rest.writes.read(view, namespace, name);
 }

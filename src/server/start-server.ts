@@ -41,7 +41,7 @@ import type { Exchange } from './request/request-context.ts';
 import { encodeStatus } from './rest/answer.ts';
 import { handleResource } from './rest/resource-handler.ts';
 import { Rest } from './rest/rest.ts';
-import { WatchCrowd } from './rest/watch-tracker.ts';
+import { WatchTracker } from './rest/watch-tracker.ts';
 import type { RunningServer, ServerOptions } from './server-options.ts';
 import { prepareDataFolder } from './serving/data-folder.ts';
 import { ensureAdminToken, writeKubeconfig } from './serving/kubeconfig.ts';
@@ -50,7 +50,7 @@ import { keepReloading, Reloading } from './serving/reloading.ts';
 import { logToStderr } from './serving/stderr-log.ts';
 import { loadTlsMaterial, type TlsFiles, type TlsMaterial, urlOf } from './serving/tls-material.ts';
 import { addCacheMetrics, addStoreMetrics } from './storage/cacher/cache-metrics.ts';
-import { defaultWindowLimits, type WindowLimits } from './storage/cacher/watch-cache.ts';
+import { defaultWatchCacheLimits, type WatchCacheLimits } from './storage/cacher/watch-cache.ts';
 import { Resources } from './storage/resources.ts';
 import { handleOpenId } from './tokens/openid.ts';
 
@@ -82,15 +82,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       root,
       clock: backgroundClock,
       log,
-      windowLimits: (resource) => windowLimitsOf(options, resource),
+      watchCacheLimits: (resource) => watchCacheLimitsOf(options, resource),
     });
-    const crowd = new WatchCrowd(options.minRequestTimeoutMs ?? 1_800_000, () => resources.caches());
+    const tracker = new WatchTracker(options.minRequestTimeoutMs ?? 1_800_000, () => resources.caches());
     closers.push(
       () => resources.close(),
-      () => crowd.close(),
+      () => tracker.close(),
     );
-    const access = makeAccess(options, dataDir, token, resources, () => crowd.checkRights());
-    const rest = new Rest({ resources, keeper: crowd, ...access, allowsPrivileged: options.allowPrivileged === true });
+    const access = makeAccess(options, dataDir, token, resources, () => tracker.checkRights());
+    const rest = new Rest({ resources, tracker, ...access, allowsPrivileged: options.allowPrivileged === true });
     const aggregator = new Aggregator(resources.viewOf(RBAC_GROUP, 'clusterroles'), rest.writes, log);
     closers.push(() => aggregator.close());
     await bootstrap(rest);
@@ -244,14 +244,14 @@ function settingsOf({ serving, clientAuthorities }: TlsMaterial): TlsSettings {
 }
 
 /** Sizes of caches as the flags give them; the window still grows and shrinks by itself above that. */
-function windowLimitsOf(options: ServerOptions, resource: Resource): WindowLimits | 'off' | undefined {
+function watchCacheLimitsOf(options: ServerOptions, resource: Resource): WatchCacheLimits | 'off' | undefined {
   const size = options.watchCacheSizes?.[qualifiedName(resource)] ?? options.defaultWatchCacheSize;
   // Who may do what, and when, and which kinds there are, is decided from memory: without a cache there is nothing to
   // decide from.
   const isDecidedBy = [RBAC_GROUP, FLOW_CONTROL_GROUP].includes(resource.group);
   const isNeeded = isDecidedBy || qualifiedName(resource) === qualifiedName(DEFINITIONS);
   if ((options.watchCache === false || size === 0) && !isNeeded) return 'off';
-  return !size ? undefined : { ...defaultWindowLimits, minEvents: size };
+  return !size ? undefined : { ...defaultWatchCacheLimits, minEvents: size };
 }
 
 /** Its clients reach the store past all rules, so only those who may do everything anyway are let in. */

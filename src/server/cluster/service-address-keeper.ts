@@ -12,7 +12,8 @@ import { createAsServer } from '../bootstrap.ts';
 import type { View } from '../storage/resources.ts';
 import type { Rest } from '../rest/rest.ts';
 import { objectAt, textAt, textsAt } from '../strategy/validation/fields.ts';
-import type { CachedObject } from '../storage/stored-object.ts';
+
+import { type StoredObject } from '../storage/stored-object.ts';
 
 const FAMILY = 'ipaddress.kubernetes.io/ip-family';
 const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by';
@@ -27,7 +28,7 @@ export class ServiceAddressKeeper {
   readonly #log: (line: string) => void;
   readonly #stop = new AbortController();
   /** Services to look at, by key, with what they were. */
-  #due = new Map<string, CachedObject | undefined>();
+  #due = new Map<string, StoredObject | undefined>();
   #running: Promise<void> | undefined;
 
   constructor(rest: Rest, log: (line: string) => void) {
@@ -48,12 +49,12 @@ export class ServiceAddressKeeper {
   }
 
   /** An address whose service is gone: its end was missed. */
-  #wakeParent(address: CachedObject): void {
+  #wakeParent(address: StoredObject): void {
     const key = parentOf(this.#addresses.toObject(address));
     if (key !== undefined && !this.#services.cache.objects.get(key)) this.#wake(key, undefined);
   }
 
-  #wake(key: string, previous: CachedObject | undefined): void {
+  #wake(key: string, previous: StoredObject | undefined): void {
     if (!this.#due.get(key)) this.#due.set(key, previous);
     if (!this.#stop.signal.aborted) this.#running ??= this.#run();
   }
@@ -80,7 +81,7 @@ export class ServiceAddressKeeper {
     this.#running = undefined;
   }
 
-  async #settle(key: string, previous: CachedObject | undefined): Promise<void> {
+  async #settle(key: string, previous: StoredObject | undefined): Promise<void> {
     const { objects } = this.#addresses.cache;
     const current = this.#services.cache.objects.get(key);
     const wanted = addressesOf(current && this.#services.toObject(current));

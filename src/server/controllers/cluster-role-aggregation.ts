@@ -13,10 +13,11 @@ import { aggregatedRules, selectorsOf } from '../rbac/aggregated-rules.ts';
 import { rulesIn } from '../rbac/policy-rule.ts';
 import type { ObjectWrites } from '../storage/object-writes.ts';
 import type { View } from '../storage/resources.ts';
-import type { CachedObject } from '../storage/stored-object.ts';
+
 import { type LabelSelectorObject } from '../../api/index.ts';
 import { labelSelectorFromObject } from '../../api/index.ts';
 import { type PolicyRule } from '../rbac/policy-rule.ts';
+import { type StoredObject } from '../storage/stored-object.ts';
 
 /** Changes that come close together are answered once. */
 const SETTLE_MS = 20;
@@ -31,7 +32,7 @@ export class Aggregator {
   readonly #log: (line: string) => void;
   readonly #stop = new AbortController();
   /** Gone with the version they were made from. */
-  readonly #parsed = new WeakMap<CachedObject, KubeObject>();
+  readonly #parsed = new WeakMap<StoredObject, KubeObject>();
   #running: Promise<void> | undefined;
   #isDue = false;
   #retry: NodeJS.Timeout | undefined;
@@ -98,7 +99,7 @@ export class Aggregator {
     if (failure) throw failure;
   }
 
-  #parse(cached: CachedObject): KubeObject {
+  #parse(cached: StoredObject): KubeObject {
     let role = this.#parsed.get(cached);
     if (!role) {
       role = this.#view.toObject(cached);

@@ -7,11 +7,12 @@
  * with the next change, or the next minute.
  */
 import type { Rest } from '../rest/rest.ts';
-import type { CachedObject } from '../storage/stored-object.ts';
+
 import { DanglingStatus } from './upkeep/dangling-status.ts';
 import { danglingCondition } from './upkeep/dangling-status.ts';
 import { saysSo } from './upkeep/dangling-status.ts';
 import { type FlowController } from './flow-controller.ts';
+import { type StoredObject } from '../storage/stored-object.ts';
 import {
   FLOW_CONTROL_GROUP,
   type FlowSchema,
@@ -25,7 +26,7 @@ export class FlowConfiguration {
   readonly #rest: Rest;
   readonly #log: (message: string) => void;
   readonly #status: DanglingStatus;
-  readonly #schemas = new Map<string, { readonly schema: FlowSchema; readonly cached: CachedObject }>();
+  readonly #schemas = new Map<string, { readonly schema: FlowSchema; readonly cached: StoredObject }>();
   readonly #levels = new Map<string, PriorityLevel>();
   #isDue = false;
   #isClosed = false;

@@ -7,7 +7,7 @@
 import type { Attributes, Authorizer, Decision, UserRules } from '../auth/authorizer.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { Resources } from '../storage/resources.ts';
-import type { CachedObject } from '../storage/stored-object.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
 import { RoleIndex, showErrors } from './role-index.ts';
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
@@ -48,13 +48,13 @@ export class RbacAuthorizer implements Authorizer {
     }
   }
 
-  #roleChanged(current: CachedObject | undefined, previous: CachedObject | undefined): void {
+  #roleChanged(current: StoredObject | undefined, previous: StoredObject | undefined): void {
     // Away with the old rules first: if the new ones cannot be read, there are none.
     if (previous) this.index.removeRole(previous.namespace, previous.name);
     if (current) this.index.setRole(current.parse());
   }
 
-  #bindingChanged(current: CachedObject | undefined, previous: CachedObject | undefined): void {
+  #bindingChanged(current: StoredObject | undefined, previous: StoredObject | undefined): void {
     if (previous) this.index.removeBinding(previous.parse());
     if (current) this.index.setBinding(current.parse());
   }

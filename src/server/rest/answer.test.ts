@@ -7,9 +7,10 @@ import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Exchange } from '../request/request-context.ts';
-import type { CachedObject } from '../storage/stored-object.ts';
+
 import { Resources } from '../storage/resources.ts';
 import { type View } from '../storage/resources.ts';
+import { type StoredObject } from '../storage/stored-object.ts';
 import { sendList } from './answer.ts';
 import { negotiate } from './negotiation.ts';
 
@@ -18,18 +19,18 @@ const COUNT = 6_000;
 let dataDir: string;
 let store: Store;
 let view: View;
-let items: CachedObject[];
+let items: StoredObject[];
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-answer-'));
   store = await openEmbeddedStore({ dataDir, durability: 'none' });
   const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
-  view = new Resources({ ...options, windowLimits: () => 'off' }).viewOf('', 'configmaps');
-  const { form } = view.cache;
+  view = new Resources({ ...options, watchCacheLimits: () => 'off' }).viewOf('', 'configmaps');
+  const { codec } = view.cache;
   items = Array.from({ length: COUNT }, (_, i) => {
     const data = Object.fromEntries(Array.from({ length: 20 }, (_, k) => [`key-${k}`, `value ${i}`]));
     const metadata = { name: `cm-${i}`, namespace: 'ns', uid: `u-${i}` };
     const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata, data } as unknown as KubeObject;
-    return form.fromStored('ns', `cm-${i}`, i + 1, form.toStored(object));
+    return codec.decode('ns', `cm-${i}`, i + 1, codec.encode(object));
   });
 });
 afterAll(async () => {

@@ -7,11 +7,12 @@ import { encodeObject, encodeProtobuf, encodeYaml, goJson, jsonListEncoder, yaml
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { EncodedStatus, Exchange } from '../request/request-context.ts';
 import { statusBody, wantsPretty } from '../request/status-body.ts';
+import { type View } from '../storage/resources.ts';
+import { piecesOf } from '../storage/slab.ts';
+import { type StoredObject } from '../storage/stored-object.ts';
 import { emptyPartialList, type ListMeta, partialObject } from '../tables/partial-metadata.ts';
 import { parseIncludeObject, type TableOptions, tableFor, tableParts } from '../tables/table.ts';
-import type { CachedObject } from '../storage/stored-object.ts';
-import { piecesOf } from '../storage/slab.ts';
-import { type View } from '../storage/resources.ts';
+
 import { type Format, mediaTypeNames, statusMediaType } from './negotiation.ts';
 import { sendProtobufList } from './protobuf-answer.ts';
 
@@ -19,11 +20,11 @@ const JSON_TYPE = 'application/json';
 const LINE_END = Buffer.from('\n');
 const LIST_END = Buffer.from(']}\n');
 
-export function sendCached(exchange: Exchange, status: number, format: Format, view: View, cached: CachedObject): void {
-  const { form, bytes } = cached;
+export function sendCached(exchange: Exchange, status: number, format: Format, view: View, cached: StoredObject): void {
+  const { codec, bytes } = cached;
   if (!isPlain(exchange, format) || !view.isStorageForm)
     sendObject(exchange, status, format, view, view.toObject(cached));
-  else exchange.send(status, JSON_TYPE, Buffer.concat([form.head, bytes.subarray(form.skip), LINE_END]));
+  else exchange.send(status, JSON_TYPE, Buffer.concat([codec.head, bytes.subarray(codec.skip), LINE_END]));
 }
 
 /** Any single object of a resource, also one that is not stored. */
@@ -54,7 +55,7 @@ export async function sendList(
   exchange: Exchange,
   format: Format,
   view: View,
-  items: readonly CachedObject[],
+  items: readonly StoredObject[],
   meta: ListMeta,
 ): Promise<void> {
   const { resource } = view;
@@ -98,7 +99,7 @@ async function sendShaped(
   exchange: Exchange,
   { mediaType }: Format,
   view: View,
-  items: readonly CachedObject[],
+  items: readonly StoredObject[],
   { document, name, show, isCustom = false }: ListShape,
 ): Promise<void> {
   const isPretty = wantsPretty(exchange.query, exchange.headers);
@@ -135,7 +136,7 @@ export function encodeStatus({ headers, query }: Exchange, { status }: StatusErr
 }
 
 /** The list as a gather of the bytes of its items. */
-function sendItems(exchange: Exchange, view: View, items: readonly CachedObject[], meta: ListMeta): Promise<void> {
+function sendItems(exchange: Exchange, view: View, items: readonly StoredObject[], meta: ListMeta): Promise<void> {
   const { listKind, groupVersion, isCustom } = view.resource;
   const type = isCustom ? { apiVersion: groupVersion, kind: listKind } : { kind: listKind, apiVersion: groupVersion };
   const metadata = isCustom ? { continue: '', ...meta } : meta;
@@ -145,7 +146,7 @@ function sendItems(exchange: Exchange, view: View, items: readonly CachedObject[
   return exchange.sendParts(200, JSON_TYPE, partsOf(head, items), bytes);
 }
 
-function* partsOf(head: Buffer, items: readonly CachedObject[]): Iterable<Buffer> {
+function* partsOf(head: Buffer, items: readonly StoredObject[]): Iterable<Buffer> {
   yield head;
   let isFirst = true;
   for (const piece of piecesOf(items)) {

@@ -13,9 +13,10 @@ import {
 import { rulesOf } from '../kinds/rules-of.ts';
 import { qualifiedName } from '../registry/resource.ts';
 import type { Exchange } from '../request/request-context.ts';
-import type { CachedObject } from '../storage/stored-object.ts';
+
 import { untilWritten } from '../storage/object-writes.ts';
 import { type View } from '../storage/resources.ts';
+import { type StoredObject } from '../storage/stored-object.ts';
 import { sendJson, sendList } from './answer.ts';
 import { type DeleteOptions, deleteOptions } from './delete-options.ts';
 import { listOptions } from './list-options.ts';
@@ -29,7 +30,7 @@ const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';
 
 /** What became of it: still there but marked, or gone. */
-export type Deletion = { readonly object: CachedObject | KubeObject; readonly isGone: boolean };
+export type Deletion = { readonly object: StoredObject | KubeObject; readonly isGone: boolean };
 
 export async function handleDelete(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
@@ -94,7 +95,7 @@ function answerDeletion(
     answer(exchange, !isGone && orphanDependents === false ? 202 : 200, format, view, object);
     return;
   }
-  const { uid } = ('bytes' in object ? (object as CachedObject).parse() : object).metadata;
+  const { uid } = ('bytes' in object ? (object as StoredObject).parse() : object).metadata;
   const { group, plural } = resource;
   const status = successStatus({ name, ...(group && { group }), kind: plural, ...(uid && { uid }) });
   sendJson(exchange, 200, { ...format, shape: 'object' }, status as unknown as JsonObject);

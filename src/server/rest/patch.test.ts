@@ -38,7 +38,7 @@ it('an apply that cannot create says so, however often it would have to try', as
   });
   const registry = new Registry();
   const options = { registry, store: full, root: '/registry', clock: backgroundClock, log: () => {} };
-  const resources = new Resources({ ...options, windowLimits: () => 'off' });
+  const resources = new Resources({ ...options, watchCacheLimits: () => 'off' });
   const rest = new Rest({ resources, authorizer: alwaysAllow, guard: () => {} } as unknown as RestParts);
   const body = { kind: 'Node', apiVersion: 'v1', metadata: { name: 'n1' } };
   const exchange = {

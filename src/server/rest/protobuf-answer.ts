@@ -14,7 +14,8 @@ import { bookmarkObject } from '../storage/event-encoding.ts';
 import { type EventEncoding } from '../storage/event-encoding.ts';
 import { type View } from '../storage/resources.ts';
 import { type EventType } from '../storage/selection.ts';
-import { type CachedObject } from '../storage/stored-object.ts';
+
+import { type StoredObject } from '../storage/stored-object.ts';
 import { type ListMeta, partialObject } from '../tables/partial-metadata.ts';
 import { type Format, mediaTypeNames } from './negotiation.ts';
 
@@ -29,7 +30,7 @@ export async function sendProtobufList(
   exchange: Exchange,
   { shape, version }: Format,
   view: View,
-  items: Iterable<CachedObject>,
+  items: Iterable<StoredObject>,
   meta: ListMeta,
 ): Promise<void> {
   const { groupVersion, listKind } = view.resource;
@@ -62,13 +63,13 @@ export class ProtobufEncoding implements EventEncoding {
     this.#show = isWhole ? (object) => object : (object) => partialObject(object, version);
   }
 
-  frame(type: EventType, cached: CachedObject): Buffer {
+  frame(type: EventType, cached: StoredObject): Buffer {
     return frameOf(type, this.#show(this.#view.toObject(cached)));
   }
 
   bookmark(revision: number, isInitialEnd: boolean): Buffer {
     const { resource, cache } = this.#view;
-    const bookmark = bookmarkObject(cache.form, revision, isInitialEnd);
+    const bookmark = bookmarkObject(cache.codec, revision, isInitialEnd);
     return frameOf('BOOKMARK', this.#show({ ...bookmark, kind: resource.kind, apiVersion: resource.groupVersion }));
   }
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { Registry } from '../registry/registry.ts';
-import { defaultWindowLimits } from '../storage/cacher/watch-cache.ts';
+import { defaultWatchCacheLimits } from '../storage/cacher/watch-cache.ts';
 import { OwnWrites } from '../storage/own-writes.testing.ts';
 import { Resources, type View } from '../storage/resources.ts';
 import { listOptions } from './list-options.ts';
@@ -27,9 +27,9 @@ afterEach(async () => {
 });
 
 function open(isKept: boolean, maxEvents = 1000): Resources {
-  const windowLimits = () => (isKept ? { ...defaultWindowLimits, minEvents: 1, maxEvents } : ('off' as const));
+  const watchCacheLimits = () => (isKept ? { ...defaultWatchCacheLimits, minEvents: 1, maxEvents } : ('off' as const));
   const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
-  resources = new Resources({ ...options, windowLimits });
+  resources = new Resources({ ...options, watchCacheLimits });
   return resources;
 }
 

@@ -15,14 +15,17 @@ import {
 import { isStoreError, type Revision } from '../../store/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Exchange } from '../request/request-context.ts';
-import type { ListMeta } from '../tables/partial-metadata.ts';
-import type { CachedObject } from '../storage/stored-object.ts';
-import type { ObjectRange, ResourceCache } from '../storage/cacher/cacher.ts';
-import type { Selection } from '../storage/selection.ts';
+import { type Cacher } from '../storage/cacher/cacher.ts';
+import { type ObjectRange } from '../storage/cacher/cacher.ts';
 import { readStore } from '../storage/direct-watch.ts';
 import { type StoreState } from '../storage/direct-watch.ts';
 import { waitForStore } from '../storage/direct-watch.ts';
 import { type View } from '../storage/resources.ts';
+import { type Selection } from '../storage/selection.ts';
+import { type StoredObject } from '../storage/stored-object.ts';
+import type { ListMeta } from '../tables/partial-metadata.ts';
+
+
 import { sendCached, sendList } from './answer.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';
 import { isAnyVersion, type ListOptions, listOptions, versionFault } from './list-options.ts';
@@ -51,12 +54,12 @@ export async function handleList(exchange: Exchange, view: View, namespace: stri
 }
 
 async function readObject(
-  cache: ResourceCache,
+  cache: Cacher,
   namespace: string,
   name: string,
   version: string,
   signal: AbortSignal,
-): Promise<CachedObject | undefined> {
+): Promise<StoredObject | undefined> {
   if (await isFreshEnough(cache, version, { signal }))
     return cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
   const { kv } = await cache.store.get(cache.storeKey(namespace, name), { signal });
@@ -65,7 +68,7 @@ async function readObject(
 
 /** The objects in a scope, not older than `version` asks for: the first `limit` of them, and how many there are. */
 export async function readState(
-  cache: ResourceCache,
+  cache: Cacher,
   scope: string,
   start: string,
   version: string,
@@ -79,16 +82,12 @@ export async function readState(
 }
 
 export type ObjectList = {
-  readonly items: readonly CachedObject[];
+  readonly items: readonly StoredObject[];
   readonly meta: ListMeta;
   readonly revision: Revision;
 };
 
-export async function listObjects(
-  cache: ResourceCache,
-  options: ListOptions,
-  signal: AbortSignal,
-): Promise<ObjectList> {
+export async function listObjects(cache: Cacher, options: ListOptions, signal: AbortSignal): Promise<ObjectList> {
   const { selection, resourceVersion } = options;
   const scope = scopeOf(selection);
   const token = options.continueToken === '' ? undefined : decodeToken(options.continueToken, keyScope(options));
@@ -119,7 +118,7 @@ export async function listObjects(
 }
 
 /** What of a list is in the answer: `continue` and the count of what is left only where there is more. */
-function listMeta(revision: Revision, items: readonly CachedObject[], rest: number, options: ListOptions): ListMeta {
+function listMeta(revision: Revision, items: readonly StoredObject[], rest: number, options: ListOptions): ListMeta {
   const last = items[items.length - 1];
   if (rest === 0 || !last) return { resourceVersion: String(revision) };
   return {
@@ -135,12 +134,12 @@ async function pick(
   selection: Selection,
   limit: number,
   signal: AbortSignal,
-): Promise<{ items: readonly CachedObject[]; rest: number }> {
+): Promise<{ items: readonly StoredObject[]; rest: number }> {
   if (isByScopeOnly(selection)) {
     const items = limit > 0 && all.length > limit ? all.slice(0, limit) : all;
     return { items, rest: count - items.length };
   }
-  const items: CachedObject[] = [];
+  const items: StoredObject[] = [];
   const slices = new WorkSlices(signal);
   for (let i = 0; i < all.length; i++) {
     // Objects never change, so the snapshot stays one however long this takes.
@@ -179,7 +178,7 @@ function freshnessOf({ resourceVersion, match, limit }: ListOptions): string {
 }
 
 async function readExactly(
-  cache: ResourceCache,
+  cache: Cacher,
   revision: Revision,
   scope: string,
   start: string,
@@ -199,7 +198,7 @@ async function readExactly(
  * for only if somebody waits: most watches never need one, and would keep it as long as they live.
  */
 export async function isFreshEnough(
-  cache: ResourceCache,
+  cache: Cacher,
   version: string,
   asking: { readonly signal: AbortSignal },
 ): Promise<boolean> {

@@ -63,7 +63,7 @@ async function handleObject(rest: Rest, exchange: Exchange, resource: Resource, 
     case 'list':
       return handleList(exchange, view, namespace);
     case 'watch':
-      return handleWatch(exchange, view, namespace, rest.keeperFor(exchange), name);
+      return handleWatch(exchange, view, namespace, rest.trackerFor(exchange), name);
     case 'create':
       return handleCreate(rest, exchange, view, place);
     case 'update':

@@ -8,14 +8,15 @@ import type { RuleContext } from '../strategy/strategy.ts';
 import { ObjectWrites } from '../storage/object-writes.ts';
 import { type Resources } from '../storage/resources.ts';
 import { type View } from '../storage/resources.ts';
-import { type CachedObject } from '../storage/stored-object.ts';
+
+import { type StoredObject } from '../storage/stored-object.ts';
 import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
 import { readState } from './read.ts';
-import type { WatchKeeper } from './watch.ts';
+import type { WatchTracking } from './watch.ts';
 
 export type RestParts = {
   readonly resources: Resources;
-  readonly keeper: WatchKeeper;
+  readonly tracker: WatchTracking;
   readonly authorizer: Authorizer;
   readonly reviewToken: ReviewToken;
   readonly tokens: ServiceAccountTokens;
@@ -26,7 +27,7 @@ export type RestParts = {
 
 export class Rest {
   readonly resources: Resources;
-  readonly keeper: WatchKeeper;
+  readonly tracker: WatchTracking;
   readonly authorizer: Authorizer;
   readonly reviewToken: ReviewToken;
   readonly tokens: ServiceAccountTokens;
@@ -34,11 +35,11 @@ export class Rest {
   readonly #allowsPrivileged: boolean;
   readonly writes: ObjectWrites = new ObjectWrites();
   /** Objects that every write of some kind asks for, parsed; gone with the version they were made from. */
-  readonly #parsed = new WeakMap<CachedObject, KubeObject>();
+  readonly #parsed = new WeakMap<StoredObject, KubeObject>();
 
-  constructor({ resources, keeper, authorizer, reviewToken, tokens, guard, allowsPrivileged = false }: RestParts) {
+  constructor({ resources, tracker, authorizer, reviewToken, tokens, guard, allowsPrivileged = false }: RestParts) {
     this.resources = resources;
-    this.keeper = keeper;
+    this.tracker = tracker;
     this.authorizer = authorizer;
     this.reviewToken = reviewToken;
     this.tokens = tokens;
@@ -47,17 +48,17 @@ export class Rest {
   }
 
   /** Keeps a watch only as long as whoever asked for it may watch. */
-  keeperFor(exchange: Exchange): WatchKeeper {
+  trackerFor(exchange: Exchange): WatchTracking {
     const { user, method, path, target } = exchange;
     const attributes = attributesOf(method, path, target, () => exchange.query);
     const mayGoOn = async () => (await this.authorizer.authorize(user, attributes)).allowed;
     return {
-      minTimeoutMs: this.keeper.minTimeoutMs,
-      add: (watch, timeoutMs) => this.keeper.add(watch, timeoutMs, mayGoOn),
+      minTimeoutMs: this.tracker.minTimeoutMs,
+      add: (watch, timeoutMs) => this.tracker.add(watch, timeoutMs, mayGoOn),
     };
   }
 
-  #known(view: View, cached: CachedObject): KubeObject {
+  #known(view: View, cached: StoredObject): KubeObject {
     let object = this.#parsed.get(cached);
     if (!object) {
       object = view.toObject(cached);

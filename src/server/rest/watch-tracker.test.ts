@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ResourceCache } from '../storage/cacher/cacher.ts';
-import type { KeptWatch } from './watch.ts';
-import { WatchCrowd } from './watch-tracker.ts';
+import type { Cacher } from '../storage/cacher/cacher.ts';
+import type { TrackedWatch } from './watch.ts';
+import { WatchTracker } from './watch-tracker.ts';
 
 /** A watch that writes down when it was asked what. */
-class NotedWatch implements KeptWatch {
+class NotedWatch implements TrackedWatch {
   bookmarkAt = 0;
   readonly allowsBookmarks: boolean;
   readonly notes: string[] = [];
@@ -43,22 +43,22 @@ class NotedWatch implements KeptWatch {
 }
 
 const START = 1_000_000_000_000;
-let crowd: WatchCrowd;
+let tracker: WatchTracker;
 let trims = 0;
 beforeEach(() => {
   vi.useFakeTimers({ now: START });
   trims = 0;
-  crowd = new WatchCrowd(1_800_000, () => [{ trim: () => trims++ } as unknown as ResourceCache]);
+  tracker = new WatchTracker(1_800_000, () => [{ trim: () => trims++ } as unknown as Cacher]);
 });
 afterEach(() => {
-  crowd.close();
+  tracker.close();
   vi.useRealTimers();
 });
 
-describe('WatchCrowd', () => {
+describe('WatchTracker', () => {
   it('has a bookmark sent about once a minute, after asking the store how far it is', () => {
     const watch = new NotedWatch();
-    crowd.add(watch, 3_600_000);
+    tracker.add(watch, 3_600_000);
     vi.advanceTimersByTime(600_000);
     const sent = watch.timesOf('bookmark');
     expect(sent.length).toBeGreaterThanOrEqual(9);
@@ -72,7 +72,7 @@ describe('WatchCrowd', () => {
 
   it('has a last bookmark sent two seconds before the end', () => {
     const watch = new NotedWatch();
-    crowd.add(watch, 20_000);
+    tracker.add(watch, 20_000);
     vi.advanceTimersByTime(60_000);
     expect(watch.notes.filter((note) => !note.endsWith('progress'))).toEqual(['18 bookmark', '20 end']);
   });
@@ -80,7 +80,7 @@ describe('WatchCrowd', () => {
   it('tries again every second while a watch cannot take one', () => {
     const watch = new NotedWatch();
     watch.canTakeBookmarks = false;
-    crowd.add(watch, 3_600_000);
+    tracker.add(watch, 3_600_000);
     vi.advanceTimersByTime(65_000);
     watch.canTakeBookmarks = true;
     vi.advanceTimersByTime(1000);
@@ -89,27 +89,27 @@ describe('WatchCrowd', () => {
 
   it('sends none to watches that want none', () => {
     const watch = new NotedWatch(false);
-    crowd.add(watch, 200_000);
+    tracker.add(watch, 200_000);
     vi.advanceTimersByTime(300_000);
     expect(watch.notes).toEqual(['200 end']);
   });
 
   it('ends a watch when its time is over, and forgets it; all of them share one timer', () => {
     const [short, long, gone] = [new NotedWatch(false), new NotedWatch(false), new NotedWatch(false)];
-    crowd.add(short, 5000);
-    crowd.add(long, 50_000);
-    crowd.add(gone, 5000);
+    tracker.add(short, 5000);
+    tracker.add(long, 50_000);
+    tracker.add(gone, 5000);
     gone.end();
-    expect([crowd.size, vi.getTimerCount()]).toEqual([2, 1]);
+    expect([tracker.size, vi.getTimerCount()]).toEqual([2, 1]);
     vi.advanceTimersByTime(5000);
-    expect([crowd.size, short.notes, gone.notes]).toEqual([1, ['5 end'], ['0 end']]);
-    crowd.close();
-    expect([crowd.size, vi.getTimerCount(), long.notes]).toEqual([0, 0, ['5 end']]);
+    expect([tracker.size, short.notes, gone.notes]).toEqual([1, ['5 end'], ['0 end']]);
+    tracker.close();
+    expect([tracker.size, vi.getTimerCount(), long.notes]).toEqual([0, 0, ['5 end']]);
   });
 
   it('does not end a watch at once whose time is longer than any timer can be', () => {
     const watch = new NotedWatch(false);
-    crowd.add(watch, 2 ** 40);
+    tracker.add(watch, 2 ** 40);
     vi.advanceTimersByTime(1000);
     expect(watch.notes).toEqual([]);
   });
@@ -122,20 +122,20 @@ describe('WatchCrowd', () => {
   it('ends watches whose rights are gone, once the changes have settled', async () => {
     const [kept, lost] = [new NotedWatch(false), new NotedWatch(false)];
     let isAllowed = true;
-    crowd.add(kept, 100_000, async () => true);
-    crowd.add(lost, 100_000, async () => isAllowed);
+    tracker.add(kept, 100_000, async () => true);
+    tracker.add(lost, 100_000, async () => isAllowed);
     await vi.advanceTimersByTimeAsync(1000);
     isAllowed = false;
-    for (let change = 0; change < 5; change++) crowd.checkRights();
+    for (let change = 0; change < 5; change++) tracker.checkRights();
     await vi.advanceTimersByTimeAsync(1000);
-    expect([kept.notes, lost.notes.length, crowd.size]).toEqual([[], 1, 1]);
+    expect([kept.notes, lost.notes.length, tracker.size]).toEqual([[], 1, 1]);
   });
 
   it('ends at once a watch whose rights went before it was there, and one whose rights cannot be judged', async () => {
     const watches = [new NotedWatch(false), new NotedWatch(false)];
-    crowd.add(watches[0]!, 100_000, async () => false);
-    crowd.add(watches[1]!, 100_000, () => Promise.reject(new Error('no judge')));
+    tracker.add(watches[0]!, 100_000, async () => false);
+    tracker.add(watches[1]!, 100_000, () => Promise.reject(new Error('no judge')));
     await vi.advanceTimersByTimeAsync(0);
-    expect([crowd.size, ...watches.map(({ notes }) => notes.length)]).toEqual([0, 1, 1]);
+    expect([tracker.size, ...watches.map(({ notes }) => notes.length)]).toEqual([0, 1, 1]);
   });
 });

@@ -1,9 +1,9 @@
 /**
- * The watches of a server, as a crowd: each ends when its time is over, those that want bookmarks get one about once a
+ * Keeps track of the watches of a server: each ends when its time is over, those that want bookmarks get one about once a
  * minute, all end with the server. One timer for all of it, not one per watch: ends and bookmarks come up to a second late.
  */
-import type { ResourceCache } from '../storage/cacher/cacher.ts';
-import type { KeptWatch, WatchKeeper } from './watch.ts';
+import type { Cacher } from '../storage/cacher/cacher.ts';
+import type { TrackedWatch, WatchTracking } from './watch.ts';
 
 const BOOKMARK_MS = 60_000;
 const TICK_MS = 1000;
@@ -19,14 +19,14 @@ type Kept = {
   readonly mayGoOn: (() => Promise<boolean>) | undefined;
 };
 
-export class WatchCrowd implements WatchKeeper {
+export class WatchTracker implements WatchTracking {
   readonly minTimeoutMs: number;
-  readonly #caches: () => Iterable<ResourceCache>;
-  readonly #watches = new Map<KeptWatch, Kept>();
+  readonly #caches: () => Iterable<Cacher>;
+  readonly #watches = new Map<TrackedWatch, Kept>();
   readonly #tick: NodeJS.Timeout;
   #checking: NodeJS.Timeout | undefined;
 
-  constructor(minTimeoutMs: number, caches: () => Iterable<ResourceCache>) {
+  constructor(minTimeoutMs: number, caches: () => Iterable<Cacher>) {
     this.minTimeoutMs = minTimeoutMs;
     this.#caches = caches;
     this.#tick = setInterval(() => this.#onTick(Date.now()), TICK_MS);
@@ -37,7 +37,7 @@ export class WatchCrowd implements WatchKeeper {
     return this.#watches.size;
   }
 
-  add(watch: KeptWatch, timeoutMs: number, mayGoOn?: () => Promise<boolean>): void {
+  add(watch: TrackedWatch, timeoutMs: number, mayGoOn?: () => Promise<boolean>): void {
     const now = Date.now();
     const endsAt = now + timeoutMs;
     this.#watches.set(watch, { endsAt, mayGoOn });
@@ -83,7 +83,7 @@ export class WatchCrowd implements WatchKeeper {
   }
 }
 
-async function endUnless(watch: KeptWatch, mayGoOn: () => Promise<boolean>): Promise<void> {
+async function endUnless(watch: TrackedWatch, mayGoOn: () => Promise<boolean>): Promise<void> {
   if (!(await mayGoOn().catch(() => false))) watch.end();
 }
 

@@ -7,10 +7,11 @@ import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { Registry } from '../registry/registry.ts';
 import type { ByteStream, Exchange } from '../request/request-context.ts';
-import { defaultWindowLimits } from '../storage/cacher/watch-cache.ts';
+
+import { defaultWatchCacheLimits } from '../storage/cacher/watch-cache.ts';
 import { OwnWrites } from '../storage/own-writes.testing.ts';
 import { Resources, type View } from '../storage/resources.ts';
-import { handleWatch, type KeptWatch, type WatchKeeper } from './watch.ts';
+import { handleWatch, type TrackedWatch, type WatchTracking } from './watch.ts';
 
 let dataDir: string;
 let store: Store;
@@ -27,9 +28,9 @@ afterEach(async () => {
 });
 
 function open(isKept: boolean): View {
-  const windowLimits = () => (isKept ? defaultWindowLimits : ('off' as const));
+  const watchCacheLimits = () => (isKept ? defaultWatchCacheLimits : ('off' as const));
   const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
-  resources = new Resources({ ...options, windowLimits });
+  resources = new Resources({ ...options, watchCacheLimits });
   return resources.viewOf('', 'configmaps');
 }
 
@@ -40,9 +41,9 @@ function configMap(name: string): KubeObject {
 type Event = { type: string; object: KubeObject & { code?: number; columnDefinitions?: unknown[] | null } };
 
 /** Asks for a watch and keeps all that comes. */
-class Asking implements WatchKeeper {
+class Asking implements WatchTracking {
   readonly minTimeoutMs = 1000;
-  readonly kept: { watch: KeptWatch; timeoutMs: number }[] = [];
+  readonly kept: { watch: TrackedWatch; timeoutMs: number }[] = [];
   isEnded = false;
   #text = '';
 
@@ -79,7 +80,7 @@ class Asking implements WatchKeeper {
     void handleWatch(exchange, view, 'ns', this);
   }
 
-  add(watch: KeptWatch, timeoutMs: number): void {
+  add(watch: TrackedWatch, timeoutMs: number): void {
     this.kept.push({ watch, timeoutMs });
   }
 
@@ -168,7 +169,7 @@ it('handleWatch() does not keep what it made for one reader only', async () => {
   await vi.waitFor(() => expect(view.cache.watchers.size).toBe(20));
   for (let at = 0; at < 5; at++) await writes.create(view, configMap(`n${at}`));
   await vi.waitFor(() => expect(readers.every(({ events }) => events.length === 5)).toBe(true));
-  const frames = view.cache.window.after(view.cache.window.since).map((event) => event.frames.size);
+  const frames = view.cache.watchCache.after(view.cache.watchCache.since).map((event) => event.frames.size);
   expect(Math.max(...frames)).toBeLessThanOrEqual(1);
   for (const { kept } of readers) kept[0]!.watch.end();
 });

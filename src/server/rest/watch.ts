@@ -6,17 +6,21 @@ import { isStoreError } from '../../store/index.ts';
 import { goJson } from '../codec/index.ts';
 import type { Exchange } from '../request/request-context.ts';
 import { asStatusError } from '../request/status-body.ts';
-import { CacheWatch } from '../storage/cacher/cache-watcher.ts';
+
 import { isHistoryGone } from '../storage/cacher/cache-watcher.ts';
-import { type ResourceCache } from '../storage/cacher/cacher.ts';
-import { StoreWatch } from '../storage/direct-watch.ts';
+
+
 import { bookmarkObject } from '../storage/event-encoding.ts';
 import { type EventEncoding } from '../storage/event-encoding.ts';
 import { JsonEncoding } from '../storage/event-encoding.ts';
 import { type View } from '../storage/resources.ts';
 import { type EventType } from '../storage/selection.ts';
 import { type Selection } from '../storage/selection.ts';
-import { type CachedObject } from '../storage/stored-object.ts';
+
+import { CacheWatcher } from '../storage/cacher/cache-watcher.ts';
+import { type Cacher } from '../storage/cacher/cacher.ts';
+import { DirectWatch } from '../storage/direct-watch.ts';
+import { type StoredObject } from '../storage/stored-object.ts';
 import { partialObject } from '../tables/partial-metadata.ts';
 import { bookmarkTable, type IncludeObject, parseIncludeObject, tableFor } from '../tables/table.ts';
 import { isAnyVersion, type WatchRequest, watchOptions } from './list-options.ts';
@@ -24,18 +28,18 @@ import { type Format, negotiate } from './negotiation.ts';
 import { PROTOBUF_EVENTS, ProtobufEncoding } from './protobuf-answer.ts';
 import { isFreshEnough, readState, scopeOf, WAIT_MS } from './read.ts';
 
-/** What a keeper must be able to ask of a watch, wherever it reads from. */
-export type KeptWatch = Pick<
-  CacheWatch,
+/** What the tracker must be able to ask of a watch, wherever it reads from. */
+export type TrackedWatch = Pick<
+  CacheWatcher,
   'allowsBookmarks' | 'askForProgress' | 'bookmarkAt' | 'end' | 'onEnd' | 'sendBookmark'
 >;
 
-export type WatchKeeper = {
+export type WatchTracking = {
   /**
    * Knows of every watch that wants bookmarks, and of all that must end with the server. `mayGoOn`: asked again when
    * rights have changed.
    */
-  add(watch: KeptWatch, timeoutMs: number, mayGoOn?: () => Promise<boolean>): void;
+  add(watch: TrackedWatch, timeoutMs: number, mayGoOn?: () => Promise<boolean>): void;
   /** For watches without a limit of their own. */
   readonly minTimeoutMs: number;
 };
@@ -45,7 +49,7 @@ export async function handleWatch(
   exchange: Exchange,
   view: View,
   namespace: string,
-  keeper: WatchKeeper,
+  tracker: WatchTracking,
   name = '',
 ): Promise<void> {
   const format = negotiate(exchange.headers, view.resource, true);
@@ -56,13 +60,13 @@ export async function handleWatch(
   const encoding = encodingFor(exchange, view, format);
   const wantsState = request.sendInitialEvents ?? isAnyVersion(request.resourceVersion);
   const isFresh = await isFreshEnough(cache, wantsState && request.resourceVersion === '' ? '' : '0', exchange);
-  if (!isFresh) return watchStore(exchange, view, request, encoding, keeper);
+  if (!isFresh) return watchStore(exchange, view, request, encoding, tracker);
   const asked = Number(request.resourceVersion || '0');
   const isTooNew = wantsState && asked > 0 && !(await cache.waitFor(asked, WAIT_MS, exchange.signal));
   const stream = exchange.stream(contentTypeOf(encoding));
   const after = wantsState || asked === 0 ? cache.revision : asked;
   const initial = wantsState ? candidatesOf(cache, selection) : undefined;
-  const watch = new CacheWatch({
+  const watch = new CacheWatcher({
     cache,
     stream,
     selection,
@@ -72,13 +76,13 @@ export async function handleWatch(
     errorFrame: watchErrorFrame,
     ...(initial && !isTooNew && { initial }),
   });
-  keeper.add(watch, timeoutOf(request, keeper));
+  tracker.add(watch, timeoutOf(request, tracker));
   if (isTooNew) watch.fail(tooLargeResourceVersion(asked, cache.revision));
   else await watch.start();
 }
 
 /** Whoever says whose version it goes on from is told if that is not this server's: it looks like one, and is not. */
-function mustBeOfThisHistory({ headers }: Exchange, { store }: ResourceCache, { resourceVersion }: WatchRequest): void {
+function mustBeOfThisHistory({ headers }: Exchange, { store }: Cacher, { resourceVersion }: WatchRequest): void {
   const name = headers['longwatch-history'];
   const asked = Number(resourceVersion || '0');
   if (typeof name !== 'string' || !store.history || asked === 0) return;
@@ -86,9 +90,9 @@ function mustBeOfThisHistory({ headers }: Exchange, { store }: ResourceCache, { 
 }
 
 /** What a selection can match at all: one object, if it names it. */
-function candidatesOf(cache: ResourceCache, selection: Selection): readonly CachedObject[] {
+function candidatesOf(cache: Cacher, selection: Selection): readonly StoredObject[] {
   const { namespace, name } = selection;
-  const isOne = name !== '' && (namespace !== '' || !cache.form.resource.isNamespaced);
+  const isOne = name !== '' && (namespace !== '' || !cache.codec.resource.isNamespaced);
   if (!isOne) return cache.objects.values(scopeOf(selection));
   const found = cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
   return found ? [found] : [];
@@ -100,7 +104,7 @@ async function watchStore(
   { cache }: View,
   request: WatchRequest,
   encoding: EventEncoding,
-  keeper: WatchKeeper,
+  tracker: WatchTracking,
 ): Promise<void> {
   const { selection, resourceVersion, allowsBookmarks, sendInitialEvents } = request;
   const asked = Number(resourceVersion || '0');
@@ -118,8 +122,8 @@ async function watchStore(
   const after = state?.revision ?? (asked || (await cache.store.revision({ signal })));
   const stream = exchange.stream(contentTypeOf(encoding));
   const frame = (err: unknown) => errorFrame(encoding, goneFor(err, after));
-  const watch = new StoreWatch(cache, stream, selection, encoding, after, allowsBookmarks, frame);
-  keeper.add(watch, timeoutOf(request, keeper));
+  const watch = new DirectWatch(cache, stream, selection, encoding, after, allowsBookmarks, frame);
+  tracker.add(watch, timeoutOf(request, tracker));
   if (refusal) watch.fail(refusal);
   else await watch.run(state?.objects, () => exchange.initialised());
 }
@@ -129,12 +133,12 @@ function goneFor(err: unknown, after: number): unknown {
 }
 
 /** Between once and twice the minimum, so that watches that began together do not end together. */
-function timeoutOf({ timeoutSeconds }: WatchRequest, { minTimeoutMs }: WatchKeeper): number {
+function timeoutOf({ timeoutSeconds }: WatchRequest, { minTimeoutMs }: WatchTracking): number {
   return timeoutSeconds > 0 ? timeoutSeconds * 1000 : minTimeoutMs * (1 + Math.random());
 }
 
-function watchErrorFrame({ encoding, after, cache }: CacheWatch, err: unknown): Buffer {
-  return errorFrame(encoding, isHistoryGone(err) ? tooOldResourceVersion(after, cache.window.since) : err);
+function watchErrorFrame({ encoding, after, cache }: CacheWatcher, err: unknown): Buffer {
+  return errorFrame(encoding, isHistoryGone(err) ? tooOldResourceVersion(after, cache.watchCache.since) : err);
 }
 
 function errorFrame(encoding: EventEncoding, err: unknown): Buffer {
@@ -163,7 +167,7 @@ function encodingFor(exchange: Exchange, view: View, format: Format): EventEncod
         );
       let encoding = jsonEncodings.get(view);
       if (!encoding) {
-        encoding = new JsonEncoding(view.cache.form);
+        encoding = new JsonEncoding(view.cache.codec);
         jsonEncodings.set(view, encoding);
       }
       return encoding;
@@ -196,7 +200,7 @@ class ObjectEncoding implements EventEncoding {
     this.#showBookmark = showBookmark;
   }
 
-  frame(type: EventType, cached: CachedObject): Buffer {
+  frame(type: EventType, cached: StoredObject): Buffer {
     return line(type, this.#show(this.#view.toObject(cached)));
   }
 
@@ -221,7 +225,7 @@ class TableEncoding implements EventEncoding {
     this.#version = version;
   }
 
-  frame(type: EventType, cached: CachedObject): Buffer {
+  frame(type: EventType, cached: StoredObject): Buffer {
     const object = this.#view.toObject(cached);
     return line(type, tableFor(this.#view.resource, [object], this.#options(object)));
   }
@@ -242,7 +246,7 @@ class TableEncoding implements EventEncoding {
 }
 
 function bookmarkFor({ resource, cache }: View, revision: number, isInitialEnd: boolean): KubeObject {
-  const bookmark = bookmarkObject(cache.form, revision, isInitialEnd);
+  const bookmark = bookmarkObject(cache.codec, revision, isInitialEnd);
   return { ...bookmark, kind: resource.kind, apiVersion: resource.groupVersion };
 }
 

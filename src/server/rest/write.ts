@@ -21,9 +21,10 @@ import {
 import { cloneJson, withoutNulls } from '../codec/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Exchange } from '../request/request-context.ts';
-import type { CachedObject } from '../storage/stored-object.ts';
+
 import { untilWritten } from '../storage/object-writes.ts';
 import { type View } from '../storage/resources.ts';
+import { type StoredObject } from '../storage/stored-object.ts';
 import { sendCached, sendObject } from './answer.ts';
 import { CreateRight } from './create-right.ts';
 import { isAnyVersion, versionFault } from './list-options.ts';
@@ -56,7 +57,7 @@ export async function createObject(
   place: Place,
   object: KubeObject,
   options: WriteOptions,
-): Promise<CachedObject | KubeObject> {
+): Promise<StoredObject | KubeObject> {
   await mustTakeContent(rest.resources, view, object);
   const isGenerated = !object.metadata.name && !!object.metadata.generateName;
   const prepared = await prepareCreate(view, object, options, rest.ruleContext(exchange, '', options.isDryRun));
@@ -117,10 +118,10 @@ export function updateObject(
   view: View,
   place: Place,
   options: WriteOptions,
-  first: CachedObject | undefined,
+  first: StoredObject | undefined,
   change: (old: KubeObject) => KubeObject | Promise<KubeObject>,
-): Promise<CachedObject | KubeObject> {
-  return untilWritten<CachedObject | KubeObject>(view, first, place.name, async (current) => {
+): Promise<StoredObject | KubeObject> {
+  return untilWritten<StoredObject | KubeObject>(view, first, place.name, async (current) => {
     const slices = new WorkSlices(exchange.signal);
     const old = withoutNulls(
       view.toObject(current) as unknown as JsonObject,
@@ -145,9 +146,9 @@ export function answer(
   status: number,
   format: Format,
   view: View,
-  object: CachedObject | KubeObject,
+  object: StoredObject | KubeObject,
 ): void {
-  if ('bytes' in object) sendCached(exchange, status, format, view, object as CachedObject);
+  if ('bytes' in object) sendCached(exchange, status, format, view, object as StoredObject);
   else sendObject(exchange, status, format, view, object);
 }
 
@@ -155,7 +156,7 @@ async function decodeObject(exchange: Exchange, { resource }: View, options: Wri
   return (await readBodyObject(exchange, resource, options.fieldValidation)) as unknown as KubeObject;
 }
 
-function checkVersionSeen(view: View, object: KubeObject, current: CachedObject, name: string): void {
+function checkVersionSeen(view: View, object: KubeObject, current: StoredObject, name: string): void {
   const seen = object.metadata.resourceVersion ?? '';
   const why = versionFault(seen);
   if (why !== undefined) throw plainError(why);
@@ -181,7 +182,7 @@ function isFinished({ metadata }: KubeObject): boolean {
 async function finishDeletion(
   rest: Rest,
   view: View,
-  current: CachedObject,
+  current: StoredObject,
   object: KubeObject,
   options: WriteOptions,
 ) {
@@ -222,7 +223,7 @@ function uidMismatch(
 }
 
 /** The object or a 404. */
-export async function mustRead(rest: Rest, view: View, { namespace, name }: Place): Promise<CachedObject> {
+export async function mustRead(rest: Rest, view: View, { namespace, name }: Place): Promise<StoredObject> {
   const found = await rest.writes.read(view, namespace, name);
   if (!found) throw notFound(view.resource, name);
   return found;

@@ -7,14 +7,16 @@ import { backgroundClock, type KubeObject, parseLabelSelector } from '../../api/
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { Registry } from '../registry/registry.ts';
 import type { ByteStream } from '../request/request-context.ts';
-import type { CachedObject } from './stored-object.ts';
+
+import { DirectWatch } from './direct-watch.ts';
+import { readStore } from './direct-watch.ts';
+import { waitForStore } from './direct-watch.ts';
 import { JsonEncoding } from './event-encoding.ts';
 import { Selection } from './selection.ts';
-import { readStore } from './direct-watch.ts';
-import { StoreWatch } from './direct-watch.ts';
-import { waitForStore } from './direct-watch.ts';
+
 import { OwnWrites } from './own-writes.testing.ts';
 import { Resources, type View } from './resources.ts';
+import { type StoredObject } from './stored-object.ts';
 
 let dataDir: string;
 let store: Store;
@@ -25,7 +27,7 @@ beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-uncached-'));
   store = await openEmbeddedStore({ dataDir, durability: 'none' });
   const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
-  view = new Resources({ ...options, windowLimits: () => 'off' }).viewOf('', 'configmaps');
+  view = new Resources({ ...options, watchCacheLimits: () => 'off' }).viewOf('', 'configmaps');
 });
 afterEach(async () => {
   await store.close();
@@ -37,7 +39,7 @@ function configMap(key: string, labels: Record<string, string> = {}): KubeObject
   return { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name, namespace, uid: 'u', labels } };
 }
 
-async function relabel(current: CachedObject, labels: Record<string, string>): Promise<CachedObject> {
+async function relabel(current: StoredObject, labels: Record<string, string>): Promise<StoredObject> {
   const outcome = await writes.replace(view, current, configMap(current.key, labels));
   if (!('stored' in outcome)) throw new Error('Cannot relabel: it changed meanwhile');
   return outcome.stored;
@@ -95,11 +97,11 @@ class Client implements ByteStream {
   }
 }
 
-function watchOn(client: Client, after: number, labels = ''): StoreWatch {
+function watchOn(client: Client, after: number, labels = ''): DirectWatch {
   const selection = new Selection({ labels: parseLabelSelector(labels) });
   const errorFrame = (err: unknown) =>
     Buffer.from(`{"type":"ERROR","object":{"metadata":{"name":"${(err as { code: string }).code}"}}}\n`);
-  return new StoreWatch(view.cache, client, selection, new JsonEncoding(view.cache.form), after, true, errorFrame);
+  return new DirectWatch(view.cache, client, selection, new JsonEncoding(view.cache.codec), after, true, errorFrame);
 }
 
 const watchersOfStore = async () => (await store.status()).watchers;
@@ -139,7 +141,7 @@ describe('waitForStore()', () => {
   });
 });
 
-describe('StoreWatch', () => {
+describe('DirectWatch', () => {
   it('gives the state, a bookmark, and then what happens to whoever selects it', async () => {
     const one = await writes.create(view, configMap('a/one', { color: 'red' }));
     await writes.create(view, configMap('a/two'));
@@ -224,9 +226,9 @@ describe('StoreWatch', () => {
     setImmediate(count);
     const client = new Client();
     const watch = watchOn(client, one.revision, 'color=red');
-    const { form } = view.cache;
-    const stored = form.toStored(configMap('a/1', { x: 'y'.repeat(500) }));
-    const many = Array.from({ length: 5000 }, (_, at) => form.fromStored('a', `n${at}`, 5, stored));
+    const { codec } = view.cache;
+    const stored = codec.encode(configMap('a/1', { x: 'y'.repeat(500) }));
+    const many = Array.from({ length: 5000 }, (_, at) => codec.decode('a', `n${at}`, 5, stored));
     const running = watch.run(many);
     await vi.waitFor(() => expect(client.text).not.toBe(''), { timeout: 20_000 });
     isOver = true;

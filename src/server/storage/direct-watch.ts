@@ -7,11 +7,14 @@ import { tooLargeResourceVersion } from '../../api/index.ts';
 import type { Revision, Watch } from '../../store/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { ByteStream } from '../request/request-context.ts';
-import { toCacheEvent } from './cacher/cache-watcher.ts';
-import type { CachedObject } from './stored-object.ts';
+
+
 import { type EventEncoding, frameOf } from './event-encoding.ts';
-import type { ObjectRange, ResourceCache } from './cacher/cacher.ts';
+import type { ObjectRange } from './cacher/cacher.ts';
 import type { Selection } from './selection.ts';
+import { toObjectEvent } from './cacher/cache-watcher.ts';
+import { type Cacher } from './cacher/cacher.ts';
+import { type StoredObject } from './stored-object.ts';
 
 const POLL_MS = 50;
 
@@ -20,7 +23,7 @@ export type StoreState = ObjectRange & { readonly revision: Revision };
 
 /** The objects of a scope, at most `limit`, now or as of a revision. */
 export async function readStore(
-  cache: ResourceCache,
+  cache: Cacher,
   scope: string,
   start: string,
   revision: Revision | undefined,
@@ -30,7 +33,7 @@ export async function readStore(
   const from = cache.storeKey('', start);
   const end = `${cache.storeKey('', scope).slice(0, -1)}0`; // the character after the slash that ends the scope
   const found = await cache.store.range({ start: from, end }, { signal, limit, ...(revision && { revision }) });
-  const objects: CachedObject[] = [];
+  const objects: StoredObject[] = [];
   const slices = new WorkSlices(signal);
   for (const kv of found.kvs) {
     if (slices.isOver) await slices.pause();
@@ -41,7 +44,7 @@ export async function readStore(
 
 /** Waits until the store itself has reached a revision; 504 if it does not get there. */
 export async function waitForStore(
-  cache: ResourceCache,
+  cache: Cacher,
   revision: Revision,
   timeoutMs: number,
   signal: AbortSignal,
@@ -55,12 +58,12 @@ export async function waitForStore(
 }
 
 /** One client's watch, fed by a watch of the store of its own. */
-export class StoreWatch {
+export class DirectWatch {
   readonly selection: Selection;
   readonly encoding: EventEncoding;
   readonly allowsBookmarks: boolean;
   bookmarkAt = 0;
-  readonly #cache: ResourceCache;
+  readonly #cache: Cacher;
   readonly #stream: ByteStream;
   readonly #after: Revision;
   readonly #errorFrame: (err: unknown) => Buffer;
@@ -72,7 +75,7 @@ export class StoreWatch {
   #onDrained: (() => void) | undefined;
 
   constructor(
-    cache: ResourceCache,
+    cache: Cacher,
     stream: ByteStream,
     selection: Selection,
     encoding: EventEncoding,
@@ -94,7 +97,7 @@ export class StoreWatch {
   }
 
   /** Runs until the watch ends; says when everything that was there is on its way. Never rejects. */
-  async run(initial: readonly CachedObject[] | undefined, onInitialised: () => void = () => {}): Promise<void> {
+  async run(initial: readonly StoredObject[] | undefined, onInitialised: () => void = () => {}): Promise<void> {
     try {
       const slices = new WorkSlices();
       for (const object of initial ?? []) {
@@ -110,7 +113,7 @@ export class StoreWatch {
       for await (const { events, revision } of this.#watch) {
         const slices = new WorkSlices(); // waiting for the batch was no work
         for (const change of events) {
-          const event = toCacheEvent(change, cache);
+          const event = toObjectEvent(change, cache);
           const type = this.selection.typeOf(event);
           if (type) await this.#write(frameOf(event, type, this.encoding));
           if (slices.isOver) await slices.pause();

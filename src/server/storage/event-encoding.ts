@@ -4,16 +4,17 @@
  */
 import type { JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
 import type { Schema } from '../schema/schema.ts';
-import type { CacheEvent } from './cacher/watch-cache.ts';
+import type { ObjectCodec } from './object-codec.ts';
+import type { ObjectEvent } from './object-event.ts';
 import type { EventType } from './selection.ts';
-import type { CachedObject, ObjectForm } from './stored-object.ts';
+import type { StoredObject } from './stored-object.ts';
 
 export interface EventEncoding {
   readonly id: string;
   /** True: made for one reader only, so that keeping its frames would serve nobody. */
   readonly isPrivate?: boolean;
   /** One event, complete with its line feed. */
-  frame(type: EventType, object: CachedObject): Buffer;
+  frame(type: EventType, object: StoredObject): Buffer;
   /** How to put many events together without a buffer for each: for what is sent to one reader only. */
   readonly direct?: DirectFrames;
   bookmark(revision: number, isInitialEnd: boolean): Buffer;
@@ -21,13 +22,13 @@ export interface EventEncoding {
 
 /** The same bytes as those of `frame`, put where they are wanted. */
 export interface DirectFrames {
-  bytesOf(type: EventType, object: CachedObject): number;
+  bytesOf(type: EventType, object: StoredObject): number;
   /** Answers where it ends. */
-  write(type: EventType, object: CachedObject, target: Buffer, at: number): number;
+  write(type: EventType, object: StoredObject, target: Buffer, at: number): number;
 }
 
 /** The frame of an event, made at most once per encoding and type. */
-export function frameOf(event: CacheEvent, type: EventType, encoding: EventEncoding): Buffer {
+export function frameOf(event: ObjectEvent, type: EventType, encoding: EventEncoding): Buffer {
   const object = type === 'DELETED' ? event.gone : event.current!;
   if (encoding.isPrivate) return encoding.frame(type, object);
   const id = `${type} ${encoding.id}`;
@@ -44,50 +45,50 @@ const END = Buffer.from('}\n');
 export class JsonEncoding implements EventEncoding, DirectFrames {
   readonly id: string = 'json';
   readonly direct: DirectFrames = this;
-  readonly #form: ObjectForm;
+  readonly #codec: ObjectCodec;
   readonly #heads: Readonly<Record<EventType, Buffer>>;
 
-  constructor(form: ObjectForm) {
-    this.#form = form;
-    const head = (type: EventType) => Buffer.concat([Buffer.from(`{"type":"${type}","object":`), form.head]);
+  constructor(codec: ObjectCodec) {
+    this.#codec = codec;
+    const head = (type: EventType) => Buffer.concat([Buffer.from(`{"type":"${type}","object":`), codec.head]);
     this.#heads = { ADDED: head('ADDED'), MODIFIED: head('MODIFIED'), DELETED: head('DELETED') };
   }
 
-  frame(type: EventType, object: CachedObject): Buffer {
-    return Buffer.concat([this.#heads[type], object.bytes.subarray(this.#form.skip), END]);
+  frame(type: EventType, object: StoredObject): Buffer {
+    return Buffer.concat([this.#heads[type], object.bytes.subarray(this.#codec.skip), END]);
   }
 
-  bytesOf(type: EventType, { bytes }: CachedObject): number {
-    return this.#heads[type].length + bytes.length - this.#form.skip + END.length;
+  bytesOf(type: EventType, { bytes }: StoredObject): number {
+    return this.#heads[type].length + bytes.length - this.#codec.skip + END.length;
   }
 
-  write(type: EventType, { bytes }: CachedObject, target: Buffer, at: number): number {
+  write(type: EventType, { bytes }: StoredObject, target: Buffer, at: number): number {
     const head = this.#heads[type];
     // The head comes second: it is longer than what is to be left out, and so covers it.
-    target.set(bytes, at + head.length - this.#form.skip);
+    target.set(bytes, at + head.length - this.#codec.skip);
     target.set(head, at);
-    const end = at + head.length + bytes.length - this.#form.skip;
+    const end = at + head.length + bytes.length - this.#codec.skip;
     target.set(END, end);
     return end + END.length;
   }
 
   bookmark(revision: number, isInitialEnd: boolean): Buffer {
     return Buffer.from(
-      `{"type":"BOOKMARK","object":${JSON.stringify(bookmarkObject(this.#form, revision, isInitialEnd))}}\n`,
+      `{"type":"BOOKMARK","object":${JSON.stringify(bookmarkObject(this.#codec, revision, isInitialEnd))}}\n`,
     );
   }
 }
 
 /** An object of which only the version means something; the rest is what an empty one of its kind has. */
-export function bookmarkObject(form: ObjectForm, revision: number, isInitialEnd: boolean): KubeObject {
+export function bookmarkObject(codec: ObjectCodec, revision: number, isInitialEnd: boolean): KubeObject {
   const annotations = isInitialEnd ? { 'k8s.io/initial-events-end': 'true' } : undefined;
   const metadata = { resourceVersion: String(revision), ...(annotations && { annotations }) };
-  if (form.resource.isCustom) return { ...form.type, metadata };
-  const { schema, subresources } = form.resource;
+  if (codec.resource.isCustom) return { ...codec.type, metadata };
+  const { schema, subresources } = codec.resource;
   const { metadata: _metadata, kind: _kind, apiVersion: _version, ...zero } = zeroFields(schema);
   // Kinds with a scale count in a plain number inside the reference server, and a plain number is never left out.
   if (subresources.some(({ name }) => name === 'scale')) zero.spec = { replicas: 0, ...(zero.spec as JsonObject) };
-  return { ...form.type, metadata, ...zero };
+  return { ...codec.type, metadata, ...zero };
 }
 
 /** The fields that the reference server writes even if nothing is in them: required ones, and structures. */

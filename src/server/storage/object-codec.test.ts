@@ -6,7 +6,7 @@ import { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { JsonEncoding } from './event-encoding.ts';
-import { ObjectForm } from './stored-object.ts';
+import { ObjectCodec } from './object-codec.ts';
 
 const widgets: Resource = {
   group: 'example.com',
@@ -26,7 +26,7 @@ const widgets: Resource = {
   selectableFields: ['spec.color'],
 };
 const registry = new Registry();
-const formOf = (resource: Resource) => new ObjectForm(resource, factsOf(resource));
+const formOf = (resource: Resource) => new ObjectCodec(resource, factsOf(resource));
 const configMaps = formOf(registry.find('', 'v1', 'configmaps')!);
 const pods = formOf(registry.find('', 'v1', 'pods')!);
 const custom = formOf(widgets);
@@ -34,8 +34,8 @@ const custom = formOf(widgets);
 const UID = '7b5c2a0e-0000-4000-8000-000000000001';
 
 /** Its own uid comes last, as a client may write it. */
-function objectOf(form: ObjectForm, metadata: KubeObject['metadata'], rest: JsonObject = {}): KubeObject {
-  return { ...rest, metadata: { ...metadata, namespace: 'ns', name: metadata.name ?? 'a', uid: UID }, ...form.type };
+function objectOf(codec: ObjectCodec, metadata: KubeObject['metadata'], rest: JsonObject = {}): KubeObject {
+  return { ...rest, metadata: { ...metadata, namespace: 'ns', name: metadata.name ?? 'a', uid: UID }, ...codec.type };
 }
 
 const tricky: [name: string, metadata: KubeObject['metadata'], rest: JsonObject][] = [
@@ -52,29 +52,29 @@ const tricky: [name: string, metadata: KubeObject['metadata'], rest: JsonObject]
   ['nothing in it', {}, { data: {}, spec: null as never }],
 ];
 
-describe('ObjectForm and CachedObject', () => {
-  for (const [kind, form] of [
+describe('ObjectCodec and StoredObject', () => {
+  for (const [kind, codec] of [
     ['built-in', configMaps],
     ['custom', custom],
   ] as const)
     it.each(tricky)(`give back a ${kind} object with %s, with its version`, (_claim, metadata, rest) => {
-      const object = objectOf(form, metadata, rest);
+      const object = objectOf(codec, metadata, rest);
       for (const revision of [1, 9, 10, 123_456_789, Number.MAX_SAFE_INTEGER]) {
-        const stored = form.toStored({ ...object, metadata: { resourceVersion: '77', ...object.metadata } });
+        const stored = codec.encode({ ...object, metadata: { resourceVersion: '77', ...object.metadata } });
         expect(JSON.parse(stored.toString())).toEqual(object);
         const { name, namespace } = object.metadata;
-        const cached = form.fromStored(namespace!, name!, revision, stored);
+        const cached = codec.decode(namespace!, name!, revision, stored);
         const want = { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
         expect(cached.parse()).toEqual(want);
         expect(cached.labels).toEqual(object.metadata.labels);
         // An element of a list: a comma, then JSON; built-in kinds leave their type out.
         expect(cached.bytes[0]).toBe(0x2c);
         const { kind: _kind, apiVersion: _apiVersion, ...untyped } = want;
-        expect(JSON.parse(cached.bytes.toString('utf8', 1))).toEqual(form === custom ? want : untyped);
+        expect(JSON.parse(cached.bytes.toString('utf8', 1))).toEqual(codec === custom ? want : untyped);
         // Behind the head of a single object the same bytes are the whole of it.
-        const single = Buffer.concat([form.head, cached.bytes.subarray(form.skip)]).toString();
+        const single = Buffer.concat([codec.head, cached.bytes.subarray(codec.skip)]).toString();
         expect(JSON.parse(single)).toEqual(want);
-        expect(single.startsWith(JSON.stringify(form.type).slice(0, -1))).toBe(true);
+        expect(single.startsWith(JSON.stringify(codec.type).slice(0, -1))).toBe(true);
       }
     });
 
@@ -87,12 +87,12 @@ describe('ObjectForm and CachedObject', () => {
         fc.dictionary(word, word),
         fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
         fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
-        (form, annotations, data, revision, later) => {
+        (codec, annotations, data, revision, later) => {
           const plain = (dictionary: Record<string, string>) => ({ ...dictionary });
           const object = JSON.parse(
-            JSON.stringify(objectOf(form, { annotations: plain(annotations) }, { data: plain(data) })),
+            JSON.stringify(objectOf(codec, { annotations: plain(annotations) }, { data: plain(data) })),
           ) as KubeObject;
-          const cached = form.fromStored('ns', 'a', revision, form.toStored(object));
+          const cached = codec.decode('ns', 'a', revision, codec.encode(object));
           const at = (version: number) => ({
             ...object,
             metadata: { ...object.metadata, resourceVersion: String(version) },
@@ -109,30 +109,30 @@ describe('ObjectForm and CachedObject', () => {
   });
 
   it('read bytes in the middle of a larger buffer', () => {
-    const stored = configMaps.toStored(objectOf(configMaps, {}));
+    const stored = configMaps.encode(objectOf(configMaps, {}));
     const larger = new Uint8Array(stored.length + 9);
     larger.set(stored, 4);
-    const cached = configMaps.fromStored('ns', 'a', 3, larger.subarray(4, 4 + stored.length));
+    const cached = configMaps.decode('ns', 'a', 3, larger.subarray(4, 4 + stored.length));
     expect(cached.parse().metadata).toEqual({ name: 'a', namespace: 'ns', uid: UID, resourceVersion: '3' });
   });
 
   it('refuse what has no uid: nobody could tell where its version goes', () => {
-    expect(() => configMaps.fromStored('ns', 'a', 3, Buffer.from('{"metadata":{"name":"a"}}'))).toThrow(/no uid/);
+    expect(() => configMaps.decode('ns', 'a', 3, Buffer.from('{"metadata":{"name":"a"}}'))).toThrow(/no uid/);
   });
 
   it('answer the fields of the kind, and nothing for others', () => {
-    const pod = pods.fromStored('ns', 'a', 3, pods.toStored(objectOf(pods, {}, { spec: { nodeName: 'n1' } })));
+    const pod = pods.decode('ns', 'a', 3, pods.encode(objectOf(pods, {}, { spec: { nodeName: 'n1' } })));
     expect(['metadata.name', 'metadata.namespace', 'spec.nodeName', 'status.phase', 'spec.x'].map((f) => pod.field(f)))
       // biome-ignore format: one row
       .toEqual(['a', 'ns', 'n1', '', '']);
-    const widget = custom.fromStored('ns', 'a', 3, custom.toStored(objectOf(custom, {}, { spec: { color: 'red' } })));
+    const widget = custom.decode('ns', 'a', 3, custom.encode(objectOf(custom, {}, { spec: { color: 'red' } })));
     expect(widget.field('spec.color')).toBe('red');
   });
 
   it('keep the form of a cluster-wide object: its key is its name', () => {
     const nodes = formOf(registry.find('', 'v1', 'nodes')!);
-    const stored = nodes.toStored({ ...nodes.type, metadata: { name: 'n1', uid: UID } });
-    expect(nodes.fromStored('', 'n1', 4, stored).key).toBe('n1');
+    const stored = nodes.encode({ ...nodes.type, metadata: { name: 'n1', uid: UID } });
+    expect(nodes.decode('', 'n1', 4, stored).key).toBe('n1');
   });
 });
 
@@ -140,10 +140,10 @@ describe('JsonEncoding', () => {
   it.each([
     ['built-in', configMaps],
     ['custom', custom],
-  ])('frames a %s object as one line with its type', (_kind, form) => {
-    const encoding = new JsonEncoding(form);
-    const object = objectOf(form, { annotations: { a: 'line\nfeed' } });
-    const cached = form.fromStored('ns', 'a', 12, form.toStored(object));
+  ])('frames a %s object as one line with its type', (_kind, codec) => {
+    const encoding = new JsonEncoding(codec);
+    const object = objectOf(codec, { annotations: { a: 'line\nfeed' } });
+    const cached = codec.decode('ns', 'a', 12, codec.encode(object));
     for (const type of ['ADDED', 'MODIFIED', 'DELETED'] as const) {
       const frame = encoding.frame(type, cached).toString();
       expect(frame.indexOf('\n')).toBe(frame.length - 1);

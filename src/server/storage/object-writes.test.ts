@@ -23,7 +23,7 @@ afterAll(async () => {
 /** No cache: what is tested here is between the writes and the store. */
 function viewOver(over: Store, group: string, plural: string): View {
   const options = { registry: new Registry(), store: over, root: '/registry', clock: backgroundClock, log: () => {} };
-  return new Resources({ ...options, windowLimits: () => 'off' }).viewOf(group, plural);
+  return new Resources({ ...options, watchCacheLimits: () => 'off' }).viewOf(group, plural);
 }
 
 function withOther(other: Partial<Store>): Store {

@@ -16,9 +16,10 @@ import {
 import { isStoreError, type KeyValue, type LeaseId, type Op, type Store } from '../../store/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
-import type { CachedObject } from './stored-object.ts';
+
 import type { CreateRight } from '../rest/create-right.ts';
 import type { View } from './resources.ts';
+import { type StoredObject } from './stored-object.ts';
 
 /** Objects that the store forgets by itself; a lease is shared by those that come close together. */
 const TTL_SECONDS: Readonly<Record<string, number>> = { events: 3600, 'events.events.k8s.io': 3600 };
@@ -29,12 +30,12 @@ export class ObjectWrites {
   readonly #leases = new WeakMap<Store, Promise<{ id: LeaseId; until: number }>>();
 
   /** The object as the store has it now. */
-  async read({ cache }: View, namespace: string, name: string): Promise<CachedObject | undefined> {
+  async read({ cache }: View, namespace: string, name: string): Promise<StoredObject | undefined> {
     const { kv } = await cache.store.get(cache.storeKey(namespace, name));
     return kv && cache.read(kv);
   }
 
-  async create(view: View, object: KubeObject, right: CreateRight): Promise<CachedObject> {
+  async create(view: View, object: KubeObject, right: CreateRight): Promise<StoredObject> {
     const { cache, resource } = view;
     const { namespace = '', name = '' } = object.metadata;
     right.check(resource, namespace, name);
@@ -48,31 +49,31 @@ export class ObjectWrites {
       }),
     );
     if (!succeeded) throw alreadyExists(resource, name);
-    return cache.form.fromStored(namespace, name, revision, value);
+    return cache.codec.decode(namespace, name, revision, value);
   }
 
   /** The stored object; what is there instead if `current` is no longer it; undefined if it is gone. */
   async replace(
     view: View,
-    current: CachedObject,
+    current: StoredObject,
     object: KubeObject,
-  ): Promise<{ stored: CachedObject } | { instead: CachedObject | undefined }> {
+  ): Promise<{ stored: StoredObject } | { instead: StoredObject | undefined }> {
     const { cache } = view;
     const value = await this.#encode(view, object);
     const { namespace, name } = current;
-    if (isSame(current, cache.form.fromStored(namespace, name, current.revision, value))) return { stored: current };
+    if (isSame(current, cache.codec.decode(namespace, name, current.revision, value))) return { stored: current };
     const key = cache.storeKey(namespace, name);
     const lease = hasLifetime(view.resource) ? await this.#leaseFor(view) : 0n;
     const done = await this.#swap(view, 'update', current, { kind: 'put', key, value, lease });
     if ('instead' in done) return done;
-    return { stored: cache.form.fromStored(namespace, name, done.revision, value) };
+    return { stored: cache.codec.decode(namespace, name, done.revision, value) };
   }
 
   /** The object as it was, under the revision of its deletion. */
   async remove(
     view: View,
-    current: CachedObject,
-  ): Promise<{ removed: CachedObject } | { instead: CachedObject | undefined }> {
+    current: StoredObject,
+  ): Promise<{ removed: StoredObject } | { instead: StoredObject | undefined }> {
     const key = view.cache.storeKey(current.namespace, current.name);
     const done = await this.#swap(view, 'delete', current, { kind: 'delete', range: { key } });
     return 'instead' in done ? done : { removed: current.withRevision(done.revision) };
@@ -83,7 +84,7 @@ export class ObjectWrites {
     const slices = new WorkSlices();
     const stored = view.toStored(object);
     if (slices.isOver) await slices.pause();
-    const value = view.cache.form.toStored(stored);
+    const value = view.cache.codec.encode(stored);
     if (slices.isOver) await slices.pause();
     return value;
   }
@@ -91,9 +92,9 @@ export class ObjectWrites {
   async #swap(
     view: View,
     verb: string,
-    current: CachedObject,
+    current: StoredObject,
     op: Op,
-  ): Promise<{ revision: number } | { instead: CachedObject | undefined }> {
+  ): Promise<{ revision: number } | { instead: StoredObject | undefined }> {
     const { cache } = view;
     const range = { key: cache.storeKey(current.namespace, current.name) };
     const { succeeded, revision, results } = await answered(view, verb, () =>
@@ -125,7 +126,7 @@ function hasLifetime(resource: Resource): boolean {
 }
 
 /** The same content; the order of fields does not count. */
-function isSame(a: CachedObject, b: CachedObject): boolean {
+function isSame(a: StoredObject, b: StoredObject): boolean {
   if (a.bytes.length !== b.bytes.length) return false;
   if (a.bytes.equals(b.bytes)) return true;
   // The same fields in another order are the same bytes in another order: a sum tells most others apart cheaply.
@@ -141,9 +142,9 @@ function sumOf(bytes: Buffer): number {
 /** Tries a write on what is there now until it fits; gives up only when the object is gone. */
 export async function untilWritten<T>(
   view: View,
-  first: CachedObject | undefined,
+  first: StoredObject | undefined,
   name: string,
-  attempt: (current: CachedObject) => Promise<{ done: T } | { instead: CachedObject | undefined }>,
+  attempt: (current: StoredObject) => Promise<{ done: T } | { instead: StoredObject | undefined }>,
 ): Promise<T> {
   let current = first;
   for (;;) {

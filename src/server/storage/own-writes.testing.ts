@@ -3,10 +3,10 @@ import type { KubeObject } from '../../api/index.ts';
 import { CreateRight } from '../rest/create-right.ts';
 import { ObjectWrites } from './object-writes.ts';
 import type { View } from './resources.ts';
-import type { CachedObject } from './stored-object.ts';
+import type { StoredObject } from './stored-object.ts';
 
 export class OwnWrites extends ObjectWrites {
-  override create(view: View, object: KubeObject, right: CreateRight = CreateRight.ofServer): Promise<CachedObject> {
+  override create(view: View, object: KubeObject, right: CreateRight = CreateRight.ofServer): Promise<StoredObject> {
     return super.create(view, object, right);
   }
 }

@@ -8,18 +8,19 @@ import { convertObject } from '../kinds/conversion.ts';
 import { factsOf, type KindFacts } from '../registry/kind-facts.ts';
 import type { Registry } from '../registry/registry.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
-import { ResourceCache } from './cacher/cacher.ts';
-import type { WindowLimits } from './cacher/watch-cache.ts';
-import { type CachedObject, ObjectForm } from './stored-object.ts';
+import { Cacher } from './cacher/cacher.ts';
+import type { WatchCacheLimits } from './cacher/watch-cache.ts';
+import { ObjectCodec } from './object-codec.ts';
+import type { StoredObject } from './stored-object.ts';
 
 /** How a resource shows what is stored. */
 export type View = {
   readonly resource: Resource;
   readonly facts: KindFacts;
-  readonly cache: ResourceCache;
+  readonly cache: Cacher;
   /** Shown as it is stored: bytes can be sent as they are. */
   readonly isStorageForm: boolean;
-  toObject(cached: CachedObject): KubeObject;
+  toObject(cached: StoredObject): KubeObject;
   /** An object of this resource, as it is to be stored. */
   toStored(object: KubeObject): KubeObject;
 };
@@ -31,7 +32,7 @@ export type ResourcesOptions = {
   readonly root: string;
   readonly clock: Clock;
   /** How many changes the cache of a resource keeps; `off`: no cache. */
-  readonly windowLimits?: (resource: Resource) => WindowLimits | 'off' | undefined;
+  readonly watchCacheLimits?: (resource: Resource) => WatchCacheLimits | 'off' | undefined;
   readonly log: (message: string) => void;
 };
 
@@ -39,7 +40,7 @@ export class Resources {
   readonly registry: Registry;
   readonly store: Store;
   readonly #options: ResourcesOptions;
-  readonly #caches = new Map<string, ResourceCache>();
+  readonly #caches = new Map<string, Cacher>();
   readonly #views = new WeakMap<Resource, View>();
 
   constructor(options: ResourcesOptions) {
@@ -66,17 +67,17 @@ export class Resources {
   }
 
   /** The cache of a resource, if somebody has asked for it before. */
-  cacheIfMade(group: string, version: string, plural: string): ResourceCache | undefined {
+  cacheIfMade(group: string, version: string, plural: string): Cacher | undefined {
     const resource = this.registry.find(group, version, plural);
     return resource && this.#views.get(resource)?.cache;
   }
 
-  caches(): IterableIterator<ResourceCache> {
+  caches(): IterableIterator<Cacher> {
     return this.#caches.values();
   }
 
   /** The cache of a custom resource whose definition has changed or gone, for the caller to close: it is not used any more. */
-  forget(resource: Resource): ResourceCache | undefined {
+  forget(resource: Resource): Cacher | undefined {
     const keyPrefix = this.#keyPrefixOf(resource);
     const cache = this.#caches.get(keyPrefix);
     this.#caches.delete(keyPrefix);
@@ -107,16 +108,16 @@ export class Resources {
     return `${this.#options.root}/${keyFromText(factsOf(resource).keyPrefix)}/`;
   }
 
-  #cacheOf(stored: Resource): ResourceCache {
+  #cacheOf(stored: Resource): Cacher {
     const facts = factsOf(stored);
-    const { store, clock, log, windowLimits } = this.#options;
+    const { store, clock, log, watchCacheLimits } = this.#options;
     const keyPrefix = this.#keyPrefixOf(stored);
     let cache = this.#caches.get(keyPrefix);
     if (!cache) {
-      const limits = windowLimits?.(stored);
-      const form = new ObjectForm(stored, facts);
-      const kept = limits === 'off' ? { isKept: false } : limits && { windowLimits: limits };
-      cache = new ResourceCache({ store, form, keyPrefix, clock, log, ...kept });
+      const limits = watchCacheLimits?.(stored);
+      const codec = new ObjectCodec(stored, facts);
+      const kept = limits === 'off' ? { isKept: false } : limits && { watchCacheLimits: limits };
+      cache = new Cacher({ store, codec, keyPrefix, clock, log, ...kept });
       this.#caches.set(keyPrefix, cache);
     }
     return cache;

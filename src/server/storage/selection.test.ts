@@ -2,19 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { parseFieldSelector, parseLabelSelector } from '../../api/index.ts';
 import { factsOf } from '../registry/kind-facts.ts';
 import { Registry } from '../registry/registry.ts';
-import { CacheEvent } from './cacher/watch-cache.ts';
+import { ObjectCodec } from './object-codec.ts';
+import { ObjectEvent } from './object-event.ts';
 import { type EventType, Selection } from './selection.ts';
-import { type CachedObject, ObjectForm } from './stored-object.ts';
+import type { StoredObject } from './stored-object.ts';
 
 const pods = new Registry().find('', 'v1', 'pods')!;
-const form = new ObjectForm(pods, factsOf(pods));
+const codec = new ObjectCodec(pods, factsOf(pods));
 
 type PodParts = { namespace?: string; name?: string; labels?: Record<string, string>; node?: string };
 
-function pod({ namespace = 'ns', name = 'a', labels = {}, node = '' }: PodParts = {}): CachedObject {
+function pod({ namespace = 'ns', name = 'a', labels = {}, node = '' }: PodParts = {}): StoredObject {
   const metadata = { name, namespace, uid: 'u', labels };
-  const stored = form.toStored({ ...form.type, metadata, spec: { ...(node && { nodeName: node }) } });
-  return form.fromStored(namespace, name, 5, stored);
+  const stored = codec.encode({ ...codec.type, metadata, spec: { ...(node && { nodeName: node }) } });
+  return codec.decode(namespace, name, 5, stored);
 }
 
 function selecting(namespace: string, labels = '', fields = ''): Selection {
@@ -25,7 +26,7 @@ describe('Selection', () => {
   const red = pod({ labels: { color: 'red' } });
   const blue = pod({ labels: { color: 'blue' } });
   it.each<
-    [claim: string, before: CachedObject | undefined, now: CachedObject | undefined, want: EventType | undefined]
+    [claim: string, before: StoredObject | undefined, now: StoredObject | undefined, want: EventType | undefined]
   >([
     ['appears', undefined, red, 'ADDED'],
     ['begins to match', blue, red, 'ADDED'],
@@ -36,7 +37,7 @@ describe('Selection', () => {
     ['changes without ever matching', blue, pod(), undefined],
     ['is deleted without having matched', blue, undefined, undefined],
   ])('tells of an object that %s', (_claim, before, now, want) => {
-    expect(selecting('', 'color=red').typeOf(new CacheEvent(9, now, before, 0))).toBe(want);
+    expect(selecting('', 'color=red').typeOf(new ObjectEvent(9, now, before, 0))).toBe(want);
   });
 
   it.each<[namespace: string, labels: string, fields: string, object: PodParts, want: boolean]>([

@@ -4,8 +4,8 @@
  */
 import { everyField, type FieldSelector } from '../../api/field-selector.ts';
 import { everyLabel, type LabelSelector } from '../../api/label-selector.ts';
-import type { CacheEvent } from './cacher/watch-cache.ts';
-import type { CachedObject } from './stored-object.ts';
+import type { ObjectEvent } from './object-event.ts';
+import type { StoredObject } from './stored-object.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
@@ -49,7 +49,7 @@ export class Selection {
     return !this.labels.isEmpty || !this.fields.isEmpty;
   }
 
-  matches(object: CachedObject): boolean {
+  matches(object: StoredObject): boolean {
     if (this.namespace !== '' && object.namespace !== this.namespace) return false;
     if (this.name !== '' && object.name !== this.name) return false;
     if (this.isScopeOnly) return true;
@@ -60,7 +60,7 @@ export class Selection {
   }
 
   /** What the change is to a reader of this selection; undefined: nothing. */
-  typeOf({ current, previous }: CacheEvent): EventType | undefined {
+  typeOf({ current, previous }: ObjectEvent): EventType | undefined {
     const isSeen = current !== undefined && this.matches(current);
     const wasSeen = previous !== undefined && this.matches(previous);
     if (isSeen) return wasSeen ? 'MODIFIED' : 'ADDED';

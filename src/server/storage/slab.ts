@@ -6,7 +6,7 @@
  * deleted moves out before it goes on living elsewhere (in the window of recent changes), so a slab is kept by what
  * counts it alone. Who keeps slabs full is said in packed-objects.ts.
  */
-import type { CachedObject } from './stored-object.ts';
+import type { StoredObject } from './stored-object.ts';
 
 /** Measured: a list is sent in slices of this size, and one that lies in one piece is not copied on its way. */
 export const SLAB_BYTES: number = 1024 * 1024;
@@ -44,7 +44,7 @@ export class SlabWriter {
   #isAlone = false;
 
   /** What `make` makes takes the room for its bytes from here, once. */
-  placed(make: (take: (size: number) => Buffer) => CachedObject): CachedObject {
+  placed(make: (take: (size: number) => Buffer) => StoredObject): StoredObject {
     const object = make(this.#take);
     if (!this.#isAlone) object.moveInto(this.#slab!, object.bytes);
     return object;
@@ -63,7 +63,7 @@ export class SlabWriter {
 }
 
 /** The bytes of the objects, in order: those that lie side by side as one piece. */
-export function* piecesOf(objects: readonly CachedObject[]): Iterable<Buffer> {
+export function* piecesOf(objects: readonly StoredObject[]): Iterable<Buffer> {
   for (let i = 0; i < objects.length; ) {
     const { slab, bytes } = objects[i++]!;
     if (!slab) {

@@ -19,12 +19,14 @@ import { trackUpdate } from '../../managed-fields/index.ts';
 import { type Resource } from '../../registry/resource.ts';
 import { nowInSeconds } from '../../rest/rest.ts';
 import { type Rest } from '../../rest/rest.ts';
-import { type ResourceCache } from '../../storage/cacher/cacher.ts';
+
 import { type View } from '../../storage/resources.ts';
-import { type CachedObject } from '../../storage/stored-object.ts';
+
 import { judgeNames } from './accepted-names.ts';
 import { namesInUse } from './accepted-names.ts';
 import { type DefinitionLife } from '../../registry/custom-kind.ts';
+import { type Cacher } from '../../storage/cacher/cacher.ts';
+import { type StoredObject } from '../../storage/stored-object.ts';
 import {
   asDefinition,
   CLEANUP_FINALIZER,
@@ -70,7 +72,7 @@ export class Definitions {
   readonly #tasks = new Set<Promise<void>>();
   readonly #cleaning = new Set<string>();
   /** Caches that are given up, and when they are closed. */
-  readonly #retired = new Map<ResourceCache, NodeJS.Timeout>();
+  readonly #retired = new Map<Cacher, NodeJS.Timeout>();
   #isSettling = false;
 
   constructor(options: DefinitionsOptions) {
@@ -92,7 +94,7 @@ export class Definitions {
     await Promise.all([...this.#retired.keys()].map((cache) => cache.close()));
   }
 
-  #onChange(current: CachedObject | undefined, previous: CachedObject | undefined): void {
+  #onChange(current: StoredObject | undefined, previous: StoredObject | undefined): void {
     const { name } = (current ?? previous)!;
     const definition = current && asDefinition(current.parse());
     if (definition) this.#named.set(name, namedOf(definition));
@@ -194,7 +196,7 @@ export class Definitions {
   }
 
   async #settle(name: string): Promise<void> {
-    let current: CachedObject | undefined = this.#view.cache.objects.get(name);
+    let current: StoredObject | undefined = this.#view.cache.objects.get(name);
     while (current) {
       const definition = asDefinition(current.parse());
       if (definition.metadata.deletionTimestamp !== undefined) {
@@ -241,10 +243,10 @@ export class Definitions {
 
   /** What is stored now; undefined if somebody else was faster, whose change wakes us again. */
   async #writeStatus(
-    current: CachedObject,
+    current: StoredObject,
     definition: Definition,
     status: DefinitionStatus,
-  ): Promise<CachedObject | undefined> {
+  ): Promise<StoredObject | undefined> {
     const before = definition as unknown as KubeObject;
     const after: KubeObject = { ...before, metadata: { ...before.metadata }, status: status as unknown as JsonObject };
     delete after.metadata.resourceVersion;
@@ -263,7 +265,7 @@ export class Definitions {
     return 'stored' in outcome ? outcome.stored : undefined;
   }
 
-  #cleanUp(name: string, definition: Definition, { revision }: CachedObject): void {
+  #cleanUp(name: string, definition: Definition, { revision }: StoredObject): void {
     if (this.#cleaning.has(name)) return;
     this.#cleaning.add(name);
     const { rest, log } = this.#options;

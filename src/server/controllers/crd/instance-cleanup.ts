@@ -9,7 +9,8 @@ import type { Resource } from '../../registry/resource.ts';
 import { deleteObject } from '../../rest/delete.ts';
 import type { View } from '../../storage/resources.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
-import type { CachedObject } from '../../storage/stored-object.ts';
+
+import { type StoredObject } from '../../storage/stored-object.ts';
 
 /** Deletes that share a flush of the store. */
 const AT_ONCE = 50;
@@ -66,7 +67,7 @@ async function removeAll(rest: Rest, view: View, signal: AbortSignal): Promise<b
 }
 
 /** True: it is gone, by us or by somebody else. */
-async function remove(rest: Rest, view: View, { namespace, name }: CachedObject): Promise<boolean> {
+async function remove(rest: Rest, view: View, { namespace, name }: StoredObject): Promise<boolean> {
   try {
     return (await deleteObject(rest, view, { namespace, name, subresource: '' }, PLAIN_DELETE)).isGone;
   } catch (err) {
@@ -75,13 +76,13 @@ async function remove(rest: Rest, view: View, { namespace, name }: CachedObject)
   }
 }
 
-function isOurs(definition: CachedObject): boolean {
+function isOurs(definition: StoredObject): boolean {
   const { deletionTimestamp, finalizers } = definition.parse().metadata;
   return deletionTimestamp !== undefined && (finalizers ?? []).includes(CLEANUP_FINALIZER);
 }
 
 /** False: the definition has changed meanwhile. */
-async function tellProgress(rest: Rest, definitions: View, current: CachedObject): Promise<boolean> {
+async function tellProgress(rest: Rest, definitions: View, current: StoredObject): Promise<boolean> {
   const definition = asDefinition(current.parse());
   if (conditionOf(definition, 'Terminating')?.reason === 'InstanceDeletionInProgress') return true;
   const { status } = definition;
@@ -100,7 +101,7 @@ async function tellProgress(rest: Rest, definitions: View, current: CachedObject
 }
 
 /** Takes our finalizer off, and with the last one the definition, if there is still no object of it. */
-async function release({ cache }: View, current: CachedObject, instances: string): Promise<boolean> {
+async function release({ cache }: View, current: StoredObject, instances: string): Promise<boolean> {
   const key = cache.storeKey('', current.name);
   const definition = current.parse();
   const left = (definition.metadata.finalizers ?? []).filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
@@ -114,7 +115,7 @@ async function release({ cache }: View, current: CachedObject, instances: string
     then: [
       left.length === 0
         ? { kind: 'delete', range: { key } }
-        : { kind: 'put', key, value: cache.form.toStored(next) },
+        : { kind: 'put', key, value: cache.codec.encode(next) },
     ],
   });
   return succeeded;

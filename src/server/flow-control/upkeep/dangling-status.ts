@@ -11,8 +11,9 @@ import { ignoredFields, prepareUpdate } from '../../rest/prepare.ts';
 import type { View } from '../../storage/resources.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
 import { serverItself } from '../../rest/server-itself.ts';
-import type { CachedObject } from '../../storage/stored-object.ts';
+
 import { FLOW_CONTROL_GROUP } from '../configuration/flow-objects.ts';
+import { type StoredObject } from '../../storage/stored-object.ts';
 
 export type DanglingCondition = { type: string; status: string; reason: string; message: string };
 
@@ -43,7 +44,7 @@ export class DanglingStatus {
   }
 
   /** False: not now, it was written too often. Lost to another server, it wanted the same. */
-  async write(cached: CachedObject, condition: DanglingCondition): Promise<boolean> {
+  async write(cached: StoredObject, condition: DanglingCondition): Promise<boolean> {
     const now = performance.now();
     const recent = (this.#writtenAt.get(cached.name) ?? []).filter((at) => now - at < MINUTE_MS);
     if (recent.length >= WRITES_PER_MINUTE) return false;

@@ -4,11 +4,11 @@
  */
 import type { Store, StoreStatus } from '../../../store/index.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import type { ResourceCache } from './cacher.ts';
+import type { Cacher } from './cacher.ts';
 
 const LABELS = ['group', 'resource'] as const;
 
-type CacheFigure = { readonly name: string; readonly help: string; readonly read: (cache: ResourceCache) => number };
+type CacheFigure = { readonly name: string; readonly help: string; readonly read: (cache: Cacher) => number };
 
 const counters: readonly CacheFigure[] = [
   {
@@ -29,7 +29,7 @@ const counters: readonly CacheFigure[] = [
   {
     name: 'apiserver_watch_cache_capacity_increase_total',
     help: 'Times the window of recent changes was given more room.',
-    read: ({ window }) => window.growths,
+    read: ({ watchCache }) => watchCache.growths,
   },
   {
     name: 'apiserver_watch_cache_list_total',
@@ -57,7 +57,7 @@ const gauges: readonly CacheFigure[] = [
   {
     name: 'apiserver_watch_cache_capacity',
     help: 'Recent changes there is room for.',
-    read: ({ window }) => window.capacity,
+    read: ({ watchCache }) => watchCache.capacity,
   },
   {
     name: 'apiserver_registered_watchers',
@@ -67,13 +67,13 @@ const gauges: readonly CacheFigure[] = [
   { name: 'apiserver_resource_objects', help: 'Objects there are.', read: ({ objects }) => objects.size },
 ];
 
-export function addCacheMetrics(metrics: Metrics, caches: () => Iterable<ResourceCache>): void {
+export function addCacheMetrics(metrics: Metrics, caches: () => Iterable<Cacher>): void {
   const told = new Map<string, number>();
   const counted = counters.map((figure) => ({ figure, metric: metrics.counter(figure.name, figure.help, LABELS) }));
   const measured = gauges.map((figure) => ({ figure, metric: metrics.gauge(figure.name, figure.help, LABELS) }));
   metrics.onScrape(() => {
     for (const cache of caches()) {
-      const { group, plural } = cache.form.resource;
+      const { group, plural } = cache.codec.resource;
       const labels = { group, resource: plural };
       for (const { figure, metric } of counted) {
         const id = `${figure.name} ${cache.keyPrefix}`;

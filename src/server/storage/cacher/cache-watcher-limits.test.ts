@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import type { Selection } from '../selection.ts';
 import { Client, Ground, labelled, store, turns, useStore } from './cache-watcher.testing.ts';
-import type { CacheWatch } from './cache-watcher.ts';
+import type { CacheWatcher } from './cache-watcher.ts';
 
 useStore();
 
-describe('CacheWatch', () => {
+describe('CacheWatcher', () => {
   it('ends once, whoever ends it, and leaves nothing behind', async () => {
     for (const way of ['end', 'client', 'fail', 'twice'] as const) {
       const ground = new Ground();
@@ -142,7 +142,7 @@ describe('CacheWatch', () => {
         async (script, maxEvents) => {
           const ground = new Ground({ maxEvents });
           const start = await ground.settled();
-          const readers: { client: Client; watch: CacheWatch; after: number; selection: Selection }[] = [];
+          const readers: { client: Client; watch: CacheWatcher; after: number; selection: Selection }[] = [];
           for (const one of script) {
             if (one.kind === 'write') {
               const ops = one.changes.map(({ key, isDelete, red, node }) =>

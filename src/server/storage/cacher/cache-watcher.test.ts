@@ -8,7 +8,7 @@ import { Client, Ground, labelled, never, startWeakly, store, turns, useStore } 
 
 useStore();
 
-describe('CacheWatch', () => {
+describe('CacheWatcher', () => {
   it('keeps nothing of the state it began with', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;

@@ -10,16 +10,22 @@ import { FakeClock } from '../../../testing/fake-clock.ts';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { ByteStream } from '../../request/request-context.ts';
-import { CacheWatch, type CacheWatchOptions } from './cache-watcher.ts';
-import { ObjectForm } from '../stored-object.ts';
+
+
 import { JsonEncoding } from '../event-encoding.ts';
-import { defaultWindowLimits, type WindowLimits } from './watch-cache.ts';
-import { ResourceCache } from './cacher.ts';
+
+
 import { Selection } from '../selection.ts';
+import { ObjectCodec } from '../object-codec.ts';
+import { CacheWatcher } from './cache-watcher.ts';
+import { type CacheWatcherOptions } from './cache-watcher.ts';
+import { Cacher } from './cacher.ts';
+import { defaultWatchCacheLimits } from './watch-cache.ts';
+import { type WatchCacheLimits } from './watch-cache.ts';
 
 const pods = new Registry().find('', 'v1', 'pods')!;
-const form = new ObjectForm(pods, factsOf(pods));
-const encoding = new JsonEncoding(form);
+const codec = new ObjectCodec(pods, factsOf(pods));
+const encoding = new JsonEncoding(codec);
 export const never = new AbortController().signal;
 /** As the front's: a client for which more than this waits is cut off. */
 const CUT_OFF_BYTES = 16 * 1024 * 1024;
@@ -138,12 +144,12 @@ export function useStore(): void {
 
 export class Ground {
   readonly prefix = `/registry/ground-${prefixes++}/`;
-  readonly cache: ResourceCache;
+  readonly cache: Cacher;
 
-  constructor(limits: Partial<WindowLimits> = {}, over: Store = store) {
-    const windowLimits = { ...defaultWindowLimits, minEvents: 1, ...limits };
+  constructor(limits: Partial<WatchCacheLimits> = {}, over: Store = store) {
+    const watchCacheLimits = { ...defaultWatchCacheLimits, minEvents: 1, ...limits };
     const clock = new FakeClock();
-    this.cache = new ResourceCache({ store: over, form, keyPrefix: this.prefix, clock, windowLimits, log: () => {} });
+    this.cache = new Cacher({ store: over, codec, keyPrefix: this.prefix, clock, watchCacheLimits, log: () => {} });
     closers.push(() => this.cache.close());
   }
 
@@ -153,7 +159,7 @@ export class Ground {
     return {
       kind: 'put',
       key: this.prefix + key,
-      value: form.toStored({ ...form.type, metadata, spec: { nodeName: node } }),
+      value: codec.encode({ ...codec.type, metadata, spec: { nodeName: node } }),
     };
   }
 
@@ -171,8 +177,8 @@ export class Ground {
     return this.cache.revision;
   }
 
-  watch(client: Client, options: Partial<CacheWatchOptions> = {}): CacheWatch {
-    return new CacheWatch({
+  watch(client: Client, options: Partial<CacheWatcherOptions> = {}): CacheWatcher {
+    return new CacheWatcher({
       cache: this.cache,
       stream: client,
       selection: new Selection({}),
@@ -198,7 +204,7 @@ export async function turns(count: number): Promise<void> {
 }
 
 /** In a function of its own, so that nothing here keeps the state alive. */
-export async function startWeakly(ground: Ground): Promise<{ watch: CacheWatch; initial: WeakRef<object> }> {
+export async function startWeakly(ground: Ground): Promise<{ watch: CacheWatcher; initial: WeakRef<object> }> {
   const initial = ground.cache.objects.values();
   const watch = ground.watch(new Client(), { initial });
   await watch.start();

@@ -14,41 +14,44 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isStoreError, type Revision, StoreError, type Watch, type WatchEvent } from '../../../store/index.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { ByteStream } from '../../request/request-context.ts';
-import type { CachedObject } from '../stored-object.ts';
+
 import { type EventEncoding, frameOf } from '../event-encoding.ts';
-import { CacheEvent } from './watch-cache.ts';
-import type { ResourceCache } from './cacher.ts';
+
+
 import type { Selection } from '../selection.ts';
+import { ObjectEvent } from '../object-event.ts';
+import { type StoredObject } from '../stored-object.ts';
+import { type Cacher } from './cacher.ts';
 import type { Subscriber } from './watch-index.ts';
 
-export type CacheWatchOptions = {
-  readonly cache: ResourceCache;
+export type CacheWatcherOptions = {
+  readonly cache: Cacher;
   readonly stream: ByteStream;
   readonly selection: Selection;
   readonly encoding: EventEncoding;
   /** Everything after it is delivered. */
   readonly after: Revision;
   /** The state to begin with, as of `after`; unfiltered. */
-  readonly initial?: readonly CachedObject[];
+  readonly initial?: readonly StoredObject[];
   readonly allowsBookmarks: boolean;
   /** The frame that tells the client of an error. */
-  readonly errorFrame: (watch: CacheWatch, err: unknown) => Buffer;
+  readonly errorFrame: (watch: CacheWatcher, err: unknown) => Buffer;
 };
 
 const STRETCH_EVENTS = 500;
 const STRETCH_BYTES = 256 * 1024;
 
-export class CacheWatch implements Subscriber {
+export class CacheWatcher implements Subscriber {
   readonly selection: Selection;
   readonly encoding: EventEncoding;
-  readonly cache: ResourceCache;
+  readonly cache: Cacher;
   /** Where it began. */
   readonly after: Revision;
   readonly allowsBookmarks: boolean;
   readonly #stream: ByteStream;
-  readonly #errorFrame: CacheWatchOptions['errorFrame'];
+  readonly #errorFrame: CacheWatcherOptions['errorFrame'];
   /** Until it is written: it would keep objects alive that have long changed. */
-  #initial: readonly CachedObject[] | undefined;
+  #initial: readonly StoredObject[] | undefined;
   #state: 'initial' | 'behind' | 'live' | 'ended' = 'initial';
   #complete: Revision;
   #onDrained: (() => void) | undefined;
@@ -59,7 +62,7 @@ export class CacheWatch implements Subscriber {
   /** When the next bookmark is due, by the clock of whoever asks. */
   bookmarkAt = 0;
 
-  constructor(options: CacheWatchOptions) {
+  constructor(options: CacheWatcherOptions) {
     this.selection = options.selection;
     this.encoding = options.encoding;
     this.cache = options.cache;
@@ -154,10 +157,10 @@ export class CacheWatch implements Subscriber {
     for (const listener of this.#endListeners) listener();
   }
 
-  async #writeInitial(objects: readonly CachedObject[]): Promise<void> {
+  async #writeInitial(objects: readonly StoredObject[]): Promise<void> {
     const stream = this.#stream;
     const { direct } = this.encoding;
-    let stretch: CachedObject[] = [];
+    let stretch: StoredObject[] = [];
     let bytes = 0;
     const slices = new WorkSlices();
     for (const object of objects) {
@@ -174,7 +177,7 @@ export class CacheWatch implements Subscriber {
     await this.#writeAdded(stretch, bytes);
   }
 
-  async #writeAdded(objects: readonly CachedObject[], bytes: number): Promise<void> {
+  async #writeAdded(objects: readonly StoredObject[], bytes: number): Promise<void> {
     const { direct } = this.encoding;
     if (!direct) return this.#write(objects.map((object) => this.encoding.frame('ADDED', object)));
     const canTakeMore = this.#stream.writeLong(bytes, (target, begin) => {
@@ -192,7 +195,7 @@ export class CacheWatch implements Subscriber {
         await this.#readLog();
         continue;
       }
-      const events = cache.window.after(this.#complete, STRETCH_EVENTS);
+      const events = cache.watchCache.after(this.#complete, STRETCH_EVENTS);
       const last = events[events.length - 1];
       if (!last) {
         // The window has nothing more: in this very turn it becomes live.
@@ -216,7 +219,7 @@ export class CacheWatch implements Subscriber {
     watch.requestProgress(); // nothing may follow at all: then this says that it has caught up
     try {
       for await (const batch of watch) {
-        const events = batch.events.map((event) => toCacheEvent(event, cache));
+        const events = batch.events.map((event) => toObjectEvent(event, cache));
         this.#complete = batch.revision;
         await this.#write(this.#framesOf(events));
         if (this.#isEnded() || this.#isInWindow()) return;
@@ -229,10 +232,10 @@ export class CacheWatch implements Subscriber {
 
   #isInWindow(): boolean {
     const { cache } = this;
-    return this.#complete >= cache.window.since && !cache.isMissed(this.#complete);
+    return this.#complete >= cache.watchCache.since && !cache.isMissed(this.#complete);
   }
 
-  #framesOf(events: readonly CacheEvent[]): Buffer[] {
+  #framesOf(events: readonly ObjectEvent[]): Buffer[] {
     const frames: Buffer[] = [];
     for (const event of events) {
       if (event.revision <= this.after) continue;
@@ -279,7 +282,7 @@ export function isHistoryGone(err: unknown): boolean {
   return isStoreError(err, 'Compacted');
 }
 
-export function toCacheEvent({ type, kv, prevKv }: WatchEvent, cache: ResourceCache): CacheEvent {
+export function toObjectEvent({ type, kv, prevKv }: WatchEvent, cache: Cacher): ObjectEvent {
   if (!prevKv && kv.createRevision !== kv.modRevision)
     throw new StoreError(
       'Compacted',
@@ -287,5 +290,5 @@ export function toCacheEvent({ type, kv, prevKv }: WatchEvent, cache: ResourceCa
       { compactRevision: kv.modRevision },
     );
   const current = type === 'put' ? cache.read(kv) : undefined;
-  return new CacheEvent(kv.modRevision, current, prevKv && cache.read(prevKv), 0);
+  return new ObjectEvent(kv.modRevision, current, prevKv && cache.read(prevKv), 0);
 }

@@ -8,14 +8,16 @@ import { FakeClock } from '../../../testing/fake-clock.ts';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
 import { JsonEncoding } from '../event-encoding.ts';
+import { ObjectCodec } from '../object-codec.ts';
+import type { ObjectEvent } from '../object-event.ts';
 import { Selection } from '../selection.ts';
-import { type CachedObject, ObjectForm } from '../stored-object.ts';
-import { ResourceCache } from './cacher.ts';
-import type { CacheEvent, WindowLimits } from './watch-cache.ts';
-import { defaultWindowLimits } from './watch-cache.ts';
+import type { StoredObject } from '../stored-object.ts';
+import { Cacher } from './cacher.ts';
+import type { WatchCacheLimits } from './watch-cache.ts';
+import { defaultWatchCacheLimits } from './watch-cache.ts';
 
 const configMaps = new Registry().find('', 'v1', 'configmaps')!;
-const form = new ObjectForm(configMaps, factsOf(configMaps));
+const codec = new ObjectCodec(configMaps, factsOf(configMaps));
 const never = new AbortController().signal;
 
 let dataDir: string;
@@ -35,29 +37,29 @@ class Corner implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly logged: string[] = [];
   readonly prefix = `/registry/corner-${Corner.#count++}/`;
-  readonly #limits: WindowLimits;
-  #cache: ResourceCache | undefined;
+  readonly #limits: WatchCacheLimits;
+  #cache: Cacher | undefined;
 
-  constructor(limits: Partial<WindowLimits> = {}) {
-    this.#limits = { ...defaultWindowLimits, ...limits };
+  constructor(limits: Partial<WatchCacheLimits> = {}) {
+    this.#limits = { ...defaultWatchCacheLimits, ...limits };
   }
 
   /** Made when first asked for. */
-  get cache(): ResourceCache {
+  get cache(): Cacher {
     return this.open();
   }
 
-  open(over: Store = store): ResourceCache {
+  open(over: Store = store): Cacher {
     const log = (line: string) => void this.logged.push(line);
     const { clock, prefix: keyPrefix } = this;
-    this.#cache ??= new ResourceCache({ store: over, form, keyPrefix, clock, windowLimits: this.#limits, log });
+    this.#cache ??= new Cacher({ store: over, codec, keyPrefix, clock, watchCacheLimits: this.#limits, log });
     return this.#cache;
   }
 
   put(key: string, text = ''): Op {
     const [namespace = '', name = ''] = key.split('/');
     const metadata = { name, namespace, uid: `uid-of-${key}` };
-    return { kind: 'put', key: this.prefix + key, value: form.toStored({ ...form.type, metadata, data: { text } }) };
+    return { kind: 'put', key: this.prefix + key, value: codec.encode({ ...codec.type, metadata, data: { text } }) };
   }
 
   remove(key: string): Op {
@@ -69,7 +71,7 @@ class Corner implements AsyncDisposable {
   }
 
   /** Until the cache has everything that was written. */
-  async settled(): Promise<ResourceCache> {
+  async settled(): Promise<Cacher> {
     expect(await this.cache.waitForNow(3000, never)).toBe(true);
     return this.cache;
   }
@@ -85,11 +87,11 @@ class Corner implements AsyncDisposable {
   }
 }
 
-function shown(objects: readonly CachedObject[] | undefined): string[] {
+function shown(objects: readonly StoredObject[] | undefined): string[] {
   return (objects ?? []).map((object) => `${object.key}@${object.revision} ${object.parse().data?.['text' as never]}`);
 }
 
-function shownEvents(events: readonly CacheEvent[]): string[] {
+function shownEvents(events: readonly ObjectEvent[]): string[] {
   return events.map(({ revision, current, previous }) => {
     const type = !previous ? 'ADDED' : current ? 'MODIFIED' : 'DELETED';
     return `${type} ${(current ?? previous)!.key}@${revision}`;
@@ -144,7 +146,7 @@ function withOther(other: Partial<Store>): Store {
 
 const COMPACTED = new StoreError('Compacted', 'Cannot watch: history is compacted', { compactRevision: 1 });
 
-describe('ResourceCache', () => {
+describe('Cacher', () => {
   it('fills from the store and follows it', async () => {
     await using corner = new Corner();
     await corner.write(corner.put('b/x'), corner.put('a-b/x'), corner.put('a/y'));
@@ -152,12 +154,12 @@ describe('ResourceCache', () => {
     expect(corner.cache.isReady).toBe(false);
     await corner.settled();
     expect(shown(corner.cache.objects.values())).toEqual(await corner.truthAt(filled));
-    expect(corner.cache.window.since).toBe(filled);
+    expect(corner.cache.watchCache.since).toBe(filled);
     const last = await corner.write(corner.put('a/x', 'new'), corner.remove('b/x'));
     const cache = await corner.settled();
     expect(cache.revision).toBe(last);
     expect(shown(cache.objects.values())).toEqual([`a-b/x@${filled - 1} `, `a/x@${last} new`, `a/y@${filled - 1} `]);
-    expect(shownEvents(cache.window.after(filled))).toEqual([`MODIFIED a/x@${last}`, `DELETED b/x@${last}`]);
+    expect(shownEvents(cache.watchCache.after(filled))).toEqual([`MODIFIED a/x@${last}`, `DELETED b/x@${last}`]);
     expect(cache.counts).toMatchObject({ received: 2, initializations: 1 });
   });
 
@@ -203,7 +205,7 @@ describe('ResourceCache', () => {
           // All at once: then the store gives several revisions in one batch.
           await Promise.all(txns.slice(early).map(apply));
           const cache = await corner.settled();
-          for (let revision = cache.window.since; revision <= cache.revision; revision++) {
+          for (let revision = cache.watchCache.since; revision <= cache.revision; revision++) {
             const [prefix, start] = place;
             const truth = await corner.truthAt(revision, prefix, start);
             for (const limit of [undefined, 1, 2, 3]) {
@@ -212,7 +214,7 @@ describe('ResourceCache', () => {
               expect(range?.count).toBe(truth.length);
             }
           }
-          expect(cache.valuesAt(cache.window.since - 1, '', '')).toBeUndefined();
+          expect(cache.valuesAt(cache.watchCache.since - 1, '', '')).toBeUndefined();
           expect(cache.valuesAt(cache.revision + 1, '', '')).toBeUndefined();
         },
       ),
@@ -270,17 +272,17 @@ describe('ResourceCache', () => {
     await corner.settled();
     await corner.clock.advance(15_000);
     corner.cache.trim();
-    expect(corner.cache.window.size).toBe(2);
+    expect(corner.cache.watchCache.size).toBe(2);
     await corner.clock.advance(1);
     corner.cache.trim();
-    expect([corner.cache.window.size, corner.cache.window.since, second]).toEqual([1, first, first + 1]);
+    expect([corner.cache.watchCache.size, corner.cache.watchCache.since, second]).toEqual([1, first, first + 1]);
   });
 
   it('keeps nothing and watches nothing when told so', async () => {
     const watch = vi.fn(store.watch.bind(store));
-    const cache = new ResourceCache({
+    const cache = new Cacher({
       store: withOther({ watch }),
-      form,
+      codec,
       keyPrefix: '/registry/none/',
       clock: new FakeClock(),
       isKept: false,
@@ -311,7 +313,7 @@ describe('ResourceCache', () => {
       const cache = await corner.settled();
       expect(cache.revision).toBe(again);
       expect(shown(cache.objects.values())).toEqual(await corner.truthAt(again));
-      expect(shownEvents(cache.window.after(before)).sort()).toEqual(
+      expect(shownEvents(cache.watchCache.after(before)).sort()).toEqual(
         [
           `DELETED a/removed@${again}`,
           `MODIFIED a/changed@${changed}`,
@@ -323,7 +325,7 @@ describe('ResourceCache', () => {
       expect(twice).toBe(again - 1);
       const next = await corner.write(corner.put('b/new', '2'));
       await corner.settled();
-      expect(shownEvents(cache.window.after(again))).toEqual([`MODIFIED b/new@${next}`]);
+      expect(shownEvents(cache.watchCache.after(again))).toEqual([`MODIFIED b/new@${next}`]);
       expect(cache.counts.initializations).toBe(2);
     });
 
@@ -404,7 +406,7 @@ describe('ResourceCache', () => {
     const got: string[] = [];
     corner.cache.watchers.join({
       selection: new Selection({}),
-      encoding: new JsonEncoding(form),
+      encoding: new JsonEncoding(codec),
       deliver: (frames) =>
         void got.push(...frames.map((frame) => (JSON.parse(String(frame)) as { type: string }).type)),
     });

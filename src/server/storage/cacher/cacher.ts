@@ -23,19 +23,21 @@ import {
   type Watch,
   type WatchBatch,
 } from '../../../store/index.ts';
+import type { ObjectCodec } from '../object-codec.ts';
+import { ObjectEvent } from '../object-event.ts';
 import { SlabWriter } from '../slab.ts';
-import type { CachedObject, ObjectForm } from '../stored-object.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { PackedObjects } from './packed-objects.ts';
-import { CacheEvent, defaultWindowLimits, EventWindow, type WindowLimits } from './watch-cache.ts';
+import { defaultWatchCacheLimits, WatchCache, type WatchCacheLimits } from './watch-cache.ts';
 import { WatchIndex } from './watch-index.ts';
 
-export type ResourceCacheOptions = {
+export type CacherOptions = {
   readonly store: Store;
-  readonly form: ObjectForm;
+  readonly codec: ObjectCodec;
   /** Of all keys of this resource, with a slash at the end. */
   readonly keyPrefix: string;
   readonly clock: Clock;
-  readonly windowLimits?: WindowLimits;
+  readonly watchCacheLimits?: WatchCacheLimits;
   /** False: nothing is kept, and whoever reads asks the store. */
   readonly isKept?: boolean;
   readonly log: (message: string) => void;
@@ -52,7 +54,7 @@ const SHORT_WAIT_MS = 50;
 const IMPATIENT_MS = 30_000;
 
 /** `current` undefined: deleted; `previous` undefined: new to the listener. */
-export type ChangeListener = (current: CachedObject | undefined, previous: CachedObject | undefined) => void;
+export type ChangeListener = (current: StoredObject | undefined, previous: StoredObject | undefined) => void;
 
 /** What happened so far; whoever does it counts it. */
 export type CacheCounts = {
@@ -65,12 +67,12 @@ export type CacheCounts = {
 };
 
 /** Objects in order, from some place on, and how many there are from there on in all. */
-export type ObjectRange = { readonly objects: readonly CachedObject[]; readonly count: number };
+export type ObjectRange = { readonly objects: readonly StoredObject[]; readonly count: number };
 
 type Waiter = { readonly revision: Revision; readonly resolve: () => void };
 
-export class ResourceCache {
-  readonly form: ObjectForm;
+export class Cacher {
+  readonly codec: ObjectCodec;
   readonly store: Store;
   readonly keyPrefix: string;
   /** Whether there is a cache at all; if not, this only knows how objects are stored. */
@@ -79,7 +81,7 @@ export class ResourceCache {
   readonly watchers: WatchIndex = new WatchIndex();
   /** All watches that read from here, live or behind. */
   readonly watches: Set<{ end(): void; fail(err: unknown): void }> = new Set();
-  readonly window: EventWindow;
+  readonly watchCache: WatchCache;
   revision: Revision = 0;
   readonly counts: CacheCounts = {
     received: 0,
@@ -103,17 +105,17 @@ export class ResourceCache {
 
   constructor({
     store,
-    form,
+    codec,
     keyPrefix,
     clock,
-    windowLimits = defaultWindowLimits,
+    watchCacheLimits = defaultWatchCacheLimits,
     isKept = true,
     log,
-  }: ResourceCacheOptions) {
+  }: CacherOptions) {
     this.store = store;
-    this.form = form;
+    this.codec = codec;
     this.keyPrefix = keyPrefix;
-    this.window = new EventWindow(0, windowLimits);
+    this.watchCache = new WatchCache(0, watchCacheLimits);
     this.#clock = clock;
     this.#log = log;
     this.isKept = isKept;
@@ -187,10 +189,10 @@ export class ResourceCache {
    * Undefined if the window does not reach back so far.
    */
   valuesAt(revision: Revision, prefix: string, start: string, limit?: number): ObjectRange | undefined {
-    if (revision > this.revision || revision < this.window.since || this.isMissed(revision)) return undefined;
-    const undone = new Map<string, CachedObject | undefined>();
+    if (revision > this.revision || revision < this.watchCache.since || this.isMissed(revision)) return undefined;
+    const undone = new Map<string, StoredObject | undefined>();
     if (revision < this.revision)
-      for (const event of this.window.after(revision)) {
+      for (const event of this.watchCache.after(revision)) {
         const { key } = event.object;
         if (key.startsWith(prefix) && key >= start && !undone.has(key)) undone.set(key, event.previous);
       }
@@ -212,9 +214,9 @@ export class ResourceCache {
   }
 
   /** What a pair of the store is in the cache. */
-  read(kv: KeyValue, take?: (size: number) => Buffer): CachedObject {
+  read(kv: KeyValue, take?: (size: number) => Buffer): StoredObject {
     const { namespace, name } = this.#nameOf(kv.key);
-    return this.form.fromStored(namespace, name, kv.modRevision, kv.value, take);
+    return this.codec.decode(namespace, name, kv.modRevision, kv.value, take);
   }
 
   storeKey(namespace: string, name: string): string {
@@ -222,8 +224,8 @@ export class ResourceCache {
   }
 
   trim(): void {
-    this.window.trim(this.#clock.now());
-    this.#gaps = this.#gaps.filter(({ until }) => until > this.window.since);
+    this.watchCache.trim(this.#clock.now());
+    this.#gaps = this.#gaps.filter(({ until }) => until > this.watchCache.since);
   }
 
   async close(): Promise<void> {
@@ -244,7 +246,7 @@ export class ResourceCache {
         for await (const batch of this.#watch) this.#apply(batch);
       } catch (err) {
         if (signal.aborted || isStoreError(err, 'Closed')) return;
-        this.#log(`watch cache of ${this.form.resource.plural}: ${(err as Error).message}; reading anew`);
+        this.#log(`watch cache of ${this.codec.resource.plural}: ${(err as Error).message}; reading anew`);
         if (!isStoreError(err, 'Compacted')) await delay(RETRY_MS, undefined, { signal }).catch(() => {});
       } finally {
         this.#watch = undefined;
@@ -254,7 +256,7 @@ export class ResourceCache {
 
   /** Reads the state of the store; the first time as it is, later as changes of what was known. */
   async #fill(signal: AbortSignal): Promise<Revision> {
-    const found = new Map<string, CachedObject>();
+    const found = new Map<string, StoredObject>();
     const slabs = this.isReady ? undefined : new SlabWriter();
     const memory = Buffer.allocUnsafeSlow(FILL_PAGE_BYTES);
     let revision: Revision | undefined;
@@ -279,7 +281,7 @@ export class ResourceCache {
     else {
       this.objects.load([...found.values()]);
       for (const object of found.values()) this.#tell(object, undefined);
-      this.window.clear(revision);
+      this.watchCache.clear(revision);
       this.#advance(revision);
     }
     return revision;
@@ -288,7 +290,7 @@ export class ResourceCache {
   /** The store was set back, to a backup perhaps: what clients have seen is not its history any more. */
   #startOver(): void {
     this.#log(
-      `watch cache of ${this.form.resource.plural}: the store is behind revision ${this.revision}; starting over`,
+      `watch cache of ${this.codec.resource.plural}: the store is behind revision ${this.revision}; starting over`,
     );
     for (const previous of this.objects.values()) this.#tell(undefined, previous);
     this.objects.clear();
@@ -298,15 +300,15 @@ export class ResourceCache {
       watch.fail(new StoreError('Compacted', 'Cannot go on: the store was set back'));
   }
 
-  #replace(found: ReadonlyMap<string, CachedObject>, revision: Revision): void {
-    const events: CacheEvent[] = [];
+  #replace(found: ReadonlyMap<string, StoredObject>, revision: Revision): void {
+    const events: ObjectEvent[] = [];
     this.#gaps.push({ after: this.revision, until: revision });
     for (const previous of this.objects.values())
-      if (!found.has(previous.key)) events.push(new CacheEvent(revision, undefined, previous, this.#clock.now()));
+      if (!found.has(previous.key)) events.push(new ObjectEvent(revision, undefined, previous, this.#clock.now()));
     for (const current of found.values()) {
       const previous = this.objects.get(current.key);
       if (previous?.revision !== current.revision)
-        events.push(new CacheEvent(current.revision, current, previous, this.#clock.now()));
+        events.push(new ObjectEvent(current.revision, current, previous, this.#clock.now()));
     }
     this.#publish(
       events.sort((a, b) => a.revision - b.revision),
@@ -315,25 +317,25 @@ export class ResourceCache {
   }
 
   #apply({ revision, events: changes }: WatchBatch): void {
-    const events: CacheEvent[] = [];
+    const events: ObjectEvent[] = [];
     const now = this.#clock.now();
-    const changed = new Map<string, CachedObject | undefined>();
+    const changed = new Map<string, StoredObject | undefined>();
     for (const { type, kv } of changes) {
       const { namespace, name } = this.#nameOf(kv.key);
       const key = namespace === '' ? name : `${namespace}/${name}`;
       const previous = changed.has(key) ? changed.get(key) : this.objects.get(key);
       const current = type === 'put' ? this.#readIfAble(kv) : undefined;
       changed.set(key, current);
-      if (current || previous) events.push(new CacheEvent(kv.modRevision, current, previous, now));
+      if (current || previous) events.push(new ObjectEvent(kv.modRevision, current, previous, now));
     }
     this.#publish(events, revision);
   }
 
-  #publish(events: readonly CacheEvent[], revision: Revision): void {
+  #publish(events: readonly ObjectEvent[], revision: Revision): void {
     for (const event of events) {
       if (event.current) this.objects.set(event.current);
       else this.objects.delete(event.object.key);
-      this.window.push(event);
+      this.watchCache.push(event);
       this.#tell(event.current, event.previous);
     }
     this.counts.received += events.length;
@@ -343,23 +345,23 @@ export class ResourceCache {
   }
 
   /** A follower that fails harms nobody but itself. */
-  #tell(current: CachedObject | undefined, previous: CachedObject | undefined): void {
+  #tell(current: StoredObject | undefined, previous: StoredObject | undefined): void {
     for (const follower of this.#followers) {
       try {
         follower(current, previous);
       } catch (err) {
         const { key } = (current ?? previous)!;
-        this.#log(`cannot follow ${this.form.resource.plural} "${key}": ${(err as Error).message}`);
+        this.#log(`cannot follow ${this.codec.resource.plural} "${key}": ${(err as Error).message}`);
       }
     }
   }
 
   /** A value that is no object is as good as absent: it must not stop all others. */
-  #readIfAble(kv: KeyValue, slabs?: SlabWriter): CachedObject | undefined {
+  #readIfAble(kv: KeyValue, slabs?: SlabWriter): StoredObject | undefined {
     try {
       return slabs ? slabs.placed((take) => this.read(kv, take)) : this.read(kv);
     } catch (err) {
-      this.#log(`watch cache of ${this.form.resource.plural}: ${(err as Error).message}; left out`);
+      this.#log(`watch cache of ${this.codec.resource.plural}: ${(err as Error).message}; left out`);
       return undefined;
     }
   }
@@ -372,7 +374,7 @@ export class ResourceCache {
   #nameOf(storeKey: string): { namespace: string; name: string } {
     const relative = storeKey.slice(this.keyPrefix.length);
     const text = /[^\0-\x7f]/.test(relative) ? keyToText(relative) : relative;
-    const slash = this.form.resource.isNamespaced ? text.indexOf('/') : -1;
+    const slash = this.codec.resource.isNamespaced ? text.indexOf('/') : -1;
     return slash < 0 ? { namespace: '', name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
   }
 }

@@ -2,24 +2,25 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
+import { ObjectCodec } from '../object-codec.ts';
 import { PACKED_BYTES, piecesOf, SLAB_BYTES, SlabWriter } from '../slab.ts';
-import { type CachedObject, ObjectForm } from '../stored-object.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { PackedObjects } from './packed-objects.ts';
 
 const configMaps = new Registry().find('', 'v1', 'configmaps')!;
-const form = new ObjectForm(configMaps, factsOf(configMaps));
+const codec = new ObjectCodec(configMaps, factsOf(configMaps));
 /** What may stay untidy however little there is. */
 const IDLE_BYTES = 256 * 1024;
 
 let revision = 1;
 
-function make(name: string, dataBytes: number, slabs?: SlabWriter): CachedObject {
-  const stored = form.toStored({
-    ...form.type,
+function make(name: string, dataBytes: number, slabs?: SlabWriter): StoredObject {
+  const stored = codec.encode({
+    ...codec.type,
     metadata: { name, namespace: 'ns', uid: `uid-of-${name}` },
     data: { x: `${++revision} `.repeat(dataBytes / 8) },
   });
-  const read = (take?: (size: number) => Buffer) => form.fromStored('ns', name, revision, stored, take);
+  const read = (take?: (size: number) => Buffer) => codec.decode('ns', name, revision, stored, take);
   return slabs ? slabs.placed(read) : read();
 }
 
@@ -55,7 +56,7 @@ describe('PackedObjects', () => {
       fc.asyncProperty(fc.nat(300), fc.array(step, { maxLength: 12 }), async (first, steps) => {
         const objects = loaded(first, 2000);
         const truth = new Map(objects.values().map((object) => [object.key, object.bytes.toString()]));
-        const replaced: { object: CachedObject; bytes: string }[] = [];
+        const replaced: { object: StoredObject; bytes: string }[] = [];
         for (const { at, isDelete, dataBytes, count, waits } of steps) {
           for (let i = at; i < at + count; i++) {
             const key = `ns/${nameOf(i)}`;

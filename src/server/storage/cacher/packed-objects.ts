@@ -11,7 +11,7 @@
  */
 
 import { PACKED_BYTES, SLAB_BYTES, SLAB_OBJECTS, Slab } from '../slab.ts';
-import type { CachedObject } from '../stored-object.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { OrderedMap } from './ordered-map.ts';
 
 /** Not worth a pass. */
@@ -19,7 +19,7 @@ const IDLE_BYTES = 256 * 1024;
 const UNTIDY_SHARE = 1 / 4;
 
 export class PackedObjects {
-  readonly #map = new OrderedMap<CachedObject>();
+  readonly #map = new OrderedMap<StoredObject>();
   #liveBytes = 0;
   /** Of objects that stand alone and need not. */
   #looseBytes = 0;
@@ -43,12 +43,12 @@ export class PackedObjects {
     return { looseBytes: this.#looseBytes, deadBytes: this.#deadBytes };
   }
 
-  get(key: string): CachedObject | undefined {
+  get(key: string): StoredObject | undefined {
     return this.#map.get(key);
   }
 
   /** See OrderedMap. */
-  values(prefix?: string, start?: string, limit?: number): CachedObject[] {
+  values(prefix?: string, start?: string, limit?: number): StoredObject[] {
     return this.#map.values(prefix, start, limit);
   }
 
@@ -56,7 +56,7 @@ export class PackedObjects {
     return this.#map.count(prefix, start);
   }
 
-  set(object: CachedObject): void {
+  set(object: StoredObject): void {
     this.#remove(this.#map.get(object.key));
     this.#map.set(object.key, object);
     this.#add(object);
@@ -64,7 +64,7 @@ export class PackedObjects {
   }
 
   /** All there is, in the order of keys, best from a SlabWriter; nothing may be here before. */
-  load(objects: readonly CachedObject[]): void {
+  load(objects: readonly StoredObject[]): void {
     for (const object of objects) {
       this.#map.set(object.key, object);
       this.#add(object);
@@ -93,13 +93,13 @@ export class PackedObjects {
     this.#isClosed = true;
   }
 
-  #add({ bytes, slab }: CachedObject): void {
+  #add({ bytes, slab }: StoredObject): void {
     this.#liveBytes += bytes.length;
     if (slab) slab.live += bytes.length;
     else if (bytes.length <= PACKED_BYTES) this.#looseBytes += bytes.length;
   }
 
-  #remove(object: CachedObject | undefined): void {
+  #remove(object: StoredObject | undefined): void {
     if (!object) return;
     this.#liveBytes -= object.bytes.length;
     this.#leave(object);
@@ -107,7 +107,7 @@ export class PackedObjects {
   }
 
   /** Its bytes are not counted any more where they lie. */
-  #leave({ bytes, slab }: CachedObject): void {
+  #leave({ bytes, slab }: StoredObject): void {
     if (!slab) {
       if (bytes.length <= PACKED_BYTES) this.#looseBytes -= bytes.length;
       return;
@@ -156,7 +156,7 @@ export class PackedObjects {
     return isLast ? undefined : `${objects[end - 1]!.key}\0`;
   }
 
-  #pack(objects: readonly CachedObject[]): void {
+  #pack(objects: readonly StoredObject[]): void {
     const bytes = objects.reduce((sum, object) => sum + object.bytes.length, 0);
     const first = objects[0]!.slab;
     if (first && first.used === bytes && first.slackBytes <= PACKED_BYTES && isAllIn(objects, first)) return;
@@ -179,7 +179,7 @@ type Run = {
   readonly isSettled: boolean;
 };
 
-function runAt(objects: readonly CachedObject[], begin: number): Run {
+function runAt(objects: readonly StoredObject[], begin: number): Run {
   const { slab, bytes: first } = objects[begin]!;
   let bytes = first.length;
   let end = begin + 1;
@@ -189,6 +189,6 @@ function runAt(objects: readonly CachedObject[], begin: number): Run {
   return { end, bytes, isSettled: isLarge && bytes === slab.used };
 }
 
-function isAllIn(objects: readonly CachedObject[], slab: Slab): boolean {
+function isAllIn(objects: readonly StoredObject[], slab: Slab): boolean {
   return objects.every((object) => object.slab === slab);
 }

@@ -4,29 +4,31 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
-import { type CachedObject, ObjectForm } from '../stored-object.ts';
-import { CacheEvent, defaultWindowLimits, EventWindow, type WindowLimits } from './watch-cache.ts';
+import { ObjectCodec } from '../object-codec.ts';
+import { ObjectEvent } from '../object-event.ts';
+import type { StoredObject } from '../stored-object.ts';
+import { defaultWatchCacheLimits, WatchCache, type WatchCacheLimits } from './watch-cache.ts';
 
 const configMaps = new Registry().find('', 'v1', 'configmaps')!;
-const form = new ObjectForm(configMaps, factsOf(configMaps));
+const codec = new ObjectCodec(configMaps, factsOf(configMaps));
 
-function objectAt(revision: number, name = 'a', dataBytes = 0): CachedObject {
+function objectAt(revision: number, name = 'a', dataBytes = 0): StoredObject {
   const metadata = { name, namespace: 'ns', uid: `uid-of-${name}` };
   const data = { x: 'x'.repeat(dataBytes) };
-  return form.fromStored('ns', name, revision, form.toStored({ ...form.type, metadata, data }));
+  return codec.decode('ns', name, revision, codec.encode({ ...codec.type, metadata, data }));
 }
 
-function put(revision: number, { at = 0, dataBytes = 0 } = {}): CacheEvent {
-  return new CacheEvent(revision, objectAt(revision, 'a', dataBytes), undefined, at);
+function put(revision: number, { at = 0, dataBytes = 0 } = {}): ObjectEvent {
+  return new ObjectEvent(revision, objectAt(revision, 'a', dataBytes), undefined, at);
 }
 
-function windowOf(limits: Partial<WindowLimits>, since = 0): EventWindow {
-  return new EventWindow(since, { ...defaultWindowLimits, minEvents: 2, ...limits });
+function windowOf(limits: Partial<WatchCacheLimits>, since = 0): WatchCache {
+  return new WatchCache(since, { ...defaultWatchCacheLimits, minEvents: 2, ...limits });
 }
 
-const revisionsOf = (events: readonly CacheEvent[]) => events.map(({ revision }) => revision);
+const revisionsOf = (events: readonly ObjectEvent[]) => events.map(({ revision }) => revision);
 
-describe('EventWindow', () => {
+describe('WatchCache', () => {
   it('gives the events above a revision, and whole revisions at a time', () => {
     const window = windowOf({}, 4);
     for (const revision of [5, 7, 7, 7, 9, 12]) window.push(put(revision));
@@ -64,7 +66,7 @@ describe('EventWindow', () => {
   it('counts what a deletion keeps alive', () => {
     const window = windowOf({ maxBytes: 100_000 });
     for (let revision = 1; revision <= 100; revision++)
-      window.push(new CacheEvent(revision, undefined, objectAt(revision, `o${revision}`, 10_000), 0));
+      window.push(new ObjectEvent(revision, undefined, objectAt(revision, `o${revision}`, 10_000), 0));
     const held = window.after(window.since).reduce((sum, { previous }) => sum + previous!.bytes.length, 0);
     expect(held).toBeLessThanOrEqual(100_000);
   });
@@ -121,7 +123,7 @@ describe('EventWindow', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 120 }), fc.nat(200), fc.nat(10), (script, asked, limit) => {
         const window = windowOf({ maxEvents: 24, maxBytes: 8000, freshMs: 300, minEvents: 3 });
-        const all: CacheEvent[] = [];
+        const all: ObjectEvent[] = [];
         let [revision, now, since] = [1, 0, 0];
         for (const { skip, dataBytes, isTrim, wait } of script) {
           revision += skip;
@@ -149,15 +151,15 @@ describe('EventWindow', () => {
 });
 
 /** In a frame of its own, so that no local variable keeps the event. */
-function pushWeakly(window: EventWindow, revision: number): WeakRef<CacheEvent> {
+function pushWeakly(window: WatchCache, revision: number): WeakRef<ObjectEvent> {
   const event = put(revision);
   window.push(event);
   return new WeakRef(event);
 }
 
-describe('CacheEvent', () => {
+describe('ObjectEvent', () => {
   it('shows what is gone as it was, under the revision of the change, and makes it once', () => {
-    const event = new CacheEvent(12, undefined, objectAt(7), 0);
+    const event = new ObjectEvent(12, undefined, objectAt(7), 0);
     expect(event.gone.parse().metadata.resourceVersion).toBe('12');
     expect(event.gone).toBe(event.gone);
     expect(event.object.revision).toBe(7);

@@ -1,14 +1,14 @@
 /**
- * The recent changes of one resource: what a watch that was away for a while is caught up from, without asking the
- * store.
+ * The recent changes of one resource, in a ring: what a watch that was away for a while is caught up from, without
+ * asking the store.
  *
  * Always true: events are in order of revision; the window holds every change above `since`, none at or below it.
  * It keeps what is younger than the freshness limit, within bounds of count and bytes; it shrinks by itself when asked
  * to (`trim`), so a burst does not stay in memory for ever.
  */
-import type { CachedObject } from '../stored-object.ts';
+import type { ObjectEvent } from '../object-event.ts';
 
-export type WindowLimits = {
+export type WatchCacheLimits = {
   /** As long as an event is younger than this it is kept, if the bounds allow. */
   readonly freshMs: number;
   readonly minEvents: number;
@@ -16,50 +16,17 @@ export type WindowLimits = {
   readonly maxBytes: number;
 };
 
-export const defaultWindowLimits: WindowLimits = {
+export const defaultWatchCacheLimits: WatchCacheLimits = {
   freshMs: 75_000,
   minEvents: 100,
   maxEvents: 102_400,
   maxBytes: 64 * 1024 * 1024,
 };
 
-export class CacheEvent {
-  readonly revision: number;
-  readonly current: CachedObject | undefined;
-  readonly previous: CachedObject | undefined;
-  /** When it came, by the cache's clock. */
-  readonly at: number;
-  /** What is sent for it, by encoding and type of event: made once, shared by all. */
-  readonly frames: Map<string, Buffer> = new Map();
-  #gone: CachedObject | undefined;
-
-  constructor(revision: number, current: CachedObject | undefined, previous: CachedObject | undefined, at: number) {
-    this.revision = revision;
-    this.current = current;
-    this.previous = previous;
-    this.at = at;
-  }
-
-  get object(): CachedObject {
-    return this.current ?? this.previous!;
-  }
-
-  /** What a reader is shown that no longer sees the object: how it was, with the version of this change. */
-  get gone(): CachedObject {
-    this.#gone ??= this.previous!.withRevision(this.revision);
-    return this.#gone;
-  }
-
-  /** What it keeps alive that nothing else would: of a deletion that is the object as it was. */
-  get bytes(): number {
-    return this.object.bytes.length + 200;
-  }
-}
-
-export class EventWindow {
-  readonly #limits: WindowLimits;
+export class WatchCache {
+  readonly #limits: WatchCacheLimits;
   /** Undefined: let go. */
-  #events: (CacheEvent | undefined)[] = [];
+  #events: (ObjectEvent | undefined)[] = [];
   #start = 0;
   #bytes = 0;
   /** Everything above it is here. */
@@ -68,7 +35,7 @@ export class EventWindow {
   capacity: number;
   growths = 0;
 
-  constructor(since: number, limits: WindowLimits = defaultWindowLimits) {
+  constructor(since: number, limits: WatchCacheLimits = defaultWatchCacheLimits) {
     this.since = since;
     this.#limits = limits;
     this.capacity = limits.minEvents;
@@ -78,7 +45,7 @@ export class EventWindow {
     return this.#events.length - this.#start;
   }
 
-  push(event: CacheEvent): void {
+  push(event: ObjectEvent): void {
     this.#events.push(event);
     this.#bytes += event.bytes;
     if (this.size > this.capacity) {
@@ -103,7 +70,7 @@ export class EventWindow {
   }
 
   /** Events above `revision`, at most `limit`, but never part of a revision; `since` must not be above it. */
-  after(revision: number, limit: number = Number.POSITIVE_INFINITY): CacheEvent[] {
+  after(revision: number, limit: number = Number.POSITIVE_INFINITY): ObjectEvent[] {
     let low = this.#start;
     let high = this.#events.length;
     while (low < high) {
@@ -111,10 +78,10 @@ export class EventWindow {
       if (this.#events[middle]!.revision <= revision) low = middle + 1;
       else high = middle;
     }
-    if (this.#events.length - low <= limit) return this.#events.slice(low) as CacheEvent[];
+    if (this.#events.length - low <= limit) return this.#events.slice(low) as ObjectEvent[];
     let end = low + limit;
     while (end < this.#events.length && this.#events[end]!.revision === this.#events[end - 1]!.revision) end++;
-    return this.#events.slice(low, end) as CacheEvent[];
+    return this.#events.slice(low, end) as ObjectEvent[];
   }
 
   #drop(): void {

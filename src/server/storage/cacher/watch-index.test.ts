@@ -4,20 +4,21 @@ import { parseFieldSelector, parseLabelSelector } from '../../../api/index.ts';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
 import { type EventEncoding, JsonEncoding } from '../event-encoding.ts';
+import { ObjectCodec } from '../object-codec.ts';
+import { ObjectEvent } from '../object-event.ts';
 import { type EventType, Selection } from '../selection.ts';
-import { type CachedObject, ObjectForm } from '../stored-object.ts';
-import { CacheEvent } from './watch-cache.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { type Subscriber, WatchIndex } from './watch-index.ts';
 
 const pods = new Registry().find('', 'v1', 'pods')!;
-const form = new ObjectForm(pods, factsOf(pods));
+const codec = new ObjectCodec(pods, factsOf(pods));
 
 type PodParts = { namespace?: string; name?: string; labels?: Record<string, string>; node?: string };
 
-function pod(revision: number, { namespace = 'ns', name = 'a', labels = {}, node = '' }: PodParts = {}): CachedObject {
+function pod(revision: number, { namespace = 'ns', name = 'a', labels = {}, node = '' }: PodParts = {}): StoredObject {
   const metadata = { name, namespace, uid: 'u', labels };
-  const stored = form.toStored({ ...form.type, metadata, spec: { ...(node && { nodeName: node }) } });
-  return form.fromStored(namespace, name, revision, stored);
+  const stored = codec.encode({ ...codec.type, metadata, spec: { ...(node && { nodeName: node }) } });
+  return codec.decode(namespace, name, revision, stored);
 }
 
 /** Says of each event its type, its object and its revision; counts how often it was asked. */
@@ -29,7 +30,7 @@ class PlainEncoding implements EventEncoding {
     this.id = id;
   }
 
-  frame(type: EventType, { key, revision }: CachedObject): Buffer {
+  frame(type: EventType, { key, revision }: StoredObject): Buffer {
     this.made.push(`${type} ${key}@${revision}`);
     return Buffer.from(`${type} ${key}@${revision};`);
   }
@@ -43,7 +44,7 @@ class PlainEncoding implements EventEncoding {
 class AskedSelection extends Selection {
   asked = 0;
 
-  override typeOf(event: CacheEvent): EventType | undefined {
+  override typeOf(event: ObjectEvent): EventType | undefined {
     this.asked++;
     return super.typeOf(event);
   }
@@ -70,7 +71,7 @@ class Reader implements Subscriber {
 }
 
 const change = (revision: number, now?: PodParts, before?: PodParts) =>
-  new CacheEvent(revision, now && pod(revision, now), before && pod(revision - 1, before), 0);
+  new ObjectEvent(revision, now && pod(revision, now), before && pod(revision - 1, before), 0);
 
 describe('WatchIndex', () => {
   it('asks only the groups an event can concern', () => {
@@ -231,7 +232,7 @@ describe('WatchIndex', () => {
         leaving,
         (wishes, states, gone) => {
           const index = new WatchIndex();
-          const encodings = [new JsonEncoding(form), new PlainEncoding()];
+          const encodings = [new JsonEncoding(codec), new PlainEncoding()];
           const readers = wishes.map((one, at) => new Reader(encodings[at % 2]!, ...one));
           for (const reader of readers) index.join(reader);
           const events = states.map((state, at) => {

@@ -9,8 +9,8 @@
  * Always true: members are live; each gets every frame of its group, in order.
  */
 import { type EventEncoding, frameOf } from '../event-encoding.ts';
+import type { ObjectEvent } from '../object-event.ts';
 import type { Selection } from '../selection.ts';
-import type { CacheEvent } from './watch-cache.ts';
 
 export interface Subscriber {
   readonly selection: Selection;
@@ -67,7 +67,7 @@ export class WatchIndex {
   }
 
   /** Gives a batch of events to all whom they concern; answers how many deliveries that were. */
-  publish(events: readonly CacheEvent[], revision: number): number {
+  publish(events: readonly ObjectEvent[], revision: number): number {
     if (this.#size === 0) return 0;
     const touched = new Set<Group>();
     const failed = new Map<Group, unknown>();
@@ -99,7 +99,7 @@ export class WatchIndex {
     return deliveries;
   }
 
-  *#candidates({ current, previous }: CacheEvent): Iterable<Group> {
+  *#candidates({ current, previous }: ObjectEvent): Iterable<Group> {
     const object = current ?? previous!;
     yield* this.#bucket('all');
     if (object.namespace !== '') yield* this.#bucket(`namespace ${object.namespace}`);
