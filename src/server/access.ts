@@ -10,8 +10,8 @@ import { type ReviewToken, tokenReviewer } from './auth/token-review.ts';
 import { escalationGuard, guardedBy, type WriteGuard } from './rbac/escalation.ts';
 import { RbacAuthorizer } from './rbac/rbac-authorizer.ts';
 import { signerGuard } from './rbac/signer-guard.ts';
-import type { Resources } from './storage/resources.ts';
 import type { ServerOptions } from './server-options.ts';
+import type { Resources } from './storage/resources.ts';
 import { ServiceAccountTokens } from './tokens/service-account-tokens.ts';
 import { ensureSigningKey } from './tokens/signing-key.ts';
 

@@ -9,11 +9,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { createAsServer } from '../bootstrap.ts';
-import type { View } from '../storage/resources.ts';
 import type { Rest } from '../rest/rest.ts';
+import type { View } from '../storage/resources.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
 import { objectAt, textAt, textsAt } from '../strategy/validation/fields.ts';
-
-import { type StoredObject } from '../storage/stored-object.ts';
 
 const FAMILY = 'ipaddress.kubernetes.io/ip-family';
 const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by';

@@ -7,12 +7,7 @@
  * with the next change, or the next minute.
  */
 import type { Rest } from '../rest/rest.ts';
-
-import { DanglingStatus } from './upkeep/dangling-status.ts';
-import { danglingCondition } from './upkeep/dangling-status.ts';
-import { saysSo } from './upkeep/dangling-status.ts';
-import { type FlowController } from './flow-controller.ts';
-import { type StoredObject } from '../storage/stored-object.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
 import {
   FLOW_CONTROL_GROUP,
   type FlowSchema,
@@ -20,6 +15,8 @@ import {
   readFlowSchema,
   readPriorityLevel,
 } from './configuration/flow-objects.ts';
+import type { FlowController } from './flow-controller.ts';
+import { DanglingStatus, danglingCondition, saysSo } from './upkeep/dangling-status.ts';
 
 export class FlowConfiguration {
   readonly #controller: FlowController;

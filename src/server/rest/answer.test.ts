@@ -7,10 +7,8 @@ import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Exchange } from '../request/request-context.ts';
-
-import { Resources } from '../storage/resources.ts';
-import { type View } from '../storage/resources.ts';
-import { type StoredObject } from '../storage/stored-object.ts';
+import { Resources, type View } from '../storage/resources.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
 import { sendList } from './answer.ts';
 import { negotiate } from './negotiation.ts';
 

@@ -15,8 +15,8 @@ import { qualifiedName } from '../registry/resource.ts';
 import type { Exchange } from '../request/request-context.ts';
 
 import { untilWritten } from '../storage/object-writes.ts';
-import { type View } from '../storage/resources.ts';
-import { type StoredObject } from '../storage/stored-object.ts';
+import type { View } from '../storage/resources.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
 import { sendJson, sendList } from './answer.ts';
 import { type DeleteOptions, deleteOptions } from './delete-options.ts';
 import { listOptions } from './list-options.ts';

@@ -19,7 +19,7 @@ import { WorkSlices } from '../event-loop/work-slices.ts';
 import { applySteps, readApplyBody } from '../managed-fields/index.ts';
 import { patchObject, patchTypeOf } from '../patch/index.ts';
 import type { Exchange } from '../request/request-context.ts';
-import { type View } from '../storage/resources.ts';
+import type { View } from '../storage/resources.ts';
 import { negotiate } from './negotiation.ts';
 import { checkNames, ignoredFields } from './prepare.ts';
 import { readBody } from './read-body.ts';

@@ -21,17 +21,19 @@ import {
 import { cloneJson, jsonEqual, leastBytes, withNulls } from '../codec/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { withoutClusterPolicy } from '../kinds/pods/security/cluster-policy.ts';
-import { checkIpAddress } from '../strategy/validation/ip-address.ts';
-import { type RuleContext } from '../strategy/strategy.ts';
-import { repeatedChecksOf } from '../strategy/validation/metadata-validation.ts';
-import { validateObjectMeta } from '../strategy/validation/metadata-validation.ts';
-import { validateReplacedMeta } from '../strategy/validation/metadata-validation.ts';
 import { protectObject } from '../kinds/protection-finalizers.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
 import { emptySet, type FieldSet, leastOwnedBytes, setOfPaths, trackUpdate } from '../managed-fields/index.ts';
 import type { NameRule } from '../registry/kind-table.ts';
 import { qualifiedName } from '../registry/resource.ts';
 import type { View } from '../storage/resources.ts';
+import type { RuleContext } from '../strategy/strategy.ts';
+import { checkIpAddress } from '../strategy/validation/ip-address.ts';
+import {
+  repeatedChecksOf,
+  validateObjectMeta,
+  validateReplacedMeta,
+} from '../strategy/validation/metadata-validation.ts';
 
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;

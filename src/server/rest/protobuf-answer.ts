@@ -10,12 +10,11 @@ import type { JsonObject, KubeObject, Status } from '../../api/index.ts';
 import { Writer } from '../../api/protobuf.ts';
 import { encodeItem, encodeProtobuf, listParts } from '../codec/index.ts';
 import type { Exchange } from '../request/request-context.ts';
-import { bookmarkObject } from '../storage/event-encoding.ts';
-import { type EventEncoding } from '../storage/event-encoding.ts';
-import { type View } from '../storage/resources.ts';
-import { type EventType } from '../storage/selection.ts';
+import { bookmarkObject, type EventEncoding } from '../storage/event-encoding.ts';
+import type { View } from '../storage/resources.ts';
+import type { EventType } from '../storage/selection.ts';
 
-import { type StoredObject } from '../storage/stored-object.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
 import { type ListMeta, partialObject } from '../tables/partial-metadata.ts';
 import { type Format, mediaTypeNames } from './negotiation.ts';
 

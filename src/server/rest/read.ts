@@ -15,16 +15,12 @@ import {
 import { isStoreError, type Revision } from '../../store/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Exchange } from '../request/request-context.ts';
-import { type Cacher } from '../storage/cacher/cacher.ts';
-import { type ObjectRange } from '../storage/cacher/cacher.ts';
-import { readStore } from '../storage/direct-watch.ts';
-import { type StoreState } from '../storage/direct-watch.ts';
-import { waitForStore } from '../storage/direct-watch.ts';
-import { type View } from '../storage/resources.ts';
-import { type Selection } from '../storage/selection.ts';
-import { type StoredObject } from '../storage/stored-object.ts';
+import type { Cacher, ObjectRange } from '../storage/cacher/cacher.ts';
+import { readStore, type StoreState, waitForStore } from '../storage/direct-watch.ts';
+import type { View } from '../storage/resources.ts';
+import type { Selection } from '../storage/selection.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
 import type { ListMeta } from '../tables/partial-metadata.ts';
-
 
 import { sendCached, sendList } from './answer.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';

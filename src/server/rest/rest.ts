@@ -4,12 +4,10 @@ import { type Authorizer, attributesOf } from '../auth/authorizer.ts';
 import type { ReviewToken } from '../auth/token-review.ts';
 import type { WriteGuard } from '../rbac/escalation.ts';
 import type { Exchange } from '../request/request-context.ts';
-import type { RuleContext } from '../strategy/strategy.ts';
 import { ObjectWrites } from '../storage/object-writes.ts';
-import { type Resources } from '../storage/resources.ts';
-import { type View } from '../storage/resources.ts';
-
-import { type StoredObject } from '../storage/stored-object.ts';
+import type { Resources, View } from '../storage/resources.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
+import type { RuleContext } from '../strategy/strategy.ts';
 import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
 import { readState } from './read.ts';
 import type { WatchTracking } from './watch.ts';

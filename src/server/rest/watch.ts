@@ -6,21 +6,13 @@ import { isStoreError } from '../../store/index.ts';
 import { goJson } from '../codec/index.ts';
 import type { Exchange } from '../request/request-context.ts';
 import { asStatusError } from '../request/status-body.ts';
-
-import { isHistoryGone } from '../storage/cacher/cache-watcher.ts';
-
-
-import { bookmarkObject } from '../storage/event-encoding.ts';
-import { type EventEncoding } from '../storage/event-encoding.ts';
-import { JsonEncoding } from '../storage/event-encoding.ts';
-import { type View } from '../storage/resources.ts';
-import { type EventType } from '../storage/selection.ts';
-import { type Selection } from '../storage/selection.ts';
-
-import { CacheWatcher } from '../storage/cacher/cache-watcher.ts';
-import { type Cacher } from '../storage/cacher/cacher.ts';
+import { CacheWatcher, isHistoryGone } from '../storage/cacher/cache-watcher.ts';
+import type { Cacher } from '../storage/cacher/cacher.ts';
 import { DirectWatch } from '../storage/direct-watch.ts';
-import { type StoredObject } from '../storage/stored-object.ts';
+import { bookmarkObject, type EventEncoding, JsonEncoding } from '../storage/event-encoding.ts';
+import type { View } from '../storage/resources.ts';
+import type { EventType, Selection } from '../storage/selection.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
 import { partialObject } from '../tables/partial-metadata.ts';
 import { bookmarkTable, type IncludeObject, parseIncludeObject, tableFor } from '../tables/table.ts';
 import { isAnyVersion, type WatchRequest, watchOptions } from './list-options.ts';

@@ -23,8 +23,8 @@ import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Exchange } from '../request/request-context.ts';
 
 import { untilWritten } from '../storage/object-writes.ts';
-import { type View } from '../storage/resources.ts';
-import { type StoredObject } from '../storage/stored-object.ts';
+import type { View } from '../storage/resources.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
 import { sendCached, sendObject } from './answer.ts';
 import { CreateRight } from './create-right.ts';
 import { isAnyVersion, versionFault } from './list-options.ts';

@@ -7,16 +7,12 @@ import { backgroundClock, type KubeObject, parseLabelSelector } from '../../api/
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { Registry } from '../registry/registry.ts';
 import type { ByteStream } from '../request/request-context.ts';
-
-import { DirectWatch } from './direct-watch.ts';
-import { readStore } from './direct-watch.ts';
-import { waitForStore } from './direct-watch.ts';
+import { DirectWatch, readStore, waitForStore } from './direct-watch.ts';
 import { JsonEncoding } from './event-encoding.ts';
-import { Selection } from './selection.ts';
-
 import { OwnWrites } from './own-writes.testing.ts';
 import { Resources, type View } from './resources.ts';
-import { type StoredObject } from './stored-object.ts';
+import { Selection } from './selection.ts';
+import type { StoredObject } from './stored-object.ts';
 
 let dataDir: string;
 let store: Store;

@@ -7,14 +7,11 @@ import { tooLargeResourceVersion } from '../../api/index.ts';
 import type { Revision, Watch } from '../../store/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { ByteStream } from '../request/request-context.ts';
-
-
-import { type EventEncoding, frameOf } from './event-encoding.ts';
-import type { ObjectRange } from './cacher/cacher.ts';
-import type { Selection } from './selection.ts';
 import { toObjectEvent } from './cacher/cache-watcher.ts';
-import { type Cacher } from './cacher/cacher.ts';
-import { type StoredObject } from './stored-object.ts';
+import type { Cacher, ObjectRange } from './cacher/cacher.ts';
+import { type EventEncoding, frameOf } from './event-encoding.ts';
+import type { Selection } from './selection.ts';
+import type { StoredObject } from './stored-object.ts';
 
 const POLL_MS = 50;
 

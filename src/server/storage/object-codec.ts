@@ -9,9 +9,9 @@
  * names come before, and those hold no quotes. Decoding copies bytes and parses nothing; what is no object is an error.
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { mayBeOutdated, restoreObject } from '../apiextensions/restore.ts';
 import { goJson } from '../codec/encode.ts';
 import { parseJson } from '../codec/json/json-reader.ts';
-import { mayBeOutdated, restoreObject } from '../apiextensions/restore.ts';
 import type { KindFacts } from '../registry/kind-facts.ts';
 import type { Resource } from '../registry/resource.ts';
 import { StoredObject } from './stored-object.ts';

@@ -19,7 +19,7 @@ import { qualifiedName, type Resource } from '../registry/resource.ts';
 
 import type { CreateRight } from '../rest/create-right.ts';
 import type { View } from './resources.ts';
-import { type StoredObject } from './stored-object.ts';
+import type { StoredObject } from './stored-object.ts';
 
 /** Objects that the store forgets by itself; a lease is shared by those that come close together. */
 const TTL_SECONDS: Readonly<Record<string, number>> = { events: 3600, 'events.events.k8s.io': 3600 };

@@ -18,7 +18,7 @@ import { goJson } from '../codec/encode.ts';
 import { parseJson } from '../codec/json/json-reader.ts';
 import { type KindFacts, readField } from '../registry/kind-facts.ts';
 import type { Resource } from '../registry/resource.ts';
-import { type ObjectCodec } from './object-codec.ts';
+import type { ObjectCodec } from './object-codec.ts';
 import type { Slab } from './slab.ts';
 
 export class StoredObject {

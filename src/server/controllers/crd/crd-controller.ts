@@ -15,18 +15,6 @@ import type { JsonObject, KubeObject } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
 import { approvalCondition } from '../../apiextensions/api-approval.ts';
 import { customResources, type DefinedResources, isServed } from '../../apiextensions/custom-resources.ts';
-import { trackUpdate } from '../../managed-fields/index.ts';
-import { type Resource } from '../../registry/resource.ts';
-import { nowInSeconds } from '../../rest/rest.ts';
-import { type Rest } from '../../rest/rest.ts';
-
-import { type View } from '../../storage/resources.ts';
-
-import { judgeNames } from './accepted-names.ts';
-import { namesInUse } from './accepted-names.ts';
-import { type DefinitionLife } from '../../registry/custom-kind.ts';
-import { type Cacher } from '../../storage/cacher/cacher.ts';
-import { type StoredObject } from '../../storage/stored-object.ts';
 import {
   asDefinition,
   CLEANUP_FINALIZER,
@@ -36,6 +24,14 @@ import {
   isConditionTrue,
   withCondition,
 } from '../../apiextensions/definition.ts';
+import { trackUpdate } from '../../managed-fields/index.ts';
+import type { DefinitionLife } from '../../registry/custom-kind.ts';
+import type { Resource } from '../../registry/resource.ts';
+import { nowInSeconds, type Rest } from '../../rest/rest.ts';
+import type { Cacher } from '../../storage/cacher/cacher.ts';
+import type { View } from '../../storage/resources.ts';
+import type { StoredObject } from '../../storage/stored-object.ts';
+import { judgeNames, namesInUse } from './accepted-names.ts';
 import { removeInstances } from './instance-cleanup.ts';
 
 const RETRY_MS = 1000;

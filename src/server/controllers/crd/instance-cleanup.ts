@@ -7,10 +7,10 @@ import { isStatusError, type JsonObject, type KubeObject } from '../../../api/in
 import { asDefinition, CLEANUP_FINALIZER, conditionOf, withCondition } from '../../apiextensions/definition.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { deleteObject } from '../../rest/delete.ts';
-import type { View } from '../../storage/resources.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
+import type { View } from '../../storage/resources.ts';
 
-import { type StoredObject } from '../../storage/stored-object.ts';
+import type { StoredObject } from '../../storage/stored-object.ts';
 
 /** Deletes that share a flush of the store. */
 const AT_ONCE = 50;

@@ -8,12 +8,11 @@ import type { JsonObject, KubeObject } from '../../../api/index.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { applySteps } from '../../managed-fields/index.ts';
 import { ignoredFields, prepareUpdate } from '../../rest/prepare.ts';
-import type { View } from '../../storage/resources.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
 import { serverItself } from '../../rest/server-itself.ts';
-
+import type { View } from '../../storage/resources.ts';
+import type { StoredObject } from '../../storage/stored-object.ts';
 import { FLOW_CONTROL_GROUP } from '../configuration/flow-objects.ts';
-import { type StoredObject } from '../../storage/stored-object.ts';
 
 export type DanglingCondition = { type: string; status: string; reason: string; message: string };
 

@@ -12,9 +12,9 @@ import { rulesOf } from '../../kinds/rules-of.ts';
 import { type BootstrapObject, bootstrapObjects, FLOW_AUTO_UPDATE } from '../../rbac/bootstrap-objects.ts';
 import { CreateRight } from '../../rest/create-right.ts';
 import { prepareCreate, prepareUpdate } from '../../rest/prepare.ts';
-import type { View } from '../../storage/resources.ts';
 import type { Rest } from '../../rest/rest.ts';
 import { serverItself } from '../../rest/server-itself.ts';
+import type { View } from '../../storage/resources.ts';
 import { FLOW_CONTROL_GROUP } from '../configuration/flow-objects.ts';
 import { CATCH_ALL, EXEMPT } from '../configuration/mandatory.ts';
 

@@ -11,17 +11,12 @@ import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { ByteStream } from '../../request/request-context.ts';
 
-
 import { JsonEncoding } from '../event-encoding.ts';
-
-
-import { Selection } from '../selection.ts';
 import { ObjectCodec } from '../object-codec.ts';
-import { CacheWatcher } from './cache-watcher.ts';
-import { type CacheWatcherOptions } from './cache-watcher.ts';
+import { Selection } from '../selection.ts';
+import { CacheWatcher, type CacheWatcherOptions } from './cache-watcher.ts';
 import { Cacher } from './cacher.ts';
-import { defaultWatchCacheLimits } from './watch-cache.ts';
-import { type WatchCacheLimits } from './watch-cache.ts';
+import { defaultWatchCacheLimits, type WatchCacheLimits } from './watch-cache.ts';
 
 const pods = new Registry().find('', 'v1', 'pods')!;
 const codec = new ObjectCodec(pods, factsOf(pods));

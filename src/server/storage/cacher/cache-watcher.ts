@@ -16,12 +16,10 @@ import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { ByteStream } from '../../request/request-context.ts';
 
 import { type EventEncoding, frameOf } from '../event-encoding.ts';
-
-
-import type { Selection } from '../selection.ts';
 import { ObjectEvent } from '../object-event.ts';
-import { type StoredObject } from '../stored-object.ts';
-import { type Cacher } from './cacher.ts';
+import type { Selection } from '../selection.ts';
+import type { StoredObject } from '../stored-object.ts';
+import type { Cacher } from './cacher.ts';
 import type { Subscriber } from './watch-index.ts';
 
 export type CacheWatcherOptions = {
