@@ -9,9 +9,8 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
-import { type LabelSelectorObject, labelSelectorFromObject } from '../../api/index.ts';
 import { aggregatedRules, selectorsOf } from '../rbac/aggregated-rules.ts';
-import { type PolicyRule, rulesIn } from '../rbac/policy-rule.ts';
+import { rulesIn } from '../rbac/policy-rule.ts';
 import type { ObjectWrites } from '../storage/object-writes.ts';
 import type { View } from '../storage/resources.ts';
 import type { StoredObject } from '../storage/stored-object.ts';

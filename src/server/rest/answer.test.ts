@@ -5,12 +5,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { watchTurns } from '../../../test/support/turns.ts';
 import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
+import { negotiate } from '../encodings/negotiation.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Exchange } from '../request/request-context.ts';
 import { Resources, type View } from '../storage/resources.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { sendList } from './answer.ts';
-import { negotiate } from './negotiation.ts';
 
 const COUNT = 6_000;
 

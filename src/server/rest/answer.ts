@@ -4,6 +4,7 @@
  */
 import { type JsonObject, type KubeObject, type StatusError, shapeNotAcceptable } from '../../api/index.ts';
 import { encodeObject, encodeProtobuf, encodeYaml, goJson, jsonListEncoder, yamlListEncoder } from '../codec/index.ts';
+import { type Format, mediaTypeNames, statusMediaType } from '../encodings/negotiation.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { EncodedStatus, Exchange } from '../request/request-context.ts';
 import { statusBody, wantsPretty } from '../request/status-body.ts';
@@ -12,9 +13,7 @@ import { piecesOf } from '../storage/slab.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { emptyPartialList, type ListMeta, partialObject } from '../tables/partial-metadata.ts';
 import { parseIncludeObject, type TableOptions, tableFor, tableParts } from '../tables/table.ts';
-
-import { type Format, mediaTypeNames, statusMediaType } from './negotiation.ts';
-import { sendProtobufList } from './protobuf-answer.ts';
+import { sendProtobufList } from './protobuf-list.ts';
 
 const JSON_TYPE = 'application/json';
 const LINE_END = Buffer.from('\n');

@@ -10,6 +10,7 @@ import {
   type KubeObject,
   successStatus,
 } from '../../api/index.ts';
+import { type Format, negotiate } from '../encodings/negotiation.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
 import { qualifiedName } from '../registry/resource.ts';
 import type { Exchange } from '../request/request-context.ts';
@@ -20,7 +21,6 @@ import type { StoredObject } from '../storage/stored-object.ts';
 import { sendJson, sendList } from './answer.ts';
 import { type DeleteOptions, deleteOptions } from './delete-options.ts';
 import { listOptions } from './list-options.ts';
-import { type Format, negotiate } from './negotiation.ts';
 import { listObjects } from './read.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
 import { answer, type Place, withVersion } from './write.ts';

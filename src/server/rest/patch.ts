@@ -15,12 +15,12 @@ import {
   plainError,
 } from '../../api/index.ts';
 import { checkDecoded, cloneJson, goJson } from '../codec/index.ts';
+import { negotiate } from '../encodings/negotiation.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { applySteps, readApplyBody } from '../managed-fields/index.ts';
 import { patchObject, patchTypeOf } from '../patch/index.ts';
 import type { Exchange } from '../request/request-context.ts';
 import type { View } from '../storage/resources.ts';
-import { negotiate } from './negotiation.ts';
 import { checkNames, ignoredFields } from './prepare.ts';
 import { readBody } from './read-body.ts';
 import { nowInSeconds, type Rest } from './rest.ts';

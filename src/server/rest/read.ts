@@ -13,6 +13,7 @@ import {
   tooLargeResourceVersion,
 } from '../../api/index.ts';
 import { isStoreError, type Revision } from '../../store/index.ts';
+import { negotiate } from '../encodings/negotiation.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Exchange } from '../request/request-context.ts';
 import type { Cacher, ObjectRange } from '../storage/cacher/cacher.ts';
@@ -25,7 +26,6 @@ import type { ListMeta } from '../tables/partial-metadata.ts';
 import { sendCached, sendList } from './answer.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';
 import { isAnyVersion, type ListOptions, listOptions, versionFault } from './list-options.ts';
-import { negotiate } from './negotiation.ts';
 
 /** How long a read waits for a revision that the cache has not reached. */
 export const WAIT_MS = 3000;

@@ -16,6 +16,7 @@ import {
 } from '../../api/index.ts';
 import { scalePathsOf, toCustomScale } from '../apiextensions/custom-scale.ts';
 import { type BodyType, cloneJson, decodeBody } from '../codec/index.ts';
+import { negotiate } from '../encodings/negotiation.ts';
 import { applyBinding, validateBinding } from '../kinds/pods/binding.ts';
 import { allowEviction, markEvicted } from '../kinds/policy/eviction.ts';
 import { readApplyBody } from '../managed-fields/index.ts';
@@ -29,7 +30,6 @@ import { applyScale, toScale, validateScale } from '../strategy/scale.ts';
 import { answerTokenRequest } from '../tokens/token-request.ts';
 import { sendJson } from './answer.ts';
 import { deleteObject } from './delete.ts';
-import { negotiate } from './negotiation.ts';
 import { handlePatch } from './patch.ts';
 import { handleGet } from './read.ts';
 import { readBody } from './read-body.ts';

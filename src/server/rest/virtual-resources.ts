@@ -4,6 +4,7 @@
  */
 import { badRequest, type JsonObject, type KubeObject, methodNotAllowed, type ObjectMeta } from '../../api/index.ts';
 import { reviewAccess, reviewLocalAccess, reviewOwnAccess, reviewOwnRules } from '../auth/access-review.ts';
+import { negotiate, plainFormat } from '../encodings/negotiation.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { trackUpdate } from '../managed-fields/index.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
@@ -11,7 +12,6 @@ import type { Exchange } from '../request/request-context.ts';
 import type { Target } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { sendJson } from './answer.ts';
-import { negotiate, plainFormat } from './negotiation.ts';
 import { readBodyObject } from './read-body.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
 import { writeOptions } from './write-options.ts';

@@ -19,6 +19,8 @@ import {
   staleVersion,
 } from '../../api/index.ts';
 import { cloneJson, withoutNulls } from '../codec/index.ts';
+import type { Format } from '../encodings/negotiation.ts';
+import { negotiate } from '../encodings/negotiation.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Exchange } from '../request/request-context.ts';
 
@@ -29,8 +31,6 @@ import { sendCached, sendObject } from './answer.ts';
 import { CreateRight } from './create-right.ts';
 import { isAnyVersion, versionFault } from './list-options.ts';
 import { mustTakeContent } from './namespace-gate.ts';
-import type { Format } from './negotiation.ts';
-import { negotiate } from './negotiation.ts';
 import { checkNames, generatedName, prepareCreate, prepareUpdate } from './prepare.ts';
 import { readBodyObject } from './read-body.ts';
 import type { Rest } from './rest.ts';

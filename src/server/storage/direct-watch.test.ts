@@ -5,10 +5,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { backgroundClock, type KubeObject, parseLabelSelector } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
+import { JsonEvents } from '../encodings/json-events.ts';
 import { Registry } from '../registry/registry.ts';
 import type { ByteStream } from '../request/request-context.ts';
 import { DirectWatch, readStore, waitForStore } from './direct-watch.ts';
-import { JsonEncoding } from './event-encoding.ts';
 import { OwnWrites } from './own-writes.testing.ts';
 import { Resources, type View } from './resources.ts';
 import { Selection } from './selection.ts';
@@ -97,7 +97,7 @@ function watchOn(client: Client, after: number, labels = ''): DirectWatch {
   const selection = new Selection({ labels: parseLabelSelector(labels) });
   const errorFrame = (err: unknown) =>
     Buffer.from(`{"type":"ERROR","object":{"metadata":{"name":"${(err as { code: string }).code}"}}}\n`);
-  return new DirectWatch(view.cache, client, selection, new JsonEncoding(view.cache.codec), after, true, errorFrame);
+  return new DirectWatch(view.cache, client, selection, new JsonEvents(view.cache.codec), after, true, errorFrame);
 }
 
 const watchersOfStore = async () => (await store.status()).watchers;

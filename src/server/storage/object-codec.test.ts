@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { JsonEvents } from '../encodings/json-events.ts';
 import { factsOf } from '../registry/kind-facts.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
-import { JsonEncoding } from './event-encoding.ts';
 import { ObjectCodec } from './object-codec.ts';
 
 const widgets: Resource = {
@@ -136,12 +136,12 @@ describe('ObjectCodec and StoredObject', () => {
   });
 });
 
-describe('JsonEncoding', () => {
+describe('JsonEvents', () => {
   it.each([
     ['built-in', configMaps],
     ['custom', custom],
   ])('frames a %s object as one line with its type', (_kind, codec) => {
-    const encoding = new JsonEncoding(codec);
+    const encoding = new JsonEvents(codec);
     const object = objectOf(codec, { annotations: { a: 'line\nfeed' } });
     const cached = codec.decode('ns', 'a', 12, codec.encode(object));
     for (const type of ['ADDED', 'MODIFIED', 'DELETED'] as const) {
@@ -152,7 +152,7 @@ describe('JsonEncoding', () => {
   });
 
   it('makes bookmarks that carry a version, and a mark at the end of the initial state', () => {
-    const encoding = new JsonEncoding(configMaps);
+    const encoding = new JsonEvents(configMaps);
     const metadata = { resourceVersion: '7' };
     expect(JSON.parse(encoding.bookmark(7, false).toString())).toEqual({
       type: 'BOOKMARK',

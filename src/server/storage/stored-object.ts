@@ -13,11 +13,8 @@
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { Labels } from '../../api/label-selector.ts';
-import { mayBeOutdated, restoreObject } from '../apiextensions/restore.ts';
-import { goJson } from '../codec/encode.ts';
 import { parseJson } from '../codec/json/json-reader.ts';
-import { type KindFacts, readField } from '../registry/kind-facts.ts';
-import type { Resource } from '../registry/resource.ts';
+import { readField } from '../registry/kind-facts.ts';
 import type { ObjectCodec } from './object-codec.ts';
 import type { Slab } from './slab.ts';
 

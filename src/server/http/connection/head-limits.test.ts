@@ -4,7 +4,7 @@ import { parseBearerHeader } from '../../auth/bearer-header.ts';
 import { mediaTypeOf } from '../../codec/decode-body.ts';
 import { matchesEtag } from '../../discovery/discovery.ts';
 import { chooseForm } from '../../discovery/discovery-form.ts';
-import { negotiate, statusMediaType } from '../../rest/negotiation.ts';
+import { negotiate, statusMediaType } from '../../encodings/negotiation.ts';
 import { acceptsGzip, standardHeaders, warningValues } from '../response/answer-headers.ts';
 import { hasTooManyHeaders, limitHead } from './head-limits.ts';
 import { http1Fault } from './http1-faults.ts';

@@ -7,11 +7,11 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { parseFieldSelector, parseLabelSelector } from '../../../api/index.ts';
 import { type Op, openEmbeddedStore, type Store } from '../../../store/index.ts';
 import { FakeClock } from '../../../testing/fake-clock.ts';
+import { JsonEvents } from '../../encodings/json-events.ts';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { ByteStream } from '../../request/request-context.ts';
 
-import { JsonEncoding } from '../event-encoding.ts';
 import { ObjectCodec } from '../object-codec.ts';
 import { Selection } from '../selection.ts';
 import { CacheWatcher, type CacheWatcherOptions } from './cache-watcher.ts';
@@ -20,7 +20,7 @@ import { defaultWatchCacheLimits, type WatchCacheLimits } from './watch-cache.ts
 
 const pods = new Registry().find('', 'v1', 'pods')!;
 const codec = new ObjectCodec(pods, factsOf(pods));
-const encoding = new JsonEncoding(codec);
+const encoding = new JsonEvents(codec);
 export const never = new AbortController().signal;
 /** As the front's: a client for which more than this waits is cut off. */
 const CUT_OFF_BYTES = 16 * 1024 * 1024;

@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Op, openEmbeddedStore, type Store, StoreError, type Watch } from '../../../store/index.ts';
 import { FakeClock } from '../../../testing/fake-clock.ts';
+import { JsonEvents } from '../../encodings/json-events.ts';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
-import { JsonEncoding } from '../event-encoding.ts';
 import { ObjectCodec } from '../object-codec.ts';
 import type { ObjectEvent } from '../object-event.ts';
 import { Selection } from '../selection.ts';
@@ -406,7 +406,7 @@ describe('Cacher', () => {
     const got: string[] = [];
     corner.cache.watchers.join({
       selection: new Selection({}),
-      encoding: new JsonEncoding(codec),
+      encoding: new JsonEvents(codec),
       deliver: (frames) =>
         void got.push(...frames.map((frame) => (JSON.parse(String(frame)) as { type: string }).type)),
     });

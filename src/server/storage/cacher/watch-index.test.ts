@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseFieldSelector, parseLabelSelector } from '../../../api/index.ts';
+import { JsonEvents } from '../../encodings/json-events.ts';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
-import { type EventEncoding, JsonEncoding } from '../event-encoding.ts';
+import type { EventEncoding } from '../event-encoding.ts';
 import { ObjectCodec } from '../object-codec.ts';
 import { ObjectEvent } from '../object-event.ts';
 import { type EventType, Selection } from '../selection.ts';
@@ -232,7 +233,7 @@ describe('WatchIndex', () => {
         leaving,
         (wishes, states, gone) => {
           const index = new WatchIndex();
-          const encodings = [new JsonEncoding(codec), new PlainEncoding()];
+          const encodings = [new JsonEvents(codec), new PlainEncoding()];
           const readers = wishes.map((one, at) => new Reader(encodings[at % 2]!, ...one));
           for (const reader of readers) index.join(reader);
           const events = states.map((state, at) => {

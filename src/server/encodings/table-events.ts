@@ -1,0 +1,50 @@
+/** Events whose objects are tables. Columns are named in the first event of each stream only, so no two streams share one. */
+import type { KubeObject } from '../../api/index.ts';
+import type { EventEncoding } from '../storage/event-encoding.ts';
+import type { View } from '../storage/resources.ts';
+import type { EventType } from '../storage/selection.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
+import type { MetaVersion } from '../tables/partial-metadata.ts';
+import { bookmarkTable, type IncludeObject, tableFor } from '../tables/table.ts';
+import { bookmarkFor } from './bookmark-object.ts';
+import { errorLine, eventLine, JSON_EVENTS } from './event-line.ts';
+
+export class TableEvents implements EventEncoding {
+  readonly contentType: string = JSON_EVENTS;
+  readonly isPrivate = true;
+  static #count = 0;
+  readonly id: string = `table ${TableEvents.#count++}`;
+  readonly #view: View;
+  readonly #includeObject: IncludeObject;
+  readonly #version: MetaVersion;
+  #isFirst = true;
+
+  constructor(view: View, includeObject: IncludeObject, version: MetaVersion) {
+    this.#view = view;
+    this.#includeObject = includeObject;
+    this.#version = version;
+  }
+
+  frame(type: EventType, stored: StoredObject): Buffer {
+    const object = this.#view.toObject(stored);
+    return eventLine(type, tableFor(this.#view.resource, [object], this.#options(object)));
+  }
+
+  bookmark(revision: number, isInitialEnd: boolean): Buffer {
+    const object = bookmarkFor(this.#view, revision, isInitialEnd);
+    return eventLine('BOOKMARK', bookmarkTable(this.#view.resource, object, this.#options(object)));
+  }
+
+  error(err: unknown): Buffer {
+    return errorLine(err);
+  }
+
+  #options(object: KubeObject) {
+    const hasColumns = this.#isFirst;
+    this.#isFirst = false;
+    const listMeta = { resourceVersion: object.metadata.resourceVersion ?? '' };
+    const printerColumns = this.#view.resource.custom?.printerColumns ?? [];
+    const shape = { includeObject: this.#includeObject, version: this.#version, hasColumns, printerColumns };
+    return { ...shape, now: Date.now(), listMeta };
+  }
+}
