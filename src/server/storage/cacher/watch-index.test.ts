@@ -25,6 +25,7 @@ function pod(revision: number, { namespace = 'ns', name = 'a', labels = {}, node
 /** Says of each event its type, its object and its revision; counts how often it was asked. */
 class PlainEncoding implements EventEncoding {
   readonly id: string;
+  readonly contentType = 'text/plain';
   readonly made: string[] = [];
 
   constructor(id = 'plain') {
@@ -37,6 +38,10 @@ class PlainEncoding implements EventEncoding {
   }
 
   bookmark(): Buffer {
+    return Buffer.alloc(0);
+  }
+
+  error(): Buffer {
     return Buffer.alloc(0);
   }
 }
