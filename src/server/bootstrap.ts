@@ -6,10 +6,10 @@
  * the object made and leaves it. All writes are under way at once, so that the store commits them together.
  */
 import type { KubeObject } from '../api/index.ts';
+import { CreateRight } from './auth/create-right.ts';
 import { FLOW_PRODUCER } from './flow-control/upkeep/flow-upkeep.ts';
 import { type BootstrapObject, bootstrapObjects } from './rbac/bootstrap-objects.ts';
 import { reconciled, refersElsewhere } from './rbac/reconcile.ts';
-import { CreateRight } from './rest/create-right.ts';
 import { prepareCreate } from './rest/prepare.ts';
 import type { Rest } from './rest/rest.ts';
 import { serverItself } from './rest/server-itself.ts';

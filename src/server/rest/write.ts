@@ -18,17 +18,16 @@ import {
   plainError,
   staleVersion,
 } from '../../api/index.ts';
+import { CreateRight } from '../auth/create-right.ts';
 import { cloneJson, withoutNulls } from '../codec/index.ts';
 import type { Format } from '../encodings/negotiation.ts';
 import { negotiate } from '../encodings/negotiation.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Exchange } from '../request/request-context.ts';
-
 import { untilWritten } from '../storage/object-writes.ts';
 import type { View } from '../storage/resources.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { sendCached, sendObject } from './answer.ts';
-import { CreateRight } from './create-right.ts';
 import { isAnyVersion, versionFault } from './list-options.ts';
 import { mustTakeContent } from './namespace-gate.ts';
 import { checkNames, generatedName, prepareCreate, prepareUpdate } from './prepare.ts';

@@ -14,10 +14,9 @@ import {
   tooManyRequests,
 } from '../../api/index.ts';
 import { isStoreError, type KeyValue, type LeaseId, type Op, type Store } from '../../store/index.ts';
+import type { CreateRight } from '../auth/create-right.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
-
-import type { CreateRight } from '../rest/create-right.ts';
 import type { View } from './resources.ts';
 import type { StoredObject } from './stored-object.ts';
 

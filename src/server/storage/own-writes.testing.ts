@@ -1,6 +1,6 @@
 /** Writes in the name of the server, for tests that have nobody who asks. */
 import type { KubeObject } from '../../api/index.ts';
-import { CreateRight } from '../rest/create-right.ts';
+import { CreateRight } from '../auth/create-right.ts';
 import { ObjectWrites } from './object-writes.ts';
 import type { View } from './resources.ts';
 import type { StoredObject } from './stored-object.ts';

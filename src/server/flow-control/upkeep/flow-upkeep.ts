@@ -7,10 +7,10 @@
  * faster: then there is nothing left to do until the next time.
  */
 import type { Clock, JsonObject, JsonValue, KubeObject } from '../../../api/index.ts';
+import { CreateRight } from '../../auth/create-right.ts';
 import { cloneJson, jsonEqual } from '../../codec/index.ts';
 import { rulesOf } from '../../kinds/rules-of.ts';
 import { type BootstrapObject, bootstrapObjects, FLOW_AUTO_UPDATE } from '../../rbac/bootstrap-objects.ts';
-import { CreateRight } from '../../rest/create-right.ts';
 import { prepareCreate, prepareUpdate } from '../../rest/prepare.ts';
 import type { Rest } from '../../rest/rest.ts';
 import { serverItself } from '../../rest/server-itself.ts';

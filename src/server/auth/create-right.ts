@@ -7,9 +7,10 @@
  * says. A namespace is made at the cluster scope: it does not lie in itself before it is there. Where the right is not
  * given, a 403.
  */
-import { type Attributes, type Authorizer, forbiddenBy } from '../auth/authorizer.ts';
+
 import type { Resource } from '../registry/resource.ts';
 import type { UserInfo } from '../request/user-info.ts';
+import { type Attributes, type Authorizer, forbiddenBy } from './authorizer.ts';
 
 type Covers = (resource: Resource, namespace: string, name: string) => boolean;
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { alwaysAllow, mastersOnly } from '../auth/authorizer.ts';
 import { Registry } from '../registry/registry.ts';
+import { alwaysAllow, mastersOnly } from './authorizer.ts';
 import { CreateRight } from './create-right.ts';
 
 const registry = new Registry();
