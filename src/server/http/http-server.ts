@@ -1,10 +1,8 @@
 /**
- * The front of the server: from a socket to a handler, and back.
+ * The HTTP server: from a socket to the handler chain, and back.
  *
- * Every request passes the same gates in the same order: a readable head (400, 414, 431), a server that is not going
- * (503), who asks (401), as whom (403), a free seat (429), leave to do it (403), then the handler. Nothing of a body is
- * read before that, and one that is waited for gets its seat when it is there. Whatever is thrown on the way becomes a Status; nothing
- * a client does ends the process or leaves a promise unhandled.
+ * A request whose head can be read (400, 414, 431) passes the links of handler-chain.ts. Whatever is thrown on the way
+ * becomes a Status; nothing a client does ends the process or leaves a promise unhandled.
  *
  * `close` lets requests under way finish, ends live streams cleanly and leaves no connection behind.
  */
@@ -13,17 +11,13 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { backgroundClock, type Clock } from '../../api/clock.ts';
 import { closeOnce } from '../../api/closing.ts';
-import { isStatusError, type StatusError, serviceUnavailable, unauthorized } from '../../api/status-error.ts';
-import type { Authenticate, PeerCertificate } from '../auth/authenticator.ts';
-import { type Authorizer, attributesOf, forbiddenBy } from '../auth/authorizer.ts';
-import { IGNORED_TOKEN, parseBearerHeader } from '../auth/bearer-header.ts';
-import { impersonate, isImpersonating } from '../auth/impersonation.ts';
+import { isStatusError, type StatusError } from '../../api/status-error.ts';
+import type { Authenticate } from '../auth/authenticator.ts';
+import type { Authorizer } from '../auth/authorizer.ts';
 import type { FlowGate } from '../flow-control/flow-gate.ts';
-import { HEALTH_PATH, InFlight } from '../flow-control/in-flight.ts';
+import { InFlight } from '../flow-control/in-flight.ts';
 import type { EncodedStatus, Exchange } from '../request/request-context.ts';
-import { requestDeadlineMs } from '../request/request-deadline.ts';
 import { isLongRunning, parseTarget } from '../request/request-info.ts';
-import { requestKind } from '../request/request-kind.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import { parseRequestUrl } from '../request/request-url.ts';
 import { asStatusError } from '../request/status-body.ts';
@@ -34,6 +28,7 @@ import { limitHead } from './connection/head-limits.ts';
 import { HeadPieces } from './connection/head-pieces.ts';
 import { http1Fault, refuseHttp1 } from './connection/http1-faults.ts';
 import { makeListener, secureContext, type TlsSettings } from './connection/listener.ts';
+import { HandlerChain, type ShownCertificate } from './handler-chain.ts';
 import { type FrontLimits, frontLimits } from './http-limits.ts';
 import { type ExchangeSurroundings, FrontExchange, type RequestHead } from './http-request-context.ts';
 import { Http1Wire } from './response/http1-wire.ts';
@@ -74,12 +69,10 @@ export interface Front extends AsyncDisposable {
 }
 
 export async function startFront(options: FrontOptions): Promise<Front> {
-  const { authenticate, authorizer, handle, observer, clock = backgroundClock, log = () => {} } = options;
+  const { observer, clock = backgroundClock, log = () => {} } = options;
   const limits = frontLimits(options.limits);
   const connections = new Connections();
   const heads = new HeadPieces();
-  const gate: FlowGate =
-    options.flow ?? new InFlight(limits, observer && ((kind, change) => observer.seat(kind, change)));
   const open = new Set<FrontExchange>();
   const shared: ExchangeSurroundings = {
     flusher: new TurnFlusher(),
@@ -94,6 +87,16 @@ export async function startFront(options: FrontOptions): Promise<Front> {
     history: options.history,
     isDraining: false,
   };
+
+  const chain = new HandlerChain({
+    authenticate: options.authenticate,
+    authorizer: options.authorizer,
+    gate: options.flow ?? new InFlight(limits, observer && ((kind, change) => observer.seat(kind, change))),
+    handle: options.handle,
+    observer,
+    requestTimeoutMs: limits.requestTimeoutMs,
+    isDraining: () => shared.isDraining,
+  });
 
   const listener = makeListener(options.tls, limits, {
     http1: (request, response) => {
@@ -128,14 +131,12 @@ export async function startFront(options: FrontOptions): Promise<Front> {
   listener.on('session', (session) => connections.addSession(session, limits.idleTimeoutMs));
   listener.on('tlsClientError', () => observer?.handshakeFailed());
 
-  type Certificate = () => PeerCertificate | 'unverified' | undefined;
-
   function accept(
     wire: Wire,
     method: string,
     url: string,
     origin: Pick<RequestHead, 'headers' | 'rawHeaders' | 'remoteAddress'>,
-    certificate: Certificate,
+    certificate: ShownCertificate,
   ): void {
     const parsed = limitHead(origin.headers) ? parseRequestUrl(url) : HEAD_TOO_LARGE;
     if ('status' in parsed) {
@@ -153,50 +154,10 @@ export async function startFront(options: FrontOptions): Promise<Front> {
       const outcome = { status, sentBytes, seconds: (performance.now() - startedAtMs) / 1000 };
       observer?.end(exchange, outcome, exchange.wasLetIn);
     });
-    serve(exchange, head, certificate)
+    chain
+      .run(exchange, head, certificate)
       .catch((err: unknown) => refuse(exchange, err))
       .finally(() => exchange.handled());
-  }
-
-  async function serve(exchange: FrontExchange, head: RequestHead, certificate: Certificate): Promise<void> {
-    const { method, path, target } = exchange;
-    const isHealth = HEALTH_PATH.test(path);
-    const isLong = isLongRunning(target);
-    if (shared.isDraining && !isHealth) throw serviceUnavailable('apiserver is shutting down', 1);
-    let deadlineMs = limits.requestTimeoutMs;
-    if (!isLong) {
-      const query = head.queryText.includes('timeout') ? exchange.query : undefined;
-      deadlineMs = requestDeadlineMs(query, limits.requestTimeoutMs);
-      exchange.armDeadline(deadlineMs);
-    }
-
-    const { token, isIgnored } = parseBearerHeader(exchange.headers.authorization);
-    if (isIgnored) exchange.warn(IGNORED_TOKEN);
-    const found = authenticate({ token, certificate: certificate() });
-    const known = found instanceof Promise ? await found : found;
-    if (!known) throw unauthorized();
-    exchange.user = known;
-    if (isImpersonating(exchange.headers)) {
-      exchange.user = await impersonate(known, head.rawHeaders, authorizer);
-      exchange.impersonator = known;
-    }
-
-    const attributes = attributesOf(method, path, target, () => exchange.query);
-    const kind = requestKind(method);
-    if (kind === 'readOnly') exchange.ignoreBody();
-    const ticket = gate.ticketFor(exchange, attributes, Math.min(deadlineMs / 4000, MAX_WAIT_SECONDS));
-    if (ticket) {
-      const entered = exchange.enter(ticket, kind === 'mutating');
-      if (!(entered instanceof Promise ? await entered : entered)) throw new SentAway();
-    }
-    const decision = authorizer.authorize(exchange.user, attributes);
-    const { allowed, reason } = decision instanceof Promise ? await decision : decision;
-    if (!allowed) throw forbiddenBy(exchange.user, attributes, reason);
-    exchange.wasLetIn = true;
-    observer?.begin(exchange);
-    await handle(exchange);
-    if (!exchange.isBegun && exchange.abortReason === undefined)
-      throw new Error(`no handler answered ${method} ${path}`);
   }
 
   function refuse(exchange: FrontExchange, err: unknown): void {
@@ -250,8 +211,6 @@ export async function startFront(options: FrontOptions): Promise<Front> {
   };
 }
 
-/** Whatever the deadline, nobody waits for a seat longer. */
-const MAX_WAIT_SECONDS = 60;
 const STREAMS_PER_TURN = 200;
 const PACE_CHECK_MS = 1000;
 

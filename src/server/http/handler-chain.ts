@@ -1,0 +1,103 @@
+/**
+ * The handler chain: what every request passes before a handler sees it, in this order.
+ *
+ *   draining 503 → deadline → authentication 401 → impersonation 403 → flow control 429 → authorisation 403 → handler
+ *
+ * Always true: nothing of a body is read on the way, and one that is waited for gets its seat when it is there. It fails
+ * with the StatusError of the link that refused, or with SentAway where flow control had no seat. Links that can answer
+ * at once do: a promise for each of them would cost more than most do.
+ */
+import { serviceUnavailable, unauthorized } from '../../api/status-error.ts';
+import type { Authenticate, PeerCertificate } from '../auth/authenticator.ts';
+import { type Attributes, type Authorizer, attributesOf, forbiddenBy } from '../auth/authorizer.ts';
+import { IGNORED_TOKEN, parseBearerHeader } from '../auth/bearer-header.ts';
+import { impersonate, isImpersonating } from '../auth/impersonation.ts';
+import type { FlowGate } from '../flow-control/flow-gate.ts';
+import { HEALTH_PATH } from '../flow-control/in-flight.ts';
+import type { Exchange } from '../request/request-context.ts';
+import { requestDeadlineMs } from '../request/request-deadline.ts';
+import { isLongRunning } from '../request/request-info.ts';
+import { requestKind } from '../request/request-kind.ts';
+import type { RequestObserver } from '../request/request-observer.ts';
+import { SentAway } from './body/request-body.ts';
+import type { FrontExchange, RequestHead } from './http-request-context.ts';
+
+/** Whatever the deadline, nobody waits for a seat longer. */
+const MAX_WAIT_SECONDS = 60;
+
+/** What the client of a connection showed in its handshake. */
+export type ShownCertificate = () => PeerCertificate | 'unverified' | undefined;
+
+type ChainLinks = {
+  readonly authenticate: Authenticate;
+  readonly authorizer: Authorizer;
+  readonly gate: FlowGate;
+  readonly handle: (exchange: Exchange) => void | Promise<void>;
+  readonly observer: RequestObserver | undefined;
+  readonly requestTimeoutMs: number;
+  readonly isDraining: () => boolean;
+};
+
+export class HandlerChain {
+  readonly #links: ChainLinks;
+
+  constructor(links: ChainLinks) {
+    this.#links = links;
+  }
+
+  async run(exchange: FrontExchange, head: RequestHead, certificate: ShownCertificate): Promise<void> {
+    const { authorizer, handle, observer } = this.#links;
+    this.#mustServe(exchange);
+    const deadlineMs = this.#setDeadline(exchange, head);
+    const found = this.#authenticate(exchange, certificate);
+    const user = found instanceof Promise ? await found : found;
+    if (!user) throw unauthorized();
+    exchange.user = user;
+    if (isImpersonating(exchange.headers)) {
+      exchange.user = await impersonate(user, head.rawHeaders, authorizer);
+      exchange.impersonator = user;
+    }
+    const { method, path, target } = exchange;
+    const attributes = attributesOf(method, path, target, () => exchange.query);
+    const entered = this.#enter(exchange, attributes, deadlineMs);
+    if (!(entered instanceof Promise ? await entered : entered)) throw new SentAway();
+    const decision = authorizer.authorize(exchange.user, attributes);
+    const { allowed, reason } = decision instanceof Promise ? await decision : decision;
+    if (!allowed) throw forbiddenBy(exchange.user, attributes, reason);
+    exchange.wasLetIn = true;
+    observer?.begin(exchange);
+    await handle(exchange);
+    if (!exchange.isBegun && exchange.abortReason === undefined)
+      throw new Error(`no handler answered ${method} ${path}`);
+  }
+
+  /** A server that stops still says how it is. */
+  #mustServe({ path }: FrontExchange): void {
+    if (this.#links.isDraining() && !HEALTH_PATH.test(path)) throw serviceUnavailable('apiserver is shutting down', 1);
+  }
+
+  /** Watches have a clock of their own. */
+  #setDeadline(exchange: FrontExchange, { queryText }: RequestHead): number {
+    const { requestTimeoutMs } = this.#links;
+    if (isLongRunning(exchange.target)) return requestTimeoutMs;
+    const query = queryText.includes('timeout') ? exchange.query : undefined;
+    const deadlineMs = requestDeadlineMs(query, requestTimeoutMs);
+    exchange.armDeadline(deadlineMs);
+    return deadlineMs;
+  }
+
+  #authenticate(exchange: FrontExchange, certificate: ShownCertificate): ReturnType<Authenticate> {
+    const { token, isIgnored } = parseBearerHeader(exchange.headers.authorization);
+    if (isIgnored) exchange.warn(IGNORED_TOKEN);
+    return this.#links.authenticate({ token, certificate: certificate() });
+  }
+
+  /** False: sent away. */
+  #enter(exchange: FrontExchange, attributes: Attributes, deadlineMs: number): boolean | Promise<boolean> {
+    const kind = requestKind(exchange.method);
+    if (kind === 'readOnly') exchange.ignoreBody();
+    const waitSeconds = Math.min(deadlineMs / 4000, MAX_WAIT_SECONDS);
+    const ticket = this.#links.gate.ticketFor(exchange, attributes, waitSeconds);
+    return !ticket || exchange.enter(ticket, kind === 'mutating');
+  }
+}
