@@ -20,6 +20,8 @@ for (const [question, command, locate, args] of steps) {
 }
 say('checking regular expressions (recheck)');
 run(process.execPath, ['scripts/check-patterns.mjs']);
+say('checking the order of the rooms (scripts/check-rooms.mjs)');
+run(process.execPath, ['scripts/check-rooms.mjs']);
 say('checking generated code (scripts/generate-*.mjs --check)');
 run(process.execPath, ['scripts/check-generated.mjs']);
 if (!process.argv.includes('--no-tests')) run(process.execPath, ['scripts/test.mjs']);

@@ -1,0 +1,143 @@
+/**
+ * Whether imports between the rooms of a layer point one way. A room is a folder; the order of rooms is declared here,
+ * once, lowest first: a room may import what stands on the lines before its own, types included, and nothing else. Rooms
+ * on one line do not know each other. `.` are the files that lie in the folder itself, unless a line names one of them.
+ *
+ * Every folder of a checked layer that holds rooms has an order, and every room has its place in one: what is missing
+ * here, or is named and not there, is a fault too, and so is a picture in ARCHITECTURE.md that shows another order.
+ * `generated` is below everything in its folder. Tests may import from anywhere.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { parseSync, Visitor } from 'oxc-parser';
+import { root, say } from './setup.mjs';
+
+const order = {
+  'src/server': [
+    ['request', 'schema', 'patterns', 'event-loop', 'serving', 'server-options.ts'],
+    ['cel', 'codec', 'health', 'metrics', 'open-store.ts'],
+    ['managed-fields', 'patch', 'strategy', 'structural-schema'],
+    ['registry'],
+    ['auth', 'discovery', 'tables'],
+    ['apiextensions', 'audit', 'openapi'],
+    ['kinds'],
+    ['storage'],
+    ['rbac', 'tokens', 'encodings'],
+    ['rest', 'access.ts'],
+    ['flow-control'],
+    ['bootstrap.ts'],
+    ['cluster', 'controllers', 'http'],
+    ['start-server.ts'],
+    ['index.ts'],
+  ],
+  'src/server/cel': [['values'], ['library', 'syntax'], ['compiler'], ['.']],
+  'src/server/codec': [['scalars'], ['json'], ['protobuf', 'yaml'], ['.']],
+  'src/server/controllers': [['crd', '.']],
+  'src/server/flow-control': [['fair-queuing'], ['configuration'], ['priority-level', 'upkeep'], ['.']],
+  'src/server/http': [['response'], ['body', 'connection'], ['.']],
+  'src/server/kinds': [
+    [
+      ...['admissionregistration', 'apiregistration', 'autoscaling', 'certificates', 'coordination', 'core'],
+      ...['flowcontrol', 'networking', 'node', 'policy', 'rbac', 'resources', 'scheduling', 'services', 'storage'],
+    ],
+    ['pods'],
+    ['workloads'],
+    ['.'],
+  ],
+  'src/server/kinds/pods': [['fields'], ['security', 'volumes'], ['containers'], ['.']],
+  'src/server/storage': [['.'], ['cacher'], ['resources.ts'], ['direct-watch.ts', 'object-writes.ts']],
+  'src/server/strategy': [['validation'], ['.']],
+  'src/server/structural-schema': [['.'], ['cel']],
+};
+
+/** What an import may not do, told with the file that does it. */
+const faults = [];
+const layers = Object.keys(order).filter((folder) => !order[dirname(folder)]);
+const imports = layers.flatMap((layer) => sources(layer).flatMap(importsOf));
+for (const folder of layers.flatMap(foldersWithRooms)) checkFolder(folder);
+for (const folder of Object.keys(order))
+  if (!layers.flatMap(foldersWithRooms).includes(folder)) faults.push(`${folder} has an order and no rooms`);
+for (const layer of layers) checkPicture(layer);
+if (faults.length > 0) {
+  for (const fault of faults.sort()) console.error(fault);
+  process.exit(1);
+}
+say(`${imports.length} imports keep the order of the rooms`);
+
+function checkFolder(folder) {
+  if (!order[folder]) {
+    faults.push(`${folder} has rooms and no order: declare one in scripts/check-rooms.mjs`);
+    return;
+  }
+  const heights = new Map(order[folder].flatMap((rooms, height) => rooms.map((room) => [room, height])));
+  if (roomsOf(folder).includes('generated')) heights.set('generated', -1);
+  const roomOf = (file) => {
+    const [first, ...rest] = relative(folder, file).split('/');
+    return rest.length > 0 || heights.has(first) ? first : '.';
+  };
+  for (const { file, target } of imports) {
+    if (!file.startsWith(`${folder}/`)) continue;
+    const from = roomOf(file);
+    if (!target.startsWith(`${folder}/`)) continue;
+    const to = roomOf(target);
+    if (from === to || heights.get(to) < heights.get(from)) continue;
+    if (heights.has(from) && heights.has(to))
+      faults.push(`${file} imports ${target}: in ${folder}, ${shown(to)} is not below ${shown(from)}`);
+  }
+  const there = new Set([...roomsOf(folder), ...sources(folder).map(roomOf)]);
+  for (const room of there) if (!heights.has(room)) faults.push(`${folder}: ${shown(room)} has no place in the order`);
+  for (const room of heights.keys())
+    if (!there.has(room)) faults.push(`${folder}: ${room} is in the order and not there`);
+}
+
+/** ARCHITECTURE.md draws the same order, the highest line first; what a line says behind two blanks is its own. */
+function checkPicture(layer) {
+  const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+  const drawn = order[layer].map((rooms) => rooms.join(' · ')).reverse();
+  const lines = text.split('\n').map((line) => line.replace(/^ {4}/, '').split('  ')[0]);
+  const from = lines.indexOf(drawn[0]);
+  const isSame = from !== -1 && drawn.every((line, i) => lines[from + i] === line);
+  if (!isSame) faults.push(`ARCHITECTURE.md does not show the order of ${layer}:\n    ${drawn.join('\n    ')}`);
+}
+
+function shown(room) {
+  return room === '.' ? 'what lies in the folder itself' : room;
+}
+
+function roomsOf(folder) {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+}
+
+function foldersWithRooms(folder) {
+  const rooms = roomsOf(folder);
+  return rooms.every((room) => room === 'generated')
+    ? []
+    : [folder, ...rooms.flatMap((room) => foldersWithRooms(join(folder, room)))];
+}
+
+function sources(folder) {
+  return readdirSync(join(root, folder), { recursive: true })
+    .filter((name) => name.endsWith('.ts') && !/\.(test|testing)\.ts$/.test(name))
+    .map((name) => join(folder, name));
+}
+
+/** Everything that a file names by a relative path, for its values or for its types. */
+function importsOf(file) {
+  const { program, errors } = parseSync(file, readFileSync(join(root, file), 'utf8'));
+  if (errors.length > 0) throw new Error(`Cannot read ${file}: ${errors[0].message}`);
+  const found = [];
+  const note = ({ source }) => {
+    if (typeof source?.value === 'string' && source.value.startsWith('.'))
+      found.push({ file, target: relative(root, resolve(root, dirname(file), source.value)) });
+  };
+  new Visitor({
+    ImportDeclaration: note,
+    ExportNamedDeclaration: note,
+    ExportAllDeclaration: note,
+    ImportExpression: note,
+    TSImportType: note,
+  }).visit(program);
+  return found;
+}

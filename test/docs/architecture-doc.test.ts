@@ -1,0 +1,55 @@
+/** ARCHITECTURE.md names files and folders, each where it says: what is moved or renamed is moved there too. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const text = readFileSync(`${ROOT}ARCHITECTURE.md`, 'utf8');
+
+const paths = ['.ci', 'bench', 'bin', 'docs', 'examples', 'recorded', 'scripts', 'src', 'test']
+  .filter((folder) => existsSync(`${ROOT}${folder}`))
+  .flatMap((folder) => [
+    folder,
+    ...readdirSync(`${ROOT}${folder}`, { recursive: true }).map((name) => `${folder}/${String(name)}`),
+  ]);
+const folders = paths.filter((path) => statSync(`${ROOT}${path}`).isDirectory());
+
+/** A path, its end, or with a `*` one of several. */
+function isThere(name: string): boolean {
+  if (existsSync(`${ROOT}${name}`)) return true;
+  const [before, after] = `/${name}`.split('*');
+  if (after !== undefined) return paths.some((path) => `/${path}`.includes(before!) && path.endsWith(after));
+  return paths.some((path) => `/${path}`.endsWith(`/${name}`));
+}
+
+it('every file and folder in ARCHITECTURE.md exists', () => {
+  const named = [...text.matchAll(/`([^`\s<>{}]+(?:\.(?:ts|mjs|cjs|json|md|sh)|\/))`/g)].map(([, name]) => name!);
+  expect(named.length).toBeGreaterThan(200);
+  const missing = [...new Set(named)].filter((name) => !name.startsWith('/') && !isThere(name.replace(/\/$/, '')));
+  expect(missing).toEqual([]);
+});
+
+describe.each(['store', 'server', 'client', 'controller'])('the rooms of the %s', (layer) => {
+  const part = text.slice(text.indexOf(`## Rooms of the ${layer}`)).split('\n## ')[0]!;
+  const rows = [...part.matchAll(/^\| `([^`]+)\/` +\|.*\| ([^|]*)\|$/gm)].map(([, room, begin]) => ({
+    room: room!,
+    begin: begin!,
+  }));
+
+  it('are all of them in its table', () => {
+    const there = folders.filter((path) => path.startsWith(`src/${layer}/`) && path.split('/').length === 3);
+    const listed =
+      rows.length > 0 ? rows.map(({ room }) => room) : [...part.matchAll(/`([a-z-]+)\//g)].map(([, room]) => room!);
+    expect(there.map((path) => path.slice(`src/${layer}/`.length)).filter((room) => !listed.includes(room))).toEqual(
+      [],
+    );
+  });
+
+  it('begin with files that lie in them', () => {
+    for (const { room, begin } of rows)
+      for (const [, file] of begin.matchAll(/`([^`]+\.ts)`/g)) {
+        const within = paths.some((path) => path.startsWith(`src/${layer}/${room}/`) && path.endsWith(`/${file}`));
+        expect([room, file, within]).toEqual([room, file, true]);
+      }
+  });
+});
