@@ -7,7 +7,7 @@
  */
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import { PRIVATE_FILE } from '../../store/private-files.ts';
+import { PRIVATE_FILE } from '../../files/private-files.ts';
 
 export interface LineSink {
   readonly sizeBytes: number;

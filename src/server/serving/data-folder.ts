@@ -8,7 +8,7 @@
  */
 import { accessSync, chmodSync, constants, lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { makePrivateFolder, PRIVATE_FILE, PRIVATE_FOLDER } from '../../store/private-files.ts';
+import { makePrivateFolder, PRIVATE_FILE, PRIVATE_FOLDER } from '../../files/private-files.ts';
 
 /** What a server puts there. */
 const OURS = ['store', 'pki', 'admin.token', 'admin.kubeconfig'];

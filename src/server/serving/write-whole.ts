@@ -4,7 +4,7 @@
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { makePrivateFolder, PRIVATE_FILE } from '../../store/private-files.ts';
+import { makePrivateFolder, PRIVATE_FILE } from '../../files/private-files.ts';
 
 export function writeWhole(file: string, text: string): void {
   const temporary = `${file}.${process.pid}.tmp`;

@@ -5,8 +5,8 @@
  */
 import { linkSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../files/private-files.ts';
 import { StoreError } from '../errors.ts';
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../private-files.ts';
 import { makeDataDir } from './disk/data-dir.ts';
 
 type Owner = { readonly pid: number; readonly started: string };

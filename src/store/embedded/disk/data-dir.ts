@@ -4,8 +4,8 @@
  */
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makePrivateFolder } from '../../../files/private-files.ts';
 import { StoreError, type StoreErrorCode } from '../../errors.ts';
-import { makePrivateFolder } from '../../private-files.ts';
 
 export function makeDataDir(dataDir: string): void {
   try {

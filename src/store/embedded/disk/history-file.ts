@@ -13,8 +13,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { PRIVATE_FILE } from '../../../files/private-files.ts';
 import type { Revision } from '../../kv.ts';
-import { PRIVATE_FILE } from '../../private-files.ts';
 import { syncFile } from './data-dir.ts';
 
 type Run = { readonly id: string; readonly from: Revision };

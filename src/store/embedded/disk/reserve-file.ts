@@ -9,7 +9,7 @@
 import { randomFillSync } from 'node:crypto';
 import { rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { PRIVATE_FILE } from '../../private-files.ts';
+import { PRIVATE_FILE } from '../../../files/private-files.ts';
 
 export const RESERVE_BYTES: number = 16 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;

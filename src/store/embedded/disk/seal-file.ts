@@ -13,8 +13,8 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { PRIVATE_FILE } from '../../../files/private-files.ts';
 import { StoreError } from '../../errors.ts';
-import { PRIVATE_FILE } from '../../private-files.ts';
 import { decodeSeal, encodeSeal, SEAL_BYTES, type Seal } from '../seal.ts';
 import { fileSystemError, syncFile, syncFolder } from './data-dir.ts';
 
