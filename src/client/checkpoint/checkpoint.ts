@@ -12,13 +12,13 @@
  * has is an error of `open`.
  */
 import { type Clock, untilAborted } from '../../api/index.ts';
+import { type FileLock, lockFile } from '../../files/file-lock.ts';
 import type { AnyObject } from '../resources/objects.ts';
 import { CheckpointError } from './checkpoint-error.ts';
 import { CheckpointFile, type Disk } from './checkpoint-file.ts';
 import type { CheckpointHeader, Commit, SavedState } from './checkpoint-format.ts';
 import { differenceOf, pathOf } from './checkpoint-header.ts';
 import type { CheckpointMetrics, CheckpointOptions } from './checkpoint-options.ts';
-import { type FileLock, lockFile } from './file-lock.ts';
 
 type CheckpointContext<T extends AnyObject> = {
   readonly clock: Clock;
@@ -79,7 +79,7 @@ export class Checkpoint<T extends AnyObject> {
       const path = await pathOf(this.#options.file, header);
       const file = new CheckpointFile(path, { isDurable, ...(disk && { disk }) });
       await file.prepare();
-      this.#lock = await lockFile(path);
+      this.#lock = await lockCheckpoint(path);
       this.#file = file;
       void this.#clusterId(signal);
       const saved = await this.#read(file, signal);
@@ -248,4 +248,11 @@ export class Checkpoint<T extends AnyObject> {
     const message = `Cannot ${what} checkpoint ${path}: ${(cause as Error).message}`;
     this.#context.report(new CheckpointError('Disk', message, { cause }));
   }
+}
+
+/** A volume may come to a pod of another host while the one before still writes. */
+function lockCheckpoint(path: string): Promise<FileLock> {
+  const refuse = (why: string) =>
+    new CheckpointError('Locked', `Cannot use checkpoint ${JSON.stringify(path)}: ${why}`);
+  return lockFile(`${path}.lock`, { refuse, hasManyHosts: true });
 }

@@ -177,7 +177,7 @@ class EmbeddedStore implements Store, WatchSource {
       await engine.close();
       await this.#rememberSeal();
       await sealFile.close();
-      unlock();
+      await unlock();
     });
   }
 

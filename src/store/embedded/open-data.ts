@@ -12,9 +12,9 @@
  */
 import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { type FileLock, lockFile } from '../../files/file-lock.ts';
 import { isStoreError, StoreError } from '../errors.ts';
 import type { StoreHistory } from '../kv.ts';
-import { lockDataDir } from './data-dir-lock.ts';
 import { fileSystemError, makeDataDir, syncFoldersUpFrom } from './disk/data-dir.ts';
 import { beginRun } from './disk/history-file.ts';
 import { checkLmdbFile, readLmdbLog } from './disk/lmdb-file-check.ts';
@@ -29,7 +29,7 @@ export type OpenData = {
   readonly recovered: Recovered;
   readonly sealFile: SealFile;
   readonly history: StoreHistory;
-  readonly unlock: () => void;
+  readonly unlock: () => Promise<void>;
 };
 
 export type DataOptions = {
@@ -45,7 +45,7 @@ export function reservePathIn(dataDir: string): string {
 export async function openData(options: DataOptions): Promise<OpenData> {
   const { dataDir, isDurable } = options;
   makeDataDir(dataDir);
-  const unlock = lock(dataDir);
+  const { release: unlock } = await lock(dataDir);
   try {
     const sealPath = join(dataDir, 'SEAL');
     const file = join(dataDir, 'data.mdb');
@@ -64,21 +64,23 @@ export async function openData(options: DataOptions): Promise<OpenData> {
       throw err;
     }
   } catch (err) {
-    unlock();
+    await unlock();
     throw err;
   }
 }
 
-/** Where the disk is full, the reserve is there for this too. */
-function lock(dataDir: string): () => void {
+/** One owner per directory. Where the disk is full, the reserve is there for this too. */
+async function lock(dataDir: string): Promise<FileLock> {
+  const refuse = (why: string) => new StoreError('Locked', `Cannot open ${JSON.stringify(dataDir)}: ${why}`);
+  const take = () => lockFile(join(dataDir, 'LOCK'), { refuse });
   try {
-    return lockDataDir(dataDir);
+    return await take();
   } catch (err) {
     const error = fileSystemError(err, dataDir);
     if (!isStoreError(error, 'NoSpace') || !existsSync(reservePathIn(dataDir))) throw error;
     rmSync(reservePathIn(dataDir), { force: true });
     try {
-      return lockDataDir(dataDir);
+      return await take();
     } catch (again) {
       throw fileSystemError(again, dataDir);
     }
