@@ -38,7 +38,7 @@ it('toScale() and applyScale() follow the paths of a custom kind', () => {
     spec: { n: 2 },
     status: { s: 'a=b' },
   };
-  const paths = { specReplicas: 'spec.n', statusReplicas: 'status.n', labelSelector: 'status.s' };
+  const paths = { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n', labelSelectorPath: '.status.s' };
   expect(toScale(widget, paths)).toMatchObject({ spec: { replicas: 2 }, status: { replicas: 0, selector: 'a=b' } });
   applyScale(widget, { ...toScale(widget, paths), spec: { replicas: 5 } }, paths);
   expect(widget.spec).toEqual({ n: 5 });

@@ -23,6 +23,7 @@ export type PrinterColumn = {
 export type ScalePaths = {
   readonly specReplicasPath: string;
   readonly statusReplicasPath: string;
+  /** To a text. Without it there is no selector at all, wherever the object may keep one. */
   readonly labelSelectorPath?: string;
 };
 

@@ -14,7 +14,7 @@ import {
   resourceNotFound,
   successStatus,
 } from '../../api/index.ts';
-import { scalePathsOf, toCustomScale } from '../apiextensions/custom-scale.ts';
+import { toCustomScale } from '../apiextensions/custom-scale.ts';
 import { type BodyType, cloneJson, decodeBody } from '../codec/index.ts';
 import { negotiate } from '../encodings/negotiation.ts';
 import { applyBinding, validateBinding } from '../kinds/pods/binding.ts';
@@ -97,7 +97,7 @@ async function scale(
       refuse({ kind: 'Scale', group: 'autoscaling' }, place.name, validateScale(wanted as unknown as KubeObject));
     const { resourceVersion } = (wanted as unknown as KubeObject).metadata ?? {};
     const object = cloneJson(old);
-    applyScale(object, wanted as unknown as KubeObject, paths && scalePathsOf(paths));
+    applyScale(object, wanted as unknown as KubeObject, paths);
     if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
     return object;
   });

@@ -14,22 +14,17 @@ import {
   labelSelectorFromLabels,
   labelSelectorFromObject,
 } from '../../api/index.ts';
+import type { ScalePaths } from '../registry/custom-kind.ts';
 import { ensureObject, isNumber, isObject, numberAt, objectAt, valueAt } from './validation/fields.ts';
 
-/** As in a custom resource definition, without the leading dot. */
-export type ScalePaths = {
-  readonly specReplicas: string;
-  readonly statusReplicas: string;
-  /** A text; absent if the kind has none. */
-  readonly labelSelector?: string;
-};
+const builtIn: ScalePaths = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
 
-const builtIn: ScalePaths = { specReplicas: 'spec.replicas', statusReplicas: 'status.replicas' };
-
-export function toScale(object: KubeObject, paths: ScalePaths = builtIn): KubeObject {
+/** Without paths it is a built-in kind, whose selector is an object. */
+export function toScale(object: KubeObject, paths?: ScalePaths): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
-  const replicas = numberIn(object, paths.specReplicas);
-  const selector = selectorText(object, paths);
+  const { specReplicasPath, statusReplicasPath } = paths ?? builtIn;
+  const replicas = numberIn(object, specReplicasPath);
+  const selector = paths ? textIn(object, paths.labelSelectorPath) : selectorText(object);
   return {
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
@@ -41,13 +36,13 @@ export function toScale(object: KubeObject, paths: ScalePaths = builtIn): KubeOb
       ...(creationTimestamp !== undefined && { creationTimestamp }),
     },
     spec: replicas === 0 ? {} : { replicas },
-    status: { replicas: numberIn(object, paths.statusReplicas), ...(selector !== '' && { selector }) },
+    status: { replicas: numberIn(object, statusReplicasPath), ...(selector !== '' && { selector }) },
   };
 }
 
 /** Sets the wanted number of replicas; the versions are the caller's to compare. */
-export function applyScale(object: KubeObject, scale: KubeObject, { specReplicas }: ScalePaths = builtIn): void {
-  const names = specReplicas.split('.');
+export function applyScale(object: KubeObject, scale: KubeObject, paths: ScalePaths = builtIn): void {
+  const names = keyOf(paths.specReplicasPath).split('.');
   const field = names.pop()!;
   let owner = object as JsonObject;
   for (const name of names) owner = ensureObject(owner, name);
@@ -61,15 +56,21 @@ export function validateScale(scale: KubeObject): FieldError[] {
 }
 
 function numberIn(object: KubeObject, path: string): number {
-  const value = valueAt(object as JsonObject, path);
+  const value = valueAt(object as JsonObject, keyOf(path));
   return isNumber(value) ? Number(value) : 0;
 }
 
-function selectorText(object: KubeObject, { labelSelector }: ScalePaths): string {
-  if (labelSelector !== undefined) {
-    const value = valueAt(object as JsonObject, labelSelector);
-    return typeof value === 'string' ? value : '';
-  }
+function textIn(object: KubeObject, path: string | undefined): string {
+  const value = path === undefined ? undefined : valueAt(object as JsonObject, keyOf(path));
+  return typeof value === 'string' ? value : '';
+}
+
+/** Without the leading dot. */
+function keyOf(path: string): string {
+  return path.slice(1);
+}
+
+function selectorText(object: KubeObject): string {
   const selector: JsonValue | undefined = valueAt(object as JsonObject, 'spec.selector');
   if (!isObject(selector)) return '';
   const isPlain = object.kind === 'ReplicationController';
