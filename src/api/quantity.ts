@@ -2,8 +2,9 @@
  * Amounts as specs write them: `500m`, `1.5Gi`, `1e3`. Exact, on bigint; nothing is ever a float.
  *
  * A Quantity is immutable and remembers which family of suffixes it was written in, since it is printed in that family
- * again. Finer than a billionth is rounded away from zero, and what is written with more digits than a machine word
- * holds is cut at 2^63-1, both as the reference server does it. It fails with a QuantityError.
+ * again; one that was written as it would be printed, or nearly so (`+5`, `1.250`), keeps its text. Finer than a
+ * billionth is rounded away from zero, and powers of two end at 2^63-1, both as kube-apiserver does it. It fails with a
+ * QuantityError in kube-apiserver's words; exponents beyond a thousand, which that takes, are refused.
  */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
@@ -12,6 +13,7 @@ export class QuantityError extends Error {
 }
 
 const formatText = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const numberText = 'unable to parse numeric part of quantity';
 const suffixText = "unable to parse quantity's suffix";
 
 const decimalSuffixes: ReadonlyMap<string, number> = new Map([
@@ -38,11 +40,14 @@ export class Quantity {
   readonly unscaled: bigint;
   readonly scale: number;
   readonly format: QuantityFormat;
+  /** The text it keeps; the others are printed anew. */
+  readonly #text: string | undefined;
 
-  constructor(unscaled: bigint, scale: number, format: QuantityFormat) {
+  constructor(unscaled: bigint, scale: number, format: QuantityFormat, text?: string) {
     this.unscaled = unscaled;
     this.scale = scale;
     this.format = format;
+    this.#text = text;
   }
 
   get isZero(): boolean {
@@ -75,17 +80,18 @@ export class Quantity {
     return new Quantity(-this.unscaled, this.scale, this.format);
   }
 
-  /** The amount in units of ten to the power of `scale`, rounded up: 0 for whole ones, -3 for thousandths. */
+  /** The amount in units of ten to the power of `scale`, rounded away from zero: 0 for whole ones, -3 for thousandths. */
   toBigInt(scale = 0): bigint {
-    return scale <= this.scale ? this.#at(scale) : divideUp(this.unscaled, 10n ** BigInt(scale - this.scale));
+    return scale <= this.scale ? this.#at(scale) : divideAwayFromZero(this.unscaled, 10n ** BigInt(scale - this.scale));
   }
 
-  /** As the server prints it: no fraction, the largest suffix that leaves none. */
+  /** As kube-apiserver prints it: no fraction, the largest suffix that leaves none. */
   toString(): string {
+    if (this.#text !== undefined) return this.#text;
     if (this.isZero) return '0';
     const whole = this.format === 'BinarySI' ? this.#wholeAmount() : undefined;
-    if (whole !== undefined && (whole >= 1024n || whole <= -1024n)) return binaryText(whole);
-    return this.#decimalText();
+    const isBinary = whole !== undefined && (whole >= 1024n || whole <= -1024n);
+    return (isBinary ? binaryText(whole) : undefined) ?? this.#decimalText();
   }
 
   toJSON(): string {
@@ -108,11 +114,10 @@ export class Quantity {
       mantissa /= 10n;
       exponent++;
     }
-    const lowest = this.format === 'DecimalExponent' ? exponent : Math.min(exponent, 18); // there is no suffix above E
-    const shown = Math.floor(lowest / 3) * 3;
+    const shown = Math.floor(exponent / 3) * 3;
     const digits = mantissa * 10n ** BigInt(exponent - shown);
-    if (this.format === 'DecimalExponent') return shown === 0 ? `${digits}` : `${digits}e${shown}`;
-    return `${digits}${decimalNames.get(shown) ?? ''}`;
+    const suffix = this.format === 'DecimalExponent' ? undefined : decimalNames.get(shown); // there is none above E
+    return `${digits}${suffix ?? (shown === 0 ? '' : `e${shown}`)}`;
   }
 }
 
@@ -121,23 +126,36 @@ export const zeroQuantity: Quantity = new Quantity(0n, 0, 'DecimalSI');
 // at most 512 characters: parseQuantity looks at the length first
 const pattern = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
 
+/** No digits at all are a zero, as for kube-apiserver: `Ki`, `.`. */
 export function parseQuantity(text: string): Quantity {
   const match = text.length <= limitCharacters ? pattern.exec(text) : null;
   if (!match || text === '') throw new QuantityError(formatText);
   const [, sign, integer = '', fraction = '', suffix = ''] = match;
-  if (integer === '' && fraction === '' && suffix !== '') throw new QuantityError(formatText);
   const { base, exponent, format } = readSuffix(suffix);
-  const digits = integer.replace(/^0+/, '') || '0';
-  const magnitude = BigInt(digits + fraction);
+  const digits = `${integer.replace(/^0+/, '') || '0'}${fraction}`;
+  const magnitude = BigInt(digits);
   const scale = -fraction.length + (base === 10 ? exponent : 0);
   const amount = base === 2 ? magnitude << BigInt(exponent) : magnitude;
-  const isShort = hasRoom(base, exponent, digits.length, fraction.length) && scale >= -9;
-  return withSign(isShort ? new Quantity(amount, scale, format) : bounded(amount, scale, format), sign === '-');
+  const signed = sign === '-' ? -amount : amount;
+  if (scale >= -9 && hasRoom(base, exponent, digits.length, fraction.length)) {
+    const isPrinted =
+      base === 2 ? (magnitude & 7n) !== 0n : scale % 3 === 0 && !digits.endsWith('000') && !digits.startsWith('0');
+    return new Quantity(signed, scale, format, isPrinted ? text : undefined);
+  }
+  if (integer === '' && fraction === '') throw new QuantityError(numberText);
+  return bounded(signed, scale, format);
 }
 
-/** The printed form of what a client wrote, a string or a number. */
-export function canonicalQuantity(written: string | number): string {
-  return parseQuantity(String(written).trim()).toString();
+/** 5, 100m, 64Mi: most of what is written is so already. */
+const canonical = /^(?:0|[1-9][0-9]{0,2}(?:[mkMGTP]|[KMGTP]i)?)$/;
+
+/**
+ * What kube-apiserver gives back for what a client wrote, a string or a number. That has been printed, stored and read
+ * once more: a power of two that is left without its suffix (`1.5Ki`) is then an amount like any other.
+ */
+export function canonicalQuantity(written: string | number | bigint): string {
+  const text = typeof written === 'string' ? written.trim() : String(written).replace('e+', 'e');
+  return canonical.test(text) ? text : parseQuantity(parseQuantity(text).toString()).toString();
 }
 
 /** The sum of none is zero. */
@@ -157,35 +175,37 @@ function readSuffix(suffix: string): { base: 2 | 10; exponent: number; format: Q
   return { base: 10, exponent: Number(power), format: 'DecimalExponent' };
 }
 
-/** The reference server keeps such amounts in a machine word, unbounded by their suffix; the others it bounds. */
+/** Kube-apiserver keeps such amounts in a machine word, unbounded by their suffix; the others it bounds. */
 function hasRoom(base: 2 | 10, exponent: number, digits: number, fractionDigits: number): boolean {
-  if (base === 10) return digits + fractionDigits <= 18;
-  return fractionDigits === 0 && 15 - digits - Math.trunc((exponent * 3) / 10) - 1 >= 0;
+  if (base === 10) return digits <= 18;
+  return fractionDigits === 0 && 15 - digits - (exponent * 3) / 10 - 1 >= 0;
 }
 
-function bounded(magnitude: bigint, scale: number, format: QuantityFormat): Quantity {
+function bounded(amount: bigint, scale: number, format: QuantityFormat): Quantity {
   const nanos = 10n ** 9n;
-  const amount = scale >= -9 ? magnitude * 10n ** BigInt(scale + 9) : divideUp(magnitude, 10n ** BigInt(-9 - scale));
+  const rounded =
+    scale >= -9 ? amount * 10n ** BigInt(scale + 9) : divideAwayFromZero(amount, 10n ** BigInt(-9 - scale));
+  if (format !== 'BinarySI') return new Quantity(rounded, -9, format);
   // Only what is written in powers of two ends at a machine word.
-  if (format === 'BinarySI' && amount > largest * nanos) return new Quantity(largest, 0, format);
-  const isFraction = amount > 0n && amount < nanos;
-  return new Quantity(amount, -9, format === 'BinarySI' && isFraction ? 'DecimalSI' : format);
+  if (rounded > largest * nanos) return new Quantity(largest, 0, format);
+  if (rounded < -largest * nanos) return new Quantity(-largest, 0, format);
+  const isFraction = rounded !== 0n && rounded < nanos && rounded > -nanos;
+  return new Quantity(rounded, -9, isFraction ? 'DecimalSI' : format);
 }
 
-function withSign(quantity: Quantity, isNegative: boolean): Quantity {
-  return isNegative ? quantity.negate() : quantity;
-}
-
-function divideUp(value: bigint, by: bigint): bigint {
+function divideAwayFromZero(value: bigint, by: bigint): bigint {
   const quotient = value / by;
-  return value > 0n && value % by !== 0n ? quotient + 1n : quotient;
+  if (value % by === 0n) return quotient;
+  return value > 0n ? quotient + 1n : quotient - 1n;
 }
 
-function binaryText(whole: bigint): string {
+/** Undefined past Ei: what has no suffix would not be read back. */
+function binaryText(whole: bigint): string | undefined {
   let [mantissa, power] = [whole, 0];
-  while (mantissa % 1024n === 0n && power < binaryNames.length - 1) {
+  while (mantissa % 1024n === 0n) {
     mantissa /= 1024n;
     power++;
   }
-  return `${mantissa}${binaryNames[power]}`;
+  const suffix = binaryNames[power];
+  return suffix === undefined ? undefined : `${mantissa}${suffix}`;
 }

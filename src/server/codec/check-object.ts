@@ -10,11 +10,11 @@
  * validation. Its metadata, and any other part with a built-in name, is read like a built-in one.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
+import { canonicalQuantity, QuantityError } from '../../api/quantity.ts';
 import type { Schema } from '../schema/schema.ts';
 import { stringTypeOf, wholeTypeOf } from './go-type-names.ts';
 import { type FaultPath, faultPathText, maxFaults } from './json/fault-paths.ts';
 import { isObject, setKey } from './json/json-objects.ts';
-import { canonicalQuantity, QuantityError } from './quantity.ts';
 import { Base64Error, normalBase64 } from './scalars/base64.ts';
 import { normalMicroTime, normalTime, TimeError } from './scalars/go-time.ts';
 import { integerText } from './scalars/int64.ts';
@@ -218,7 +218,7 @@ class Walk {
         return this.#mismatch(value, plan, owner, wordWithNumber(value), 'int32');
       case 'quantity':
         if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint')
-          return inGoWords(() => canonicalQuantity(typeof value === 'string' ? value.trim() : String(value)));
+          return inGoWords(() => canonicalQuantity(value));
         return inGoWords(() => canonicalQuantity('?'));
       case 'bytes':
         if (Array.isArray(value)) return this.#bytes(value, plan, owner);

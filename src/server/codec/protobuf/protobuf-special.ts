@@ -3,6 +3,7 @@
  * Each reads the message the reader was narrowed to; undefined means that nothing was set. The way back is in
  * protobuf-special-writers.ts.
  */
+import { formatGoDuration } from '../../../api/durations.ts';
 import type { JsonObject, JsonValue } from '../../../api/json.ts';
 import { ProtobufError, type Reader } from '../../../api/protobuf.ts';
 import { timeFromEpoch } from '../scalars/go-time.ts';
@@ -15,12 +16,10 @@ export type SpecialReaders = {
 
 type ReadSpecial = (reader: Reader, readers: SpecialReaders) => JsonValue | undefined;
 
-const nanosPerSecond = 1_000_000_000;
-
 const special: ReadonlyMap<string, ReadSpecial> = new Map<string, ReadSpecial>([
   ['meta/v1.Time', (reader) => readTime(reader, false)],
   ['meta/v1.MicroTime', (reader) => readTime(reader, true)],
-  ['meta/v1.Duration', (reader) => goDuration(readInt(reader))],
+  ['meta/v1.Duration', (reader) => formatGoDuration(BigInt(readInt(reader)))],
   ['meta/v1.FieldsV1', readRawJson],
   ['runtime.RawExtension', readRawJson],
   ['apiextensions/v1.JSON', readRawJson],
@@ -141,21 +140,4 @@ function readSchemaOrStrings(reader: Reader, { schema }: SpecialReaders): JsonVa
     else reader.skip(tag);
   }
   return single ?? strings;
-}
-
-/** Nanoseconds as Go prints a duration: `1h0m0s`, `1.5s`, `0s`. */
-export function goDuration(nanos: number): string {
-  if (nanos === 0) return '0s';
-  const sign = nanos < 0 ? '-' : '';
-  const size = Math.abs(nanos);
-  if (size < 1000) return `${sign}${size}ns`;
-  if (size < 1_000_000) return `${sign}${size / 1000}µs`;
-  if (size < nanosPerSecond) return `${sign}${size / 1_000_000}ms`;
-  const seconds = Math.floor(size / nanosPerSecond);
-  let fraction = String(size % nanosPerSecond).padStart(9, '0');
-  while (fraction.endsWith('0')) fraction = fraction.slice(0, -1);
-  const hours = Math.floor(seconds / 3600);
-  const minutes = Math.floor((seconds % 3600) / 60);
-  const rest = `${seconds % 60}${fraction && `.${fraction}`}s`;
-  return `${sign}${hours > 0 ? `${hours}h` : ''}${hours > 0 || minutes > 0 ? `${minutes}m` : ''}${rest}`;
 }
