@@ -2,12 +2,12 @@
 import { expect, it } from 'vitest';
 import { configMaps, type Interruption, isTransportError, mergePatch } from '../../src/client/index.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { type ChaosProxy, chaosProxy } from '../support/client/client-chaos-proxy.ts';
 import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 const portOf = (server: TestServer) => Number(new URL(server.url).port);
 
-type Fault = (proxy: ChaosProxy) => void;
+type Fault = (proxy: TcpProxy) => void;
 
 it.each<[fault: string, strike: Fault]>([
   ['is cut', (proxy) => proxy.cut()],
@@ -24,7 +24,7 @@ it.each<[fault: string, strike: Fault]>([
   'a network that %s, again and again, loses no event and repeats none',
   async (_fault, strike) => {
     await using server = await startTestServer();
-    await using proxy = await chaosProxy(() => portOf(server));
+    await using proxy = await startTcpProxy(() => portOf(server));
     await using writer = await adminOf(server);
     await using client = await adminThrough(server, proxy.port);
     const maps = writer.resource(configMaps);
@@ -67,7 +67,7 @@ it.each<[fault: string, strike: Fault]>([
 
 it('a server that refuses connections for a while is waited for', async () => {
   await using server = await startTestServer();
-  await using proxy = await chaosProxy(() => portOf(server));
+  await using proxy = await startTcpProxy(() => portOf(server));
   await using writer = await adminOf(server);
   await using client = await adminThrough(server, proxy.port);
   const { resourceVersion } = (await writer.resource(configMaps).list()).metadata;
@@ -90,7 +90,7 @@ it('a server that refuses connections for a while is waited for', async () => {
 
 it('connections do not pile up: many broken watches leave none behind', async () => {
   await using server = await startTestServer();
-  await using proxy = await chaosProxy(() => portOf(server));
+  await using proxy = await startTcpProxy(() => portOf(server));
   await using client = await adminThrough(server, proxy.port);
   for (let i = 0; i < 20; i++) {
     const stop = new AbortController();

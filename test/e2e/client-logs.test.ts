@@ -14,9 +14,9 @@ import {
   Transport,
 } from '../../src/client/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
-import { chaosProxy } from '../support/client/client-chaos-proxy.ts';
 import { answer, scriptedServer } from '../support/client/client-scripted-server.ts';
 import { accessOf, adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 class Lines implements Logger {
   readonly lines: { level: number; message: string; fields: object }[] = [];
@@ -102,7 +102,7 @@ it('whatever carries credentials is masked, and an error about a Secret does not
 
 it('level 2 tells states of informers, 4 what begins anew, 0 what somebody has to mend', async () => {
   await using server = await startTestServer();
-  await using proxy = await chaosProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
   const logger = new Lines(4);
   await using client = await adminThrough(server, proxy.port, { logger });
   {

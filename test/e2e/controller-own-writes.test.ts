@@ -15,13 +15,13 @@ import {
   type Selected,
 } from '../../src/controller/index.ts';
 import { FakeClock, startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { type ChaosProxy, chaosProxy } from '../support/client/client-chaos-proxy.ts';
 import { accessOf, adminOf, until } from '../support/client/client-under-test.ts';
 import { Diary, fast, fastRetries } from '../support/client/controller-under-test.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 type Grounds = AsyncDisposable & {
   readonly admin: KubeClient;
-  readonly proxy: ChaosProxy;
+  readonly proxy: TcpProxy;
   readonly clock: FakeClock;
   readonly diary: Diary;
   /** What each reconcile of `subject` saw of the ConfigMap `child`, or of all ConfigMaps. */
@@ -39,7 +39,7 @@ type Play = {
 /** The Secret `subject` is reconciled twice: first to write, then to look. The watches stand still in between. */
 async function play({ act, look, options, select }: Play): Promise<Grounds> {
   const server = await startTestServer();
-  const proxy = await chaosProxy(() => portOf(server));
+  const proxy = await startTcpProxy(() => portOf(server));
   const admin = await adminOf(server);
   const access = await accessOf(server);
   const client = new KubeClient({ ...access, server: new URL(`https://127.0.0.1:${proxy.port}`) });

@@ -11,11 +11,11 @@ import { openEmbeddedStore, restoreEmbeddedStore, type Store } from '../../src/s
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
 import { Believer, versionsOf } from '../support/client/believer.ts';
 import { savedIn, untilSaved } from '../support/client/checkpoint-under-test.ts';
-import { chaosProxy } from '../support/client/client-chaos-proxy.ts';
 import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
 import { expectSame } from '../support/client/informer-under-test.ts';
 import { randomFrom } from '../support/random.ts';
 import { writeALot } from '../support/server/writers.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 
 const program = fileURLToPath(new URL('checkpoint-process.ts', import.meta.url));
@@ -79,7 +79,7 @@ it('with no server to be reached, reads are answered from the disk, and their ag
   await using server = await startTestServer();
   await using dir = await temporaryDir();
   const file = join(dir.path, 'maps');
-  await using proxy = await chaosProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
   await using client = await adminThrough(server, proxy.port, { timeouts });
   await writeALot({ client: server.client, writes: 60, seed: 1 });
   const first = start(client, file);
@@ -183,7 +183,7 @@ it('a file of another cluster at the same address is not gone on from', async ()
   await using dir = await temporaryDir();
   const file = join(dir.path, 'maps');
   let server = one;
-  await using proxy = await chaosProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
   const first = await adminThrough(one, proxy.port);
   await writeALot({ client: one.client, writes: 60, seed: 1 });
   const before = start(first, file);

@@ -3,7 +3,6 @@ import { expect, it } from 'vitest';
 import { type KubeClient, mergePatch } from '../../src/client/index.ts';
 import { Manager } from '../../src/controller/index.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
-import { type ChaosProxy, chaosProxy } from '../support/client/client-chaos-proxy.ts';
 import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
 import {
   copiesAndWishes,
@@ -12,16 +11,17 @@ import {
   websiteController,
   websites,
 } from '../support/client/controller-under-test.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 const timeouts = { connectMs: 1000, headersMs: 500, idleMs: 500 };
 const informers = { reflector: { backoff: { minMs: 1, maxMs: 20 }, idleTimeoutMs: 300 } };
 const election = { name: 'boss', leaseDurationMs: 1500, renewDeadlineMs: 1000, retryMs: 50 };
 
-type Candidate = AsyncDisposable & { readonly manager: Manager; readonly proxy: ChaosProxy; reconciles: number };
+type Candidate = AsyncDisposable & { readonly manager: Manager; readonly proxy: TcpProxy; reconciles: number };
 
 /** One of several processes, so to speak: a manager with a network of its own. */
 async function candidate(server: TestServer, identity: string, onReconcile: () => void): Promise<Candidate> {
-  const proxy = await chaosProxy(portOf(server));
+  const proxy = await startTcpProxy(portOf(server));
   const client = await adminThrough(server, proxy.port, { timeouts });
   const self = { reconciles: 0 };
   const manager = new Manager({

@@ -14,17 +14,17 @@ import {
 import { openEmbeddedStore, restoreEmbeddedStore, type Store } from '../../src/store/index.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
 import { Believer } from '../support/client/believer.ts';
-import { type ChaosProxy, chaosProxy } from '../support/client/client-chaos-proxy.ts';
 import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
 import { expectSame } from '../support/client/informer-under-test.ts';
 import { writeALot } from '../support/server/writers.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 const timeouts = { connectMs: 1000, headersMs: 500, idleMs: 500 };
 const reflector = { backoff: { minMs: 1, maxMs: 20 }, idleTimeoutMs: 300 };
 
 type Grounds = AsyncDisposable & {
   readonly server: TestServer;
-  readonly proxy: ChaosProxy;
+  readonly proxy: TcpProxy;
   readonly informer: Informer<ConfigMap>;
   readonly handler: Believer<ConfigMap>;
   /** The states it went through. */
@@ -38,7 +38,7 @@ type Grounds = AsyncDisposable & {
 /** A server, a network that can be told to fail, and an informer behind it. */
 async function grounds(options: Partial<InformerOptions<ConfigMap>> = {}): Promise<Grounds> {
   const server = await startTestServer();
-  const proxy = await chaosProxy(portOf(server));
+  const proxy = await startTcpProxy(portOf(server));
   const client = await adminThrough(server, proxy.port, { timeouts });
   const states: InformerState[] = [];
   const onFreshness = ({ state }: { state: InformerState }) => void states.push(state);
@@ -64,7 +64,7 @@ async function grounds(options: Partial<InformerOptions<ConfigMap>> = {}): Promi
   };
 }
 
-it.each<[fault: string, strike: (proxy: ChaosProxy) => void]>([
+it.each<[fault: string, strike: (proxy: TcpProxy) => void]>([
   ['is cut', (proxy) => proxy.cut()],
   ['is half closed', (proxy) => proxy.halfClose()],
   ['goes silent', (proxy) => proxy.stall()],

@@ -4,7 +4,7 @@ import { openEtcdStore } from '../../src/store/index.ts';
 import { type ApiClient, type StreamEvent, startTestServer } from '../../src/testing/index.ts';
 import { onEtcd, told, truth } from '../support/server/grounds.ts';
 import { CONFIG_MAPS, writeALot, writeLast } from '../support/server/writers.ts';
-import { startTcpProxy } from './tcp-proxy.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 const isLast = ({ object }: StreamEvent) => object.metadata?.name === 'the-last';
 
@@ -54,17 +54,18 @@ onEtcd((ground) => {
   it('a server that was cut off until its history was compacted gives its watchers the difference', async () => {
     await using far = await ground.open();
     const [url] = ground.etcd().urls;
-    await using line = await startTcpProxy(Number(new URL(url!).port));
+    await using line = await startTcpProxy(() => Number(new URL(url!).port));
     const servers = [`http://127.0.0.1:${line.port}`];
     await using near = await startTestServer({ etcd: { servers, prefix: ground.rootOf(far) } });
     const names = ['stays', 'changes', 'changes-twice', 'goes', 'goes-and-comes'];
     for (const name of names) await far.client.create(CONFIG_MAPS, { metadata: { name } });
     const start = (await near.client.list(CONFIG_MAPS)).metadata.resourceVersion;
     const watching = follow(near.client, start);
+    line.refuses = true;
     line.cut();
     await change(far.client);
     await compactAll(url!);
-    line.mend();
+    line.refuses = false;
     await untilItWorks(() => writeLast(near.client), near.client);
     const events = await watching;
     const state = new Map(names.map((name) => [name, 'before']));

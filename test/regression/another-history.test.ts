@@ -10,11 +10,11 @@ import { type AnyObject, configMaps, Informer, type KubeClient, Reflector } from
 import { defineController, Manager } from '../../src/controller/index.ts';
 import { credentialsOf, FakeClock, startTestServer, type TestServer } from '../../src/testing/index.ts';
 import { versionsOf } from '../support/client/believer.ts';
-import { type ChaosProxy, chaosProxy } from '../support/client/client-chaos-proxy.ts';
 import { answer, type Exchange, scriptedServer } from '../support/client/client-scripted-server.ts';
 import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
 import { fast } from '../support/client/controller-under-test.ts';
 import { serverVersions } from '../support/client/informer-under-test.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 } };
@@ -25,7 +25,7 @@ async function write(server: TestServer, prefix: string, count: number): Promise
 }
 
 /** Nobody can look while the server loses its data and comes past the version it had. */
-async function loseAndOvertake(server: TestServer, proxy: ChaosProxy, version: string): Promise<void> {
+async function loseAndOvertake(server: TestServer, proxy: TcpProxy, version: string): Promise<void> {
   proxy.refuses = true;
   proxy.cut();
   await server.loseData();
@@ -43,7 +43,7 @@ async function expectTrue(informer: Informer<never>, client: KubeClient): Promis
 it('an informer has no ghosts and misses nothing after its server lost its data and overtook it', async () => {
   await using server = await startTestServer();
   await write(server, 'old', 20);
-  await using proxy = await chaosProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
   await using client = await adminThrough(server, proxy.port);
   await using informer = new Informer(client, configMaps, { allNamespaces: true, reflector });
   await informer.synced();
@@ -58,7 +58,7 @@ it('a process that starts again with a checkpoint of before has none either', as
   await write(server, 'old', 20);
   await using dir = await temporaryDir();
   const checkpoint = { file: join(dir.path, 'maps'), flushMs: 5 };
-  await using proxy = await chaosProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
   let version = '';
   {
     await using client = await adminThrough(server, proxy.port);
@@ -77,7 +77,7 @@ it('a process that starts again with a checkpoint of before has none either', as
 it('controllers reconcile what is gone and what is new', async () => {
   await using server = await startTestServer();
   await write(server, 'old', 5);
-  await using proxy = await chaosProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
   await using client = await adminThrough(server, proxy.port);
   const known = new Map<string, boolean>();
   await using manager = new Manager({ client, ...fast, namespace: 'default' });
@@ -173,7 +173,7 @@ it('a folder put back from an older copy is found out, also when the numbers hav
   await cp(join(server.dataDir, 'store'), join(dir.path, 'store'), { recursive: true });
   await server.start();
   await write(server, 'lost', 20);
-  await using proxy = await chaosProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
   await using client = await adminThrough(server, proxy.port);
   await using informer = new Informer(client, configMaps, { allNamespaces: true, reflector });
   await informer.synced();

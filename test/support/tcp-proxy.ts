@@ -1,11 +1,12 @@
 /**
  * A TCP proxy that misbehaves when told: it cuts connections, stalls them in silence, closes one half, or lets bytes
- * drip. It knows nothing of TLS or HTTP, as the networks it stands for.
+ * drip. It knows nothing of TLS or HTTP, as the networks it stands for; faults of single requests are FaultProxy's, in
+ * src/testing.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-export type ChaosProxy = AsyncDisposable & {
+export type TcpProxy = AsyncDisposable & {
   readonly port: number;
   /** How many connections were made so far. */
   readonly opened: number;
@@ -25,7 +26,7 @@ export type ChaosProxy = AsyncDisposable & {
 
 type Pair = { readonly client: Socket; readonly server: Socket; isStalled: boolean };
 
-export async function chaosProxy(targetPort: () => number): Promise<ChaosProxy> {
+export async function startTcpProxy(targetPort: () => number): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
   let pieceBytes = 0;
   const state = { opened: 0, refuses: false };
