@@ -7,9 +7,8 @@ import { type Authenticate, authenticateBy, certificateAuthenticator } from './a
 import { type Authorizer, alwaysAllow } from './auth/authorizer.ts';
 import { adminToken, type KnownToken, readTokenFile, tokenAuthenticator } from './auth/bearer-tokens.ts';
 import { type ReviewToken, tokenReviewer } from './auth/token-review.ts';
-import { escalationGuard, guardedBy, type WriteGuard } from './rbac/escalation.ts';
+import { escalationGuard, type WriteGuard } from './rbac/escalation.ts';
 import { RbacAuthorizer } from './rbac/rbac-authorizer.ts';
-import { signerGuard } from './rbac/signer-guard.ts';
 import type { ServerOptions } from './server-options.ts';
 import type { Resources } from './storage/resources.ts';
 import { ServiceAccountTokens } from './tokens/service-account-tokens.ts';
@@ -54,6 +53,6 @@ export function makeAccess(
     tokens,
     fromFile,
     setTokensOfFile: (fresh) => known.know([admin, ...fresh]),
-    guard: guardedBy(escalationGuard(rbac.index, authorizer), signerGuard(authorizer)),
+    guard: escalationGuard(rbac.index, authorizer),
   };
 }

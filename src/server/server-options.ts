@@ -53,6 +53,9 @@ export type ServerOptions = {
   readonly anonymousAuth?: boolean;
   /** Pods may have privileged containers: false, as of kube-apiserver. */
   readonly allowPrivileged?: boolean;
+  /** Admission plugins beside those that run by default, and those that do not run though they are among these. */
+  readonly enableAdmissionPlugins?: readonly string[];
+  readonly disableAdmissionPlugins?: readonly string[];
 
   /** 400 and 200; their sum is the number of seats that flow control gives out. Both 0: it is off, and there is no limit. */
   readonly maxRequestsInflight?: number;

@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { backgroundClock, closeOnce } from '../api/index.ts';
 import { type EtcdFront, type Store, startEtcdFront } from '../store/index.ts';
 import { makeAccess } from './access.ts';
+import { makeAdmissionChain } from './admission/make-chain.ts';
 import { DEFINITIONS } from './apiextensions/definition.ts';
 import { openAuditLog } from './audit/audit-log.ts';
 import { requestLog } from './audit/request-log.ts';
@@ -90,7 +91,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       () => tracker.close(),
     );
     const access = makeAccess(options, dataDir, token, resources, () => tracker.checkRights());
-    const rest = new Rest({ resources, tracker, ...access, allowsPrivileged: options.allowPrivileged === true });
+    const { enableAdmissionPlugins: enabled = [], disableAdmissionPlugins: disabled = [] } = options;
+    const admission = makeAdmissionChain({ enabled, disabled }, { authorizer: access.authorizer });
+    const allowsPrivileged = options.allowPrivileged === true;
+    const rest = new Rest({ resources, tracker, ...access, admission, allowsPrivileged });
     const aggregator = new Aggregator(resources.viewOf(RBAC_GROUP, 'clusterroles'), rest.writes, log);
     closers.push(() => aggregator.close());
     await bootstrap(rest);

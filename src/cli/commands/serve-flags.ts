@@ -6,6 +6,7 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
 import { parseGoDurationMs } from '../../api/index.ts';
+import { choiceFaults } from '../../server/admission/plugin-names.ts';
 import type { AutoCompactionOptions, EtcdOptions, ServerOptions } from '../../server/server-options.ts';
 import { isDnsName } from '../../server/serving/dns-name.ts';
 
@@ -39,6 +40,8 @@ export type ServeFlags = {
   authorizationMode: 'RBAC' | 'AlwaysAllow';
   anonymousAuth: boolean;
   allowPrivileged: boolean;
+  enableAdmissionPlugins?: string[];
+  disableAdmissionPlugins?: string[];
   maxRequestsInflight: number;
   maxMutatingRequestsInflight: number;
   enablePriorityAndFairness: boolean;
@@ -61,6 +64,11 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     throw new InvalidArgumentError(
       '--etcd-listen-client-urls serves the embedded store: with --etcd-servers let clients use that etcd itself.',
     );
+  const [fault] = choiceFaults({
+    enabled: flags.enableAdmissionPlugins ?? [],
+    disabled: flags.disableAdmissionPlugins ?? [],
+  });
+  if (fault) throw new InvalidArgumentError(fault);
   const { bindAddress, securePort, dataDir, watchCache, authorizationMode, anonymousAuth, allowPrivileged } = flags;
   const { maxRequestsInflight, maxMutatingRequestsInflight, enablePriorityAndFairness } = flags;
   return {
@@ -91,6 +99,8 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     ...given('serviceAccountIssuer', flags.serviceAccountIssuer),
     ...given('serviceAccountSigningKeyFile', flags.serviceAccountSigningKeyFile),
     ...given('auditLogPath', flags.auditLogPath),
+    ...given('enableAdmissionPlugins', flags.enableAdmissionPlugins),
+    ...given('disableAdmissionPlugins', flags.disableAdmissionPlugins),
     auditLogMaxBytes: flags.auditLogMaxsize * 1024 * 1024,
     auditLogMaxBackups: flags.auditLogMaxbackup,
   };
@@ -186,6 +196,12 @@ export function parseSans(text: string, before: readonly string[] = []): string[
         `${quote(name)} is no name for a certificate; write for example watch.example.com,10.0.0.5.`,
       );
   return [...before, ...names];
+}
+
+/** `LimitRanger,ResourceQuota`; those of each time the flag is given. */
+export function parseNames(text: string, before: readonly string[] = []): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  return [...before, ...names.filter((name) => name !== '')];
 }
 
 /** `pods#5000,deployments.apps#100` */

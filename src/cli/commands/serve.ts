@@ -15,6 +15,7 @@ import {
   parseCacheSizes,
   parseCount,
   parseDuration,
+  parseNames,
   parsePort,
   parseSans,
   parseSeconds,
@@ -102,6 +103,16 @@ export function addServeCommand(program: Command, start: StartServer = startReal
       option('--allow-privileged <true|false>', 'pods may have privileged containers')
         .default(false)
         .argParser(parseBoolean),
+    )
+    .addOption(
+      option('--enable-admission-plugins <names>', 'admission plugins beside those that run by default').argParser(
+        parseNames,
+      ),
+    )
+    .addOption(
+      option('--disable-admission-plugins <names>', 'those that do not run, though they would by default').argParser(
+        parseNames,
+      ),
     )
     .addOption(
       option('--max-requests-inflight <n>', 'with the next: seats for requests at once; both 0 is no limit')

@@ -14,6 +14,7 @@ const context = {
   warn: () => {},
   list: async () => [],
   listKnown: async () => [],
+  known: () => undefined,
 };
 
 type Version = JsonObject & { name: string };

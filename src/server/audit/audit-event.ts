@@ -9,6 +9,7 @@ import { attributesOf } from '../auth/authorizer.ts';
 import type { Exchange } from '../request/request-context.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import type { UserInfo } from '../request/user-info.ts';
+import { auditAnnotationsOf } from './audit-annotations.ts';
 import { BoundedText } from './bounded-text.ts';
 
 export type Outcome = Parameters<RequestObserver['end']>[1];
@@ -64,7 +65,9 @@ export function auditEvent(exchange: Exchange, { status, seconds }: Outcome, was
     requestReceivedTimestamp: inMicroseconds(nowMs - seconds * 1000),
     stageTimestamp: inMicroseconds(nowMs),
   };
+  const said = [...(auditAnnotationsOf(exchange) ?? [])].map(([key, value]) => [cut(key), cut(value)]);
   const annotations = {
+    ...Object.fromEntries(said),
     'authorization.k8s.io/decision': wasLetIn ? 'allow' : 'forbid',
     ...(bounded.wasCut && { 'audit.k8s.io/truncated': 'true' }),
   };

@@ -45,6 +45,7 @@ export async function apply(
     subresource: '',
     list: async (group, plural) => others[`${group}/${plural}`] ?? [],
     listKnown: async (group, plural) => others[`${group}/${plural}`] ?? [],
+    known: () => undefined,
     warn: () => {},
   };
   const created: KubeObject = {

@@ -96,6 +96,7 @@ const context = (...budgets: KubeObject[]): RuleContext => ({
   subresource: 'eviction',
   list: async () => budgets,
   listKnown: async () => budgets,
+  known: () => undefined,
   warn: () => {},
 });
 

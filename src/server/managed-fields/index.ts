@@ -2,5 +2,6 @@
 export { readApplyBody } from './apply-body.ts';
 export { applySteps } from './apply-patch.ts';
 export { emptySet, type FieldSet, setOfPaths } from './field-set.ts';
+export { areReadable } from './managers.ts';
 export { leastOwnedBytes } from './owned-size.ts';
 export { trackUpdate } from './track-update.ts';

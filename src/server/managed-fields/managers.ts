@@ -93,6 +93,11 @@ export function readManagers(entries: JsonValue | readonly ManagedFieldsEntry[] 
   return managers;
 }
 
+/** Whether all entries say who owns what; no entries do. */
+export function areReadable(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
+  return readManagers(entries).length === (entries?.length ?? 0);
+}
+
 /** The manager of this identity. An applier stays itself when it moves to another version. */
 export function findManager(managers: readonly Manager[], id: ManagerId): Manager | undefined {
   return managers.find(

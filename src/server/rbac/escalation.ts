@@ -29,13 +29,6 @@ export type WriteGuard = (
   subresource: string,
 ) => void | Promise<void>;
 
-/** All of them must let it pass. */
-export function guardedBy(...guards: readonly WriteGuard[]): WriteGuard {
-  return async (...write) => {
-    for (const guard of guards) await guard(...write);
-  };
-}
-
 export function escalationGuard(index: RoleIndex, authorizer: Authorizer): WriteGuard {
   const may = async (user: UserInfo, verb: string, plural: string, namespace: string, name: string) => {
     const attributes: Attributes = {

@@ -12,8 +12,7 @@ export type DeleteOptions = {
   readonly gracePeriodSeconds: number | undefined;
   readonly propagationPolicy: 'Foreground' | 'Background' | 'Orphan' | undefined;
   readonly orphanDependents: boolean | undefined;
-  readonly uid: string | undefined;
-  readonly resourceVersion: string | undefined;
+  readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
 };
 
 const TYPE = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
@@ -34,14 +33,12 @@ export async function deleteOptions(exchange: Exchange, resource: Resource): Pro
     faults.push(unsupportedValue('propagationPolicy', policy, [...POLICIES, 'nil']));
   faults.push(...dryRunFaults(dryRun));
   if (faults.length > 0) throw invalid({ kind: 'DeleteOptions', group: 'meta.k8s.io' }, '', faults);
-  const preconditions = given.preconditions as { uid?: string; resourceVersion?: string } | undefined;
   return {
     isDryRun: dryRun.length > 0,
     gracePeriodSeconds: given.gracePeriodSeconds as number | undefined,
     propagationPolicy: policy as DeleteOptions['propagationPolicy'],
     orphanDependents,
-    uid: preconditions?.uid,
-    resourceVersion: preconditions?.resourceVersion,
+    preconditions: given.preconditions as DeleteOptions['preconditions'],
   };
 }
 

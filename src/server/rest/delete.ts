@@ -2,14 +2,7 @@
  * DELETE and DELETECOLLECTION. An object that nothing holds goes at once; one with finalizers, or with a time to go
  * gracefully, is marked first and goes when the last of them lets go (write.ts).
  */
-import {
-  conflict,
-  forbidden,
-  isStatusError,
-  type JsonObject,
-  type KubeObject,
-  successStatus,
-} from '../../api/index.ts';
+import { conflict, isStatusError, type JsonObject, type KubeObject, successStatus } from '../../api/index.ts';
 import { type Format, negotiate } from '../encodings/negotiation.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
 import { qualifiedName } from '../registry/resource.ts';
@@ -24,8 +17,8 @@ import { listOptions } from './list-options.ts';
 import { listObjects } from './read.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
 import { answer, type Place, withVersion } from './write.ts';
+import { admissionOf } from './write-admission.ts';
 
-const KEPT_NAMESPACES = ['default', 'kube-system', 'kube-public'];
 const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';
 
@@ -35,7 +28,13 @@ export type Deletion = { readonly object: StoredObject | KubeObject; readonly is
 export async function handleDelete(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const options = await deleteOptions(exchange, view.resource);
-  const deletion = await deleteObject(rest, view, place, options);
+  const deletion = await deleteObject(
+    rest,
+    view,
+    place,
+    options,
+    deletionAdmission(rest, exchange, view, place, options),
+  );
   answerDeletion(exchange, format, view, place, options, deletion);
 }
 
@@ -44,23 +43,48 @@ export async function handleDeleteCollection(rest: Rest, exchange: Exchange, vie
   const listed = listOptions(exchange.query, view.resource, place.namespace);
   const options = await deleteOptions(exchange, view.resource);
   const { items, meta } = await listObjects(view.cache, listed, exchange.signal);
+  const admitDeletion = deletionAdmission(rest, exchange, view, place, options);
   for (const { namespace, name } of items) {
     exchange.signal.throwIfAborted();
-    await deleteObject(rest, view, { namespace, name, subresource: '' }, options).catch((err: unknown) => {
-      if (!isStatusError(err, 'NotFound')) throw err;
-    });
+    await deleteObject(rest, view, { namespace, name, subresource: '' }, options, admitDeletion).catch(
+      (err: unknown) => {
+        if (!isStatusError(err, 'NotFound')) throw err;
+      },
+    );
   }
   await sendList(exchange, format, view, items, meta);
 }
 
-export async function deleteObject(rest: Rest, view: View, place: Place, options: DeleteOptions): Promise<Deletion> {
+/** Asked about what is to be deleted, again whenever that has changed; it refuses by throwing. */
+export type AdmitDeletion = (old: KubeObject) => Promise<void>;
+
+/** Members of a collection are deleted without their names. */
+function deletionAdmission(
+  rest: Rest,
+  exchange: Exchange,
+  { resource }: View,
+  place: Place,
+  options: DeleteOptions,
+): AdmitDeletion {
+  const admission = admissionOf(rest.admission, exchange, { operation: 'DELETE', resource, place, options });
+  const context = rest.ruleContext(exchange, '', options.isDryRun);
+  return (old) => admission.admitDeletion(old, context);
+}
+
+/** Without `admitDeletion` nobody is asked: what the server itself deletes, and what was admitted as something else. */
+export async function deleteObject(
+  rest: Rest,
+  view: View,
+  place: Place,
+  options: DeleteOptions,
+  admitDeletion?: AdmitDeletion,
+): Promise<Deletion> {
   const { resource, facts } = view;
-  if (resource.plural === 'namespaces' && resource.group === '' && KEPT_NAMESPACES.includes(place.name))
-    throw forbidden(resource, place.name, 'this namespace may not be deleted');
   const first = await rest.writes.read(view, place.namespace, place.name);
   return untilWritten<Deletion>(view, first, place.name, async (current) => {
     const object = view.toObject(current);
     checkPreconditions(view, object, options);
+    await admitDeletion?.(object);
     const marked = mark(view, object, options, facts.hasGeneration);
     const stays =
       (marked.metadata.finalizers ?? []).length > 0 || isHeldBySpec(view, marked, object) || gracePeriodOf(marked) > 0;
@@ -101,11 +125,8 @@ function answerDeletion(
   sendJson(exchange, 200, { ...format, shape: 'object' }, status as unknown as JsonObject);
 }
 
-function checkPreconditions(
-  { resource }: View,
-  { metadata }: KubeObject,
-  { uid, resourceVersion }: DeleteOptions,
-): void {
+function checkPreconditions({ resource }: View, { metadata }: KubeObject, { preconditions = {} }: DeleteOptions): void {
+  const { uid, resourceVersion } = preconditions;
   const what = { group: resource.group, plural: resource.kind }; // here the reference server names the kind
   const name = metadata.name!;
   if (uid !== undefined && uid !== metadata.uid) {

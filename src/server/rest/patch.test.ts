@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { backgroundClock } from '../../api/index.ts';
 import { openEmbeddedStore, type Store, StoreError } from '../../store/index.ts';
+import { AdmissionChain } from '../admission/admission-chain.ts';
 import { alwaysAllow } from '../auth/authorizer.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Exchange } from '../request/request-context.ts';
@@ -39,7 +40,8 @@ it('an apply that cannot create says so, however often it would have to try', as
   const registry = new Registry();
   const options = { registry, store: full, root: '/registry', clock: backgroundClock, log: () => {} };
   const resources = new Resources({ ...options, watchCacheLimits: () => 'off' });
-  const rest = new Rest({ resources, authorizer: alwaysAllow, guard: () => {} } as unknown as RestParts);
+  const admission = new AdmissionChain([]);
+  const rest = new Rest({ resources, authorizer: alwaysAllow, admission, guard: () => {} } as unknown as RestParts);
   const body = { kind: 'Node', apiVersion: 'v1', metadata: { name: 'n1' } };
   const exchange = {
     query: new URLSearchParams('fieldManager=me'),

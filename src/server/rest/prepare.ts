@@ -1,9 +1,9 @@
 /**
- * What the server does to every object that is written, whatever its kind: the metadata it owns, the parts that only
- * a subresource may change, the generation, who owns which field; then the rules of the kind, and the verdict. Each is
- * a step of its own: between two of them others have their turn, if the one before took long. A writer owns what it sent
- * and what that defaults to; what the rules of the kind decide afterwards (an address, a priority, a finalizer) is
- * nobody's.
+ * What the server does to every object that is written, whatever its kind: defaults and who owns which field; then
+ * whatever the caller puts in between (admission); then its strategy: the metadata the server owns, the parts that only a
+ * subresource may change, the generation, the rules of the kind, and the verdict. Each is a step of its own: between two
+ * of them others have their turn, if the one before took long. A writer owns what it sent and what that defaults to; what
+ * admission and the rules of the kind decide afterwards (a priority, an address, a finalizer) is nobody's.
  */
 import {
   badRequest,
@@ -15,15 +15,22 @@ import {
   invalid,
   type JsonObject,
   type KubeObject,
+  type ManagedFieldsEntry,
   type NameCheck,
   plainError,
 } from '../../api/index.ts';
 import { cloneJson, jsonEqual, leastBytes, withNulls } from '../codec/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { withoutClusterPolicy } from '../kinds/pods/security/cluster-policy.ts';
-import { protectObject } from '../kinds/protection-finalizers.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
-import { emptySet, type FieldSet, leastOwnedBytes, setOfPaths, trackUpdate } from '../managed-fields/index.ts';
+import {
+  areReadable,
+  emptySet,
+  type FieldSet,
+  leastOwnedBytes,
+  setOfPaths,
+  trackUpdate,
+} from '../managed-fields/index.ts';
 import type { NameRule } from '../registry/kind-table.ts';
 import { qualifiedName } from '../registry/resource.ts';
 import type { View } from '../storage/resources.ts';
@@ -46,37 +53,36 @@ const UNCOUNTED_BYTES = 4 * 1024;
 /** Who writes, and whether the object carries its owners already. */
 export type Tracking = { readonly manager: string; readonly isTracked?: boolean };
 
+/** Between defaults and strategy: the object as it goes on, which may be another one. */
+export type Admit = (object: KubeObject) => KubeObject | Promise<KubeObject>;
+
 /** The object as it will be created; the caller's is not used any more. */
 export async function prepareCreate(
   view: View,
-  object: KubeObject,
+  given: KubeObject,
   { manager, isTracked }: Tracking,
   context: RuleContext,
+  admit?: Admit,
 ): Promise<KubeObject> {
-  const { resource, facts } = view;
-  const rules = rulesOf(resource);
+  const rules = rulesOf(view.resource);
   const slices = new WorkSlices();
-  const { metadata } = object;
-  if (metadata.resourceVersion) throw plainError('resourceVersion should not be set on objects to be created');
-  delete metadata.resourceVersion;
-  delete (metadata as JsonObject).selfLink;
-  delete metadata.deletionTimestamp;
-  delete metadata.deletionGracePeriodSeconds;
-  if (!isTracked) delete metadata.managedFields;
-  metadata.uid = crypto.randomUUID();
-  metadata.creationTimestamp = context.now;
-  if (facts.hasGeneration) metadata.generation = 1;
-  mergeOwners(object, context);
-  if (!metadata.name && metadata.generateName) metadata.name = generatedName(metadata.generateName);
-  rules.setDefaults?.(object);
+  wipeSystemMetadata(given, isTracked);
+  mergeOwners(given, context);
+  rules.setDefaults?.(given);
   if (slices.isOver) await slices.pause();
-  const fits = canFit(view, object, { isTracked, isNew: true });
-  if (!isTracked && fits) track(view, undefined, object, manager, context);
+  const fits = canFit(view, given, { isTracked, isNew: true });
+  if (!isTracked && fits) track(view, undefined, given, manager, context);
   if (slices.isOver) await slices.pause();
-  protectObject(object, resource);
+  const owned = given.metadata.managedFields;
+  const object = admit ? await admit(given) : given;
+  if (object !== given) {
+    wipeSystemMetadata(object, true);
+    tidyReplacement(object, owned, context);
+  }
+  setSystemMetadata(view, object, context);
   await rules.prepareCreate?.(object, context);
   if (slices.isOver) await slices.pause();
-  const faults = validateObjectMeta(metadata, metaRules(view));
+  const faults = validateObjectMeta(object.metadata, metaRules(view));
   if (slices.isOver) await slices.pause();
   refuse(view, object, context, [...faults, ...((await rules.validate?.(object, undefined, context)) ?? [])]);
   for (const text of rules.warnings?.(object, undefined, context) ?? []) context.warn(text);
@@ -85,25 +91,67 @@ export async function prepareCreate(
   return asWritten(view, object);
 }
 
+/** What a writer cannot say of a new object. */
+function wipeSystemMetadata({ metadata }: KubeObject, isTracked = false): void {
+  if (metadata.resourceVersion) throw plainError('resourceVersion should not be set on objects to be created');
+  delete metadata.resourceVersion;
+  delete (metadata as JsonObject).selfLink;
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  if (!isTracked) delete metadata.managedFields;
+  delete metadata.uid;
+  delete metadata.creationTimestamp;
+}
+
+/** What the server says of a new object; who owns what of it is told last. */
+function setSystemMetadata({ facts }: View, object: KubeObject, { now }: RuleContext): void {
+  const { managedFields, ...said } = object.metadata;
+  const generation = facts.hasGeneration && { generation: 1 };
+  const metadata = { ...said, uid: crypto.randomUUID(), creationTimestamp: now, ...generation };
+  if (!metadata.name && metadata.generateName) metadata.name = generatedName(metadata.generateName);
+  object.metadata = managedFields ? { ...metadata, managedFields } : metadata;
+}
+
+/** Of an object that admission put in the place of the one that was sent: owners once, and only entries that can be read. */
+function tidyReplacement(object: KubeObject, owned: ManagedFieldsEntry[] | undefined, { warn }: RuleContext): void {
+  const { metadata } = object;
+  mergeOwners(object, { warn: () => {} });
+  if (areReadable(metadata.managedFields)) return;
+  warn(
+    '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating ' +
+      'admission controller; please fix your requests',
+  );
+  if (owned) metadata.managedFields = owned;
+  else delete metadata.managedFields;
+}
+
 /** The object that will take the place of `old`. */
 export async function prepareUpdate(
   view: View,
   old: KubeObject,
-  object: KubeObject,
+  given: KubeObject,
   { manager, isTracked }: Tracking,
   context: RuleContext,
+  admit?: Admit,
 ): Promise<KubeObject> {
   const { resource, facts } = view;
   const rules = rulesOf(resource);
   const slices = new WorkSlices();
-  keepSystemMetadata(object, old);
-  mergeOwners(object, context);
-  keepOtherPart(view, object, old, context.subresource);
-  rules.setDefaults?.(object);
+  keepSystemMetadata(given, old);
+  mergeOwners(given, context);
+  keepOtherPart(view, given, old, context.subresource);
+  rules.setDefaults?.(given);
   if (slices.isOver) await slices.pause();
-  const fits = canFit(view, object, { isTracked, isNew: false });
-  if (!isTracked && fits) track(view, old, object, manager, context);
+  const fits = canFit(view, given, { isTracked, isNew: false });
+  if (!isTracked && fits) track(view, old, given, manager, context);
   if (slices.isOver) await slices.pause();
+  const owned = given.metadata.managedFields;
+  const object = admit ? await admit(given) : given;
+  if (object !== given) {
+    keepSystemMetadata(object, old);
+    tidyReplacement(object, owned, context);
+    keepOtherPart(view, object, old, context.subresource);
+  }
   await rules.prepareUpdate?.(object, old, context);
   if (slices.isOver) await slices.pause();
   if (facts.hasGeneration && context.subresource !== 'binding')
@@ -165,7 +213,7 @@ function keepSystemMetadata({ metadata }: KubeObject, { metadata: old }: KubeObj
 }
 
 /** An owner named twice is one owner; the client is told, since it may be refused one day. */
-function mergeOwners({ metadata }: KubeObject, { warn }: RuleContext): void {
+function mergeOwners({ metadata }: KubeObject, { warn }: Pick<RuleContext, 'warn'>): void {
   const owners = metadata.ownerReferences;
   if (!owners || owners.length < 2) return;
   const seen = new Set<string>();

@@ -1,5 +1,6 @@
 /** What every handler of the resource API works with. */
 import type { KubeObject } from '../../api/index.ts';
+import type { AdmissionChain } from '../admission/admission-chain.ts';
 import { type Authorizer, attributesOf } from '../auth/authorizer.ts';
 import type { ReviewToken } from '../auth/token-review.ts';
 import type { WriteGuard } from '../rbac/escalation.ts';
@@ -18,7 +19,9 @@ export type RestParts = {
   readonly authorizer: Authorizer;
   readonly reviewToken: ReviewToken;
   readonly tokens: ServiceAccountTokens;
-  /** Asked before anything is written, with the object as it will be stored. */
+  /** What may still change or refuse a write. */
+  readonly admission: AdmissionChain;
+  /** Part of the strategy of roles and bindings: asked after admission could change them. */
   readonly guard: WriteGuard;
   readonly allowsPrivileged?: boolean;
 };
@@ -29,18 +32,21 @@ export class Rest {
   readonly authorizer: Authorizer;
   readonly reviewToken: ReviewToken;
   readonly tokens: ServiceAccountTokens;
+  readonly admission: AdmissionChain;
   readonly guard: WriteGuard;
   readonly #allowsPrivileged: boolean;
   readonly writes: ObjectWrites = new ObjectWrites();
   /** Objects that every write of some kind asks for, parsed; gone with the version they were made from. */
   readonly #parsed = new WeakMap<StoredObject, KubeObject>();
 
-  constructor({ resources, tracker, authorizer, reviewToken, tokens, guard, allowsPrivileged = false }: RestParts) {
+  constructor(parts: RestParts) {
+    const { resources, tracker, authorizer, reviewToken, tokens, admission, guard, allowsPrivileged = false } = parts;
     this.resources = resources;
     this.tracker = tracker;
     this.authorizer = authorizer;
     this.reviewToken = reviewToken;
     this.tokens = tokens;
+    this.admission = admission;
     this.guard = guard;
     this.#allowsPrivileged = allowsPrivileged;
   }
@@ -73,10 +79,17 @@ export class Rest {
       subresource,
       user: exchange.user,
       warn: (text) => exchange.warn(text),
-      listKnown: async (group, plural) => {
+      listKnown: async (group, plural, namespace) => {
         const view = this.resources.viewOf(group, plural);
-        const { objects } = await readState(view.cache, '', '', '0', exchange.signal);
+        const scope = namespace ? `${namespace}/` : '';
+        const { objects } = await readState(view.cache, scope, scope, '0', exchange.signal);
         return objects.map((cached) => this.#known(view, cached));
+      },
+      known: (group, plural, namespace, name) => {
+        const view = this.resources.viewOf(group, plural);
+        const cached = view.cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
+        if (cached) return this.#known(view, cached);
+        return this.writes.read(view, namespace, name).then((found) => found && view.toObject(found));
       },
       list: async (group, plural, namespace) => {
         const view = this.resources.viewOf(group, plural);

@@ -30,11 +30,13 @@ import { applyScale, toScale, validateScale } from '../strategy/scale.ts';
 import { answerTokenRequest } from '../tokens/token-request.ts';
 import { sendJson } from './answer.ts';
 import { deleteObject } from './delete.ts';
+import type { DeleteOptions } from './delete-options.ts';
 import { handlePatch } from './patch.ts';
 import { handleGet } from './read.ts';
 import { readBody } from './read-body.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
-import { handleUpdate, mustRead, type Place, updateObject } from './write.ts';
+import { admittedBefore, handleUpdate, mustRead, type Place, type UpdateAdmission, updateObject } from './write.ts';
+import { admissionOf } from './write-admission.ts';
 import { type WriteOptions, writeOptions } from './write-options.ts';
 
 type Order = (rest: Rest, exchange: Exchange, view: View, place: Place, part: Subresource) => Promise<void>;
@@ -89,18 +91,33 @@ async function scale(
   const isApply = verb === 'patch' && patchTypeOf(exchange.headers['content-type'], false) === 'apply';
   const options = writeOptions(exchange, verb === 'patch' ? 'PatchOptions' : 'UpdateOptions', isApply);
   const body = await readBody(exchange);
-  const updated = await updateObject(rest, exchange, view, place, options, first, (old) => {
+  const admission = admissionOf(rest.admission, exchange, {
+    operation: 'UPDATE',
+    resource: view.resource,
+    place,
+    options,
+    bodyType: bodyTypeOf(part.group ?? '', part.version ?? 'v1', part.kind),
+  });
+  // The count is admitted as the Scale that stands for it, not as the object.
+  const ofScale: UpdateAdmission = {
+    admit: async (object) => object,
+    validate: (object, old, context) =>
+      admission.validate(asObject(scaleOf(object)), old && asObject(scaleOf(old)), context),
+  };
+  const change = async (old: KubeObject) => {
     const before = scaleOf(old);
-    const wanted = verb === 'patch' ? patchScale(exchange, before, body, part) : decodeScale(exchange, body, part);
+    const given = verb === 'patch' ? patchScale(exchange, before, body, part) : decodeScale(exchange, body, part);
+    const context = rest.ruleContext(exchange, place.subresource, options.isDryRun);
+    const wanted = await admission.admit(asObject(given), asObject(before), context);
     // Of a custom object it is the count itself that is refused, with the object.
-    if (!paths)
-      refuse({ kind: 'Scale', group: 'autoscaling' }, place.name, validateScale(wanted as unknown as KubeObject));
-    const { resourceVersion } = (wanted as unknown as KubeObject).metadata ?? {};
+    if (!paths) refuse({ kind: 'Scale', group: 'autoscaling' }, place.name, validateScale(wanted));
+    const { resourceVersion } = wanted.metadata ?? {};
     const object = cloneJson(old);
-    applyScale(object, wanted as unknown as KubeObject, paths);
+    applyScale(object, wanted, paths);
     if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
     return object;
-  });
+  };
+  const updated = await updateObject(rest, exchange, view, place, options, first, change, ofScale);
   const object = 'bytes' in updated ? view.toObject(updated as never) : updated;
   sendJson(exchange, 200, format, scaleOf(object as KubeObject));
 }
@@ -129,47 +146,48 @@ export function handleBindings(rest: Rest, exchange: Exchange, namespace: string
 async function bind(rest: Rest, exchange: Exchange, view: View, asked: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const options = writeOptions(exchange, 'CreateOptions');
-  const binding = decodePart(
-    exchange,
-    await readBody(exchange),
-    '',
-    'v1',
-    'Binding',
-    options.fieldValidation,
-  ) as unknown as KubeObject;
-  const place = { ...asked, name: asked.name || (binding.metadata?.name ?? '') };
+  const body = await readBody(exchange);
+  const given = asObject(decodePart(exchange, body, '', 'v1', 'Binding', options.fieldValidation));
+  given.metadata ??= {};
+  const place = { ...asked, name: asked.name || (given.metadata.name ?? '') };
+  const order = admittedOrder(rest, exchange, view, place, options, bodyTypeOf('', 'v1', 'Binding'));
+  const binding = await order.admit(given);
   refuse({ kind: 'Binding', group: '' }, place.name, validateBinding(binding));
+  await order.validate(binding);
   const first = await mustRead(rest, view, place);
-  await updateObject(rest, exchange, view, place, options, first, (old) => {
+  const change = (old: KubeObject) => {
     const pod = cloneJson(old);
     applyBinding(pod, binding, nowInSeconds());
     delete pod.metadata.resourceVersion;
     return pod;
-  });
+  };
+  await updateObject(rest, exchange, view, place, options, first, change, admittedBefore);
   sendJson(exchange, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
 }
 
 async function evict(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
-  const { isDryRun } = writeOptions(exchange, 'CreateOptions');
-  const eviction = decodePart(exchange, await readBody(exchange), 'policy', 'v1', 'Eviction') as {
-    metadata?: { name?: string };
-    deleteOptions?: { gracePeriodSeconds?: number; preconditions?: { uid?: string; resourceVersion?: string } };
-  };
-  const named = eviction.metadata?.name;
-  if (named && named !== place.name) throw badRequest('name in URL does not match name in Eviction object');
+  const options = writeOptions(exchange, 'CreateOptions');
+  const { isDryRun } = options;
+  const given = asObject(decodePart(exchange, await readBody(exchange), 'policy', 'v1', 'Eviction'));
+  given.metadata ??= {};
+  const order = admittedOrder(rest, exchange, view, place, options, bodyTypeOf('policy', 'v1', 'Eviction'));
+  const eviction = await order.admit(given);
+  const { name } = eviction.metadata;
+  if (name && name !== place.name) throw badRequest('name in URL does not match name in Eviction object');
   const first = await mustRead(rest, view, place);
+  await order.validate(eviction);
   const { budget } = await allowEviction(view.toObject(first), rest.ruleContext(exchange, place.subresource));
   if (budget && !isDryRun) await spend(rest, exchange, budget);
   if (!isDryRun) await tellEvicted(rest, exchange, view, place, first);
-  const { gracePeriodSeconds, preconditions } = eviction.deleteOptions ?? {};
+  const asked = (eviction as { deleteOptions?: Pick<DeleteOptions, 'gracePeriodSeconds' | 'preconditions'> })
+    .deleteOptions;
   await deleteObject(rest, view, place, {
     isDryRun,
-    gracePeriodSeconds,
+    gracePeriodSeconds: asked?.gracePeriodSeconds,
     propagationPolicy: undefined,
     orphanDependents: undefined,
-    uid: preconditions?.uid,
-    resourceVersion: preconditions?.resourceVersion,
+    preconditions: asked?.preconditions,
   });
   sendJson(exchange, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
 }
@@ -182,12 +200,14 @@ async function tellEvicted(
   first: Awaited<ReturnType<typeof mustRead>>,
 ): Promise<void> {
   const place = { ...asked, subresource: 'status' };
-  await updateObject(rest, exchange, view, place, writeOptions(exchange, 'CreateOptions'), first, (old) => {
+  const change = (old: KubeObject) => {
     const pod = cloneJson(old);
     markEvicted(pod, nowInSeconds());
     delete pod.metadata.resourceVersion;
     return pod;
-  });
+  };
+  const options = writeOptions(exchange, 'CreateOptions');
+  await updateObject(rest, exchange, view, place, options, first, change, admittedBefore);
 }
 
 /** Writes down that one disruption fewer is allowed; whoever else evicts meanwhile makes this fail, and the client try again. */
@@ -201,11 +221,16 @@ async function spend(rest: Rest, exchange: Exchange, budget: KubeObject): Promis
 
 async function makeToken(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
-  writeOptions(exchange, 'CreateOptions');
+  const options = writeOptions(exchange, 'CreateOptions');
   const body = await readBody(exchange);
-  const request = decodePart(exchange, body, 'authentication.k8s.io', 'v1', 'TokenRequest');
+  const given = asObject(decodePart(exchange, body, 'authentication.k8s.io', 'v1', 'TokenRequest'));
+  given.metadata ??= {};
+  const type = bodyTypeOf('authentication.k8s.io', 'v1', 'TokenRequest');
+  const order = admittedOrder(rest, exchange, view, place, options, type);
+  const request = await order.admit(given);
   const account = view.toObject(await mustRead(rest, view, place));
-  const answer = await answerTokenRequest(request, account, {
+  await order.validate(request);
+  const answer = await answerTokenRequest(request as unknown as JsonObject, account, {
     tokens: rest.tokens,
     nowMs: Date.now(),
     viewOf: (group, plural) => rest.resources.viewOf(group, plural),
@@ -213,6 +238,25 @@ async function makeToken(rest: Rest, exchange: Exchange, view: View, place: Plac
   });
   sendJson(exchange, 201, format, answer);
 }
+
+/** Admission of an order: it is a create of something that is not stored. */
+function admittedOrder(
+  rest: Rest,
+  exchange: Exchange,
+  { resource }: View,
+  place: Place,
+  options: WriteOptions,
+  bodyType: BodyType,
+): { admit(object: KubeObject): Promise<KubeObject>; validate(object: KubeObject): Promise<void> } {
+  const admission = admissionOf(rest.admission, exchange, { operation: 'CREATE', resource, place, options, bodyType });
+  const context = rest.ruleContext(exchange, place.subresource, options.isDryRun);
+  return {
+    admit: (object) => admission.admit(object, undefined, context),
+    validate: (object) => admission.validate(object, undefined, context),
+  };
+}
+
+const asObject = (value: JsonObject): KubeObject => value as unknown as KubeObject;
 
 /** A Namespace whose spec is held by nobody any more, and that is being deleted, goes with this write. */
 function finalize(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {

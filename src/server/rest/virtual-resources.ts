@@ -14,6 +14,7 @@ import type { UserInfo } from '../request/user-info.ts';
 import { sendJson } from './answer.ts';
 import { readBodyObject } from './read-body.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
+import { admissionOf } from './write-admission.ts';
 import { writeOptions } from './write-options.ts';
 
 type Answer = (
@@ -48,24 +49,16 @@ export async function handleVirtual(
   const answer = answers[qualifiedName(resource)];
   if (!answer) throw methodNotAllowed();
   const format = negotiate(exchange.headers, resource);
-  const { fieldValidation, manager } = writeOptions(exchange, 'CreateOptions');
+  const options = writeOptions(exchange, 'CreateOptions');
+  const { fieldValidation, manager } = options;
   const object = await readBodyObject(exchange, resource, fieldValidation);
   const slices = new WorkSlices(exchange.signal);
-  const asked = { ...(object as unknown as KubeObject) };
-  const metadata: ObjectMeta = { ...asked.metadata, ...(resource.isNamespaced && { namespace }) };
+  const given = { ...(object as unknown as KubeObject) };
+  const metadata: ObjectMeta = { ...given.metadata, ...(resource.isNamespaced && { namespace }) };
   for (const field of SYSTEM_FIELDS) delete (metadata as JsonObject)[field];
-  asked.metadata = metadata;
-  const status = await answer(rest, exchange, asked, namespace);
-  if (slices.isOver) await slices.pause();
-  const shape = format.shape === 'object' ? format : plainFormat;
-  const { kind, apiVersion } = object;
-  const fresh = FRESH[resource.plural];
-  if (fresh) {
-    sendJson(exchange, 201, shape, { kind: kind!, apiVersion: apiVersion!, ...fresh(), status });
-    return;
-  }
+  given.metadata = metadata;
   const managedFields = trackUpdate({
-    after: asked as unknown as JsonObject,
+    after: given as unknown as JsonObject,
     schema: resource.schema,
     manager,
     apiVersion: resource.groupVersion,
@@ -73,7 +66,18 @@ export async function handleVirtual(
   });
   if (managedFields) metadata.managedFields = managedFields;
   if (slices.isOver) await slices.pause();
-  sendJson(exchange, 201, shape, { ...(asked as unknown as JsonObject), status });
+  const place = { namespace, name: '', subresource: '' };
+  const admission = admissionOf(rest.admission, exchange, { operation: 'CREATE', resource, place, options });
+  const context = rest.ruleContext(exchange, '', options.isDryRun);
+  const asked = await admission.admit(given, undefined, context);
+  await admission.validate(asked, undefined, context);
+  const status = await answer(rest, exchange, asked, namespace);
+  if (slices.isOver) await slices.pause();
+  const shape = format.shape === 'object' ? format : plainFormat;
+  const { kind, apiVersion } = object;
+  const fresh = FRESH[resource.plural];
+  if (fresh) sendJson(exchange, 201, shape, { kind: kind!, apiVersion: apiVersion!, ...fresh(), status });
+  else sendJson(exchange, 201, shape, { ...(asked as unknown as JsonObject), status });
 }
 
 /** What a writer may say of metadata, and the server forgets. */

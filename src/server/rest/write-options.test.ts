@@ -79,8 +79,7 @@ describe('deleteOptions()', () => {
     gracePeriodSeconds: undefined,
     propagationPolicy: undefined,
     orphanDependents: undefined,
-    uid: undefined,
-    resourceVersion: undefined,
+    preconditions: undefined,
   };
 
   it.each<[query: string, body: string, want: Partial<DeleteOptions>]>([
@@ -96,7 +95,7 @@ describe('deleteOptions()', () => {
     [
       '',
       '{"dryRun":["All"],"preconditions":{"uid":"u","resourceVersion":"5"}}',
-      { isDryRun: true, uid: 'u', resourceVersion: '5' },
+      { isDryRun: true, preconditions: { uid: 'u', resourceVersion: '5' } },
     ],
     ['', '{"kind":"DeleteOptions","apiVersion":"v1"}', {}],
     ['', '{"kind":"DeleteOptions","apiVersion":"meta.k8s.io/v1","orphanDependents":true}', { orphanDependents: true }],

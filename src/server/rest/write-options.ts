@@ -11,6 +11,8 @@ export type WriteOptions = {
   readonly manager: string;
   readonly fieldValidation: FieldValidation;
   readonly force: boolean;
+  /** What the client said itself, to be shown to others. */
+  readonly given: { readonly fieldManager?: string; readonly fieldValidation?: string };
   /** The object says itself who owns what: apply has seen to it. */
   readonly isTracked?: boolean;
 };
@@ -37,6 +39,7 @@ export function writeOptions(
     manager: given || managerOf(exchange),
     fieldValidation: (fieldValidation || 'Warn') as FieldValidation,
     force,
+    given: { ...(given && { fieldManager: given }), ...(fieldValidation && { fieldValidation }) },
   };
 }
 

@@ -29,10 +29,10 @@ import type { View } from '../storage/resources.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { sendCached, sendObject } from './answer.ts';
 import { isAnyVersion, versionFault } from './list-options.ts';
-import { mustTakeContent } from './namespace-gate.ts';
 import { checkNames, generatedName, prepareCreate, prepareUpdate } from './prepare.ts';
 import { readBodyObject } from './read-body.ts';
 import type { Rest } from './rest.ts';
+import { admissionOf, type WriteAdmission } from './write-admission.ts';
 import { type WriteOptions, writeOptions } from './write-options.ts';
 
 const NAME_TRIES = 8;
@@ -57,12 +57,20 @@ export async function createObject(
   object: KubeObject,
   options: WriteOptions,
 ): Promise<StoredObject | KubeObject> {
-  await mustTakeContent(rest.resources, view, object);
-  const isGenerated = !object.metadata.name && !!object.metadata.generateName;
-  const prepared = await prepareCreate(view, object, options, rest.ruleContext(exchange, '', options.isDryRun));
+  const { resource } = view;
+  const context = rest.ruleContext(exchange, '', options.isDryRun);
+  const admission = admissionOf(rest.admission, exchange, { operation: 'CREATE', resource, place, options });
+  let isGenerated = false;
+  const prepared = await prepareCreate(view, object, options, context, async (given) => {
+    const admitted = await admission.admit(given, undefined, context);
+    checkNames(view, admitted, place.namespace, place.name);
+    isGenerated = !admitted.metadata.name && !!admitted.metadata.generateName;
+    await rest.guard(exchange.user, resource, admitted, undefined, '');
+    return admitted;
+  });
   const { name = '', namespace = '' } = prepared.metadata;
-  await rest.guard(exchange.user, view.resource, prepared, undefined, '');
-  const right = await CreateRight.ask(rest.authorizer, exchange.user, view.resource, place);
+  const right = await CreateRight.ask(rest.authorizer, exchange.user, resource, place);
+  await admission.validate(prepared, undefined, context);
   if (options.isDryRun) {
     if (await rest.writes.read(view, namespace, name)) throw alreadyExists(view.resource, name);
     return prepared;
@@ -107,9 +115,16 @@ export async function handleUpdate(rest: Rest, exchange: Exchange, view: View, p
   answer(exchange, 200, format, view, updated);
 }
 
+/** The two phases of admission of an update, each on the object as it is then and on what it takes the place of. */
+export type UpdateAdmission = Pick<WriteAdmission, 'admit' | 'validate'>;
+
+/** For what is admitted as something else (a Binding, an Eviction). */
+export const admittedBefore: UpdateAdmission = { admit: async (object) => object, validate: async () => {} };
+
 /**
  * Replaces what is there by what `change` makes of it. A resourceVersion in the result is what the client has seen
- * and must be what is there; without one the newest is taken, again if it changes meanwhile.
+ * and must be what is there; without one the newest is taken, again if it changes meanwhile. Each attempt is admitted
+ * anew.
  */
 export function updateObject(
   rest: Rest,
@@ -119,7 +134,11 @@ export function updateObject(
   options: WriteOptions,
   first: StoredObject | undefined,
   change: (old: KubeObject) => KubeObject | Promise<KubeObject>,
+  givenAdmission?: UpdateAdmission,
 ): Promise<StoredObject | KubeObject> {
+  const { resource } = view;
+  const admission =
+    givenAdmission ?? admissionOf(rest.admission, exchange, { operation: 'UPDATE', resource, place, options });
   return untilWritten<StoredObject | KubeObject>(view, first, place.name, async (current) => {
     const slices = new WorkSlices(exchange.signal);
     const old = withoutNulls(
@@ -128,11 +147,18 @@ export function updateObject(
     ) as unknown as KubeObject;
     const object = await change(old);
     if (slices.isOver) await slices.pause();
-    checkVersionSeen(view, object, current, place.name);
-    delete object.metadata.resourceVersion;
     const context = rest.ruleContext(exchange, place.subresource, options.isDryRun);
-    const prepared = await prepareUpdate(view, old, object, options, context);
-    await rest.guard(exchange.user, view.resource, prepared, old, place.subresource);
+    const seen = object.metadata.resourceVersion;
+    delete object.metadata.resourceVersion;
+    const prepared = await prepareUpdate(view, old, object, options, context, async (given) => {
+      if (seen !== undefined) given.metadata.resourceVersion = seen;
+      const admitted = await admission.admit(given, old, context);
+      await rest.guard(exchange.user, resource, admitted, old, place.subresource);
+      checkVersionSeen(view, admitted, current, place.name);
+      delete admitted.metadata.resourceVersion;
+      return admitted;
+    });
+    await admission.validate(withVersion(prepared, current.revision), old, context);
     if (isFinished(prepared)) return finishDeletion(rest, view, current, prepared, options);
     if (options.isDryRun) return { done: withVersion(prepared, current.revision) };
     const outcome = await rest.writes.replace(view, current, prepared);

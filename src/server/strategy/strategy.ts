@@ -29,7 +29,14 @@ export type RuleContext = {
    * The same as it was a moment ago at the latest: for what changes seldom, and is asked again when not found. Others
    * are given the same objects: nobody may change them.
    */
-  readonly listKnown: (group: string, plural: string) => Promise<readonly KubeObject[]>;
+  readonly listKnown: (group: string, plural: string, namespace?: string) => Promise<readonly KubeObject[]>;
+  /** One object as it was a moment ago, or if it was not there then, as the store has it now. Nobody may change it. */
+  readonly known: (
+    group: string,
+    plural: string,
+    namespace: string,
+    name: string,
+  ) => KubeObject | undefined | Promise<KubeObject | undefined>;
   readonly warn: (text: string) => void;
 };
 

@@ -21,8 +21,7 @@ const PLAIN_DELETE = {
   gracePeriodSeconds: undefined,
   propagationPolicy: undefined,
   orphanDependents: undefined,
-  uid: undefined,
-  resourceVersion: undefined,
+  preconditions: undefined,
 } as const;
 
 export type Cleanup = {

@@ -47,9 +47,14 @@ export function checkCertificateSpec(spec: JsonObject): FieldError[] {
   return errors;
 }
 
-function checkRequest(base64: string, path: string): FieldError[] {
+/** The signing request itself, as DER; undefined if there is none. */
+export function signingRequestOf(base64: string): Buffer | undefined {
   const block = pemBlocks(base64).next().value;
-  if (block?.type === 'CERTIFICATE REQUEST') return [];
+  return block?.type === 'CERTIFICATE REQUEST' ? block.body : undefined;
+}
+
+function checkRequest(base64: string, path: string): FieldError[] {
+  if (signingRequestOf(base64)) return [];
   return [invalidValue(path, base64 === '' ? null : base64, 'PEM block type must be CERTIFICATE REQUEST')];
 }
 

@@ -1,6 +1,5 @@
 /**
- * Nodes: what kubelets register, and what may change of it. A node keeps the status it is made with, and is tainted
- * until somebody sees it ready. Taints are refused under `metadata`, where they once stood.
+ * Nodes: what kubelets register, and what may change of it. A node keeps the status it is made with. Taints are refused under `metadata`, where they once stood.
  */
 import {
   checkLabelValue,
@@ -18,20 +17,11 @@ import {
 import type { KindRules } from '../../strategy/strategy.ts';
 import { roundAmounts } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
-import {
-  ensureObject,
-  isEmpty,
-  objectAt,
-  objectsAt,
-  sortedEntries,
-  textAt,
-  textsAt,
-} from '../../strategy/validation/fields.ts';
+import { isEmpty, objectAt, objectsAt, sortedEntries, textAt, textsAt } from '../../strategy/validation/fields.ts';
 import { ipRange, parseRange } from '../../strategy/validation/ip-address.ts';
 import { checkResourceAmount } from '../../strategy/validation/resource-names.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
-const notReady: JsonObject = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 
 const specOf = (node: KubeObject): JsonObject => objectAt(node as JsonObject, 'spec') ?? {};
 const statusOf = (node: KubeObject): JsonObject => objectAt(node as JsonObject, 'status') ?? {};
@@ -44,13 +34,7 @@ export const nodeRules: KindRules = {
     if (status.capacity && isEmpty(status.allocatable)) status.allocatable = structuredClone(status.capacity);
     for (const field of ['capacity', 'allocatable']) roundAmounts(objectAt(status, field));
   },
-  prepareCreate: (node) => {
-    dropConfig(node);
-    const spec = ensureObject(node as JsonObject, 'spec');
-    const taints = objectsAt(spec, 'taints');
-    if (!taints.some(({ key, effect }) => key === notReady.key && effect === notReady.effect))
-      spec.taints = [...taints, { ...notReady }];
-  },
+  prepareCreate: dropConfig,
   prepareUpdate: dropConfig,
   validate: (node, old, context) => {
     const errors: FieldError[] = [];

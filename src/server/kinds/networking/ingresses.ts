@@ -29,10 +29,9 @@ import {
   struct,
   textsOf,
 } from '../../strategy/validation/field-table.ts';
-import { ensureObject, isEmpty, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
+import { isEmpty, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 import { checkIpAddress, parseAddress } from '../../strategy/validation/ip-address.ts';
 
-const defaultClass = 'ingressclass.kubernetes.io/is-default-class';
 const classAnnotation = 'kubernetes.io/ingress.class';
 const badPathParts = ['//', '/./', '/../', '%2f', '%2F'];
 const badPathEnds = ['/..', '/.'];
@@ -150,13 +149,6 @@ function loadBalancerIngress(known: ReadonlySet<string>): Check {
 }
 
 export const ingressRules: KindRules = {
-  prepareCreate: async (ingress, { list }) => {
-    const spec = ensureObject(ingress as JsonObject, 'spec');
-    if (spec.ingressClassName !== undefined || ingress.metadata.annotations?.[classAnnotation] !== undefined) return;
-    const classes = await list('networking.k8s.io', 'ingressclasses');
-    const found = classes.find(({ metadata }) => metadata.annotations?.[defaultClass] === 'true');
-    if (found?.metadata.name) spec.ingressClassName = found.metadata.name;
-  },
   validate: (ingress, old, context) => {
     if (context?.subresource === 'status') return validateStatus(ingress as JsonObject, old as JsonObject);
     const spec = objectAt(ingress as JsonObject, 'spec') ?? {};

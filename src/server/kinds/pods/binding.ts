@@ -27,7 +27,8 @@ export function applyBinding(pod: KubeObject, binding: KubeObject, now: string):
   if (node !== '') throw refuse(`pod ${name} is already assigned to node "${node}"`);
   if (objectsAt(spec, 'schedulingGates').length > 0) throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
   spec.nodeName = textAt(objectAt(binding as JsonObject, 'target'), 'name');
-  const { annotations } = binding.metadata;
+  const { annotations, labels } = binding.metadata;
+  if (labels) pod.metadata.labels = { ...pod.metadata.labels, ...labels };
   if (annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...annotations };
   const status = ensureObject(pod as JsonObject, 'status');
   const scheduled = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: now };

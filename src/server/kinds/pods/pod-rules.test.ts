@@ -385,23 +385,6 @@ describe('a pod', () => {
     expect(rules.warnings?.(created, created, context)).toEqual([]);
   });
 
-  it('of a runtime class gets its overhead and its nodes', async () => {
-    const runtime = {
-      kind: 'RuntimeClass',
-      apiVersion: 'node.k8s.io/v1',
-      metadata: { name: 'r' },
-      overhead: { podFixed: { cpu: '1' } },
-      scheduling: { nodeSelector: { a: 'b' }, tolerations: [{ operator: 'Exists' }] },
-    };
-    const others = { 'node.k8s.io/runtimeclasses': [runtime] };
-    const body = { spec: spec({ runtimeClassName: 'r' }) };
-    const { created } = await apply(find('pods'), body, others);
-    expect(created.spec).toMatchObject({ overhead: { cpu: '1' }, nodeSelector: { a: 'b' } });
-    await expect(apply(find('pods'), body)).rejects.toThrow('pod rejected: RuntimeClass "r" not found');
-    const conflicting = { spec: spec({ runtimeClassName: 'r', nodeSelector: { a: 'c' } }) };
-    await expect(apply(find('pods'), conflicting, others)).rejects.toThrow('conflict: runtimeClass.scheduling');
-  });
-
   it('forgets what is switched off, and rounds what is finer than thousandths', async () => {
     const fields = {
       schedulingGroup: { podGroupName: 'g' },

@@ -5,7 +5,6 @@ import { apply, find } from '../rules-run.testing.ts';
 const pods = find('pods');
 const container = { name: 'c', image: 'registry.example/app:1' };
 const bare = { spec: { containers: [container] } };
-const trouble = (key: string) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 });
 
 it('a pod with one container is stored with every default', async () => {
   const { created, errors } = await apply(pods, bare);
@@ -25,10 +24,7 @@ it('a pod with one container is stored with every default', async () => {
     dnsPolicy: 'ClusterFirst',
     securityContext: {},
     schedulerName: 'default-scheduler',
-    tolerations: [trouble('node.kubernetes.io/not-ready'), trouble('node.kubernetes.io/unreachable')],
-    priority: 0,
     enableServiceLinks: true,
-    preemptionPolicy: 'PreemptLowerPriority',
   });
   expect(created.status).toEqual({ phase: 'Pending', qosClass: 'BestEffort' });
 });
@@ -74,19 +70,14 @@ it.each<[claim: string, resources: JsonObject[], want: string]>([
   expect((created.status as JsonObject).qosClass).toBe(want);
 });
 
-it('a pod takes the priority of its class, and is refused without it', async () => {
-  const body = { spec: { containers: [container], priorityClassName: 'high' } };
-  const high = {
-    kind: 'PriorityClass',
-    apiVersion: 'v1',
-    metadata: { name: 'high' },
-    value: 7,
-    preemptionPolicy: 'Never',
-  };
-  const { created } = await apply(pods, body, { 'scheduling.k8s.io/priorityclasses': [high] });
-  expect(created.spec).toMatchObject({ priority: 7, preemptionPolicy: 'Never' });
-  await expect(apply(pods, body)).rejects.toThrow('no PriorityClass with name high was found');
-});
+const tolerations = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].map((key) => ({
+  key,
+  operator: 'Exists',
+  effect: 'NoExecute',
+  tolerationSeconds: 300,
+}));
+const preemptionPolicy = 'PreemptLowerPriority';
+const asAdmitted = { spec: { containers: [container], tolerations, priority: 0, preemptionPolicy } };
 
 const mayChange =
   'spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,' +
@@ -113,13 +104,6 @@ it.each<[claim: string, change: (spec: JsonObject) => void, want: string[]]>([
     ['spec.containers: Forbidden: pod updates may not add or remove containers'],
   ],
   [
-    'no tolerations',
-    (spec) => {
-      spec.tolerations = [];
-    },
-    [], // those the server gave it come back
-  ],
-  [
     'another toleration',
     (spec) => {
       (spec.tolerations as JsonObject[])[0]!.operator = 'Equal';
@@ -134,7 +118,7 @@ it.each<[claim: string, change: (spec: JsonObject) => void, want: string[]]>([
     [],
   ],
 ])('a pod is updated with %s', async (_claim, change, want) => {
-  const { created, rules, context } = await apply(pods, bare);
+  const { created, rules, context } = await apply(pods, asAdmitted);
   const next = structuredClone(created);
   change(next.spec as JsonObject);
   const before = structuredClone(created);

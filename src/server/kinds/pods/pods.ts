@@ -2,19 +2,11 @@
  * Pods: what the server decides about a pod when it is made, and which rules hold for which part of it later.
  *
  * Status is the kubelet's; on create the server says only that the pod is pending and what quality of service it gets.
- * Priorities come from the priority classes there are, and tolerations for nodes in trouble are added, as the admission
- * of the reference server does it.
+ * Priority, tolerations and what a class of runtimes brings are set before, by admission.
  */
-import {
-  type FieldError,
-  forbidden,
-  forbiddenValue,
-  type JsonObject,
-  type KubeObject,
-  quote,
-} from '../../../api/index.ts';
+import { type FieldError, forbiddenValue, type JsonObject, type KubeObject } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json/json-objects.ts';
-import type { KindRules, RuleContext } from '../../strategy/strategy.ts';
+import type { KindRules } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import {
   ensureObject,
@@ -30,7 +22,6 @@ import { validatePodAnnotations, validateSeccompPairs } from './pod-annotations.
 import { setPodDefaults } from './pod-defaults.ts';
 import { joinAddresses, validateStatusUpdate } from './pod-status.ts';
 import {
-  sameField,
   specOf,
   validateAnnotations,
   validateEphemeralUpdate,
@@ -46,11 +37,8 @@ export const podRules: KindRules = {
     setPodDefaults(ensureObject(pod as JsonObject, 'spec'));
     joinAddresses(objectAt(pod as JsonObject, 'status'));
   },
-  prepareCreate: async (pod, context) => {
+  prepareCreate: (pod, context) => {
     const spec = ensureObject(pod as JsonObject, 'spec');
-    tolerateTroubledNodes(spec);
-    await setPriority(spec, pod.metadata.name ?? '', context);
-    await setRuntimeClass(spec, pod.metadata.name ?? '', context);
     dropDisabledFields(spec);
     mergeLabelKeys(spec, pod.metadata.labels);
     const given = textAt(objectAt(pod as JsonObject, 'status'), 'qosClass');
@@ -58,7 +46,6 @@ export const podRules: KindRules = {
   },
   prepareUpdate: (pod, old, { subresource }) => {
     dropDisabledFields(specOf(pod));
-    if (subresource === '') keepDecided(specOf(pod), specOf(old));
     if (subresource === 'status') {
       restoreOwners(pod, old);
       const status = ensureObject(pod as JsonObject, 'status');
@@ -79,8 +66,6 @@ export const podRules: KindRules = {
     appendAll(errors, validatePodSpec(spec, 'spec', { isPod: true, podName: pod.metadata.name ?? '' }));
     if (textAt(spec, 'serviceAccountName') === '') refuseTokens(spec, errors);
     if (!old) validateNew(spec, annotations, errors);
-    if (!old && errors.length === 0 && spec.overhead !== undefined && spec.runtimeClassName === undefined)
-      throw forbidden({ group: '', plural: 'pods' }, pod.metadata.name ?? '', noOverhead);
     return errors;
   },
   validateUpdate: (pod, old, context) => {
@@ -127,85 +112,6 @@ function validateNew(
   if (textAt(spec, 'nodeName') !== '' && objectsAt(spec, 'schedulingGates').length > 0)
     errors.push(forbiddenValue('spec.nodeName', 'cannot be set until all schedulingGates have been cleared'));
   validateSeccompPairs(annotations, spec, 'spec', errors);
-}
-
-/** What was decided when the pod was made is not undone by leaving it out. */
-function keepDecided(spec: JsonObject, old: JsonObject): void {
-  for (const field of ['priority', 'preemptionPolicy'])
-    if (spec[field] === undefined && old[field] !== undefined) spec[field] = old[field];
-  tolerateTroubledNodes(spec);
-}
-
-const troubles = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
-const troubleToleration: JsonObject = { operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 };
-
-function tolerateTroubledNodes(spec: JsonObject): void {
-  const tolerations = Array.isArray(spec.tolerations) ? (spec.tolerations as JsonObject[]) : [];
-  const missing = troubles.filter((key) => !tolerations.some((toleration) => tolerates(toleration, key)));
-  if (missing.length > 0) spec.tolerations = [...tolerations, ...missing.map((key) => ({ key, ...troubleToleration }))];
-}
-
-function tolerates(toleration: JsonObject, wanted: string): boolean {
-  const [key, effect] = [textAt(toleration, 'key'), textAt(toleration, 'effect')];
-  return (key === '' || key === wanted) && (effect === '' || effect === 'NoExecute');
-}
-
-async function setPriority(spec: JsonObject, name: string, { list, listKnown }: RuleContext): Promise<void> {
-  const wanted = textAt(spec, 'priorityClassName');
-  const isIt = (one: KubeObject) => (wanted === '' ? one.globalDefault === true : one.metadata.name === wanted);
-  let found = (await listKnown('scheduling.k8s.io', 'priorityclasses')).find(isIt);
-  if (!found && wanted !== '') found = (await list('scheduling.k8s.io', 'priorityclasses')).find(isIt);
-  const pods = { group: '', plural: 'pods' };
-  if (wanted !== '' && !found) throw forbidden(pods, name, `no PriorityClass with name ${wanted} was found`);
-  const priority = typeof found?.value === 'number' ? found.value : 0;
-  const given = numberAt(spec, 'priority');
-  if (given !== undefined && given !== priority) {
-    const why = `the integer value of priority (${given}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`;
-    throw forbidden(pods, name, why);
-  }
-  const policy = textAt(found as JsonObject | undefined, 'preemptionPolicy') || 'PreemptLowerPriority';
-  if (typeof spec.preemptionPolicy === 'string' && spec.preemptionPolicy !== policy) {
-    const why = `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`;
-    throw forbidden(pods, name, why);
-  }
-  if (found) spec.priorityClassName = found.metadata.name;
-  spec.priority = priority;
-  spec.preemptionPolicy = policy;
-}
-
-const noOverhead = 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead';
-
-/** A pod of a class of runtimes has the overhead of that class and goes to the nodes that have it. */
-async function setRuntimeClass(spec: JsonObject, name: string, { list, listKnown }: RuleContext): Promise<void> {
-  const wanted = spec.runtimeClassName;
-  if (typeof wanted !== 'string') return;
-  const refuse = (why: string) => forbidden({ group: '', plural: 'pods' }, name, why);
-  const isIt = (one: KubeObject) => one.metadata.name === wanted;
-  let found = (await listKnown('node.k8s.io', 'runtimeclasses')).find(isIt);
-  found ??= (await list('node.k8s.io', 'runtimeclasses')).find(isIt);
-  if (!found) throw refuse(`pod rejected: RuntimeClass ${quote(wanted)} not found`);
-  const overhead = objectAt(objectAt(found as JsonObject, 'overhead'), 'podFixed');
-  if (!overhead && spec.overhead !== undefined) throw refuse(noOverhead);
-  if (overhead) {
-    if (spec.overhead !== undefined && !sameField(spec.overhead, overhead))
-      throw refuse("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
-    spec.overhead = cloneJson(overhead);
-  }
-  const scheduling = objectAt(found as JsonObject, 'scheduling');
-  if (!scheduling) return;
-  const selector: JsonObject = { ...objectAt(spec, 'nodeSelector') };
-  for (const [key, value] of Object.entries(objectAt(scheduling, 'nodeSelector') ?? {})) {
-    const own = selector[key];
-    if (own !== undefined && own !== value) {
-      const why = `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${own}`;
-      throw refuse(why);
-    }
-    selector[key] = value!;
-  }
-  if (Object.keys(selector).length > 0) spec.nodeSelector = selector;
-  const tolerations = objectsAt(spec, 'tolerations');
-  const added = objectsAt(scheduling, 'tolerations').filter((one) => !tolerations.some((own) => sameField(own, one)));
-  if (added.length > 0) spec.tolerations = [...tolerations, ...added.map((one) => cloneJson(one))];
 }
 
 const hard = 'requiredDuringSchedulingIgnoredDuringExecution';

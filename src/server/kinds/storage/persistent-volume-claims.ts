@@ -34,7 +34,6 @@ import { lineDiff } from '../../strategy/validation/line-diff.ts';
 import { validateClaimSpec } from './claim-spec.ts';
 import { betaClass, betaClassWarning, notNegative } from './persistent-volumes.ts';
 
-const isDefaultClass = 'storageclass.kubernetes.io/is-default-class';
 const resizeStates = [
   'ControllerResizeInProgress',
   'ControllerResizeInfeasible',
@@ -48,15 +47,9 @@ export const persistentVolumeClaimRules: KindRules = {
     ['spec.volumeMode', 'Filesystem', (spec) => spec.volumeMode !== ''],
     ['status.phase', 'Pending'],
   ]),
-  prepareCreate: async (claim, { list }) => {
+  prepareCreate: (claim) => {
     claim.status = { phase: 'Pending' };
-    const spec = ensureObject(claim as JsonObject, 'spec');
-    joinSources(spec, undefined);
-    if (spec.storageClassName !== undefined || spec.volumeName !== undefined) return;
-    if (claim.metadata.annotations?.[betaClass] !== undefined) return;
-    const classes = await list('storage.k8s.io', 'storageclasses');
-    const chosen = newest(classes.filter(({ metadata }) => metadata.annotations?.[isDefaultClass] === 'true'));
-    if (chosen?.metadata.name) spec.storageClassName = chosen.metadata.name;
+    joinSources(ensureObject(claim as JsonObject, 'spec'), undefined);
   },
   prepareUpdate: (claim, old, { subresource }) => {
     if (subresource === 'status') return;
@@ -89,14 +82,6 @@ function isClaimOrSnapshot(source: JsonObject): boolean {
   return group === ''
     ? kind === 'PersistentVolumeClaim'
     : `${group}/${kind}` === 'snapshot.storage.k8s.io/VolumeSnapshot';
-}
-
-/** Of several defaults the youngest counts, then the first by name. */
-function newest(classes: readonly KubeObject[]): KubeObject | undefined {
-  const age = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? '';
-  return [...classes].sort((a, b) =>
-    age(a) === age(b) ? (a.metadata.name! < b.metadata.name! ? -1 : 1) : age(a) > age(b) ? -1 : 1,
-  )[0];
 }
 
 function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {

@@ -1,0 +1,46 @@
+/**
+ * The admission plugins this server has, and the chain of those that flags and defaults choose. A name that
+ * `plugin-names.ts` knows and nobody here implements can be chosen and does nothing.
+ */
+import type { Authorizer } from '../auth/authorizer.ts';
+import type { AdmissionPlugin } from './admission.ts';
+import { AdmissionChain } from './admission-chain.ts';
+import { choiceFaults, chosenPlugins, type PluginChoice } from './plugin-names.ts';
+import { certificateApproval, certificateSigning, certificateSubjectRestriction } from './plugins/certificates.ts';
+import { defaultIngressClass, defaultStorageClass } from './plugins/default-classes.ts';
+import { defaultTolerationSeconds } from './plugins/default-toleration-seconds.ts';
+import { namespaceLifecycle } from './plugins/namespace-lifecycle.ts';
+import { persistentVolumeClaimResize } from './plugins/persistent-volume-claim-resize.ts';
+import { podTopologyLabels } from './plugins/pod-topology-labels.ts';
+import { priority } from './plugins/priority.ts';
+import { runtimeClass } from './plugins/runtime-class.ts';
+import { storageObjectInUseProtection } from './plugins/storage-object-in-use-protection.ts';
+import { taintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
+
+/** What plugins work with beside the write itself. */
+export type AdmissionParts = { readonly authorizer: Authorizer };
+
+export function allPlugins({ authorizer }: AdmissionParts): AdmissionPlugin[] {
+  return [
+    namespaceLifecycle,
+    taintNodesByCondition,
+    priority,
+    defaultTolerationSeconds,
+    defaultStorageClass,
+    storageObjectInUseProtection,
+    persistentVolumeClaimResize,
+    runtimeClass,
+    certificateApproval(authorizer),
+    certificateSigning(authorizer),
+    certificateSubjectRestriction,
+    defaultIngressClass,
+    podTopologyLabels,
+  ];
+}
+
+export function makeAdmissionChain(choice: PluginChoice, parts: AdmissionParts): AdmissionChain {
+  const [fault] = choiceFaults(choice);
+  if (fault) throw new Error(`Cannot choose admission plugins: ${fault}`);
+  const chosen = chosenPlugins(choice);
+  return new AdmissionChain(allPlugins(parts).filter(({ name }) => chosen.has(name)));
+}

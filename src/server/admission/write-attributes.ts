@@ -1,0 +1,111 @@
+/**
+ * One write as admission sees it: made anew for each phase and each attempt, since objects and names differ between them.
+ */
+import { internalError, type JsonObject, type KubeObject } from '../../api/index.ts';
+import { type BodyType, checkDecoded } from '../codec/index.ts';
+import { rulesOf } from '../kinds/rules-of.ts';
+import type { Resource } from '../registry/resource.ts';
+import type { UserInfo } from '../request/user-info.ts';
+import type { RuleContext } from '../strategy/strategy.ts';
+import { type AdmissionAttributes, type AdmissionOperation, type GroupVersionKind, Reinvocation } from './admission.ts';
+
+/** What is the same for all phases and attempts of a write. */
+export type WriteFacts = {
+  readonly operation: AdmissionOperation;
+  readonly resource: Resource;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly user: UserInfo;
+  readonly isDryRun: boolean;
+  readonly options: () => JsonObject;
+  /** What the subresource takes, where that is not the resource's own kind. */
+  readonly bodyType?: BodyType;
+  readonly annotate: (key: string, value: string) => void;
+  readonly signal: AbortSignal;
+};
+
+export class WriteAttributes implements AdmissionAttributes {
+  readonly #facts: WriteFacts;
+  object: KubeObject | undefined;
+  readonly oldObject: KubeObject | undefined;
+  readonly context: RuleContext;
+  readonly reinvocation: Reinvocation = new Reinvocation();
+  #isReplaced = false;
+
+  constructor(
+    facts: WriteFacts,
+    context: RuleContext,
+    object: KubeObject | undefined,
+    oldObject: KubeObject | undefined,
+  ) {
+    this.#facts = facts;
+    this.context = context;
+    this.object = object;
+    this.oldObject = oldObject;
+  }
+
+  get operation(): AdmissionOperation {
+    return this.#facts.operation;
+  }
+
+  get resource(): Resource {
+    return this.#facts.resource;
+  }
+
+  get subresource(): string {
+    return this.#facts.subresource;
+  }
+
+  get kind(): GroupVersionKind {
+    const { kind, groupVersion } = this.#facts.bodyType ?? this.#facts.resource;
+    const [version = '', group = ''] = groupVersion.split('/').reverse();
+    return { group, version, kind };
+  }
+
+  /** A namespace lies in itself. */
+  get namespace(): string {
+    const { resource, namespace } = this.#facts;
+    return resource.group === '' && resource.plural === 'namespaces' ? this.name : namespace;
+  }
+
+  /** A collection is deleted without naming its members. */
+  get name(): string {
+    return this.#facts.name || (this.operation === 'CREATE' ? (this.object?.metadata?.name ?? '') : '');
+  }
+
+  get user(): UserInfo {
+    return this.#facts.user;
+  }
+
+  get isDryRun(): boolean {
+    return this.#facts.isDryRun;
+  }
+
+  get options(): JsonObject {
+    return this.#facts.options();
+  }
+
+  get signal(): AbortSignal {
+    return this.#facts.signal;
+  }
+
+  /** Whether anybody has put another object in the place of the one that was sent. */
+  get isReplaced(): boolean {
+    return this.#isReplaced;
+  }
+
+  replaceObject(object: JsonObject): void {
+    const { bodyType, resource } = this.#facts;
+    const decoded = checkDecoded(object, bodyType ?? resource, 'Ignore', (why) => internalError(why));
+    const fresh = decoded.object as unknown as KubeObject;
+    fresh.metadata ??= {};
+    if (!bodyType) rulesOf(resource).setDefaults?.(fresh);
+    this.object = fresh;
+    this.#isReplaced = true;
+  }
+
+  annotate(key: string, value: string): void {
+    this.#facts.annotate(key, value);
+  }
+}

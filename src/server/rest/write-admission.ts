@@ -1,0 +1,97 @@
+/**
+ * The way of one write through admission: both phases, with what the request says for all its attempts.
+ *
+ * A write that no plugin cares about passes at once; nothing is made for it.
+ */
+import type { JsonObject, KubeObject } from '../../api/index.ts';
+import type { AdmissionOperation } from '../admission/admission.ts';
+import type { AdmissionChain } from '../admission/admission-chain.ts';
+import { WriteAttributes, type WriteFacts } from '../admission/write-attributes.ts';
+import { annotateAudit } from '../audit/audit-annotations.ts';
+import type { BodyType } from '../codec/index.ts';
+import type { Resource } from '../registry/resource.ts';
+import type { Exchange } from '../request/request-context.ts';
+import type { RuleContext } from '../strategy/strategy.ts';
+import type { DeleteOptions } from './delete-options.ts';
+import type { WriteOptions } from './write-options.ts';
+
+type Place = { readonly namespace: string; readonly name: string; readonly subresource: string };
+
+export class WriteAdmission {
+  readonly #chain: AdmissionChain;
+  readonly #facts: WriteFacts;
+  readonly #isEmpty: boolean;
+
+  constructor(chain: AdmissionChain, facts: WriteFacts) {
+    this.#chain = chain;
+    this.#facts = facts;
+    this.#isEmpty = chain.isEmptyFor(facts.operation, facts.resource, facts.subresource);
+  }
+
+  /** The mutating phase: the object as it goes on to its strategy, which may be another one. */
+  async admit(object: KubeObject, old: KubeObject | undefined, context: RuleContext): Promise<KubeObject> {
+    if (this.#isEmpty) return object;
+    const attributes = new WriteAttributes(this.#facts, context, object, old);
+    await this.#chain.admit(attributes);
+    return attributes.object!;
+  }
+
+  /** The validating phase, on the object as it will be stored. */
+  async validate(object: KubeObject, old: KubeObject | undefined, context: RuleContext): Promise<void> {
+    if (this.#isEmpty) return;
+    await this.#chain.validate(new WriteAttributes(this.#facts, context, object, old));
+  }
+
+  /** Both phases of a deletion. */
+  async admitDeletion(old: KubeObject, context: RuleContext): Promise<void> {
+    if (this.#isEmpty) return;
+    await this.#chain.admit(new WriteAttributes(this.#facts, context, undefined, old));
+    await this.#chain.validate(new WriteAttributes(this.#facts, context, undefined, old));
+  }
+}
+
+export type AdmittedWrite = {
+  readonly operation: AdmissionOperation;
+  readonly resource: Resource;
+  readonly place: Place;
+  readonly options: WriteOptions | DeleteOptions;
+  /** What the subresource takes, where that is not the resource's own kind. */
+  readonly bodyType?: BodyType;
+};
+
+export function admissionOf(
+  chain: AdmissionChain,
+  exchange: Exchange,
+  { operation, resource, place, options, bodyType }: AdmittedWrite,
+): WriteAdmission {
+  return new WriteAdmission(chain, {
+    operation,
+    resource,
+    ...place,
+    user: exchange.user,
+    isDryRun: options.isDryRun,
+    options: () => shownOptions(operation, options),
+    ...(bodyType && { bodyType }),
+    annotate: (key, value) => annotateAudit(exchange, key, value),
+    signal: exchange.signal,
+  });
+}
+
+const KINDS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
+
+/** As the client gave them; a patch is by now a create or an update, and has their options. */
+function shownOptions(operation: AdmissionOperation, options: WriteOptions | DeleteOptions): JsonObject {
+  const kind = operation === 'CONNECT' ? '' : KINDS[operation];
+  const shown: JsonObject = { kind, apiVersion: 'meta.k8s.io/v1' };
+  const dryRun = options.isDryRun && { dryRun: ['All'] };
+  if (!('preconditions' in options)) return { ...shown, ...dryRun, ...options.given };
+  const { gracePeriodSeconds, preconditions, orphanDependents, propagationPolicy } = options;
+  return {
+    ...shown,
+    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    ...(preconditions && { preconditions }),
+    ...(orphanDependents !== undefined && { orphanDependents }),
+    ...(propagationPolicy !== undefined && { propagationPolicy }),
+    ...dryRun,
+  };
+}
