@@ -8,7 +8,7 @@ export {
   type Tracer,
 } from '../api/index.ts';
 export { CheckpointError } from './checkpoint/checkpoint-error.ts';
-export type { CheckpointMetrics, CheckpointOptions } from './checkpoint/checkpoint-options.ts';
+export type { CheckpointOptions } from './checkpoint/checkpoint-options.ts';
 export {
   type VersionCheckpoint,
   type VersionCheckpointOptions,
@@ -45,7 +45,7 @@ export {
   type TransportPhase,
 } from './errors.ts';
 export type { AuditReport } from './informer/audit.ts';
-export { type Indexers, type IndexFunction, keyOf } from './informer/indexer.ts';
+export type { Indexers, IndexFunction } from './informer/indexer.ts';
 export { Informer } from './informer/informer.ts';
 export type { Added, Deleted, InformerEvent, Updated } from './informer/informer-event.ts';
 export {
@@ -55,31 +55,14 @@ export {
   type InformerLease,
 } from './informer/informer-factory.ts';
 export type {
-  Freshness,
-  InformerMetrics,
   InformerOptions,
-  InformerState,
   InvalidObject,
   Snapshot,
   Where,
 } from './informer/informer-options.ts';
-export type { EventHandler, HandlerMetrics, HandlerOptions, Subscription } from './informer/subscription.ts';
+export type { EventHandler, HandlerOptions, Subscription } from './informer/subscription.ts';
 export { type ConnectOptions, connect, KubeClient } from './kube-client.ts';
 export { LazyObject, lazyOf } from './lazy/lazy-object.ts';
-export type {
-  ClientObserver,
-  HandledSample,
-  ListSample,
-  ObservedInformer,
-  RetrySample,
-  WatchEnd,
-} from './observing/client-observer.ts';
-export { errorReason } from './observing/error-reason.ts';
-export { Observers } from './observing/observers.ts';
-export { consoleLogger } from './observing/safe-logger.ts';
-export { Reflector } from './reflector/reflector.ts';
-export type { ReflectorCounts, ReflectorOptions, ReflectorSink, Trouble } from './reflector/reflector-options.ts';
-export type { Checking, Filling, ReflectorState, Waiting, Watching } from './reflector/reflector-state.ts';
 export {
   checkSpec,
   defineResource,
@@ -89,8 +72,7 @@ export {
   type ObjectOf,
   type Resource,
   type ResourceDefinition,
-} from './resources/define-resource.ts';
-export { type DiscoveredResource, Discovery, type ResourceQuery } from './resources/discovery.ts';
+} from './objects/define-resource.ts';
 export {
   type ClusterRole,
   type ClusterRoleBinding,
@@ -116,7 +98,7 @@ export {
   roleBindings,
   roles,
   type Subject,
-} from './resources/kinds/cluster.ts';
+} from './objects/kinds/cluster.ts';
 export {
   type ConfigMap,
   configMaps,
@@ -137,7 +119,7 @@ export {
   secrets,
   serviceAccounts,
   services,
-} from './resources/kinds/core.ts';
+} from './objects/kinds/core.ts';
 export {
   type Container,
   type ContainerPort,
@@ -152,7 +134,7 @@ export {
   pods,
   type Resources,
   type Volume,
-} from './resources/kinds/pod.ts';
+} from './objects/kinds/pod.ts';
 export {
   type CronJob,
   cronJobs,
@@ -167,8 +149,8 @@ export {
   replicaSets,
   type StatefulSet,
   statefulSets,
-} from './resources/kinds/workloads.ts';
-export type { ListPage, ListPagesOptions } from './resources/list-pages.ts';
+} from './objects/kinds/workloads.ts';
+export { keyOf } from './objects/object-key.ts';
 export type {
   AnyObject,
   ApiObject,
@@ -186,7 +168,33 @@ export type {
   Scale,
   StoredMeta,
   UnknownFields,
-} from './resources/objects.ts';
+} from './objects/objects.ts';
+export type { SchemaIssue, SchemaResult, StandardSchemaV1 } from './objects/standard-schema.ts';
+export type {
+  ClientObserver,
+  HandledSample,
+  ListSample,
+  ObservedInformer,
+  RequestSample,
+  RetrySample,
+  WatchEnd,
+} from './observing/client-observer.ts';
+export { errorReason } from './observing/error-reason.ts';
+export type {
+  CheckpointMetrics,
+  Freshness,
+  HandlerMetrics,
+  InformerMetrics,
+  InformerState,
+  ReflectorCounts,
+} from './observing/informer-metrics.ts';
+export { Observers } from './observing/observers.ts';
+export { consoleLogger } from './observing/safe-logger.ts';
+export { Reflector } from './reflector/reflector.ts';
+export type { ReflectorOptions, ReflectorSink, Trouble } from './reflector/reflector-options.ts';
+export type { Checking, Filling, ReflectorState, Waiting, Watching } from './reflector/reflector-state.ts';
+export { type DiscoveredResource, Discovery, type ResourceQuery } from './resources/discovery.ts';
+export type { ListPage, ListPagesOptions } from './resources/list-pages.ts';
 export type {
   ApplyOptions,
   CallOptions,
@@ -205,7 +213,6 @@ export {
   type LabelSelection,
   labelSelectorText,
 } from './resources/selectors.ts';
-export type { SchemaIssue, SchemaResult, StandardSchemaV1 } from './resources/standard-schema.ts';
 export { SubresourceClient } from './resources/subresource-client.ts';
 export type { Timeouts } from './transport/deadline.ts';
 export type { RateLimit } from './transport/rate-limit.ts';
@@ -216,7 +223,6 @@ export type {
   Query,
   QueryValue,
   RequestOptions,
-  RequestSample,
   StreamAnswer,
   TransportOptions,
 } from './transport/transport-options.ts';

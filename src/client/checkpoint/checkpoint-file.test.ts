@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, expect, it } from 'vitest';
 import { change, header, object, type Plain, plain } from '../../../test/support/client/checkpoint-states.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import { CheckpointFile } from './checkpoint-file.ts';
 import { CheckpointReader, commitLine, deleteLine, headerLine, putLine } from './checkpoint-format.ts';
 

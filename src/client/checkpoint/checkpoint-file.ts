@@ -9,7 +9,7 @@
  */
 import * as fs from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import {
   type CheckpointHeader,
   CheckpointReader,

@@ -11,8 +11,8 @@
  * is damage: then nothing of the file is believed.
  */
 import { crc32 } from 'node:zlib';
-import { keyOf } from '../informer/indexer.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import { keyOf } from '../objects/object-key.ts';
+import type { AnyObject } from '../objects/objects.ts';
 
 /** Raised when a file of today could not be read by the code of yesterday, or the other way round. */
 export const FORMAT = 1;

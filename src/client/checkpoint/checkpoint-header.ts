@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { isTransportError } from '../errors.ts';
-import type { Resource } from '../resources/define-resource.ts';
+import type { Resource } from '../objects/define-resource.ts';
 import type { SelectOptions } from '../resources/options.ts';
 import { fieldSelectorText, labelSelectorText } from '../resources/selectors.ts';
 import type { Transport } from '../transport/transport.ts';

@@ -1,5 +1,4 @@
-/** What a checkpoint is told, and what it tells of itself. */
-
+/** The options of a checkpoint. */
 export type CheckpointOptions = {
   /** A file of this informer's own; a folder, or what ends with `/`, gets a file that is named after the selection. */
   readonly file: string;
@@ -14,17 +13,4 @@ export type CheckpointOptions = {
   readonly transformId?: string | undefined;
   /** Names the cluster. Without it, it is the uid of the namespace kube-system, if that may be read. */
   readonly clusterId?: string | undefined;
-};
-
-export type CheckpointMetrics = {
-  /** Of the file. */
-  readonly bytes: number;
-  /** How many objects came from the disk at the start. */
-  readonly restored: number;
-  readonly commits: number;
-  /** Of those, how many wrote the whole file anew. */
-  readonly rewrites: number;
-  readonly failures: number;
-  /** When the last commit was on its way to the disk; undefined before the first. */
-  readonly savedAt: Date | undefined;
 };

@@ -13,12 +13,13 @@
  */
 import { type Clock, untilAborted } from '../../api/index.ts';
 import { type FileLock, lockFile } from '../../files/file-lock.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
+import type { CheckpointMetrics } from '../observing/informer-metrics.ts';
 import { CheckpointError } from './checkpoint-error.ts';
 import { CheckpointFile, type Disk } from './checkpoint-file.ts';
 import type { CheckpointHeader, Commit, SavedState } from './checkpoint-format.ts';
 import { differenceOf, pathOf } from './checkpoint-header.ts';
-import type { CheckpointMetrics, CheckpointOptions } from './checkpoint-options.ts';
+import type { CheckpointOptions } from './checkpoint-options.ts';
 
 type CheckpointContext<T extends AnyObject> = {
   readonly clock: Clock;

@@ -10,8 +10,7 @@
  * two processes that share one overwrite each other.
  */
 import { open, readFile, rename, rm } from 'node:fs/promises';
-import { type Clock, closeOnce, systemClock } from '../../api/index.ts';
-import { tellSafely } from '../observing/tell-safely.ts';
+import { type Clock, closeOnce, systemClock, tellSafely } from '../../api/index.ts';
 import { CheckpointError } from './checkpoint-error.ts';
 
 export type VersionCheckpointOptions = {

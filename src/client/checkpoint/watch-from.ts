@@ -7,8 +7,8 @@
  * by comparing, so the caller forgets what it has, calls `checkpoint.clear()` and begins anew. An informer with a
  * checkpoint does all that by itself.
  */
-import type { Resource } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
 import { type WatchResumingOptions, watchResuming } from '../watch/watch-resuming.ts';

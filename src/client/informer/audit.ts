@@ -6,13 +6,13 @@
  * a stream that is dead, though it is open: another one is opened, but it is not called wrong for that.
  */
 import { type Clock, isBehind } from '../../api/index.ts';
+import { metadataOf } from '../objects/define-resource.ts';
+import { keyOf } from '../objects/object-key.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import type { ReflectorOptions } from '../reflector/reflector-options.ts';
-import { metadataOf } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
 import { ResourceClient } from '../resources/resource-client.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Bell } from './bell.ts';
-import { keyOf } from './indexer.ts';
 import type { Source } from './source.ts';
 
 export type AuditReport = {

@@ -5,8 +5,8 @@
  * and in the background the next round tries again.
  */
 import { isApiError, isTransportError } from '../errors.ts';
-import type { Resource } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import type { SelectOptions } from '../resources/options.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type AuditReport, auditSource } from './audit.ts';

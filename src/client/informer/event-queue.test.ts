@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import { EventQueue } from './event-queue.ts';
 import { afterRemove, afterReplace, afterUpsert, type InformerEvent } from './informer-event.ts';
 

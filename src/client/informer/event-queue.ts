@@ -7,7 +7,7 @@
  * what was there at the beginning: an earlier process may have told of it, and then somebody waits to hear that it is
  * gone. A joined event keeps its earlier place: between keys the order may change, within a key it does not.
  */
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import type { InformerEvent } from './informer-event.ts';
 
 export class EventQueue<T extends AnyObject> {

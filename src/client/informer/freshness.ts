@@ -1,7 +1,8 @@
 /** How true an informer's store is, from the states of its watches: the worst of them counts. */
+
+import type { Freshness, InformerState } from '../observing/informer-metrics.ts';
 import type { Trouble } from '../reflector/reflector-options.ts';
 import type { ReflectorState } from '../reflector/reflector-state.ts';
-import type { Freshness, InformerState } from './informer-options.ts';
 
 /** What a reflector tells of itself. */
 type Watch = {

@@ -1,11 +1,12 @@
 /** The handlers of one informer: how each is told, watched over and, with the informer, brought to rest. */
 import { CallbackError } from '../../api/index.ts';
-import type { Resource } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import type { AnyObject } from '../objects/objects.ts';
+import type { HandlerMetrics } from '../observing/informer-metrics.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Indexer } from './indexer.ts';
 import type { Listeners } from './listeners.ts';
-import { type EventHandler, type HandlerMetrics, type HandlerOptions, Subscription } from './subscription.ts';
+import { type EventHandler, type HandlerOptions, Subscription } from './subscription.ts';
 
 type HandlersContext<T extends AnyObject> = {
   readonly transport: Transport;

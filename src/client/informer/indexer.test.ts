@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseLabelSelector } from '../../api/index.ts';
-import type { AnyObject } from '../resources/objects.ts';
-import { Indexer, keyOf } from './indexer.ts';
+import { keyOf } from '../objects/object-key.ts';
+import type { AnyObject } from '../objects/objects.ts';
+import { Indexer } from './indexer.ts';
 
 type Thing = AnyObject & { values: readonly (string | undefined)[] };
 

@@ -8,7 +8,7 @@
  *   objects: key -> object       indexes: name -> value -> key -> object
  */
 import { CallbackError, type LabelSelector } from '../../api/index.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
 
 /** The values an object is found by; what is undefined is left out. */
 export type IndexFunction<T> = (object: T) => readonly (string | undefined)[];
@@ -22,11 +22,6 @@ type Index<T> = {
   /** Keys of the objects that the function has failed at. */
   readonly failed: Set<string>;
 };
-
-/** `namespace/name`; of what is cluster-wide only `name`. */
-export function keyOf({ metadata: { namespace, name } }: AnyObject): string {
-  return namespace ? `${namespace}/${name}` : name;
-}
 
 export class Indexer<T extends AnyObject> {
   readonly #objects = new Map<string, T>();

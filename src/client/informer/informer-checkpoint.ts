@@ -7,10 +7,11 @@
  */
 import { untilAborted } from '../../api/index.ts';
 import type { Checkpoint } from '../checkpoint/checkpoint.ts';
-import type { CheckpointMetrics, CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
+import type { CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import type { AnyObject } from '../objects/objects.ts';
+import type { CheckpointMetrics } from '../observing/informer-metrics.ts';
 import { historyIn, historyText } from '../reflector/server-history.ts';
-import type { Resource } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
 import { fieldSelectorText, labelSelectorText } from '../resources/selectors.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Indexer } from './indexer.ts';

@@ -5,7 +5,7 @@
  * added again. The same object again is no change. An object with another uid is another object: it is told as a deletion
  * and an addition. Of a whole state the deletions come first, so that what took the place of something finds it gone.
  */
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
 
 export type InformerEvent<T extends AnyObject> = Added<T> | Updated<T> | Deleted<T>;
 

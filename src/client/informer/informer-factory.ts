@@ -12,8 +12,8 @@
  * when that is done: the file has one owner.
  */
 import { closeOnce, untilAborted } from '../../api/index.ts';
-import type { Resource } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import { fieldSelectorText, labelSelectorText } from '../resources/selectors.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Indexers } from './indexer.ts';

@@ -1,11 +1,11 @@
 /** What an informer is told, and what it tells of itself. */
-import type { CheckpointMetrics, CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
-import type { ReflectorCounts, ReflectorOptions } from '../reflector/reflector-options.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
+import type { AnyObject } from '../objects/objects.ts';
+import type { Freshness } from '../observing/informer-metrics.ts';
+import type { ReflectorOptions } from '../reflector/reflector-options.ts';
 import type { SelectOptions } from '../resources/options.ts';
 import type { LabelSelection } from '../resources/selectors.ts';
 import type { Indexers } from './indexer.ts';
-import type { HandlerMetrics } from './subscription.ts';
 
 export type InformerOptions<T extends AnyObject, I extends Indexers<T> = Indexers<T>> = SelectOptions & {
   /** One or several, each with a watch of its own; that of the context without it. */
@@ -48,43 +48,6 @@ export type InvalidObject<T extends AnyObject> = {
   readonly object: T;
   /** `replicas: Expected number` */
   readonly issues: readonly string[];
-};
-
-/**
- * - `syncing`: the whole state has not come yet
- * - `current`: every watch is open
- * - `interrupted`: some watch is being taken up again, or for the first time since a checkpoint was read; reads are
- *   answered from what is known, which `lagMs` tells the age of
- * - `refused`: the server says no, and waiting will not mend it: see `error`. It is asked again all the same.
- * - `stopped`: by its owner, or by a bug: see `error`
- */
-export type InformerState = 'syncing' | 'current' | 'interrupted' | 'refused' | 'stopped';
-
-export type Freshness = {
-  readonly state: InformerState;
-  /** The store has everything up to this version; undefined while it is syncing. */
-  readonly resourceVersion: string | undefined;
-  /** Since the server was last heard: the store is no older than that. With several watches, the worst. */
-  readonly lagMs: number | undefined;
-  readonly lastContact: Date | undefined;
-  /** How long the slowest handler has been at its present event: the store goes on, but it is told of nothing. */
-  readonly busyMs: number;
-  /** What keeps it from being current, if something does. */
-  readonly error: unknown;
-};
-
-export type InformerMetrics = ReflectorCounts & {
-  readonly objects: number;
-  readonly added: number;
-  readonly updated: number;
-  readonly deleted: number;
-  /** How often it was held against the server. */
-  readonly audits: number;
-  /** How many objects were found to be wrong by that. */
-  readonly divergences: number;
-  readonly handlers: readonly HandlerMetrics[];
-  /** If it has one. */
-  readonly checkpoint?: CheckpointMetrics;
 };
 
 export type Where = {

@@ -5,7 +5,7 @@
  * end when the informer is closed, and throw `signal.reason` or the bug that stopped it. Leaving the loop, by any door,
  * leaves nothing behind.
  */
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import type { Bell } from './bell.ts';
 import { EventQueue } from './event-queue.ts';
 import type { Indexer } from './indexer.ts';

@@ -18,11 +18,12 @@ import {
   isBehind,
   LabelSelector,
   parseLabelSelector,
+  tellSafely,
   untilAborted,
 } from '../../api/index.ts';
-import { tellSafely } from '../observing/tell-safely.ts';
-import type { Resource } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import type { AnyObject } from '../objects/objects.ts';
+import type { Freshness, InformerMetrics } from '../observing/informer-metrics.ts';
 import { labelSelectorText } from '../resources/selectors.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { AuditReport } from './audit.ts';
@@ -33,7 +34,7 @@ import { Handlers } from './handlers.ts';
 import { Indexer, type Indexers } from './indexer.ts';
 import { InformerCheckpoint } from './informer-checkpoint.ts';
 import type { InformerEvent } from './informer-event.ts';
-import type { Freshness, InformerMetrics, InformerOptions, Snapshot, Where } from './informer-options.ts';
+import type { InformerOptions, Snapshot, Where } from './informer-options.ts';
 import { type EventsOptions, InformerStreams } from './informer-streams.ts';
 import { Intake } from './intake.ts';
 import { Listeners } from './listeners.ts';

@@ -6,10 +6,10 @@
  * came; one that does not fit its validator is told later, as the server sent it, for the check may take its time.
  */
 import { CallbackError } from '../../api/index.ts';
-import { checkSpec, type Resource } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
-import { deepFreeze, freezesByDefault } from './freeze.ts';
-import { keyOf } from './indexer.ts';
+import { checkSpec, type Resource } from '../objects/define-resource.ts';
+import { deepFreeze, freezesByDefault } from '../objects/freeze.ts';
+import { keyOf } from '../objects/object-key.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import type { InformerOptions } from './informer-options.ts';
 
 type IntakeContext<T extends AnyObject> = {

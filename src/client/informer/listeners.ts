@@ -6,7 +6,7 @@
  * left because of that, and the next one has to tell the deletion; if not, it was removed on purpose, and gave it up.
  */
 import type { Clock } from '../../api/index.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import { Bell } from './bell.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { InformerEvent } from './informer-event.ts';

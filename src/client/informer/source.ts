@@ -6,19 +6,16 @@
  */
 import { isBehind } from '../../api/index.ts';
 import { asPromised, isSameContent } from '../lazy/lazy-object.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import { keyOf } from '../objects/object-key.ts';
+import type { AnyObject } from '../objects/objects.ts';
+import type { ReflectorCounts } from '../observing/informer-metrics.ts';
 import { Reflector } from '../reflector/reflector.ts';
-import {
-  noCounts,
-  type ReflectorCounts,
-  type ReflectorOptions,
-  type ReflectorSink,
-} from '../reflector/reflector-options.ts';
+import { noCounts, type ReflectorOptions, type ReflectorSink } from '../reflector/reflector-options.ts';
 import type { ReflectorState } from '../reflector/reflector-state.ts';
 import type { History } from '../reflector/server-history.ts';
-import type { Resource } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type Indexer, keyOf } from './indexer.ts';
+import type { Indexer } from './indexer.ts';
 import { afterRemove, afterReplace, afterUpsert, type InformerEvent } from './informer-event.ts';
 
 export type SourceContext<T extends AnyObject> = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import type { InformerEvent } from './informer-event.ts';
 import { type EventHandler, type HandlerOptions, Subscription } from './subscription.ts';
 

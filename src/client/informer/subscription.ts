@@ -9,7 +9,8 @@
  * end are told by the next process; on one that runs on they are given up.
  */
 import { type Clock, closeOnce } from '../../api/index.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
+import type { HandlerMetrics } from '../observing/informer-metrics.ts';
 import { Bell } from './bell.ts';
 import { EventQueue } from './event-queue.ts';
 import type { InformerEvent } from './informer-event.ts';
@@ -26,17 +27,6 @@ export type HandlerOptions<T extends AnyObject> = {
   readonly onError?: ((error: unknown, event: InformerEvent<T>) => void) | undefined;
   /** How long the event in hand may take to end when the handler is removed, or the informer closed: 5 s. */
   readonly closeGraceMs?: number | undefined;
-};
-
-export type HandlerMetrics = {
-  readonly name: string;
-  /** Events that wait. */
-  readonly backlog: number;
-  readonly delivered: number;
-  readonly conflated: number;
-  readonly errors: number;
-  /** How long it has been at its present event; 0 if it is at none. */
-  readonly busyMs: number;
 };
 
 type Context<T extends AnyObject> = {

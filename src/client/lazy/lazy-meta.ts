@@ -2,8 +2,8 @@
  * Metadata of a lazy object: name, namespace, uid, version and labels are found without decoding anything else; the
  * first question for any other field decodes all metadata, and nothing but metadata.
  */
-import { deepFreeze } from '../informer/freeze.ts';
-import type { AnyObject, StoredMeta } from '../resources/objects.ts';
+import { deepFreeze } from '../objects/freeze.ts';
+import type { AnyObject, StoredMeta } from '../objects/objects.ts';
 import { endOfValue } from './json-text.ts';
 import type { EventScan } from './scan-event.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { deepFreeze } from '../informer/freeze.ts';
-import { type Pod, pods } from '../resources/kinds/pod.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import { deepFreeze } from '../objects/freeze.ts';
+import { type Pod, pods } from '../objects/kinds/pod.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import { asPromised, isSameContent, type LazyObject, lazyChange, lazyOf } from './lazy-object.ts';
 
 const token = lazyOf(pods);

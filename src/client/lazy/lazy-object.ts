@@ -9,8 +9,8 @@
  * both, so one that was decoded costs what it would have cost anyway. Of a frozen one everything that comes out is frozen.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Resource } from '../resources/define-resource.ts';
-import type { AnyObject, StoredMeta } from '../resources/objects.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import type { AnyObject, ChangeType, StoredMeta } from '../objects/objects.ts';
 import { LazyMeta } from './lazy-meta.ts';
 import { scanEvent } from './scan-event.ts';
 
@@ -50,7 +50,7 @@ export class LazyObject<T extends AnyObject = AnyObject> implements AnyObject {
   }
 }
 
-export type LazyChange = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: LazyObject };
+export type LazyChange = { readonly type: ChangeType; readonly object: LazyObject };
 
 /** Undefined if it is no change, or not written as servers write it: then the line has to be decoded. */
 export function lazyChange(resource: Resource, line: string): LazyChange | undefined {

@@ -9,10 +9,11 @@
  * Built-in kinds are written in the order of their Go structs, for which one expression does: it takes a tenth of the time
  * of the walk over the keys, which does for any order, such as that of custom kinds (alphabetical).
  */
+import type { ChangeType } from '../objects/objects.ts';
 import { endOfKey, endOfValue, isKey, ODD, plainString } from './json-text.ts';
 
 export type EventScan = {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly type: ChangeType;
   readonly name: string;
   readonly namespace: string | undefined;
   readonly uid: string;
@@ -30,7 +31,7 @@ export function scanEvent(text: string): EventScan | undefined {
   if (!found) return walkEvent(text);
   const [, head, type, name, namespace, uid, resourceVersion, labels] = found as unknown as string[];
   const known = { name: name!, namespace, uid: uid!, resourceVersion: resourceVersion! };
-  return { type: type as EventScan['type'], ...known, metadataAt: head!.length, labels };
+  return { type: type as ChangeType, ...known, metadataAt: head!.length, labels };
 }
 
 const CHANGE = '{"type":"(ADDED|MODIFIED|DELETED)","object":';
@@ -58,7 +59,7 @@ function walkEvent(text: string): EventScan | undefined {
   const found = change.exec(text);
   if (!found) return undefined;
   const metadataAt = metadataIn(text, found[0].length);
-  return metadataAt === ODD ? undefined : walkMetadata(text, metadataAt, found[1] as EventScan['type']);
+  return metadataAt === ODD ? undefined : walkMetadata(text, metadataAt, found[1] as ChangeType);
 }
 
 /** Of the object that begins at `at`. */
@@ -74,7 +75,7 @@ function metadataIn(text: string, at: number): number {
   }
 }
 
-function walkMetadata(text: string, metadataAt: number, type: EventScan['type']): EventScan | undefined {
+function walkMetadata(text: string, metadataAt: number, type: ChangeType): EventScan | undefined {
   if (text.charCodeAt(metadataAt) !== OPEN) return undefined;
   const found: Partial<Record<(typeof facts)[number], string>> = {};
   let labels: string | undefined;

@@ -6,10 +6,10 @@
  * Everything is called in the middle of the work it tells of, so it must be quick and must not wait. What it throws is a
  * process warning, the first time, and harms nobody else.
  */
-import type { Freshness, InformerMetrics } from '../informer/informer-options.ts';
-import type { Resource } from '../resources/define-resource.ts';
-import type { RequestSample } from '../transport/transport-options.ts';
-import type { WatchEvent } from '../watch/watch-event.ts';
+import type { TransportPhase } from '../errors.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import type { WatchEventType } from '../objects/objects.ts';
+import type { Freshness, InformerMetrics } from './informer-metrics.ts';
 
 export type ClientObserver = {
   /** A request has its answer, or has failed. A repetition is one of its own. */
@@ -18,7 +18,7 @@ export type ClientObserver = {
   onRetry?(sample: RetrySample): void;
   /** The server has accepted a watch. */
   onWatchOpen?(resource: Resource): void;
-  onWatchEvent?(resource: Resource, type: WatchEvent['type']): void;
+  onWatchEvent?(resource: Resource, type: WatchEventType): void;
   /** Bytes of a watch, as they come from the connection. */
   onWatchBytes?(resource: Resource, bytes: number): void;
   onWatchEnd?(end: WatchEnd): void;
@@ -30,6 +30,26 @@ export type ClientObserver = {
   onHandled?(handled: HandledSample): void;
   /** An informer has begun, has changed its state, or has ended. */
   onInformerState?(informer: ObservedInformer): void;
+};
+
+/** One request on the wire; a repetition is one of its own. */
+export type RequestSample = {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** GET, LIST, WATCH, POST, PUT, PATCH, DELETE or DELETECOLLECTION. */
+  readonly verb: string;
+  /** `pods`, `deployments.apps`; empty if it is about none. */
+  readonly resource: string;
+  readonly isStream: boolean;
+  /** Absent if there was no answer. */
+  readonly code?: number;
+  /** Where it failed without an answer; `aborted` by the caller. */
+  readonly failed?: TransportPhase | 'aborted';
+  /** Until the body was read; of a stream, until it began. */
+  readonly durationMs: number;
+  /** Of the body; absent for a stream, and where there is none. */
+  readonly responseBytes?: number;
 };
 
 export type RetrySample = Pick<RequestSample, 'method' | 'path' | 'verb' | 'resource' | 'code'> & {

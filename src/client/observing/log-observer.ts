@@ -5,10 +5,10 @@
  * Errors about Secrets are told by their kind only: the text of a broken answer can be a piece of it.
  */
 import type { Logger } from '../../api/index.ts';
-import type { InformerState } from '../informer/informer-options.ts';
-import type { Resource } from '../resources/define-resource.ts';
+import type { Resource } from '../objects/define-resource.ts';
 import type { ClientObserver, ObservedInformer } from './client-observer.ts';
 import { errorReason } from './error-reason.ts';
+import type { InformerState } from './informer-metrics.ts';
 import { holdsSecrets } from './request-info.ts';
 import { SafeLogger } from './safe-logger.ts';
 

@@ -5,12 +5,14 @@
  * Telling costs next to nothing while nobody listens. An observer may come and go at any time; it sees what happens in
  * between, and the informers that run already.
  */
-import { CallbackError } from '../../api/index.ts';
-import type { TransportOptions } from '../transport/transport-options.ts';
+import { CallbackError, type Logger } from '../../api/index.ts';
 import type { ClientObserver, ObservedInformer } from './client-observer.ts';
 import { logObserver } from './log-observer.ts';
 
-type ObserversOptions = Pick<TransportOptions, 'logger' | 'onRequest'>;
+type ObserversOptions = {
+  readonly logger?: Logger | undefined;
+  readonly onRequest?: ClientObserver['onRequest'] | undefined;
+};
 
 export class Observers {
   readonly #observers = new Set<ClientObserver>();

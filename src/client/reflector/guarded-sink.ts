@@ -3,7 +3,8 @@
  * promise is not waited for, but if that rejects it is a bug like any other, and not the end of the process.
  */
 import { CallbackError } from '../../api/index.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import { keyOf } from '../objects/object-key.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import type { ReflectorSink } from './reflector-options.ts';
 
 /** `onLate`: it has failed after it had returned. */
@@ -26,13 +27,9 @@ export function guardedSink<T extends AnyObject>(
     };
   return {
     replace: guarded('replace', () => ''),
-    upsert: guarded('upsert', nameOf),
-    remove: guarded('remove', nameOf),
+    upsert: guarded('upsert', keyOf),
+    remove: guarded('remove', keyOf),
     progress: guarded('progress', (resourceVersion) => resourceVersion),
     changed: guarded('changed', ({ kind }) => kind),
   };
-}
-
-function nameOf({ metadata: { namespace, name } }: AnyObject): string {
-  return namespace ? `${namespace}/${name}` : name;
 }

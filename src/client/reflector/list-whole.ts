@@ -6,8 +6,8 @@
  */
 import type { Clock } from '../../api/index.ts';
 import { isApiError, isExpired, isTransportError } from '../errors.ts';
+import type { ObjectList } from '../objects/objects.ts';
 import { listPages } from '../resources/list-pages.ts';
-import type { ObjectList } from '../resources/objects.ts';
 import type { ListOptions } from '../resources/options.ts';
 import { isClosed } from '../transport/transport.ts';
 import { isTooLarge } from './reflector-state.ts';

@@ -1,5 +1,6 @@
 /** What a reflector is told, and whom it tells. */
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
+import type { ReflectorCounts } from '../observing/informer-metrics.ts';
 import type { SelectOptions } from '../resources/options.ts';
 import type { ReflectorState } from './reflector-state.ts';
 
@@ -59,25 +60,7 @@ export type Trouble = {
   readonly isRefusal: boolean;
 };
 
-/** Since the start. */
-export type ReflectorCounts = {
-  /** How often the whole state was fetched. */
-  readonly fills: number;
-  /** Of those, in pages. */
-  readonly pagedFills: number;
-  /** Of those, because a stream had broken before it was known whose versions it told. */
-  readonly unknownHistories: number;
-  /** Streams that the server accepted. */
-  readonly streams: number;
-  /** Of those, how many took the place of one that was still open. */
-  readonly rotations: number;
-  /** Ends that were followed by a pause. */
-  readonly failures: number;
-  readonly events: number;
-  readonly bookmarks: number;
-};
-
-/** The same before anything has happened. */
+/** Before anything has happened. */
 export function noCounts(): { -readonly [name in keyof ReflectorCounts]: number } {
   return {
     fills: 0,

@@ -3,8 +3,8 @@
  * it is at. It keeps nothing and decides nothing; what the server answers, or how it fails, is for the reflector.
  */
 import { TransportError } from '../errors.ts';
-import type { Resource } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import type { ListOptions, SelectOptions } from '../resources/options.ts';
 import { ResourceClient } from '../resources/resource-client.ts';
 import type { Transport } from '../transport/transport.ts';

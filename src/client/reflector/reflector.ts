@@ -9,20 +9,15 @@
  */
 import { isBehind } from '../../api/index.ts';
 import { isApiError, TransportError } from '../errors.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import type { ListSample } from '../observing/client-observer.ts';
-import type { Resource } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { ReflectorCounts } from '../observing/informer-metrics.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Headers } from '../transport/transport-options.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
 import { guardedSink } from './guarded-sink.ts';
-import {
-  noCounts,
-  type ReflectorCounts,
-  type ReflectorOptions,
-  type ReflectorSink,
-  type Trouble,
-} from './reflector-options.ts';
+import { noCounts, type ReflectorOptions, type ReflectorSink, type Trouble } from './reflector-options.ts';
 import { ReflectorRequests, type WatchStart } from './reflector-requests.ts';
 import { type Fact, type Policy, type ReflectorState, STATE_TOO_OLD, transition } from './reflector-state.ts';
 import { askHistory, type History, namedHistory } from './server-history.ts';

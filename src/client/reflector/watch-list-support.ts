@@ -5,7 +5,7 @@
  * the main one takes), a stream that never came to its end for the resource (it may be too much of it). It is forgotten
  * with the transport.
  */
-import type { Resource } from '../resources/define-resource.ts';
+import type { Resource } from '../objects/define-resource.ts';
 import type { Transport } from '../transport/transport.ts';
 
 type Named = Pick<Resource, 'apiVersion' | 'plural'>;

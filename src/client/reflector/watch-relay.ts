@@ -10,7 +10,7 @@
  *   while it was on its way. Who was broken off changes nothing any more.
  * - Disposing breaks off both.
  */
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import type { WatchRequest } from './watch-request.ts';
 
 export type Relaying<T extends AnyObject> = {

@@ -7,7 +7,7 @@
  */
 import { type Clock, isBehind } from '../../api/index.ts';
 import { TransportError } from '../errors.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import type { Headers } from '../transport/transport-options.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
 import { NO_INITIAL_END } from './reflector-state.ts';

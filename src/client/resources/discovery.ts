@@ -6,9 +6,9 @@
  */
 import type { Clock } from '../../api/index.ts';
 import { isApiError } from '../errors.ts';
+import { defineResourceOf, type Resource } from '../objects/define-resource.ts';
+import type { DynamicObject } from '../objects/objects.ts';
 import type { Transport } from '../transport/transport.ts';
-import { defineResourceOf, type Resource } from './define-resource.ts';
-import type { DynamicObject } from './objects.ts';
 
 export type DiscoveredResource = {
   readonly group: string;

@@ -7,7 +7,7 @@
  * is thrown, for it has no end.
  */
 import { isExpired, TransportError } from '../errors.ts';
-import type { ObjectList } from './objects.ts';
+import type { ObjectList } from '../objects/objects.ts';
 import type { ListOptions } from './options.ts';
 
 export type ListPagesOptions = Omit<ListOptions, 'continue'> & {

@@ -3,7 +3,7 @@
  *
  *     await client.resource(pods).patch('a', mergePatch({ metadata: { labels: { done: 'yes', todo: null } } }));
  */
-import type { AnyObject, Draft, MergePatch, UnknownFields } from './objects.ts';
+import type { AnyObject, Draft, MergePatch, UnknownFields } from '../objects/objects.ts';
 
 export type JsonPatchOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }

@@ -6,11 +6,11 @@
 import { type Status, untilAborted } from '../../api/index.ts';
 import { isApiError, TransportError } from '../errors.ts';
 import { asPromised } from '../lazy/lazy-object.ts';
+import { acceptOf, checkSpec, InvalidObjectError, type Resource } from '../objects/define-resource.ts';
+import type { AnyObject, Applied, Draft, ObjectList, Scale } from '../objects/objects.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { RequestOptions } from '../transport/transport-options.ts';
-import { acceptOf, checkSpec, InvalidObjectError, type Resource } from './define-resource.ts';
 import { type ListPage, type ListPagesOptions, listPages } from './list-pages.ts';
-import type { AnyObject, Applied, Draft, ObjectList, Scale } from './objects.ts';
 import {
   type ApplyOptions,
   type CallOptions,

@@ -1,5 +1,5 @@
 /** Where objects live: token, namespace, name and subresource to a path. */
-import type { Resource } from './define-resource.ts';
+import type { Resource } from '../objects/define-resource.ts';
 
 /** Of one object, or of one subresource of it. An empty name would be the whole collection, and is refused. */
 export function objectPath(resource: Resource, namespace: string, name: string, subresource?: string): string {

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { parseFieldSelector, parseLabelSelector } from '../../api/index.ts';
 import { ApiError } from '../errors.ts';
-import { defineResource } from './define-resource.ts';
-import { namespaces } from './kinds/core.ts';
-import { pods } from './kinds/pod.ts';
-import { deployments } from './kinds/workloads.ts';
+import { defineResource } from '../objects/define-resource.ts';
+import { namespaces } from '../objects/kinds/core.ts';
+import { pods } from '../objects/kinds/pod.ts';
+import { deployments } from '../objects/kinds/workloads.ts';
 import { listPages } from './list-pages.ts';
 import { deleteBody, type ListOptions } from './options.ts';
 import { collectionPath, objectPath } from './resource-path.ts';

@@ -1,8 +1,9 @@
 /** Reads and writes of one subresource, such as `status` or `scale`. */
+
+import type { Resource } from '../objects/define-resource.ts';
+import type { AnyObject, UnknownFields } from '../objects/objects.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { RequestOptions } from '../transport/transport-options.ts';
-import type { Resource } from './define-resource.ts';
-import type { AnyObject, UnknownFields } from './objects.ts';
 import { type ApplyOptions, type CallOptions, type WriteOptions, writeQuery } from './options.ts';
 import type { Patch } from './patches.ts';
 import { objectPath } from './resource-path.ts';

@@ -1,14 +1,14 @@
 /** What the compiler promises; nothing here runs against a server. */
 import { expect, expectTypeOf, it } from 'vitest';
 import type { KubeClient } from '../kube-client.ts';
+import { defineResource, type ObjectOf } from '../objects/define-resource.ts';
+import { type ConfigMap, configMaps } from '../objects/kinds/core.ts';
+import { type Pod, pods } from '../objects/kinds/pod.ts';
+import { deployments } from '../objects/kinds/workloads.ts';
+import type { Draft, ObjectList } from '../objects/objects.ts';
+import type { StandardSchemaV1 } from '../objects/standard-schema.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
-import { defineResource, type ObjectOf } from './define-resource.ts';
-import { type ConfigMap, configMaps } from './kinds/core.ts';
-import { type Pod, pods } from './kinds/pod.ts';
-import { deployments } from './kinds/workloads.ts';
-import type { Draft, ObjectList } from './objects.ts';
 import { mergePatch } from './patches.ts';
-import type { StandardSchemaV1 } from './standard-schema.ts';
 
 type CronSpec = { schedule: string; retries?: number };
 const crons = defineResource<CronSpec, { last?: string }>({

@@ -1,6 +1,6 @@
 /** What the transport is told, and what it tells. */
 import type { Clock, Logger, Tracer } from '../../api/index.ts';
-import type { TransportPhase } from '../errors.ts';
+import type { RequestSample } from '../observing/client-observer.ts';
 import type { Timeouts } from './deadline.ts';
 import type { RateLimit } from './rate-limit.ts';
 
@@ -41,26 +41,6 @@ export type StreamAnswer = {
   /** To be read once. Nothing is read from the socket beyond a small buffer until it is asked for. */
   readonly chunks: AsyncIterable<Buffer>;
   close(): void;
-};
-
-/** One request on the wire; a repetition is one of its own. */
-export type RequestSample = {
-  readonly method: string;
-  /** Without the query. */
-  readonly path: string;
-  /** GET, LIST, WATCH, POST, PUT, PATCH, DELETE or DELETECOLLECTION. */
-  readonly verb: string;
-  /** `pods`, `deployments.apps`; empty if it is about none. */
-  readonly resource: string;
-  readonly isStream: boolean;
-  /** Absent if there was no answer. */
-  readonly code?: number;
-  /** Where it failed without an answer; `aborted` by the caller. */
-  readonly failed?: TransportPhase | 'aborted';
-  /** Until the body was read; of a stream, until it began. */
-  readonly durationMs: number;
-  /** Of the body; absent for a stream, and where there is none. */
-  readonly responseBytes?: number;
 };
 
 export type TransportOptions = {

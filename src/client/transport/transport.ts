@@ -11,6 +11,7 @@ import type { ClusterAccess } from '../config/cluster-access.ts';
 import { type Identity, identityOf, mayHaveAnother, noCredentials } from '../config/credentials.ts';
 import type { Impersonation } from '../config/kubeconfig-file.ts';
 import { isApiError, isTransportError, TransportError, type TransportPhase } from '../errors.ts';
+import type { RequestSample } from '../observing/client-observer.ts';
 import { Observers } from '../observing/observers.ts';
 import { requestInfo } from '../observing/request-info.ts';
 import { RequestSpan } from '../observing/request-span.ts';
@@ -21,14 +22,7 @@ import { RateLimiter } from './rate-limit.ts';
 import { refusalOf } from './refusal.ts';
 import { RequestLog } from './request-log.ts';
 import { retryDelay } from './retry-policy.ts';
-import type {
-  Answer,
-  Headers,
-  RequestOptions,
-  RequestSample,
-  StreamAnswer,
-  TransportOptions,
-} from './transport-options.ts';
+import type { Answer, Headers, RequestOptions, StreamAnswer, TransportOptions } from './transport-options.ts';
 
 /** Servers give up on a request after 60 s and say so: we wait a little longer than that. */
 const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 65_000, idleMs: 60_000, totalMs: 0 };

@@ -2,13 +2,13 @@
 import type { Status } from '../../api/index.ts';
 import { ApiError, TransportError } from '../errors.ts';
 import { asPromised, lazyChange } from '../lazy/lazy-object.ts';
-import type { Resource } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import type { AnyObject, ChangeType } from '../objects/objects.ts';
 
 export type WatchEvent<T extends AnyObject = AnyObject> = ChangeEvent<T> | BookmarkEvent;
 
 export type ChangeEvent<T extends AnyObject = AnyObject> = {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly type: ChangeType;
   /** Of a DELETED event: its last state, with the version of the deletion. */
   readonly object: T;
 };

@@ -10,8 +10,8 @@
  * it come in no order of versions. If it breaks before that, the error is thrown, and the caller starts anew.
  */
 import { TransportError } from '../errors.ts';
-import type { Resource } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import type { Transport } from '../transport/transport.ts';
 import { afterEnd, isShortAndEmpty } from './after-end.ts';
 import { Backoff, type BackoffOptions } from './backoff.ts';

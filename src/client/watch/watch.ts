@@ -8,15 +8,15 @@
  */
 import { CallbackError, tellSafely } from '../../api/index.ts';
 import { TransportError } from '../errors.ts';
-import { WatchReport } from '../observing/watch-report.ts';
-import { acceptOf, type Resource } from '../resources/define-resource.ts';
-import type { AnyObject } from '../resources/objects.ts';
+import { acceptOf, type Resource } from '../objects/define-resource.ts';
+import type { AnyObject } from '../objects/objects.ts';
 import { type SelectOptions, selectQuery } from '../resources/options.ts';
 import { collectionPath } from '../resources/resource-path.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Headers, StreamAnswer } from '../transport/transport-options.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { parseEvent, type WatchEvent } from './watch-event.ts';
+import { WatchReport } from './watch-report.ts';
 
 export type WatchOptions = SelectOptions & {
   /** That of the context. */

@@ -5,7 +5,8 @@
  *     const crons = defineResource<CronSpec>({ group: 'ex.io', version: 'v1', plural: 'crons', kind: 'Cron', isNamespaced: true });
  *     for (const { spec } of (await client.resource(crons).list()).items) ...
  */
-import { CallbackError } from '../../api/index.ts';
+import { CallbackError, type ObjectMeta } from '../../api/index.ts';
+import { keyOf } from './object-key.ts';
 import type { AnyObject, ApiObject, PartialObjectMetadata, UnknownFields } from './objects.ts';
 import { issueText, type SchemaIssue, type StandardSchemaV1 } from './standard-schema.ts';
 
@@ -97,8 +98,7 @@ export async function checkSpec(resource: Resource, object: object): Promise<rea
       throw new TypeError('it gave neither a value nor issues');
     return ((issues ?? []) as SchemaIssue[]).map(issueText);
   } catch (error) {
-    const { metadata = {} } = object as { metadata?: { namespace?: string; name?: string } };
-    const key = [metadata.namespace, metadata.name].filter(Boolean).join('/');
-    throw new CallbackError('validate', key, `the resource ${resource.plural}`, error);
+    const { metadata = {} } = object as { metadata?: ObjectMeta };
+    throw new CallbackError('validate', keyOf({ metadata }), `the resource ${resource.plural}`, error);
   }
 }

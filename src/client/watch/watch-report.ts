@@ -1,8 +1,8 @@
 /** One watch, told to the observers: that it opened, what came, and how it ended. It ends once. */
 import { isTransportError } from '../errors.ts';
-import type { Resource } from '../resources/define-resource.ts';
+import type { Resource } from '../objects/define-resource.ts';
+import type { WatchEventType } from '../objects/objects.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { WatchEvent } from '../watch/watch-event.ts';
 
 export class WatchReport {
   readonly #transport: Transport;
@@ -26,7 +26,7 @@ export class WatchReport {
     if (!this.#transport.observers.isEmpty) this.#transport.observers.tell('onWatchBytes', this.#resource, bytes);
   }
 
-  event(type: WatchEvent['type']): void {
+  event(type: WatchEventType): void {
     if (!this.#transport.observers.isEmpty) this.#transport.observers.tell('onWatchEvent', this.#resource, type);
   }
 

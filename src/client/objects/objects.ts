@@ -26,6 +26,10 @@ export type UnknownFields = { [field: string]: unknown };
 /** The described fields are typed, any other is there too. */
 export type Open<T> = T & UnknownFields;
 
+/** What happened to an object, as a watch says it. */
+export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
+export type WatchEventType = ChangeType | 'BOOKMARK';
+
 /** What a caller writes to create: kind and apiVersion are filled in, the server adds the rest of the metadata. */
 export type Draft<T extends AnyObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata' | 'status'> & {
   apiVersion?: string;
