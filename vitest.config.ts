@@ -5,7 +5,13 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   // Examples speak through the doors of the package; tests of them run what is in src/, not what was built last.
   resolve: {
-    alias: [{ find: /^longwatch\/(\w+)$/, replacement: fileURLToPath(new URL('src/$1/index.ts', import.meta.url)) }],
+    alias: [
+      {
+        find: 'longwatch/client/advanced',
+        replacement: fileURLToPath(new URL('src/client/advanced.ts', import.meta.url)),
+      },
+      { find: /^longwatch\/(\w+)$/, replacement: fileURLToPath(new URL('src/$1/index.ts', import.meta.url)) },
+    ],
   },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],

@@ -10,14 +10,14 @@
  *     npx tsx examples/bookmarks.ts      against the cluster of your kubeconfig
  */
 import assert from 'node:assert/strict';
-import { configMaps, connect, mergePatch } from 'longwatch/client';
+import { connect, corev1, mergePatch } from 'longwatch/client';
 import { runExample } from './stage/run-example.ts';
 import { scratchNamespace } from './stage/scratch-namespace.ts';
 
 await runExample(async (signal) => {
   await using client = await connect();
   await using scratch = await scratchNamespace(client, 'bookmarks');
-  const lamps = client.resource(configMaps, scratch.name);
+  const lamps = client.resource(corev1.configMaps, scratch.name);
   const labels = { app: 'lamps' };
   for (const name of ['attic', 'cellar', 'hall']) await lamps.create({ metadata: { name, labels } }, { signal });
 
@@ -25,7 +25,7 @@ await runExample(async (signal) => {
   const options = { namespace: scratch.name, labelSelector: labels, signal };
   const initial: string[] = [];
   let version = '';
-  for await (const event of client.watch(configMaps, { ...options, sendInitialEvents: true })) {
+  for await (const event of client.watch(corev1.configMaps, { ...options, sendInitialEvents: true })) {
     console.log(`  ${event.type} ${event.type === 'BOOKMARK' ? '' : event.object.metadata.name}`);
     if (event.type !== 'BOOKMARK') initial.push(event.object.metadata.name);
     else if (event.isInitialEventsEnd) {
@@ -41,7 +41,11 @@ await runExample(async (signal) => {
   const attic = { ...options, fieldSelector: { 'metadata.name': 'attic' } };
   let bookmark: string | undefined;
   // Servers send a bookmark about once a minute, and one before they end a stream: a short stream is a short wait.
-  for await (const event of client.watch(configMaps, { ...attic, resourceVersion: version, timeoutSeconds: 4 })) {
+  for await (const event of client.watch(corev1.configMaps, {
+    ...attic,
+    resourceVersion: version,
+    timeoutSeconds: 4,
+  })) {
     assert.equal(event.type, 'BOOKMARK', 'nothing has happened in the attic');
     bookmark = event.object.metadata.resourceVersion;
     console.log(`  BOOKMARK: we began after ${version}, and have seen everything up to ${bookmark}`);
@@ -50,7 +54,7 @@ await runExample(async (signal) => {
 
   console.log('Going on after the bookmark: the past of the hall is not told again, its future is');
   const { metadata } = await lamps.patch('hall', mergePatch({ data: { state: 'bright' } }), { signal });
-  for await (const event of client.watchResuming(configMaps, { ...options, resourceVersion: bookmark })) {
+  for await (const event of client.watchResuming(corev1.configMaps, { ...options, resourceVersion: bookmark })) {
     if (event.type === 'BOOKMARK') continue;
     console.log(`  ${event.type} ${event.object.metadata.name} ${event.object.data?.state}`);
     assert.equal(event.object.metadata.resourceVersion, metadata.resourceVersion);

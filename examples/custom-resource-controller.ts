@@ -9,7 +9,7 @@
  *     npx tsx examples/custom-resource-controller.ts      against the cluster of your kubeconfig
  */
 import assert from 'node:assert/strict';
-import { type ApiObject, configMaps, connect, defineResource, mergePatch, type Resource } from 'longwatch/client';
+import { type ApiObject, connect, corev1, defineResource, mergePatch, type Resource } from 'longwatch/client';
 import {
   type Condition,
   type ControllerDefinition,
@@ -41,7 +41,7 @@ function lampController(lamps: Resource<Lamp>): ControllerDefinition<Lamp> {
   return defineController({
     name: 'lamp',
     for: lamps,
-    owns: [configMaps], // whatever happens to one is a cause to look at its Lamp
+    owns: [corev1.configMaps], // whatever happens to one is a cause to look at its Lamp
     async reconcile(lamp, { client, key, recorder }) {
       if (!lamp) return; // gone, and cleaned up before it went
       return withFinalizer(client.resource(lamps), lamp, {
@@ -50,7 +50,7 @@ function lampController(lamps: Resource<Lamp>): ControllerDefinition<Lamp> {
           switches.set(key, spec.brightness);
           const wiring = { metadata: { name: metadata.name, namespace: metadata.namespace! } };
           await client
-            .resource(configMaps)
+            .resource(corev1.configMaps)
             .apply(
               { ...setControllerReference(lamp, wiring), data: { room: spec.room, brightness: `${spec.brightness}` } },
               { fieldManager: 'lamp-controller', force: true },
@@ -82,7 +82,7 @@ await runExample(async (signal) => {
 
   const wanted = client.resource(lamps, scratch.name);
   await using seen = client.informer(lamps, { namespace: scratch.name });
-  await using wiring = client.informer(configMaps, { namespace: scratch.name });
+  await using wiring = client.informer(corev1.configMaps, { namespace: scratch.name });
   const key = `${scratch.name}/desk`;
 
   await wanted.create({ metadata: { name: 'desk' }, spec: { room: 'study', brightness: 40 } }, { signal });
@@ -97,7 +97,7 @@ await runExample(async (signal) => {
   assert.equal(switches.get(key), 90);
 
   const { uid } = wiring.get(key)!.metadata;
-  await client.resource(configMaps, scratch.name).delete('desk', { signal });
+  await client.resource(corev1.configMaps, scratch.name).delete('desk', { signal });
   for await (const { objects } of wiring.snapshots({ signal }))
     if (objects.has(key) && objects.get(key)?.metadata.uid !== uid) break;
   console.log('Somebody deleted its ConfigMap; it is back');

@@ -9,21 +9,21 @@
  *     npx tsx examples/filtered-watch.ts      against the cluster of your kubeconfig
  */
 import assert from 'node:assert/strict';
-import { configMaps, connect, mergePatch, type SelectOptions } from 'longwatch/client';
+import { connect, corev1, mergePatch, type SelectOptions } from 'longwatch/client';
 import { runExample } from './stage/run-example.ts';
 import { scratchNamespace } from './stage/scratch-namespace.ts';
 
 await runExample(async (signal) => {
   await using client = await connect();
   await using scratch = await scratchNamespace(client, 'filtered-watch');
-  const lamps = client.resource(configMaps, scratch.name);
+  const lamps = client.resource(corev1.configMaps, scratch.name);
   const { resourceVersion } = (await lamps.list({ signal })).metadata;
 
   /** Reads until `count` events have come, and shows them beside the name of the filter. */
   const follow = async (filter: string, select: SelectOptions, count: number) => {
     const seen: string[] = [];
     const options = { namespace: scratch.name, resourceVersion, signal, ...select };
-    for await (const { type, object } of client.watchResuming(configMaps, options)) {
+    for await (const { type, object } of client.watchResuming(corev1.configMaps, options)) {
       if (type === 'BOOKMARK') continue;
       seen.push(`${type} ${object.metadata.name}`);
       console.log(`  ${filter.padEnd(24)} ${seen.at(-1)}`);

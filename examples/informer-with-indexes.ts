@@ -9,7 +9,7 @@
  *     npx tsx examples/informer-with-indexes.ts      against the cluster of your kubeconfig
  */
 import assert from 'node:assert/strict';
-import { configMaps, connect, mergePatch } from 'longwatch/client';
+import { connect, corev1, mergePatch } from 'longwatch/client';
 import { breakableNetwork } from './stage/breakable-network.ts';
 import { runExample } from './stage/run-example.ts';
 import { scratchNamespace } from './stage/scratch-namespace.ts';
@@ -19,7 +19,7 @@ const ROOMS = ['hall', 'kitchen', 'porch'];
 await runExample(async (signal) => {
   await using client = await connect();
   await using scratch = await scratchNamespace(client, 'informer');
-  const lamps = client.resource(configMaps, scratch.name);
+  const lamps = client.resource(corev1.configMaps, scratch.name);
   for (let number = 1; number <= 12; number++) {
     const labels = { app: 'lamps', room: ROOMS[number % ROOMS.length]! };
     await lamps.create({ metadata: { name: `lamp-${number}`, labels }, data: { state: 'off' } }, { signal });
@@ -27,7 +27,7 @@ await runExample(async (signal) => {
 
   await using network = await breakableNetwork();
   await using reader = await network.connect();
-  await using informer = reader.informer(configMaps, {
+  await using informer = reader.informer(corev1.configMaps, {
     namespace: scratch.name,
     labelSelector: { app: 'lamps' },
     indexers: {

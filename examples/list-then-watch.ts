@@ -9,11 +9,11 @@
  *     npx tsx examples/list-then-watch.ts      against the cluster of your kubeconfig
  */
 import assert from 'node:assert/strict';
-import { type ConfigMap, configMaps, connect, isExpired, type KubeClient, mergePatch } from 'longwatch/client';
+import { connect, corev1, isExpired, type KubeClient, mergePatch } from 'longwatch/client';
 import { runExample } from './stage/run-example.ts';
 import { scratchNamespace } from './stage/scratch-namespace.ts';
 
-type State = Map<string, ConfigMap>;
+type State = Map<string, corev1.ConfigMap>;
 type Where = {
   readonly namespace: string;
   readonly labelSelector: Record<string, string>;
@@ -25,14 +25,14 @@ async function* statesOf(client: KubeClient, where: Where): AsyncGenerator<State
   for (;;) {
     const state: State = new Map();
     let version = '';
-    for await (const page of client.resource(configMaps).listPages({ ...where, limit: 10 })) {
+    for await (const page of client.resource(corev1.configMaps).listPages({ ...where, limit: 10 })) {
       console.log(`  a page of ${page.items.length}, as of ${page.metadata.resourceVersion}`);
       for (const item of page.items) state.set(item.metadata.name, item);
       version = page.metadata.resourceVersion; // the same on every page
     }
     yield state;
     try {
-      for await (const event of client.watchResuming(configMaps, { ...where, resourceVersion: version })) {
+      for await (const event of client.watchResuming(corev1.configMaps, { ...where, resourceVersion: version })) {
         if (event.type === 'BOOKMARK') continue;
         const { name } = event.object.metadata;
         console.log(`  ${event.type} ${name}`);
@@ -50,7 +50,7 @@ async function* statesOf(client: KubeClient, where: Where): AsyncGenerator<State
 await runExample(async (signal) => {
   await using client = await connect();
   await using scratch = await scratchNamespace(client, 'list-then-watch');
-  const lamps = client.resource(configMaps, scratch.name);
+  const lamps = client.resource(corev1.configMaps, scratch.name);
   const labels = { app: 'lamps' };
   const turn = (name: string, state: string) => lamps.patch(name, mergePatch({ data: { state } }), { signal });
 
@@ -69,7 +69,7 @@ await runExample(async (signal) => {
 
   for await (const state of states) if (state.has('lamp-26')) break;
   const truth = await lamps.list(where);
-  const versions = (items: Iterable<ConfigMap>) =>
+  const versions = (items: Iterable<corev1.ConfigMap>) =>
     [...items].map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).sort();
   assert.deepEqual(versions(first.values()), versions(truth.items), 'what we made of it is what the server has');
   console.log(`${truth.items.length} lamps, the same here and there`);

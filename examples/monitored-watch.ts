@@ -13,7 +13,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { configMaps, connect, mergePatch } from 'longwatch/client';
+import { connect, corev1, mergePatch } from 'longwatch/client';
 import { observe } from 'longwatch/metrics';
 import { Registry } from 'prom-client';
 import { breakableNetwork } from './stage/breakable-network.ts';
@@ -31,7 +31,7 @@ await runExample(async (signal) => {
   await using page = await metricsPage(registry);
 
   const states: string[] = [];
-  await using informer = watched.informer(configMaps, {
+  await using informer = watched.informer(corev1.configMaps, {
     namespace: scratch.name,
     labelSelector: { app: 'lamps' },
     onFreshness: ({ state }) => {
@@ -42,7 +42,7 @@ await runExample(async (signal) => {
   });
   await informer.synced(signal);
 
-  const lamps = client.resource(configMaps, scratch.name);
+  const lamps = client.resource(corev1.configMaps, scratch.name);
   const turn = async (state: string) => {
     const { metadata } = await lamps.patch('hall', mergePatch({ data: { state } }), { signal });
     await informer.reached(metadata.resourceVersion, signal);

@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { connect, isExpired, type KubeClient, mergePatch, secrets, type WatchOptions } from 'longwatch/client';
+import { connect, corev1, isExpired, type KubeClient, mergePatch, type WatchOptions } from 'longwatch/client';
 import { runExample } from './stage/run-example.ts';
 import { scratchNamespace } from './stage/scratch-namespace.ts';
 
@@ -31,7 +31,11 @@ await runExample((signal) => (role === 'follow' ? follow(signal) : main(signal))
 async function follow(signal: AbortSignal): Promise<void> {
   await using client = await connect();
   const labelSelector = { app: 'keys' };
-  await using informer = client.informer(secrets, { namespace, labelSelector, checkpoint: { file, flushMs: 50 } });
+  await using informer = client.informer(corev1.secrets, {
+    namespace,
+    labelSelector,
+    checkpoint: { file, flushMs: 50 },
+  });
   process.once('disconnect', () => process.exit()); // never without a parent
   const told: string[] = [];
   await using _telling = informer.subscribe((event) => {
@@ -57,7 +61,7 @@ async function main(signal: AbortSignal): Promise<void> {
 }
 
 async function tell(client: KubeClient, inNamespace: string, checkpoint: string, signal: AbortSignal): Promise<void> {
-  const keys = client.resource(secrets, inNamespace);
+  const keys = client.resource(corev1.secrets, inNamespace);
   const add = (name: string) => keys.create({ metadata: { name, labels: { app: 'keys' } } }, { signal });
   const change = (name: string) => keys.patch(name, mergePatch({ stringData: { at: `${Date.now()}` } }), { signal });
   /** Starts a follower, waits until it reports what is wanted, and kills it in the middle of whatever it does. */
@@ -116,7 +120,7 @@ async function reportOf(child: ChildProcess, isEnough: (report: Report) => boole
 
 async function isHistoryGone(client: KubeClient, where: WatchOptions): Promise<boolean> {
   try {
-    for await (const _event of client.watch(secrets, { ...where, timeoutSeconds: 1 })) break;
+    for await (const _event of client.watch(corev1.secrets, { ...where, timeoutSeconds: 1 })) break;
     return false;
   } catch (err) {
     if (!isExpired(err)) throw err;

@@ -10,7 +10,7 @@
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { configMaps, connect, isTransportError } from 'longwatch/client';
+import { connect, corev1, isTransportError } from 'longwatch/client';
 import { breakableNetwork } from './stage/breakable-network.ts';
 import { runExample } from './stage/run-example.ts';
 import { scratchNamespace } from './stage/scratch-namespace.ts';
@@ -24,7 +24,7 @@ await runExample(async (signal) => {
   await using watcher = await network.connect();
 
   const where = { namespace: scratch.name, labelSelector: { app: 'lamps' } };
-  const lamps = client.resource(configMaps, scratch.name);
+  const lamps = client.resource(corev1.configMaps, scratch.name);
   const start = (await lamps.list({ ...where, signal })).metadata.resourceVersion;
 
   const seen: string[] = [];
@@ -34,7 +34,7 @@ await runExample(async (signal) => {
     for (;;) {
       try {
         const options = { ...where, resourceVersion: version, timeoutSeconds: 1, signal };
-        for await (const { type, object } of watcher.watch(configMaps, options)) {
+        for await (const { type, object } of watcher.watch(corev1.configMaps, options)) {
           version = object.metadata.resourceVersion; // bookmarks count too: they tell how far we are
           if (type === 'BOOKMARK') continue;
           console.log(`  ${type} ${object.metadata.name} at ${version}`);
@@ -66,7 +66,7 @@ await runExample(async (signal) => {
   console.log('The same, ready-made: watchResuming() goes on by itself, and waits longer the more often it fails');
   const again: string[] = [];
   let interruptions = 0;
-  const resuming = watcher.watchResuming(configMaps, {
+  const resuming = watcher.watchResuming(corev1.configMaps, {
     ...where,
     resourceVersion: start, // from the past, so the same events come again
     signal,

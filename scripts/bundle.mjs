@@ -17,6 +17,7 @@ await build({
   absWorkingDir: root,
   entryPoints: [
     ...doors.map((door) => ({ in: `dist/${door}/index.js`, out: door })),
+    { in: 'dist/client/advanced.js', out: 'client-advanced' },
     { in: 'dist/cli/main.js', out: 'cli' },
     { in: 'dist/server/codec/yaml/yaml-worker.js', out: 'yaml-worker' },
   ],

@@ -1,16 +1,16 @@
 /** Longwatch at the jobs that clients are measured at: an informer of all namespaces, or a watch loop. */
+
+import { Informer } from '../../src/client/advanced.ts';
 import {
   type AnyObject,
   connect,
   type Indexers,
-  Informer,
   type InformerOptions,
   type LazyObject,
   lazyOf,
-  type Pod,
-  pods,
   type Resource,
 } from '../../src/client/index.ts';
+import { type Pod, pods } from '../../src/client/objects/generated/core-v1.ts';
 import type { Jobs } from './client-child.ts';
 import type { Job } from './client-jobs.ts';
 

@@ -4,7 +4,9 @@
  */
 import type { V1ConfigMap } from '@kubernetes/client-node';
 import { type Clock, systemClock } from '../../src/api/index.ts';
-import { type ConfigMap, configMaps, Informer, KubeClient, KubeConfig } from '../../src/client/index.ts';
+import { Informer } from '../../src/client/advanced.ts';
+import { KubeClient, KubeConfig } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps } from '../../src/client/objects/generated/core-v1.ts';
 
 export type Contender = 'client-node' | 'client-node, restarted on error' | 'longwatch';
 export const contenders: readonly Contender[] = ['client-node', 'client-node, restarted on error', 'longwatch'];

@@ -8,7 +8,9 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { configMaps, Informer, KubeClient } from '../../src/client/index.ts';
+import { Informer } from '../../src/client/advanced.ts';
+import { KubeClient } from '../../src/client/index.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { FakeClock } from '../../src/testing/index.ts';
 
 export type Quiet = {

@@ -5,16 +5,7 @@
  * controllers of its own, such as `npm start`; a real cluster is refused.
  */
 import assert from 'node:assert/strict';
-import {
-  connect,
-  type Deployment,
-  deployments,
-  mergePatch,
-  namespaces,
-  type Pod,
-  pods,
-  replicaSets,
-} from 'longwatch/client';
+import { appsv1, connect, corev1, mergePatch } from 'longwatch/client';
 import { runExample } from '../stage/run-example.ts';
 import { scratchNamespace } from '../stage/scratch-namespace.ts';
 import { startControlPlane } from './control-plane.ts';
@@ -27,18 +18,18 @@ await runExample(async (signal) => {
   await using _plane = await startControlPlane(client, { startMs: 100, stopMs: 100, signal, onError: console.error });
   await using scratch = await scratchNamespace(client, 'mini-control-plane');
   const namespace = scratch.name;
-  await using seenDeployments = client.informer(deployments, { namespace });
-  await using seenPods = client.informer(pods, { namespace });
+  await using seenDeployments = client.informer(appsv1.deployments, { namespace });
+  await using seenPods = client.informer(corev1.pods, { namespace });
 
-  const web = client.resource(deployments, namespace);
+  const web = client.resource(appsv1.deployments, namespace);
   const apply = (image: string, replicas = REPLICAS) =>
     web.apply(webDeployment(image, replicas), { fieldManager: 'check', force: true, signal });
-  const uidsOf = (found: Iterable<Pod>) => [...found].map(({ metadata }) => metadata.uid).sort();
+  const uidsOf = (found: Iterable<corev1.Pod>) => [...found].map(({ metadata }) => metadata.uid).sort();
   const untilPods = async (count: number) => {
     for await (const { objects } of seenPods.snapshots({ signal }))
       if (objects.size === count && [...objects.values()].every(isReady)) return;
   };
-  const untilRolledOut = async ({ metadata, spec }: Deployment) => {
+  const untilRolledOut = async ({ metadata, spec }: appsv1.Deployment) => {
     for await (const { objects } of seenDeployments.snapshots({ signal }))
       if (isRolledOut(objects.get(`${namespace}/web`), metadata.generation!)) break;
     await untilPods(spec.replicas!); // also those on their way out are gone
@@ -67,7 +58,11 @@ await runExample(async (signal) => {
   await untilRolledOut(await apply('example.com/web:2'));
   console.log(`  never fewer than ${counts.fewest} ready, never more than ${counts.most} in all`);
   assert.deepEqual(counts, { fewest: REPLICAS, most: REPLICAS + 1 });
-  assert.equal((await client.resource(replicaSets, namespace).list({ signal })).items.length, 2, 'one for each image');
+  assert.equal(
+    (await client.resource(appsv1.replicaSets, namespace).list({ signal })).items.length,
+    2,
+    'one for each image',
+  );
 
   console.log('An image that cannot be pulled: the rollout stops by itself, and is taken back');
   await apply('example.com/web:broken');
@@ -78,8 +73,8 @@ await runExample(async (signal) => {
   console.log('Deleted in the foreground: first the pods, then their replica sets, then the Deployment');
   await web.delete('web', { propagationPolicy: 'Foreground', signal });
   await untilDeleted();
-  assert.deepEqual((await client.resource(replicaSets, namespace).list({ signal })).items, [], 'it went last');
-  assert.deepEqual((await client.resource(pods, namespace).list({ signal })).items, [], 'and they went first');
+  assert.deepEqual((await client.resource(appsv1.replicaSets, namespace).list({ signal })).items, [], 'it went last');
+  assert.deepEqual((await client.resource(corev1.pods, namespace).list({ signal })).items, [], 'and they went first');
 
   console.log('Deleted as an orphan: the pods stay, and the next Deployment of that name takes them over');
   await untilRolledOut(await apply('example.com/web:1'));
@@ -95,10 +90,14 @@ await runExample(async (signal) => {
 
   console.log('The namespace is deleted: everything in it goes, and then it goes itself');
   await untilRolledOut(await apply('example.com/web:1'));
-  await client.resource(namespaces).delete(namespace, { signal });
-  await using all = client.informer(namespaces, { fieldSelector: { 'metadata.name': namespace } });
+  await client.resource(corev1.namespaces).delete(namespace, { signal });
+  await using all = client.informer(corev1.namespaces, { fieldSelector: { 'metadata.name': namespace } });
   for await (const { objects } of all.snapshots({ signal })) if (objects.size === 0) break;
-  assert.deepEqual((await client.resource(pods, namespace).list({ signal })).items, [], 'nothing is left behind');
+  assert.deepEqual(
+    (await client.resource(corev1.pods, namespace).list({ signal })).items,
+    [],
+    'nothing is left behind',
+  );
 });
 
 function webDeployment(image: string, replicas: number) {
@@ -115,12 +114,12 @@ function webDeployment(image: string, replicas: number) {
 }
 
 /** What `kubectl rollout status` waits for. */
-function isRolledOut(deployment: Deployment | undefined, generation: number): boolean {
+function isRolledOut(deployment: appsv1.Deployment | undefined, generation: number): boolean {
   const { replicas, updatedReplicas, availableReplicas, observedGeneration = 0 } = deployment?.status ?? {};
   const counts = [replicas, updatedReplicas, availableReplicas];
   return observedGeneration >= generation && counts.every((count) => (count ?? 0) === deployment?.spec.replicas);
 }
 
-function isStuck({ status }: Pod): boolean {
+function isStuck({ status }: corev1.Pod): boolean {
   return status?.containerStatuses?.some(({ state }) => state?.waiting?.reason === 'ImagePullBackOff') ?? false;
 }

@@ -6,7 +6,7 @@
  * rollout is undone. Progress deadlines and scaling in proportion during a rollout are left out.
  */
 import { createHash } from 'node:crypto';
-import { type Deployment, deployments, mergePatch, type ReplicaSet, replicaSets } from 'longwatch/client';
+import { appsv1, mergePatch } from 'longwatch/client';
 import {
   controllerOf,
   defineController,
@@ -23,18 +23,18 @@ const REVISION = 'deployment.kubernetes.io/revision';
 
 export const deploymentController = defineController({
   name: 'deployment',
-  for: deployments,
-  owns: [{ resource: replicaSets, indexers: { byController } }],
+  for: appsv1.deployments,
+  owns: [{ resource: appsv1.replicaSets, indexers: { byController } }],
   watches: [
     {
-      resource: replicaSets,
+      resource: appsv1.replicaSets,
       map: (set, { cache }) =>
-        controllerOf(set) ? undefined : cache.of(deployments).list({ namespace: set.metadata.namespace! }),
+        controllerOf(set) ? undefined : cache.of(appsv1.deployments).list({ namespace: set.metadata.namespace! }),
     },
   ],
   async reconcile(deployment, context) {
     if (!deployment) return; // its replica sets are the garbage collector's business
-    const owned = context.cache.of(replicaSets).by('byController', deployment.metadata.uid);
+    const owned = context.cache.of(appsv1.replicaSets).by('byController', deployment.metadata.uid);
     const sets = owned.filter((set) => !isBeingDeleted(set)).sort((a, b) => revisionOf(a) - revisionOf(b));
     const hash = hashOf(deployment);
     const current = sets.find(({ metadata }) => metadata.labels?.[HASH_LABEL] === hash);
@@ -47,18 +47,22 @@ export const deploymentController = defineController({
   },
 });
 
-async function adoptSets(deployment: Deployment, { cache, client, namespace }: ReconcileContext): Promise<boolean> {
-  const found = cache.of(replicaSets).list({ namespace, labelSelector: deployment.spec.selector });
+async function adoptSets(
+  deployment: appsv1.Deployment,
+  { cache, client, namespace }: ReconcileContext,
+): Promise<boolean> {
+  const found = cache.of(appsv1.replicaSets).list({ namespace, labelSelector: deployment.spec.selector });
   const orphans = found.filter((set) => !controllerOf(set) && !isBeingDeleted(set));
-  for (const orphan of orphans) await client.resource(replicaSets).update(setControllerReference(deployment, orphan));
+  for (const orphan of orphans)
+    await client.resource(appsv1.replicaSets).update(setControllerReference(deployment, orphan));
   return orphans.length > 0;
 }
 
 /** Empty at first: how fast it may grow is the rollout's decision. */
 async function createSet(
-  deployment: Deployment,
+  deployment: appsv1.Deployment,
   hash: string,
-  sets: readonly ReplicaSet[],
+  sets: readonly appsv1.ReplicaSet[],
   { client, namespace }: ReconcileContext,
 ): Promise<void> {
   const { selector, template, minReadySeconds = 0 } = deployment.spec;
@@ -78,13 +82,13 @@ async function createSet(
       template: { ...template, metadata: { ...template.metadata, labels } },
     },
   });
-  await client.resource(replicaSets).create(set);
+  await client.resource(appsv1.replicaSets).create(set);
 }
 
 async function rollOut(
-  deployment: Deployment,
-  current: ReplicaSet,
-  sets: readonly ReplicaSet[],
+  deployment: appsv1.Deployment,
+  current: appsv1.ReplicaSet,
+  sets: readonly appsv1.ReplicaSet[],
   { client, recorder }: ReconcileContext,
 ): Promise<void> {
   const { revisionHistoryLimit = 10 } = deployment.spec;
@@ -93,20 +97,26 @@ async function rollOut(
   if (revisionOf(current) < newest) await setRevision(current, newest + 1, client); // back to an earlier template
   if (deployment.metadata.annotations?.[REVISION] !== current.metadata.annotations?.[REVISION]) {
     const annotations = { [REVISION]: current.metadata.annotations?.[REVISION] ?? '1' };
-    await client.resource(deployments).patch(deployment.metadata.name, mergePatch({ metadata: { annotations } }));
+    await client
+      .resource(appsv1.deployments)
+      .patch(deployment.metadata.name, mergePatch({ metadata: { annotations } }));
   }
   for (const [name, replicas] of replicasNext(deployment, current, old)) {
     const before = sets.find(({ metadata }) => metadata.name === name)?.spec.replicas;
     if (before === replicas) continue;
-    await client.resource(replicaSets).patch(name, mergePatch({ spec: { replicas } }));
+    await client.resource(appsv1.replicaSets).patch(name, mergePatch({ spec: { replicas } }));
     recorder.normal('ScalingReplicaSet', `scaled replica set ${name} from ${before} to ${replicas}`);
   }
   const retired = old.filter(({ spec, status }) => spec.replicas === 0 && !status?.replicas);
   for (const { metadata } of retired.slice(0, Math.max(0, retired.length - revisionHistoryLimit)))
-    await client.resource(replicaSets).delete(metadata.name, { preconditions: { uid: metadata.uid } });
+    await client.resource(appsv1.replicaSets).delete(metadata.name, { preconditions: { uid: metadata.uid } });
 }
 
-function replicasNext({ spec }: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): Map<string, number> {
+function replicasNext(
+  { spec }: appsv1.Deployment,
+  current: appsv1.ReplicaSet,
+  old: readonly appsv1.ReplicaSet[],
+): Map<string, number> {
   const wanted = spec.replicas ?? 1;
   if (spec.strategy?.type === 'Recreate') {
     const isStopped = old.every(({ status }) => !status?.replicas);
@@ -127,20 +137,24 @@ function replicasNext({ spec }: Deployment, current: ReplicaSet, old: readonly R
   });
 }
 
-async function setRevision(set: ReplicaSet, revision: number, client: ReconcileContext['client']): Promise<void> {
+async function setRevision(
+  set: appsv1.ReplicaSet,
+  revision: number,
+  client: ReconcileContext['client'],
+): Promise<void> {
   const annotations = { [REVISION]: String(revision) };
-  await client.resource(replicaSets).patch(set.metadata.name, mergePatch({ metadata: { annotations } }));
+  await client.resource(appsv1.replicaSets).patch(set.metadata.name, mergePatch({ metadata: { annotations } }));
 }
 
 async function updateStatus(
-  deployment: Deployment,
-  current: ReplicaSet | undefined,
-  sets: readonly ReplicaSet[],
+  deployment: appsv1.Deployment,
+  current: appsv1.ReplicaSet | undefined,
+  sets: readonly appsv1.ReplicaSet[],
   { client }: ReconcileContext,
 ): Promise<void> {
   const { metadata, spec, status: known = {} } = deployment;
   const wanted = spec.replicas ?? 1;
-  const total = (count: (set: ReplicaSet) => number | undefined) =>
+  const total = (count: (set: appsv1.ReplicaSet) => number | undefined) =>
     sets.reduce((sum, set) => sum + (count(set) ?? 0), 0);
   const available = total(({ status }) => status?.availableReplicas);
   const updated = current?.status?.replicas ?? 0;
@@ -172,19 +186,19 @@ async function updateStatus(
   const isNews = (Object.keys(status) as (keyof typeof status)[]).some((name) => status[name] !== (counts[name] ?? 0));
   if (isNews || conditions !== known.conditions)
     await client
-      .resource(deployments)
+      .resource(appsv1.deployments)
       .status.patch(metadata.name, mergePatch({ status: { ...status, conditions: [...conditions] } }));
 }
 
-function generationOf({ metadata, spec, status }: ReplicaSet): Generation {
+function generationOf({ metadata, spec, status }: appsv1.ReplicaSet): Generation {
   return { name: metadata.name, replicas: spec.replicas ?? 1, available: status?.availableReplicas ?? 0 };
 }
 
-function revisionOf({ metadata }: ReplicaSet): number {
+function revisionOf({ metadata }: appsv1.ReplicaSet): number {
   return Number(metadata.annotations?.[REVISION] ?? 0);
 }
 
-function hashOf({ spec }: Deployment): string {
+function hashOf({ spec }: appsv1.Deployment): string {
   return createHash('sha256').update(canonical(spec.template)).digest('hex').slice(0, 10);
 }
 

@@ -11,7 +11,6 @@
  */
 import {
   type AnyObject,
-  type DiscoveredResource,
   defineResourceOf,
   type Informer,
   type InformerEvent,
@@ -24,6 +23,7 @@ import {
   type PartialObjectMetadata,
   type Resource,
 } from 'longwatch/client';
+import type { DiscoveredResource } from 'longwatch/client/advanced';
 import { hasFinalizer, isBeingDeleted, WorkerPool, WorkQueue } from 'longwatch/controller';
 import { nameOf, servedKinds } from './served-kinds.ts';
 

@@ -6,17 +6,7 @@
  * is how one sees a rollout that stops by itself.
  */
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type Condition,
-  isApiError,
-  type KubeClient,
-  mergePatch,
-  type Node,
-  nodes,
-  type Pod,
-  type PodStatus,
-  pods,
-} from 'longwatch/client';
+import { corev1, isApiError, type KubeClient, mergePatch } from 'longwatch/client';
 import {
   type ControllerDefinition,
   defineController,
@@ -40,10 +30,14 @@ type Sandbox = { readonly uid: string; readonly ip: string; readonly since: numb
 
 const PRETEND = 'longwatch.example.com/pretend';
 
-export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions): ControllerDefinition<Pod> {
+export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions): ControllerDefinition<corev1.Pod> {
   const sandboxes = new Map<string, Sandbox>();
 
-  const sandboxOf = (key: string, { metadata: { uid }, spec, status }: Pod, all: readonly Pod[]): Sandbox => {
+  const sandboxOf = (
+    key: string,
+    { metadata: { uid }, spec, status }: corev1.Pod,
+    all: readonly corev1.Pod[],
+  ): Sandbox => {
     const known = sandboxes.get(key);
     if (known?.uid === uid) return known;
     const taken = new Set([...all.map((pod) => pod.status?.podIP), ...[...sandboxes.values()].map(({ ip }) => ip)]);
@@ -59,26 +53,29 @@ export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions
     name: 'kubelet',
     concurrency: 16,
     for: {
-      resource: pods,
+      resource: corev1.pods,
       indexers: podIndexers,
       where: whereObject((pod) => nodeNames.includes(pod.spec.nodeName ?? '')),
     },
     async reconcile(pod, { key, name, client, cache }) {
       if (!pod) return void sandboxes.delete(key);
-      const sandbox = sandboxOf(key, pod, cache.of(pods).list());
+      const sandbox = sandboxOf(key, pod, cache.of(corev1.pods).list());
       const { uid, deletionGracePeriodSeconds: grace = 0 } = pod.metadata;
       if (isBeingDeleted(pod)) {
         sandbox.stopsAt ??= Date.now() + Math.min(stopMs, grace * 1000);
         const waitMs = sandbox.stopsAt - Date.now();
         if (waitMs > 0) return requeueAfter(waitMs);
-        await client.resource(pods).delete(name, { gracePeriodSeconds: 0, preconditions: { uid } }).catch(ignoreGone);
+        await client
+          .resource(corev1.pods)
+          .delete(name, { gracePeriodSeconds: 0, preconditions: { uid } })
+          .catch(ignoreGone);
         return;
       }
       const waitMs = sandbox.since + startMs - Date.now();
       const status = statusOf(pod, sandbox, waitMs <= 0);
       if (!isDeepStrictEqual(status, pick(pod.status, status)))
         await client
-          .resource(pods)
+          .resource(corev1.pods)
           .status.patch(name, mergePatch({ metadata: { uid }, status }))
           .catch(ignoreGone);
       return waitMs > 0 ? requeueAfter(waitMs) : undefined;
@@ -88,19 +85,21 @@ export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions
 
 /** Makes the nodes, or takes over those of an earlier run. Refuses a cluster that has nodes of its own. */
 export async function registerNodes(client: KubeClient, names: readonly string[], signal: AbortSignal): Promise<void> {
-  const known = (await client.resource(nodes).list({ signal })).items;
+  const known = (await client.resource(corev1.nodes).list({ signal })).items;
   const real = known.find(({ metadata }) => metadata.labels?.[PRETEND] === undefined);
   if (real)
     throw new Error(`Cannot pretend to be a cluster: node "${real.metadata.name}" is real, and so are its controllers`);
   for (const name of names) {
     const labels = { [PRETEND]: 'true', 'kubernetes.io/hostname': name };
     if (!known.some(({ metadata }) => metadata.name === name))
-      await client.resource(nodes).create({ metadata: { name, labels }, spec: {} }, { signal });
-    await client.resource(nodes).status.patch(name, mergePatch<Node>({ status: nodeStatus() }), { signal });
+      await client.resource(corev1.nodes).create({ metadata: { name, labels }, spec: {} }, { signal });
+    await client
+      .resource(corev1.nodes)
+      .status.patch(name, mergePatch<corev1.Node>({ status: nodeStatus() }), { signal });
   }
 }
 
-function nodeStatus(): NonNullable<Node['status']> {
+function nodeStatus(): NonNullable<corev1.Node['status']> {
   const ready = {
     type: 'Ready',
     status: 'True',
@@ -114,7 +113,7 @@ function nodeStatus(): NonNullable<Node['status']> {
   };
 }
 
-function statusOf(pod: Pod, { ip, since }: Sandbox, isStarted: boolean): PodStatus {
+function statusOf(pod: corev1.Pod, { ip, since }: Sandbox, isStarted: boolean): corev1.PodStatus {
   const isPullable = (image = '') => !image.endsWith(':broken');
   const isRunning = isStarted && pod.spec.containers.every(({ image }) => isPullable(image));
   const containerStatuses = pod.spec.containers.map(({ name, image = '' }) => ({
@@ -130,7 +129,7 @@ function statusOf(pod: Pod, { ip, since }: Sandbox, isStarted: boolean): PodStat
     lastState: {},
   }));
   const reason = isRunning ? undefined : 'ContainersNotReady';
-  const conditions = ['Initialized', 'ContainersReady', 'Ready'].reduce<Condition[]>(
+  const conditions = ['Initialized', 'ContainersReady', 'Ready'].reduce<corev1.PodCondition[]>(
     (before, type) =>
       setCondition(before, {
         type,
@@ -150,8 +149,8 @@ function statusOf(pod: Pod, { ip, since }: Sandbox, isStarted: boolean): PodStat
 }
 
 /** Of what is there, the parts that we write. */
-function pick(status: PodStatus | undefined, wanted: PodStatus): PodStatus {
-  return Object.fromEntries(Object.keys(wanted).map((name) => [name, status?.[name]]));
+function pick(status: corev1.PodStatus | undefined, wanted: corev1.PodStatus): corev1.PodStatus {
+  return Object.fromEntries(Object.keys(wanted).map((name) => [name, status?.[name as keyof corev1.PodStatus]]));
 }
 
 function freeAddress(subnet: number, taken: ReadonlySet<string | undefined>): string {

@@ -4,14 +4,7 @@
  * Everything of every kind in it is deleted, whatever kinds the cluster has, until a whole round finds nothing. The
  * server takes nothing new there meanwhile. Then the finalizer in its spec is taken off, and the server removes it.
  */
-import {
-  type DynamicObject,
-  defineResourceOf,
-  isApiError,
-  type KubeClient,
-  type Namespace,
-  namespaces,
-} from 'longwatch/client';
+import { corev1, type DynamicObject, defineResourceOf, isApiError, type KubeClient } from 'longwatch/client';
 import {
   type ControllerDefinition,
   defineController,
@@ -25,10 +18,10 @@ const FINALIZER = 'kubernetes';
 /** Pods take their time to stop. */
 const ROUND_MS = 250;
 
-export function namespaceController({ discovery }: KubeClient): ControllerDefinition<Namespace> {
+export function namespaceController({ discovery }: KubeClient): ControllerDefinition<corev1.Namespace> {
   return defineController({
     name: 'namespace',
-    for: { resource: namespaces, where: whereObject(isBeingDeleted) },
+    for: { resource: corev1.namespaces, where: whereObject(isBeingDeleted) },
     async reconcile(namespace, { name, client, log }) {
       const finalizers = namespace?.spec?.finalizers ?? [];
       if (!namespace || !isBeingDeleted(namespace) || !finalizers.includes(FINALIZER)) return;
@@ -48,8 +41,8 @@ export function namespaceController({ discovery }: KubeClient): ControllerDefini
       }
       const spec = { finalizers: finalizers.filter((one) => one !== FINALIZER) };
       await client
-        .resource(namespaces)
-        .subresource<Namespace>('finalize')
+        .resource(corev1.namespaces)
+        .subresource<corev1.Namespace>('finalize')
         .update(name, { ...namespace, spec });
       return undefined;
     },

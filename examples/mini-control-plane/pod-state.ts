@@ -1,23 +1,23 @@
 /** What controllers ask about a pod. */
-import type { Pod } from 'longwatch/client';
+import type { corev1 } from 'longwatch/client';
 import { findCondition, isBeingDeleted } from 'longwatch/controller';
 
 /** It runs, or it is going to. */
-export function isActive(pod: Pod): boolean {
+export function isActive(pod: corev1.Pod): boolean {
   return !isBeingDeleted(pod) && pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed';
 }
 
-export function isReady(pod: Pod): boolean {
+export function isReady(pod: corev1.Pod): boolean {
   return readyCondition(pod)?.status === 'True';
 }
 
 /** How much longer it must stay ready to be called available; 0: it is; Infinity: it is not ready. */
-export function msUntilAvailable(pod: Pod, minReadySeconds: number, now: number): number {
+export function msUntilAvailable(pod: corev1.Pod, minReadySeconds: number, now: number): number {
   const condition = readyCondition(pod);
   if (condition?.status !== 'True') return Number.POSITIVE_INFINITY;
   return Math.max(0, Date.parse(condition.lastTransitionTime ?? '') + minReadySeconds * 1000 - now);
 }
 
-function readyCondition(pod: Pod) {
+function readyCondition(pod: corev1.Pod) {
   return findCondition(pod.status?.conditions, 'Ready');
 }

@@ -5,7 +5,7 @@
  * what the one before it has written, so no pod is made twice. Pods that match the selector and belong to nobody are
  * taken over.
  */
-import { isApiError, mergePatch, type Pod, pods, type ReplicaSet, replicaSets } from 'longwatch/client';
+import { appsv1, corev1, isApiError, mergePatch } from 'longwatch/client';
 import {
   controllerOf,
   defineController,
@@ -19,19 +19,19 @@ import { isActive, isReady, msUntilAvailable } from './pod-state.ts';
 
 export const replicaSetController = defineController({
   name: 'replica-set',
-  for: replicaSets,
-  owns: [{ resource: pods, indexers: podIndexers }],
+  for: appsv1.replicaSets,
+  owns: [{ resource: corev1.pods, indexers: podIndexers }],
   watches: [
     {
-      resource: pods,
+      resource: corev1.pods,
       indexers: podIndexers,
       map: (pod, { cache }) =>
-        controllerOf(pod) ? undefined : cache.of(replicaSets).list({ namespace: pod.metadata.namespace! }),
+        controllerOf(pod) ? undefined : cache.of(appsv1.replicaSets).list({ namespace: pod.metadata.namespace! }),
     },
   ],
   async reconcile(set, context) {
     if (!set) return; // its pods are the garbage collector's business
-    const owned = context.cache.of(pods).by('byController', set.metadata.uid).filter(isActive);
+    const owned = context.cache.of(corev1.pods).by('byController', set.metadata.uid).filter(isActive);
     if (!isBeingDeleted(set)) {
       await adoptPods(set, context);
       const missing = (set.spec.replicas ?? 1) - owned.length;
@@ -42,34 +42,38 @@ export const replicaSetController = defineController({
   },
 });
 
-async function adoptPods(set: ReplicaSet, { cache, client, namespace }: ReconcileContext): Promise<void> {
-  const found = cache.of(pods).list({ namespace, labelSelector: set.spec.selector });
+async function adoptPods(set: appsv1.ReplicaSet, { cache, client, namespace }: ReconcileContext): Promise<void> {
+  const found = cache.of(corev1.pods).list({ namespace, labelSelector: set.spec.selector });
   for (const orphan of found.filter((pod) => isActive(pod) && !controllerOf(pod)))
-    await client.resource(pods).update(setControllerReference(set, orphan));
+    await client.resource(corev1.pods).update(setControllerReference(set, orphan));
 }
 
-async function createPods(set: ReplicaSet, count: number, { client, namespace }: ReconcileContext): Promise<void> {
+async function createPods(
+  set: appsv1.ReplicaSet,
+  count: number,
+  { client, namespace }: ReconcileContext,
+): Promise<void> {
   const { metadata = {}, spec } = set.spec.template!;
   const draft = { metadata: { ...metadata, namespace, generateName: `${set.metadata.name}-` }, spec };
   const pod = setControllerReference(set, draft);
   try {
-    await Promise.all(Array.from({ length: count }, () => client.resource(pods).create(pod)));
+    await Promise.all(Array.from({ length: count }, () => client.resource(corev1.pods).create(pod)));
   } catch (err) {
     if (!isNamespaceTerminating(err)) throw err; // else it is going, and so is the set
   }
 }
 
 /** First those that nobody would miss: not scheduled, not ready, youngest. */
-async function deletePods(owned: readonly Pod[], count: number, { client }: ReconcileContext): Promise<void> {
-  const worth = (pod: Pod) => (pod.spec.nodeName ? 1 : 0) + (isReady(pod) ? 2 : 0);
-  const age = ({ metadata }: Pod) => Date.parse(metadata.creationTimestamp);
+async function deletePods(owned: readonly corev1.Pod[], count: number, { client }: ReconcileContext): Promise<void> {
+  const worth = (pod: corev1.Pod) => (pod.spec.nodeName ? 1 : 0) + (isReady(pod) ? 2 : 0);
+  const age = ({ metadata }: corev1.Pod) => Date.parse(metadata.creationTimestamp);
   const victims = [...owned].sort((a, b) => worth(a) - worth(b) || age(b) - age(a)).slice(0, count);
   await Promise.all(
-    victims.map(({ metadata: { name, uid } }) => client.resource(pods).delete(name, { preconditions: { uid } })),
+    victims.map(({ metadata: { name, uid } }) => client.resource(corev1.pods).delete(name, { preconditions: { uid } })),
   );
 }
 
-async function updateStatus(set: ReplicaSet, owned: readonly Pod[], { client }: ReconcileContext) {
+async function updateStatus(set: appsv1.ReplicaSet, owned: readonly corev1.Pod[], { client }: ReconcileContext) {
   const { minReadySeconds = 0 } = set.spec;
   const waits = owned.map((pod) => msUntilAvailable(pod, minReadySeconds, Date.now()));
   const status = {
@@ -81,7 +85,7 @@ async function updateStatus(set: ReplicaSet, owned: readonly Pod[], { client }: 
   };
   const known: Partial<typeof status> = set.status ?? {};
   const isNews = (Object.keys(status) as (keyof typeof status)[]).some((name) => status[name] !== (known[name] ?? 0));
-  if (isNews) await client.resource(replicaSets).status.patch(set.metadata.name, mergePatch({ status }));
+  if (isNews) await client.resource(appsv1.replicaSets).status.patch(set.metadata.name, mergePatch({ status }));
   const next = Math.min(...waits.filter((wait) => wait > 0));
   return Number.isFinite(next) ? requeueAfter(next) : undefined;
 }

@@ -4,32 +4,32 @@
  * A pod that fits nowhere waits, and is looked at again when a node changes. One pod at a time, so that each sees where
  * the ones before it went. Resources, affinity and priorities are left out.
  */
-import { isApiError, type Node, nodes, type Pod, pods } from 'longwatch/client';
+import { corev1, isApiError } from 'longwatch/client';
 import { defineController, isBeingDeleted, whereObject } from 'longwatch/controller';
 import { podIndexers } from './indexes.ts';
 
-const isWaiting = (pod: Pod) => !pod.spec.nodeName && !isBeingDeleted(pod);
+const isWaiting = (pod: corev1.Pod) => !pod.spec.nodeName && !isBeingDeleted(pod);
 
 export const schedulerController = defineController({
   name: 'scheduler',
   concurrency: 1,
-  for: { resource: pods, indexers: podIndexers, where: whereObject(isWaiting) },
-  watches: [{ resource: nodes, map: (_node, { cache }) => cache.of(pods).list().filter(isWaiting) }],
+  for: { resource: corev1.pods, indexers: podIndexers, where: whereObject(isWaiting) },
+  watches: [{ resource: corev1.nodes, map: (_node, { cache }) => cache.of(corev1.pods).list().filter(isWaiting) }],
   async reconcile(pod, { cache, client, recorder, name }) {
     if (!pod || !isWaiting(pod)) return;
-    const podsOn = (node: Node) => cache.of(pods).by('byNode', node.metadata.name).length;
+    const podsOn = (node: corev1.Node) => cache.of(corev1.pods).by('byNode', node.metadata.name).length;
     const [target] = cache
-      .of(nodes)
+      .of(corev1.nodes)
       .list()
       .filter((node) => fits(pod, node))
       .sort((a, b) => podsOn(a) - podsOn(b) || (a.metadata.name < b.metadata.name ? -1 : 1));
     if (!target) {
-      recorder.warning('FailedScheduling', `none of ${cache.of(nodes).size} nodes can take the pod`);
+      recorder.warning('FailedScheduling', `none of ${cache.of(corev1.nodes).size} nodes can take the pod`);
       return;
     }
     const to = { apiVersion: 'v1', kind: 'Node', name: target.metadata.name };
     try {
-      await client.resource(pods).subresource('binding').create(name, { metadata: { name }, target: to });
+      await client.resource(corev1.pods).subresource('binding').create(name, { metadata: { name }, target: to });
       recorder.normal('Scheduled', `assigned ${pod.metadata.namespace}/${name} to ${target.metadata.name}`);
     } catch (err) {
       if (!isApiError(err, 'NotFound') && !isApiError(err, 'Conflict')) throw err; // it is gone, going, or has a node
@@ -37,7 +37,7 @@ export const schedulerController = defineController({
   },
 });
 
-function fits({ spec }: Pod, { metadata, spec: { unschedulable, taints = [] } }: Node): boolean {
+function fits({ spec }: corev1.Pod, { metadata, spec: { unschedulable, taints = [] } }: corev1.Node): boolean {
   const isWanted = Object.entries(spec.nodeSelector ?? {}).every(
     ([label, value]) => metadata.labels?.[label] === value,
   );

@@ -1,5 +1,5 @@
 /** Which kinds a cluster serves, each once: one that has several versions in the one that the server prefers. */
-import type { DiscoveredResource } from 'longwatch/client';
+import type { DiscoveredResource } from 'longwatch/client/advanced';
 
 export function servedKinds(
   resources: readonly DiscoveredResource[],

@@ -1,5 +1,5 @@
 /** A custom kind for as long as an example runs: defined, waited for until the server serves it, and taken away again. */
-import { customResourceDefinitions, type KubeClient, type Resource } from 'longwatch/client';
+import { apiextensionsv1, type KubeClient, type Resource } from 'longwatch/client';
 import { isConditionTrue } from 'longwatch/controller';
 
 export async function defineKind(
@@ -15,13 +15,15 @@ export async function defineKind(
     { name: version, served: true, storage: true, subresources: { status: {} }, schema: { openAPIV3Schema } },
   ];
   const spec = { group, scope: 'Namespaced' as const, names: { plural, kind }, versions };
-  await client.resource(customResourceDefinitions).create({ metadata: { name }, spec }, { signal });
-  await using made = client.informer(customResourceDefinitions, { fieldSelector: { 'metadata.name': name } });
+  await client.resource(apiextensionsv1.customResourceDefinitions).create({ metadata: { name }, spec }, { signal });
+  await using made = client.informer(apiextensionsv1.customResourceDefinitions, {
+    fieldSelector: { 'metadata.name': name },
+  });
   for await (const { objects } of made.snapshots({ signal }))
     if (isConditionTrue(objects.get(name)?.status?.conditions, 'Established')) break;
   return {
     async [Symbol.asyncDispose]() {
-      await client.resource(customResourceDefinitions).delete(name);
+      await client.resource(apiextensionsv1.customResourceDefinitions).delete(name);
     },
   };
 }

@@ -13,7 +13,9 @@
  * newer object, since nothing that others change brings back what was cleaned up. An object that is gone is nothing to
  * do.
  */
-import { type AnyObject, isApiError, type MergePatch, mergePatch, type ResourceClient } from '../client/index.ts';
+
+import type { MergePatch } from '../client/advanced.ts';
+import { type AnyObject, isApiError, mergePatch, type ResourceClient } from '../client/index.ts';
 import { addFinalizer, hasFinalizer, isBeingDeleted, removeFinalizer } from './finalizers.ts';
 import type { ReconcileResult } from './reconcile/requeue.ts';
 

@@ -10,9 +10,9 @@ import {
   type HandlerMetrics,
   type ObservedInformer,
   type RequestSample,
-  type Resource,
   type Transport,
-} from '../client/index.ts';
+} from '../client/advanced.ts';
+import type { Resource } from '../client/index.ts';
 import type { Labels } from './family.ts';
 import type { MetricSet } from './metric-set.ts';
 

@@ -8,7 +8,7 @@
  * Everything that uses the client is seen, informers too, without being told to show itself. Several clusters share a
  * registry if each has a name. Disposing ends it: gauges vanish, and with the last observation of a registry everything.
  */
-import type { Transport } from '../client/index.ts';
+import type { Transport } from '../client/advanced.ts';
 import type { PoolMetricsSnapshot, QueueMetricsSnapshot } from '../controller/index.ts';
 import { ClientMetrics } from './client-metrics.ts';
 import { ControllerMetrics, type ObservedElector, type ObservedRest, type ObservedWork } from './controller-metrics.ts';

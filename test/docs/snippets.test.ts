@@ -38,7 +38,10 @@ function folderOf(snippets: readonly Snippet[]): Disposable & { readonly path: s
   const compilerOptions = {
     ...{ composite: false, declaration: false, sourceMap: false, isolatedDeclarations: false, noEmit: true },
     ...{ rewriteRelativeImportExtensions: false, allowImportingTsExtensions: true, rootDir: '../..' },
-    paths: { 'longwatch/*': ['../../src/*/index.ts'] },
+    paths: {
+      'longwatch/client/advanced': ['../../src/client/advanced.ts'],
+      'longwatch/*': ['../../src/*/index.ts'],
+    },
   };
   const project = { extends: '../../tsconfig.base.json', compilerOptions, include: ['*.mts'] };
   writeFileSync(join(path, 'tsconfig.json'), JSON.stringify(project));

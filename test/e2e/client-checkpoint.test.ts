@@ -2,19 +2,15 @@
 import { appendFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { Informer, type RequestSample } from '../../src/client/advanced.ts';
 import {
-  type ConfigMap,
-  configMaps,
-  Informer,
   type InformerOptions,
   type KubeClient,
   mergePatch,
   metadataOf,
-  namespaces,
-  type RequestSample,
-  secrets,
   versionCheckpoint,
 } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps, namespaces, secrets } from '../../src/client/objects/generated/core-v1.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { Believer, versionsOf } from '../support/client/believer.ts';
 import { savedIn, untilSaved } from '../support/client/checkpoint-under-test.ts';

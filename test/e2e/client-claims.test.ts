@@ -1,16 +1,8 @@
 /** What docs/features.md says of us in rows where no other test would fail for just that: each claim by itself. */
 import { expect, it, vi } from 'vitest';
-import {
-  type ConfigMap,
-  configMaps,
-  Informer,
-  type InformerOptions,
-  keyOf,
-  Reflector,
-  type Resource,
-  secrets,
-  watchResuming,
-} from '../../src/client/index.ts';
+import { Informer, Reflector, watchResuming } from '../../src/client/advanced.ts';
+import { type InformerOptions, keyOf, type Resource } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps, secrets } from '../../src/client/objects/generated/core-v1.ts';
 import { defineController, Manager } from '../../src/controller/index.ts';
 import { FakeClock, type ObjectList, startTestServer } from '../../src/testing/index.ts';
 import {

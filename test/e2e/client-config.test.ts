@@ -3,15 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  configMaps,
-  connect,
-  KubeClient,
-  KubeConfig,
-  namespaces,
-  RotatingFile,
-  tokenFileCredentials,
-} from '../../src/client/index.ts';
+import { RotatingFile } from '../../src/client/advanced.ts';
+import { connect, KubeClient, KubeConfig, tokenFileCredentials } from '../../src/client/index.ts';
+import { configMaps, namespaces } from '../../src/client/objects/generated/core-v1.ts';
 import { credentialsOf, startTestServer, type TestServer } from '../../src/testing/index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'longwatch-ways-'));

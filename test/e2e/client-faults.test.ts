@@ -1,6 +1,8 @@
 /** The typed client through a network that misbehaves. Between server and client stands a proxy that the test commands. */
 import { expect, it } from 'vitest';
-import { configMaps, type Interruption, isTransportError, mergePatch } from '../../src/client/index.ts';
+import type { Interruption } from '../../src/client/advanced.ts';
+import { isTransportError, mergePatch } from '../../src/client/index.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
 import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';

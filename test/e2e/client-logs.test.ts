@@ -3,16 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
-import {
-  configMaps,
-  Informer,
-  KubeClient,
-  KubeConfig,
-  type Logger,
-  mergePatch,
-  secrets,
-  Transport,
-} from '../../src/client/index.ts';
+import { Informer, Transport } from '../../src/client/advanced.ts';
+import { KubeClient, KubeConfig, type Logger, mergePatch } from '../../src/client/index.ts';
+import { configMaps, secrets } from '../../src/client/objects/generated/core-v1.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { answer, scriptedServer } from '../support/client/client-scripted-server.ts';
 import { accessOf, adminOf, adminThrough, until } from '../support/client/client-under-test.ts';

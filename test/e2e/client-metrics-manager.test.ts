@@ -1,7 +1,7 @@
 /** A manager on a real server: what a scrape says of its controllers, its election and its client, in one registry. */
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { configMaps } from '../../src/client/index.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { defineController, Manager, TerminalError } from '../../src/controller/index.ts';
 import { observe } from '../../src/metrics/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';

@@ -1,7 +1,9 @@
 /** What a scrape says after known events: of a client and its informers, on a real server and on one that is told. */
 import { Counter, type OpenMetricsContentType, Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { type ConfigMap, configMaps, Informer, type KubeClient, mergePatch, secrets } from '../../src/client/index.ts';
+import { Informer } from '../../src/client/advanced.ts';
+import { type KubeClient, mergePatch } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps, secrets } from '../../src/client/objects/generated/core-v1.ts';
 import { observe } from '../../src/metrics/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { answer, type Exchange, scriptedServer } from '../support/client/client-scripted-server.ts';

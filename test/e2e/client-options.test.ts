@@ -1,19 +1,17 @@
 /** Options that may be undefined: callers pass on what they were given, and undefined is as good as nothing. */
 import { expect, expectTypeOf, it } from 'vitest';
+import { type CheckpointOptions, InformerFactory, type RequestOptions } from '../../src/client/advanced.ts';
 import {
   type CallOptions,
-  type CheckpointOptions,
   type ConnectOptions,
-  configMaps,
-  deployments,
   type HandlerOptions,
-  InformerFactory,
   type InformerOptions,
   mergePatch,
-  type RequestOptions,
   type WatchOptions,
   type WatchResumingOptions,
 } from '../../src/client/index.ts';
+import { deployments } from '../../src/client/objects/generated/apps-v1.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import {
   type AddOptions,
   type ControllerOptions,

@@ -1,7 +1,10 @@
 /** The client's own rate limit, as requests on the wire see it. */
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import { configMaps, KubeClient, type Logger, leases, type RequestSample, watch } from '../../src/client/index.ts';
+import { type RequestSample, watch } from '../../src/client/advanced.ts';
+import { KubeClient, type Logger } from '../../src/client/index.ts';
+import { leases } from '../../src/client/objects/generated/coordination-v1.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { Manager } from '../../src/controller/index.ts';
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
 import { answer, type Exchange, scriptedServer } from '../support/client/client-scripted-server.ts';

@@ -1,20 +1,17 @@
 /** Reads and writes of the typed client against the real server. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { StandardSchemaV1 } from '../../src/client/advanced.ts';
 import {
-  type ConfigMap,
-  configMaps,
-  customResourceDefinitions,
   defineResource,
-  deployments,
   jsonPatch,
   KubeClient,
   mergePatch,
-  namespaces,
   type ObjectList,
-  pods,
-  type StandardSchemaV1,
   strategicPatch,
 } from '../../src/client/index.ts';
+import { customResourceDefinitions } from '../../src/client/objects/generated/apiextensions-v1.ts';
+import { deployments } from '../../src/client/objects/generated/apps-v1.ts';
+import { type ConfigMap, configMaps, namespaces, pods } from '../../src/client/objects/generated/core-v1.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
 import { accessOf, adminOf, until } from '../support/client/client-under-test.ts';
 

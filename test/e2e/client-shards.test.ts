@@ -1,6 +1,7 @@
 /** The server's own sharding: the selector goes out with every list and watch, and is part of what an informer is. */
 import { expect, it } from 'vitest';
-import { configMaps, Informer, InformerFactory, namespaces, watch } from '../../src/client/index.ts';
+import { Informer, InformerFactory, watch } from '../../src/client/advanced.ts';
+import { configMaps, namespaces } from '../../src/client/objects/generated/core-v1.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { answer, type Exchange, scriptedServer } from '../support/client/client-scripted-server.ts';
 import { adminOf } from '../support/client/client-under-test.ts';

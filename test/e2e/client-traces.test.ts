@@ -2,7 +2,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, it } from 'vitest';
 import { traced } from '../../src/api/index.ts';
-import { configMaps, type Span, type SpanAttributes, type Tracer, watch } from '../../src/client/index.ts';
+import { type Span, type SpanAttributes, watch } from '../../src/client/advanced.ts';
+import type { Tracer } from '../../src/client/index.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { answer, scriptedServer } from '../support/client/client-scripted-server.ts';
 import { adminOf, until } from '../support/client/client-under-test.ts';

@@ -3,7 +3,9 @@ import { getEventListeners, once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect as connectTcp } from 'node:net';
 import { expect, it } from 'vitest';
-import { type Credentials, configMaps, type RequestSample, Transport, watch } from '../../src/client/index.ts';
+import { type RequestSample, Transport, watch } from '../../src/client/advanced.ts';
+import type { Credentials } from '../../src/client/index.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { answer, scriptedServer } from '../support/client/client-scripted-server.ts';
 

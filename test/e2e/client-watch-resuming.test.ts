@@ -1,6 +1,7 @@
 /** watchResuming() against a server that breaks its streams as the test tells it. */
 import { expect, it } from 'vitest';
-import { configMaps, type Interruption, watchResuming } from '../../src/client/index.ts';
+import { type Interruption, watchResuming } from '../../src/client/advanced.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import {
   answer,

@@ -1,7 +1,8 @@
 /** One set of controllers over several clusters, each a real server: they come, go and fail by themselves. */
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { configMaps, type KubeClient } from '../../src/client/index.ts';
+import type { KubeClient } from '../../src/client/index.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { ClusterSet, type ClusterSetOptions, defineController } from '../../src/controller/index.ts';
 import { observe } from '../../src/metrics/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';

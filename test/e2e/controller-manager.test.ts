@@ -2,7 +2,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { configMaps, events, type KubeClient, leases, mergePatch, secrets } from '../../src/client/index.ts';
+import { type KubeClient, mergePatch } from '../../src/client/index.ts';
+import { leases } from '../../src/client/objects/generated/coordination-v1.ts';
+import { configMaps, events, secrets } from '../../src/client/objects/generated/core-v1.ts';
 import {
   type ControllerDefinition,
   defineController,

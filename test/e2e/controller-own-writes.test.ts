@@ -4,7 +4,8 @@
  * fails.
  */
 import { expect, it } from 'vitest';
-import { type ConfigMap, configMaps, KubeClient, mergePatch, secrets } from '../../src/client/index.ts';
+import { KubeClient, mergePatch } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps, secrets } from '../../src/client/objects/generated/core-v1.ts';
 import {
   type Cached,
   type ControllerOptions,

@@ -1,14 +1,8 @@
 /** Controllers under a manager on a real server: what they are told, when, and that the world comes out right. */
 import { expect, it } from 'vitest';
-import {
-  clusterRoleBindings,
-  clusterRoles,
-  configMaps,
-  KubeClient,
-  mergePatch,
-  namespaces,
-  secrets,
-} from '../../src/client/index.ts';
+import { KubeClient, mergePatch } from '../../src/client/index.ts';
+import { configMaps, namespaces, secrets } from '../../src/client/objects/generated/core-v1.ts';
+import { clusterRoleBindings, clusterRoles } from '../../src/client/objects/generated/rbac-v1.ts';
 import {
   defineController,
   generationChanged,

@@ -1,6 +1,7 @@
 /** `initialRead: 'any'`: the very first state may come from the server's cache, and nothing after it may be older. */
 import { expect, it } from 'vitest';
-import { configMaps, Informer } from '../../src/client/index.ts';
+import { Informer } from '../../src/client/advanced.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { answer, type Exchange, scriptedServer } from '../support/client/client-scripted-server.ts';
 import { adminOf } from '../support/client/client-under-test.ts';

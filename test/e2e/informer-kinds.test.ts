@@ -1,19 +1,17 @@
 /** What an informer may hold: metadata only, objects that their validator objects to, shared copies that outlive a lease. */
 import { expect, expectTypeOf, it } from 'vitest';
+import type { InvalidObject, StandardSchemaV1 } from '../../src/client/advanced.ts';
 import {
-  configMaps,
-  customResourceDefinitions,
   defineResource,
   type Informer,
-  type InvalidObject,
   type KubeClient,
   mergePatch,
   metadataOf,
   type ObjectOf,
   type PartialObjectMetadata,
-  type StandardSchemaV1,
-  secrets,
 } from '../../src/client/index.ts';
+import { customResourceDefinitions } from '../../src/client/objects/generated/apiextensions-v1.ts';
+import { configMaps, secrets } from '../../src/client/objects/generated/core-v1.ts';
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
 import { adminOf, until } from '../support/client/client-under-test.ts';
 import { writeLast } from '../support/server/writers.ts';

@@ -3,15 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, expectTypeOf, it } from 'vitest';
-import {
-  type ConfigMap,
-  configMaps,
-  Informer,
-  type InformerEvent,
-  LazyObject,
-  lazyOf,
-  mergePatch,
-} from '../../src/client/index.ts';
+import { Informer, LazyObject } from '../../src/client/advanced.ts';
+import { type InformerEvent, lazyOf, mergePatch } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { adminOf } from '../support/client/client-under-test.ts';
 

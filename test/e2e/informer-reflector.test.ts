@@ -1,14 +1,13 @@
 /** The reflector against a server that answers as the test tells it: what it asks for, and what it makes of the answer. */
 import { expect, it } from 'vitest';
 import {
-  type ConfigMap,
-  configMaps,
   Informer,
   Reflector,
   type ReflectorOptions,
   type ReflectorState,
   type Transport,
-} from '../../src/client/index.ts';
+} from '../../src/client/advanced.ts';
+import { type ConfigMap, configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { FakeClock } from '../../src/testing/index.ts';
 import {
   answer,

@@ -1,19 +1,10 @@
 /** Informers on a real server, in good weather. */
 import { expect, it } from 'vitest';
-import {
-  type ConfigMap,
-  clusterRoleBindings,
-  clusterRoles,
-  configMaps,
-  customResourceDefinitions,
-  defineResource,
-  Informer,
-  InformerFactory,
-  KubeClient,
-  mergePatch,
-  namespaces,
-  type RequestSample,
-} from '../../src/client/index.ts';
+import { Informer, InformerFactory, type RequestSample } from '../../src/client/advanced.ts';
+import { defineResource, KubeClient, mergePatch } from '../../src/client/index.ts';
+import { customResourceDefinitions } from '../../src/client/objects/generated/apiextensions-v1.ts';
+import { type ConfigMap, configMaps, namespaces } from '../../src/client/objects/generated/core-v1.ts';
+import { clusterRoleBindings, clusterRoles } from '../../src/client/objects/generated/rbac-v1.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { Believer, versionsOf } from '../support/client/believer.ts';
 import { accessOf, adminOf } from '../support/client/client-under-test.ts';

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { configMaps, connect, customResourceDefinitions, defineResource, type KubeClient } from 'longwatch/client';
+import { apiextensionsv1, connect, corev1, defineResource, type KubeClient } from 'longwatch/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../examples/mini-control-plane/control-plane.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
@@ -205,7 +205,7 @@ describe('garbage collection', () => {
     const group = `${n}.example.com`;
     const lamps = defineResource({ group, version: 'v1', plural: 'lamps', kind: 'Lamp', isNamespaced: true });
     const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-    await client.resource(customResourceDefinitions).create({
+    await client.resource(apiextensionsv1.customResourceDefinitions).create({
       metadata: { name: `lamps.${group}` },
       spec: {
         group,
@@ -219,20 +219,20 @@ describe('garbage collection', () => {
     const bulb = await client
       .resource(lamps, n)
       .create({ metadata: { name: 'bulb', ownerReferences: ownedBy(lamp) }, spec: {} });
-    await client.resource(configMaps, n).create({ metadata: { name: 'light', ownerReferences: ownedBy(bulb) } });
+    await client.resource(corev1.configMaps, n).create({ metadata: { name: 'light', ownerReferences: ownedBy(bulb) } });
     await client.resource(lamps, n).delete('desk', { propagationPolicy: 'Foreground' });
-    await until(async () => (await client.resource(configMaps, n).find('light')) === undefined);
+    await until(async () => (await client.resource(corev1.configMaps, n).find('light')) === undefined);
     await until(async () => (await client.resource(lamps, n).list()).items.length === 0);
 
     // The kind goes again, and everything else is collected as before.
-    await client.resource(customResourceDefinitions).delete(`lamps.${group}`);
+    await client.resource(apiextensionsv1.customResourceDefinitions).delete(`lamps.${group}`);
     const gone = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'gone', uid: 'nobody' } };
-    await client.resource(configMaps, n).create({ metadata: { name: 'stray', ownerReferences: ownedBy(gone) } });
-    await until(async () => (await client.resource(configMaps, n).find('stray')) === undefined);
+    await client.resource(corev1.configMaps, n).create({ metadata: { name: 'stray', ownerReferences: ownedBy(gone) } });
+    await until(async () => (await client.resource(corev1.configMaps, n).find('stray')) === undefined);
   });
 
   it('takes what never had an owner, keeps what has another, and leaves alone what it does not understand', async () => {
-    const maps = client.resource(configMaps, await newNamespace());
+    const maps = client.resource(corev1.configMaps, await newNamespace());
     const [first, second] = [
       await maps.create({ metadata: { name: 'first' } }),
       await maps.create({ metadata: { name: 'second' } }),

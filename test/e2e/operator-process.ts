@@ -5,7 +5,8 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { configMaps, connect, defineResource, type Resource } from '../../src/client/index.ts';
+import { connect, defineResource, type Resource } from '../../src/client/index.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { defineController, healthHandler, Manager } from '../../src/controller/index.ts';
 
 const [kubeconfig, how] = process.argv.slice(2);

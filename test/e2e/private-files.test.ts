@@ -7,7 +7,8 @@ import { chmodSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { connect, secrets } from '../../src/client/index.ts';
+import { connect } from '../../src/client/index.ts';
+import { secrets } from '../../src/client/objects/generated/core-v1.ts';
 import { openEmbeddedStore, openEtcdStore, restoreEmbeddedStore } from '../../src/store/index.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { isRoot, NOBODY, ServeCommand } from './serve-command.ts';

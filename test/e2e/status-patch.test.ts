@@ -1,6 +1,7 @@
 /** A patch that changes nothing changes nothing, also where it goes to a part of the object. */
 import { expect, it } from 'vitest';
-import { deployments, jsonPatch, mergePatch, type Patch } from '../../src/client/index.ts';
+import { jsonPatch, mergePatch, type Patch } from '../../src/client/index.ts';
+import { deployments } from '../../src/client/objects/generated/apps-v1.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { adminOf } from '../support/client/client-under-test.ts';
 import { installWebsites, websites } from '../support/client/controller-under-test.ts';

@@ -2,7 +2,10 @@
  * The process that is killed: `checkpoint-process.ts <kubeconfig> <file>` keeps an informer with a checkpoint that is
  * written as often as it can be. It says on stdout how many objects it began with, and when it has written a batch.
  */
-import { configMaps, connect, Informer } from '../../src/client/index.ts';
+
+import { Informer } from '../../src/client/advanced.ts';
+import { connect } from '../../src/client/index.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 
 const [kubeconfig, file] = process.argv.slice(2);
 const tell = (line: string) => process.stdout.write(`${line}\n`);

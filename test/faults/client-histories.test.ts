@@ -5,15 +5,9 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import {
-  type ConfigMap,
-  configMaps,
-  Informer,
-  type InformerOptions,
-  KubeClient,
-  KubeConfig,
-  keyOf,
-} from '../../src/client/index.ts';
+import { Informer } from '../../src/client/advanced.ts';
+import { type InformerOptions, KubeClient, KubeConfig, keyOf } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { defineController, Manager } from '../../src/controller/index.ts';
 import { type FaultProxy, startFaultProxy, startTestServer, type TestServer } from '../../src/testing/index.ts';
 import { Believer, versionsOf } from '../support/client/believer.ts';

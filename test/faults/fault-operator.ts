@@ -5,7 +5,9 @@
  * It is judged by what others know of it: whoever is not told of a change for longer than a bound, cannot reach its lease,
  * or has a reconcile that does not end, must say so in its health; and when all is well, that.
  */
-import { type ConfigMap, configMaps, type KubeClient, keyOf } from '../../src/client/index.ts';
+
+import { type KubeClient, keyOf } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { defineController, Manager, type ReconcileContext } from '../../src/controller/index.ts';
 import type { Grounds } from './fault-grounds.ts';
 

@@ -4,12 +4,11 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CallbackError } from '../../src/api/index.ts';
+import { Informer } from '../../src/client/advanced.ts';
 import { CheckpointFile } from '../../src/client/checkpoint/checkpoint-file.ts';
 import {
   type AnyObject,
   CheckpointError,
-  configMaps,
-  Informer,
   type InformerEvent,
   type InformerOptions,
   type KubeClient,
@@ -17,6 +16,7 @@ import {
   metadataOf,
   type Subscription,
 } from '../../src/client/index.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import type { ApiClient, ProxiedRequest } from '../../src/testing/index.ts';
 import { Believer } from '../support/client/believer.ts';
 import type { Grounds, Truth } from './fault-grounds.ts';

@@ -2,15 +2,9 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import {
-  type ConfigMap,
-  configMaps,
-  Informer,
-  type InformerOptions,
-  type InformerState,
-  type KubeClient,
-  mergePatch,
-} from '../../src/client/index.ts';
+import { Informer, type InformerState } from '../../src/client/advanced.ts';
+import { type InformerOptions, type KubeClient, mergePatch } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { openEmbeddedStore, restoreEmbeddedStore, type Store } from '../../src/store/index.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
 import { Believer } from '../support/client/believer.ts';

@@ -1,6 +1,7 @@
 /** Streams that live a second each, so that one takes the place of another all the time, while others write. */
 import { expect, it } from 'vitest';
-import { type ConfigMap, configMaps, Informer } from '../../src/client/index.ts';
+import { Informer } from '../../src/client/advanced.ts';
+import { type ConfigMap, configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { Believer } from '../support/client/believer.ts';
 import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';

@@ -6,7 +6,8 @@
  * is a promise that never settles.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type ConfigMap, configMaps, type KubeClient, mergePatch } from '../../src/client/index.ts';
+import { type KubeClient, mergePatch } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { defineController, Manager, type ManagerOptions, type Reconcile } from '../../src/controller/index.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
 import { adminOf, until } from '../support/client/client-under-test.ts';

@@ -1,7 +1,9 @@
 /** A callback that throws, or whose promise rejects when nobody waits for it, is a warning: it never ends a process. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { configMaps, Informer, versionCheckpoint } from '../../src/client/index.ts';
+import { Informer } from '../../src/client/advanced.ts';
+import { versionCheckpoint } from '../../src/client/index.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { FakeClock } from '../../src/testing/index.ts';
 import { scriptedServer } from '../support/client/client-scripted-server.ts';
 import { until } from '../support/client/client-under-test.ts';

@@ -1,7 +1,9 @@
 /** One address, two clusters in turn: a checkpoint never passes what it has of one of them off as the other's. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type ConfigMap, configMaps, Informer, type KubeClient } from '../../src/client/index.ts';
+import { Informer } from '../../src/client/advanced.ts';
+import type { KubeClient } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { versionsOf } from '../support/client/believer.ts';
 import { savedIn } from '../support/client/checkpoint-under-test.ts';

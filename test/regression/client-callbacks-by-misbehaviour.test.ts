@@ -7,24 +7,25 @@
  */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ExecPlugin } from '../../src/client/config/exec-plugin.ts';
 import {
   type ClientObserver,
-  type ConfigMap,
-  type Credentials,
-  configMaps,
-  defineResourceOf,
-  type HandlerOptions,
   Informer,
-  type InformerOptions,
   Reflector,
   type ReflectorSink,
-  type Resource,
   Transport,
-  type TransportOptions,
   watch,
   watchResuming,
+} from '../../src/client/advanced.ts';
+import { ExecPlugin } from '../../src/client/config/exec-plugin.ts';
+import {
+  type Credentials,
+  defineResourceOf,
+  type HandlerOptions,
+  type InformerOptions,
+  type Resource,
+  type TransportOptions,
 } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import {
   answer,
   type Exchange,

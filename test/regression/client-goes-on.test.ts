@@ -1,7 +1,9 @@
 /** Where a client was blind, stopped or went round in circles although its server was there. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type ConfigMap, configMaps, Informer, type KubeClient, Reflector } from '../../src/client/index.ts';
+import { Informer, Reflector } from '../../src/client/advanced.ts';
+import type { KubeClient } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
 import { answer, type Exchange, scriptedServer } from '../support/client/client-scripted-server.ts';
 import { adminOf, until } from '../support/client/client-under-test.ts';

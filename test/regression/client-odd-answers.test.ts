@@ -1,6 +1,8 @@
 /** What no API server should send, and what one may send though nobody expects it: an informer goes on after it. */
 import { expect, it } from 'vitest';
-import { type ConfigMap, configMaps, Informer, type InformerOptions } from '../../src/client/index.ts';
+import { Informer } from '../../src/client/advanced.ts';
+import type { InformerOptions } from '../../src/client/index.ts';
+import { type ConfigMap, configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import {
   answer,
   type Exchange,

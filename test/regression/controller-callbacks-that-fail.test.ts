@@ -1,6 +1,6 @@
 /** Callbacks of those who use a manager: what they throw or reject with is a warning, and costs no key and no process. */
 import { expect, it } from 'vitest';
-import { configMaps } from '../../src/client/index.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import {
   ClusterSet,
   defineController,

@@ -1,6 +1,8 @@
 /** How controllers stop: in bounded time whatever happened before, and without a false alarm. */
 import { expect, it } from 'vitest';
-import { configMaps, leases, mergePatch } from '../../src/client/index.ts';
+import { mergePatch } from '../../src/client/index.ts';
+import { leases } from '../../src/client/objects/generated/coordination-v1.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { defineController, LeaderElector, type Lease, Manager, requeueAfter } from '../../src/controller/index.ts';
 import { FakeClock, startFaultProxy, startTestServer } from '../../src/testing/index.ts';
 import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';

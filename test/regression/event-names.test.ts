@@ -1,6 +1,6 @@
 /** Events about objects whose names are no names of Events: roles with colons, what has no name yet, names cut at a dot. */
 import { expect, it } from 'vitest';
-import { events } from '../../src/client/index.ts';
+import { events } from '../../src/client/objects/generated/core-v1.ts';
 import { EventRecorder } from '../../src/controller/index.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { adminOf } from '../support/client/client-under-test.ts';

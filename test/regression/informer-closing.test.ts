@@ -1,7 +1,8 @@
 /** Closing an informer ends every wait for it, waits for nobody who may never come, and leaves the next one its place. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { configMaps, Informer, InformerFactory, Transport } from '../../src/client/index.ts';
+import { Informer, InformerFactory, Transport } from '../../src/client/advanced.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { startTestServer } from '../../src/testing/index.ts';
 import { answer, type ScriptedServer, scriptedServer } from '../support/client/client-scripted-server.ts';
 import { adminOf, until } from '../support/client/client-under-test.ts';

@@ -2,7 +2,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { configMaps, Informer, lazyOf } from '../../src/client/index.ts';
+import { Informer } from '../../src/client/advanced.ts';
+import { lazyOf } from '../../src/client/index.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { scriptedServer } from '../support/client/client-scripted-server.ts';
 
 setFlagsFromString('--expose_gc');

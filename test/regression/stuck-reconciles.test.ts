@@ -2,7 +2,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { configMaps, leases, mergePatch } from '../../src/client/index.ts';
+import { mergePatch } from '../../src/client/index.ts';
+import { leases } from '../../src/client/objects/generated/coordination-v1.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import { defineController, healthHandler, LeaderElector, Manager, StuckError } from '../../src/controller/index.ts';
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
 import { adminOf, until } from '../support/client/client-under-test.ts';

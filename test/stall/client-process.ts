@@ -8,7 +8,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { configMaps, KubeClient, KubeConfig } from '../../src/client/index.ts';
+import { KubeClient, KubeConfig } from '../../src/client/index.ts';
+import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
 import type { Fault } from '../support/victim/victim.ts';
 
 export type ClientOrder =

@@ -1,8 +1,8 @@
 /**
  * Informers that are shared: whoever asks for the same objects gets the same copy of them, and the same watch.
  *
- *     const informers = new InformerFactory(client);
- *     await using lease = informers.lease(pods, { allNamespaces: true });
+ *     const informers = client.informers();
+ *     await using lease = informers.lease(corev1.pods, { allNamespaces: true });
  *     await lease.informer.synced(signal);
  *
  * Two selections are the same if resource, namespaces, selectors, `freeze` and the `transform` function are; indexes are

@@ -1,7 +1,7 @@
 /**
  * A local copy of one kind of objects that stays true, and tells what changes. It runs from the moment it is made.
  *
- *     await using informer = new Informer(client, pods, { allNamespaces: true, indexers: { byNode } });
+ *     await using informer = client.informer(corev1.pods, { allNamespaces: true, indexers: { byNode } });
  *     await informer.synced(signal);
  *     informer.by('byNode', 'n1');
  *     await using log = informer.subscribe(({ type, key }) => console.log(type, key));

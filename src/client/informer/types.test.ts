@@ -1,7 +1,7 @@
 /** What the compiler promises; nothing here runs against a server. */
 import { expect, expectTypeOf, it } from 'vitest';
 import type { KubeClient } from '../kube-client.ts';
-import { type Pod, pods } from '../objects/kinds/pod.ts';
+import { type Pod, pods } from '../objects/generated/core-v1.ts';
 import { Informer } from './informer.ts';
 import { InformerFactory } from './informer-factory.ts';
 

@@ -2,7 +2,7 @@
  * Objects that are kept as the text they came in, and decoded when somebody looks. For those who hold or pass on much
  * more than they read: what an informer needs to know of an object is found in its text, at a fraction of the cost.
  *
- *     await using informer = new Informer(client, lazyOf(pods), { allNamespaces: true });
+ *     await using informer = client.informer(lazyOf(corev1.pods), { allNamespaces: true });
  *     informer.get('default/web-0')?.decode().spec.nodeName;
  *
  * What is always true: `metadata` says what that of the decoded object says. Either the text is held or the object, never

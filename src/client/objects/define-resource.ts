@@ -65,7 +65,7 @@ export function defineResourceOf<T extends AnyObject>(definition: ResourceDefini
  * The same objects without all but their metadata: a fraction of the bytes, for those who need names, labels and owners.
  * It is the server that leaves the rest out. Lists, watches, informers and patches take it as any other token.
  *
- *     await using informer = new Informer(client, metadataOf(secrets), { allNamespaces: true });
+ *     await using informer = client.informer(metadataOf(corev1.secrets), { allNamespaces: true });
  */
 export function metadataOf(resource: Resource): Resource<PartialObjectMetadata> {
   const { validate: _, ...rest } = resource;

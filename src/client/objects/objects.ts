@@ -23,19 +23,28 @@ export type DynamicObject = AnyObject & { [field: string]: unknown };
 /** Fields that nobody has described. */
 export type UnknownFields = { [field: string]: unknown };
 
-/** The described fields are typed, any other is there too. */
-export type Open<T> = T & UnknownFields;
-
 /** What happened to an object, as a watch says it. */
 export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
 export type WatchEventType = ChangeType | 'BOOKMARK';
 
-/** What a caller writes to create: kind and apiVersion are filled in, the server adds the rest of the metadata. */
-export type Draft<T extends AnyObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata' | 'status'> & {
+/**
+ * What a caller writes to create: kind and apiVersion are filled in, the server adds the rest of the metadata. A spec
+ * that needs no field need not be there.
+ */
+export type Draft<T extends AnyObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata' | 'spec' | 'status'> & {
   apiVersion?: string;
   kind?: string;
   metadata: ObjectMeta;
-} & (T extends { status?: infer Status } ? { status?: Status } : unknown);
+} & DraftSpec<T> &
+  (T extends { status?: infer Status } ? { status?: Status } : unknown);
+
+type DraftSpec<T> = T extends { spec: infer Spec }
+  ? object extends Spec
+    ? { spec?: Spec }
+    : { spec: Spec }
+  : T extends { spec?: infer Spec }
+    ? { spec?: Spec }
+    : unknown;
 
 /** What a caller writes to apply: the fields to own, and the name. */
 export type Applied<T extends AnyObject> = DeepPartial<Omit<Draft<T>, 'metadata'>> & {
@@ -58,24 +67,3 @@ export type MergePatch<T> = T extends readonly unknown[]
 export type ListMeta = { resourceVersion: string; continue?: string; remainingItemCount?: number };
 
 export type ObjectList<T> = { apiVersion: string; kind: string; metadata: ListMeta; items: T[] };
-
-export type Condition = {
-  type: string;
-  status: 'True' | 'False' | 'Unknown';
-  reason?: string;
-  message?: string;
-  lastTransitionTime?: string;
-  observedGeneration?: number;
-};
-
-export type ObjectReference = {
-  apiVersion?: string;
-  kind?: string;
-  namespace?: string;
-  name?: string;
-  uid?: string;
-  resourceVersion?: string;
-  fieldPath?: string;
-};
-
-export type Scale = AnyObject & { spec: { replicas?: number }; status?: { replicas: number; selector?: string } };

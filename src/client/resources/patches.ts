@@ -1,7 +1,7 @@
 /**
  * Changes to an object without sending the whole of it. Apply, the fourth kind, is a call of its own: it also creates.
  *
- *     await client.resource(pods).patch('a', mergePatch({ metadata: { labels: { done: 'yes', todo: null } } }));
+ *     await client.resource(corev1.pods).patch('a', mergePatch({ metadata: { labels: { done: 'yes', todo: null } } }));
  */
 import type { AnyObject, Draft, MergePatch, UnknownFields } from '../objects/objects.ts';
 

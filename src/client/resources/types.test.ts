@@ -2,9 +2,8 @@
 import { expect, expectTypeOf, it } from 'vitest';
 import type { KubeClient } from '../kube-client.ts';
 import { defineResource, type ObjectOf } from '../objects/define-resource.ts';
-import { type ConfigMap, configMaps } from '../objects/kinds/core.ts';
-import { type Pod, pods } from '../objects/kinds/pod.ts';
-import { deployments } from '../objects/kinds/workloads.ts';
+import { deployments } from '../objects/generated/apps-v1.ts';
+import { type ConfigMap, configMaps, type Namespace, type Pod, pods } from '../objects/generated/core-v1.ts';
 import type { Draft, ObjectList } from '../objects/objects.ts';
 import type { StandardSchemaV1 } from '../objects/standard-schema.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
@@ -25,7 +24,9 @@ async function uses(client: KubeClient) {
   expectTypeOf(client.resource(pods).list()).resolves.toEqualTypeOf<ObjectList<Pod>>();
   expectTypeOf((await client.resource(pods).get('a')).metadata.name).toEqualTypeOf<string>();
   expectTypeOf((await client.resource(pods).get('a')).spec.nodeName).toEqualTypeOf<string | undefined>();
-  expectTypeOf((await client.resource(pods).get('a')).spec.dnsPolicy).toEqualTypeOf<unknown>();
+  expectTypeOf((await client.resource(pods).get('a')).spec.dnsPolicy).toEqualTypeOf<
+    'ClusterFirst' | 'ClusterFirstWithHostNet' | 'Default' | 'None' | undefined
+  >();
   expectTypeOf((await client.resource(crons).get('a')).spec).toEqualTypeOf<CronSpec>();
   expectTypeOf((await client.resource(crons).get('a')).status?.last).toEqualTypeOf<string | undefined>();
   expectTypeOf((await client.resource(deployments).scale.get('a')).spec.replicas).toEqualTypeOf<number | undefined>();
@@ -51,6 +52,34 @@ async function uses(client: KubeClient) {
   client.watchResuming(pods, {});
   client.watchResuming(pods, { sendInitialEvents: true });
 }
+
+/** Never called. */
+async function typos(client: KubeClient) {
+  const pod = await client.resource(pods).get('a');
+  // @ts-expect-error containers, misspelt
+  pod.spec.contaners;
+  // @ts-expect-error phase, misspelt
+  pod.status?.phaze;
+  // @ts-expect-error a phase that there is not
+  if (pod.status?.phase === 'Runing') return;
+  // @ts-expect-error nodeName, misspelt, in what is written
+  await client.resource(pods).create({ metadata: { name: 'a' }, spec: { containers: [], nodename: 'n' } });
+  // @ts-expect-error a container must have a name
+  await client.resource(pods).create({ metadata: { name: 'a' }, spec: { containers: [{ image: 'i' }] } });
+  const deployment = await client.resource(deployments).get('a');
+  // @ts-expect-error securityContext, misspelt, deep inside
+  deployment.spec.template.spec?.containers[0]?.securitycontext;
+  // @ts-expect-error replicas is a number
+  await client.resource(deployments).patch('a', mergePatch({ spec: { replicas: '1' } }));
+}
+
+it('fields of built-in kinds are known: what is misspelt does not compile', () => {
+  expect(typos).toBeTypeOf('function');
+  // A spec that needs nothing need not be written; one that needs something must be.
+  expectTypeOf<{ metadata: { name: string } }>().toExtend<Draft<Namespace>>();
+  expectTypeOf<{ metadata: { name: string } }>().not.toExtend<Draft<Pod>>();
+  expectTypeOf<Namespace['spec']>().not.toBeNullable();
+});
 
 it('tokens carry the types of their objects', () => {
   expectTypeOf<ObjectOf<typeof pods>>().toEqualTypeOf<Pod>();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { ApiError, TransportError } from '../errors.ts';
-import { pods } from '../objects/kinds/pod.ts';
+import { pods } from '../objects/generated/core-v1.ts';
 import { afterEnd, type Ended } from './after-end.ts';
 import { Backoff } from './backoff.ts';
 import { parseEvent } from './watch-event.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../api/index.ts';
-import { pods } from '../objects/kinds/pod.ts';
+import { pods } from '../objects/generated/core-v1.ts';
 import type { Transport } from '../transport/transport.ts';
 import { watch, watchBatches } from './watch.ts';
 

@@ -11,15 +11,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { type Clock, checkDnsSubdomain, closeOnce, systemClock, tellSafely } from '../../api/index.ts';
-import {
-  type AnyObject,
-  type Draft,
-  type Event,
-  events,
-  isApiError,
-  type KubeClient,
-  mergePatch,
-} from '../../client/index.ts';
+import { type AnyObject, corev1, type Draft, isApiError, type KubeClient, mergePatch } from '../../client/index.ts';
 import { DEFAULT_BUDGET, EventBudget, type EventBudgetOptions } from './event-budget.ts';
 import { RecentMap } from './recent-map.ts';
 
@@ -197,10 +189,10 @@ export class EventRecorder implements AsyncDisposable {
 
   async #send(series: Series): Promise<void> {
     const { signal } = this.#stop;
-    const resource = this.#client.resource(events, series.about.metadata.namespace || 'default');
+    const resource = this.#client.resource(corev1.events, series.about.metadata.namespace || 'default');
     const { name, count } = series;
     if (name !== undefined) {
-      const change = mergePatch<Event>({ count, lastTimestamp: rfc3339(series.lastAt) });
+      const change = mergePatch<corev1.Event>({ count, lastTimestamp: rfc3339(series.lastAt) });
       try {
         await resource.patch(name, change, { signal });
         return;
@@ -212,7 +204,7 @@ export class EventRecorder implements AsyncDisposable {
     series.name = created.metadata.name;
   }
 
-  #eventOf({ component, about, note, firstAt, lastAt, count }: Series): Draft<Event> {
+  #eventOf({ component, about, note, firstAt, lastAt, count }: Series): Draft<corev1.Event> {
     const { apiVersion, kind, metadata } = about;
     const { name = '', namespace, uid, resourceVersion } = metadata;
     return {

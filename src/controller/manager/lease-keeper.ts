@@ -5,7 +5,7 @@
  * rests on it; where the process may not watch leases, the elector looks by itself every few seconds.
  */
 import type { Clock } from '../../api/index.ts';
-import { Informer, type KubeClient, leases } from '../../client/index.ts';
+import { coordinationv1, type KubeClient } from '../../client/index.ts';
 import { LeaderElector } from '../election/leader-elector.ts';
 import type { Lease, LeaseClient } from '../election/lease.ts';
 import type { ElectionOptions } from './manager-options.ts';
@@ -33,7 +33,7 @@ export function keepLease(client: KubeClient, election: ElectionOptions, surroun
     onFailure,
   });
   const fieldSelector = { 'metadata.name': name };
-  const watch = new Informer(client, leases, { namespace, fieldSelector, onError });
+  const watch = client.informer(coordinationv1.leases, { namespace, fieldSelector, onError });
   const subscription = watch.subscribe(() => elector.poke());
   return {
     elector,
@@ -50,7 +50,7 @@ export function keepLease(client: KubeClient, election: ElectionOptions, surroun
 
 /** The calls of an election; what they throw carries the HTTP status as `code`. */
 function leaseClient(client: KubeClient, { name, namespace }: { name: string; namespace: string }): LeaseClient {
-  const resource = client.resource(leases, namespace);
+  const resource = client.resource(coordinationv1.leases, namespace);
   const isUrgent = true; // a renewal that waits behind other requests comes too late
   // Two descriptions of one object: the client's tells what is read, the election's what may be written.
   const asOurs = (lease: unknown) => lease as Lease;

@@ -1,6 +1,7 @@
 /** What a manager is told, and what it tells of itself. */
 import type { Clock, Logger, Tracer } from '../../api/index.ts';
-import type { InformerDefaults, InformerState, KubeClient } from '../../client/index.ts';
+import type { InformerDefaults, InformerState } from '../../client/advanced.ts';
+import type { KubeClient } from '../../client/index.ts';
 import type { LeaderElectorOptions } from '../election/leader-elector.ts';
 import type { Role } from '../election/role-feed.ts';
 import type { QueueObserver } from '../queue/queue-metrics.ts';

@@ -25,7 +25,7 @@ import {
   tellSafely,
   untilAborted,
 } from '../../api/index.ts';
-import { type AnyObject, type Informer, InformerFactory, type KubeClient } from '../../client/index.ts';
+import type { AnyObject, Informer, InformerFactory, KubeClient } from '../../client/index.ts';
 import type { LeaderElector } from '../election/leader-elector.ts';
 import { DEFAULT_TIMINGS } from '../election/lease-decision.ts';
 import { EventRecorder } from '../events/event-recorder.ts';
@@ -87,7 +87,7 @@ export class Manager implements AsyncDisposable {
       onStuck: (error) => this.#onStuck(error),
     });
     const onError = (error: unknown) => this.#report(error, { part: 'informer' });
-    this.#informers = new InformerFactory(options.client, { ...options.informers, onError });
+    this.#informers = options.client.informers({ ...options.informers, onError });
     this.recorder = new EventRecorder(options.client, {
       instance: options.election?.identity ?? hostname(),
       clock: this.#clock,

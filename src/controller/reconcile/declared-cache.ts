@@ -7,7 +7,9 @@
  * Informers are shared between controllers, names of indexes are not: each controller has its own, and finds them by the
  * name it gave them.
  */
-import type { AnyObject, Freshness, Indexers, Informer, Resource, Where } from '../../client/index.ts';
+
+import type { Where } from '../../client/advanced.ts';
+import type { AnyObject, Freshness, Indexers, Informer, Resource } from '../../client/index.ts';
 
 /** An informer to read from; its life is the manager's business. */
 export type Cached<T extends AnyObject> = Pick<

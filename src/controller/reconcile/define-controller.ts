@@ -17,13 +17,9 @@
  * `reconcile` is told the object as the cache has it now, not the event: undefined when it is gone. It runs at least
  * once after every event that passed, never twice at a time for one key.
  */
-import {
-  type AnyObject,
-  type Indexers,
-  type InformerOptions,
-  labelSelectorText,
-  type Resource,
-} from '../../client/index.ts';
+
+import { labelSelectorText } from '../../client/advanced.ts';
+import type { AnyObject, Indexers, InformerOptions, Resource } from '../../client/index.ts';
 import type { WorkQueueOptions } from '../queue/work-queue.ts';
 import { nameOf } from './declared-cache.ts';
 import type { Mapper } from './mappers.ts';

@@ -1,11 +1,15 @@
 import { expect, it } from 'vitest';
-import { type AnyObject, type ConfigMap, configMaps, type Informer } from '../../client/index.ts';
+import { type AnyObject, corev1, type Informer } from '../../client/index.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { type Holding, OwnWrites } from './own-writes.ts';
 
-type State = { version: string; state: string; objects: Map<string, ConfigMap> };
+type State = { version: string; state: string; objects: Map<string, corev1.ConfigMap> };
 
-function map(name: string, resourceVersion: string, more: Partial<ConfigMap['metadata']> = {}): ConfigMap {
+function map(
+  name: string,
+  resourceVersion: string,
+  more: Partial<corev1.ConfigMap['metadata']> = {},
+): corev1.ConfigMap {
   const metadata = { name, namespace: 'ns', uid: `uid-${name}`, resourceVersion, creationTimestamp: '', ...more };
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata };
 }
@@ -14,7 +18,7 @@ function map(name: string, resourceVersion: string, more: Partial<ConfigMap['met
 function grounds(selection: Holding['selection'] = { allNamespaces: true }, limit = 100) {
   const cache: State = { version: '10', state: 'current', objects: new Map() };
   const informer = {
-    resource: configMaps,
+    resource: corev1.configMaps,
     get: (key: string) => cache.objects.get(key),
     get resourceVersion() {
       return cache.version;
@@ -48,7 +52,7 @@ async function outcome(writes: OwnWrites, clock: FakeClock, ms: number, key = 'k
   return now;
 }
 
-it.each<[claim: string, version: string, held: ConfigMap | undefined, want: string]>([
+it.each<[claim: string, version: string, held: corev1.ConfigMap | undefined, want: string]>([
   ['an older object is waited for', '9', map('a', '9'), 'waits'],
   ['an object that is not there yet is waited for', '9', undefined, 'waits'],
   ['the object itself has been seen', '9', map('a', '12'), 'seen'],
@@ -59,14 +63,14 @@ it.each<[claim: string, version: string, held: ConfigMap | undefined, want: stri
 ])('%s', async (_claim, version, held, want) => {
   const { cache, clock, writes } = grounds();
   cache.version = '9';
-  writes.wrote('k', configMaps, map('a', '12'));
+  writes.wrote('k', corev1.configMaps, map('a', '12'));
   cache.version = version;
   if (held) cache.objects.set('ns/a', held);
   expect(await outcome(writes, clock, 0)).toBe(want);
   expect(await outcome(writes, clock, 0, 'another key')).toBe('seen');
 });
 
-it.each<[claim: string, held: ConfigMap | undefined, want: string]>([
+it.each<[claim: string, held: corev1.ConfigMap | undefined, want: string]>([
   ['what is still there', map('a', '9'), 'waits'],
   ['what is on its way out', map('a', '11', { deletionTimestamp: 'now' }), 'seen'],
   ['what is gone', undefined, 'seen'],
@@ -74,7 +78,7 @@ it.each<[claim: string, held: ConfigMap | undefined, want: string]>([
 ])('a deletion: %s', async (_claim, held, want) => {
   const { cache, clock, writes } = grounds();
   cache.objects.set('ns/a', map('a', '9'));
-  writes.deleted('k', configMaps, 'ns/a', 'uid-a');
+  writes.deleted('k', corev1.configMaps, 'ns/a', 'uid-a');
   if (held) cache.objects.set('ns/a', held);
   else cache.objects.delete('ns/a');
   expect(await outcome(writes, clock, 0)).toBe(want);
@@ -88,13 +92,13 @@ it.each<[claim: string, selection: Holding['selection'], want: string]>([
   ['one that it does not fit does not', { labelSelector: 'app=db' }, 'seen'],
 ])('%s', async (_claim, selection, want) => {
   const { clock, writes } = grounds(selection);
-  writes.wrote('k', configMaps, map('a', '12', { labels: { app: 'web' } }));
+  writes.wrote('k', corev1.configMaps, map('a', '12', { labels: { app: 'web' } }));
   expect(await outcome(writes, clock, 0)).toBe(want);
 });
 
 it('what must come is asked for again until it comes, or the server must have been set back', async () => {
   const { cache, clock, writes } = grounds();
-  writes.wrote('k', configMaps, map('a', '12'));
+  writes.wrote('k', corev1.configMaps, map('a', '12'));
   expect(await outcome(writes, clock, 4999)).toBe('waits');
   expect(await outcome(writes, clock, 5000)).toBe('StaleCacheError');
   await clock.advance(70_000);
@@ -110,7 +114,7 @@ it('what must come is asked for again until it comes, or the server must have be
 
 it('what only the server knows of is waited for once', async () => {
   const { clock, writes } = grounds({ fieldSelector: 'metadata=b' });
-  writes.wrote('k', configMaps, map('a', '12'));
+  writes.wrote('k', corev1.configMaps, map('a', '12'));
   expect(await outcome(writes, clock, 4999)).toBe('waits');
   expect(await outcome(writes, clock, 5000)).toBe('seen');
   expect(writes.forgotten).toBe(1);
@@ -126,13 +130,13 @@ it.each([
   ['data.lit!=', 'seen'],
 ])('an object written under the field selector %s is %s', async (fieldSelector, wanted) => {
   const { clock, writes } = grounds({ fieldSelector });
-  writes.wrote('k', configMaps, map('a', '12'));
+  writes.wrote('k', corev1.configMaps, map('a', '12'));
   expect(await outcome(writes, clock, 4999)).toBe(wanted);
 });
 
 it('a change of the informer is noticed at once', async () => {
   const { cache, clock, writes } = grounds();
-  writes.wrote('k', configMaps, map('a', '12'));
+  writes.wrote('k', corev1.configMaps, map('a', '12'));
   const waiting = writes.seen('k', new AbortController().signal);
   await clock.advance(100);
   cache.objects.set('ns/a', map('a', '12'));
@@ -143,7 +147,7 @@ it('a change of the informer is noticed at once', async () => {
 
 it('keys that are never asked for again are forgotten, the oldest first', async () => {
   const { clock, writes } = grounds({}, 10);
-  for (let i = 0; i < 11; i++) writes.wrote(`k${i}`, configMaps, map('a', '12'));
+  for (let i = 0; i < 11; i++) writes.wrote(`k${i}`, corev1.configMaps, map('a', '12'));
   expect(await outcome(writes, clock, 0, 'k0')).toBe('seen');
   expect(await outcome(writes, clock, 0, 'k10')).toBe('waits');
 });

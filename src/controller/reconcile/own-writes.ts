@@ -21,14 +21,8 @@ import {
   parseFieldSelector,
   parseLabelSelector,
 } from '../../api/index.ts';
-import {
-  type AnyObject,
-  fieldSelectorText,
-  type Informer,
-  keyOf,
-  labelSelectorText,
-  type Resource,
-} from '../../client/index.ts';
+import { fieldSelectorText, labelSelectorText } from '../../client/advanced.ts';
+import { type AnyObject, type Informer, keyOf, type Resource } from '../../client/index.ts';
 import { nameOf } from './declared-cache.ts';
 import type { Selected } from './define-controller.ts';
 

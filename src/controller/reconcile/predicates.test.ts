@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type ConfigMap, configMaps, type InformerEvent } from '../../client/index.ts';
+import { corev1, type InformerEvent } from '../../client/index.ts';
 
 import { keysOf, type Mapper, toController, toOwners, toSelf } from './mappers.ts';
 import {
@@ -14,14 +14,17 @@ import {
   whereObject,
 } from './predicates.ts';
 
-function map(metadata: Partial<ConfigMap['metadata']> = {}, data: Record<string, string> = {}): ConfigMap {
+function map(
+  metadata: Partial<corev1.ConfigMap['metadata']> = {},
+  data: Record<string, string> = {},
+): corev1.ConfigMap {
   const stored = { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '1', creationTimestamp: '' };
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...stored, ...metadata }, data };
 }
 
-const added: InformerEvent<ConfigMap> = { type: 'added', key: 'ns/a', object: map(), isInitial: false };
-const deleted: InformerEvent<ConfigMap> = { type: 'deleted', key: 'ns/a', object: map(), isTombstone: false };
-function updated(old: ConfigMap, object: ConfigMap, isResync = false): InformerEvent<ConfigMap> {
+const added: InformerEvent<corev1.ConfigMap> = { type: 'added', key: 'ns/a', object: map(), isInitial: false };
+const deleted: InformerEvent<corev1.ConfigMap> = { type: 'deleted', key: 'ns/a', object: map(), isTombstone: false };
+function updated(old: corev1.ConfigMap, object: corev1.ConfigMap, isResync = false): InformerEvent<corev1.ConfigMap> {
   return { type: 'updated', key: 'ns/a', old, object, isResync };
 }
 const resynced = updated(added.object, added.object, true);
@@ -35,11 +38,16 @@ const sameLabel = updated(
 );
 const lostLabel = updated(map({ labels: { a: 'b' } }), map({ labels: {}, resourceVersion: '2' }));
 const note = updated(map({ annotations: {} }), map({ annotations: { a: 'c' }, resourceVersion: '2' }));
-const isRed = whereObject<ConfigMap>(({ data }) => data?.color === 'red');
+const isRed = whereObject<corev1.ConfigMap>(({ data }) => data?.color === 'red');
 const turnedBlue = updated(map({}, { color: 'red' }), map({ resourceVersion: '2' }, { color: 'blue' }));
 
 it.each<
-  [name: string, predicate: Predicate<ConfigMap>, passes: InformerEvent<ConfigMap>[], not: InformerEvent<ConfigMap>[]]
+  [
+    name: string,
+    predicate: Predicate<corev1.ConfigMap>,
+    passes: InformerEvent<corev1.ConfigMap>[],
+    not: InformerEvent<corev1.ConfigMap>[],
+  ]
 >([
   ['generationChanged', generationChanged, [added, deleted, spec, ungenerated], [status, resynced]],
   ['labelsChanged', labelsChanged, [added, deleted, label, lostLabel], [sameLabel, status, note, resynced]],
@@ -56,7 +64,7 @@ it.each<
   expect(holds.map((event) => predicate(event))).toEqual(holds.map(() => false));
 });
 
-const cluster = { ...configMaps, kind: 'Zone', group: 'ex.io', isNamespaced: false };
+const cluster = { ...corev1.configMaps, kind: 'Zone', group: 'ex.io', isNamespaced: false };
 const owner = (kind: string, name: string, apiVersion = 'v1', controller?: boolean) => {
   return { kind, name, apiVersion, uid: name, ...(controller && { controller }) };
 };
@@ -73,14 +81,14 @@ const context = { event: { ...added, object: owned }, cache: undefined as never 
 const { namespace: _, ...withoutNamespace } = owned.metadata;
 const nowhere = { ...added, object: { ...owned, metadata: withoutNamespace } };
 
-it.each<[what: string, mapper: Mapper<ConfigMap>, event: InformerEvent<ConfigMap>, keys: string[]]>([
+it.each<[what: string, mapper: Mapper<corev1.ConfigMap>, event: InformerEvent<corev1.ConfigMap>, keys: string[]]>([
   ['toSelf', toSelf(), added, ['ns/a']],
-  ['toController', toController(configMaps), context.event, ['ns/boss']],
+  ['toController', toController(corev1.configMaps), context.event, ['ns/boss']],
   ['toController of another kind', toController(cluster), context.event, []],
-  ['toController of nobody', toController(configMaps), added, []],
-  ['toController of the old and the new', toController(configMaps), handedOver, ['ns/boss', 'ns/next']],
-  ['toOwners', toOwners(configMaps), context.event, ['ns/boss', 'ns/other']],
-  ['toOwners of an object in no namespace', toOwners(configMaps), nowhere, []],
+  ['toController of nobody', toController(corev1.configMaps), added, []],
+  ['toController of the old and the new', toController(corev1.configMaps), handedOver, ['ns/boss', 'ns/next']],
+  ['toOwners', toOwners(corev1.configMaps), context.event, ['ns/boss', 'ns/other']],
+  ['toOwners of an object in no namespace', toOwners(corev1.configMaps), nowhere, []],
   ['toOwners of a cluster-wide kind, of any version', toOwners(cluster), context.event, ['zone']],
   ['a function that answers with objects, texts and nothing', () => [map(), 'x/y', undefined], added, ['ns/a', 'x/y']],
   ['a function that answers with nothing', () => undefined, added, []],

@@ -7,22 +7,24 @@
  */
 import type { Status } from '../../api/index.ts';
 import {
-  type AnyObject,
   type Applied,
-  type ApplyOptions,
   type DeleteCollectionOptions,
-  type DeleteOptions,
-  type Draft,
-  type GetOptions,
-  type ListOptions,
-  type ObjectList,
-  type Patch,
-  type Resource,
   ResourceClient,
   SubresourceClient,
   type Transport,
   type UnknownFields,
-  type WriteOptions,
+} from '../../client/advanced.ts';
+import type {
+  AnyObject,
+  ApplyOptions,
+  DeleteOptions,
+  Draft,
+  GetOptions,
+  ListOptions,
+  ObjectList,
+  Patch,
+  Resource,
+  WriteOptions,
 } from '../../client/index.ts';
 
 /** What holds for all calls of one reconcile. */

@@ -6,7 +6,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Transport, type TransportOptions } from '../../../src/client/index.ts';
+import { Transport } from '../../../src/client/advanced.ts';
+import type { TransportOptions } from '../../../src/client/index.ts';
 
 export type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly body: string };
 

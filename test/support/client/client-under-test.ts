@@ -1,11 +1,6 @@
 /** Clients of a real server over TLS, as any user has them: made from kubeconfigs. */
-import {
-  type AccessOptions,
-  type ClusterAccess,
-  KubeClient,
-  KubeConfig,
-  type TransportOptions,
-} from '../../../src/client/index.ts';
+import type { AccessOptions } from '../../../src/client/advanced.ts';
+import { type ClusterAccess, KubeClient, KubeConfig, type TransportOptions } from '../../../src/client/index.ts';
 import type { TestServer } from '../../../src/testing/index.ts';
 
 export async function accessOf(server: TestServer, options: AccessOptions = {}): Promise<ClusterAccess> {

@@ -1,15 +1,14 @@
 /** A custom kind with a controller's usual duties: children by owner reference, a status, a finalizer. */
 import {
   type ApiObject,
-  type ConfigMap,
-  configMaps,
-  customResourceDefinitions,
   defineResource,
   type KubeClient,
   keyOf,
   mergePatch,
   type Resource,
 } from '../../../src/client/index.ts';
+import { customResourceDefinitions } from '../../../src/client/objects/generated/apiextensions-v1.ts';
+import { type ConfigMap, configMaps } from '../../../src/client/objects/generated/core-v1.ts';
 import {
   type ControllerDefinition,
   type ControllerOptions,

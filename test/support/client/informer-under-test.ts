@@ -1,12 +1,7 @@
 /** An informer beside the server it copies: what both hold. */
 import { expect } from 'vitest';
-import {
-  type AnyObject,
-  configMaps,
-  type Informer,
-  type KubeClient,
-  type Resource,
-} from '../../../src/client/index.ts';
+import type { AnyObject, Informer, KubeClient, Resource } from '../../../src/client/index.ts';
+import { configMaps } from '../../../src/client/objects/generated/core-v1.ts';
 import type { ApiClient } from '../../../src/testing/index.ts';
 import { writeLast } from '../server/writers.ts';
 import { type Versions, versionsOf } from './believer.ts';
