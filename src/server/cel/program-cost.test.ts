@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
+import { AuthorizerValue } from './library/authorizer-functions.ts';
 import { library } from './library/library.ts';
 import { compileExpression, type Program } from './program.ts';
 import { Budget, BudgetError } from './values/budget.ts';
-import { type CelType, dyn, listOf, mapOf, plainType, string } from './values/types.ts';
+import { type CelType, dyn, listOf, mapOf, plainType, readType, string } from './values/types.ts';
 
 /** A million units of plain steps take some ten milliseconds; of anything else no more than ten times that. */
 const MOST_TIMES = 10;
@@ -21,6 +22,7 @@ const fields: Readonly<Record<string, readonly [type: CelType, value: unknown]>>
   long: [string, 'a'.repeat(100_000)],
   wide: [string, 'ä😀'.repeat(30_000)],
   short: [string, '0123456789.'.repeat(20)],
+  authorizer: [readType('Authorizer'), new AuthorizerValue(() => ({ allowed: false }))],
 };
 
 /** `list.all(x, … || true)` unless it says otherwise: what is done again and again. */
@@ -103,6 +105,32 @@ const repeated: readonly string[] = [
   ...["ip('::1').isUnspecified()", "ip('::1').isLinkLocalUnicast()", "ip('::1').isLinkLocalMulticast()", 'isCIDR(x)'],
   ...["cidr('10.0.0.0/8').containsIP('10.1.2.3')", "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16')"],
   ...["cidr('10.0.0.0/8').ip() == ip('::1')", "cidr('10.0.0.0/8').prefixLength() == 5", "string(ip('::1')) == ''"],
+  ...["strings.quote(long) == ''", 'strings.quote(x) == x', 'list.first().hasValue()', 'list.last().orValue("") == x'],
+  ...['lists.range(5000).size() == 1', 'list.flatten(2).size() == 1', 'list.sortBy(y, y).size() == 1'],
+  ...[
+    'list.transformMapEntry(i, y, {y: i}).size() == 1',
+    "ip.isCanonical('FE80::1')",
+    "ip('fe80::1').isGlobalUnicast()",
+  ],
+  ...["cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8')", "cidr('fe80::1/10').masked() == cidr('::/0')"],
+  ...["isSemver(x) || isSemver('1.2.3-rc.1+b')", "semver('1.2.3').isGreaterThan(semver('v1', true))"],
+  ...["semver('1.2.3').compareTo(semver('1.2.3-a.b.c')) == 5", "semver('1.2.3').isLessThan(semver('0.1.0'))"],
+  ...["semver('1.2.3').major() == 5", "semver('1.2.3').minor() == 5", "semver('1.2.3').patch() == 5"],
+  ...['dns1123Label', 'dns1123Subdomain', 'dns1035Label', 'qualifiedName', 'labelValue'].flatMap((name) => [
+    `format.${name}().validate(x).hasValue()`,
+    `format.${name}().validate(short).hasValue()`,
+  ]),
+  ...['format.dns1123LabelPrefix()', 'format.dns1123SubdomainPrefix()', 'format.dns1035LabelPrefix()'].map(
+    (format) => `${format}.validate(short).hasValue()`,
+  ),
+  ...['format.uri()', 'format.uuid()', 'format.byte()', 'format.date()', 'format.datetime()'].flatMap((format) => [
+    `${format}.validate(x).hasValue()`,
+    `${format}.validate(long).hasValue()`,
+  ]),
+  ...["format.named('uri').hasValue()", "authorizer.path(x).check('get').error() == x"],
+  ...["authorizer.group('').resource('pods').namespace(x).name(x).subresource('a').check(x).allowed()"],
+  ...["authorizer.group('').resource('p').fieldSelector(x).labelSelector(x).check(x).reason() == ''"],
+  ...["authorizer.serviceAccount('default', x).group(x).resource(x).check('get').errored()"],
   ...['optional.of(x).value() == ""', 'optional.none().hasValue()', "optional.ofNonZeroValue(x).orValue('') == ''"],
 ];
 

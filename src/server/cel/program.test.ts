@@ -12,6 +12,8 @@ const fields = new Map<string, Value>([
   ['labels', new Map([['k', 'v']])],
 ]);
 
+const uuidAndDate = ['does not match the UUID format', 'invalid date'];
+
 function run(text: string, self: Value = fields, budget = new Budget(1_000_000)): Value {
   return compileExpression(text, [{ name: 'self', type: dyn }]).run([self], budget);
 }
@@ -73,6 +75,18 @@ it.each<[text: string, want: Value]>([
     'ip("::1").isLoopback() && cidr("10.0.0.0/8").containsCIDR("10.1.0.0/16") && ip("10.0.0.1") == ip("10.0.0.1")',
     true,
   ],
+  ['[3, 1, 2].sortBy(x, -x)', [3n, 2n, 1n]],
+  ['[[1], [2, 3]].flatten() + [[[4]]].flatten(2)', [1n, 2n, 3n, 4n]],
+  ['lists.range(3) + [[7, 8].first().value(), [7, 8].last().value()]', [0n, 1n, 2n, 7n, 8n]],
+  ['{"a": 1}.transformMapEntry(k, v, {v: k})', new Map([[1n, 'a']])],
+  ['strings.quote("a\\"b\\n")', '"a\\"b\\n"'],
+  ['semver("1.10.0").isGreaterThan(semver("1.9.0")) && semver("1.0.0-rc.2").isLessThan(semver("1.0.0-rc.10"))', true],
+  ['isSemver("1.2.3+b") && !isSemver("v1.2") && isSemver("v1.2", true) && semver("01.2", true).major() == 1', true],
+  ['format.dns1123Label().validate("Not OK").value().size() == 1 && !format.named("nope").hasValue()', true],
+  ['format.uuid().validate("x").value() + format.date().validate("2021-13-01").value()', uuidAndDate],
+  ['string(cidr("10.1.2.3/12").masked()) + string(cidr("2001:db8:1::1/40").masked())', '10.0.0.0/122001:db8::/40'],
+  ['ip.isCanonical("::1") && !ip.isCanonical("0:0::1") && ip("8.8.8.8").isGlobalUnicast()', true],
+  ['[true ? [] : [1], [2]].flatten()', [2n]],
 ])('%s', (text, want) => expect(run(text)).toEqual(want));
 
 it.each<[text: string, why: string]>([
@@ -114,6 +128,8 @@ it.each<[text: string, why: string]>([
   ['"\\q"', 'invalid escape sequence'],
   ['"abc', 'token recognition error'],
   [`${'!'.repeat(300)}true`, 'expression recursion limit exceeded: 250'],
+  ['Object{a: 1}', "undeclared reference to 'Object' (in container '')"],
+  ['jsonpatch.escapeKey("a")', "undeclared reference to 'jsonpatch' (in container '')"],
 ])('%j does not compile', (text, why) => {
   expect(() => run(text)).toThrow(ExpressionError);
   expect(() => run(text)).toThrow(why);

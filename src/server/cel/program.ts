@@ -6,6 +6,7 @@
  */
 
 import { Compiler } from './compiler/compiler.ts';
+import { baseEnvironment, type Environment } from './compiler/environment.ts';
 import { Frame, type Scope } from './compiler/scope.ts';
 import { parseExpression } from './syntax/parser.ts';
 import { ExpressionError, ExpressionFault } from './syntax/syntax.ts';
@@ -17,15 +18,19 @@ export type Variable = { readonly name: string; readonly type: CelType };
 
 export type Program = {
   readonly type: CelType;
-  /** The variables that it asks for. */
+  /** The variables that it asks for, and those of their fields that it names: `a`, `a.b`. */
   readonly uses: ReadonlySet<string>;
   /** Values in the order in which the variables were declared. */
   readonly run: (values: readonly Value[], budget: Budget) => Value;
 };
 
 /** What does not compile is an ExpressionError. */
-export function compileExpression(text: string, variables: readonly Variable[]): Program {
-  const compiler = new Compiler(variables.length);
+export function compileExpression(
+  text: string,
+  variables: readonly Variable[],
+  environment: Environment = baseEnvironment(),
+): Program {
+  const compiler = new Compiler(variables.length, environment);
   try {
     let scope: Scope | undefined;
     for (const [slot, { name, type }] of variables.entries()) scope = { name, type, slot, outer: scope };

@@ -3,25 +3,24 @@
  * is compiled; where several do, or a type is not known, the values decide when they are there.
  */
 import { checkPatternSyntax, PatternError } from '../../patterns/pattern.ts';
-import { library } from '../library/library.ts';
 import type { Overload } from '../library/overloads.ts';
-import type { Expression } from '../syntax/syntax.ts';
+import { dottedName, type Expression } from '../syntax/syntax.ts';
 import { type CelType, dyn, filledIn, isAssignable, joined, typeName } from '../values/types.ts';
 import { CelError, Optional, type Value } from '../values/values.ts';
-import { type Compiled, type Compiling, dottedName, findName, type Scope, type Step } from './scope.ts';
+import { type Compiled, type Compiling, findName, type Scope, type Step } from './scope.ts';
 
 type Call = Extract<Expression, { kind: 'call' }>;
 
 const PATTERN_FUNCTIONS: ReadonlySet<string> = new Set(['matches', 'find', 'findAll']);
 
 export function compileCall(compiler: Compiling, call: Call, scope: Scope | undefined): Compiled {
-  const spaced = spacedName(call, scope);
+  const spaced = spacedName(compiler, call, scope);
   const isMember = call.target !== undefined && spaced === undefined;
   const name = spaced ?? call.name;
   const given = isMember ? [call.target!, ...call.args] : call.args;
   const args = given.map((argument) => compiler.compile(argument, scope, name === 'format'));
   const types = args.map(({ type }) => type);
-  const candidates = library().find(name, isMember, args.length);
+  const candidates = compiler.functions.find(name, isMember, args.length);
   const matching: Overload[] = [];
   let result: CelType | undefined;
   for (const candidate of candidates) {
@@ -31,7 +30,7 @@ export function compileCall(compiler: Compiling, call: Call, scope: Scope | unde
     result = result === undefined || typeName(result) === typeName(gives) ? gives : dyn;
     matching.push(candidate);
   }
-  if (!result) return compiler.fault(call.at, noOverload(name, isMember, types));
+  if (!result) return compiler.fault(call.at, noOverload(compiler, name, isMember, types));
   if (PATTERN_FUNCTIONS.has(name)) checkLiteralPattern(compiler, given[1]);
   const steps = args.map(({ run }) => run);
   return { type: result, run: caller(matching, steps) };
@@ -48,7 +47,7 @@ export function compileFallback(compiler: Compiling, call: Call, scope: Scope | 
   const wanted = name === 'or' ? optional.type : inner;
   const type = joined(wanted, other.type);
   if (!type || (optional.type.kind !== 'optional' && optional.type.kind !== 'dyn'))
-    return compiler.fault(at, noOverload(name, true, [optional.type, other.type]));
+    return compiler.fault(at, noOverload(compiler, name, true, [optional.type, other.type]));
   return {
     type,
     run: (frame) => {
@@ -62,10 +61,10 @@ export function compileFallback(compiler: Compiling, call: Call, scope: Scope | 
 }
 
 /** `sets.contains` is one name, unless `sets` is somebody's. */
-function spacedName({ target, name }: Call, scope: Scope | undefined): string | undefined {
+function spacedName({ functions }: Compiling, { target, name }: Call, scope: Scope | undefined): string | undefined {
   const space = target && dottedName(target);
   if (space === undefined || findName(space.split('.')[0]!, scope)) return undefined;
-  return library().has(`${space}.${name}`) ? `${space}.${name}` : undefined;
+  return functions.has(`${space}.${name}`) ? `${space}.${name}` : undefined;
 }
 
 /** Written out by the number of arguments, for the same reason as functions are. */
@@ -107,8 +106,8 @@ function checkLiteralPattern(compiler: Compiling, pattern: Expression | undefine
   }
 }
 
-function noOverload(name: string, isMember: boolean, types: readonly CelType[]): string {
-  if (!library().has(name)) return `undeclared reference to '${name}' (in container '')`;
+function noOverload({ functions }: Compiling, name: string, isMember: boolean, types: readonly CelType[]): string {
+  if (!functions.has(name)) return `undeclared reference to '${name}' (in container '')`;
   const [target, ...args] = types.map(typeName);
   const shown = isMember ? `${target}.(${args.join(', ')})` : `(${[target, ...args].join(', ')})`;
   return `found no matching overload for '${name}' applied to '${shown}'`;

@@ -5,7 +5,7 @@
 
 import type { Expression, LoopMacro } from '../syntax/syntax.ts';
 import { bool, type CelType, dyn, int, isAssignable, listOf, mapOf, typeName } from '../values/types.ts';
-import { CelError, type MapKey, mapKey, type Value } from '../values/values.ts';
+import { CelError, compareValues, type MapKey, mapKey, type Value } from '../values/values.ts';
 import { type Compiled, type Compiling, type Frame, PASSED_ERROR_COST, type Scope, type Step } from './scope.ts';
 
 type Loop = Extract<Expression, { kind: 'loop' }>;
@@ -19,6 +19,8 @@ const TURN_COST: Readonly<Record<LoopMacro, number>> = {
   filter: 1,
   transformList: 1,
   transformMap: 1,
+  transformMapEntry: 1,
+  sortBy: 1,
 };
 /** One more list of one element, and the two put together. */
 const KEPT_COST = 11;
@@ -63,6 +65,10 @@ function resultType(macro: LoopMacro, { key, single }: ElementTypes, body: CelTy
       return listOf(single);
     case 'transformMap':
       return mapOf(key, body);
+    case 'transformMapEntry':
+      return body.kind === 'map' ? body : mapOf(dyn, dyn);
+    case 'sortBy':
+      return listOf(single);
     default:
       return bool;
   }
@@ -140,6 +146,25 @@ function runner(macro: LoopMacro, turns: Turns, filter: Step | undefined, body: 
         });
         return made;
       };
+    case 'transformMapEntry':
+      return (frame) => {
+        const made = new Map<MapKey, Value>();
+        turns.run(frame, () => {
+          if (filter && !truth(filter(frame))) return false;
+          frame.budget.charge(KEPT_COST);
+          const entries = body(frame);
+          if (!(entries instanceof Map)) throw new CelError('no such overload');
+          for (const [key, value] of entries as ReadonlyMap<MapKey, Value>) {
+            if (made.has(key)) throw new CelError(`insert failed: key ${key} already exists`);
+            frame.budget.charge(1);
+            made.set(key, value);
+          }
+          return false;
+        });
+        return made;
+      };
+    case 'sortBy':
+      return (frame) => sortedBy(frame, turns, body);
     default:
       return (frame) => {
         const made: Value[] = [];
@@ -152,6 +177,23 @@ function runner(macro: LoopMacro, turns: Turns, filter: Step | undefined, body: 
         return made;
       };
   }
+}
+
+/** Elements in the order of what the body makes of each. */
+function sortedBy(frame: Frame, turns: Turns, body: Step): Value[] {
+  const pairs: { readonly key: Value; readonly element: Value }[] = [];
+  turns.run(frame, () => {
+    const element = frame.slots[turns.slot];
+    frame.budget.charge(KEPT_COST);
+    pairs.push({ key: body(frame), element });
+    return false;
+  });
+  pairs.sort((a, b) => {
+    const order = compareValues(a.key, b.key, frame.budget);
+    if (order === undefined) throw new CelError('no such overload');
+    return order;
+  });
+  return pairs.map(({ element }) => element);
 }
 
 /** `all` and `exists`: one element decides, and errors count only if none does. */

@@ -5,7 +5,9 @@
  */
 
 import { typeNames } from '../library/conversions.ts';
-import { type Expression, ExpressionFault } from '../syntax/syntax.ts';
+import type { Functions } from '../library/overloads.ts';
+import { dottedName, type Expression, ExpressionFault } from '../syntax/syntax.ts';
+import type { StructType } from '../values/struct-types.ts';
 import {
   bool,
   type CelType,
@@ -14,6 +16,7 @@ import {
   joined,
   listOf,
   mapOf,
+  open,
   optionalOf,
   plainType,
   typeName,
@@ -21,10 +24,11 @@ import {
 import { CelError, kindOf, type MapKey, mapKey, Optional, type Value } from '../values/values.ts';
 import { compileCall, compileFallback } from './compile-call.ts';
 import { compileLoop } from './compile-loop.ts';
+import { compileStruct } from './compile-struct.ts';
+import type { Environment } from './environment.ts';
 import {
   type Compiled,
   type Compiling,
-  dottedName,
   type Frame,
   findName,
   PASSED_ERROR_COST,
@@ -40,10 +44,15 @@ const MAP_COST = 30;
 export class Compiler implements Compiling {
   readonly faults: ExpressionFault[] = [];
   readonly used: Set<string> = new Set();
+  readonly functions: Functions;
+  readonly #environment: Environment;
+  readonly #structs = new Map<string, StructType | undefined>();
   slots: number;
 
-  constructor(variables: number) {
+  constructor(variables: number, environment: Environment) {
     this.slots = variables;
+    this.#environment = environment;
+    this.functions = environment.functions;
   }
 
   compile(expression: Expression, scope: Scope | undefined, takesMixed = false): Compiled {
@@ -60,6 +69,8 @@ export class Compiler implements Compiling {
         return this.#list(expression, scope, takesMixed);
       case 'map':
         return this.#map(expression, scope);
+      case 'struct':
+        return compileStruct(this, expression, scope);
       case 'and':
       case 'or':
         return this.#logical(expression, scope);
@@ -85,14 +96,21 @@ export class Compiler implements Compiling {
     return { name, type, slot: this.slots++, outer };
   }
 
+  /** The same name is the same type in all of one expression. */
+  structType(name: string): StructType | undefined {
+    if (!this.#structs.has(name)) this.#structs.set(name, this.#environment.structType?.(name));
+    return this.#structs.get(name);
+  }
+
   #name({ name, at }: Of<'name'>, scope: Scope | undefined): Compiled {
     const variable = findName(name, scope);
-    if (!variable) {
-      const type = typeNames.get(name);
-      return type ? constant(type) : this.fault(at, `undeclared reference to '${name}' (in container '')`);
-    }
+    if (variable) return this.#variable(variable);
+    const type = typeNames.get(name);
+    return type ? constant(type) : this.fault(at, `undeclared reference to '${name}' (in container '')`);
+  }
+
+  #variable({ name, slot, type }: Scope): Compiled {
     this.used.add(name);
-    const { slot, type } = variable;
     return {
       type,
       run: ({ slots, budget }) => {
@@ -107,9 +125,12 @@ export class Compiler implements Compiling {
   #select(expression: Of<'select'>, scope: Scope | undefined): Compiled {
     const { field, how, at } = expression;
     const dotted = dottedName(expression);
+    const variable = dotted === undefined ? undefined : findName(dotted, scope);
+    if (variable) return this.#variable(variable);
     const named = dotted !== undefined && !findName(dotted.split('.')[0]!, scope) ? typeNames.get(dotted) : undefined;
     if (named) return constant(named);
     const of = this.compile(expression.of, scope);
+    if (expression.of.kind === 'name') this.used.add(`${expression.of.name}.${field}`);
     const isChained = of.type.kind === 'optional';
     const found = fieldType(of.type.kind === 'optional' ? of.type.of : of.type, field);
     if (typeof found === 'string') return this.fault(at, found);
@@ -204,7 +225,7 @@ export class Compiler implements Compiling {
 
   /** Literals hold one type. */
   #common(types: readonly CelType[], at: (index: number) => number): CelType {
-    let common = types[0] ?? dyn;
+    let common = types[0] ?? open;
     for (const [index, type] of types.entries()) {
       const both = joined(common, type);
       if (!both) this.fault(at(index), `expected type '${typeName(common)}' but found '${typeName(type)}'`);

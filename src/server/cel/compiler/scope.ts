@@ -1,5 +1,6 @@
 /** The names an expression can see, and the room its values stand in while it runs. */
 
+import type { Functions } from '../library/overloads.ts';
 import type { Expression } from '../syntax/syntax.ts';
 import type { Budget } from '../values/budget.ts';
 import type { CelType } from '../values/types.ts';
@@ -34,6 +35,8 @@ export type Compiling = {
   /** `takesMixed`: if it is a list, its elements may be of several types. */
   readonly compile: (expression: Expression, scope: Scope | undefined, takesMixed?: boolean) => Compiled;
   readonly declare: (name: string, type: CelType, outer: Scope | undefined) => Scope;
+  /** Everything that may be called. */
+  readonly functions: Functions;
   /** Notes a fault, and goes on with something that could be anything. */
   readonly fault: (at: number, why: string) => Compiled;
 };
@@ -44,12 +47,4 @@ export const PASSED_ERROR_COST = 15;
 export function findName(name: string, scope: Scope | undefined): Scope | undefined {
   for (let one = scope; one; one = one.outer) if (one.name === name) return one;
   return undefined;
-}
-
-/** `a.b.c` as one name, if it could be one. */
-export function dottedName(expression: Expression): string | undefined {
-  if (expression.kind === 'name') return expression.name;
-  if (expression.kind !== 'select' || expression.how !== 'get') return undefined;
-  const owner = dottedName(expression.of);
-  return owner === undefined ? undefined : `${owner}.${expression.field}`;
 }

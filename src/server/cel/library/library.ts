@@ -1,14 +1,17 @@
 /**
  * Everything that expressions may call: CEL itself, and what the reference server's library adds for texts, lists, sets,
- * times, amounts, URLs and addresses. Made when the first expression is compiled, and never changed after. What is not
+ * times, amounts, versions, names, URLs, addresses and rights. Made when the first expression is compiled, and never changed after. What is not
  * here does not compile, so no rule ever holds because a function was missing.
  */
+import { declareAuthorizer } from './authorizer-functions.ts';
 import { declareConversions } from './conversions.ts';
+import { declareFormats } from './format-functions.ts';
 import { declareLists } from './list-functions.ts';
 import { declareNetworks } from './network-functions.ts';
 import { declareOperators } from './operators.ts';
 import { Functions } from './overloads.ts';
 import { declareQuantities } from './quantity-functions.ts';
+import { declareSemver } from './semver-functions.ts';
 import { declareTexts } from './text-functions.ts';
 import { declareTimes } from './time-functions.ts';
 
@@ -25,6 +28,9 @@ export function library(): Functions {
       declareTimes,
       declareNetworks,
       declareQuantities,
+      declareSemver,
+      declareFormats,
+      declareAuthorizer,
     ])
       declare(shared);
   }

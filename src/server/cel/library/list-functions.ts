@@ -48,10 +48,14 @@ export function declareLists(functions: Functions): void {
       [...list].sort((a, b) => order(a, b, budget)),
     )
     .declare('list<A>.slice(int, int): list<A>', copied, slice)
-    .declare('list<list<A>>.flatten(): list<A>', copied, (list: readonly List[], budget: Budget) => {
-      for (const one of list) budget.charge(Array.isArray(one) ? one.length : 1);
-      return list.flat();
-    });
+    .declare('list<list<A>>.flatten(): list<A>', copied, (list: List, budget: Budget) => flatten(list, 1, budget))
+    .declare('list<A>.flatten(int): list<dyn>', copied, (list: List, depth: bigint, budget: Budget) => {
+      if (depth < 0n) throw new CelError('level must be non-negative');
+      return flatten(list, Number(depth), budget);
+    })
+    .declare('list<A>.first(): optional<A>', 1, (list: List) => optionalOf(list.at(0)))
+    .declare('list<A>.last(): optional<A>', 1, (list: List) => optionalOf(list.at(-1)))
+    .declare('lists::range(int): list<int>', undefined, range);
   declareSets(functions);
   declareOptionals(functions);
 }
@@ -123,6 +127,30 @@ function slice(list: List, from: bigint, to: bigint): List {
     throw new CelError(`cannot slice(${from}, ${to}), start index must be less than or equal to end index`);
   if (to > BigInt(list.length)) throw new CelError(`cannot slice(${from}, ${to}), list is length ${list.length}`);
   return list.slice(Number(from), Number(to));
+}
+
+function flatten(list: List, depth: number, budget: Budget): List {
+  const flat: Value[] = [];
+  for (const one of list) {
+    budget.charge(1);
+    if (!Array.isArray(one)) flat.push(one);
+    else
+      for (const inner of depth > 1 ? flatten(one, depth - 1, budget) : one) {
+        budget.charge(1);
+        flat.push(inner);
+      }
+  }
+  return flat;
+}
+
+function range(count: bigint, budget: Budget): List {
+  if (count < 0n) return [];
+  budget.charge(1 + Number(count));
+  return Array.from({ length: Number(count) }, (_, i) => BigInt(i));
+}
+
+function optionalOf(value: Value): Optional {
+  return value === undefined ? Optional.none : new Optional(value);
 }
 
 function distinct(list: List, budget: Budget): List {

@@ -55,6 +55,20 @@ class Address extends Opaque {
     this.family = family === 4 ? 4 : 6;
   }
 
+  /** As one writes it: small letters, no zeros that may be left out. */
+  get canonical(): string {
+    return this.family === 4 ? this.text : new URL(`http://[${this.text}]/`).hostname.slice(1, -1);
+  }
+
+  get bytes(): number[] {
+    if (this.family === 4) return this.text.split('.').map(Number);
+    const [head = '', tail] = this.canonical.split('::');
+    const groups = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
+    const [before, after] = [groups(head), groups(tail ?? '')];
+    const all = [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
+    return all.flatMap((group) => [group >> 8, group & 0xff]);
+  }
+
   isIn(network: string, bits: number, family: 4 | 6): boolean {
     return family === this.family && listOf(network, bits, family).check(this.text, nameOf(this.family));
   }
@@ -89,6 +103,15 @@ class Network extends Opaque {
 
   holds(inner: Network): boolean {
     return this.bits <= inner.bits && this.contains(inner.address);
+  }
+
+  /** With nothing behind its bits. */
+  masked(): Network {
+    const bytes = this.address.bytes.map((byte, i) => byte & (0xff00 >> Math.max(0, Math.min(8, this.bits - 8 * i))));
+    const hex = () =>
+      Array.from({ length: 8 }, (_, i) => ((bytes[2 * i]! << 8) | bytes[2 * i + 1]!).toString(16)).join(':');
+    const address = new Address(this.address.family === 4 ? bytes.join('.') : hex());
+    return new Network(`${address.canonical}/${this.bits}`);
   }
 
   same(other: Network): boolean {
@@ -131,6 +154,9 @@ export function declareNetworks(functions: Functions): void {
     .declare('cidr(string): Network', parsing, (text: string) => new Network(text))
     .declare('isCIDR(string): bool', parsing, (text: string) => succeeds(() => new Network(text)))
     .declare('string(Network): string', 1, String)
+    .declare('ip::isCanonical(string): bool', parsing, (text: string) => new Address(text).canonical === text)
+    .declare('Address.isGlobalUnicast(): bool', 8 * BLOCKS, isGlobalUnicast)
+    .declare('Network.masked(): Network', BLOCKS, (it: Network) => it.masked())
     .declare('Network.ip(): Address', 1, (it: Network) => it.address)
     .declare('Network.prefixLength(): int', 1, (it: Network) => BigInt(it.bits))
     .declare('Network.containsIP(string): bool', containing, (it: Network, text: string) =>
@@ -155,6 +181,22 @@ const RANGES: readonly [name: string, four: string, fourBits: number, six: strin
   ['isLinkLocalUnicast', '169.254.0.0', 16, 'fe80::', 10],
   ['isLinkLocalMulticast', '224.0.0.0', 24, 'ff02::', 16],
 ];
+
+function isGlobalUnicast(it: Address): boolean {
+  const isInAny = (...ranges: [network: string, bits: number, family: 4 | 6][]) =>
+    ranges.some(([network, bits, family]) => it.isIn(network, bits, family));
+  return !isInAny(
+    ['255.255.255.255', 32, 4],
+    ['0.0.0.0', 32, 4],
+    ['127.0.0.0', 8, 4],
+    ['224.0.0.0', 4, 4],
+    ['169.254.0.0', 16, 4],
+    ['::', 128, 6],
+    ['::1', 128, 6],
+    ['ff00::', 8, 6],
+    ['fe80::', 10, 6],
+  );
+}
 
 function containing(_: Network, text: string): number {
   return BLOCKS + parsing(text);

@@ -27,6 +27,12 @@ export type Cost = number | ((...args: Arguments) => number) | undefined;
 export class Functions {
   readonly #overloads = new Map<string, Overload[]>();
   readonly #names = new Set<string>();
+  readonly #others: Functions | undefined;
+
+  /** `others`: what may be called as well. */
+  constructor(others?: Functions) {
+    this.#others = others;
+  }
 
   /** `name(A, B): C`, `A.name(B): C` for what stands behind a value, `space::name(A): B`; operators are called `_+_`. */
   declare(signature: string, cost: Cost, run: (...args: Arguments) => Value): this {
@@ -48,7 +54,7 @@ export class Functions {
 
   /** Those of that name and number of arguments, the target among them. */
   find(name: string, isMember: boolean, count: number): readonly Overload[] {
-    return this.#overloads.get(keyOf(name, isMember, count)) ?? [];
+    return this.#overloads.get(keyOf(name, isMember, count)) ?? this.#others?.find(name, isMember, count) ?? [];
   }
 
   get names(): ReadonlySet<string> {
@@ -56,7 +62,7 @@ export class Functions {
   }
 
   has(name: string): boolean {
-    return this.#names.has(name);
+    return this.#names.has(name) || this.#others?.has(name) === true;
   }
 }
 

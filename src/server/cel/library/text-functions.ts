@@ -41,10 +41,28 @@ export function declareTexts(functions: Functions): void {
     .declare('string.charAt(int): string', length, charAt)
     .declare('string.substring(int): string', length, (text: string, from: bigint) => text.slice(place(text, from)))
     .declare('string.substring(int, int): string', length, substring)
+    .declare('strings::quote(string): string', turning, quoted)
     .declare('string.format(list<A>): string', undefined, formatText);
   declareSearches(functions);
   declarePatterns(functions);
 }
+
+/** As a literal of the language that means it. */
+function quoted(text: string): string {
+  return `"${text.replace(/[\x07\b\f\n\r\t\v\\"]/g, (sign) => escapes[sign]!)}"`;
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '\x07': '\\a',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+  '\\': '\\\\',
+  '"': '\\"',
+};
 
 /** Where characters take two places, each has to be looked at. */
 function sizeOf(text: string, budget: Budget): bigint {

@@ -10,6 +10,8 @@ const tests: ReadonlyMap<string, LoopMacro> = new Map([
   ['existsOne', 'existsOne'],
 ]);
 
+const pairLoops: ReadonlySet<LoopMacro> = new Set(['transformList', 'transformMap', 'transformMapEntry']);
+
 /** Undefined if it is a call after all. */
 export function expandMacro(
   at: number,
@@ -23,8 +25,9 @@ export function expandMacro(
   if (name === 'filter' && args.length === 2) return loop('filter', target, args.slice(0, 1), args[1]!);
   if (name === 'map' && (args.length === 2 || args.length === 3))
     return loop('map', target, args.slice(0, 1), args.at(-1)!, args.length === 3 ? args[1] : undefined);
-  if ((name === 'transformList' || name === 'transformMap') && (args.length === 3 || args.length === 4))
-    return loop(name, target, args.slice(0, 2), args.at(-1)!, args.length === 4 ? args[2] : undefined);
+  if (name === 'sortBy' && args.length === 2) return loop('sortBy', target, args.slice(0, 1), args[1]!);
+  if (pairLoops.has(name as LoopMacro) && (args.length === 3 || args.length === 4))
+    return loop(name as LoopMacro, target, args.slice(0, 2), args.at(-1)!, args.length === 4 ? args[2] : undefined);
   if ((name === 'optMap' || name === 'optFlatMap') && args.length === 2) {
     const body = args[1]!;
     const isFlat = name === 'optFlatMap';

@@ -5,7 +5,14 @@
  */
 import { readTokens, type Token } from './lexer.ts';
 import { expandMacro } from './macros.ts';
-import { type Expression, ExpressionFault, type ExpressionNode, type MapEntry } from './syntax.ts';
+import {
+  dottedName,
+  type Expression,
+  ExpressionFault,
+  type ExpressionNode,
+  type MapEntry,
+  type StructField,
+} from './syntax.ts';
 
 const LIMIT_DEPTH = 250;
 const STARTS =
@@ -119,8 +126,32 @@ class Parser {
         const key = this.#expression();
         this.#need(']');
         left = node(sign.at, { kind: 'index', of: left, key, isOptional }, [left, key]);
-      } else return left;
+      } else {
+        const name = sign.kind === '{' ? dottedName(left) : undefined;
+        if (name === undefined) return left;
+        left = this.#struct(this.#advance(), name);
+      }
     }
+  }
+
+  /** `Name{field: value}`: a value of a named type. */
+  #struct({ at }: Token, name: string): Expression {
+    const fields: StructField[] = [];
+    while (!this.#take('}')) {
+      if (fields.length > 0) {
+        this.#need(',');
+        if (this.#take('}')) break;
+      }
+      const isOptional = this.#take('?') !== undefined;
+      const field = this.#need('name').text;
+      const colon = this.#need(':');
+      fields.push({ name: field, value: this.#expression(), isOptional, at: colon.at });
+    }
+    return node(
+      at,
+      { kind: 'struct', name, fields },
+      fields.map(({ value }) => value),
+    );
   }
 
   #selection({ at }: Token, of: Expression): Expression {

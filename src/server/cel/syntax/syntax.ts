@@ -4,7 +4,16 @@
  */
 import type { Value } from '../values/values.ts';
 
-export type LoopMacro = 'all' | 'exists' | 'existsOne' | 'map' | 'filter' | 'transformList' | 'transformMap';
+export type LoopMacro =
+  | 'all'
+  | 'exists'
+  | 'existsOne'
+  | 'map'
+  | 'filter'
+  | 'transformList'
+  | 'transformMap'
+  | 'transformMapEntry'
+  | 'sortBy';
 
 type Node =
   | { readonly kind: 'literal'; readonly value: Value }
@@ -19,6 +28,7 @@ type Node =
   | { readonly kind: 'call'; readonly name: string; readonly target?: Expression; readonly args: readonly Expression[] }
   | { readonly kind: 'list'; readonly items: readonly Expression[]; readonly optional: ReadonlySet<number> }
   | { readonly kind: 'map'; readonly entries: readonly MapEntry[] }
+  | { readonly kind: 'struct'; readonly name: string; readonly fields: readonly StructField[] }
   | { readonly kind: 'and' | 'or'; readonly operands: readonly Expression[] }
   | { readonly kind: 'choose'; readonly condition: Expression; readonly yes: Expression; readonly no: Expression }
   | {
@@ -41,6 +51,13 @@ type Node =
     };
 
 export type MapEntry = { readonly key: Expression; readonly value: Expression; readonly isOptional: boolean };
+/** `at` is the place of the colon. */
+export type StructField = {
+  readonly name: string;
+  readonly value: Expression;
+  readonly isOptional: boolean;
+  readonly at: number;
+};
 export type Expression = Node & { readonly at: number; readonly depth: number };
 export type ExpressionNode = Node;
 
@@ -71,4 +88,12 @@ function located({ at, why }: ExpressionFault, text: string): string {
   const number = text.slice(0, lineStart).split('\n').length;
   const column = at - lineStart;
   return `ERROR: <input>:${number}:${column + 1}: ${why}\n | ${line}\n | ${'.'.repeat(column)}^`;
+}
+
+/** `a.b.c` as one name, if it could be one. */
+export function dottedName(expression: Expression): string | undefined {
+  if (expression.kind === 'name') return expression.name;
+  if (expression.kind !== 'select' || expression.how !== 'get') return undefined;
+  const owner = dottedName(expression.of);
+  return owner === undefined ? undefined : `${owner}.${expression.field}`;
 }

@@ -39,6 +39,8 @@ const PLAIN: readonly PlainKind[] = [
 const plainTypes: ReadonlyMap<string, CelType> = new Map(PLAIN.map((kind) => [kind, { kind }]));
 
 export const dyn: CelType = plainTypes.get('dyn')!;
+/** What nothing is known of yet, such as the elements of `[]`: next to any other type it is that type. */
+export const open: CelType = { kind: 'dyn' };
 export const bool: CelType = plainTypes.get('bool')!;
 export const int: CelType = plainTypes.get('int')!;
 export const string: CelType = plainTypes.get('string')!;
@@ -59,6 +61,21 @@ export function optionalOf(of: CelType): CelType {
   return { kind: 'optional', of };
 }
 
+/** What signatures call shortly. */
+const opaqueNames: ReadonlyMap<string, string> = new Map([
+  ['Address', 'net.IP'],
+  ['Network', 'net.CIDR'],
+  ['Url', 'kubernetes.URL'],
+  ['Quantity', 'kubernetes.Quantity'],
+  ['Semver', 'kubernetes.Semver'],
+  ['Format', 'kubernetes.NamedFormat'],
+  ['Authorizer', 'kubernetes.authorization.Authorizer'],
+  ['PathCheck', 'kubernetes.authorization.PathCheck'],
+  ['GroupCheck', 'kubernetes.authorization.GroupCheck'],
+  ['ResourceCheck', 'kubernetes.authorization.ResourceCheck'],
+  ['Decision', 'kubernetes.authorization.Decision'],
+]);
+
 /** As errors name it. */
 export function typeName(type: CelType): string {
   switch (type.kind) {
@@ -68,10 +85,17 @@ export function typeName(type: CelType): string {
       return `optional_type(${typeName(type.of)})`;
     case 'map':
       return `map(${typeName(type.key)}, ${typeName(type.of)})`;
-    case 'object':
     case 'opaque':
+      return opaqueNames.get(type.name) ?? type.name;
+    case 'object':
     case 'param':
       return type.name;
+    case 'null':
+      return 'null_type';
+    case 'timestamp':
+      return 'google.protobuf.Timestamp';
+    case 'duration':
+      return 'google.protobuf.Duration';
     default:
       return type.kind;
   }
@@ -84,7 +108,7 @@ export type Bindings = Map<string, CelType>;
 export function isAssignable(to: CelType, from: CelType, bindings: Bindings): boolean {
   if (to.kind === 'param') {
     const bound = bindings.get(to.name);
-    if (!bound) {
+    if (!bound || bound === open) {
       bindings.set(to.name, from);
       return true;
     }
@@ -119,7 +143,7 @@ const NULLABLE: ReadonlySet<string> = new Set(['object', 'opaque', 'timestamp', 
 export function filledIn(type: CelType, bindings: Bindings): CelType {
   switch (type.kind) {
     case 'param':
-      return bindings.get(type.name) ?? dyn;
+      return bindings.get(type.name) ?? open;
     case 'list':
     case 'optional':
       return { kind: type.kind, of: filledIn(type.of, bindings) };
@@ -130,9 +154,29 @@ export function filledIn(type: CelType, bindings: Bindings): CelType {
   }
 }
 
+/** Whether it is that type and no other; what is open in it may be anything. */
+export function isExactly(type: CelType, wanted: CelType): boolean {
+  if (type === wanted) return true;
+  if (type.kind === 'list' || type.kind === 'optional')
+    return type.kind === wanted.kind && (type.of === open || isExactly(type.of, (wanted as typeof type).of));
+  if (type.kind === 'map' && wanted.kind === 'map')
+    return isExactly(type.key, wanted.key) && isExactly(type.of, wanted.of);
+  if (type.kind === 'object' || type.kind === 'opaque') return wanted.kind === type.kind && type.name === wanted.name;
+  return type.kind === wanted.kind;
+}
+
 /** A type that both go with; undefined if they have nothing in common. */
 export function joined(a: CelType, b: CelType): CelType | undefined {
+  if (a === open || b === open) return a === open ? b : a;
   if (a.kind === 'dyn' || b.kind === 'dyn') return dyn;
+  if ((a.kind === 'list' || a.kind === 'optional') && a.kind === b.kind) {
+    const of = joined(a.of, (b as typeof a).of);
+    return of && { kind: a.kind, of };
+  }
+  if (a.kind === 'map' && b.kind === 'map') {
+    const [key, of] = [joined(a.key, b.key), joined(a.of, b.of)];
+    return key && of && mapOf(key, of);
+  }
   if (isAssignable(a, b, new Map())) return a;
   return isAssignable(b, a, new Map()) ? b : undefined;
 }

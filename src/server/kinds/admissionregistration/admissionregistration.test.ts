@@ -164,7 +164,7 @@ it.each<[path: string, value: Change[1], want: string[]]>([
       { name: 'n', expression: "''" },
       { name: 'in', expression: 'true' },
     ],
-    ['spec.variables[1].name: Invalid value: "in": name is not a valid CEL identifier'],
+    ['spec.variables[1].name: Invalid value: "in": must be a valid CEL identifier'],
   ],
   [
     'spec.validations',

@@ -1,14 +1,25 @@
 /**
- * Expressions of webhooks and policies, compiled when they are written: what names and functions there are not, what
- * cannot be read, or gives a value of the wrong type, is refused in the words of the reference server.
- *
- * `authorizer` and objects made by an expression (`Object{...}`) are beyond the compiler: of an expression that has them
- * only what cannot be read is refused.
+ * Expressions of webhooks and policies, and what they can see. They are compiled when they are written, so that what
+ * cannot be read, names what there is not, or gives a value of the wrong type is refused in kube-apiserver's words; and
+ * again, in the same way, by whoever runs them.
  */
 import { type FieldError, invalidValue } from '../../../api/index.ts';
-import { compileExpression, type Variable } from '../../cel/program.ts';
+import { patchEnvironment } from '../../cel/patch-types.ts';
+import { compileExpression, type Program, type Variable } from '../../cel/program.ts';
 import { ExpressionError } from '../../cel/syntax/syntax.ts';
-import { bool, type CelType, dyn, int, listOf, mapOf, plainType, string, typeName } from '../../cel/values/types.ts';
+import {
+  bool,
+  type CelType,
+  dyn,
+  int,
+  isExactly,
+  listOf,
+  mapOf,
+  plainType,
+  readType,
+  string,
+  typeName,
+} from '../../cel/values/types.ts';
 
 export type Surroundings = {
   readonly hasParams: boolean;
@@ -16,7 +27,25 @@ export type Surroundings = {
   readonly hasNoAuthorizer?: boolean;
   /** The variables of a policy that have been compiled so far. */
   readonly variables?: ReadonlyMap<string, CelType>;
+  /** Whether it can make objects and patches. */
+  readonly hasPatchTypes?: boolean;
+  /** Of the object and of the params; anything if not given. */
+  readonly object?: CelType;
+  readonly params?: CelType;
 };
+
+/** In the order in which a program takes their values. */
+export const expressionVariables = [
+  'object',
+  'oldObject',
+  'request',
+  'namespaceObject',
+  'params',
+  'authorizer',
+  'authorizer.requestResource',
+  'variables',
+] as const;
+export type ExpressionVariable = (typeof expressionVariables)[number];
 
 const texts = listOf(string);
 const textMap = mapOf(string, string);
@@ -63,8 +92,21 @@ const namespaceObject = typed('kubernetes.Namespace', {
     finalizers: texts,
   }),
   spec: typed('kubernetes.NamespaceSpec', { finalizers: texts }),
-  status: typed('kubernetes.NamespaceStatus', { phase: string }),
+  status: typed('kubernetes.NamespaceStatus', {
+    phase: string,
+    conditions: listOf(
+      typed('kubernetes.NamespaceCondition', {
+        status: string,
+        type: string,
+        lastTransitionTime: timestamp,
+        message: string,
+        reason: string,
+      }),
+    ),
+  }),
 });
+const authorizer = readType('Authorizer');
+const resourceCheck = readType('ResourceCheck');
 
 function typed(name: string, fields: Readonly<Record<string, CelType>>): CelType {
   return { kind: 'object', name, fields: new Map(Object.entries(fields)) };
@@ -75,41 +117,76 @@ export function checkExpression(
   text: string,
   path: string,
   surroundings: Surroundings,
-  wanted: readonly string[] = [],
+  wanted: readonly CelType[] = [],
 ): FieldError[] {
   const found = typeOfExpression(text, surroundings);
   if (typeof found === 'string') return [invalidValue(path, text, found)];
-  if (wanted.length === 0 || found.kind === 'dyn' || wanted.includes(found.kind)) return [];
-  const names = wanted.map((one) => (one === 'null' ? 'null_type' : one));
-  const what = names.length === 1 ? `${names[0]} but got ${typeName(found)}` : `one of [${names.join(' ')}]`;
-  return [invalidValue(path, text, `must evaluate to ${what}`)];
+  const why = wrongType(found, wanted);
+  return why === undefined ? [] : [invalidValue(path, text, why)];
+}
+
+/** Why it is of none of the types that it may have. */
+function wrongType(type: CelType, wanted: readonly CelType[]): string | undefined {
+  if (wanted.length === 0 || wanted.some((one) => isExactly(type, one))) return undefined;
+  const names = wanted.map(typeName);
+  return `must evaluate to ${names.length === 1 ? names[0] : `one of [${names.join(' ')}]`} but got ${typeName(type)}`;
 }
 
 /** A text is why it does not compile. */
 export function typeOfExpression(text: string, surroundings: Surroundings): CelType | string {
+  const found = compileAdmission(text, surroundings);
+  return typeof found === 'string' ? found : found.type;
+}
+
+/** A text is why it does not compile. Values are given in the order of `expressionVariables`. */
+export function compileAdmission(
+  text: string,
+  surroundings: Surroundings,
+  wanted: readonly CelType[] = [],
+): Program | string {
   try {
-    return compileExpression(text, variablesOf(surroundings)).type;
+    const environment = surroundings.hasPatchTypes ? patchEnvironment() : undefined;
+    const program = compileExpression(text, variablesOf(surroundings), environment);
+    return wrongType(program.type, wanted) ?? program;
   } catch (err) {
     if (!(err instanceof ExpressionError)) throw err;
-    return isBeyondUs(text, err) ? dyn : `compilation failed: ${err.message}`;
+    return `compilation failed: ${err.message}`;
   }
 }
 
-function variablesOf({ hasParams, hasNoAuthorizer, variables }: Surroundings): Variable[] {
-  const declared: Variable[] = [
-    { name: 'object', type: dyn },
-    { name: 'oldObject', type: dyn },
-    { name: 'request', type: request },
-    { name: 'namespaceObject', type: namespaceObject },
-  ];
-  if (hasParams) declared.push({ name: 'params', type: dyn });
-  if (!hasNoAuthorizer) declared.push({ name: 'authorizer', type: dyn });
-  if (variables)
-    declared.push({ name: 'variables', type: { kind: 'object', name: 'kubernetes.variables', fields: variables } });
-  return declared;
+/** The type that a variable has for whoever names it: of values that only functions know, kube-apiserver forgets it. */
+export function variableType(type: CelType | undefined): CelType {
+  if (!type) return dyn;
+  switch (type.kind) {
+    case 'optional':
+    case 'object':
+    case 'opaque':
+    case 'param':
+    case 'type':
+      return dyn;
+    case 'list':
+      return listOf(variableType(type.of));
+    case 'map':
+      return mapOf(variableType(type.key), variableType(type.of));
+    default:
+      return type;
+  }
 }
 
-function isBeyondUs(text: string, { message }: ExpressionError): boolean {
-  if (/[\w.]\s*\{/.test(text)) return true;
-  return /\bauthorizer\b/.test(text) && !message.includes('Syntax error');
+/** What is not to be seen has a place and no name. */
+function variablesOf({ hasParams, hasNoAuthorizer, variables, object = dyn, params = dyn }: Surroundings): Variable[] {
+  const types: Readonly<Record<ExpressionVariable, CelType | undefined>> = {
+    object,
+    oldObject: object,
+    request,
+    namespaceObject,
+    params: hasParams ? params : undefined,
+    authorizer: hasNoAuthorizer ? undefined : authorizer,
+    'authorizer.requestResource': hasNoAuthorizer ? undefined : resourceCheck,
+    variables: variables && { kind: 'object', name: 'kubernetes.variables', fields: variables },
+  };
+  return expressionVariables.map((name) => {
+    const type = types[name];
+    return type ? { name, type } : { name: '', type: dyn };
+  });
 }

@@ -12,6 +12,7 @@ import {
   requiredValue,
   tooMany,
 } from '../../../api/index.ts';
+import { bool } from '../../cel/values/types.ts';
 import type { WorkSlices } from '../../event-loop/work-slices.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { textAt } from '../../strategy/validation/fields.ts';
@@ -31,7 +32,7 @@ export async function checkMatchConditions(
     const at = childPath(path, index);
     const [name, expression] = [textAt(condition, 'name'), textAt(condition, 'expression').trim()];
     if (expression === '') errors.push(requiredValue(`${at}.expression`));
-    else appendAll(errors, checkExpression(expression, `${at}.expression`, { hasParams }, ['bool']));
+    else appendAll(errors, checkExpression(expression, `${at}.expression`, { hasParams }, [bool]));
     if (name === '') errors.push(requiredValue(`${at}.name`));
     else {
       for (const problem of checkQualifiedName(name)) errors.push(invalidValue(`${at}.name`, name, problem));

@@ -15,7 +15,7 @@ import {
   requiredValue,
 } from '../../../api/index.ts';
 import type { CelType } from '../../cel/values/types.ts';
-import { dyn } from '../../cel/values/types.ts';
+import { bool, plainType, string } from '../../cel/values/types.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { KindRules } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
@@ -23,7 +23,7 @@ import { oneOf, required } from '../../strategy/validation/checks.ts';
 import { conditions } from '../../strategy/validation/conditions.ts';
 import { type CheckRow, checksFrom, defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { isEmpty, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
-import { checkExpression, type Surroundings, typeOfExpression } from './expressions.ts';
+import { checkExpression, type Surroundings, typeOfExpression, variableType } from './expressions.ts';
 import { checkMatchConditions } from './match-conditions.ts';
 import { checkMutation } from './mutations.ts';
 import { checkMatchResources, checkMutatingOperations, matchDefaults } from './resource-rules.ts';
@@ -91,14 +91,14 @@ async function checkVariables(
     const at = `spec.variables[${index}]`;
     const [name, expression] = [textAt(variable, 'name'), textAt(variable, 'expression')];
     if (name.trim() === '') errors.push(requiredValue(`${at}.name`, 'name is not specified'));
-    else if (!isIdentifier(name)) errors.push(invalidValue(`${at}.name`, name, 'name is not a valid CEL identifier'));
+    else if (!isIdentifier(name)) errors.push(invalidValue(`${at}.name`, name, 'must be a valid CEL identifier'));
     if (expression.trim() === '') {
       errors.push(requiredValue(`${at}.expression`, 'expression is not specified'));
       continue;
     }
     const type = typeOfExpression(expression, surroundings);
     if (typeof type === 'string') errors.push(invalidValue(`${at}.expression`, expression, type));
-    types.set(name, typeof type === 'string' ? dyn : type);
+    types.set(name, variableType(typeof type === 'string' ? undefined : type));
     if (slices.isOver) await slices.pause();
   }
   return surroundings;
@@ -172,12 +172,12 @@ function checkValidation(validation: JsonObject, path: string, surroundings: Sur
   const [expression, message] = [textAt(validation, 'expression'), textAt(validation, 'message')];
   const messageExpression = textAt(validation, 'messageExpression');
   if (expression.trim() === '') errors.push(requiredValue(`${path}.expression`, 'expression is not specified'));
-  else appendAll(errors, checkExpression(expression, `${path}.expression`, surroundings, ['bool']));
+  else appendAll(errors, checkExpression(expression, `${path}.expression`, surroundings, [bool]));
   if (messageExpression !== '' && messageExpression.trim() === '')
     errors.push(invalidValue(`${path}.messageExpression`, messageExpression, 'must be non-empty if specified'));
   else if (messageExpression !== '') {
     const without = { ...surroundings, hasNoAuthorizer: true };
-    appendAll(errors, checkExpression(messageExpression, `${path}.messageExpression`, without, ['string']));
+    appendAll(errors, checkExpression(messageExpression, `${path}.messageExpression`, without, [string]));
   }
   if (message !== '' && message.trim() === '')
     errors.push(invalidValue(`${path}.message`, message, 'message must be non-empty if specified'));
@@ -203,7 +203,7 @@ function checkAnnotation(
   if (expression === '') errors.push(requiredValue(at, 'valueExpression is not specified'));
   else if (Buffer.byteLength(expression) > LIMIT_VALUE_BYTES)
     errors.push(requiredValue(at, `must not exceed ${LIMIT_VALUE_BYTES} bytes in length`));
-  else appendAll(errors, checkExpression(expression, at, surroundings, ['string', 'null']));
+  else appendAll(errors, checkExpression(expression, at, surroundings, [string, plainType('null')]));
   return errors;
 }
 
