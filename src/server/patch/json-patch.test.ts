@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { isStatusError } from '../../api/status-error.ts';
-import { jsonPatch } from './json-patch.ts';
+import { jsonPatch, patchFaultOf } from './json-patch.ts';
 
 const refused = 'the server rejected our request due to an error in our request';
 const numbered = (length: number) => Array.from({ length }, (_, i) => ({ i }));
@@ -224,3 +224,28 @@ function naive(start: JsonValue, patch: readonly JsonObject[]): JsonValue {
   }
   return root;
 }
+
+it.each<[operation: JsonObject, why: string]>([
+  [
+    { op: 'remove', path: '/a/x' },
+    "error in remove for path: '/a/x': Unable to remove nonexistent key: x: missing value",
+  ],
+  [{ op: 'remove', path: '/x/y' }, 'remove operation does not apply: doc is missing path: "/x/y": missing value'],
+  [{ op: 'add', path: '/x/y', value: 1 }, 'add operation does not apply: doc is missing path: "/x/y": missing value'],
+  [
+    { op: 'add', path: '/l/9', value: 1 },
+    "error in add for path: '/l/9': Unable to access invalid index: 9: invalid index referenced",
+  ],
+  [{ op: 'test', path: '/a/b', value: 2 }, 'testing value /a/b failed: test failed'],
+  [{ op: 'grow', path: '/a' }, 'Unexpected kind: grow'],
+])('%j that does not apply says why to those who may tell', (operation, why) => {
+  let thrown: unknown;
+  try {
+    jsonPatch({ a: { b: 1 }, l: [1] }, [operation]);
+  } catch (err) {
+    thrown = err;
+  }
+  expect(isStatusError(thrown, 'Invalid') && thrown.message).toMatch(/the server rejected our request/);
+  expect(patchFaultOf(thrown)?.message).toBe(why);
+  expect(patchFaultOf(thrown)?.isFailedTest).toBe(operation.op === 'test');
+});

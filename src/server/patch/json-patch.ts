@@ -9,7 +9,8 @@
  * and by the depth of what comes out. A `test` that passes costs what its operand does, and one that fails ends the patch.
  *
  * Where the reference server departs from the RFC, it is followed: `replace` of a member that is not there adds it.
- * A fault in an operation is the 422 that names nothing; a body that is no list of operations is a 400.
+ * A fault in an operation is the 422 that names nothing, caused by a PatchFault that says what it was for those who may
+ * tell; a body that is no list of operations is a 400.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { badRequest, type StatusError, tooLarge, unprocessable } from '../../api/status-error.ts';
@@ -25,6 +26,23 @@ const maxCopiedBytes = 3 * 1024 * 1024;
 const maxMoved = 50_000_000;
 
 type Container = JsonObject | JsonValue[];
+
+/** What is wrong with an operation, in the words of the library that kube-apiserver patches with. */
+export class PatchFault extends Error {
+  override readonly name = 'PatchFault';
+  /** It is no fault of the patch: a `test` has found something else. */
+  readonly isFailedTest: boolean;
+
+  constructor(message: string, isFailedTest = false) {
+    super(message);
+    this.isFailedTest = isFailedTest;
+  }
+}
+
+/** What was wrong with a patch that was refused; undefined if it was refused for another reason. */
+export function patchFaultOf(err: unknown): PatchFault | undefined {
+  return err instanceof Error && err.cause instanceof PatchFault ? err.cause : undefined;
+}
 
 export function jsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
   if (!Array.isArray(patch))
@@ -42,7 +60,7 @@ export function jsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
 /** No operation makes anything deeper than twice the limit, so this may recurse. */
 function checkDepth(value: JsonValue, depth: number): void {
   if (typeof value !== 'object' || value === null) return;
-  if (depth > maxDepth) throw fault();
+  if (depth > maxDepth) throw fault('the document is nested too deeply');
   for (const child of Object.values(value)) checkDepth(child!, depth + 1);
 }
 
@@ -57,33 +75,65 @@ class PatchRun {
   }
 
   apply(operation: JsonValue): void {
-    if (!isObject(operation)) throw fault();
+    if (!isObject(operation)) throw fault('Unexpected kind: unknown');
     const path = pointerOf(operation, 'path');
     switch (operation.op) {
       case 'add':
-        this.#add(path, operandOf(operation));
+        this.#within('add', operation.path, () => this.#add(path, operandOf(operation)));
         break;
       case 'replace':
-        this.#replace(path, operandOf(operation));
+        this.#within('replace', operation.path, () => this.#replace(path, operandOf(operation)));
         break;
       case 'remove':
-        this.#remove(path);
+        this.#within('remove', operation.path, () => this.#remove(path));
         break;
       case 'move': {
         const from = pointerOf(operation, 'from');
-        if (isPrefix(from, path) && from.length < path.length) throw fault(); // into itself
-        this.#add(path, this.#remove(from));
+        if (isPrefix(from, path) && from.length < path.length) throw fault('move operation into itself');
+        const moved = this.#within('move', operation.from, () => this.#remove(from));
+        this.#within('move', operation.path, () => this.#add(path, moved));
         break;
       }
-      case 'copy':
-        this.#add(path, this.#copy(pointerOf(operation, 'from')));
+      case 'copy': {
+        const from = pointerOf(operation, 'from');
+        const copied = this.#within('copy', operation.from, () => this.#copy(from));
+        this.#within('copy', operation.path, () => this.#add(path, copied));
         break;
+      }
       case 'test':
-        if (!jsonEqual(this.#find(path, true), operandOf(operation))) throw fault();
+        this.#test(path, String(operation.path), operandOf(operation));
         break;
       default:
-        throw fault();
+        throw fault(`Unexpected kind: ${String(operation.op)}`);
     }
+  }
+
+  /** Says of a fault in which operation it was, and where. */
+  #within<T>(op: string, pointer: JsonValue | undefined, run: () => T): T {
+    try {
+      return run();
+    } catch (err) {
+      const why = patchFaultOf(err)?.message;
+      if (why === undefined) throw err;
+      const isPathMissing = why === MISSING_PATH;
+      const shown = String(pointer);
+      throw fault(
+        isPathMissing
+          ? `${op} operation does not apply: doc is missing path: "${shown}": missing value`
+          : `error in ${op} for path: '${shown}': ${why}`,
+      );
+    }
+  }
+
+  #test(path: readonly string[], pointer: string, wanted: JsonValue): void {
+    let found: JsonValue;
+    try {
+      found = this.#find(path, true);
+    } catch (err) {
+      if (!patchFaultOf(err)) throw err;
+      throw fault(`error in test for path: '${pointer}': missing value`);
+    }
+    if (!jsonEqual(found, wanted)) throw fault(`testing value ${pointer} failed: test failed`, true);
   }
 
   /** Shared, not cloned: from now on neither place may write to it, so nobody owns it any more. */
@@ -95,11 +145,14 @@ class PatchRun {
 
   /** Counts a value as JSON, gives up what is owned of it, and stops when there was too much. */
   #charge(value: JsonValue, depth: number): void {
-    if (depth > maxDepth) throw fault();
+    if (depth > maxDepth) throw fault('the document is nested too deeply');
     if (typeof value === 'string') this.#copiedBytes += Buffer.byteLength(value) + 2;
     else if (typeof value !== 'object' || value === null) this.#copiedBytes += String(value).length;
     else this.#copiedBytes += 2;
-    if (this.#copiedBytes > maxCopiedBytes) throw fault();
+    if (this.#copiedBytes > maxCopiedBytes)
+      throw fault(
+        `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${maxCopiedBytes}`,
+      );
     if (typeof value !== 'object' || value === null) return;
     this.#owned.delete(value);
     if (Array.isArray(value)) {
@@ -139,10 +192,13 @@ class PatchRun {
   }
 
   #remove(path: readonly string[]): JsonValue {
-    if (path.length === 0) throw fault();
+    if (path.length === 0) throw fault(MISSING_PATH);
+    const key = path.at(-1)!;
+    const holder = this.#find(path.slice(0, -1));
+    if (isObject(holder) && ownValue(holder, key) === undefined)
+      throw fault(`Unable to remove nonexistent key: ${key}: missing value`);
     const removed = this.#find(path);
     const parent = this.#own(path);
-    const key = path.at(-1)!;
     if (Array.isArray(parent)) this.#splice(parent, indexOf(key, parent.length - 1), 1);
     else delete parent[key];
     return removed;
@@ -161,7 +217,7 @@ class PatchRun {
       const next = childOf(value, path[i]!);
       if (next === undefined) {
         if (isAbsentNull && i === path.length - 1 && isObject(value)) return null;
-        throw fault();
+        throw fault(MISSING_PATH);
       }
       value = next;
     }
@@ -183,7 +239,7 @@ class PatchRun {
   }
 
   #ownContainer(value: JsonValue | undefined): Container {
-    if (typeof value !== 'object' || value === null) throw fault();
+    if (typeof value !== 'object' || value === null) throw fault(MISSING_PATH);
     if (this.#owned.has(value)) return value;
     const copy = Array.isArray(value) ? value.slice() : copyOf(value);
     this.#owned.add(copy);
@@ -197,23 +253,27 @@ function childOf(value: JsonValue, key: string): JsonValue | undefined {
 }
 
 function indexOf(key: string, last: number): number {
-  if (!/^(?:0|[1-9][0-9]{0,9})$/.test(key)) throw fault();
+  if (!/^(?:0|[1-9][0-9]{0,9})$/.test(key)) throw fault(`value was not a proper array index: '${key}'`);
   const index = Number(key);
-  if (index > last) throw fault();
+  if (index > last) throw fault(`Unable to access invalid index: ${index}: invalid index referenced`);
   return index;
 }
 
 function pointerOf(operation: JsonObject, field: 'path' | 'from'): readonly string[] {
   const pointer = ownValue(operation, field);
-  if (typeof pointer !== 'string' || (pointer !== '' && pointer[0] !== '/') || /~(?![01])/.test(pointer)) throw fault();
+  const op = String(operation.op);
+  if (typeof pointer !== 'string') throw fault(`${op} operation failed to decode ${field}: missing value`);
+  if ((pointer !== '' && pointer[0] !== '/') || /~(?![01])/.test(pointer))
+    throw fault(`${op} operation does not apply: doc is missing path: "${pointer}": missing value`);
   const steps = pointer.split('/').slice(1);
-  if (steps.length > maxDepth) throw fault();
+  if (steps.length > maxDepth)
+    throw fault(`${op} operation does not apply: doc is missing path: "${pointer}": missing value`);
   return pointer.includes('~') ? steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')) : steps;
 }
 
 function operandOf(operation: JsonObject): JsonValue {
   const value = ownValue(operation, 'value');
-  if (value === undefined) throw fault();
+  if (value === undefined) throw fault('operation has no value');
   return value;
 }
 
@@ -221,6 +281,10 @@ function isPrefix(start: readonly string[], path: readonly string[]): boolean {
   return start.every((step, i) => step === path[i]);
 }
 
-function fault(): StatusError {
-  return unprocessable();
+const MISSING_PATH = 'missing path';
+
+function fault(why: string, isFailedTest = false): StatusError {
+  const err = unprocessable();
+  err.cause = new PatchFault(why, isFailedTest);
+  return err;
 }
