@@ -11,6 +11,7 @@ import { backgroundClock, closeOnce } from '../api/index.ts';
 import { type EtcdFront, type Store, startEtcdFront } from '../store/index.ts';
 import { makeAccess } from './access.ts';
 import { makeAdmissionChain } from './admission/make-chain.ts';
+import { ADMISSION_GROUP, AdmissionPolicies } from './admission/policies/admission-policies.ts';
 import { DEFINITIONS } from './apiextensions/definition.ts';
 import { openAuditLog } from './audit/audit-log.ts';
 import { requestLog } from './audit/request-log.ts';
@@ -92,7 +93,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     );
     const access = makeAccess(options, dataDir, token, resources, () => tracker.checkRights());
     const { enableAdmissionPlugins: enabled = [], disableAdmissionPlugins: disabled = [] } = options;
-    const admission = makeAdmissionChain({ enabled, disabled }, { authorizer: access.authorizer });
+    const metrics = makeMetrics();
+    const { authorizer } = access;
+    const policies = new AdmissionPolicies({ resources, authorizer, metrics, log });
+    const admission = makeAdmissionChain({ enabled, disabled }, { authorizer, followers: policies.plugins });
     const allowsPrivileged = options.allowPrivileged === true;
     const rest = new Rest({ resources, tracker, ...access, admission, allowsPrivileged });
     const aggregator = new Aggregator(resources.viewOf(RBAC_GROUP, 'clusterroles'), rest.writes, log);
@@ -104,8 +108,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     closers.push(() => definitions.close());
     await definitions.start();
     hooks.done('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
+    await policies.ready();
 
-    const metrics = makeMetrics();
     addCacheMetrics(metrics, () => resources.caches());
     addStoreMetrics(metrics, store);
     const discovery = new Discovery({ registry });
@@ -252,7 +256,7 @@ function watchCacheLimitsOf(options: ServerOptions, resource: Resource): WatchCa
   const size = options.watchCacheSizes?.[qualifiedName(resource)] ?? options.defaultWatchCacheSize;
   // Who may do what, and when, and which kinds there are, is decided from memory: without a cache there is nothing to
   // decide from.
-  const isDecidedBy = [RBAC_GROUP, FLOW_CONTROL_GROUP].includes(resource.group);
+  const isDecidedBy = [RBAC_GROUP, FLOW_CONTROL_GROUP, ADMISSION_GROUP].includes(resource.group);
   const isNeeded = isDecidedBy || qualifiedName(resource) === qualifiedName(DEFINITIONS);
   if ((options.watchCache === false || size === 0) && !isNeeded) return 'off';
   return !size ? undefined : { ...defaultWatchCacheLimits, minEvents: size };

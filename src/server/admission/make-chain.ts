@@ -18,9 +18,13 @@ import { storageObjectInUseProtection } from './plugins/storage-object-in-use-pr
 import { taintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
 
 /** What plugins work with beside the write itself. */
-export type AdmissionParts = { readonly authorizer: Authorizer };
+export type AdmissionParts = {
+  readonly authorizer: Authorizer;
+  /** Those that follow objects of the cluster, made where these are known. */
+  readonly followers?: readonly AdmissionPlugin[];
+};
 
-export function allPlugins({ authorizer }: AdmissionParts): AdmissionPlugin[] {
+export function allPlugins({ authorizer, followers = [] }: AdmissionParts): AdmissionPlugin[] {
   return [
     namespaceLifecycle,
     taintNodesByCondition,
@@ -35,6 +39,7 @@ export function allPlugins({ authorizer }: AdmissionParts): AdmissionPlugin[] {
     certificateSubjectRestriction,
     defaultIngressClass,
     podTopologyLabels,
+    ...followers,
   ];
 }
 

@@ -2,6 +2,9 @@
 export { readApplyBody } from './apply-body.ts';
 export { applySteps } from './apply-patch.ts';
 export { emptySet, type FieldSet, setOfPaths } from './field-set.ts';
+export { shapeOfValue } from './field-shape.ts';
 export { areReadable } from './managers.ts';
+export { mergeTyped } from './merge-typed.ts';
+export { setOfObject, TypedError } from './object-set.ts';
 export { leastOwnedBytes } from './owned-size.ts';
 export { trackUpdate } from './track-update.ts';

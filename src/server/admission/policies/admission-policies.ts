@@ -1,0 +1,116 @@
+/**
+ * The admission policies of one server: follows policies and bindings in storage and gives them to the admission chain as
+ * two plugins. A change is in effect as soon as storage tells of it.
+ */
+import type { KubeObject } from '../../../api/index.ts';
+import type { Authorizer } from '../../auth/authorizer.ts';
+import { convertObject } from '../../kinds/conversion.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
+import { ObjectWrites } from '../../storage/object-writes.ts';
+import type { Resources } from '../../storage/resources.ts';
+import type { StoredObject } from '../../storage/stored-object.ts';
+import type { AdmissionPlugin } from '../admission.ts';
+import { EquivalentResources } from '../matching/equivalent-resources.ts';
+import { mutatingPolicies } from './mutating-plugin.ts';
+import { MutatingPolicy } from './mutating-policy.ts';
+import type { ParamStore } from './params.ts';
+import { readBinding } from './policy-binding.ts';
+import type { ConvertObject } from './policy-dispatcher.ts';
+import { type NamespaceNamed, PolicyMatcher } from './policy-matcher.ts';
+import { policyMetrics } from './policy-metrics.ts';
+import { PolicySource } from './policy-source.ts';
+import { validatingPolicies } from './validating-plugin.ts';
+import { ValidatingPolicy } from './validating-policy.ts';
+
+export const ADMISSION_GROUP = 'admissionregistration.k8s.io';
+const FILL_MS = 60_000;
+
+export type AdmissionPoliciesParts = {
+  readonly resources: Resources;
+  readonly authorizer: Authorizer;
+  readonly metrics: Metrics;
+  readonly log: (line: string) => void;
+  readonly convert?: ConvertObject;
+};
+
+type Followed = {
+  setPolicy(name: string, object?: KubeObject): void;
+  setBinding(name: string, object?: KubeObject): void;
+};
+
+export class AdmissionPolicies {
+  readonly plugins: readonly AdmissionPlugin[];
+  readonly #resources: Resources;
+
+  constructor({ resources, authorizer, metrics, log, convert = convertObject }: AdmissionPoliciesParts) {
+    this.#resources = resources;
+    const validating = new PolicySource((object) => new ValidatingPolicy(object), readBinding, log);
+    const mutating = new PolicySource((object) => new MutatingPolicy(object), readBinding, log);
+    this.#follow('validatingadmissionpolicies', 'validatingadmissionpolicybindings', validating);
+    this.#follow('mutatingadmissionpolicies', 'mutatingadmissionpolicybindings', mutating);
+    const matcher = new PolicyMatcher(new EquivalentResources(resources.registry), namespaces(resources));
+    const parts = { matcher, authorizer, convert, params: paramStore(resources, convert) };
+    this.plugins = [
+      mutatingPolicies({ ...parts, policies: mutating, observer: policyMetrics(metrics, 'mutating') }),
+      validatingPolicies({ ...parts, policies: validating, observer: policyMetrics(metrics, 'validating') }),
+    ];
+  }
+
+  /** Everything that was stored before is known: before that nothing may be let in. */
+  async ready(signal: AbortSignal = new AbortController().signal): Promise<void> {
+    for (const kind of ['validating', 'mutating'])
+      for (const plural of [`${kind}admissionpolicies`, `${kind}admissionpolicybindings`]) {
+        const { cache } = this.#resources.viewOf(ADMISSION_GROUP, plural);
+        if (!(await cache.waitFor(1, FILL_MS, signal)))
+          throw new Error(`Cannot read ${plural}: the store does not answer`);
+      }
+  }
+
+  #follow(policies: string, bindings: string, source: Followed): void {
+    const follow = (plural: string, set: (name: string, object?: KubeObject) => void) =>
+      this.#resources
+        .viewOf(ADMISSION_GROUP, plural)
+        .cache.follow((current, previous) => set((current ?? previous)!.name, current?.parse()));
+    follow(policies, (name, object) => source.setPolicy(name, object));
+    follow(bindings, (name, object) => source.setBinding(name, object));
+  }
+}
+
+/** As the cache has them; the store is asked for what it does not have. */
+function namespaces(resources: Resources): NamespaceNamed {
+  const writes = new ObjectWrites();
+  const parsed = new WeakMap<StoredObject, KubeObject>();
+  return (name) => {
+    const view = resources.viewOf('', 'namespaces');
+    const cached = view.cache.objects.get(name);
+    if (!cached) return writes.read(view, '', name).then((found) => found?.parse());
+    let object = parsed.get(cached);
+    if (!object) {
+      object = cached.parse();
+      parsed.set(cached, object);
+    }
+    return object;
+  };
+}
+
+function paramStore(resources: Resources, convert: ConvertObject): ParamStore {
+  const writes = new ObjectWrites();
+  const { registry } = resources;
+  return {
+    resourceOf: (apiVersion, kind) => {
+      const [version = '', group = ''] = apiVersion.split('/').reverse();
+      return registry.findByKind(group, version, kind);
+    },
+    get: async (resource, namespace, name) => {
+      const view = resources.view(resource);
+      const found = await writes.read(view, namespace, name);
+      return found && view.toObject(found);
+    },
+    list: async (resource, namespace, { context, signal }) => {
+      const { group, plural } = resource;
+      const found = await context.list(group, plural, namespace);
+      const { resource: listed } = resources.viewOf(group, plural);
+      return Promise.all(found.map((object) => convert(object, listed, resource, signal)));
+    },
+  };
+}
