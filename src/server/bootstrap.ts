@@ -6,23 +6,19 @@
  * the object made and leaves it. All writes are under way at once, so that the store commits them together.
  */
 import type { KubeObject } from '../api/index.ts';
-import { CreateRight } from './auth/create-right.ts';
 import { FLOW_PRODUCER } from './flow-control/upkeep/flow-upkeep.ts';
 import { type BootstrapObject, bootstrapObjects } from './rbac/bootstrap-objects.ts';
 import { reconciled, refersElsewhere } from './rbac/reconcile.ts';
-import { prepareCreate } from './rest/prepare.ts';
+import { atHand, createAsServer } from './rest/create-as-server.ts';
 import type { Rest } from './rest/rest.ts';
-import { serverItself } from './rest/server-itself.ts';
-import type { View } from './storage/resources.ts';
-import type { StoredObject } from './storage/stored-object.ts';
+import type { View } from './storage/view.ts';
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
-const MANAGER = 'longwatch';
 const FILL_MS = 10_000;
 
 /** Flow control looks after its objects itself from then on, under the name it has on the reference server. */
-function managerOf({ kind }: KubeObject): string {
-  return kind === 'FlowSchema' || kind === 'PriorityLevelConfiguration' ? FLOW_PRODUCER : MANAGER;
+function managerOf({ kind }: KubeObject): string | undefined {
+  return kind === 'FlowSchema' || kind === 'PriorityLevelConfiguration' ? FLOW_PRODUCER : undefined;
 }
 
 export async function bootstrap(rest: Rest): Promise<void> {
@@ -33,43 +29,22 @@ export async function bootstrap(rest: Rest): Promise<void> {
   }));
   const wanted: BootstrapObject[] = [...namespaces, ...bootstrapObjects()];
   const views = new Map(wanted.map(({ group, plural }) => [plural, rest.resources.viewOf(group, plural)]));
-  const settle = () =>
-    Promise.all([...views.values()].map(({ cache }) => cache.isKept && cache.waitForNow(FILL_MS, serverItself.signal)));
+  const { signal } = new AbortController();
+  const settle = () => Promise.all([...views.values()].map(({ storage }) => storage.catchUp(FILL_MS, signal)));
   await settle();
   await Promise.all(wanted.map(({ plural, object }) => ensure(rest, views.get(plural)!, object)));
   await settle();
 }
 
 async function ensure(rest: Rest, view: View, wanted: KubeObject): Promise<void> {
-  const found = await findStored(rest, view, wanted.metadata);
-  if (!found) return createAsServer(rest, view, wanted);
+  const found = await atHand(view, wanted.metadata);
+  if (!found) return createAsServer(rest, view, wanted, managerOf(wanted));
   const stored = view.toObject(found);
   if (refersElsewhere(stored, wanted)) {
-    await rest.writes.remove(view, found);
-    return createAsServer(rest, view, wanted);
+    await view.delete(found);
+    return createAsServer(rest, view, wanted, managerOf(wanted));
   }
   const better = reconciled(stored, wanted);
   // Lost to another server: it wanted the same.
-  if (better) await rest.writes.replace(view, found, better);
-}
-
-/** The newest there is, as far as this server knows. */
-export async function findStored(
-  rest: Rest,
-  view: View,
-  { namespace = '', name = '' }: KubeObject['metadata'],
-): Promise<StoredObject | undefined> {
-  if (view.cache.isKept) return view.cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
-  return rest.writes.read(view, namespace, name);
-}
-
-/** A status that is given is kept: nobody else writes it. */
-export async function createAsServer(rest: Rest, view: View, object: KubeObject): Promise<void> {
-  const { status } = object;
-  const tracking = { manager: managerOf(object) };
-  const prepared = await prepareCreate(view, object, tracking, rest.ruleContext(serverItself, ''));
-  if (status !== undefined) prepared.status = status;
-  await rest.writes.create(view, prepared, CreateRight.ofServer).catch((err: { code?: number }) => {
-    if (err.code !== 409) throw err; // another server on the same store was faster
-  });
+  if (better) await view.update(found, better);
 }

@@ -86,7 +86,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       log,
       watchCacheLimits: (resource) => watchCacheLimitsOf(options, resource),
     });
-    const tracker = new WatchTracker(options.minRequestTimeoutMs ?? 1_800_000, () => resources.caches());
+    const tracker = new WatchTracker(options.minRequestTimeoutMs ?? 1_800_000, () => resources.cachers());
     closers.push(
       () => resources.close(),
       () => tracker.close(),
@@ -99,7 +99,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const admission = makeAdmissionChain({ enabled, disabled }, { authorizer, followers: policies.plugins });
     const allowsPrivileged = options.allowPrivileged === true;
     const rest = new Rest({ resources, tracker, ...access, admission, allowsPrivileged });
-    const aggregator = new Aggregator(resources.viewOf(RBAC_GROUP, 'clusterroles'), rest.writes, log);
+    const aggregator = new Aggregator(resources.followedViewOf(RBAC_GROUP, 'clusterroles'), log);
     closers.push(() => aggregator.close());
     await bootstrap(rest);
     hooks.done('start-system-namespaces-controller', 'rbac/bootstrap-roles', 'priority-and-fairness-config-producer');
@@ -110,7 +110,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     hooks.done('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
     await policies.ready();
 
-    addCacheMetrics(metrics, () => resources.caches());
+    addCacheMetrics(metrics, () => resources.cachers());
     addStoreMetrics(metrics, store);
     const discovery = new Discovery({ registry });
     const openApi = new OpenApi({ registry });
@@ -177,10 +177,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
     url = urlOf(bindAddress, front.port);
     await publishOwnService(rest, { bindAddress, port: front.port });
-    const addressKeeper = new ServiceAddressKeeper(rest, log);
+    const addressKeeper = ServiceAddressKeeper.start(rest, log);
     hooks.done('bootstrap-controller', 'start-kubernetes-service-cidr-controller');
     hooks.done('start-service-ip-repair-controllers');
-    closers.push(() => addressKeeper.close());
+    closers.push(async () => addressKeeper?.close());
     const etcdFront =
       options.etcdListenClientUrls &&
       (await serveAsEtcd(options.etcdListenClientUrls, store, tls, options.etcd !== undefined));

@@ -8,10 +8,9 @@
  */
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
-import { createAsServer, findStored } from '../bootstrap.ts';
 import { OWN_ADDRESS, OWN_SERVICE, SERVICE_RANGE } from '../kinds/services/service-addresses.ts';
-import type { Rest } from '../rest/rest.ts';
-import { nowInSeconds } from '../rest/rest.ts';
+import { atHand, createAsServer } from '../rest/create-as-server.ts';
+import { nowInSeconds, type Rest } from '../rest/rest.ts';
 import { sameValue } from '../strategy/validation/fields.ts';
 import { checkIpAddress, checkOrdinaryAddress, parseAddress } from '../strategy/validation/ip-address.ts';
 
@@ -51,13 +50,13 @@ async function ensure(
   kept: readonly string[] = [],
 ): Promise<void> {
   const view = rest.resources.viewOf(group, plural);
-  const found = await findStored(rest, view, wanted.metadata);
+  const found = await atHand(view, wanted.metadata);
   if (!found) return createAsServer(rest, view, wanted);
   const stored = view.toObject(found);
   if (kept.every((field) => sameValue(stored[field], wanted[field]))) return;
   const next: KubeObject = { ...stored };
   for (const field of kept) next[field] = wanted[field]!;
-  await rest.writes.replace(view, found, next); // lost to another server: it is as good
+  await view.update(found, next); // lost to another server: it is as good
 }
 
 function ownService(port: number): KubeObject {

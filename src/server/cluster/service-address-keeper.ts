@@ -8,10 +8,11 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
-import { createAsServer } from '../bootstrap.ts';
+import { createAsServer } from '../rest/create-as-server.ts';
 import type { Rest } from '../rest/rest.ts';
-import type { View } from '../storage/resources.ts';
+import type { Cacher } from '../storage/cacher/cacher.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
+import type { View } from '../storage/view.ts';
 import { objectAt, textAt, textsAt } from '../strategy/validation/fields.ts';
 
 const FAMILY = 'ipaddress.kubernetes.io/ip-family';
@@ -22,22 +23,28 @@ const MAX_RETRY_MS = 60_000;
 
 export class ServiceAddressKeeper {
   readonly #rest: Rest;
-  readonly #services: View;
-  readonly #addresses: View;
+  readonly #services: View<Cacher>;
+  readonly #addresses: View<Cacher>;
   readonly #log: (line: string) => void;
   readonly #stop = new AbortController();
   /** Services to look at, by key, with what they were. */
   #due = new Map<string, StoredObject | undefined>();
   #running: Promise<void> | undefined;
 
-  constructor(rest: Rest, log: (line: string) => void) {
+  /** Undefined where one of them has no watch cache. */
+  static start(rest: Rest, log: (line: string) => void): ServiceAddressKeeper | undefined {
+    const services = rest.resources.cachedViewOf('', 'services');
+    const addresses = rest.resources.cachedViewOf('networking.k8s.io', 'ipaddresses');
+    return services && addresses && new ServiceAddressKeeper(rest, services, addresses, log);
+  }
+
+  private constructor(rest: Rest, services: View<Cacher>, addresses: View<Cacher>, log: (line: string) => void) {
     this.#rest = rest;
-    this.#services = rest.resources.viewOf('', 'services');
-    this.#addresses = rest.resources.viewOf('networking.k8s.io', 'ipaddresses');
+    this.#services = services;
+    this.#addresses = addresses;
     this.#log = log;
-    if (!this.#services.cache.isKept || !this.#addresses.cache.isKept) return;
-    this.#services.cache.follow((current, previous) => this.#wake((current ?? previous)!.key, previous));
-    this.#addresses.cache.follow((address, previous) => {
+    services.storage.follow((current, previous) => this.#wake((current ?? previous)!.key, previous));
+    addresses.storage.follow((address, previous) => {
       if (address && !previous) this.#wakeParent(address);
     });
   }
@@ -50,7 +57,7 @@ export class ServiceAddressKeeper {
   /** An address whose service is gone: its end was missed. */
   #wakeParent(address: StoredObject): void {
     const key = parentOf(this.#addresses.toObject(address));
-    if (key !== undefined && !this.#services.cache.objects.get(key)) this.#wake(key, undefined);
+    if (key !== undefined && !this.#services.storage.objects.get(key)) this.#wake(key, undefined);
   }
 
   #wake(key: string, previous: StoredObject | undefined): void {
@@ -81,14 +88,13 @@ export class ServiceAddressKeeper {
   }
 
   async #settle(key: string, previous: StoredObject | undefined): Promise<void> {
-    const { objects } = this.#addresses.cache;
-    const current = this.#services.cache.objects.get(key);
+    const { objects } = this.#addresses.storage;
+    const current = this.#services.storage.objects.get(key);
     const wanted = addressesOf(current && this.#services.toObject(current));
     const had = previous ? addressesOf(this.#services.toObject(previous)) : this.#heldBy(current ? undefined : key);
     for (const address of had) {
       const found = wanted.includes(address) ? undefined : objects.get(address);
-      if (found && parentOf(this.#addresses.toObject(found)) === key)
-        await this.#rest.writes.remove(this.#addresses, found);
+      if (found && parentOf(this.#addresses.toObject(found)) === key) await this.#addresses.delete(found);
     }
     for (const address of wanted) {
       const found = objects.get(address);
@@ -99,7 +105,7 @@ export class ServiceAddressKeeper {
   /** What a service holds that nothing else is known of; rare, so all are looked at. */
   #heldBy(key: string | undefined): string[] {
     if (key === undefined) return [];
-    const all = this.#addresses.cache.objects.values();
+    const all = this.#addresses.storage.objects.values();
     return all.filter((one) => parentOf(this.#addresses.toObject(one)) === key).map(({ name }) => name);
   }
 }

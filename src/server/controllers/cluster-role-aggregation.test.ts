@@ -4,16 +4,18 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
+import { CreateRight } from '../auth/create-right.ts';
 import { rulesIn } from '../rbac/policy-rule.ts';
 import { Registry } from '../registry/registry.ts';
-import { OwnWrites } from '../storage/own-writes.testing.ts';
-import { Resources, type View } from '../storage/resources.ts';
+import type { Cacher } from '../storage/cacher/cacher.ts';
+import { Resources } from '../storage/resources.ts';
+import type { View } from '../storage/view.ts';
 import { Aggregator } from './cluster-role-aggregation.ts';
 
 let dataDir: string;
 let store: Store;
 let resources: Resources;
-let view: View;
+let view: View<Cacher>;
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-aggregation-'));
   store = await openEmbeddedStore({ dataDir, durability: 'none' });
@@ -24,7 +26,7 @@ beforeEach(async () => {
     clock: backgroundClock,
     log: () => {},
   });
-  view = resources.viewOf('rbac.authorization.k8s.io', 'clusterroles');
+  view = resources.followedViewOf('rbac.authorization.k8s.io', 'clusterroles');
 });
 afterEach(async () => {
   await resources.close();
@@ -42,29 +44,26 @@ const gathers = { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { gat
 
 it('a role whose rules cannot be written holds up no other', async () => {
   const told: string[] = [];
-  const writes = new (class extends OwnWrites {
-    override replace(...args: Parameters<OwnWrites['replace']>): ReturnType<OwnWrites['replace']> {
-      if (args[1].name === 'bad') return Promise.reject(new Error('too large'));
-      return super.replace(...args);
-    }
-  })();
+  const update = view.update.bind(view);
+  view.update = (current, object) =>
+    current.name === 'bad' ? Promise.reject(new Error('too large')) : update(current, object);
   const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
   for (const one of [
     role('bad', { ...gathers, metadata: { name: 'bad', uid: 'bad' } }),
     role('good', { ...gathers, metadata: { name: 'good', uid: 'good' } }),
     role('source', { rules }),
   ])
-    await writes.create(view, one);
+    await view.create(one, CreateRight.ofServer);
   let isGathered = () => {};
   const gathered = new Promise<void>((resolve) => {
     isGathered = resolve;
   });
-  view.cache.follow((current) => {
+  view.storage.follow((current) => {
     if (current?.name === 'good' && rulesIn(current.parse()).length > 0) isGathered();
   });
-  const aggregator = new Aggregator(view, writes, (line) => told.push(line));
+  const aggregator = new Aggregator(view, (line) => told.push(line));
   await gathered;
   await aggregator.close();
-  const found = await writes.read(view, '', 'good');
+  const found = await view.read('', 'good');
   expect(rulesIn(found!.parse())).toEqual(rules);
 });

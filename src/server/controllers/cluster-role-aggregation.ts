@@ -11,9 +11,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { aggregatedRules, selectorsOf } from '../rbac/aggregated-rules.ts';
 import { rulesIn } from '../rbac/policy-rule.ts';
-import type { ObjectWrites } from '../storage/object-writes.ts';
-import type { View } from '../storage/resources.ts';
+import type { Cacher } from '../storage/cacher/cacher.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
+import type { View } from '../storage/view.ts';
 
 /** Changes that come close together are answered once. */
 const SETTLE_MS = 20;
@@ -23,8 +23,7 @@ const ROLES_PER_TURN = 200;
 
 /** Runs until the signal fires; `view` is that of the cluster roles. */
 export class Aggregator {
-  readonly #view: View;
-  readonly #writes: ObjectWrites;
+  readonly #view: View<Cacher>;
   readonly #log: (line: string) => void;
   readonly #stop = new AbortController();
   /** Gone with the version they were made from. */
@@ -34,11 +33,10 @@ export class Aggregator {
   #retry: NodeJS.Timeout | undefined;
   #retryMs = RETRY_MS;
 
-  constructor(view: View, writes: ObjectWrites, log: (line: string) => void) {
+  constructor(view: View<Cacher>, log: (line: string) => void) {
     this.#view = view;
-    this.#writes = writes;
     this.#log = log;
-    view.cache.follow(() => this.#wake());
+    view.storage.follow(() => this.#wake());
   }
 
   async close(): Promise<void> {
@@ -74,7 +72,7 @@ export class Aggregator {
   }
 
   async #gather(): Promise<void> {
-    const cached = this.#view.cache.objects.values();
+    const cached = this.#view.storage.objects.values();
     const all: KubeObject[] = [];
     for (const [i, one] of cached.entries()) {
       if (i % ROLES_PER_TURN === ROLES_PER_TURN - 1) await nextTurn();
@@ -88,7 +86,7 @@ export class Aggregator {
       if (isDeepStrictEqual(rules, rulesIn(role))) continue;
       const gathered = { ...role, rules: rules as unknown as JsonObject[] };
       // Lost to another writer: the change that won wakes us again.
-      await this.#writes.replace(this.#view, cached[i]!, gathered).catch((err: unknown) => {
+      await this.#view.update(cached[i]!, gathered).catch((err: unknown) => {
         failure = err;
       });
     }

@@ -2,11 +2,11 @@
 import type { JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { ObjectCodec } from '../storage/object-codec.ts';
-import type { View } from '../storage/resources.ts';
+import type { View } from '../storage/view.ts';
 
 /** In the version that a resource is served in. */
-export function bookmarkFor({ resource, cache }: View, revision: number, isInitialEnd: boolean): KubeObject {
-  const bookmark = bookmarkObject(cache.codec, revision, isInitialEnd);
+export function bookmarkFor({ resource, storage }: View, revision: number, isInitialEnd: boolean): KubeObject {
+  const bookmark = bookmarkObject(storage.codec, revision, isInitialEnd);
   return { ...bookmark, kind: resource.kind, apiVersion: resource.groupVersion };
 }
 

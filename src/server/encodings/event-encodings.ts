@@ -1,7 +1,7 @@
 /** Which form the events of a watch have, from what its client accepts. */
 import type { KubeObject } from '../../api/index.ts';
 import type { EventEncoding } from '../storage/event-encoding.ts';
-import type { View } from '../storage/resources.ts';
+import type { View } from '../storage/view.ts';
 import { partialObject } from '../tables/partial-metadata.ts';
 import { parseIncludeObject } from '../tables/table.ts';
 import { JsonEvents } from './json-events.ts';
@@ -22,7 +22,7 @@ export function eventEncodingFor(view: View, format: Format, query: URLSearchPar
       if (!view.isStorageForm) return new ObjectEvents(view, `object ${groupVersion}`, (object) => object);
       let encoding = jsonEvents.get(view);
       if (!encoding) {
-        encoding = new JsonEvents(view.cache.codec);
+        encoding = new JsonEvents(view.storage.codec);
         jsonEvents.set(view, encoding);
       }
       return encoding;

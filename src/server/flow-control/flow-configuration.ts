@@ -39,14 +39,14 @@ export class FlowConfiguration {
 
   follow(): void {
     const { resources } = this.#rest;
-    resources.viewOf(FLOW_CONTROL_GROUP, 'flowschemas').cache.follow((current, previous) => {
+    resources.followedViewOf(FLOW_CONTROL_GROUP, 'flowschemas').storage.follow((current, previous) => {
       if (previous) this.#schemas.delete(previous.name);
       if (!current) this.#status.forget(previous!.name);
       this.#changed();
       const schema = current && readFlowSchema(current.parse());
       if (schema) this.#schemas.set(schema.name, { schema, cached: current });
     });
-    resources.viewOf(FLOW_CONTROL_GROUP, 'prioritylevelconfigurations').cache.follow((current, previous) => {
+    resources.followedViewOf(FLOW_CONTROL_GROUP, 'prioritylevelconfigurations').storage.follow((current, previous) => {
       if (previous) this.#levels.delete(previous.name);
       this.#changed();
       const level = current && readPriorityLevel(current.parse());

@@ -50,10 +50,7 @@ const UNCOUNTED: ResourceSize = { count: 1e9, averageBytes: 1_500_000 };
 
 /** Sizes are those of the cache, always true: there is no time after a restart in which nobody knows them. */
 function resourceSize({ resources }: Rest, group: string, version: string, plural: string): ResourceSize | undefined {
-  const cache = resources.cacheIfMade(group, version, plural);
-  if (!cache) return undefined;
-  if (!cache.isKept) return UNCOUNTED;
-  if (!cache.isReady) return undefined;
-  const { size, bytes } = cache.objects;
-  return { count: size, averageBytes: size === 0 ? 0 : bytes / size };
+  const stats = resources.storageIfMade(group, version, plural)?.stats;
+  if (stats === 'uncounted') return UNCOUNTED;
+  return stats === 'filling' ? undefined : stats;
 }

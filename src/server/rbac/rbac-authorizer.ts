@@ -34,10 +34,10 @@ export class RbacAuthorizer implements Authorizer {
   }
 
   /** Learns all roles and bindings as their caches fill, and every change from then on. */
-  follow(resources: Pick<Resources, 'viewOf'>): void {
+  follow(resources: Pick<Resources, 'followedViewOf'>): void {
     for (const plural of KINDS) {
       const isBinding = plural.endsWith('bindings');
-      resources.viewOf(RBAC_GROUP, plural).cache.follow((current, previous) => {
+      resources.followedViewOf(RBAC_GROUP, plural).storage.follow((current, previous) => {
         try {
           if (isBinding) this.#bindingChanged(current, previous);
           else this.#roleChanged(current, previous);

@@ -8,8 +8,9 @@ import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { negotiate } from '../encodings/negotiation.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Exchange } from '../request/request-context.ts';
-import { Resources, type View } from '../storage/resources.ts';
+import { Resources } from '../storage/resources.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
+import type { View } from '../storage/view.ts';
 import { sendList } from './answer.ts';
 
 const COUNT = 6_000;
@@ -23,7 +24,7 @@ beforeAll(async () => {
   store = await openEmbeddedStore({ dataDir, durability: 'none' });
   const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
   view = new Resources({ ...options, watchCacheLimits: () => 'off' }).viewOf('', 'configmaps');
-  const { codec } = view.cache;
+  const { codec } = view.storage;
   items = Array.from({ length: COUNT }, (_, i) => {
     const data = Object.fromEntries(Array.from({ length: 20 }, (_, k) => [`key-${k}`, `value ${i}`]));
     const metadata = { name: `cm-${i}`, namespace: 'ns', uid: `u-${i}` };

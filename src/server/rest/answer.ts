@@ -8,9 +8,9 @@ import { type Format, mediaTypeNames, statusMediaType } from '../encodings/negot
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { EncodedStatus, Exchange } from '../request/request-context.ts';
 import { statusBody, wantsPretty } from '../request/status-body.ts';
-import type { View } from '../storage/resources.ts';
 import { piecesOf } from '../storage/slab.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
+import type { View } from '../storage/view.ts';
 import { emptyPartialList, type ListMeta, partialObject } from '../tables/partial-metadata.ts';
 import { parseIncludeObject, type TableOptions, tableFor, tableParts } from '../tables/table.ts';
 import { sendProtobufList } from './protobuf-list.ts';

@@ -7,10 +7,8 @@ import { type Format, negotiate } from '../encodings/negotiation.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
 import { qualifiedName } from '../registry/resource.ts';
 import type { Exchange } from '../request/request-context.ts';
-
-import { untilWritten } from '../storage/object-writes.ts';
-import type { View } from '../storage/resources.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
+import { untilWritten, type View } from '../storage/view.ts';
 import { sendJson, sendList } from './answer.ts';
 import { type DeleteOptions, deleteOptions } from './delete-options.ts';
 import { listOptions } from './list-options.ts';
@@ -28,13 +26,7 @@ export type Deletion = { readonly object: StoredObject | KubeObject; readonly is
 export async function handleDelete(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const options = await deleteOptions(exchange, view.resource);
-  const deletion = await deleteObject(
-    rest,
-    view,
-    place,
-    options,
-    deletionAdmission(rest, exchange, view, place, options),
-  );
+  const deletion = await deleteObject(view, place, options, deletionAdmission(rest, exchange, view, place, options));
   answerDeletion(exchange, format, view, place, options, deletion);
 }
 
@@ -42,15 +34,13 @@ export async function handleDeleteCollection(rest: Rest, exchange: Exchange, vie
   const format = negotiate(exchange.headers, view.resource, false, true);
   const listed = listOptions(exchange.query, view.resource, place.namespace);
   const options = await deleteOptions(exchange, view.resource);
-  const { items, meta } = await listObjects(view.cache, listed, exchange.signal);
+  const { items, meta } = await listObjects(view.storage, listed, exchange.signal);
   const admitDeletion = deletionAdmission(rest, exchange, view, place, options);
   for (const { namespace, name } of items) {
     exchange.signal.throwIfAborted();
-    await deleteObject(rest, view, { namespace, name, subresource: '' }, options, admitDeletion).catch(
-      (err: unknown) => {
-        if (!isStatusError(err, 'NotFound')) throw err;
-      },
-    );
+    await deleteObject(view, { namespace, name, subresource: '' }, options, admitDeletion).catch((err: unknown) => {
+      if (!isStatusError(err, 'NotFound')) throw err;
+    });
   }
   await sendList(exchange, format, view, items, meta);
 }
@@ -73,14 +63,13 @@ function deletionAdmission(
 
 /** Without `admitDeletion` nobody is asked: what the server itself deletes, and what was admitted as something else. */
 export async function deleteObject(
-  rest: Rest,
   view: View,
   place: Place,
   options: DeleteOptions,
   admitDeletion?: AdmitDeletion,
 ): Promise<Deletion> {
   const { resource, facts } = view;
-  const first = await rest.writes.read(view, place.namespace, place.name);
+  const first = await view.read(place.namespace, place.name);
   return untilWritten<Deletion>(view, first, place.name, async (current) => {
     const object = view.toObject(current);
     checkPreconditions(view, object, options);
@@ -90,19 +79,19 @@ export async function deleteObject(
       (marked.metadata.finalizers ?? []).length > 0 || isHeldBySpec(view, marked, object) || gracePeriodOf(marked) > 0;
     if (stays) {
       if (options.isDryRun) return { done: { object: withVersion(marked, current.revision), isGone: false } };
-      const outcome = await rest.writes.replace(view, current, marked);
+      const outcome = await view.update(current, marked);
       return 'stored' in outcome ? { done: { object: outcome.stored, isGone: false } } : outcome;
     }
     if (options.isDryRun) return { done: { object: withVersion(marked, current.revision), isGone: true } };
     let last = current;
     if (rulesOf(resource).gracePeriodSeconds) {
       // Whoever looks after the object sees first that it must stop, and then that it is gone.
-      const outcome = await rest.writes.replace(view, current, marked);
+      const outcome = await view.update(current, marked);
       if (!('stored' in outcome)) return outcome;
       last = outcome.stored;
     }
-    const outcome = await rest.writes.remove(view, last);
-    return 'removed' in outcome ? { done: { object: outcome.removed, isGone: true } } : outcome;
+    const outcome = await view.delete(last);
+    return 'deleted' in outcome ? { done: { object: outcome.deleted, isGone: true } } : outcome;
   });
 }
 

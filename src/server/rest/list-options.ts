@@ -35,7 +35,7 @@ export type ListOptions = {
   readonly continueToken: string;
 };
 
-export type WatchRequest = Omit<ListOptions, 'limit' | 'continueToken'> & {
+export type WatchOptions = Omit<ListOptions, 'limit' | 'continueToken'> & {
   readonly sendInitialEvents: boolean | undefined;
   readonly allowsBookmarks: boolean;
   readonly timeoutSeconds: number;
@@ -71,7 +71,7 @@ export function listOptions(query: URLSearchParams, resource: Resource, namespac
   return { ...common, match: match as ListOptions['match'], limit, continueToken };
 }
 
-export function watchOptions(query: URLSearchParams, resource: Resource, namespace: string, name = ''): WatchRequest {
+export function watchOptions(query: URLSearchParams, resource: Resource, namespace: string, name = ''): WatchOptions {
   const common = commonOptions(query, resource, namespace, name);
   const sendInitialEvents = query.has('sendInitialEvents') ? booleanParameter(query, 'sendInitialEvents') : undefined;
   const { match, resourceVersion } = common;
@@ -90,7 +90,7 @@ export function watchOptions(query: URLSearchParams, resource: Resource, namespa
   if (why !== undefined) throw plainError(why);
   return {
     ...common,
-    match: match as WatchRequest['match'],
+    match: match as WatchOptions['match'],
     sendInitialEvents,
     allowsBookmarks: booleanParameter(query, 'allowWatchBookmarks'),
     timeoutSeconds,

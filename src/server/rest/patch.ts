@@ -20,7 +20,7 @@ import { WorkSlices } from '../event-loop/work-slices.ts';
 import { applySteps, readApplyBody } from '../managed-fields/index.ts';
 import { patchObject, patchTypeOf } from '../patch/index.ts';
 import type { Exchange } from '../request/request-context.ts';
-import type { View } from '../storage/resources.ts';
+import type { View } from '../storage/view.ts';
 import { checkNames, ignoredFields } from './prepare.ts';
 import { readBody } from './read-body.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
@@ -33,7 +33,7 @@ export async function handlePatch(rest: Rest, exchange: Exchange, view: View, pl
   const type = patchTypeOf(exchange.headers['content-type'], resource.isCustom);
   const options = writeOptions(exchange, 'PatchOptions', type === 'apply');
   const bytes = await readBody(exchange);
-  const first = await rest.writes.read(view, place.namespace, place.name);
+  const first = await view.read(place.namespace, place.name);
   if (type === 'apply') return handleApply(rest, exchange, view, place, options, bytes);
   if (!first) throw notFound(resource, place.name);
   const warnings = new Set<string>();
@@ -99,7 +99,7 @@ async function handleApply(
   };
   const tracked = { ...options, isTracked: true };
   for (;;) {
-    const current = await rest.writes.read(view, place.namespace, place.name);
+    const current = await view.read(place.namespace, place.name);
     if (current) {
       const updated = await updateObject(rest, exchange, view, place, tracked, current, async (old) => {
         const seen = named?.resourceVersion;

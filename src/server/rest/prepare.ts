@@ -33,7 +33,7 @@ import {
 } from '../managed-fields/index.ts';
 import type { NameRule } from '../registry/kind-table.ts';
 import { qualifiedName } from '../registry/resource.ts';
-import type { View } from '../storage/resources.ts';
+import type { View } from '../storage/view.ts';
 import type { RuleContext } from '../strategy/strategy.ts';
 import { checkIpAddress } from '../strategy/validation/ip-address.ts';
 import {
@@ -283,8 +283,8 @@ function canFit(
   return leastOwnedBytes(rest as unknown as JsonObject, view.resource.schema, parts, room) <= room;
 }
 
-function mostBytes({ cache }: View): number {
-  return cache.store.maxPutBytes ?? LIMIT_BODY_BYTES;
+function mostBytes({ storage }: View): number {
+  return storage.maxObjectBytes ?? LIMIT_BODY_BYTES;
 }
 
 function track(

@@ -9,8 +9,8 @@ import type { JsonObject } from '../../api/index.ts';
 import { encodeItem, listParts } from '../codec/index.ts';
 import { type Format, mediaTypeNames } from '../encodings/negotiation.ts';
 import type { Exchange } from '../request/request-context.ts';
-import type { View } from '../storage/resources.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
+import type { View } from '../storage/view.ts';
 import type { ListMeta } from '../tables/partial-metadata.ts';
 
 const STRETCH_ITEMS = 100;

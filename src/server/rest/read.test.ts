@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
+import { CreateRight } from '../auth/create-right.ts';
 import { Registry } from '../registry/registry.ts';
 import { defaultWatchCacheLimits } from '../storage/cacher/watch-cache.ts';
-import { OwnWrites } from '../storage/own-writes.testing.ts';
-import { Resources, type View } from '../storage/resources.ts';
+import { Resources } from '../storage/resources.ts';
+import type { View } from '../storage/view.ts';
 import { listOptions } from './list-options.ts';
-import { listObjects, type ObjectList } from './read.ts';
+import { type ListedObjects, listObjects } from './read.ts';
 
 let dataDir: string;
 let store: Store;
 let resources: Resources;
-const writes = new OwnWrites();
 const never = new AbortController().signal;
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-read-'));
@@ -40,19 +40,19 @@ function configMap(key: string, text = '', labels: Record<string, string> = {}):
 
 async function change(view: View, key: string, text: string): Promise<number> {
   const [namespace = '', name = ''] = key.split('/');
-  const current = await writes.read(view, namespace, name);
-  const outcome = await writes.replace(view, current!, configMap(key, text));
+  const current = await view.read(namespace, name);
+  const outcome = await view.update(current!, configMap(key, text));
   return 'stored' in outcome ? outcome.stored.revision : 0;
 }
 
 async function remove(view: View, key: string): Promise<void> {
   const [namespace = '', name = ''] = key.split('/');
-  await writes.remove(view, (await writes.read(view, namespace, name))!);
+  await view.delete((await view.read(namespace, name))!);
 }
 
 const list = (view: View, query: string, namespace = '') =>
-  listObjects(view.cache, listOptions(new URLSearchParams(query), view.resource, namespace), never);
-const keysOf = ({ items }: ObjectList) => items.map(({ key }) => key);
+  listObjects(view.storage, listOptions(new URLSearchParams(query), view.resource, namespace), never);
+const keysOf = ({ items }: ListedObjects) => items.map(({ key }) => key);
 
 describe.each([
   ['with a cache', true, 1000],
@@ -61,7 +61,8 @@ describe.each([
 ])('listObjects() %s', (_claim, isKept, maxEvents) => {
   async function filled(): Promise<View> {
     const view = open(isKept, maxEvents).viewOf('', 'configmaps');
-    for (const key of ['b/1', 'a/2', 'a/1', 'a-b/1', 'a/3', 'c/1']) await writes.create(view, configMap(key));
+    for (const key of ['b/1', 'a/2', 'a/1', 'a-b/1', 'a/3', 'c/1'])
+      await view.create(configMap(key), CreateRight.ofServer);
     return view;
   }
 
@@ -84,12 +85,12 @@ describe.each([
     const seen = keysOf(first);
     let token = first.meta.continue;
     for (let page = 0; token; page++) {
-      await writes.create(view, configMap(`a/new-${page}`));
+      await view.create(configMap(`a/new-${page}`), CreateRight.ofServer);
       if (page === 0) await remove(view, 'b/1');
       await change(view, 'c/1', `changed ${page}`);
       const next = await list(view, `limit=2&continue=${token}`);
       expect(next.meta.resourceVersion).toBe(first.meta.resourceVersion);
-      for (const item of next.items) expect(item.revision).toBeLessThanOrEqual(first.revision);
+      for (const item of next.items) expect(item.revision).toBeLessThanOrEqual(Number(first.meta.resourceVersion));
       seen.push(...keysOf(next));
       token = next.meta.continue;
     }
@@ -98,9 +99,9 @@ describe.each([
 
   it('gives pages of a selection without counting what is left', async () => {
     const view = await filled();
-    await writes.create(view, configMap('a/red', '', { color: 'red' }));
-    await writes.create(view, configMap('b/red', '', { color: 'red' }));
-    await writes.create(view, configMap('c/red', '', { color: 'red' }));
+    await view.create(configMap('a/red', '', { color: 'red' }), CreateRight.ofServer);
+    await view.create(configMap('b/red', '', { color: 'red' }), CreateRight.ofServer);
+    await view.create(configMap('c/red', '', { color: 'red' }), CreateRight.ofServer);
     const first = await list(view, 'limit=2&labelSelector=color%3Dred');
     expect([keysOf(first), first.meta.remainingItemCount]).toEqual([['a/red', 'b/red'], undefined]);
     const second = await list(view, `limit=2&labelSelector=color%3Dred&continue=${first.meta.continue}`);
@@ -119,9 +120,9 @@ describe.each([
     expect(refused.code).toBe(410);
     const rest = await list(view, `continue=${refused.status.metadata.continue}`);
     expect([keysOf(rest), rest.meta.resourceVersion]).toEqual([['a/2', 'a/3', 'b/1', 'c/1'], String(last)]);
-    await expect(list(view, `resourceVersion=${first.revision}&resourceVersionMatch=Exact`)).rejects.toThrow(
-      'The resourceVersion for the provided list is too old.',
-    );
+    await expect(
+      list(view, `resourceVersion=${Number(first.meta.resourceVersion)}&resourceVersionMatch=Exact`),
+    ).rejects.toThrow('The resourceVersion for the provided list is too old.');
   });
 
   it('reads at, or not before, the revision that was asked for', async () => {
@@ -166,7 +167,7 @@ describe('a resource that is stored in the form of another', () => {
       reason: 'Because',
       type: 'Normal',
     });
-    for (const name of ['a', 'b']) await writes.create(view, of(name));
+    for (const name of ['a', 'b']) await view.create(of(name), CreateRight.ofServer);
     expect(keysOf(await list(view, 'fieldSelector=regarding.name%3Da'))).toEqual(['ns/a']);
     expect(keysOf(await list(view, 'fieldSelector=reportingController%3Dcontroller-of-b'))).toEqual(['ns/b']);
     expect(keysOf(await list(view, 'fieldSelector=reason%3DBecause'))).toEqual(['ns/a', 'ns/b']);
@@ -176,7 +177,7 @@ describe('a resource that is stored in the form of another', () => {
 describe('listObjects() with selectors', () => {
   it('lets others have their turn, and ends when whoever asked has gone', async () => {
     const view = open(true).viewOf('', 'configmaps');
-    for (let i = 0; i < 20; i++) await writes.create(view, configMap(`a/${i}`, 'x', { a: 'b' }));
+    for (let i = 0; i < 20; i++) await view.create(configMap(`a/${i}`, 'x', { a: 'b' }), CreateRight.ofServer);
     const options = listOptions(new URLSearchParams('labelSelector=a%3Dc'), view.resource, '');
     const { selection } = options;
     const judge = selection.matches.bind(selection);
@@ -189,7 +190,7 @@ describe('listObjects() with selectors', () => {
     };
     const gone = new AbortController();
     setImmediate(() => setImmediate(() => setImmediate(() => gone.abort(new Error('gone')))));
-    await expect(listObjects(view.cache, options, gone.signal)).rejects.toThrow('gone');
+    await expect(listObjects(view.storage, options, gone.signal)).rejects.toThrow('gone');
     expect(judged).toBeLessThan(20);
   });
 });
@@ -200,7 +201,7 @@ describe.each([
 ])('a version written with zeros in front, %s', (_claim, isKept) => {
   it('is what it is without them', async () => {
     const view = open(isKept).viewOf('', 'configmaps');
-    for (const key of ['a/1', 'a/2', 'a/3']) await writes.create(view, configMap(key));
+    for (const key of ['a/1', 'a/2', 'a/3']) await view.create(configMap(key), CreateRight.ofServer);
     const now = String(await store.revision());
     for (const query of ['', '&limit=2', '&resourceVersionMatch=NotOlderThan', '&resourceVersionMatch=Exact']) {
       const [plain, padded] = [

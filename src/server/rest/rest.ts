@@ -5,12 +5,12 @@ import { type Authorizer, attributesOf } from '../auth/authorizer.ts';
 import type { ReviewToken } from '../auth/token-review.ts';
 import type { WriteGuard } from '../rbac/escalation.ts';
 import type { Exchange } from '../request/request-context.ts';
-import { ObjectWrites } from '../storage/object-writes.ts';
-import type { Resources, View } from '../storage/resources.ts';
+import type { UserInfo } from '../request/user-info.ts';
+import type { Resources } from '../storage/resources.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
+import type { View } from '../storage/view.ts';
 import type { RuleContext } from '../strategy/strategy.ts';
 import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
-import { readState } from './read.ts';
 import type { WatchTracking } from './watch.ts';
 
 export type RestParts = {
@@ -26,6 +26,11 @@ export type RestParts = {
   readonly allowsPrivileged?: boolean;
 };
 
+/** Whose write it is. */
+type Asking = Pick<Exchange, 'signal' | 'warn'> & { readonly user?: UserInfo };
+
+const serverItself: Asking = { warn: () => {}, signal: new AbortController().signal };
+
 export class Rest {
   readonly resources: Resources;
   readonly tracker: WatchTracking;
@@ -35,7 +40,6 @@ export class Rest {
   readonly admission: AdmissionChain;
   readonly guard: WriteGuard;
   readonly #allowsPrivileged: boolean;
-  readonly writes: ObjectWrites = new ObjectWrites();
   /** Objects that every write of some kind asks for, parsed; gone with the version they were made from. */
   readonly #parsed = new WeakMap<StoredObject, KubeObject>();
 
@@ -71,30 +75,37 @@ export class Rest {
     return object;
   }
 
-  ruleContext(exchange: Exchange, subresource: string, isDryRun = false): RuleContext {
+  /** For what the server writes by itself: there is no one to warn, and nobody who could leave. */
+  ownContext(subresource: string): RuleContext {
+    return this.ruleContext(serverItself, subresource);
+  }
+
+  ruleContext(asking: Asking, subresource: string, isDryRun = false): RuleContext {
     return {
       isDryRun,
       allowsPrivileged: this.#allowsPrivileged,
       now: nowInSeconds(),
       subresource,
-      user: exchange.user,
-      warn: (text) => exchange.warn(text),
+      ...(asking.user && { user: asking.user }),
+      warn: (text) => asking.warn(text),
       listKnown: async (group, plural, namespace) => {
         const view = this.resources.viewOf(group, plural);
         const scope = namespace ? `${namespace}/` : '';
-        const { objects } = await readState(view.cache, scope, scope, '0', exchange.signal);
+        const at = { resourceVersion: '0' };
+        const { objects } = await view.storage.list({ scope, start: scope, at, signal: asking.signal });
         return objects.map((cached) => this.#known(view, cached));
       },
       known: (group, plural, namespace, name) => {
         const view = this.resources.viewOf(group, plural);
-        const cached = view.cache.objects.get(namespace === '' ? name : `${namespace}/${name}`);
+        const cached = view.storage.peek(namespace, name);
         if (cached) return this.#known(view, cached);
-        return this.writes.read(view, namespace, name).then((found) => found && view.toObject(found));
+        return view.read(namespace, name).then((found) => found && view.toObject(found));
       },
       list: async (group, plural, namespace) => {
         const view = this.resources.viewOf(group, plural);
         const scope = namespace ? `${namespace}/` : '';
-        const { objects } = await readState(view.cache, scope, scope, '', exchange.signal);
+        const at = { resourceVersion: '' };
+        const { objects } = await view.storage.list({ scope, start: scope, at, signal: asking.signal });
         return objects.map((cached) => view.toObject(cached));
       },
     };

@@ -25,7 +25,7 @@ import type { Resource, Subresource } from '../registry/resource.ts';
 import type { Exchange } from '../request/request-context.ts';
 import type { Target } from '../request/request-info.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
-import type { View } from '../storage/resources.ts';
+import type { View } from '../storage/view.ts';
 import { applyScale, toScale, validateScale } from '../strategy/scale.ts';
 import { answerTokenRequest } from '../tokens/token-request.ts';
 import { sendJson } from './answer.ts';
@@ -80,7 +80,7 @@ async function scale(
   part: Subresource,
 ): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
-  const first = await mustRead(rest, view, place);
+  const first = await mustRead(view, place);
   const paths = view.resource.custom?.scale;
   const scaleOf = (object: KubeObject) =>
     (paths ? toCustomScale(object, paths) : toScale(object)) as unknown as JsonObject;
@@ -154,7 +154,7 @@ async function bind(rest: Rest, exchange: Exchange, view: View, asked: Place): P
   const binding = await order.admit(given);
   refuse({ kind: 'Binding', group: '' }, place.name, validateBinding(binding));
   await order.validate(binding);
-  const first = await mustRead(rest, view, place);
+  const first = await mustRead(view, place);
   const change = (old: KubeObject) => {
     const pod = cloneJson(old);
     applyBinding(pod, binding, nowInSeconds());
@@ -175,14 +175,14 @@ async function evict(rest: Rest, exchange: Exchange, view: View, place: Place): 
   const eviction = await order.admit(given);
   const { name } = eviction.metadata;
   if (name && name !== place.name) throw badRequest('name in URL does not match name in Eviction object');
-  const first = await mustRead(rest, view, place);
+  const first = await mustRead(view, place);
   await order.validate(eviction);
   const { budget } = await allowEviction(view.toObject(first), rest.ruleContext(exchange, place.subresource));
   if (budget && !isDryRun) await spend(rest, exchange, budget);
   if (!isDryRun) await tellEvicted(rest, exchange, view, place, first);
   const asked = (eviction as { deleteOptions?: Pick<DeleteOptions, 'gracePeriodSeconds' | 'preconditions'> })
     .deleteOptions;
-  await deleteObject(rest, view, place, {
+  await deleteObject(view, place, {
     isDryRun,
     gracePeriodSeconds: asked?.gracePeriodSeconds,
     propagationPolicy: undefined,
@@ -216,7 +216,7 @@ async function spend(rest: Rest, exchange: Exchange, budget: KubeObject): Promis
   const { namespace = '', name = '' } = budget.metadata;
   const place = { namespace, name, subresource: 'status' };
   const options = writeOptions(exchange, 'CreateOptions');
-  await updateObject(rest, exchange, view, place, options, await mustRead(rest, view, place), () => cloneJson(budget));
+  await updateObject(rest, exchange, view, place, options, await mustRead(view, place), () => cloneJson(budget));
 }
 
 async function makeToken(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
@@ -228,13 +228,13 @@ async function makeToken(rest: Rest, exchange: Exchange, view: View, place: Plac
   const type = bodyTypeOf('authentication.k8s.io', 'v1', 'TokenRequest');
   const order = admittedOrder(rest, exchange, view, place, options, type);
   const request = await order.admit(given);
-  const account = view.toObject(await mustRead(rest, view, place));
+  const account = view.toObject(await mustRead(view, place));
   await order.validate(request);
   const answer = await answerTokenRequest(request as unknown as JsonObject, account, {
     tokens: rest.tokens,
     nowMs: Date.now(),
     viewOf: (group, plural) => rest.resources.viewOf(group, plural),
-    read: async (other, namespace, name) => (await rest.writes.read(other, namespace, name))?.parse(),
+    read: async (other, namespace, name) => (await other.read(namespace, name))?.parse(),
   });
   sendJson(exchange, 201, format, answer);
 }

@@ -21,14 +21,14 @@ type Kept = {
 
 export class WatchTracker implements WatchTracking {
   readonly minTimeoutMs: number;
-  readonly #caches: () => Iterable<Cacher>;
+  readonly #cachers: () => Iterable<Cacher>;
   readonly #watches = new Map<TrackedWatch, Kept>();
   readonly #tick: NodeJS.Timeout;
   #checking: NodeJS.Timeout | undefined;
 
-  constructor(minTimeoutMs: number, caches: () => Iterable<Cacher>) {
+  constructor(minTimeoutMs: number, cachers: () => Iterable<Cacher>) {
     this.minTimeoutMs = minTimeoutMs;
-    this.#caches = caches;
+    this.#cachers = cachers;
     this.#tick = setInterval(() => this.#onTick(Date.now()), TICK_MS);
     this.#tick.unref();
   }
@@ -79,7 +79,7 @@ export class WatchTracker implements WatchTracking {
       if (now < watch.bookmarkAt) watch.askForProgress();
       else if (watch.sendBookmark()) watch.bookmarkAt = nextBookmark(now, endsAt);
     }
-    for (const cache of this.#caches()) cache.trim();
+    for (const cacher of this.#cachers()) cacher.trim();
   }
 }
 

@@ -5,18 +5,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
+import { CreateRight } from '../auth/create-right.ts';
 import { Registry } from '../registry/registry.ts';
 import type { ByteStream, Exchange } from '../request/request-context.ts';
-
 import { defaultWatchCacheLimits } from '../storage/cacher/watch-cache.ts';
-import { OwnWrites } from '../storage/own-writes.testing.ts';
-import { Resources, type View } from '../storage/resources.ts';
+import { Resources } from '../storage/resources.ts';
+import type { View } from '../storage/view.ts';
 import { handleWatch, type TrackedWatch, type WatchTracking } from './watch.ts';
 
 let dataDir: string;
 let store: Store;
 let resources: Resources;
-const writes = new OwnWrites();
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-handle-watch-'));
   store = await openEmbeddedStore({ dataDir, durability: 'none' });
@@ -125,14 +124,13 @@ describe.each([
     ['fieldSelector=metadata.name%3Db', ['ADDED b']],
   ])('begins "%s" where it should, and goes on from there', async (query, want) => {
     const view = open(isKept);
-    const { revision: first } = await writes.create(view, configMap('a'));
-    const { revision: last } = await writes.create(view, configMap('b'));
-    const { cache } = view;
-    if (isKept) await cache.waitForNow(3000, new AbortController().signal);
+    const { revision: first } = await view.create(configMap('a'), CreateRight.ofServer);
+    const { revision: last } = await view.create(configMap('b'), CreateRight.ofServer);
+    await view.storage.catchUp(3000, new AbortController().signal);
     const asking = new Asking(view, query.replace('FIRST', String(first)).replace('LAST', String(last)));
     await vi.waitFor(() => expect(asking.shown).toEqual(want));
     for (let turn = 0; turn < 5; turn++) await nextTurn();
-    await writes.create(view, configMap('later'));
+    await view.create(configMap('later'), CreateRight.ofServer);
     const isOthers = query.startsWith('fieldSelector');
     await vi.waitFor(() => expect(asking.shown).toEqual(isOthers ? want : [...want, 'ADDED later']));
     asking.kept[0]!.watch.end();
@@ -152,7 +150,7 @@ describe.each([
 
   it('names the columns of a table in the first event only', async () => {
     const view = open(isKept);
-    for (const name of ['a', 'b']) await writes.create(view, configMap(name));
+    for (const name of ['a', 'b']) await view.create(configMap(name), CreateRight.ofServer);
     const asking = new Asking(view, '', 'application/json;as=Table;g=meta.k8s.io;v=v1');
     await vi.waitFor(() => expect(asking.events).toHaveLength(2));
     expect(asking.events.map(({ object }) => Array.isArray(object.columnDefinitions))).toEqual([true, false]);
@@ -161,15 +159,16 @@ describe.each([
 });
 
 it('handleWatch() does not keep what it made for one reader only', async () => {
-  const view = open(true);
+  open(true);
+  const view = resources.followedViewOf('', 'configmaps');
   const signal = new AbortController().signal;
-  await view.cache.waitForNow(3000, signal);
+  await view.storage.catchUp(3000, signal);
   const accept = 'application/json;as=Table;g=meta.k8s.io;v=v1';
   const readers = Array.from({ length: 20 }, () => new Asking(view, 'resourceVersion=0', accept));
-  await vi.waitFor(() => expect(view.cache.watchers.size).toBe(20));
-  for (let at = 0; at < 5; at++) await writes.create(view, configMap(`n${at}`));
+  await vi.waitFor(() => expect(view.storage.watchers.size).toBe(20));
+  for (let at = 0; at < 5; at++) await view.create(configMap(`n${at}`), CreateRight.ofServer);
   await vi.waitFor(() => expect(readers.every(({ events }) => events.length === 5)).toBe(true));
-  const frames = view.cache.watchCache.after(view.cache.watchCache.since).map((event) => event.frames.size);
+  const frames = view.storage.watchCache.after(view.storage.watchCache.since).map((event) => event.frames.size);
   expect(Math.max(...frames)).toBeLessThanOrEqual(1);
   for (const { kept } of readers) kept[0]!.watch.end();
 });

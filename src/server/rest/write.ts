@@ -20,13 +20,11 @@ import {
 } from '../../api/index.ts';
 import { CreateRight } from '../auth/create-right.ts';
 import { cloneJson, withoutNulls } from '../codec/index.ts';
-import type { Format } from '../encodings/negotiation.ts';
-import { negotiate } from '../encodings/negotiation.ts';
+import { type Format, negotiate } from '../encodings/negotiation.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { Exchange } from '../request/request-context.ts';
-import { untilWritten } from '../storage/object-writes.ts';
-import type { View } from '../storage/resources.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
+import { untilWritten, type View } from '../storage/view.ts';
 import { sendCached, sendObject } from './answer.ts';
 import { isAnyVersion, versionFault } from './list-options.ts';
 import { checkNames, generatedName, prepareCreate, prepareUpdate } from './prepare.ts';
@@ -72,12 +70,12 @@ export async function createObject(
   const right = await CreateRight.ask(rest.authorizer, exchange.user, resource, place);
   await admission.validate(prepared, undefined, context);
   if (options.isDryRun) {
-    if (await rest.writes.read(view, namespace, name)) throw alreadyExists(view.resource, name);
+    if (await view.read(namespace, name)) throw alreadyExists(view.resource, name);
     return prepared;
   }
   for (let attempt = 1; ; attempt++) {
     try {
-      return await rest.writes.create(view, prepared, right);
+      return await view.create(prepared, right);
     } catch (err) {
       if (!isStatusError(err, 'AlreadyExists')) throw err;
       if (isGenerated) {
@@ -85,7 +83,7 @@ export async function createObject(
         prepared.metadata.name = generatedName(prepared.metadata.generateName!);
         continue;
       }
-      const existing = await rest.writes.read(view, namespace, name);
+      const existing = await view.read(namespace, name);
       throw existing?.parse().metadata.deletionTimestamp ? alreadyExists(view.resource, name, true) : err;
     }
   }
@@ -97,7 +95,7 @@ export async function handleUpdate(rest: Rest, exchange: Exchange, view: View, p
   const object = await decodeObject(exchange, view, options);
   checkNames(view, object, place.namespace, place.name);
   const { facts } = view;
-  const current = await rest.writes.read(view, place.namespace, place.name);
+  const current = await view.read(place.namespace, place.name);
   if (!current && facts.createsOnUpdate && place.subresource === '') {
     delete object.metadata.resourceVersion;
     answer(exchange, 201, format, view, await createObject(rest, exchange, view, place, object, options));
@@ -159,9 +157,9 @@ export function updateObject(
       return admitted;
     });
     await admission.validate(withVersion(prepared, current.revision), old, context);
-    if (isFinished(prepared)) return finishDeletion(rest, view, current, prepared, options);
+    if (isFinished(prepared)) return finishDeletion(view, current, prepared, options);
     if (options.isDryRun) return { done: withVersion(prepared, current.revision) };
-    const outcome = await rest.writes.replace(view, current, prepared);
+    const outcome = await view.update(current, prepared);
     return 'stored' in outcome ? { done: outcome.stored } : outcome;
   });
 }
@@ -204,21 +202,15 @@ function isFinished({ metadata }: KubeObject): boolean {
 }
 
 /** The answer shows the object without its finalizers under its old version; watchers see it as it was stored last. */
-async function finishDeletion(
-  rest: Rest,
-  view: View,
-  current: StoredObject,
-  object: KubeObject,
-  options: WriteOptions,
-) {
+async function finishDeletion(view: View, current: StoredObject, object: KubeObject, options: WriteOptions) {
   const done = withVersion(object, current.revision);
   if (options.isDryRun || holdsSpecFinalizers(object)) {
     if (options.isDryRun) return { done };
-    const outcome = await rest.writes.replace(view, current, object);
+    const outcome = await view.update(current, object);
     return 'stored' in outcome ? { done: outcome.stored } : outcome;
   }
-  const outcome = await rest.writes.remove(view, current);
-  return 'removed' in outcome ? { done } : outcome;
+  const outcome = await view.delete(current);
+  return 'deleted' in outcome ? { done } : outcome;
 }
 
 /** A Namespace is also held by the finalizers of its spec. */
@@ -232,13 +224,13 @@ export function withVersion(object: KubeObject, revision: number): KubeObject {
 }
 
 function uidMismatch(
-  { cache, facts }: View,
+  { storage, facts }: View,
   { namespace, name }: Place,
   { isDryRun }: WriteOptions,
   asked: string,
   found: string,
 ): string {
-  const storeKey = String(cache.storeKey(namespace, name));
+  const storeKey = storage.keys.of(namespace, name);
   // What is not written is not looked up below the root of all keys either.
   const key = isDryRun ? storeKey.slice(storeKey.indexOf(`/${facts.keyPrefix}/`)) : storeKey;
   return (
@@ -248,8 +240,8 @@ function uidMismatch(
 }
 
 /** The object or a 404. */
-export async function mustRead(rest: Rest, view: View, { namespace, name }: Place): Promise<StoredObject> {
-  const found = await rest.writes.read(view, namespace, name);
+export async function mustRead(view: View, { namespace, name }: Place): Promise<StoredObject> {
+  const found = await view.read(namespace, name);
   if (!found) throw notFound(view.resource, name);
   return found;
 }

@@ -5,25 +5,27 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { backgroundClock, type KubeObject, parseLabelSelector } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
+import { CreateRight } from '../auth/create-right.ts';
 import { JsonEvents } from '../encodings/json-events.ts';
 import { Registry } from '../registry/registry.ts';
 import type { ByteStream } from '../request/request-context.ts';
-import { DirectWatch, readStore, waitForStore } from './direct-watch.ts';
-import { OwnWrites } from './own-writes.testing.ts';
-import { Resources, type View } from './resources.ts';
+import type { DirectStorage } from './direct-storage.ts';
+import { DirectWatch } from './direct-watch.ts';
+import { Resources } from './resources.ts';
 import { Selection } from './selection.ts';
 import type { StoredObject } from './stored-object.ts';
+import type { View } from './view.ts';
 
 let dataDir: string;
 let store: Store;
 let view: View;
-const writes = new OwnWrites();
-const never = new AbortController().signal;
+let storage: DirectStorage;
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-uncached-'));
   store = await openEmbeddedStore({ dataDir, durability: 'none' });
   const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
   view = new Resources({ ...options, watchCacheLimits: () => 'off' }).viewOf('', 'configmaps');
+  storage = view.storage as DirectStorage;
 });
 afterEach(async () => {
   await store.close();
@@ -36,7 +38,7 @@ function configMap(key: string, labels: Record<string, string> = {}): KubeObject
 }
 
 async function relabel(current: StoredObject, labels: Record<string, string>): Promise<StoredObject> {
-  const outcome = await writes.replace(view, current, configMap(current.key, labels));
+  const outcome = await view.update(current, configMap(current.key, labels));
   if (!('stored' in outcome)) throw new Error('Cannot relabel: it changed meanwhile');
   return outcome.stored;
 }
@@ -87,70 +89,36 @@ class Client implements ByteStream {
   get events(): string[] {
     const lines = this.text.split('\n').filter(Boolean);
     return lines.map((line) => {
-      const { type, object } = JSON.parse(line) as { type: string; object: KubeObject };
+      const { type, object } = JSON.parse(line) as { type: string; object: KubeObject & { code?: number } };
+      if (type === 'ERROR') return `ERROR ${object.code}`;
       return `${type} ${object.metadata.name ?? ''}@${object.metadata.resourceVersion}`;
     });
   }
 }
 
-function watchOn(client: Client, after: number, labels = ''): DirectWatch {
+function watchOn(client: Client, after: number, labels = '', initial?: readonly StoredObject[]): DirectWatch {
   const selection = new Selection({ labels: parseLabelSelector(labels) });
-  const errorFrame = (err: unknown) =>
-    Buffer.from(`{"type":"ERROR","object":{"metadata":{"name":"${(err as { code: string }).code}"}}}\n`);
-  return new DirectWatch(view.cache, client, selection, new JsonEvents(view.cache.codec), after, true, errorFrame);
+  const encoding = new JsonEvents(storage.codec);
+  return new DirectWatch(storage, { stream: client, selection, encoding, after, allowsBookmarks: true, initial });
 }
 
 const watchersOfStore = async () => (await store.status()).watchers;
 
-describe('readStore()', () => {
-  it('reads a scope from a key on, now or then', async () => {
-    for (const key of ['a/1', 'a/2', 'b/1']) await writes.create(view, configMap(key));
-    const then = await store.revision();
-    await writes.create(view, configMap('a/3'));
-    const keys = async (scope: string, start: string, revision?: number) => {
-      const state = await readStore(view.cache, scope, start, revision, never);
-      return [state.revision, ...state.objects.map(({ key }) => key)];
-    };
-    expect(await keys('', '')).toEqual([then + 1, 'a/1', 'a/2', 'a/3', 'b/1']);
-    expect(await keys('a/', 'a/2', then)).toEqual([then, 'a/2']);
-    expect(await keys('a/', 'a/2\0')).toEqual([then + 1, 'a/3']);
-  });
-
-  it('asks the store for the scope only', async () => {
-    for (const key of ['a/1', 'b/1', 'b/2', 'c/1']) await writes.create(view, configMap(key));
-    const range = vi.spyOn(store, 'range');
-    await readStore(view.cache, 'a/', 'a/', undefined, never);
-    const found = await range.mock.results[0]!.value;
-    expect((found as { kvs: unknown[] }).kvs).toHaveLength(1);
-  });
-});
-
-describe('waitForStore()', () => {
-  it('waits for the store, and says 504 if it does not get there', async () => {
-    const now = await store.revision();
-    const waiting = waitForStore(view.cache, now + 1, 3000, never);
-    await writes.create(view, configMap('a/1'));
-    await waiting;
-    await expect(waitForStore(view.cache, now + 100, 10, never)).rejects.toThrow(
-      `Too large resource version: ${now + 100}`,
-    );
-  });
-});
-
 describe('DirectWatch', () => {
   it('gives the state, a bookmark, and then what happens to whoever selects it', async () => {
-    const one = await writes.create(view, configMap('a/one', { color: 'red' }));
-    await writes.create(view, configMap('a/two'));
-    const { objects, revision } = await readStore(view.cache, '', '', undefined, never);
+    const one = await view.create(configMap('a/one', { color: 'red' }), CreateRight.ofServer);
+    await view.create(configMap('a/two'), CreateRight.ofServer);
+    const everything = { scope: '', start: '', at: { resourceVersion: '' }, signal: new AbortController().signal };
+    const { objects, revision } = await storage.list(everything);
     const client = new Client();
-    const watch = watchOn(client, revision, 'color=red');
-    void watch.run(objects);
+    const watch = watchOn(client, revision, 'color=red', objects);
+    void watch.start();
     await nextTurn();
     const left = await relabel(one, {});
     const back = await relabel(left, { color: 'red' });
-    const removal = await writes.remove(view, back);
+    const removal = await view.delete(back);
     await nextTurn();
-    const gone = 'removed' in removal ? removal.removed.revision : 0;
+    const gone = 'deleted' in removal ? removal.deleted.revision : 0;
     expect(client.events).toEqual([
       `ADDED one@${one.revision}`,
       `BOOKMARK @${revision}`,
@@ -167,17 +135,17 @@ describe('DirectWatch', () => {
     const after = await store.revision();
     const client = new Client();
     const watch = watchOn(client, after);
-    void watch.run(undefined);
+    void watch.start();
     await nextTurn();
-    const { revision } = await writes.create(view, configMap('a/first'));
+    const { revision } = await view.create(configMap('a/first'), CreateRight.ofServer);
     await vi.waitFor(() => expect(client.events).toEqual([`ADDED first@${revision}`]));
-    expect(watch.sendBookmark()).toBe(true);
+    await vi.waitFor(() => expect(watch.sendBookmark()).toBe(true));
     client.text = '';
     client.isSlow = true;
     const want: string[] = [];
     await nextTurn();
     for (let at = 0; at < 10; at++)
-      want.push(`ADDED ${at}@${(await writes.create(view, configMap(`a/${at}`))).revision}`);
+      want.push(`ADDED ${at}@${(await view.create(configMap(`a/${at}`), CreateRight.ofServer)).revision}`);
     await nextTurn();
     expect([client.events.length, watch.sendBookmark()]).toEqual([1, false]);
     client.take();
@@ -187,11 +155,11 @@ describe('DirectWatch', () => {
 
   it('says so when its history is gone', async () => {
     const start = await store.revision();
-    const first = await writes.create(view, configMap('a/1'));
+    const first = await view.create(configMap('a/1'), CreateRight.ofServer);
     await store.compact((await relabel(first, { x: 'y' })).revision);
     const client = new Client();
-    await watchOn(client, start - 1).run(undefined);
-    expect([client.events, client.ends]).toEqual([['ERROR Compacted@undefined'], 1]);
+    await watchOn(client, start - 1).start();
+    expect([client.events, client.ends]).toEqual([['ERROR 410'], 1]);
   });
 
   it.each(['end', 'client'])('ends once and leaves no watch of the store behind (%s)', async (way) => {
@@ -200,7 +168,7 @@ describe('DirectWatch', () => {
     const watch = watchOn(client, await store.revision());
     const ended = vi.fn();
     watch.onEnd(ended);
-    const running = watch.run(undefined);
+    const running = watch.start();
     await nextTurn();
     expect(await watchersOfStore()).toBe((before ?? 0) + 1);
     if (way === 'client') client.leave();
@@ -212,7 +180,7 @@ describe('DirectWatch', () => {
   });
 
   it('lets others have their turn while nothing of a long state matches', async () => {
-    const one = await writes.create(view, configMap('a/1'));
+    const one = await view.create(configMap('a/1'), CreateRight.ofServer);
     let passed = 0;
     let isOver = false;
     const count = () => {
@@ -221,11 +189,11 @@ describe('DirectWatch', () => {
     };
     setImmediate(count);
     const client = new Client();
-    const watch = watchOn(client, one.revision, 'color=red');
-    const { codec } = view.cache;
+    const { codec } = storage;
     const stored = codec.encode(configMap('a/1', { x: 'y'.repeat(500) }));
     const many = Array.from({ length: 5000 }, (_, at) => codec.decode('a', `n${at}`, 5, stored));
-    const running = watch.run(many);
+    const watch = watchOn(client, one.revision, 'color=red', many);
+    const running = watch.start();
     await vi.waitFor(() => expect(client.text).not.toBe(''), { timeout: 20_000 });
     isOver = true;
     watch.end();

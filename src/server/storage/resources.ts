@@ -1,29 +1,21 @@
 /**
- * The resources of one server at work: for each kind of thing that is stored, its cache; for each resource that is
- * served, a view of that cache. Caches are made when they are first asked for and live as long as the server.
+ * The resources of one server at work: for each kind of thing that is stored, its storage, with a watch cache or
+ * without; for each resource that is served, a view of that storage. They are made when they are first asked for and
+ * live as long as the server. The store itself is reached through them only.
  */
-import type { Clock, KubeObject } from '../../api/index.ts';
+import type { Clock } from '../../api/index.ts';
 import { keyFromText, type Store } from '../../store/index.ts';
-import { convertObject } from '../kinds/conversion.ts';
-import { factsOf, type KindFacts } from '../registry/kind-facts.ts';
+import { factsOf } from '../registry/kind-facts.ts';
 import type { Registry } from '../registry/registry.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import { Cacher } from './cacher/cacher.ts';
 import type { WatchCacheLimits } from './cacher/watch-cache.ts';
+import { DirectStorage } from './direct-storage.ts';
 import { ObjectCodec } from './object-codec.ts';
-import type { StoredObject } from './stored-object.ts';
-
-/** How a resource shows what is stored. */
-export type View = {
-  readonly resource: Resource;
-  readonly facts: KindFacts;
-  readonly cache: Cacher;
-  /** Shown as it is stored: bytes can be sent as they are. */
-  readonly isStorageForm: boolean;
-  toObject(cached: StoredObject): KubeObject;
-  /** An object of this resource, as it is to be stored. */
-  toStored(object: KubeObject): KubeObject;
-};
+import { ObjectKeys } from './object-keys.ts';
+import type { ObjectStorage } from './object-storage.ts';
+import { SharedLease } from './shared-lease.ts';
+import { View } from './view.ts';
 
 export type ResourcesOptions = {
   readonly registry: Registry;
@@ -31,21 +23,27 @@ export type ResourcesOptions = {
   /** The root of all keys, as in `/registry`. */
   readonly root: string;
   readonly clock: Clock;
-  /** How many changes the cache of a resource keeps; `off`: no cache. */
+  /** How many changes the watch cache of a resource keeps; `off`: it has none. */
   readonly watchCacheLimits?: (resource: Resource) => WatchCacheLimits | 'off' | undefined;
   readonly log: (message: string) => void;
 };
 
+/** Objects that the store forgets by itself. */
+const TTL_SECONDS: ReadonlyMap<string, number> = new Map([
+  ['events', 3600],
+  ['events.events.k8s.io', 3600],
+]);
+
 export class Resources {
   readonly registry: Registry;
-  readonly store: Store;
   readonly #options: ResourcesOptions;
-  readonly #caches = new Map<string, Cacher>();
+  /** By the prefix of their keys. */
+  readonly #storages = new Map<string, ObjectStorage>();
+  readonly #cachers = new Map<string, Cacher>();
   readonly #views = new WeakMap<Resource, View>();
 
   constructor(options: ResourcesOptions) {
     this.registry = options.registry;
-    this.store = options.store;
     this.#options = options;
   }
 
@@ -66,60 +64,76 @@ export class Resources {
     return this.view(resource);
   }
 
-  /** The cache of a resource, if somebody has asked for it before. */
-  cacheIfMade(group: string, version: string, plural: string): Cacher | undefined {
+  /** For who decides from memory and follows changes: undefined where the resource has no watch cache. */
+  cachedViewOf(group: string, plural: string): View<Cacher> | undefined {
+    const view = this.viewOf(group, plural);
+    return this.#cachers.get(view.storage.keys.prefix) === view.storage ? (view as View<Cacher>) : undefined;
+  }
+
+  /** The same where there must be one: the server decides by these objects, and always caches them. */
+  followedViewOf(group: string, plural: string): View<Cacher> {
+    const view = this.cachedViewOf(group, plural);
+    if (!view) throw new Error(`Cannot follow resource "${qualifiedName({ group, plural })}": it has no watch cache`);
+    return view;
+  }
+
+  /** The storage of a resource, if somebody has asked for it before. */
+  storageIfMade(group: string, version: string, plural: string): ObjectStorage | undefined {
     const resource = this.registry.find(group, version, plural);
-    return resource && this.#views.get(resource)?.cache;
+    return resource && this.#views.get(resource)?.storage;
   }
 
-  caches(): IterableIterator<Cacher> {
-    return this.#caches.values();
+  cachers(): IterableIterator<Cacher> {
+    return this.#cachers.values();
   }
 
-  /** The cache of a custom resource whose definition has changed or gone, for the caller to close: it is not used any more. */
-  forget(resource: Resource): Cacher | undefined {
-    const keyPrefix = this.#keyPrefixOf(resource);
-    const cache = this.#caches.get(keyPrefix);
-    this.#caches.delete(keyPrefix);
-    return cache;
+  /** The storage of a custom resource whose definition has changed or gone, for the caller to close: it is not used any more. */
+  forget(resource: Resource): ObjectStorage | undefined {
+    const prefix = this.#keyPrefixOf(resource);
+    const storage = this.#storages.get(prefix);
+    this.#storages.delete(prefix);
+    this.#cachers.delete(prefix);
+    return storage;
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#caches.values()].map((cache) => cache.close()));
+    await Promise.all([...this.#storages.values()].map((storage) => storage.close()));
   }
 
   #makeView(resource: Resource): View {
     const facts = factsOf(resource);
     const { group, version, plural } = facts.storage;
     const stored = resource.custom?.storedAs() ?? this.registry.find(group, version, plural) ?? resource;
-    const cache = this.#cacheOf(stored);
-    const isStorageForm = stored === resource;
-    return {
-      resource,
-      facts,
-      cache,
-      isStorageForm,
-      toObject: (cached) => (isStorageForm ? cached.parse() : convertObject(cached.parse(), stored, resource)),
-      toStored: (object) => (isStorageForm ? object : convertObject(object, resource, stored)),
-    };
+    return new View(resource, facts, this.#storageOf(stored));
   }
 
   #keyPrefixOf(resource: Resource): string {
     return `${this.#options.root}/${keyFromText(factsOf(resource).keyPrefix)}/`;
   }
 
-  #cacheOf(stored: Resource): Cacher {
-    const facts = factsOf(stored);
-    const { store, clock, log, watchCacheLimits } = this.#options;
-    const keyPrefix = this.#keyPrefixOf(stored);
-    let cache = this.#caches.get(keyPrefix);
-    if (!cache) {
-      const limits = watchCacheLimits?.(stored);
-      const codec = new ObjectCodec(stored, facts);
-      const kept = limits === 'off' ? { isKept: false } : limits && { watchCacheLimits: limits };
-      cache = new Cacher({ store, codec, keyPrefix, clock, log, ...kept });
-      this.#caches.set(keyPrefix, cache);
+  #storageOf(stored: Resource): ObjectStorage {
+    const prefix = this.#keyPrefixOf(stored);
+    let storage = this.#storages.get(prefix);
+    if (!storage) {
+      storage = this.#makeStorage(stored, prefix);
+      this.#storages.set(prefix, storage);
     }
-    return cache;
+    return storage;
+  }
+
+  #makeStorage(stored: Resource, prefix: string): ObjectStorage {
+    const { store, clock, log, watchCacheLimits } = this.#options;
+    const ttlSeconds = TTL_SECONDS.get(qualifiedName(stored));
+    const direct = new DirectStorage({
+      store,
+      codec: new ObjectCodec(stored, factsOf(stored)),
+      keys: new ObjectKeys(prefix, stored.isNamespaced),
+      lease: ttlSeconds === undefined ? undefined : new SharedLease(store, ttlSeconds),
+    });
+    const limits = watchCacheLimits?.(stored);
+    if (limits === 'off') return direct;
+    const cacher = new Cacher({ store, direct, clock, log, ...(limits && { limits }) });
+    this.#cachers.set(prefix, cacher);
+    return cacher;
   }
 }

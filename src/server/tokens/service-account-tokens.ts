@@ -150,14 +150,12 @@ export class ServiceAccountTokens implements Authenticator {
     return Promise.all(checks).then((all) => (all.every(Boolean) ? accepted() : REFUSED));
   }
 
-  /** From the cache; what that does not have may be too new for it, so then the store is asked. */
+  /** What is not at hand may be too new for that, so then the store is asked. */
   #exists(plural: string, namespace: string, { name, uid }: Named): boolean | Promise<boolean> {
-    const { cache } = this.#resources.viewOf('', plural);
-    const cached = cache.isKept ? cache.objects.get(namespace === '' ? name : `${namespace}/${name}`) : undefined;
+    const view = this.#resources.viewOf('', plural);
+    const cached = view.storage.peek(namespace, name);
     if (cached && this.#isAlive(cached.parse(), uid)) return true;
-    return cache.store
-      .get(cache.storeKey(namespace, name))
-      .then(({ kv }) => kv !== undefined && this.#isAlive(cache.read(kv).parse(), uid));
+    return view.read(namespace, name).then((found) => found !== undefined && this.#isAlive(found.parse(), uid));
   }
 
   #isAlive({ metadata }: KubeObject, uid: string): boolean {

@@ -14,7 +14,7 @@ import {
   type KubeObject,
   notFound,
 } from '../../api/index.ts';
-import type { View } from '../storage/resources.ts';
+import type { View } from '../storage/view.ts';
 import type { BoundObject, ServiceAccountTokens } from './service-account-tokens.ts';
 
 const DEFAULT_SECONDS = 3600;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
-import type { View } from '../storage/resources.ts';
+import type { View } from '../storage/view.ts';
 import { publicJwk, signToken, tokenKey, verifiedClaims } from './jwt.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
 import { ensureSigningKey } from './signing-key.ts';
@@ -86,17 +86,13 @@ function world(...objects: KubeObject[]) {
     const object = there.get(key);
     return object && { parse: () => object };
   };
-  const cache = {
-    isKept: true,
-    objects: { get: cached },
-    storeKey: (namespace: string, name: string) => `${namespace}/${name}`,
-    store: { get: async (key: string) => ({ kv: there.has(key) ? { key } : undefined }) },
-    read: ({ key }: { key: string }) => cached(key),
-  };
+  const peek = (namespace: string, name: string) => cached(`${namespace}/${name}`);
+  const read = async (namespace: string, name: string) => peek(namespace, name);
   const resource = (plural: string) => ({ group: '', plural });
   return {
     there,
-    viewOf: (_group: string, plural: string) => ({ cache, resource: resource(plural) }) as unknown as View,
+    viewOf: (_group: string, plural: string) =>
+      ({ storage: { peek }, read, resource: resource(plural) }) as unknown as View,
   };
 }
 

@@ -6,7 +6,6 @@ import type { KubeObject } from '../../../api/index.ts';
 import type { Authorizer } from '../../auth/authorizer.ts';
 import { convertObject } from '../../kinds/conversion.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import { ObjectWrites } from '../../storage/object-writes.ts';
 import type { Resources } from '../../storage/resources.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
 import type { AdmissionPlugin } from '../admission.ts';
@@ -60,8 +59,8 @@ export class AdmissionPolicies {
   async ready(signal: AbortSignal = new AbortController().signal): Promise<void> {
     for (const kind of ['validating', 'mutating'])
       for (const plural of [`${kind}admissionpolicies`, `${kind}admissionpolicybindings`]) {
-        const { cache } = this.#resources.viewOf(ADMISSION_GROUP, plural);
-        if (!(await cache.waitFor(1, FILL_MS, signal)))
+        const { storage } = this.#resources.followedViewOf(ADMISSION_GROUP, plural);
+        if (!(await storage.waitFor(1, FILL_MS, signal)))
           throw new Error(`Cannot read ${plural}: the store does not answer`);
       }
   }
@@ -69,8 +68,8 @@ export class AdmissionPolicies {
   #follow(policies: string, bindings: string, source: Followed): void {
     const follow = (plural: string, set: (name: string, object?: KubeObject) => void) =>
       this.#resources
-        .viewOf(ADMISSION_GROUP, plural)
-        .cache.follow((current, previous) => set((current ?? previous)!.name, current?.parse()));
+        .followedViewOf(ADMISSION_GROUP, plural)
+        .storage.follow((current, previous) => set((current ?? previous)!.name, current?.parse()));
     follow(policies, (name, object) => source.setPolicy(name, object));
     follow(bindings, (name, object) => source.setBinding(name, object));
   }
@@ -78,12 +77,11 @@ export class AdmissionPolicies {
 
 /** As the cache has them; the store is asked for what it does not have. */
 function namespaces(resources: Resources): NamespaceNamed {
-  const writes = new ObjectWrites();
   const parsed = new WeakMap<StoredObject, KubeObject>();
   return (name) => {
     const view = resources.viewOf('', 'namespaces');
-    const cached = view.cache.objects.get(name);
-    if (!cached) return writes.read(view, '', name).then((found) => found?.parse());
+    const cached = view.storage.peek('', name);
+    if (!cached) return view.read('', name).then((found) => found?.parse());
     let object = parsed.get(cached);
     if (!object) {
       object = cached.parse();
@@ -94,7 +92,6 @@ function namespaces(resources: Resources): NamespaceNamed {
 }
 
 function paramStore(resources: Resources, convert: ConvertObject): ParamStore {
-  const writes = new ObjectWrites();
   const { registry } = resources;
   return {
     resourceOf: (apiVersion, kind) => {
@@ -103,7 +100,7 @@ function paramStore(resources: Resources, convert: ConvertObject): ParamStore {
     },
     get: async (resource, namespace, name) => {
       const view = resources.view(resource);
-      const found = await writes.read(view, namespace, name);
+      const found = await view.read(namespace, name);
       return found && view.toObject(found);
     },
     list: async (resource, namespace, { context, signal }) => {

@@ -24,18 +24,19 @@ import {
   isConditionTrue,
   withCondition,
 } from '../../apiextensions/definition.ts';
-import { trackUpdate } from '../../managed-fields/index.ts';
+import { trackUpdate } from '../../managed-fields/track-update.ts';
 import type { DefinitionLife } from '../../registry/custom-kind.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
 import type { Cacher } from '../../storage/cacher/cacher.ts';
-import type { View } from '../../storage/resources.ts';
+import type { ObjectStorage } from '../../storage/object-storage.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
+import type { View } from '../../storage/view.ts';
 import { judgeNames, namesInUse } from './accepted-names.ts';
 import { removeInstances } from './instance-cleanup.ts';
 
 const RETRY_MS = 1000;
-/** A cache that is given up goes on for so long: requests that hold it already may finish. */
+/** A storage that is given up goes on for so long: requests that hold it already may finish. */
 const RETIRE_MS = 5000;
 const WAIT_MS = 3000;
 
@@ -59,7 +60,7 @@ type Known = {
 
 export class Definitions {
   readonly #options: DefinitionsOptions;
-  readonly #view: View;
+  readonly #view: View<Cacher>;
   readonly #stop = new AbortController();
   readonly #known = new Map<string, Known>();
   /** By the name of the definition, all that the cache has. */
@@ -67,27 +68,27 @@ export class Definitions {
   readonly #due = new Set<string>();
   readonly #tasks = new Set<Promise<void>>();
   readonly #cleaning = new Set<string>();
-  /** Caches that are given up, and when they are closed. */
-  readonly #retired = new Map<Cacher, NodeJS.Timeout>();
+  /** Storages that are given up, and when they are closed. */
+  readonly #retired = new Map<ObjectStorage, NodeJS.Timeout>();
   #isSettling = false;
 
   constructor(options: DefinitionsOptions) {
     this.#options = options;
-    this.#view = options.rest.resources.viewOf('apiextensions.k8s.io', 'customresourcedefinitions');
+    this.#view = options.rest.resources.followedViewOf('apiextensions.k8s.io', 'customresourcedefinitions');
   }
 
   /** Resolves once everything that is stored is served. */
   async start(): Promise<void> {
-    const { cache } = this.#view;
-    await cache.waitForNow(WAIT_MS, this.#stop.signal);
-    cache.follow((current, previous) => this.#onChange(current, previous));
+    const { storage } = this.#view;
+    await storage.catchUp(WAIT_MS, this.#stop.signal);
+    storage.follow((current, previous) => this.#onChange(current, previous));
   }
 
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#tasks);
     for (const timer of this.#retired.values()) clearTimeout(timer);
-    await Promise.all([...this.#retired.keys()].map((cache) => cache.close()));
+    await Promise.all([...this.#retired.keys()].map((storage) => storage.close()));
   }
 
   #onChange(current: StoredObject | undefined, previous: StoredObject | undefined): void {
@@ -134,21 +135,21 @@ export class Definitions {
 
   /** Watchers are first given what has happened until now. */
   #retire(stored: Resource): void {
-    const cache = this.#options.rest.resources.forget(stored);
-    if (!cache) return;
+    const storage = this.#options.rest.resources.forget(stored);
+    if (!storage) return;
     const { signal } = this.#stop;
     const task = async () => {
       try {
-        if (cache.isKept) await cache.waitForNow(WAIT_MS, signal);
+        await storage.catchUp(WAIT_MS, signal);
       } catch {
         // The store is away or we are closing: the watches end all the same.
       }
-      cache.endWatches();
+      storage.endWatches();
       const close = () => {
-        this.#retired.delete(cache);
-        this.#run(cache.close());
+        this.#retired.delete(storage);
+        this.#run(storage.close());
       };
-      this.#retired.set(cache, setTimeout(close, RETIRE_MS).unref());
+      this.#retired.set(storage, setTimeout(close, RETIRE_MS).unref());
     };
     this.#run(task());
   }
@@ -192,7 +193,7 @@ export class Definitions {
   }
 
   async #settle(name: string): Promise<void> {
-    let current: StoredObject | undefined = this.#view.cache.objects.get(name);
+    let current: StoredObject | undefined = this.#view.storage.peek('', name);
     while (current) {
       const definition = asDefinition(current.parse());
       if (definition.metadata.deletionTimestamp !== undefined) {
@@ -203,7 +204,7 @@ export class Definitions {
       if (isDeepStrictEqual(status, definition.status)) return;
       current = await this.#writeStatus(current, definition, status);
       // The names of this one must be known before another is judged.
-      if (current) await this.#view.cache.waitFor(current.revision, WAIT_MS, this.#stop.signal);
+      if (current) await this.#view.storage.waitFor(current.revision, WAIT_MS, this.#stop.signal);
     }
   }
 
@@ -257,7 +258,7 @@ export class Definitions {
       now: nowInSeconds(),
     });
     if (managedFields) after.metadata.managedFields = managedFields;
-    const outcome = await this.#options.rest.writes.replace(this.#view, current, after);
+    const outcome = await this.#view.update(current, after);
     return 'stored' in outcome ? outcome.stored : undefined;
   }
 

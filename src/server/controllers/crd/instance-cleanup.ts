@@ -8,14 +8,15 @@ import { asDefinition, CLEANUP_FINALIZER, conditionOf, withCondition } from '../
 import type { Resource } from '../../registry/resource.ts';
 import { deleteObject } from '../../rest/delete.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
-import type { View } from '../../storage/resources.ts';
-
+import type { WriteGuard } from '../../storage/object-storage.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
+import type { View } from '../../storage/view.ts';
 
 /** Deletes that share a flush of the store. */
 const AT_ONCE = 50;
 const POLL_MS = 50;
 const LIMIT_POLL_MS = 2000;
+const ALL_NOW = { scope: '', at: { resourceVersion: '' } };
 const PLAIN_DELETE = {
   isDryRun: false,
   gracePeriodSeconds: undefined,
@@ -37,38 +38,36 @@ export type Cleanup = {
 /** Returns when the definition is gone, or is no longer to be deleted by us. */
 export async function removeInstances({ rest, definitions, name, stored, signal }: Cleanup): Promise<void> {
   const view = rest.resources.view(stored);
-  const { store, keyPrefix } = view.cache;
+  const { direct, keys } = view.storage; // the kind may have no watch cache any more
   for (let pollMs = POLL_MS; !signal.aborted; pollMs = Math.min(pollMs * 2, LIMIT_POLL_MS)) {
-    const definition = await rest.writes.read(definitions, '', name);
+    const definition = await definitions.read('', name);
     if (!definition || !isOurs(definition)) return;
-    const { count } = await store.range({ prefix: keyPrefix }, { limit: 1, keysOnly: true, signal });
+    const { count } = await direct.list({ ...ALL_NOW, start: '', limit: 1, signal });
     if (count === 0) {
-      if (await release(definitions, definition, keyPrefix)) return;
+      if (await release(definitions, definition, { whileNone: keys })) return;
       continue;
     }
-    if (!(await tellProgress(rest, definitions, definition))) continue;
-    if (!(await removeAll(rest, view, signal))) await delay(pollMs, undefined, { signal, ref: false });
+    if (!(await tellProgress(definitions, definition))) continue;
+    if (!(await removeAll(view, signal))) await delay(pollMs, undefined, { signal, ref: false });
   }
 }
 
 /** Asks every object to go; true if at least one went. */
-async function removeAll(rest: Rest, view: View, signal: AbortSignal): Promise<boolean> {
-  const { store, keyPrefix } = view.cache;
-  const end = `${keyPrefix.slice(0, -1)}0`; // the character after the slash
+async function removeAll(view: View, signal: AbortSignal): Promise<boolean> {
   let hasRemoved = false;
-  for (let start = keyPrefix; ; ) {
-    const { kvs, more } = await store.range({ start, end }, { limit: AT_ONCE, signal });
-    const gone = await Promise.all(kvs.map((kv) => remove(rest, view, view.cache.read(kv))));
+  for (let start = ''; ; ) {
+    const { objects, count } = await view.storage.direct.list({ ...ALL_NOW, start, limit: AT_ONCE, signal });
+    const gone = await Promise.all(objects.map((object) => remove(view, object)));
     hasRemoved ||= gone.includes(true);
-    if (!more) return hasRemoved;
-    start = `${kvs.at(-1)!.key}\0`;
+    if (count <= objects.length) return hasRemoved;
+    start = `${objects.at(-1)!.key}\0`;
   }
 }
 
 /** True: it is gone, by us or by somebody else. */
-async function remove(rest: Rest, view: View, { namespace, name }: StoredObject): Promise<boolean> {
+async function remove(view: View, { namespace, name }: StoredObject): Promise<boolean> {
   try {
-    return (await deleteObject(rest, view, { namespace, name, subresource: '' }, PLAIN_DELETE)).isGone;
+    return (await deleteObject(view, { namespace, name, subresource: '' }, PLAIN_DELETE)).isGone;
   } catch (err) {
     if (isStatusError(err, 'NotFound')) return true;
     throw err;
@@ -81,7 +80,7 @@ function isOurs(definition: StoredObject): boolean {
 }
 
 /** False: the definition has changed meanwhile. */
-async function tellProgress(rest: Rest, definitions: View, current: StoredObject): Promise<boolean> {
+async function tellProgress(definitions: View, current: StoredObject): Promise<boolean> {
   const definition = asDefinition(current.parse());
   if (conditionOf(definition, 'Terminating')?.reason === 'InstanceDeletionInProgress') return true;
   const { status } = definition;
@@ -96,26 +95,14 @@ async function tellProgress(rest: Rest, definitions: View, current: StoredObject
     nowInSeconds(),
   );
   const next = { ...definition, status: { ...status, conditions } as unknown as JsonObject } as KubeObject;
-  return 'stored' in (await rest.writes.replace(definitions, current, next));
+  return 'stored' in (await definitions.update(current, next));
 }
 
 /** Takes our finalizer off, and with the last one the definition, if there is still no object of it. */
-async function release({ cache }: View, current: StoredObject, instances: string): Promise<boolean> {
-  const key = cache.storeKey('', current.name);
+async function release(definitions: View, current: StoredObject, guard: WriteGuard): Promise<boolean> {
   const definition = current.parse();
   const left = (definition.metadata.finalizers ?? []).filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
+  if (left.length === 0) return 'deleted' in (await definitions.delete(current, guard));
   const next = { ...definition, metadata: { ...definition.metadata, finalizers: left } };
-  const { succeeded } = await cache.store.txn({
-    compare: [
-      { range: { key }, target: 'modRevision', is: '=', than: current.revision },
-      { range: { prefix: instances }, target: 'modRevision', is: '=', than: 0 },
-    ],
-    // biome-ignore format: two ways to end
-    then: [
-      left.length === 0
-        ? { kind: 'delete', range: { key } }
-        : { kind: 'put', key, value: cache.codec.encode(next) },
-    ],
-  });
-  return succeeded;
+  return 'stored' in (await definitions.update(current, next, guard));
 }

@@ -9,9 +9,8 @@ import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { applySteps } from '../../managed-fields/index.ts';
 import { ignoredFields, prepareUpdate } from '../../rest/prepare.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
-import { serverItself } from '../../rest/server-itself.ts';
-import type { View } from '../../storage/resources.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
+import type { View } from '../../storage/view.ts';
 import { FLOW_CONTROL_GROUP } from '../configuration/flow-objects.ts';
 
 export type DanglingCondition = { type: string; status: string; reason: string; message: string };
@@ -51,9 +50,9 @@ export class DanglingStatus {
     const view = this.#rest.resources.viewOf(FLOW_CONTROL_GROUP, 'flowschemas');
     const stored = view.toObject(cached);
     const object = await applied(view, stored, condition);
-    const context = this.#rest.ruleContext(serverItself, 'status');
+    const context = this.#rest.ownContext('status');
     const prepared = await prepareUpdate(view, stored, object, { manager: CONSUMER, isTracked: true }, context);
-    await this.#rest.writes.replace(view, cached, prepared);
+    await view.update(cached, prepared);
     return true;
   }
 

@@ -7,14 +7,14 @@
  * faster: then there is nothing left to do until the next time.
  */
 import type { Clock, JsonObject, JsonValue, KubeObject } from '../../../api/index.ts';
-import { CreateRight } from '../../auth/create-right.ts';
 import { cloneJson, jsonEqual } from '../../codec/index.ts';
 import { rulesOf } from '../../kinds/rules-of.ts';
 import { type BootstrapObject, bootstrapObjects, FLOW_AUTO_UPDATE } from '../../rbac/bootstrap-objects.ts';
-import { prepareCreate, prepareUpdate } from '../../rest/prepare.ts';
+import { createAsServer } from '../../rest/create-as-server.ts';
+import { prepareUpdate } from '../../rest/prepare.ts';
 import type { Rest } from '../../rest/rest.ts';
-import { serverItself } from '../../rest/server-itself.ts';
-import type { View } from '../../storage/resources.ts';
+import type { Cacher } from '../../storage/cacher/cacher.ts';
+import type { View } from '../../storage/view.ts';
 import { FLOW_CONTROL_GROUP } from '../configuration/flow-objects.ts';
 import { CATCH_ALL, EXEMPT } from '../configuration/mandatory.ts';
 
@@ -77,8 +77,8 @@ export class FlowUpkeep {
     await Promise.all(this.#wanted.map(({ plural, object }) => this.#keepOne(this.#view(plural), object)));
     for (const [plural, known] of names) {
       const view = this.#view(plural);
-      for (const cached of view.cache.objects.values())
-        if (isLeftOver(view.toObject(cached), known)) await this.#rest.writes.remove(view, cached);
+      for (const cached of view.storage.objects.values())
+        if (isLeftOver(view.toObject(cached), known)) await view.delete(cached);
     }
   }
 
@@ -97,24 +97,20 @@ export class FlowUpkeep {
   }
 
   async #keepOne(view: View, wanted: KubeObject): Promise<void> {
-    const { writes } = this.#rest;
-    const context = this.#rest.ruleContext(serverItself, '');
-    const tracking = { manager: FLOW_PRODUCER };
-    const cached = view.cache.objects.get(wanted.metadata.name!);
+    const cached = view.storage.peek('', wanted.metadata.name!);
     if (!cached) {
-      const created = await prepareCreate(view, cloneJson(wanted), tracking, context);
-      await writes.create(view, created, CreateRight.ofServer).catch((err: { code?: number }) => {
-        if (err.code !== 409) throw err; // another server on the same store was faster
-      });
+      await createAsServer(this.#rest, view, cloneJson(wanted), FLOW_PRODUCER);
       return;
     }
     const stored = view.toObject(cached);
     const better = upkept(stored, wanted);
-    if (better) await writes.replace(view, cached, await prepareUpdate(view, stored, better, tracking, context));
+    if (!better) return;
+    const context = this.#rest.ownContext('');
+    await view.update(cached, await prepareUpdate(view, stored, better, { manager: FLOW_PRODUCER }, context));
   }
 
-  #view(plural: string): View {
-    return this.#rest.resources.viewOf(FLOW_CONTROL_GROUP, plural);
+  #view(plural: string): View<Cacher> {
+    return this.#rest.resources.followedViewOf(FLOW_CONTROL_GROUP, plural);
   }
 }
 

@@ -8,7 +8,7 @@ import type { Cacher } from './cacher.ts';
 
 const LABELS = ['group', 'resource'] as const;
 
-type CacheFigure = { readonly name: string; readonly help: string; readonly read: (cache: Cacher) => number };
+type CacheFigure = { readonly name: string; readonly help: string; readonly read: (cacher: Cacher) => number };
 
 const counters: readonly CacheFigure[] = [
   {
@@ -67,21 +67,21 @@ const gauges: readonly CacheFigure[] = [
   { name: 'apiserver_resource_objects', help: 'Objects there are.', read: ({ objects }) => objects.size },
 ];
 
-export function addCacheMetrics(metrics: Metrics, caches: () => Iterable<Cacher>): void {
+export function addCacheMetrics(metrics: Metrics, cachers: () => Iterable<Cacher>): void {
   const told = new Map<string, number>();
   const counted = counters.map((figure) => ({ figure, metric: metrics.counter(figure.name, figure.help, LABELS) }));
   const measured = gauges.map((figure) => ({ figure, metric: metrics.gauge(figure.name, figure.help, LABELS) }));
   metrics.onScrape(() => {
-    for (const cache of caches()) {
-      const { group, plural } = cache.codec.resource;
+    for (const cacher of cachers()) {
+      const { group, plural } = cacher.codec.resource;
       const labels = { group, resource: plural };
       for (const { figure, metric } of counted) {
-        const id = `${figure.name} ${cache.keyPrefix}`;
-        const value = figure.read(cache);
+        const id = `${figure.name} ${cacher.keys.prefix}`;
+        const value = figure.read(cacher);
         metric.inc(labels, value - (told.get(id) ?? 0));
         told.set(id, value);
       }
-      for (const { figure, metric } of measured) metric.set(labels, figure.read(cache));
+      for (const { figure, metric } of measured) metric.set(labels, figure.read(cacher));
     }
   });
 }

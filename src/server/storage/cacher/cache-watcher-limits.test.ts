@@ -178,8 +178,8 @@ describe('CacheWatcher', () => {
               for (const { type, kv, prevKv } of batch.events)
                 for (const [at, { selection, after }] of readers.entries()) {
                   if (kv.modRevision <= after) continue;
-                  const now = type === 'put' && selection.matches(ground.cache.read(kv));
-                  const before = prevKv !== undefined && selection.matches(ground.cache.read(prevKv));
+                  const now = type === 'put' && selection.matches(ground.cache.direct.decode(kv));
+                  const before = prevKv !== undefined && selection.matches(ground.cache.direct.decode(prevKv));
                   const what = now ? (before ? 'MODIFIED' : 'ADDED') : before ? 'DELETED' : '';
                   const event = `${what} ${kv.key.slice(ground.prefix.length)}@${kv.modRevision}`;
                   if (what) truth[at]!.push({ revision: kv.modRevision, event, at });

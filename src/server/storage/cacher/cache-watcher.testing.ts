@@ -11,10 +11,12 @@ import { JsonEvents } from '../../encodings/json-events.ts';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { ByteStream } from '../../request/request-context.ts';
-
+import { DirectStorage } from '../direct-storage.ts';
 import { ObjectCodec } from '../object-codec.ts';
+import { ObjectKeys } from '../object-keys.ts';
+import type { ObjectWatchOptions } from '../object-watch.ts';
 import { Selection } from '../selection.ts';
-import { CacheWatcher, type CacheWatcherOptions } from './cache-watcher.ts';
+import { CacheWatcher } from './cache-watcher.ts';
 import { Cacher } from './cacher.ts';
 import { defaultWatchCacheLimits, type WatchCacheLimits } from './watch-cache.ts';
 
@@ -144,7 +146,8 @@ export class Ground {
   constructor(limits: Partial<WatchCacheLimits> = {}, over: Store = store) {
     const watchCacheLimits = { ...defaultWatchCacheLimits, minEvents: 1, ...limits };
     const clock = new FakeClock();
-    this.cache = new Cacher({ store: over, codec, keyPrefix: this.prefix, clock, watchCacheLimits, log: () => {} });
+    const direct = new DirectStorage({ store: over, codec, keys: new ObjectKeys(this.prefix, true) });
+    this.cache = new Cacher({ store: over, direct, clock, limits: watchCacheLimits, log: () => {} });
     closers.push(() => this.cache.close());
   }
 
@@ -168,27 +171,20 @@ export class Ground {
   }
 
   async settled(): Promise<number> {
-    expect(await this.cache.waitForNow(3000, never)).toBe(true);
+    expect(await this.cache.catchUp(3000, never)).toBe(true);
     return this.cache.revision;
   }
 
-  watch(client: Client, options: Partial<CacheWatcherOptions> = {}): CacheWatcher {
-    return new CacheWatcher({
-      cache: this.cache,
+  watch(client: Client, options: Partial<ObjectWatchOptions> = {}): CacheWatcher {
+    return new CacheWatcher(this.cache, {
       stream: client,
       selection: new Selection({}),
       encoding,
       after: this.cache.revision,
       allowsBookmarks: true,
-      errorFrame: (_watch, err) => errorFrame(err),
       ...options,
     });
   }
-}
-
-function errorFrame(err: unknown): Buffer {
-  const { code, message } = err as { code?: string; message: string };
-  return Buffer.from(`${JSON.stringify({ type: 'ERROR', object: { message: code ?? message, metadata: {} } })}\n`);
 }
 
 export const labelled = (labels: string, fields = '') =>

@@ -8,13 +8,14 @@ import { FakeClock } from '../../../testing/fake-clock.ts';
 import { JsonEvents } from '../../encodings/json-events.ts';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
+import { DirectStorage } from '../direct-storage.ts';
 import { ObjectCodec } from '../object-codec.ts';
 import type { ObjectEvent } from '../object-event.ts';
+import { ObjectKeys } from '../object-keys.ts';
 import { Selection } from '../selection.ts';
 import type { StoredObject } from '../stored-object.ts';
 import { Cacher } from './cacher.ts';
-import type { WatchCacheLimits } from './watch-cache.ts';
-import { defaultWatchCacheLimits } from './watch-cache.ts';
+import { defaultWatchCacheLimits, type WatchCacheLimits } from './watch-cache.ts';
 
 const configMaps = new Registry().find('', 'v1', 'configmaps')!;
 const codec = new ObjectCodec(configMaps, factsOf(configMaps));
@@ -51,8 +52,8 @@ class Corner implements AsyncDisposable {
 
   open(over: Store = store): Cacher {
     const log = (line: string) => void this.logged.push(line);
-    const { clock, prefix: keyPrefix } = this;
-    this.#cache ??= new Cacher({ store: over, codec, keyPrefix, clock, watchCacheLimits: this.#limits, log });
+    const direct = new DirectStorage({ store: over, codec, keys: new ObjectKeys(this.prefix, true) });
+    this.#cache ??= new Cacher({ store: over, direct, clock: this.clock, limits: this.#limits, log });
     return this.#cache;
   }
 
@@ -72,14 +73,14 @@ class Corner implements AsyncDisposable {
 
   /** Until the cache has everything that was written. */
   async settled(): Promise<Cacher> {
-    expect(await this.cache.waitForNow(3000, never)).toBe(true);
+    expect(await this.cache.catchUp(3000, never)).toBe(true);
     return this.cache;
   }
 
   /** What the store itself says. */
   async truthAt(revision: number, prefix = '', start = prefix): Promise<string[]> {
     const { kvs } = await store.range({ prefix: this.prefix + prefix }, { revision });
-    return shown(kvs.map((kv) => this.cache.read(kv)).filter(({ key }) => key >= start));
+    return shown(kvs.map((kv) => this.cache.direct.decode(kv)).filter(({ key }) => key >= start));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -232,7 +233,7 @@ describe('Cacher', () => {
       expect(await waiting).toBe(true);
       expect(corner.cache.revision).toBe(written);
       await store.txn({ then: [{ kind: 'put', key: '/elsewhere', value: Buffer.from('1') }] });
-      expect(await corner.cache.waitForNow(3000, never)).toBe(true);
+      expect(await corner.cache.catchUp(3000, never)).toBe(true);
       expect(corner.cache.revision).toBe(written + 1);
     });
 
@@ -255,9 +256,9 @@ describe('Cacher', () => {
       const deaf = withOther({ revision: async () => now + 1000 });
       const cache = corner.open(deaf);
       expect(await cache.waitFor(now, 3000, never)).toBe(true);
-      expect(await cache.waitForNow(5, never)).toBe(false);
+      expect(await cache.catchUp(5, never)).toBe(false);
       const asked = performance.now();
-      expect(await cache.waitForNow(60_000, never)).toBe(false);
+      expect(await cache.catchUp(60_000, never)).toBe(false);
       expect(performance.now() - asked).toBeLessThan(1000);
     });
   });
@@ -276,20 +277,6 @@ describe('Cacher', () => {
     await corner.clock.advance(1);
     corner.cache.trim();
     expect([corner.cache.watchCache.size, corner.cache.watchCache.since, second]).toEqual([1, first, first + 1]);
-  });
-
-  it('keeps nothing and watches nothing when told so', async () => {
-    const watch = vi.fn(store.watch.bind(store));
-    const cache = new Cacher({
-      store: withOther({ watch }),
-      codec,
-      keyPrefix: '/registry/none/',
-      clock: new FakeClock(),
-      isKept: false,
-      log: () => {},
-    });
-    await cache.close();
-    expect([cache.isKept, cache.isReady, watch.mock.calls.length]).toEqual([false, false, 0]);
   });
 
   describe('after its history is gone', () => {

@@ -1,45 +1,60 @@
 /**
- * The watch cache of one resource: its current objects and its recent changes, kept true by one watch of the store.
+ * Stored objects with a cache before the store: the current ones and their recent changes, kept true by one watch of the
+ * store. Reads and watches are served from here; writes, and reads that cannot wait, go to the storage behind.
  *
- *   store watch ─► #apply: objects, window, revision ─► watchers (by index), waiters
+ *   store watch ─► #apply: objects, watchCache, revision ─► watchers (by index), waiters
  *
- * Always true once ready: `objects` is the state at `revision`; the window holds every change after `window.since`
- * up to it; every live watcher has been given all of them. Everything happens in the turn in which the store's batch
+ * Always true once ready: `objects` is the state at `revision`; `watchCache` holds every change after its `since` up
+ * to it; every live watcher has been given all of them. Everything happens in the turn in which the store's batch
  * arrives, so nobody ever sees half of it.
  *
  * When the store's history is gone (an etcd that was away too long) the state is read anew and the difference becomes
  * events, deletes at the revision of the new state: watchers live on and miss nothing.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../../api/index.ts';
+import { type Clock, type KubeObject, tooLargeResourceVersion } from '../../../api/index.ts';
 import {
   isStoreError,
   type KeyValue,
-  keyFromText,
-  keyToText,
   type Revision,
   type Store,
   StoreError,
   type Watch,
   type WatchBatch,
 } from '../../../store/index.ts';
+import type { StoreHistory } from '../../../store/kv.ts';
+import type { DirectStorage } from '../direct-storage.ts';
 import type { ObjectCodec } from '../object-codec.ts';
 import { ObjectEvent } from '../object-event.ts';
+import { type ObjectKeys, objectKey } from '../object-keys.ts';
+import {
+  type GetOptions,
+  type Instead,
+  isNumbered,
+  type ListRequest,
+  type ObjectList,
+  type ObjectRange,
+  type ObjectStats,
+  type ObjectStorage,
+  scopeOf,
+  WAIT_MS,
+  type WatchRequest,
+  type WriteGuard,
+} from '../object-storage.ts';
+import type { Selection } from '../selection.ts';
 import { SlabWriter } from '../slab.ts';
 import type { StoredObject } from '../stored-object.ts';
+import { CacheWatcher } from './cache-watcher.ts';
 import { PackedObjects } from './packed-objects.ts';
 import { defaultWatchCacheLimits, WatchCache, type WatchCacheLimits } from './watch-cache.ts';
 import { WatchIndex } from './watch-index.ts';
 
 export type CacherOptions = {
   readonly store: Store;
-  readonly codec: ObjectCodec;
-  /** Of all keys of this resource, with a slash at the end. */
-  readonly keyPrefix: string;
+  /** What lies behind: it takes the writes, and reads that cannot wait for the cache. */
+  readonly direct: DirectStorage;
   readonly clock: Clock;
-  readonly watchCacheLimits?: WatchCacheLimits;
-  /** False: nothing is kept, and whoever reads asks the store. */
-  readonly isKept?: boolean;
+  readonly limits?: WatchCacheLimits;
   readonly log: (message: string) => void;
 };
 
@@ -52,6 +67,7 @@ const PROGRESS_MS = 100;
 const SHORT_WAIT_MS = 50;
 /** How long readers go to the store at once after one has waited in vain. */
 const IMPATIENT_MS = 30_000;
+const never = new AbortController().signal;
 
 /** `current` undefined: deleted; `previous` undefined: new to the listener. */
 export type ChangeListener = (current: StoredObject | undefined, previous: StoredObject | undefined) => void;
@@ -66,21 +82,14 @@ export type CacheCounts = {
   bookmarks: number;
 };
 
-/** Objects in order, from some place on, and how many there are from there on in all. */
-export type ObjectRange = { readonly objects: readonly StoredObject[]; readonly count: number };
-
 type Waiter = { readonly revision: Revision; readonly resolve: () => void };
 
-export class Cacher {
+export class Cacher implements ObjectStorage {
+  readonly direct: DirectStorage;
   readonly codec: ObjectCodec;
-  readonly store: Store;
-  readonly keyPrefix: string;
-  /** Whether there is a cache at all; if not, this only knows how objects are stored. */
-  readonly isKept: boolean;
+  readonly keys: ObjectKeys;
   readonly objects: PackedObjects = new PackedObjects();
   readonly watchers: WatchIndex = new WatchIndex();
-  /** All watches that read from here, live or behind. */
-  readonly watches: Set<{ end(): void; fail(err: unknown): void }> = new Set();
   readonly watchCache: WatchCache;
   revision: Revision = 0;
   readonly counts: CacheCounts = {
@@ -91,6 +100,7 @@ export class Cacher {
     stale: 0,
     bookmarks: 0,
   };
+  readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: (message: string) => void;
   readonly #stop = new AbortController();
@@ -103,28 +113,99 @@ export class Cacher {
   #gaps: { readonly after: Revision; readonly until: Revision }[] = [];
   #progressTimer: NodeJS.Timeout | undefined;
 
-  constructor({
-    store,
-    codec,
-    keyPrefix,
-    clock,
-    watchCacheLimits = defaultWatchCacheLimits,
-    isKept = true,
-    log,
-  }: CacherOptions) {
-    this.store = store;
-    this.codec = codec;
-    this.keyPrefix = keyPrefix;
-    this.watchCache = new WatchCache(0, watchCacheLimits);
+  constructor({ store, direct, clock, limits = defaultWatchCacheLimits, log }: CacherOptions) {
+    this.#store = store;
+    this.direct = direct;
+    this.codec = direct.codec;
+    this.keys = direct.keys;
+    this.watchCache = new WatchCache(0, limits);
     this.#clock = clock;
     this.#log = log;
-    this.isKept = isKept;
-    this.#running = isKept ? this.#run(this.#stop.signal) : Promise.resolve();
+    this.#running = this.#run(this.#stop.signal);
   }
 
-  /** Ends all watches: what they were told of is not served any more, or not in this form. */
+  get history(): StoreHistory | undefined {
+    return this.direct.history;
+  }
+
+  get maxObjectBytes(): number | undefined {
+    return this.direct.maxObjectBytes;
+  }
+
+  get stats(): ObjectStats | 'filling' {
+    if (!this.isReady) return 'filling';
+    const { size, bytes } = this.objects;
+    return { count: size, averageBytes: size === 0 ? 0 : bytes / size };
+  }
+
+  async get(namespace: string, name: string, options: GetOptions = {}): Promise<StoredObject | undefined> {
+    const { resourceVersion = '', signal = never } = options;
+    if (await this.#isFreshEnough(resourceVersion, { signal })) return this.objects.get(objectKey(namespace, name));
+    return this.direct.get(namespace, name, { signal });
+  }
+
+  peek(namespace: string, name: string): StoredObject | undefined {
+    return this.objects.get(objectKey(namespace, name));
+  }
+
+  async list(request: ListRequest): Promise<ObjectList> {
+    const { scope, start, at, limit, signal } = request;
+    if ('revision' in at) return this.#listExactly(request, at.revision);
+    if (!(await this.#isFreshEnough(at.resourceVersion, request))) {
+      return this.direct.list({ scope, start, limit, at: { resourceVersion: '' }, signal });
+    }
+    this.counts.lists++;
+    const objects = this.objects.values(scope, start, limit);
+    return { objects, count: this.objects.count(scope, start), revision: this.revision };
+  }
+
+  async #listExactly(request: ListRequest, revision: Revision): Promise<ObjectList> {
+    const { scope, start, limit, signal } = request;
+    await this.#isFreshEnough(String(revision), request);
+    // The cache may still know what the store has compacted; whether a token is too old must not depend on that.
+    await this.direct.mustKnow(revision, signal).catch((err: unknown) => {
+      if (isStoreError(err, 'Compacted')) this.counts.stale++;
+      throw err;
+    });
+    const known = this.valuesAt(revision, scope, start, limit);
+    if (!known) return this.direct.list(request);
+    this.counts.lists++;
+    return { ...known, revision };
+  }
+
+  async watch(request: WatchRequest): Promise<void> {
+    const { selection, encoding, allowsBookmarks, resourceVersion, sendsInitialEvents, client } = request;
+    const isFresh = await this.#isFreshEnough(sendsInitialEvents && resourceVersion === '' ? '' : '0', client);
+    if (!isFresh) return this.direct.watch(request);
+    const asked = Number(resourceVersion || '0');
+    const isTooNew = sendsInitialEvents && asked > 0 && !(await this.waitFor(asked, WAIT_MS, client.signal));
+    const watcher = new CacheWatcher(this, {
+      stream: client.stream(encoding.contentType),
+      selection,
+      encoding,
+      allowsBookmarks,
+      after: sendsInitialEvents || asked === 0 ? this.revision : asked,
+      initial: sendsInitialEvents && !isTooNew ? this.#candidatesOf(selection) : undefined,
+    });
+    request.onOpen(watcher);
+    if (isTooNew) watcher.fail(tooLargeResourceVersion(asked, this.revision));
+    else await watcher.start();
+  }
+
+  create(object: KubeObject): Promise<StoredObject | undefined> {
+    return this.direct.create(object);
+  }
+
+  update(current: StoredObject, object: KubeObject, guard?: WriteGuard): Promise<{ stored: StoredObject } | Instead> {
+    return this.direct.update(current, object, guard);
+  }
+
+  delete(current: StoredObject, guard?: WriteGuard): Promise<{ deleted: StoredObject } | Instead> {
+    return this.direct.delete(current, guard);
+  }
+
   endWatches(): void {
-    for (const watch of [...this.watches]) watch.end();
+    this.direct.endWatches();
   }
 
   get isReady(): boolean {
@@ -157,8 +238,8 @@ export class Cacher {
    * Waits until the cache has everything that was acknowledged before the call. A store that does not answer questions
    * about its progress (an old etcd) is asked once in a while only: otherwise every reader would wait in vain.
    */
-  async waitForNow(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
-    const revision = await this.store.revision({ signal });
+  async catchUp(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    const revision = await this.#store.revision({ signal });
     if (this.revision >= revision) return true;
     if (this.#clock.now() < this.#impatientUntil) return false;
     if (await this.waitFor(revision, SHORT_WAIT_MS, signal)) return true;
@@ -213,16 +294,6 @@ export class Cacher {
     return this.#gaps.some(({ after, until }) => after < revision && revision < until);
   }
 
-  /** What a pair of the store is in the cache. */
-  read(kv: KeyValue, take?: (size: number) => Buffer): StoredObject {
-    const { namespace, name } = this.#nameOf(kv.key);
-    return this.codec.decode(namespace, name, kv.modRevision, kv.value, take);
-  }
-
-  storeKey(namespace: string, name: string): string {
-    return this.keyPrefix + keyFromText(namespace === '' ? name : `${namespace}/${name}`);
-  }
-
   trim(): void {
     this.watchCache.trim(this.#clock.now());
     this.#gaps = this.#gaps.filter(({ until }) => until > this.watchCache.since);
@@ -239,8 +310,8 @@ export class Cacher {
     while (!signal.aborted) {
       try {
         const revision = await this.#fill(signal);
-        this.#watch = this.store.watch(
-          { prefix: this.keyPrefix },
+        this.#watch = this.#store.watch(
+          { prefix: this.keys.prefix },
           { fromRevision: revision + 1, progress: true, signal },
         );
         for await (const batch of this.#watch) this.#apply(batch);
@@ -260,20 +331,21 @@ export class Cacher {
     const slabs = this.isReady ? undefined : new SlabWriter();
     const memory = Buffer.allocUnsafeSlow(FILL_PAGE_BYTES);
     let revision: Revision | undefined;
-    let start = this.keyPrefix;
-    const end = `${this.keyPrefix.slice(0, -1)}0`; // the character after the slash
+    let range = this.keys.range('', '');
     for (;;) {
-      const page = await this.store.range(
-        { start, end },
-        { limit: FILL_PAGE, take: pageMemory(memory), signal, ...(revision && { revision }) },
-      );
+      const page = await this.#store.range(range, {
+        limit: FILL_PAGE,
+        take: pageMemory(memory),
+        signal,
+        ...(revision && { revision }),
+      });
       revision ??= page.revision;
       for (const kv of page.kvs) {
         const object = this.#readIfAble(kv, slabs);
         if (object) found.set(object.key, object);
       }
       if (!page.more) break;
-      start = `${page.kvs[page.kvs.length - 1]!.key}\0`;
+      range = { ...range, start: `${page.kvs[page.kvs.length - 1]!.key}\0` };
     }
     this.counts.initializations++;
     if (revision < this.revision) this.#startOver();
@@ -296,7 +368,7 @@ export class Cacher {
     this.objects.clear();
     this.#gaps = []; // of the other history
     this.revision = 0;
-    for (const watch of [...this.watches])
+    for (const watch of [...this.direct.watches])
       watch.fail(new StoreError('Compacted', 'Cannot go on: the store was set back'));
   }
 
@@ -321,8 +393,8 @@ export class Cacher {
     const now = this.#clock.now();
     const changed = new Map<string, StoredObject | undefined>();
     for (const { type, kv } of changes) {
-      const { namespace, name } = this.#nameOf(kv.key);
-      const key = namespace === '' ? name : `${namespace}/${name}`;
+      const { namespace, name } = this.keys.nameOf(kv.key);
+      const key = objectKey(namespace, name);
       const previous = changed.has(key) ? changed.get(key) : this.objects.get(key);
       const current = type === 'put' ? this.#readIfAble(kv) : undefined;
       changed.set(key, current);
@@ -359,7 +431,7 @@ export class Cacher {
   /** A value that is no object is as good as absent: it must not stop all others. */
   #readIfAble(kv: KeyValue, slabs?: SlabWriter): StoredObject | undefined {
     try {
-      return slabs ? slabs.placed((take) => this.read(kv, take)) : this.read(kv);
+      return slabs ? slabs.placed((take) => this.direct.decode(kv, take)) : this.direct.decode(kv);
     } catch (err) {
       this.#log(`watch cache of ${this.codec.resource.plural}: ${(err as Error).message}; left out`);
       return undefined;
@@ -371,11 +443,24 @@ export class Cacher {
     for (const waiter of [...this.#waiters]) if (waiter.revision <= this.revision) waiter.resolve();
   }
 
-  #nameOf(storeKey: string): { namespace: string; name: string } {
-    const relative = storeKey.slice(this.keyPrefix.length);
-    const text = /[^\0-\x7f]/.test(relative) ? keyToText(relative) : relative;
-    const slash = this.codec.resource.isNamespaced ? text.indexOf('/') : -1;
-    return slash < 0 ? { namespace: '', name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
+  /**
+   * Waits until the cache is as new as a read demands. False: it does not get there in time for a read of the present,
+   * and the store must be asked itself. A future that does not come is a 504.
+   */
+  async #isFreshEnough(resourceVersion: string, asking: { readonly signal: AbortSignal }): Promise<boolean> {
+    if (!isNumbered(resourceVersion))
+      return (resourceVersion !== '' && this.isReady) || this.catchUp(WAIT_MS, asking.signal);
+    if (await this.waitFor(Number(resourceVersion), WAIT_MS, asking.signal)) return true;
+    throw tooLargeResourceVersion(resourceVersion.replace(/^0+/, ''), this.revision);
+  }
+
+  /** What a selection can match at all: one object, if it names it. */
+  #candidatesOf(selection: Selection): readonly StoredObject[] {
+    const { namespace, name } = selection;
+    const isOne = name !== '' && (namespace !== '' || !this.codec.resource.isNamespaced);
+    if (!isOne) return this.objects.values(scopeOf(selection));
+    const found = this.peek(namespace, name);
+    return found ? [found] : [];
   }
 }
 

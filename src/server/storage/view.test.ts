@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store, StoreError } from '../../store/index.ts';
+import { CreateRight } from '../auth/create-right.ts';
 import { Registry } from '../registry/registry.ts';
-import { untilWritten } from './object-writes.ts';
-import { OwnWrites } from './own-writes.testing.ts';
-import { Resources, type View } from './resources.ts';
+import { Resources } from './resources.ts';
+import { untilWritten, type View } from './view.ts';
 
 let dataDir: string;
 let store: Store;
@@ -44,46 +44,44 @@ function configMap(data: Record<string, string> = {}): KubeObject {
 const statusOf = (code: number, reason?: string) =>
   expect.objectContaining({ code, ...(reason && { status: expect.objectContaining({ reason }) }) });
 
-describe('ObjectWrites', () => {
-  const writes = new OwnWrites();
-
+describe('View', () => {
   it('creates once: the second finds it taken', async () => {
     const view = viewOver(store, '', 'configmaps');
     const object = configMap({ a: '1' });
-    const created = await writes.create(view, object);
+    const created = await view.create(object, CreateRight.ofServer);
     expect(created.parse()).toMatchObject({
       data: { a: '1' },
       metadata: { resourceVersion: String(created.revision) },
     });
     expect(await store.revision()).toBe(created.revision);
-    await expect(writes.create(view, object)).rejects.toThrow(statusOf(409, 'AlreadyExists'));
-    expect((await writes.read(view, 'ns', object.metadata.name!))?.bytes).toEqual(created.bytes);
+    await expect(view.create(object, CreateRight.ofServer)).rejects.toThrow(statusOf(409, 'AlreadyExists'));
+    expect((await view.read('ns', object.metadata.name!))?.bytes).toEqual(created.bytes);
   });
 
   it('replaces what it has seen and nothing else', async () => {
     const view = viewOver(store, '', 'configmaps');
     const object = configMap({ a: '1' });
-    const first = await writes.create(view, object);
-    const done = await writes.replace(view, first, { ...object, data: { a: '2' } });
+    const first = await view.create(object, CreateRight.ofServer);
+    const done = await view.update(first, { ...object, data: { a: '2' } });
     const second = 'stored' in done ? done.stored : undefined;
     expect(second?.revision).toBe(first.revision + 1);
-    const late = await writes.replace(view, first, { ...object, data: { a: '3' } });
+    const late = await view.update(first, { ...object, data: { a: '3' } });
     expect('instead' in late && late.instead?.bytes).toEqual(second?.bytes);
-    expect(await writes.remove(view, first)).toMatchObject({ instead: { revision: second?.revision } });
-    const removal = await writes.remove(view, second!);
-    const removed = 'removed' in removal ? removal.removed : undefined;
+    expect(await view.delete(first)).toMatchObject({ instead: { revision: second?.revision } });
+    const removal = await view.delete(second!);
+    const removed = 'deleted' in removal ? removal.deleted : undefined;
     expect(removed?.parse()).toMatchObject({
       data: { a: '2' },
       metadata: { resourceVersion: String(first.revision + 2) },
     });
-    expect(await writes.replace(view, second!, object)).toEqual({ instead: undefined });
-    expect(await writes.remove(view, second!)).toEqual({ instead: undefined });
+    expect(await view.update(second!, object)).toEqual({ instead: undefined });
+    expect(await view.delete(second!)).toEqual({ instead: undefined });
   });
 
   it('writes nothing when nothing changes, whatever the order of fields', async () => {
     const view = viewOver(store, '', 'configmaps');
     const object = { ...configMap({ a: '1', b: '2' }), immutable: false };
-    const first = await writes.create(view, object);
+    const first = await view.create(object, CreateRight.ofServer);
     const { kind, apiVersion, metadata, immutable } = object;
     const turned: KubeObject = {
       immutable,
@@ -92,27 +90,27 @@ describe('ObjectWrites', () => {
       kind,
       apiVersion,
     };
-    expect(await writes.replace(view, first, turned)).toEqual({ stored: first });
+    expect(await view.update(first, turned)).toEqual({ stored: first });
     expect(await store.revision()).toBe(first.revision);
-    const done = await writes.replace(view, first, { ...turned, data: { b: '1', a: '2' } });
+    const done = await view.update(first, { ...turned, data: { b: '1', a: '2' } });
     expect('stored' in done && done.stored.revision).toBe(first.revision + 1);
   });
 
   it('loses none of many changes made at once', async () => {
     const view = viewOver(store, '', 'configmaps');
     const object = configMap();
-    const first = await writes.create(view, object);
+    const first = await view.create(object, CreateRight.ofServer);
     await Promise.all(
       Array.from({ length: 12 }, (_, writer) =>
         untilWritten(view, first, object.metadata.name!, async (current) => {
           const old = current.parse();
           const next = { ...old, data: { ...(old.data as object), [`w${writer}`]: '1' } };
-          const outcome = await writes.replace(view, current, next);
+          const outcome = await view.update(current, next);
           return 'stored' in outcome ? { done: outcome.stored } : outcome;
         }),
       ),
     );
-    const last = await writes.read(view, 'ns', object.metadata.name!);
+    const last = await view.read('ns', object.metadata.name!);
     expect(Object.keys(last!.parse().data as object)).toHaveLength(12);
     expect(last!.revision).toBe(first.revision + 12);
   });
@@ -122,7 +120,7 @@ describe('ObjectWrites', () => {
     const attempt = vi.fn(async () => ({ instead: undefined }));
     await expect(untilWritten(view, undefined, 'x', attempt)).rejects.toThrow(statusOf(404));
     expect(attempt).not.toHaveBeenCalled();
-    const first = await writes.create(view, configMap());
+    const first = await view.create(configMap(), CreateRight.ofServer);
     await expect(untilWritten(view, first, 'x', attempt)).rejects.toThrow('configmaps "x" not found');
   });
 
@@ -134,11 +132,10 @@ describe('ObjectWrites', () => {
 
     it('gives them about an hour, by leases that close ones share', async () => {
       const view = viewOver(store, '', 'events');
-      const own = new OwnWrites();
       const before = (await store.leases()).length;
-      for (let at = 0; at < 5; at++) await own.create(view, event(`e${names++}`));
-      const first = await own.create(view, event('changed'));
-      const outcome = await own.replace(view, first, { ...event('changed'), message: 'again' });
+      for (let at = 0; at < 5; at++) await view.create(event(`e${names++}`), CreateRight.ofServer);
+      const first = await view.create(event('changed'), CreateRight.ofServer);
+      const outcome = await view.update(first, { ...event('changed'), message: 'again' });
       expect('stored' in outcome).toBe(true);
       const leases = await store.leases();
       expect(leases.length).toBe(before + 1);
@@ -154,14 +151,15 @@ describe('ObjectWrites', () => {
         const grantLease = vi.fn<Store['grantLease']>((...args) => store.grantLease(...args));
         grantLease.mockRejectedValueOnce(new StoreError('Unavailable', 'Cannot grant'));
         const view = viewOver(withOther({ grantLease }), '', 'events');
-        const own = new OwnWrites();
-        await expect(own.create(view, event(`e${names++}`))).rejects.toThrow('Cannot grant');
-        await own.create(view, event(`e${names++}`));
+        await expect(view.create(event(`e${names++}`), CreateRight.ofServer)).rejects.toThrow(
+          statusOf(500, 'ServerTimeout'),
+        );
+        await view.create(event(`e${names++}`), CreateRight.ofServer);
         vi.setSystemTime(Date.now() + 59_000);
-        await own.create(view, event(`e${names++}`));
+        await view.create(event(`e${names++}`), CreateRight.ofServer);
         expect(grantLease).toHaveBeenCalledTimes(2);
         vi.setSystemTime(Date.now() + 2000);
-        await own.create(view, event(`e${names++}`));
+        await view.create(event(`e${names++}`), CreateRight.ofServer);
         expect(grantLease).toHaveBeenCalledTimes(3);
       } finally {
         vi.useRealTimers();
@@ -169,7 +167,7 @@ describe('ObjectWrites', () => {
     });
 
     it('gives no lease to anything else', async () => {
-      const created = await writes.create(viewOver(store, '', 'configmaps'), configMap());
+      const created = await viewOver(store, '', 'configmaps').create(configMap(), CreateRight.ofServer);
       const { kv } = await store.get(`/registry/configmaps/${created.key}`);
       expect(kv?.lease).toBe(0n);
     });
@@ -184,16 +182,20 @@ describe('ObjectWrites', () => {
       ['TooManyRequests', 429, 'TooManyRequests'],
       ['Unavailable', 500, 'ServerTimeout'],
     ] as const)('answers %s with %i %s', async (code, status, reason) => {
-      await expect(writes.create(refusing(code), configMap())).rejects.toThrow(statusOf(status, reason));
+      await expect(refusing(code).create(configMap(), CreateRight.ofServer)).rejects.toThrow(statusOf(status, reason));
     });
 
     it('does not call it a conflict that the disk is full: clients would try again for ever', async () => {
-      const refused = await writes.create(refusing('NoSpace'), configMap()).catch((err: { code: number }) => err);
+      const refused = await refusing('NoSpace')
+        .create(configMap(), CreateRight.ofServer)
+        .catch((err: { code: number }) => err);
       expect(refused).not.toMatchObject({ code: 409 });
     });
 
     it('does not ask to be tried again when the write may have happened', async () => {
-      const refused = await writes.create(refusing('OutcomeUnknown'), configMap()).catch((err: unknown) => err);
+      const refused = await refusing('OutcomeUnknown')
+        .create(configMap(), CreateRight.ofServer)
+        .catch((err: unknown) => err);
       expect(refused).toMatchObject({ code: 500 });
       expect(refused).not.toMatchObject({ status: { details: { retryAfterSeconds: expect.anything() } } });
     });

@@ -1,0 +1,36 @@
+/**
+ * Objects that the server makes by itself, for nobody's request: prepared and checked as any other, and then stored. What
+ * another server on the same store has made meanwhile is as good.
+ */
+import { isStatusError, type KubeObject } from '../../api/index.ts';
+import { CreateRight } from '../auth/create-right.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
+import type { View } from '../storage/view.ts';
+import { prepareCreate } from './prepare.ts';
+import type { Rest } from './rest.ts';
+
+/** Who the fields of such objects belong to. */
+const MANAGER = 'longwatch';
+
+/** A status that is given is kept: nobody else writes it. */
+export async function createAsServer(
+  rest: Rest,
+  view: View,
+  object: KubeObject,
+  manager: string = MANAGER,
+): Promise<void> {
+  const { status } = object;
+  const prepared = await prepareCreate(view, object, { manager }, rest.ownContext(''));
+  if (status !== undefined) prepared.status = status;
+  await view.create(prepared, CreateRight.ofServer).catch((err: unknown) => {
+    if (!isStatusError(err, 'AlreadyExists')) throw err; // another server on the same store was faster
+  });
+}
+
+/** The newest there is, as far as this server knows. */
+export function atHand(
+  view: View,
+  { namespace = '', name = '' }: KubeObject['metadata'],
+): Promise<StoredObject | undefined> {
+  return view.storage.get(namespace, name, { resourceVersion: '0' });
+}

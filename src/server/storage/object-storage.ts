@@ -1,0 +1,135 @@
+/**
+ * The contract of stored objects: all of one kind, in the version they are stored in. `direct-storage.ts` keeps it on
+ * the store alone, `cacher/cacher.ts` with current objects and recent changes in memory; which of them a resource gets
+ * is decided once, in `resources.ts`. The suite in test/contract/storage/ holds both to it, over both stores.
+ *
+ * Always true:
+ * - A read is as new as its resourceVersion asks: `''` has everything acknowledged before the call, `'0'` is whatever is
+ *   at hand, a number is that state or a newer one. A future that does not come in time is a 504.
+ * - A list is one snapshot, in the order of keys.
+ * - A write changes exactly the version it was prepared on, or changes nothing and says what is there instead.
+ * - A watch writes every change after its start that its selection sees: once, in order. If it cannot, it says why.
+ *
+ * It fails with a StoreError, with the reason of a signal, or with the 504; `isExpired` tells the one that readers of
+ * history must know.
+ */
+import type { KubeObject } from '../../api/index.ts';
+import { isStoreError, type Revision } from '../../store/index.ts';
+import type { StoreHistory } from '../../store/kv.ts';
+import type { ByteStream } from '../request/request-context.ts';
+import type { EventEncoding } from './event-encoding.ts';
+import type { ObjectCodec } from './object-codec.ts';
+import type { ObjectKeys } from './object-keys.ts';
+import type { ObjectWatch } from './object-watch.ts';
+import type { Selection } from './selection.ts';
+import type { StoredObject } from './stored-object.ts';
+
+export type { Revision };
+
+/** How long a read waits for a revision that has not come yet. */
+export const WAIT_MS = 3000;
+
+export interface ObjectStorage {
+  readonly codec: ObjectCodec;
+  readonly keys: ObjectKeys;
+  /** Undefined where the store cannot tell one history from another. */
+  readonly history: StoreHistory | undefined;
+  /** The most that the store takes; undefined where only trying tells. */
+  readonly maxObjectBytes: number | undefined;
+  /** The same objects past any cache: what writes are prepared on. */
+  readonly direct: ObjectStorage;
+  /** How much there is, where that is known without looking: `uncounted` never, `filling` not yet. */
+  readonly stats: ObjectStats | 'uncounted' | 'filling';
+
+  /** The newest by default. */
+  get(namespace: string, name: string, options?: GetOptions): Promise<StoredObject | undefined>;
+  /** What is at hand without waiting; it may be a moment behind, and there may be nothing at hand at all. */
+  peek(namespace: string, name: string): StoredObject | undefined;
+  list(request: ListRequest): Promise<ObjectList>;
+  /** Resolves once the watch needs no more of the caller's time; it lives on until its client leaves or it is ended. */
+  watch(request: WatchRequest): Promise<void>;
+
+  /** Undefined: there is one of that name. */
+  create(object: KubeObject): Promise<StoredObject | undefined>;
+  /** What changes nothing is not written: then `stored` is `current`. */
+  update(current: StoredObject, object: KubeObject, guard?: WriteGuard): Promise<{ stored: StoredObject } | Instead>;
+  /** Answers the object as it was, under the revision of its deletion. */
+  delete(current: StoredObject, guard?: WriteGuard): Promise<{ deleted: StoredObject } | Instead>;
+
+  /** Waits until what is at hand has everything acknowledged before the call; false if it does not within the time. */
+  catchUp(timeoutMs: number, signal: AbortSignal): Promise<boolean>;
+  /** Ends all watches: what they were told of is not served any more, or not in this version. */
+  endWatches(): void;
+  close(): Promise<void>;
+}
+
+export type ObjectStats = { readonly count: number; readonly averageBytes: number };
+
+export type GetOptions = {
+  /** The newest by default. */
+  readonly resourceVersion?: string;
+  readonly signal?: AbortSignal;
+};
+
+export type ListRequest = {
+  /** `''` or `NAMESPACE/`. */
+  readonly scope: string;
+  /** The first object key that is wanted. */
+  readonly start: string;
+  /** At most so many. */
+  readonly limit?: number | undefined;
+  /** How new it must be, or exactly which state it must be: then it fails where that is compacted. */
+  readonly at: { readonly resourceVersion: string } | { readonly revision: Revision };
+  readonly signal: AbortSignal;
+};
+
+/** Objects in order, and how many there are from the first of them on in all. */
+export type ObjectRange = { readonly objects: readonly StoredObject[]; readonly count: number };
+
+/** The revision it is a snapshot of. */
+export type ObjectList = ObjectRange & { readonly revision: Revision };
+
+export type WatchRequest = {
+  readonly selection: Selection;
+  readonly encoding: EventEncoding;
+  /** Changes after it are sent; none or zero: those after now. */
+  readonly resourceVersion: string;
+  /** Whether it begins with all that is there, which is then not older than `resourceVersion` asks. */
+  readonly sendsInitialEvents: boolean;
+  readonly allowsBookmarks: boolean;
+  readonly client: WatchClient;
+  /** Told before anything is written. */
+  readonly onOpen: (watch: ObjectWatch) => void;
+};
+
+export type WatchClient = {
+  /** Asked for only if somebody waits: most watches never need one, and would keep it as long as they live. */
+  readonly signal: AbortSignal;
+  stream(contentType: string): ByteStream;
+  /** Everything that was there at the start is on its way. */
+  initialised(): void;
+};
+
+/** What else must be true for a write to happen. */
+export type WriteGuard = {
+  /** None of these keys exists. */
+  readonly whileNone: ObjectKeys;
+};
+
+/** Nothing was written: this is there, or nothing. */
+export type Instead = { readonly instead: StoredObject | undefined };
+
+/** Whether what was asked for is no longer known: its history is compacted. */
+export function isExpired(err: unknown): boolean {
+  return isStoreError(err, 'Compacted');
+}
+
+/** Whether a resourceVersion names a state, and not just how new one must be. */
+export function isNumbered(resourceVersion: string): boolean {
+  return Number(resourceVersion) !== 0;
+}
+
+/** The keys that a selection can be found under begin with this. */
+export function scopeOf({ namespace }: Selection): string {
+  return namespace === '' ? '' : `${namespace}/`;
+}

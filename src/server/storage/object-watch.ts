@@ -1,0 +1,213 @@
+/**
+ * One client's watch, as far as it is the same wherever it reads from: what is written, how fast, and its end.
+ *
+ *   initial   the state it begins with is being written, as fast as the client takes it
+ *   behind    its place is `complete`; what follows is read from somewhere and written
+ *   live      all there is has been written, and it waits for more
+ *   ended     nothing more is written
+ *
+ * Always true: everything that matches, up to and with `complete`, has been written; while it is live, nothing above
+ * it. A slow client costs its own place and nothing else. Only when its history is compacted away is it sent 410 and
+ * ended.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Revision, Watch } from '../../store/index.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
+import type { ByteStream } from '../request/request-context.ts';
+import type { DirectStorage } from './direct-storage.ts';
+import { type EventEncoding, frameOf } from './event-encoding.ts';
+import type { ObjectEvent } from './object-event.ts';
+import type { Selection } from './selection.ts';
+import type { StoredObject } from './stored-object.ts';
+
+export type ObjectWatchOptions = {
+  readonly stream: ByteStream;
+  readonly selection: Selection;
+  readonly encoding: EventEncoding;
+  /** Everything after it is delivered. */
+  readonly after: Revision;
+  /** The state to begin with, as of `after`; unfiltered. */
+  readonly initial?: readonly StoredObject[] | undefined;
+  readonly allowsBookmarks: boolean;
+};
+
+const STRETCH_BYTES = 256 * 1024;
+
+export abstract class ObjectWatch {
+  readonly selection: Selection;
+  readonly encoding: EventEncoding;
+  /** Where it began. */
+  readonly after: Revision;
+  readonly allowsBookmarks: boolean;
+  /** When the next bookmark is due, by the clock of whoever asks. */
+  bookmarkAt = 0;
+  protected readonly direct: DirectStorage;
+  protected readonly stream: ByteStream;
+  protected state: 'initial' | 'behind' | 'live' | 'ended' = 'initial';
+  protected complete: Revision;
+  /** Until it is written: it would keep objects alive that have long changed. */
+  #initial: readonly StoredObject[] | undefined;
+  #onDrained: (() => void) | undefined;
+  /** While it reads from the store's log. */
+  #log: Watch | undefined;
+  #endListeners: readonly (() => void)[] = [];
+
+  constructor(direct: DirectStorage, options: ObjectWatchOptions) {
+    this.direct = direct;
+    this.selection = options.selection;
+    this.encoding = options.encoding;
+    this.after = options.after;
+    this.allowsBookmarks = options.allowsBookmarks;
+    this.stream = options.stream;
+    this.#initial = options.initial;
+    this.complete = options.after;
+    direct.watches.add(this);
+    options.stream.onDrain(() => this.#onDrained?.());
+    options.stream.onClose(() => this.end());
+  }
+
+  get isLive(): boolean {
+    return this.state === 'live';
+  }
+
+  /** Never rejects: what fails is told to the client. */
+  abstract start(): Promise<void>;
+
+  /** Only on a live stream: a bookmark must not overtake anything. False: not now. */
+  abstract sendBookmark(): boolean;
+
+  /** What the client is told instead of `err`. */
+  protected abstract refusalFor(err: unknown): unknown;
+
+  /** Lets go of what it reads from, as it ends. */
+  protected abstract leave(): void;
+
+  askForProgress(): void {
+    this.#log?.requestProgress();
+  }
+
+  /** Called once, when nothing more will be written. */
+  onEnd(listener: () => void): void {
+    if (this.isEnded()) listener();
+    else this.#endListeners = this.#endListeners.concat(listener); // exactly as long as it must be
+  }
+
+  /** Tells the client why, and ends. */
+  fail(err: unknown): void {
+    if (this.isEnded()) return;
+    this.stream.write(this.encoding.error(this.refusalFor(err)));
+    this.end();
+  }
+
+  end(): void {
+    if (this.isEnded()) return;
+    this.leave();
+    this.direct.watches.delete(this);
+    this.state = 'ended';
+    this.#onDrained?.();
+    void this.#log?.return();
+    this.stream.end();
+    for (const listener of this.#endListeners) listener();
+  }
+
+  protected isEnded(): boolean {
+    return this.state === 'ended';
+  }
+
+  /** The state it begins with, if there is one, and the bookmark that ends it. */
+  protected async writeInitial(): Promise<void> {
+    if (!this.#initial) return;
+    await this.#writeMatching(this.#initial);
+    this.#initial = undefined;
+    if (this.allowsBookmarks && !this.isEnded()) this.stream.write(this.encoding.bookmark(this.after, true));
+  }
+
+  /** From the store's own history, until that is enough, the watch ends, or the history does. */
+  protected async readLog(isEnough: () => boolean): Promise<void> {
+    const watch = this.direct.openLog(this.complete + 1);
+    this.#log = watch;
+    watch.requestProgress(); // nothing may follow at all: then this says that it has caught up
+    try {
+      for await (const { events, revision } of watch) {
+        if (this.isEnded()) return;
+        this.state = 'behind';
+        const slices = new WorkSlices(); // waiting for the batch was no work
+        const frames: Buffer[] = [];
+        for (const event of events) {
+          this.addFrame(this.direct.toEvent(event), frames);
+          if (slices.isOver) await slices.pause();
+        }
+        if (this.isEnded()) return;
+        this.complete = revision;
+        await this.write(frames);
+        if (this.isEnded() || isEnough()) return;
+      }
+    } finally {
+      this.#log = undefined;
+      await watch.return();
+    }
+  }
+
+  protected addFrame(event: ObjectEvent, frames: Buffer[]): void {
+    if (event.revision <= this.after) return;
+    const type = this.selection.typeOf(event);
+    if (type) frames.push(frameOf(event, type, this.encoding));
+  }
+
+  /** Writes a stretch at a time and waits until the client can take the next; others get their turn in between. */
+  protected async write(parts: readonly Buffer[]): Promise<void> {
+    let at = 0;
+    do {
+      let canTakeMore = true;
+      for (let bytes = 0; at < parts.length && bytes < STRETCH_BYTES; at++) {
+        bytes += parts[at]!.length;
+        canTakeMore = this.stream.write(parts[at]!); // what is written in one turn leaves as one
+      }
+      await this.#turn(canTakeMore);
+    } while (at < parts.length && !this.isEnded());
+  }
+
+  protected drained(): Promise<void> {
+    if (this.isEnded()) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onDrained = () => {
+        this.#onDrained = undefined;
+        resolve();
+      };
+    });
+  }
+
+  async #writeMatching(objects: readonly StoredObject[]): Promise<void> {
+    const { stream } = this;
+    const { direct } = this.encoding;
+    let stretch: StoredObject[] = [];
+    let bytes = 0;
+    const slices = new WorkSlices();
+    for (const object of objects) {
+      if (slices.isOver) await slices.pause();
+      if (this.isEnded()) return;
+      if (!this.selection.matches(object)) continue;
+      stretch.push(object);
+      bytes += direct ? direct.bytesOf('ADDED', object) : object.bytes.length;
+      if (bytes < stream.stretchBytes) continue;
+      await this.#writeAdded(stretch, bytes);
+      stretch = [];
+      bytes = 0;
+    }
+    await this.#writeAdded(stretch, bytes);
+  }
+
+  async #writeAdded(objects: readonly StoredObject[], bytes: number): Promise<void> {
+    const { direct } = this.encoding;
+    if (!direct) return this.write(objects.map((object) => this.encoding.frame('ADDED', object)));
+    const canTakeMore = this.stream.writeLong(bytes, (target, begin) => {
+      let at = begin;
+      for (const object of objects) at = direct.write('ADDED', object, target, at);
+    });
+    await this.#turn(canTakeMore);
+  }
+
+  #turn(canTakeMore: boolean): Promise<void> {
+    return canTakeMore ? nextTurn() : this.drained();
+  }
+}
