@@ -5,7 +5,8 @@
  *
  * Every folder of a checked layer that holds rooms has an order, and every room has its place in one: what is missing
  * here, or is named and not there, is a fault too, and so is a picture in ARCHITECTURE.md that shows another order.
- * `generated` is below everything in its folder. Tests may import from anywhere.
+ * `generated` is below everything in its folder. The store itself is known to `storage/` and to whoever opens it. Tests may
+ * import from anywhere.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -45,10 +46,15 @@ const order = {
     ['.'],
   ],
   'src/server/kinds/pods': [['fields'], ['security', 'volumes'], ['containers'], ['.']],
-  'src/server/storage': [['.'], ['cacher'], ['resources.ts'], ['direct-watch.ts', 'object-writes.ts']],
+  'src/server/storage': [['.'], ['cacher'], ['resources.ts']],
   'src/server/strategy': [['validation'], ['.']],
   'src/server/structural-schema': [['.'], ['cel']],
 };
+
+/** Who may know the store itself: everybody else reads and writes objects through `storage/`. */
+const storeUsers = ['storage/', 'open-store.ts', 'start-server.ts', 'health/store-checks.ts'];
+/** What of the store's layer has nothing to do with a store. */
+const PRIVATE_FILES = 'src/store/private-files.ts';
 
 /** What an import may not do, told with the file that does it. */
 const faults = [];
@@ -58,6 +64,7 @@ for (const folder of layers.flatMap(foldersWithRooms)) checkFolder(folder);
 for (const folder of Object.keys(order))
   if (!layers.flatMap(foldersWithRooms).includes(folder)) faults.push(`${folder} has an order and no rooms`);
 for (const layer of layers) checkPicture(layer);
+checkStoreUsers();
 if (faults.length > 0) {
   for (const fault of faults.sort()) console.error(fault);
   process.exit(1);
@@ -88,6 +95,14 @@ function checkFolder(folder) {
   for (const room of there) if (!heights.has(room)) faults.push(`${folder}: ${shown(room)} has no place in the order`);
   for (const room of heights.keys())
     if (!there.has(room)) faults.push(`${folder}: ${room} is in the order and not there`);
+}
+
+function checkStoreUsers() {
+  for (const { file, target } of imports) {
+    if (!file.startsWith('src/server/') || !target.startsWith('src/store/') || target === PRIVATE_FILES) continue;
+    if (!storeUsers.some((user) => file.startsWith(`src/server/${user}`)))
+      faults.push(`${file} imports ${target}: of the server only storage/ reads and writes the store`);
+  }
 }
 
 /** ARCHITECTURE.md draws the same order, the highest line first; what a line says behind two blanks is its own. */
