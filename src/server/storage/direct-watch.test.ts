@@ -8,12 +8,12 @@ import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { CreateRight } from '../auth/create-right.ts';
 import { JsonEvents } from '../encodings/json-events.ts';
 import { Registry } from '../registry/registry.ts';
-import type { ByteStream } from '../request/request-context.ts';
 import type { DirectStorage } from './direct-storage.ts';
 import { DirectWatch } from './direct-watch.ts';
 import { Resources } from './resources.ts';
 import { Selection } from './selection.ts';
 import type { StoredObject } from './stored-object.ts';
+import { StreamClient } from './stream-client.testing.ts';
 import type { View } from './view.ts';
 
 let dataDir: string;
@@ -43,60 +43,7 @@ async function relabel(current: StoredObject, labels: Record<string, string>): P
   return outcome.stored;
 }
 
-class Client implements ByteStream {
-  text = '';
-  ends = 0;
-  isSlow = false;
-  readonly bufferedBytes = 0;
-  #drain: () => void = () => {};
-  #close: () => void = () => {};
-
-  write(bytes: Buffer): boolean {
-    this.text += bytes.toString();
-    return !this.isSlow;
-  }
-
-  readonly stretchBytes = 1000;
-
-  writeLong(bytes: number, fill: (target: Buffer, at: number) => void): boolean {
-    const target = Buffer.alloc(bytes);
-    fill(target, 0);
-    return this.write(target);
-  }
-
-  take(): void {
-    this.isSlow = false;
-    this.#drain();
-  }
-
-  onDrain(listener: () => void): void {
-    this.#drain = listener;
-  }
-
-  onClose(listener: () => void): void {
-    this.#close = listener;
-  }
-
-  end(): void {
-    this.ends++;
-    this.leave();
-  }
-
-  leave(): void {
-    this.#close();
-  }
-
-  get events(): string[] {
-    const lines = this.text.split('\n').filter(Boolean);
-    return lines.map((line) => {
-      const { type, object } = JSON.parse(line) as { type: string; object: KubeObject & { code?: number } };
-      if (type === 'ERROR') return `ERROR ${object.code}`;
-      return `${type} ${object.metadata.name ?? ''}@${object.metadata.resourceVersion}`;
-    });
-  }
-}
-
-function watchOn(client: Client, after: number, labels = '', initial?: readonly StoredObject[]): DirectWatch {
+function watchOn(client: StreamClient, after: number, labels = '', initial?: readonly StoredObject[]): DirectWatch {
   const selection = new Selection({ labels: parseLabelSelector(labels) });
   const encoding = new JsonEvents(storage.codec);
   return new DirectWatch(storage, { stream: client, selection, encoding, after, allowsBookmarks: true, initial });
@@ -110,45 +57,46 @@ describe('DirectWatch', () => {
     await view.create(configMap('a/two'), CreateRight.ofServer);
     const everything = { scope: '', start: '', at: { resourceVersion: '' }, signal: new AbortController().signal };
     const { objects, revision } = await storage.list(everything);
-    const client = new Client();
+    const client = new StreamClient();
     const watch = watchOn(client, revision, 'color=red', objects);
     void watch.start();
     await nextTurn();
     const left = await relabel(one, {});
     const back = await relabel(left, { color: 'red' });
     const removal = await view.delete(back);
-    await nextTurn();
     const gone = 'deleted' in removal ? removal.deleted.revision : 0;
-    expect(client.events).toEqual([
-      `ADDED one@${one.revision}`,
-      `BOOKMARK @${revision}`,
-      `DELETED one@${left.revision}`,
-      `ADDED one@${back.revision}`,
-      `DELETED one@${gone}`,
-    ]);
-    expect(watch.sendBookmark()).toBe(true);
+    await vi.waitFor(() =>
+      expect(client.events).toEqual([
+        `ADDED a/one@${one.revision}`,
+        `BOOKMARK @${revision} end`,
+        `DELETED a/one@${left.revision}`,
+        `ADDED a/one@${back.revision}`,
+        `DELETED a/one@${gone}`,
+      ]),
+    );
+    await vi.waitFor(() => expect(watch.sendBookmark()).toBe(true));
     expect(client.events.at(-1)).toBe(`BOOKMARK @${gone}`);
     watch.end();
   });
 
   it('waits for a slow client, sends it no bookmark meanwhile, and loses nothing', async () => {
     const after = await store.revision();
-    const client = new Client();
+    const client = new StreamClient();
     const watch = watchOn(client, after);
     void watch.start();
     await nextTurn();
     const { revision } = await view.create(configMap('a/first'), CreateRight.ofServer);
-    await vi.waitFor(() => expect(client.events).toEqual([`ADDED first@${revision}`]));
+    await vi.waitFor(() => expect(client.events).toEqual([`ADDED a/first@${revision}`]));
     await vi.waitFor(() => expect(watch.sendBookmark()).toBe(true));
     client.text = '';
-    client.isSlow = true;
+    client.room = 0;
     const want: string[] = [];
     await nextTurn();
     for (let at = 0; at < 10; at++)
-      want.push(`ADDED ${at}@${(await view.create(configMap(`a/${at}`), CreateRight.ofServer)).revision}`);
+      want.push(`ADDED a/${at}@${(await view.create(configMap(`a/${at}`), CreateRight.ofServer)).revision}`);
     await nextTurn();
     expect([client.events.length, watch.sendBookmark()]).toEqual([1, false]);
-    client.take();
+    client.take(1e9);
     await vi.waitFor(() => expect(client.events).toEqual(want));
     watch.end();
   });
@@ -157,14 +105,14 @@ describe('DirectWatch', () => {
     const start = await store.revision();
     const first = await view.create(configMap('a/1'), CreateRight.ofServer);
     await store.compact((await relabel(first, { x: 'y' })).revision);
-    const client = new Client();
+    const client = new StreamClient();
     await watchOn(client, start - 1).start();
-    expect([client.events, client.ends]).toEqual([['ERROR 410'], 1]);
+    expect([client.events, client.ends]).toEqual([[expect.stringContaining('ERROR too old resource version')], 1]);
   });
 
   it.each(['end', 'client'])('ends once and leaves no watch of the store behind (%s)', async (way) => {
     const before = await watchersOfStore();
-    const client = new Client();
+    const client = new StreamClient();
     const watch = watchOn(client, await store.revision());
     const ended = vi.fn();
     watch.onEnd(ended);
@@ -188,7 +136,7 @@ describe('DirectWatch', () => {
       if (!isOver) setImmediate(count);
     };
     setImmediate(count);
-    const client = new Client();
+    const client = new StreamClient();
     const { codec } = storage;
     const stored = codec.encode(configMap('a/1', { x: 'y'.repeat(500) }));
     const many = Array.from({ length: 5000 }, (_, at) => codec.decode('a', `n${at}`, 5, stored));

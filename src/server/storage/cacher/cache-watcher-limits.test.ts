@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import type { Selection } from '../selection.ts';
-import { Client, Ground, labelled, store, turns, useStore } from './cache-watcher.testing.ts';
+import { StreamClient } from '../stream-client.testing.ts';
+import { Ground, labelled, store, turns, useStore } from './cache-watcher.testing.ts';
 import type { CacheWatcher } from './cache-watcher.ts';
 
 useStore();
@@ -12,7 +13,7 @@ describe('CacheWatcher', () => {
     for (const way of ['end', 'client', 'fail', 'twice'] as const) {
       const ground = new Ground();
       await ground.settled();
-      const client = new Client();
+      const client = new StreamClient();
       const watch = ground.watch(client);
       const ended = vi.fn();
       watch.onEnd(ended);
@@ -36,7 +37,7 @@ describe('CacheWatcher', () => {
   it('stays ended when the client leaves in the middle of a delivery', async () => {
     const ground = new Ground();
     await ground.settled();
-    const client = new Client();
+    const client = new StreamClient();
     const watch = ground.watch(client);
     await watch.start();
     client.room = 0;
@@ -51,7 +52,7 @@ describe('CacheWatcher', () => {
     const ground = new Ground();
     for (let at = 0; at < 30; at++) await ground.write(ground.put(`a/${at}`, { text: 'x'.repeat(30_000) }));
     await ground.settled();
-    const client = new Client();
+    const client = new StreamClient();
     client.room = 0;
     const watch = ground.watch(client, state === 'initial' ? { initial: ground.cache.objects.values() } : {});
     const started = watch.start();
@@ -74,7 +75,7 @@ describe('CacheWatcher', () => {
     const text = 'x'.repeat(100_000);
     for (let at = 0; at < 250; at++) await ground.write(ground.put(`a/${at}`, { text }));
     await ground.settled();
-    const client = new Client();
+    const client = new StreamClient();
     client.room = 256 * 1024;
     const stop = client.takeAlways();
     const watch = ground.watch(client, { after: start });
@@ -101,7 +102,7 @@ describe('CacheWatcher', () => {
       setImmediate(count);
       const selection = labelled('color=red');
       const initial = from === 'initial' ? { initial: ground.cache.objects.values() } : { after: start };
-      await ground.watch(new Client(), { selection, ...initial }).start();
+      await ground.watch(new StreamClient(), { selection, ...initial }).start();
       isOver = true;
       expect(passed).toBeGreaterThanOrEqual(3);
     },
@@ -142,7 +143,7 @@ describe('CacheWatcher', () => {
         async (script, maxEvents) => {
           const ground = new Ground({ maxEvents });
           const start = await ground.settled();
-          const readers: { client: Client; watch: CacheWatcher; after: number; selection: Selection }[] = [];
+          const readers: { client: StreamClient; watch: CacheWatcher; after: number; selection: Selection }[] = [];
           for (const one of script) {
             if (one.kind === 'write') {
               const ops = one.changes.map(({ key, isDelete, red, node }) =>
@@ -155,7 +156,7 @@ describe('CacheWatcher', () => {
             else {
               const selection = selections[one.selection]!;
               const after = Math.max(start, ground.cache.revision - one.back);
-              const client = new Client();
+              const client = new StreamClient();
               client.room = 500;
               const watch = ground.watch(client, { selection, after });
               readers.push({ client, watch, after, selection });

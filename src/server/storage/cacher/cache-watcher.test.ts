@@ -4,7 +4,8 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it, vi } from 'vitest';
 import { type Store, StoreError } from '../../../store/index.ts';
 import { Selection } from '../selection.ts';
-import { Client, Ground, labelled, never, startWeakly, store, turns, useStore } from './cache-watcher.testing.ts';
+import { StreamClient } from '../stream-client.testing.ts';
+import { Ground, labelled, never, startWeakly, store, turns, useStore } from './cache-watcher.testing.ts';
 
 useStore();
 
@@ -25,7 +26,7 @@ describe('CacheWatcher', () => {
     const ground = new Ground();
     const first = await ground.write(ground.put('b/x'), ground.put('a/y'));
     const after = await ground.settled();
-    const client = new Client();
+    const client = new StreamClient();
     const watch = ground.watch(client, { initial: ground.cache.objects.values() });
     await watch.start();
     expect(watch.isLive).toBe(true);
@@ -44,7 +45,7 @@ describe('CacheWatcher', () => {
     const ground = new Ground();
     await ground.write(ground.put('a/x'));
     await ground.settled();
-    const client = new Client();
+    const client = new StreamClient();
     await ground.watch(client, { initial: ground.cache.objects.values(), allowsBookmarks: false }).start();
     expect(client.events).toHaveLength(1);
   });
@@ -53,7 +54,7 @@ describe('CacheWatcher', () => {
     const ground = new Ground();
     for (let at = 0; at < 40; at++) await ground.write(ground.put(`a/${at}`, { text: 'x'.repeat(20_000) }));
     const after = await ground.settled();
-    const client = new Client();
+    const client = new StreamClient();
     client.room = 1;
     const watch = ground.watch(client, { initial: ground.cache.objects.values() });
     const started = watch.start();
@@ -74,7 +75,7 @@ describe('CacheWatcher', () => {
   it('gives a slow client everything, once and in order, when it takes again', async () => {
     const ground = new Ground();
     await ground.settled();
-    const client = new Client();
+    const client = new StreamClient();
     const watch = ground.watch(client);
     await watch.start();
     client.room = 0;
@@ -96,7 +97,7 @@ describe('CacheWatcher', () => {
   it('goes on from the log of the store when the window has moved on without it', async () => {
     const ground = new Ground({ maxEvents: 5 });
     await ground.settled();
-    const client = new Client();
+    const client = new StreamClient();
     const watch = ground.watch(client, { selection: labelled('color=red') });
     await watch.start();
     client.room = 0;
@@ -123,7 +124,7 @@ describe('CacheWatcher', () => {
     }
     await ground.settled();
     for (const after of [start, start + 7, start + 19, start + 20, start + 25, start + 30]) {
-      const client = new Client();
+      const client = new StreamClient();
       await ground.watch(client, { after }).start();
       const want = all.filter(({ revision }) => revision > after).map(({ event }) => event);
       expect(client.events).toEqual(want);
@@ -136,7 +137,7 @@ describe('CacheWatcher', () => {
     for (let at = 0; at < 10; at++) await ground.write(ground.put('a/x', { text: String(at) }));
     const last = await ground.settled();
     await store.compact(last);
-    const client = new Client();
+    const client = new StreamClient();
     const ended = vi.fn();
     const watch = ground.watch(client, { after: start });
     watch.onEnd(ended);
@@ -156,7 +157,7 @@ describe('CacheWatcher', () => {
     await ground.settled();
     await store.compact(change, { physical: true });
     for (const selection of [new Selection({}), labelled('color=red')]) {
-      const client = new Client();
+      const client = new StreamClient();
       await ground.watch(client, { after: change - 1, selection }).start();
       // What cannot be told must not be passed over: either the change or the end.
       if (!client.events[0]?.startsWith('ERROR'))
@@ -207,10 +208,10 @@ describe('CacheWatcher', () => {
     await ground.write(ground.put('a/z'));
     open();
     await ground.settled();
-    const all = new Client();
+    const all = new StreamClient();
     await ground.watch(all, { after: seen }).start();
     expect(all.events).toEqual([`DELETED a/brief@${gone}`, `MODIFIED a/x@${gone}`, `ADDED a/z@${gone + 1}`]);
-    const red = new Client();
+    const red = new StreamClient();
     await ground.watch(red, { after: seen, selection: labelled('color=red') }).start();
     expect(red.events).toEqual([`DELETED a/x@${gone}`]);
   });
@@ -218,7 +219,7 @@ describe('CacheWatcher', () => {
   it('gives only what is above a start in the future', async () => {
     const ground = new Ground();
     const now = await ground.settled();
-    const client = new Client();
+    const client = new StreamClient();
     const watch = ground.watch(client, { after: now + 3 });
     await watch.start();
     for (let at = 1; at <= 3; at++) await ground.write(ground.put(`a/${at}`));
@@ -234,7 +235,7 @@ describe('CacheWatcher', () => {
   it('gives only the later part of a batch in the middle of which it starts', async () => {
     const ground = new Ground();
     const now = await ground.settled();
-    const client = new Client();
+    const client = new StreamClient();
     await ground.watch(client, { after: now + 3 }).start();
     await Promise.all(['1', '2', '3', '4', '5'].map((name) => ground.write(ground.put(`a/${name}`))));
     await ground.settled();
@@ -244,7 +245,7 @@ describe('CacheWatcher', () => {
   it('sends a bookmark when it is live and has something new to say', async () => {
     const ground = new Ground();
     await ground.settled();
-    const client = new Client();
+    const client = new StreamClient();
     const watch = ground.watch(client);
     expect(watch.sendBookmark()).toBe(false);
     await watch.start();
@@ -293,7 +294,7 @@ describe('CacheWatcher', () => {
 
     it('is live although nothing happens, so that it is sent bookmarks', async () => {
       const { ground, before } = await quietGround();
-      const client = new Client();
+      const client = new StreamClient();
       const watch = ground.watch(client, { after: before });
       const started = watch.start();
       await turns(20);
@@ -305,7 +306,7 @@ describe('CacheWatcher', () => {
 
     it('leaves no watch of the store behind when the client leaves a store that says nothing', async () => {
       const { ground, before, opened } = await quietGround(false);
-      const client = new Client();
+      const client = new StreamClient();
       const watch = ground.watch(client, { after: before });
       void watch.start();
       await turns(5);

@@ -1,0 +1,121 @@
+/**
+ * What the suite of stored objects needs: a storage of one kind over a store, and the few words its tests are written in.
+ * A test has a root of keys of its own, so several may share one server one after the other.
+ */
+import { backgroundClock, type KubeObject, parseLabelSelector } from '../../../src/api/index.ts';
+import { JsonEvents } from '../../../src/server/encodings/json-events.ts';
+import { Registry } from '../../../src/server/registry/registry.ts';
+import { defaultWatchCacheLimits } from '../../../src/server/storage/cacher/watch-cache.ts';
+import type { ListRequest, ObjectStorage, WatchRequest } from '../../../src/server/storage/object-storage.ts';
+import type { ObjectWatch } from '../../../src/server/storage/object-watch.ts';
+import { Resources } from '../../../src/server/storage/resources.ts';
+import { Selection } from '../../../src/server/storage/selection.ts';
+import type { StoredObject } from '../../../src/server/storage/stored-object.ts';
+import { StreamClient } from '../../../src/server/storage/stream-client.testing.ts';
+import type { Store } from '../../../src/store/kv.ts';
+import type { Open } from '../../support/store/store-under-test.ts';
+
+/** `short`: with a watch cache that forgets nearly everything, so that history is read from the store. */
+export type Implementation = 'direct' | 'cached' | 'short';
+
+export type StorageUnderTest = AsyncDisposable & {
+  readonly store: Store;
+  /** Of config maps. */
+  readonly storage: ObjectStorage;
+  /** Of another kind over the same store. */
+  storageOf(group: string, plural: string): ObjectStorage;
+};
+
+export type OpenStorage = () => Promise<StorageUnderTest>;
+
+export function opening(open: Open, implementation: Implementation): OpenStorage {
+  return async () => {
+    const under = await open();
+    const limits = { ...defaultWatchCacheLimits, ...(implementation === 'short' && { minEvents: 1, maxEvents: 2 }) };
+    const resources = new Resources({
+      registry: new Registry(),
+      store: under.store,
+      root: `${under.prefix}registry`,
+      clock: backgroundClock,
+      log: () => {},
+      watchCacheLimits: () => (implementation === 'direct' ? 'off' : limits),
+    });
+    const storageOf = (group: string, plural: string) => resources.viewOf(group, plural).storage;
+    return {
+      store: under.store,
+      storage: storageOf('', 'configmaps'),
+      storageOf,
+      async [Symbol.asyncDispose]() {
+        for (const one of [storageOf('', 'configmaps')]) one.endWatches();
+        await resources.close();
+        await under[Symbol.asyncDispose]();
+      },
+    };
+  };
+}
+
+export const never: AbortSignal = new AbortController().signal;
+
+/** `NAMESPACE/NAME`, or a name alone. */
+export function configMap(key: string, text = '', labels: Record<string, string> = {}): KubeObject {
+  const at = key.indexOf('/');
+  const metadata = { name: key.slice(at + 1), namespace: key.slice(0, at), uid: `uid-of-${key}`, labels };
+  return { kind: 'ConfigMap', apiVersion: 'v1', metadata, data: { text } };
+}
+
+export async function put(storage: ObjectStorage, object: KubeObject): Promise<StoredObject> {
+  const created = await storage.create(object);
+  if (!created) throw new Error(`Cannot create ${object.metadata.name}: it is there`);
+  return created;
+}
+
+export async function change(storage: ObjectStorage, current: StoredObject, object: KubeObject): Promise<StoredObject> {
+  const outcome = await storage.update(current, object);
+  if (!('stored' in outcome)) throw new Error(`Cannot update ${current.key}: it has changed`);
+  return outcome.stored;
+}
+
+export async function remove(storage: ObjectStorage, current: StoredObject): Promise<StoredObject> {
+  const outcome = await storage.delete(current);
+  if (!('deleted' in outcome)) throw new Error(`Cannot delete ${current.key}: it has changed`);
+  return outcome.deleted;
+}
+
+/** All there is now, unless the request says otherwise. */
+export const everything: ListRequest = { scope: '', start: '', at: { resourceVersion: '' }, signal: never };
+
+/** `KEY@REVISION TEXT`. */
+export function shown(objects: readonly StoredObject[]): string[] {
+  return objects.map((object) => `${object.key}@${object.revision} ${textOf(object)}`);
+}
+
+export function textOf(object: StoredObject | undefined): string | undefined {
+  return (object?.parse().data as { text?: string } | undefined)?.text;
+}
+
+export type Watching = { readonly client: StreamClient; readonly watch: ObjectWatch; readonly done: Promise<void> };
+
+/** Opens a watch, and waits until it has begun. */
+export async function watching(
+  storage: ObjectStorage,
+  labels = '',
+  options: Partial<WatchRequest> = {},
+): Promise<Watching> {
+  const client = new StreamClient();
+  let opened: (watch: ObjectWatch) => void = () => {};
+  const begun = new Promise<ObjectWatch>((resolve) => {
+    opened = resolve;
+  });
+  const done = storage.watch({
+    selection: new Selection({ labels: parseLabelSelector(labels) }),
+    encoding: new JsonEvents(storage.codec),
+    resourceVersion: '',
+    sendsInitialEvents: true,
+    allowsBookmarks: true,
+    client: { signal: never, stream: () => client, initialised: () => {} },
+    onOpen: opened,
+    ...options,
+  });
+  const watch = await Promise.race([begun, done.then(() => begun)]);
+  return { client, watch, done };
+}
