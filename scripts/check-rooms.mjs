@@ -15,7 +15,9 @@ import { root, say } from './setup.mjs';
 
 const order = {
   'src/store': [['.'], ['etcd-snapshot'], ['embedded', 'etcd'], ['etcd-front'], ['index.ts']],
-  'src/store/embedded': [['engine.ts'], ['seal.ts'], ['disk'], ['.']],
+  'src/store/embedded': [['engine', 'watch'], ['disk', 'state'], ['snapshot'], ['.']],
+  'src/store/etcd': [['grpc', 'messages'], ['watch'], ['.']],
+  'src/store/etcd-front': [['messages'], ['.'], ['services'], ['etcd-front.ts']],
   'src/client': [
     ['errors.ts', 'objects'],
     ['config', 'lazy', 'observing'],

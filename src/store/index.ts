@@ -1,10 +1,10 @@
 /** The store: its contract and its two implementations. */
 export type { AutoCompaction } from './embedded/auto-compaction.ts';
 export { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded/embedded-store.ts';
-export { type RestoreOptions, restoreEmbeddedStore } from './embedded/snapshot-file.ts';
+export { type RestoreOptions, restoreEmbeddedStore } from './embedded/snapshot/snapshot-file.ts';
 export { isStoreError, StoreError, type StoreErrorCode } from './errors.ts';
-export type { EtcdTlsOptions } from './etcd/endpoint.ts';
 export { type EtcdStoreOptions, openEtcdStore } from './etcd/etcd-store.ts';
+export type { EtcdTlsOptions } from './etcd/grpc/endpoint.ts';
 export { type EtcdFront, type EtcdFrontOptions, type EtcdFrontTls, startEtcdFront } from './etcd-front/etcd-front.ts';
 export { everyKey, keyFromBytes, keyFromText, keyToBytes, keyToText } from './keys.ts';
 export type {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openEmbeddedStore } from '../../src/store/embedded/embedded-store.ts';
-import { restoreEmbeddedStore } from '../../src/store/embedded/snapshot-file.ts';
+import { restoreEmbeddedStore } from '../../src/store/embedded/snapshot/snapshot-file.ts';
 import { openEtcdStore } from '../../src/store/etcd/etcd-store.ts';
 import { startEtcdFront } from '../../src/store/etcd-front/etcd-front.ts';
 import { everyKey } from '../../src/store/keys.ts';

@@ -2,7 +2,7 @@
  * The process that is killed: `crash-writer.ts <dataDir> <round> <seed>` writes until somebody ends it. It says on
  * stdout what it tries before it tries it, and what was answered after it was answered.
  */
-import { openLmdbEngine } from '../../src/store/embedded/lmdb-engine.ts';
+import { openLmdbEngine } from '../../src/store/embedded/disk/lmdb-engine.ts';
 import { openEmbeddedStore } from '../../src/store/index.ts';
 import { randomFrom } from '../support/random.ts';
 import { type Attempt, type Line, opsOf, sizeFor, WRITERS } from './crash-script.ts';

@@ -15,9 +15,9 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EngineCommit } from '../../src/store/embedded/engine.ts';
-import { openLmdbEngine } from '../../src/store/embedded/lmdb-engine.ts';
-import { encodeRecord } from '../../src/store/embedded/log-record.ts';
+import { openLmdbEngine } from '../../src/store/embedded/disk/lmdb-engine.ts';
+import type { EngineCommit } from '../../src/store/embedded/engine/engine.ts';
+import { encodeRecord } from '../../src/store/embedded/state/log-record.ts';
 import { type EmbeddedStoreOptions, openEmbeddedStore, type StoreError } from '../../src/store/index.ts';
 import { everyKey } from '../../src/store/keys.ts';
 import type { Store } from '../../src/store/kv.ts';

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openLmdbEngine } from '../../src/store/embedded/lmdb-engine.ts';
+import { openLmdbEngine } from '../../src/store/embedded/disk/lmdb-engine.ts';
 import { type EmbeddedStoreOptions, openEmbeddedStore, type StoreError } from '../../src/store/index.ts';
 import { everyKey } from '../../src/store/keys.ts';
 import type { Revision, Store } from '../../src/store/kv.ts';

@@ -3,7 +3,7 @@
  * step comes, so that everything that could disturb the read has happened by then.
  */
 import { expect, it, vi } from 'vitest';
-import type { LogPosition } from '../../src/store/embedded/engine.ts';
+import type { LogPosition } from '../../src/store/embedded/engine/engine.ts';
 import { openEmbeddedStore } from '../../src/store/index.ts';
 import type { KeyValue, Store } from '../../src/store/kv.ts';
 import { expectRefusal, put, putOp, remove } from '../support/store/store-under-test.ts';

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openLmdbEngine } from '../../src/store/embedded/lmdb-engine.ts';
+import { openLmdbEngine } from '../../src/store/embedded/disk/lmdb-engine.ts';
 import { type EmbeddedStoreOptions, openEmbeddedStore } from '../../src/store/index.ts';
 import { everyKey } from '../../src/store/keys.ts';
 import type { Store } from '../../src/store/kv.ts';

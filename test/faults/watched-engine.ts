@@ -1,6 +1,7 @@
 /** The real engine with somebody between it and the store: who may look at a commit, hold it up, or make it fail. */
-import type { EngineCommit, LogEngine } from '../../src/store/embedded/engine.ts';
-import { openLmdbEngine } from '../../src/store/embedded/lmdb-engine.ts';
+
+import { openLmdbEngine } from '../../src/store/embedded/disk/lmdb-engine.ts';
+import type { EngineCommit, LogEngine } from '../../src/store/embedded/engine/engine.ts';
 
 /** Stands in for a commit; `commit` does what was asked for. `count` is 1 for the first one. */
 export type CommitHook = (asked: EngineCommit, commit: () => Promise<void>, count: number) => Promise<void>;

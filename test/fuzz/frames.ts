@@ -1,6 +1,6 @@
 /** Bytes below requests: connections of HTTP/1.1 and HTTP/2 and gRPC calls, right at first and then damaged. */
 import { Writer } from '../../src/api/protobuf.ts';
-import { frame as grpcFrame } from '../../src/store/etcd/frames.ts';
+import { frame as grpcFrame } from '../../src/store/etcd/grpc/frames.ts';
 import type { Dice } from './dice.ts';
 import { base64, type FuzzInput } from './fuzz-input.ts';
 import { damaged, oddText } from './odd-values.ts';

@@ -10,8 +10,8 @@
  */
 import { StoreError } from '../errors.ts';
 import type { Revision } from '../kv.ts';
-import type { Garbage } from './garbage.ts';
-import type { KeyIndex } from './key-index.ts';
+import type { Garbage } from './state/garbage.ts';
+import type { KeyIndex } from './state/key-index.ts';
 import type { Removal, RemovalSource } from './write-pipeline.ts';
 
 export class Compactor implements RemovalSource {

@@ -17,12 +17,12 @@ import { isStoreError, StoreError } from '../errors.ts';
 import type { StoreHistory } from '../kv.ts';
 import { fileSystemError, makeDataDir, syncFoldersUpFrom } from './disk/data-dir.ts';
 import { beginRun } from './disk/history-file.ts';
+import { openLmdbEngine } from './disk/lmdb-engine.ts';
 import { checkLmdbFile, readLmdbLog } from './disk/lmdb-file-check.ts';
 import { type FoundSeal, readSealFile, SealFile } from './disk/seal-file.ts';
-import type { LogEngine } from './engine.ts';
-import { openLmdbEngine } from './lmdb-engine.ts';
-import { firstCommit, type ReadLog, type Recovered, recover } from './recovery.ts';
-import { isSameSeal } from './seal.ts';
+import type { LogEngine } from './engine/engine.ts';
+import { isSameSeal } from './engine/seal.ts';
+import { firstCommit, type ReadLog, type Recovered, recover } from './state/recovery.ts';
 
 export type OpenData = {
   readonly engine: LogEngine;

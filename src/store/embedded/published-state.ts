@@ -8,14 +8,14 @@ import { StoreError } from '../errors.ts';
 import { type Bounds, boundsOf, checkNotNegative, isInBounds } from '../keys.ts';
 import type { Key, KeyRange, KeyValue, RangeOptions, RangeResult, Revision, WatchEvent } from '../kv.ts';
 import type { Compactor } from './compactor.ts';
-import type { LogEngine } from './engine.ts';
-import type { Garbage } from './garbage.ts';
-import type { Change } from './head.ts';
-import { isLive, type KeyIndex, type Version } from './key-index.ts';
-import { decodeRecord, isIntact, keyValueOf } from './log-record.ts';
-import { RangeScan } from './range-scan.ts';
-import { addToIndex, type Recovered } from './recovery.ts';
-import type { HubChange } from './watch-hub.ts';
+import type { LogEngine } from './engine/engine.ts';
+import type { Garbage } from './state/garbage.ts';
+import type { Change } from './state/head.ts';
+import { isLive, type KeyIndex, type Version } from './state/key-index.ts';
+import { decodeRecord, isIntact, keyValueOf } from './state/log-record.ts';
+import { RangeScan } from './state/range-scan.ts';
+import { addToIndex, type Recovered } from './state/recovery.ts';
+import type { HubChange } from './watch/watch-hub.ts';
 
 /** How much of the log one look of a watcher that is behind goes over. */
 const LOG_STRETCH = { records: 1000, bytes: 1024 * 1024 };

@@ -10,7 +10,7 @@
 import { statfsSync } from 'node:fs';
 import { StoreError } from '../errors.ts';
 import type { Op, Txn } from '../kv.ts';
-import type { LogEngine } from './engine.ts';
+import type { LogEngine } from './engine/engine.ts';
 
 /** What a change costs beside its key and value. */
 const CHANGE_BYTES = 256;

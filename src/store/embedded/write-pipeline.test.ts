@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { StoreError } from '../errors.ts';
 import type { Revision } from '../kv.ts';
-import type { EngineCommit, LogEngine } from './engine.ts';
-import type { Change } from './head.ts';
+import type { EngineCommit, LogEngine } from './engine/engine.ts';
+import type { Change } from './state/head.ts';
 import { type Removal, WritePipeline } from './write-pipeline.ts';
 
 const MAX_PENDING_BYTES = 1000;

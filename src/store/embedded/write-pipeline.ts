@@ -15,8 +15,8 @@
  */
 import { isStoreError, StoreError } from '../errors.ts';
 import type { LeaseId, Revision } from '../kv.ts';
-import type { LogEngine, LogPosition, MetaName } from './engine.ts';
-import type { Change } from './head.ts';
+import type { LogEngine, LogPosition, MetaName } from './engine/engine.ts';
+import type { Change } from './state/head.ts';
 
 /** What one caller wants committed, all of it together. */
 export type Work = {

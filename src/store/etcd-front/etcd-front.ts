@@ -20,17 +20,17 @@ import type { AddressInfo } from 'node:net';
 import { type TLSSocket, Server as TlsServer } from 'node:tls';
 import { closeOnce } from '../../api/index.ts';
 import { StoreError } from '../errors.ts';
-import { grpcCode } from '../etcd/grpc-status.ts';
+import { grpcCode } from '../etcd/grpc/grpc-status.ts';
 import type { Store } from '../kv.ts';
-import { FrontError, toFrontError } from './front-error.ts';
 import { GrpcStream } from './grpc-stream.ts';
-import { kvService } from './kv-service.ts';
-import { leaseService, serveKeepAlive } from './lease-service.ts';
-import { LongMessage } from './long-message.ts';
-import { maintenanceService } from './maintenance-service.ts';
 import { MemoryBudget } from './memory-budget.ts';
-import { SnapshotService } from './snapshot-service.ts';
-import { serveWatches } from './watch-service.ts';
+import { FrontError, toFrontError } from './messages/front-error.ts';
+import { LongMessage } from './messages/long-message.ts';
+import { kvService } from './services/kv-service.ts';
+import { leaseService, serveKeepAlive } from './services/lease-service.ts';
+import { maintenanceService } from './services/maintenance-service.ts';
+import { SnapshotService } from './services/snapshot-service.ts';
+import { serveWatches } from './services/watch-service.ts';
 
 type EtcdFrontCertificates = {
   /** PEM. */

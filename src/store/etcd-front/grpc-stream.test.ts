@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect, constants, createServer, type Http2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { frame } from '../etcd/frames.ts';
-import { toFrontError } from './front-error.ts';
+import { frame } from '../etcd/grpc/frames.ts';
 import { GrpcStream } from './grpc-stream.ts';
-import { LongMessage } from './long-message.ts';
 import { MemoryBudget } from './memory-budget.ts';
+import { toFrontError } from './messages/front-error.ts';
+import { LongMessage } from './messages/long-message.ts';
 
 const KIBIBYTE = 1024;
 const budget = new MemoryBudget(256 * KIBIBYTE);

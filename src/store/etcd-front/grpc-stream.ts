@@ -11,11 +11,11 @@
  */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Deframer, FrameError, frame, framePrefix } from '../etcd/frames.ts';
-import { grpcCode } from '../etcd/grpc-status.ts';
-import { FrontError, refusals } from './front-error.ts';
-import { LongMessage } from './long-message.ts';
+import { Deframer, FrameError, frame, framePrefix } from '../etcd/grpc/frames.ts';
+import { grpcCode } from '../etcd/grpc/grpc-status.ts';
 import type { MemoryBudget, MemoryShare } from './memory-budget.ts';
+import { FrontError, refusals } from './messages/front-error.ts';
+import { LongMessage } from './messages/long-message.ts';
 
 /** What etcd takes as one request, and its margin. */
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;

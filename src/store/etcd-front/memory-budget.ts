@@ -3,7 +3,7 @@
  * way. What goes beyond is refused as etcd refuses when it is overloaded, so that many clients together cost no more
  * than is stated, however slowly they write or read.
  */
-import { refusals } from './front-error.ts';
+import { refusals } from './messages/front-error.ts';
 
 export class MemoryBudget {
   readonly #limitBytes: number;

@@ -12,17 +12,17 @@ import { type Clock, systemClock } from '../../api/index.ts';
 import { StoreError } from '../errors.ts';
 import { boundsOf, checkKey } from '../keys.ts';
 import type * as kv from '../kv.ts';
-import { callUnary } from './call.ts';
-import { Channel } from './channel.ts';
-import type { Connection } from './connection.ts';
-import { type EtcdTlsOptions, parseEndpoints } from './endpoint.ts';
-import { toStoreError } from './grpc-to-store-error.ts';
-import * as kvMessages from './messages.ts';
-import * as adminMessages from './messages-admin.ts';
-import { decodeTxn, encodeTxn } from './messages-txn.ts';
-import { onAbort } from './on-abort.ts';
+import { callUnary } from './grpc/call.ts';
+import { Channel } from './grpc/channel.ts';
+import type { Connection } from './grpc/connection.ts';
+import { type EtcdTlsOptions, parseEndpoints } from './grpc/endpoint.ts';
+import { toStoreError } from './grpc/grpc-to-store-error.ts';
+import { onAbort } from './grpc/on-abort.ts';
+import * as kvMessages from './messages/messages.ts';
+import * as adminMessages from './messages/messages-admin.ts';
+import { decodeTxn, encodeTxn } from './messages/messages-txn.ts';
 import { saveSnapshot } from './snapshot.ts';
-import { EtcdWatch, type WatchSource } from './watch.ts';
+import { EtcdWatch, type WatchSource } from './watch/watch.ts';
 
 export type EtcdStoreOptions = {
   /** `http://host:port` or `https://host:port`, of one cluster. The first that answers is used. */

@@ -12,10 +12,10 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StoreError } from '../errors.ts';
 import type { SnapshotInfo } from '../kv.ts';
-import { Call } from './call.ts';
-import type { Connection } from './connection.ts';
-import { decodeSnapshotPiece, emptyRequest } from './messages-admin.ts';
-import { onAbort } from './on-abort.ts';
+import { Call } from './grpc/call.ts';
+import type { Connection } from './grpc/connection.ts';
+import { onAbort } from './grpc/on-abort.ts';
+import { decodeSnapshotPiece, emptyRequest } from './messages/messages-admin.ts';
 
 const method = '/etcdserverpb.Maintenance/Snapshot';
 const aheadBytes = 4 * 1024 * 1024;

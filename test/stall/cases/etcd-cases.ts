@@ -4,7 +4,7 @@
  */
 import { type ClientHttp2Stream, connect } from 'node:http2';
 import { Writer } from '../../../src/api/protobuf.ts';
-import { frame } from '../../../src/store/etcd/frames.ts';
+import { frame } from '../../../src/store/etcd/grpc/frames.ts';
 import type { ServerTarget } from '../../support/victim/server-target.ts';
 import type { Played, StallCase } from '../../support/victim/stall-case.ts';
 import { firstOf } from '../first-of.ts';

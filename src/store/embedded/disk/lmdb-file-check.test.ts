@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomFrom } from '../../../../test/support/random.ts';
 import { type TemporaryDir, temporaryDir } from '../../../../test/support/temporary-dir.ts';
-import type { EngineCommit, LogEntry, LogPosition } from '../engine.ts';
-import { openLmdbEngine } from '../lmdb-engine.ts';
+import type { EngineCommit, LogEntry, LogPosition } from '../engine/engine.ts';
+import { openLmdbEngine } from './lmdb-engine.ts';
 import { checkLmdbFile } from './lmdb-file-check.ts';
 import { HEADER_BYTES, PAGE_BYTES, PAGE_FLAGS } from './lmdb-pages.ts';
 

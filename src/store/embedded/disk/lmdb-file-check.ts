@@ -17,7 +17,7 @@
  */
 import { closeSync, openSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { LogEntry } from '../engine.ts';
+import type { LogEntry } from '../engine/engine.ts';
 import { damaged, readHeader } from './lmdb-header.ts';
 import {
   dataBytesOf,

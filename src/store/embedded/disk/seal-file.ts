@@ -15,7 +15,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PRIVATE_FILE } from '../../../files/private-files.ts';
 import { StoreError } from '../../errors.ts';
-import { decodeSeal, encodeSeal, SEAL_BYTES, type Seal } from '../seal.ts';
+import { decodeSeal, encodeSeal, SEAL_BYTES, type Seal } from '../engine/seal.ts';
 import { fileSystemError, syncFile, syncFolder } from './data-dir.ts';
 
 const SLOT_BYTES = 512;
