@@ -1,7 +1,7 @@
 /**
  * A whole server: store, caches, API, listener, put together and taken apart in the right order.
  *
- *   front (TLS, who, may they) → health · metrics · discovery · OpenAPI · resources → caches → store
+ *   HTTP server, handler chain → health · metrics · discovery · OpenAPI · resources → caches → store
  *
  * Several servers can run in one process; they share nothing. Closing ends watches cleanly, lets requests finish, and
  * leaves no timer, socket or file open.
@@ -31,7 +31,7 @@ import { Health } from './health/health.ts';
 import { StartHooks } from './health/start-hooks.ts';
 import { addStoreChecks } from './health/store-checks.ts';
 import type { TlsSettings } from './http/connection/listener.ts';
-import { startFront } from './http/http-server.ts';
+import { startHttpServer } from './http/http-server.ts';
 import { makeMetrics } from './metrics/metrics.ts';
 import { requestMetrics } from './metrics/request-metrics.ts';
 import { openStore } from './open-store.ts';
@@ -150,7 +150,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     hooks.done('priority-and-fairness-config-consumer', 'priority-and-fairness-filter');
     if (flow) flowMetrics.addTo(metrics, flow.controller);
     closers.push(async () => flow?.close());
-    const front = await startFront({
+    const httpServer = await startHttpServer({
       host: bindAddress,
       port: securePort,
       tls: settingsOf(tls),
@@ -173,10 +173,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
     closers.push(() => {
       health.stop();
-      return front.close();
+      return httpServer.close();
     });
-    url = urlOf(bindAddress, front.port);
-    await publishOwnService(rest, { bindAddress, port: front.port });
+    url = urlOf(bindAddress, httpServer.port);
+    await publishOwnService(rest, { bindAddress, port: httpServer.port });
     const addressKeeper = ServiceAddressKeeper.start(rest, log);
     hooks.done('bootstrap-controller', 'start-kubernetes-service-cidr-controller');
     hooks.done('start-service-ip-repair-controllers');
@@ -196,7 +196,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         initial: tls,
         read: () => loadTlsMaterial({ ...tlsFiles, isRunning: true }),
         apply: (fresh) => {
-          front.setTls(settingsOf(fresh));
+          httpServer.setTls(settingsOf(fresh));
           etcdFront?.setTls(settingsOf(fresh));
           writeAccess(fresh);
         },

@@ -4,7 +4,7 @@ import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { expect, it } from 'vitest';
 import type { Exchange } from '../../src/server/request/request-context.ts';
-import { frontUnderTest, restOf, TOKEN, untilSeen } from './front-under-test.ts';
+import { httpServerUnderTest, restOf, TOKEN, untilSeen } from './front-under-test.ts';
 
 const HEAD = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
 /** A frame of HTTP/2. */
@@ -46,7 +46,7 @@ it.each([
   ['an encoded slash', 'GET /api/v1/pods/a%2fb HTTP/1.1', /"subresource":"b"/],
   ['an absolute URL', 'GET https://localhost/api/v1/pods HTTP/1.1', /"resource":"pods"/],
 ])('answers a request line with %s', async (_what, line, answer) => {
-  await using server = await frontUnderTest(ok);
+  await using server = await httpServerUnderTest(ok);
   const socket = await server.raw();
   socket.write(`${line}\r\n${HEAD}Connection: close\r\n\r\n`);
   expect(await restOf(socket)).toMatch(answer);
@@ -54,7 +54,7 @@ it.each([
 });
 
 it('takes heads of almost a megabyte and refuses larger ones with 431', async () => {
-  await using server = await frontUnderTest(ok);
+  await using server = await httpServerUnderTest(ok);
   const most = await server.get('/version', { headers: { 'x-large': 'a'.repeat(900_000) } });
   expect(most.status).toBe(200);
   const socket = await server.raw();
@@ -67,7 +67,7 @@ it('takes heads of almost a megabyte and refuses larger ones with 431', async ()
 
 it('does not wait for ever for a head or a body that comes drop by drop', async () => {
   const limits = { headersTimeoutMs: 50, receiveTimeoutMs: 100, requestTimeoutMs: 50 };
-  await using server = await frontUnderTest(
+  await using server = await httpServerUnderTest(
     async (exchange) => {
       await exchange.readBody();
       ok(exchange);
@@ -87,12 +87,12 @@ it('does not wait for ever for a head or a body that comes drop by drop', async 
 });
 
 it('closes a connection that never gets through its handshake', async () => {
-  await using server = await frontUnderTest(ok, { limits: { handshakeTimeoutMs: 50 } });
-  const socket = connectTcp(server.front.port, '127.0.0.1');
+  await using server = await httpServerUnderTest(ok, { limits: { handshakeTimeoutMs: 50 } });
+  const socket = connectTcp(server.httpServer.port, '127.0.0.1');
   socket.on('error', () => {});
   socket.resume();
   await once(socket, 'close');
-  const garbage = connectTcp(server.front.port, '127.0.0.1');
+  const garbage = connectTcp(server.httpServer.port, '127.0.0.1');
   garbage.on('error', () => {});
   garbage.write('GET / HTTP/1.1\r\n\r\n');
   garbage.resume();
@@ -100,7 +100,7 @@ it('closes a connection that never gets through its handshake', async () => {
 });
 
 it('swallows only so much of a body that is too long', async () => {
-  await using server = await frontUnderTest(
+  await using server = await httpServerUnderTest(
     async (exchange) => {
       await exchange.readBody();
       ok(exchange);
@@ -126,7 +126,7 @@ it('notices a client that closes its half while a stream runs, or sends a body n
   const gone = new Promise<void>((resolve) => {
     closed = resolve;
   });
-  await using server = await frontUnderTest((exchange) => exchange.stream('application/json').onClose(closed));
+  await using server = await httpServerUnderTest((exchange) => exchange.stream('application/json').onClose(closed));
   const socket = await server.raw();
   const bytes = 300_000;
   socket.write(`GET /api/v1/pods?watch=1 HTTP/1.1\r\n${HEAD}Content-Length: ${bytes}\r\n\r\n${'x'.repeat(bytes)}`);
@@ -137,7 +137,7 @@ it('notices a client that closes its half while a stream runs, or sends a body n
 
 it('answers pipelined requests in order, and forgets them all when the client leaves', async () => {
   let aborted = 0;
-  await using server = await frontUnderTest(
+  await using server = await httpServerUnderTest(
     (exchange) => {
       if (exchange.path !== '/held') return exchange.send(200, 'text/plain', Buffer.from(`<${exchange.path}>`));
       return new Promise((_, reject) =>
@@ -156,15 +156,15 @@ it('answers pipelined requests in order, and forgets them all when the client le
   const text = await seen;
   expect([...text.matchAll(/<\/n(\d+)>/g)].map((match) => Number(match[1]))).toEqual([...Array(count).keys()]);
   for (let i = 0; i < 100; i++) socket.write(`GET /held HTTP/1.1\r\n${HEAD}\r\n`);
-  while (server.front.openRequests < 100) await new Promise((resolve) => setImmediate(resolve));
+  while (server.httpServer.openRequests < 100) await new Promise((resolve) => setImmediate(resolve));
   socket.destroy();
-  while (server.front.openRequests > 0) await new Promise((resolve) => setImmediate(resolve));
+  while (server.httpServer.openRequests > 0) await new Promise((resolve) => setImmediate(resolve));
   expect(aborted).toBe(100);
   expect(server.logged).toEqual([]);
 });
 
 it('answers thousands of requests that were sent ahead of their answers', async () => {
-  await using server = await frontUnderTest(ok);
+  await using server = await httpServerUnderTest(ok);
   const socket = await server.raw();
   const count = 3000;
   let answers = 0;
@@ -181,7 +181,7 @@ it('answers thousands of requests that were sent ahead of their answers', async 
   for (let i = 0; i < count; i++) socket.write(`GET /api/v1/pods/${i} HTTP/1.1\r\n${HEAD}\r\n`);
   await all;
   socket.destroy();
-  while (server.front.openRequests > 0) await new Promise((resolve) => setImmediate(resolve));
+  while (server.httpServer.openRequests > 0) await new Promise((resolve) => setImmediate(resolve));
   expect((await server.get('/version')).status).toBe(200);
 });
 
@@ -197,7 +197,7 @@ it.each<[what: string, frame: (i: number) => Buffer]>([
   ['pings', () => frame(6, 0, 0, Buffer.alloc(8))],
 ])('is not harmed by a flood of HTTP/2: %s', async (_what, make) => {
   let handled = 0;
-  await using server = await frontUnderTest(
+  await using server = await httpServerUnderTest(
     (exchange) => {
       handled++;
       ok(exchange);
@@ -205,7 +205,7 @@ it.each<[what: string, frame: (i: number) => Buffer]>([
     { limits: { graceMs: 20 } },
   );
   const ca = server.pki.authorityPem;
-  const socket = connectTls({ host: '127.0.0.1', port: server.front.port, ca, ALPNProtocols: ['h2'] });
+  const socket = connectTls({ host: '127.0.0.1', port: server.httpServer.port, ca, ALPNProtocols: ['h2'] });
   socket.on('error', () => {});
   await once(socket, 'secureConnect');
   const gone = new Promise((resolve) => socket.once('close', resolve));
@@ -221,14 +221,14 @@ it.each<[what: string, frame: (i: number) => Buffer]>([
   expect((await server.get2('/version')).status).toBe(200);
   expect(handled).toBeLessThan(2500); // nghttp2 allows a thousand resets in a row
   socket.destroy();
-  while (server.front.openRequests > 0) await new Promise((resolve) => setImmediate(resolve));
+  while (server.httpServer.openRequests > 0) await new Promise((resolve) => setImmediate(resolve));
   expect(server.logged).toEqual([]);
 });
 
 it('survives streams that are opened and thrown away', async () => {
   let opened = 0;
   let closed = 0;
-  await using server = await frontUnderTest(async (exchange) => {
+  await using server = await httpServerUnderTest(async (exchange) => {
     if (exchange.target.kind === 'other') return ok(exchange);
     await exchange.readBody().catch(() => {});
     const stream = exchange.stream('application/json');
@@ -245,7 +245,7 @@ it('survives streams that are opened and thrown away', async () => {
     if (i % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   expect((await server.get('/version')).status).toBe(200);
-  while (server.front.openRequests > 0) await new Promise((resolve) => setImmediate(resolve));
+  while (server.httpServer.openRequests > 0) await new Promise((resolve) => setImmediate(resolve));
   expect(closed).toBe(opened);
   expect(server.logged).toEqual([]);
 });
@@ -259,7 +259,7 @@ it('cuts a list off when its reader stops reading, and asks for no more pieces',
   const done = new Promise<void>((resolve) => {
     finished = resolve;
   });
-  await using server = await frontUnderTest(
+  await using server = await httpServerUnderTest(
     async (exchange) => {
       await exchange.sendParts(200, 'application/json', pieces(), 150_000_000);
       finished();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { Exchange } from '../../src/server/request/request-context.ts';
-import { frontUnderTest, restOf, sendOneByOne, TOKEN } from './front-under-test.ts';
+import { httpServerUnderTest, restOf, sendOneByOne, TOKEN } from './front-under-test.ts';
 
 const echo = (exchange: Exchange) => {
   const { user, headers } = exchange;
@@ -23,7 +23,7 @@ it.each([
     '505 HTTP Version Not Supported: unsupported protocol version',
   ],
 ])('refuses a request with %s as Go does', async (_what, request, line) => {
-  await using server = await frontUnderTest(echo);
+  await using server = await httpServerUnderTest(echo);
   const socket = await server.raw();
   socket.write(request);
   expect(await restOf(socket)).toBe(plain(line));
@@ -34,14 +34,14 @@ it.each([
   ['a Host of IPv6', 'GET /version HTTP/1.1\r\nHost: [::1]:6443\r\nConnection: close\r\n\r\n'],
   ['no Host in HTTP/1.0', 'GET /version HTTP/1.0\r\n\r\n'],
 ])('serves a request with %s', async (_what, request) => {
-  await using server = await frontUnderTest(echo);
+  await using server = await httpServerUnderTest(echo);
   const socket = await server.raw();
   socket.write(request);
   expect(await restOf(socket)).toMatch(/^HTTP\/1\.1 200 OK/);
 });
 
 it('takes a head that comes byte by byte, and cuts off one that goes on so', async () => {
-  await using server = await frontUnderTest(echo);
+  await using server = await httpServerUnderTest(echo);
   const patient = await server.raw();
   patient.write('GET /version HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: ');
   expect(await sendOneByOne(patient, 900)).toBe(900);
@@ -54,15 +54,15 @@ it('takes a head that comes byte by byte, and cuts off one that goes on so', asy
 });
 
 it('answers what is wrong in its turn, after what was asked before', async () => {
-  await using server = await frontUnderTest(echo);
+  await using server = await httpServerUnderTest(echo);
   const socket = await server.raw();
   socket.write('GET /version HTTP/1.1\r\nHost: a\r\n\r\nGET /version HTTP/1.1\r\n\r\n');
   expect(await restOf(socket)).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*HTTP\/1\.1 400 Bad Request: missing/);
 });
 
 it.each(['GET', 'HEAD', 'POST', 'PUT'])('tells a client that speaks HTTP without TLS: %s', async (method) => {
-  await using server = await frontUnderTest(echo);
-  const socket = connectTcp(server.front.port, '127.0.0.1');
+  await using server = await httpServerUnderTest(echo);
+  const socket = connectTcp(server.httpServer.port, '127.0.0.1');
   socket.on('error', () => {});
   socket.write(`${method} /version HTTP/1.1\r\nHost: a\r\n\r\n`);
   let text = '';
@@ -72,8 +72,8 @@ it.each(['GET', 'HEAD', 'POST', 'PUT'])('tells a client that speaks HTTP without
 });
 
 it('says nothing to what is neither', async () => {
-  await using server = await frontUnderTest(echo);
-  const socket = connectTcp(server.front.port, '127.0.0.1');
+  await using server = await httpServerUnderTest(echo);
+  const socket = connectTcp(server.httpServer.port, '127.0.0.1');
   socket.on('error', () => {});
   socket.write('\0\0\0\0 nothing that anybody knows\r\n');
   let bytes = 0;
@@ -96,7 +96,7 @@ it.each<[header: string | undefined, status: number, warning: string | undefined
     '299 - "the provided Authorization header contains extra space before the bearer token, and is ignored"',
   ],
 ])('Authorization: %s', async (authorization, status, warning) => {
-  await using server = await frontUnderTest(echo);
+  await using server = await httpServerUnderTest(echo);
   for (const get of ['get', 'get2'] as const) {
     const answer = await server[get]('/api', { anonymous: true, headers: { authorization: authorization! } });
     expect([answer.status, answer.headers.warning]).toEqual([status, warning]);
@@ -115,14 +115,14 @@ describe.each(['get', 'get2'] as const)('over %s', (get) => {
     ['impersonate-user', 'x'.repeat(8193)],
     ['impersonate-extra-a', 'x'.repeat(8193)],
   ])('refuses a header that is read and too long: %s', async (name, value) => {
-    await using server = await frontUnderTest(echo);
+    await using server = await httpServerUnderTest(echo);
     const answer = await server[get]('/version', { headers: { [name]: value } });
     expect([answer.status, answer.body.toString()]).toEqual([431, '431 Request Header Fields Too Large']);
     expect((await server[get]('/version')).status).toBe(200);
   });
 
   it('lets no handler see a long header that nobody reads', async () => {
-    await using server = await frontUnderTest(echo);
+    await using server = await httpServerUnderTest(echo);
     const answer = await server[get]('/version', { headers: { 'x-long': 'a'.repeat(9000), 'x-short': 'a' } });
     const { headers } = JSON.parse(answer.body.toString());
     expect(headers).toContain('x-short');
@@ -130,7 +130,7 @@ describe.each(['get', 'get2'] as const)('over %s', (get) => {
   });
 
   it('drops no header for being one of many', async () => {
-    await using server = await frontUnderTest(echo);
+    await using server = await httpServerUnderTest(echo);
     const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, 'a']));
     const last = await server[get]('/version', { headers: { ...many(900), 'impersonate-user': 'alice' } });
     expect(JSON.parse(last.body.toString()).user.username).toBe('alice');
@@ -140,7 +140,7 @@ describe.each(['get', 'get2'] as const)('over %s', (get) => {
   });
 
   it('refuses paths and queries beyond any use', async () => {
-    await using server = await frontUnderTest(echo);
+    await using server = await httpServerUnderTest(echo);
     const long = await server[get](`/${'a/'.repeat(10_000)}`);
     expect([long.status, long.body.toString()]).toEqual([414, '414 URI Too Long']);
     const many = await server[get](`/version?${'a&'.repeat(20_000)}`);

@@ -1,8 +1,8 @@
 /** A process that serves, stops and must then end by itself: run by front-streams.test.ts. */
 import { once } from 'node:events';
-import { frontUnderTest, TOKEN } from './front-under-test.ts';
+import { httpServerUnderTest, TOKEN } from './front-under-test.ts';
 
-const server = await frontUnderTest((exchange) => {
+const server = await httpServerUnderTest((exchange) => {
   if (exchange.target.kind === 'other') exchange.send(200, 'text/plain', Buffer.from('ok'));
   else exchange.stream('application/json');
 });
@@ -11,7 +11,7 @@ const watch = server.session().request({ ':path': '/api/v1/pods?watch=1', author
 await once(watch, 'response');
 watch.resume();
 const ended = once(watch, 'end');
-await server.front.close();
+await server.httpServer.close();
 await ended;
 await server[Symbol.asyncDispose]();
 process.stdout.write(`served ${status}, stream ended, closed\n`);

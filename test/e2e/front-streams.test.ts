@@ -6,7 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { ByteStream, Exchange } from '../../src/server/request/request-context.ts';
-import { type FrontUnderTest, frontUnderTest, restOf, sendOneByOne, TOKEN, untilSeen } from './front-under-test.ts';
+import {
+  type HttpServerUnderTest,
+  httpServerUnderTest,
+  restOf,
+  sendOneByOne,
+  TOKEN,
+  untilSeen,
+} from './front-under-test.ts';
 
 const WATCH = '/api/v1/pods?watch=1';
 const HEAD = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
@@ -46,7 +53,7 @@ function withoutChunks(answer: string): string {
 
 const closed = (stream: ByteStream) => new Promise<void>((resolve) => stream.onClose(resolve));
 
-async function openRaw(server: FrontUnderTest) {
+async function openRaw(server: HttpServerUnderTest) {
   const socket = await server.raw();
   socket.write(`GET ${WATCH} HTTP/1.1\r\n${HEAD}\r\n`);
   return socket;
@@ -54,7 +61,7 @@ async function openRaw(server: FrontUnderTest) {
 
 it('sends the head of a stream at once, before anything is written', async () => {
   const { handle } = collecting();
-  await using server = await frontUnderTest(handle);
+  await using server = await httpServerUnderTest(handle);
   const socket = await openRaw(server);
   const head = await untilSeen(socket, /\r\n\r\n/);
   expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
@@ -69,7 +76,7 @@ it('sends the head of a stream at once, before anything is written', async () =>
 
 it('joins what is written in one turn into one chunk, in order', async () => {
   const { handle, next } = collecting();
-  await using server = await frontUnderTest(handle);
+  await using server = await httpServerUnderTest(handle);
   const opened = next();
   const socket = await openRaw(server);
   const stream = await opened;
@@ -93,7 +100,7 @@ describe('behind a stream on HTTP/1.1', () => {
   const opening = async () => {
     const asked: string[] = [];
     const { handle, next } = collecting();
-    const server = await frontUnderTest((exchange) => {
+    const server = await httpServerUnderTest((exchange) => {
       asked.push(exchange.path);
       handle(exchange);
     });
@@ -119,7 +126,7 @@ describe('behind a stream on HTTP/1.1', () => {
     (await second).end();
     expect(await rest).toMatch(/^0\r\n\r\nHTTP\/1\.1 200 OK[\s\S]*ok(HTTP\/1\.1 200 OK[\s\S]*){2}ok$/);
     expect(asked).toEqual(['/api/v1/pods', '/one', '/api/v1/pods', '/two']);
-    expect(server.front.openRequests).toBe(0);
+    expect(server.httpServer.openRequests).toBe(0);
   });
 
   it.each([
@@ -139,12 +146,12 @@ describe('behind a stream on HTTP/1.1', () => {
     await Promise.all([gone, cut]);
     expect(got).toBe('');
     expect(asked).toEqual(['/api/v1/pods']);
-    expect(server.front.openRequests).toBe(0);
+    expect(server.httpServer.openRequests).toBe(0);
   });
 
   it('a head that does not come to its end in time ends the connection without a word', async () => {
     const { handle, next } = collecting();
-    await using server = await frontUnderTest(handle, { limits: { headersTimeoutMs: 50 } });
+    await using server = await httpServerUnderTest(handle, { limits: { headersTimeoutMs: 50 } });
     const opened = next();
     const socket = await openRaw(server);
     await opened;
@@ -168,7 +175,7 @@ describe('behind a stream on HTTP/1.1', () => {
 
 it('loses nothing of a request that had half come when a stream began', async () => {
   const { handle, next } = collecting();
-  await using server = await frontUnderTest(handle);
+  await using server = await httpServerUnderTest(handle);
   const opened = next();
   const socket = await server.raw();
   socket.write(`GET ${WATCH} HTTP/1.1\r\n${HEAD}\r\nGET /ver`);
@@ -183,14 +190,14 @@ it('loses nothing of a request that had half come when a stream began', async ()
 });
 
 describe.each([1, 2])('a stream over HTTP/%i', (version) => {
-  const open = async (server: FrontUnderTest) => {
+  const open = async (server: HttpServerUnderTest) => {
     if (version === 1) return openRaw(server);
     return server.session().request({ ':path': WATCH, authorization: `Bearer ${TOKEN}` });
   };
 
   it('tells its owner when the client leaves', async () => {
     const { handle, next } = collecting();
-    await using server = await frontUnderTest(handle);
+    await using server = await httpServerUnderTest(handle);
     const opened = next();
     const client = await open(server);
     const stream = await opened;
@@ -204,7 +211,7 @@ describe.each([1, 2])('a stream over HTTP/%i', (version) => {
 
   it('sends long writes whole and in their place between the others', async () => {
     const { handle, next } = collecting();
-    await using server = await frontUnderTest(handle);
+    await using server = await httpServerUnderTest(handle);
     const opened = next();
     const client = version === 1 ? await server.raw() : await open(server);
     if (version === 1) client.write(`GET ${WATCH} HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`);
@@ -231,7 +238,7 @@ describe.each([1, 2])('a stream over HTTP/%i', (version) => {
 
   it('says false to a slow reader, holds what it took, and goes on when it reads again', async () => {
     const { handle, next } = collecting();
-    await using server = await frontUnderTest(handle);
+    await using server = await httpServerUnderTest(handle);
     const opened = next();
     const client = (await open(server)) as unknown as ClientHttp2Stream;
     const stream = await opened;
@@ -268,7 +275,7 @@ describe.each([1, 2])('a stream over HTTP/%i', (version) => {
     const { handle, next } = collecting();
     const room = { slowBytes: 1024, tightSlowBytes: 1024, totalSlowBytes: 1024 * 1024 };
     const limits = { stream: { ...room, cutOffBytes: 1024 * 1024, lingerMs: 1000 } };
-    await using server = await frontUnderTest(handle, { limits });
+    await using server = await httpServerUnderTest(handle, { limits });
     const opened = next();
     const client = await open(server);
     client.on('error', () => {});
@@ -286,7 +293,7 @@ it('holds less for readers that stop once it holds much for others', async () =>
   const { handle, streams } = collecting();
   const room = { slowBytes: 256 * 1024, tightSlowBytes: 16 * 1024, totalSlowBytes: 512 * 1024 };
   const limits = { stream: { ...room, cutOffBytes: 1024 * 1024, lingerMs: 1000 }, graceMs: 20 };
-  await using server = await frontUnderTest(handle, { limits });
+  await using server = await httpServerUnderTest(handle, { limits });
   const session = server.session({ initialWindowSize: 0 });
   const clients = Array.from({ length: 6 }, () =>
     session.request({ ':path': WATCH, authorization: `Bearer ${TOKEN}` }),
@@ -309,7 +316,7 @@ it('holds less for readers that stop once it holds much for others', async () =>
 
 it('holds two thousand idle streams and gives each its event', async () => {
   const { handle, streams } = collecting();
-  await using server = await frontUnderTest(handle);
+  await using server = await httpServerUnderTest(handle);
   const clients: ClientHttp2Stream[] = [];
   const heads: Promise<unknown>[] = [];
   for (let i = 0; i < 20; i++) {
@@ -322,13 +329,13 @@ it('holds two thousand idle streams and gives each its event', async () => {
     }
   }
   await Promise.all(heads);
-  expect(server.front.openRequests).toBe(2000);
+  expect(server.httpServer.openRequests).toBe(2000);
   const got = clients.map((client) => once(client, 'data'));
   const event = Buffer.from('{"type":"ADDED"}\n');
   for (const stream of streams) stream.write(event);
   for (const [bytes] of await Promise.all(got)) expect(bytes.equals(event)).toBe(true);
-  await server.front.close();
-  expect(server.front.openRequests).toBe(0);
+  await server.httpServer.close();
+  expect(server.httpServer.openRequests).toBe(0);
 });
 
 it('stops: streams end cleanly, requests under way finish, new ones are sent away, nothing is left', async () => {
@@ -337,7 +344,7 @@ it('stops: streams end cleanly, requests under way finish, new ones are sent awa
   const held = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  await using server = await frontUnderTest(async (exchange) => {
+  await using server = await httpServerUnderTest(async (exchange) => {
     if (exchange.path === '/held') await held;
     handle(exchange);
   });
@@ -350,13 +357,13 @@ it('stops: streams end cleanly, requests under way finish, new ones are sent awa
   const slow = await server.raw();
   slow.write(`GET /held HTTP/1.1\r\n${HEAD}\r\n`);
   const under2 = server.get2('/held');
-  while (server.front.openRequests < 4) await new Promise((resolve) => setImmediate(resolve));
+  while (server.httpServer.openRequests < 4) await new Promise((resolve) => setImmediate(resolve));
 
   one.write(Buffer.from('last\n'));
   second.resume();
   const ends = [untilSeen(first, /5\r\nlast\n\r\n0\r\n\r\n$/), once(second, 'end')];
-  const stopped = server.front.close();
-  expect(server.front.close()).toBe(stopped);
+  const stopped = server.httpServer.close();
+  expect(server.httpServer.close()).toBe(stopped);
   await Promise.all(ends);
   expect(second.rstCode).toBe(0);
   slow.write(`GET /version HTTP/1.1\r\n${HEAD}\r\n`);
@@ -370,7 +377,7 @@ it('stops: streams end cleanly, requests under way finish, new ones are sent awa
 
 it('stops in time even when a client never finishes', async () => {
   const { handle } = collecting();
-  await using server = await frontUnderTest(
+  await using server = await httpServerUnderTest(
     (exchange) => (exchange.path === '/never' ? new Promise(() => {}) : handle(exchange)),
     {
       limits: { graceMs: 50 },
@@ -378,9 +385,9 @@ it('stops in time even when a client never finishes', async () => {
   );
   const socket = await server.raw();
   socket.write(`GET /never HTTP/1.1\r\n${HEAD}\r\n`);
-  while (server.front.openRequests < 1) await new Promise((resolve) => setImmediate(resolve));
+  while (server.httpServer.openRequests < 1) await new Promise((resolve) => setImmediate(resolve));
   const gone = once(socket, 'close');
-  await server.front.close();
+  await server.httpServer.close();
   await gone;
 });
 

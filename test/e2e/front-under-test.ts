@@ -1,4 +1,4 @@
-/** A real front on a real port, with clients of both protocols, and handlers the test can take by the hand. */
+/** A real HTTP server on a real port, with clients of both protocols, and handlers the test can take by the hand. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type ClientHttp2Session, connect as connectHttp2, type Settings } from 'node:http2';
@@ -9,7 +9,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { authenticateBy, certificateAuthenticator } from '../../src/server/auth/authenticator.ts';
 import { mastersOnly } from '../../src/server/auth/authorizer.ts';
 import { adminToken, tokenAuthenticator } from '../../src/server/auth/bearer-tokens.ts';
-import { type Front, type FrontOptions, startFront } from '../../src/server/http/http-server.ts';
+import { type HttpServer, type HttpServerOptions, startHttpServer } from '../../src/server/http/http-server.ts';
 import type { Exchange } from '../../src/server/request/request-context.ts';
 import { ensurePki, type Pki } from '../../src/server/serving/pki.ts';
 
@@ -30,8 +30,8 @@ type Ask = {
   anonymous?: boolean;
 };
 
-export type FrontUnderTest = AsyncDisposable & {
-  front: Front;
+export type HttpServerUnderTest = AsyncDisposable & {
+  httpServer: HttpServer;
   pki: Pki;
   logged: string[];
   get(path: string, ask?: Ask): Promise<Answer>;
@@ -40,15 +40,15 @@ export type FrontUnderTest = AsyncDisposable & {
   raw(): Promise<TLSSocket>;
 };
 
-export async function frontUnderTest(
+export async function httpServerUnderTest(
   handle: (exchange: Exchange) => void | Promise<void>,
-  options: Partial<FrontOptions> = {},
-): Promise<FrontUnderTest> {
+  options: Partial<HttpServerOptions> = {},
+): Promise<HttpServerUnderTest> {
   const dataDir = mkdtempSync(join(tmpdir(), 'longwatch-front-'));
   const pki = ensurePki({ dataDir });
   rmSync(dataDir, { recursive: true });
   const logged: string[] = [];
-  const front = await startFront({
+  const httpServer = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
     tls: { cert: pki.serving.certPem, key: pki.serving.keyPem, clientAuthorities: [pki.authorityPem] },
@@ -64,14 +64,14 @@ export async function frontUnderTest(
   const headersOf = ({ headers = {}, anonymous = false }: Ask) =>
     anonymous ? headers : { authorization: `Bearer ${TOKEN}`, ...headers };
   const session = (settings: Settings = {}) => {
-    const made = connectHttp2(`https://localhost:${front.port}`, { ca, settings });
+    const made = connectHttp2(`https://localhost:${httpServer.port}`, { ca, settings });
     made.on('error', () => {});
     sessions.add(made);
     return made;
   };
   let shared: ClientHttp2Session | undefined;
   return {
-    front,
+    httpServer,
     pki,
     logged,
     session,
@@ -79,7 +79,7 @@ export async function frontUnderTest(
       new Promise((resolve, reject) => {
         const wanted: RequestOptions = {
           host: '127.0.0.1',
-          port: front.port,
+          port: httpServer.port,
           path,
           agent,
           method: ask.method ?? 'GET',
@@ -110,7 +110,7 @@ export async function frontUnderTest(
         stream.end(ask.body);
       }),
     raw: async () => {
-      const socket = connectTls({ host: '127.0.0.1', port: front.port, ca, ALPNProtocols: ['http/1.1'] });
+      const socket = connectTls({ host: '127.0.0.1', port: httpServer.port, ca, ALPNProtocols: ['http/1.1'] });
       socket.on('error', () => {});
       await once(socket, 'secureConnect');
       return socket;
@@ -118,7 +118,7 @@ export async function frontUnderTest(
     async [Symbol.asyncDispose]() {
       agent.destroy();
       for (const made of sessions) made.destroy();
-      await front.close();
+      await httpServer.close();
     },
   };
 }

@@ -8,7 +8,14 @@ import type { TLSSocket } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import type { Exchange } from '../../src/server/request/request-context.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
-import { type FrontUnderTest, frontUnderTest, OTHER_TOKEN, restOf, TOKEN, untilSeen } from './front-under-test.ts';
+import {
+  type HttpServerUnderTest,
+  httpServerUnderTest,
+  OTHER_TOKEN,
+  restOf,
+  TOKEN,
+  untilSeen,
+} from './front-under-test.ts';
 
 const MIB = 1024 * 1024;
 const AS_ADMIN = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
@@ -26,14 +33,14 @@ async function until(isTrue: () => boolean): Promise<void> {
 }
 
 /** A request over HTTP/1.1 of whose body only a part is sent. */
-async function begun(server: FrontUnderTest, part: string | Buffer, head = AS_ADMIN): Promise<TLSSocket> {
+async function begun(server: HttpServerUnderTest, part: string | Buffer, head = AS_ADMIN): Promise<TLSSocket> {
   const socket = await server.raw();
   socket.write(`POST /x HTTP/1.1\r\n${head}Content-Length: 3000000\r\n\r\n`);
   socket.write(part);
   return socket;
 }
 
-function begun2(server: FrontUnderTest, part: string | Buffer): ClientHttp2Stream {
+function begun2(server: HttpServerUnderTest, part: string | Buffer): ClientHttp2Stream {
   const headers = { ':path': '/x', ':method': 'POST', authorization: `Bearer ${TOKEN}` };
   const stream = server.session().request(headers);
   stream.on('error', () => {});
@@ -43,10 +50,10 @@ function begun2(server: FrontUnderTest, part: string | Buffer): ClientHttp2Strea
 
 describe('seats', () => {
   it('are not taken by bodies that never end', async () => {
-    await using server = await frontUnderTest(readAndSend, { limits: { maxMutating: 2, graceMs: 20 } });
+    await using server = await httpServerUnderTest(readAndSend, { limits: { maxMutating: 2, graceMs: 20 } });
     for (let i = 0; i < 5; i++) await begun(server, 'abc');
     for (let i = 0; i < 5; i++) begun2(server, 'abc');
-    await until(() => server.front.openRequests === 10);
+    await until(() => server.httpServer.openRequests === 10);
     for (const get of ['get', 'get2'] as const) {
       const answer = await server[get]('/x', { method: 'POST', body: 'whole' });
       expect([answer.status, answer.body.toString()]).toEqual([200, '5']);
@@ -67,7 +74,7 @@ describe('seats', () => {
       },
       handshakeFailed: () => {},
     };
-    await using server = await frontUnderTest(handle, { limits: { maxReadOnly: 2 }, observer });
+    await using server = await httpServerUnderTest(handle, { limits: { maxReadOnly: 2 }, observer });
     const session = server.session(NO_WINDOW);
     for (let i = 0; i < 5; i++) {
       const stream = session.request({ ':path': '/x', authorization: `Bearer ${TOKEN}` });
@@ -91,7 +98,7 @@ describe('seats', () => {
       seat: (kind: string, change: number) => seats.push(`${kind} ${change}`),
       handshakeFailed: () => {},
     };
-    await using server = await frontUnderTest(
+    await using server = await httpServerUnderTest(
       async (exchange) => {
         if (exchange.path === '/held') await held;
         text(exchange, 'done');
@@ -101,7 +108,7 @@ describe('seats', () => {
     const stream = server.session().request({ ':path': '/held', authorization: `Bearer ${TOKEN}` });
     await until(() => seats.length === 1);
     stream.close();
-    await until(() => server.front.openRequests === 0);
+    await until(() => server.httpServer.openRequests === 0);
     expect((await server.get('/x')).status).toBe(429);
     finish();
     await until(() => seats.length === 2);
@@ -114,7 +121,7 @@ describe('a body', () => {
   it('is not read from those who may not do what they ask for', async () => {
     let isAsked = false;
     const limits = { graceMs: 20 };
-    await using server = await frontUnderTest(
+    await using server = await httpServerUnderTest(
       () => {
         isAsked = true;
       },
@@ -130,7 +137,7 @@ describe('a body', () => {
   });
 
   it('is invited when it is wanted, and only then', async () => {
-    await using server = await frontUnderTest((exchange) =>
+    await using server = await httpServerUnderTest((exchange) =>
       exchange.path === '/no' ? exchange.send(404, 'text/plain', Buffer.from('no')) : readAndSend(exchange),
     );
     const head = `Expect: 100-continue\r\nContent-Length: 3\r\n${AS_ADMIN}\r\n`;
@@ -153,11 +160,11 @@ describe('a body', () => {
 
   it('that comes too slowly is given up', async () => {
     const clock = new FakeClock();
-    await using server = await frontUnderTest(readAndSend, { clock });
+    await using server = await httpServerUnderTest(readAndSend, { clock });
     const dropping = await begun(server, 'abc');
     const dropping2 = begun2(server, 'abc');
     const flowing = await begun(server, '');
-    await until(() => server.front.openRequests === 3);
+    await until(() => server.httpServer.openRequests === 3);
     const answer = restOf(dropping);
     const answer2 = once(dropping2, 'response').then(async ([response]) => {
       let body = '';
@@ -174,7 +181,7 @@ describe('a body', () => {
       new RegExp(`^HTTP/1\\.1 504 [\\s\\S]*Connection: close[\\s\\S]*"message":"${message}"`),
     );
     expect(await answer2).toEqual([504, message]);
-    await until(() => server.front.openRequests === 1);
+    await until(() => server.httpServer.openRequests === 1);
     const rest = untilSeen(flowing, /3000000$/);
     flowing.write(Buffer.alloc(3_000_000 - 12 * 17 * 1024));
     expect(await rest).toMatch(/^HTTP\/1\.1 200 OK/);
@@ -182,10 +189,10 @@ describe('a body', () => {
 
   it('that finds no room is sent away, and others make room for who has less', async () => {
     const limits = { bodies: { totalBytes: MIB }, graceMs: 20 };
-    await using server = await frontUnderTest(readAndSend, { limits });
+    await using server = await httpServerUnderTest(readAndSend, { limits });
     const greedy = [];
     for (let i = 0; i < 4; i++) greedy.push(await begun(server, Buffer.alloc(250 * 1024), AS_OTHER));
-    await until(() => server.front.openRequests === 4);
+    await until(() => server.httpServer.openRequests === 4);
     const newest = await begun(server, Buffer.alloc(250 * 1024), AS_OTHER);
     expect(await untilSeen(newest, /later\.\n$/)).toMatch(/^HTTP\/1\.1 429 [\s\S]*Retry-After: 1/);
     const oldest = untilSeen(greedy[0]!, /later\.\n$/);
@@ -195,7 +202,7 @@ describe('a body', () => {
   });
 
   it('to a request that has no use for one is thrown away', async () => {
-    await using server = await frontUnderTest((exchange) => text(exchange, 'ok'));
+    await using server = await httpServerUnderTest((exchange) => text(exchange, 'ok'));
     const body = Buffer.alloc(2 * MIB);
     const headers = { 'content-length': String(body.length) };
     expect((await server.get('/version', { body, headers })).status).toBe(200);
@@ -220,7 +227,7 @@ describe('an answer', () => {
     ],
   ])('that is not read is cut off, one that is read slowly is not: %s', async (_what, handle) => {
     const clock = new FakeClock();
-    await using server = await frontUnderTest(handle, { clock });
+    await using server = await httpServerUnderTest(handle, { clock });
     const stalled = await server.raw();
     const cut = once(stalled, 'close');
     stalled.write(`GET /x HTTP/1.1\r\n${AS_ADMIN}\r\n`);
@@ -230,7 +237,7 @@ describe('an answer', () => {
     await once(stalled2, 'response');
     const slow = await server.raw();
     slow.write(`GET /x HTTP/1.1\r\n${AS_ADMIN}\r\n`);
-    await until(() => server.front.openRequests === 3);
+    await until(() => server.httpServer.openRequests === 3);
     let got = 0;
     // A few slices of a megabyte each in every stretch of thirty seconds.
     for (let seconds = 0; seconds < 60; seconds += 10) {
@@ -246,7 +253,7 @@ describe('an answer', () => {
     }
     stalled.resume();
     await Promise.all([cut, cut2]);
-    expect(server.front.openRequests).toBe(1);
+    expect(server.httpServer.openRequests).toBe(1);
     slow.on('data', (part: Buffer) => {
       got += part.length;
     });
@@ -257,7 +264,7 @@ describe('an answer', () => {
   it('of a watch waits for its reader as long as it takes', async () => {
     const clock = new FakeClock();
     let write: (bytes: Buffer) => boolean = () => true;
-    await using server = await frontUnderTest(
+    await using server = await httpServerUnderTest(
       (exchange) => {
         const stream = exchange.stream('application/json');
         write = (bytes) => stream.write(bytes);
@@ -269,13 +276,13 @@ describe('an answer', () => {
     await once(watch, 'response');
     write(Buffer.from('event'));
     await clock.advance(3_600_000);
-    expect(server.front.openRequests).toBe(1);
+    expect(server.httpServer.openRequests).toBe(1);
     expect(watch.destroyed).toBe(false);
   });
 
   it('that finds no room is sent away, and others make room for who has less', async () => {
     const limits = { answers: { totalBytes: 3 * MIB }, graceMs: 20 };
-    await using server = await frontUnderTest(
+    await using server = await httpServerUnderTest(
       (exchange) => text(exchange, Buffer.alloc(Number(exchange.query.get('bytes')))),
       { limits },
     );

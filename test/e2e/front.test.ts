@@ -1,4 +1,4 @@
-/** The front as clients meet it: both protocols, its gates in order, its headers, its limits. */
+/** The HTTP server as clients meet it: both protocols, its gates in order, its headers, its limits. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:https';
@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { notFound } from '../../src/api/status-error.ts';
 import type { Exchange } from '../../src/server/request/request-context.ts';
-import { frontUnderTest, TOKEN } from './front-under-test.ts';
+import { httpServerUnderTest, TOKEN } from './front-under-test.ts';
 
 const JSON_TYPE = 'application/json';
 const echo = (exchange: Exchange) => {
@@ -16,9 +16,9 @@ const echo = (exchange: Exchange) => {
 };
 const messageOf = (body: Buffer) => JSON.parse(body.toString()).message as string;
 
-describe.each(['get', 'get2'] as const)('the front over %s', (get) => {
+describe.each(['get', 'get2'] as const)('the HTTP server over %s', (get) => {
   it('answers with the headers every answer has', async () => {
-    await using server = await frontUnderTest(echo);
+    await using server = await httpServerUnderTest(echo);
     const { status, headers, body } = await server[get]('/api/v1/pods?x=1', { headers: { 'audit-id': 'mine' } });
     expect(status).toBe(200);
     expect(JSON.parse(body.toString()).target).toMatchObject({ resource: 'pods', verb: 'list' });
@@ -34,7 +34,7 @@ describe.each(['get', 'get2'] as const)('the front over %s', (get) => {
   });
 
   it('asks who comes, and says no as the reference server does', async () => {
-    await using server = await frontUnderTest(echo);
+    await using server = await httpServerUnderTest(echo);
     const bad = await server[get]('/healthz', { anonymous: true, headers: { authorization: 'Bearer bogus' } });
     expect(bad.status).toBe(401);
     expect(JSON.parse(bad.body.toString())).toEqual({
@@ -57,7 +57,7 @@ describe.each(['get', 'get2'] as const)('the front over %s', (get) => {
   });
 
   it('lets an administrator act as somebody else', async () => {
-    await using server = await frontUnderTest(echo);
+    await using server = await httpServerUnderTest(echo);
     const groups = { 'Impersonate-Group': ['one', 'two, three'] };
     const alice = { 'Impersonate-User': 'alice', 'Impersonate-Uid': 'u-1', 'Impersonate-Extra-Scopes': 'x', ...groups };
     const answer = await server[get]('/api/v1/namespaces/x', { headers: alice });
@@ -78,7 +78,7 @@ describe.each(['get', 'get2'] as const)('the front over %s', (get) => {
   });
 
   it('turns what handlers throw into a Status, and keeps serving', async () => {
-    await using server = await frontUnderTest(async (exchange) => {
+    await using server = await httpServerUnderTest(async (exchange) => {
       if (exchange.path === '/known') throw notFound({ group: '', plural: 'pods' }, 'a');
       if (exchange.path === '/silent') return;
       throw new TypeError('a <bug>');
@@ -96,7 +96,7 @@ describe.each(['get', 'get2'] as const)('the front over %s', (get) => {
   });
 
   it('reads bodies up to the limit and refuses longer ones with 413', async () => {
-    await using server = await frontUnderTest(async (exchange) => {
+    await using server = await httpServerUnderTest(async (exchange) => {
       const body = await exchange.readBody();
       exchange.send(200, 'text/plain', Buffer.from(`${body.length}`));
     });
@@ -115,7 +115,7 @@ describe.each(['get', 'get2'] as const)('the front over %s', (get) => {
   it('compresses what is large, for those who ask with the exact token', async () => {
     const large = Buffer.from('{"a":1}'.repeat(40_000));
     const parts = Array.from({ length: 40_000 }, () => Buffer.from('{"a":1}'));
-    await using server = await frontUnderTest((exchange) =>
+    await using server = await httpServerUnderTest((exchange) =>
       exchange.path === '/parts'
         ? exchange.sendParts(200, JSON_TYPE, parts, large.length)
         : exchange.send(200, JSON_TYPE, exchange.path === '/small' ? large.subarray(0, 128 * 1024) : large),
@@ -134,7 +134,7 @@ describe.each(['get', 'get2'] as const)('the front over %s', (get) => {
   });
 
   it('warns once per text', async () => {
-    await using server = await frontUnderTest((exchange) => {
+    await using server = await httpServerUnderTest((exchange) => {
       exchange.warn('unknown field "spec.\\x"');
       exchange.warn('unknown field "spec.\\x"');
       exchange.warn('über\n');
@@ -146,7 +146,7 @@ describe.each(['get', 'get2'] as const)('the front over %s', (get) => {
   });
 
   it('gives no request more time than it has', async () => {
-    await using server = await frontUnderTest((exchange) => {
+    await using server = await httpServerUnderTest((exchange) => {
       if (exchange.query.has('late')) return new Promise((_, no) => exchange.signal.addEventListener('abort', no));
       return echo(exchange);
     });
@@ -174,7 +174,7 @@ describe.each(['get', 'get2'] as const)('the front over %s', (get) => {
       allWaiting = resolve;
     });
     const limits = { maxReadOnly: 2, maxMutating: 1 };
-    await using server = await frontUnderTest(
+    await using server = await httpServerUnderTest(
       async (exchange) => {
         if (exchange.method === 'POST') await exchange.readBody(); // a seat is taken when it is there
         if (exchange.path === '/held') {
@@ -202,7 +202,7 @@ describe.each(['get', 'get2'] as const)('the front over %s', (get) => {
   });
 
   it('answers HEAD without a body', async () => {
-    await using server = await frontUnderTest((exchange) =>
+    await using server = await httpServerUnderTest((exchange) =>
       exchange.path === '/parts' ? exchange.sendParts(200, 'text/plain', [Buffer.from('ok')], 2) : echo(exchange),
     );
     const whole = await server[get]('/healthz', { method: 'HEAD' });
@@ -213,24 +213,27 @@ describe.each(['get', 'get2'] as const)('the front over %s', (get) => {
 });
 
 it('knows a client by its certificate, also on a connection resumed without a new handshake', async () => {
-  await using server = await frontUnderTest(echo);
-  const { pki, front } = server;
+  await using server = await httpServerUnderTest(echo);
+  const { pki, httpServer } = server;
   const certificate = { ca: pki.authorityPem, cert: pki.admin.certPem, key: pki.admin.keyPem };
   const ask = (more: object) =>
     new Promise<string>((resolve, reject) => {
-      const sent = request({ host: '127.0.0.1', port: front.port, path: '/api', agent: false, ...more }, (response) => {
-        let text = '';
-        response.on('data', (part) => {
-          text += part;
-        });
-        response.on('end', () => resolve(text));
-      });
+      const sent = request(
+        { host: '127.0.0.1', port: httpServer.port, path: '/api', agent: false, ...more },
+        (response) => {
+          let text = '';
+          response.on('data', (part) => {
+            text += part;
+          });
+          response.on('end', () => resolve(text));
+        },
+      );
       sent.on('error', reject).end();
     });
   const user = { username: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
   expect(JSON.parse(await ask(certificate)).user).toEqual(user);
   const sessions: Buffer[] = [];
-  const sent = request({ host: '127.0.0.1', port: front.port, path: '/api', agent: false, ...certificate });
+  const sent = request({ host: '127.0.0.1', port: httpServer.port, path: '/api', agent: false, ...certificate });
   sent.on('socket', (socket) => socket.on('session', (session: Buffer) => sessions.push(session)));
   sent.end();
   const [response] = await once(sent, 'response');
@@ -248,14 +251,14 @@ it('serves curl over both protocols', async ({ skip }) => {
     return stdout;
   };
   if ((await run('--version').catch(() => '')) === '') skip('no curl here');
-  await using server = await frontUnderTest((exchange) => {
+  await using server = await httpServerUnderTest((exchange) => {
     if (!exchange.query.has('watch')) return echo(exchange);
     const stream = exchange.stream(JSON_TYPE);
     for (const n of [1, 2, 3]) stream.write(Buffer.from(`{"n":${n}}\n`));
     return stream.end();
   });
   for (const version of [['--http1.0', '--no-alpn'], ['--http1.1'], ['--http2']]) {
-    const out = await run(...version, `https://127.0.0.1:${server.front.port}/api/v1/pods?watch=1`);
+    const out = await run(...version, `https://127.0.0.1:${server.httpServer.port}/api/v1/pods?watch=1`);
     expect([version, out]).toEqual([version, '{"n":1}\n{"n":2}\n{"n":3}\n']);
   }
 });

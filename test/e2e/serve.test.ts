@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { writeKubeconfig } from '../../src/server/serving/kubeconfig.ts';
-import { frontUnderTest, TOKEN } from './front-under-test.ts';
+import { httpServerUnderTest, TOKEN } from './front-under-test.ts';
 
 const script = fileURLToPath(new URL('serve-process.ts', import.meta.url));
 
@@ -50,7 +50,7 @@ it('kubectl gets through with the kubeconfig, by certificate and by token', asyn
   const kubectl = (...args: string[]) =>
     promisify(execFile)('kubectl', args, { env: { PATH: process.env.PATH ?? '', HOME: tmpdir() } });
   if (!(await kubectl('version', '--client').catch(() => undefined))) skip('no kubectl here');
-  await using server = await frontUnderTest((exchange) =>
+  await using server = await httpServerUnderTest((exchange) =>
     exchange.send(200, 'application/json', Buffer.from(JSON.stringify(exchange.user))),
   );
   const folder = mkdtempSync(join(tmpdir(), 'longwatch-kubeconfig-'));

@@ -1,5 +1,5 @@
 /**
- * What the front asks of whoever decides which requests may run now: plain counters (in-flight.ts) or flow control.
+ * What the HTTP server asks of whoever decides which requests may run now: plain counters (in-flight.ts) or flow control.
  *
  * A ticket is of one request. Always true: it may be left at any time, by any door and more than once; what it held is
  * given back once.

@@ -20,7 +20,7 @@ import { isLongRunning } from '../request/request-info.ts';
 import { requestKind } from '../request/request-kind.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import { SentAway } from './body/request-body.ts';
-import type { FrontExchange, RequestHead } from './http-request-context.ts';
+import type { HttpRequestContext, RequestHead } from './http-request-context.ts';
 
 /** Whatever the deadline, nobody waits for a seat longer. */
 const MAX_WAIT_SECONDS = 60;
@@ -45,7 +45,7 @@ export class HandlerChain {
     this.#links = links;
   }
 
-  async run(exchange: FrontExchange, head: RequestHead, certificate: ShownCertificate): Promise<void> {
+  async run(exchange: HttpRequestContext, head: RequestHead, certificate: ShownCertificate): Promise<void> {
     const { authorizer, handle, observer } = this.#links;
     this.#mustServe(exchange);
     const deadlineMs = this.#setDeadline(exchange, head);
@@ -72,12 +72,12 @@ export class HandlerChain {
   }
 
   /** A server that stops still says how it is. */
-  #mustServe({ path }: FrontExchange): void {
+  #mustServe({ path }: HttpRequestContext): void {
     if (this.#links.isDraining() && !HEALTH_PATH.test(path)) throw serviceUnavailable('apiserver is shutting down', 1);
   }
 
   /** Watches have a clock of their own. */
-  #setDeadline(exchange: FrontExchange, { queryText }: RequestHead): number {
+  #setDeadline(exchange: HttpRequestContext, { queryText }: RequestHead): number {
     const { requestTimeoutMs } = this.#links;
     if (isLongRunning(exchange.target)) return requestTimeoutMs;
     const query = queryText.includes('timeout') ? exchange.query : undefined;
@@ -86,14 +86,14 @@ export class HandlerChain {
     return deadlineMs;
   }
 
-  #authenticate(exchange: FrontExchange, certificate: ShownCertificate): ReturnType<Authenticate> {
+  #authenticate(exchange: HttpRequestContext, certificate: ShownCertificate): ReturnType<Authenticate> {
     const { token, isIgnored } = parseBearerHeader(exchange.headers.authorization);
     if (isIgnored) exchange.warn(IGNORED_TOKEN);
     return this.#links.authenticate({ token, certificate: certificate() });
   }
 
   /** False: sent away. */
-  #enter(exchange: FrontExchange, attributes: Attributes, deadlineMs: number): boolean | Promise<boolean> {
+  #enter(exchange: HttpRequestContext, attributes: Attributes, deadlineMs: number): boolean | Promise<boolean> {
     const kind = requestKind(exchange.method);
     if (kind === 'readOnly') exchange.ignoreBody();
     const waitSeconds = Math.min(deadlineMs / 4000, MAX_WAIT_SECONDS);

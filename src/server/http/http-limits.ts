@@ -1,4 +1,4 @@
-/** The bounds of the front, with the reference server's values where it has them. */
+/** The bounds of the HTTP server, with the reference server's values where it has them. */
 
 import type { InFlightLimits } from '../flow-control/in-flight.ts';
 import type { BudgetLimits } from './body/byte-budget.ts';
@@ -6,7 +6,7 @@ import type { PaceRule } from './body/pace.ts';
 import type { ListenerLimits } from './connection/listener.ts';
 import type { StreamLimits } from './response/live-stream.ts';
 
-export type FrontLimits = InFlightLimits &
+export type HttpLimits = InFlightLimits &
   ListenerLimits & {
     readonly maxBodyBytes: number;
     /** For everything but watches; 504 after it. */
@@ -25,12 +25,12 @@ export type FrontLimits = InFlightLimits &
   };
 
 /** The defaults with some of them replaced. The time to receive a request follows the time to answer it. */
-export function frontLimits(given: Partial<FrontLimits> = {}): FrontLimits {
+export function httpLimits(given: Partial<HttpLimits> = {}): HttpLimits {
   const limits = { ...DEFAULT_LIMITS, ...given };
   return { ...limits, receiveTimeoutMs: given.receiveTimeoutMs ?? limits.requestTimeoutMs + 5000 };
 }
 
-const DEFAULT_LIMITS: FrontLimits = {
+const DEFAULT_LIMITS: HttpLimits = {
   maxReadOnly: 400,
   maxMutating: 200,
   maxHeaderBytes: 1024 * 1024,

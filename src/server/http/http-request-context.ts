@@ -1,7 +1,7 @@
 /**
- * The front's side of an Exchange: one request, from its head to the last byte of its answer.
+ * The HTTP server's side of an Exchange: one request, from its head to the last byte of its answer.
  *
- * Always true: an answer is begun once; if the front was first (time over, error), what the handler still sends is
+ * Always true: an answer is begun once; if the HTTP server was first (time over, error), what the handler still sends is
  * dropped. The signal fires when the client leaves, when the time is over or when the server ends the stream, and not
  * after an answer that went well. Its seat is held while there is work, not while a client sends or lets its answer lie:
  * what is held for that is counted in bytes, and has to move.
@@ -27,8 +27,8 @@ import type { Wire } from './response/wire.ts';
 /** Smaller bodies are not worth it; the reference server draws the line here. */
 const GZIP_ABOVE_BYTES = 128 * 1024;
 
-/** What all exchanges of one front share. */
-export type ExchangeSurroundings = BodyLimits & {
+/** What all exchanges of one HTTP server share. */
+export type SharedByRequests = BodyLimits & {
   readonly flusher: TurnFlusher;
   readonly streamRoom: StreamRoom;
   readonly streamLimits: StreamLimits;
@@ -59,7 +59,7 @@ const STALLED_MS = 100;
 
 const TOO_MANY = Buffer.from('Too many requests, please try again later.\n');
 
-export class FrontExchange implements Exchange {
+export class HttpRequestContext implements Exchange {
   readonly method: string;
   readonly path: string;
   headers: IncomingHttpHeaders;
@@ -72,7 +72,7 @@ export class FrontExchange implements Exchange {
   status = 0;
   /** Whether they may do what they ask for. */
   wasLetIn = false;
-  readonly #shared: ExchangeSurroundings;
+  readonly #shared: SharedByRequests;
   readonly #wire: Wire;
   readonly #queryText: string;
   #query: URLSearchParams | undefined;
@@ -92,7 +92,7 @@ export class FrontExchange implements Exchange {
   #isOver = false;
 
   constructor(
-    shared: ExchangeSurroundings,
+    shared: SharedByRequests,
     wire: Wire,
     head: RequestHead,
     parse: (query: () => URLSearchParams) => Target,

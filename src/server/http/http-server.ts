@@ -29,15 +29,15 @@ import { HeadPieces } from './connection/head-pieces.ts';
 import { http1Fault, refuseHttp1 } from './connection/http1-faults.ts';
 import { makeListener, secureContext, type TlsSettings } from './connection/listener.ts';
 import { HandlerChain, type ShownCertificate } from './handler-chain.ts';
-import { type FrontLimits, frontLimits } from './http-limits.ts';
-import { type ExchangeSurroundings, FrontExchange, type RequestHead } from './http-request-context.ts';
+import { type HttpLimits, httpLimits } from './http-limits.ts';
+import { HttpRequestContext, type RequestHead, type SharedByRequests } from './http-request-context.ts';
 import { Http1Wire } from './response/http1-wire.ts';
 import { Http2Wire } from './response/http2-wire.ts';
 import { StreamRoom } from './response/stream-room.ts';
 import { TurnFlusher } from './response/turn-flusher.ts';
 import type { Wire } from './response/wire.ts';
 
-export type FrontOptions = {
+export type HttpServerOptions = {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
@@ -47,7 +47,7 @@ export type FrontOptions = {
   readonly handle: (exchange: Exchange) => void | Promise<void>;
   /** Who decides what may run now; plain counters, as the limits say, without it. */
   readonly flow?: FlowGate | undefined;
-  readonly limits?: Partial<FrontLimits>;
+  readonly limits?: Partial<HttpLimits>;
   readonly observer?: RequestObserver;
   /** A refusal in the form the client asked for; JSON without it. */
   readonly encodeStatus?: (exchange: Exchange, error: StatusError) => EncodedStatus;
@@ -59,7 +59,7 @@ export type FrontOptions = {
   readonly log?: (message: string, error: unknown) => void;
 };
 
-export interface Front extends AsyncDisposable {
+export interface HttpServer extends AsyncDisposable {
   readonly port: number;
   /** Requests and streams whose answers are not finished. */
   readonly openRequests: number;
@@ -68,13 +68,13 @@ export interface Front extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export async function startFront(options: FrontOptions): Promise<Front> {
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { observer, clock = backgroundClock, log = () => {} } = options;
-  const limits = frontLimits(options.limits);
+  const limits = httpLimits(options.limits);
   const connections = new Connections();
   const heads = new HeadPieces();
-  const open = new Set<FrontExchange>();
-  const shared: ExchangeSurroundings = {
+  const open = new Set<HttpRequestContext>();
+  const shared: SharedByRequests = {
     flusher: new TurnFlusher(),
     streamRoom: new StreamRoom(limits.stream),
     streamLimits: limits.stream,
@@ -145,7 +145,7 @@ export async function startFront(options: FrontOptions): Promise<Front> {
     }
     const { path, queryText } = parsed;
     const head: RequestHead = { method, path, queryText, ...origin };
-    const exchange = new FrontExchange(shared, wire, head, (query) => parseTarget(method, path, query));
+    const exchange = new HttpRequestContext(shared, wire, head, (query) => parseTarget(method, path, query));
     if (wire instanceof Http1Wire) wire.isLong = isLongRunning(exchange.target);
     open.add(exchange);
     exchange.onClose(() => {
@@ -160,8 +160,8 @@ export async function startFront(options: FrontOptions): Promise<Front> {
       .finally(() => exchange.handled());
   }
 
-  function refuse(exchange: FrontExchange, err: unknown): void {
-    if (exchange.abortReason !== undefined) return; // the client is gone, or the front has answered
+  function refuse(exchange: HttpRequestContext, err: unknown): void {
+    if (exchange.abortReason !== undefined) return; // the client is gone, or the HTTP server has answered
     if (err instanceof SentAway) {
       exchange.sendAway();
       return;
@@ -215,7 +215,7 @@ const STREAMS_PER_TURN = 200;
 const PACE_CHECK_MS = 1000;
 
 /** Until the signal fires. */
-async function keepPace(clock: Clock, signal: AbortSignal, open: ReadonlySet<FrontExchange>): Promise<void> {
+async function keepPace(clock: Clock, signal: AbortSignal, open: ReadonlySet<HttpRequestContext>): Promise<void> {
   for (;;) {
     await clock.sleep(PACE_CHECK_MS, signal).catch(() => {});
     if (signal.aborted) return;

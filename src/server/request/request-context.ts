@@ -1,8 +1,8 @@
 /**
- * One request and its answer, the same for HTTP/1.1 and HTTP/2: what the handlers behind the front see.
+ * One request and its answer, the same for HTTP/1.1 and HTTP/2: what the handlers behind the HTTP server see.
  *
  * Always true: a request that reaches a handler is authenticated and has a parsed path; its body has not been read.
- * An answer is begun once. Whatever a handler throws, the front turns into a Status.
+ * An answer is begun once. Whatever a handler throws, the HTTP server turns into a Status.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Target } from './request-info.ts';
@@ -43,7 +43,7 @@ export interface Exchange {
 
 /**
  * Where a watch writes. All that is written in one turn of the loop leaves in one write at its end. When the server
- * stops, the front ends every stream itself, between two writes: to its owner that looks like a client that left.
+ * stops, the HTTP server ends every stream itself, between two writes: to its owner that looks like a client that left.
  * Writing after the end does nothing.
  */
 export interface ByteStream {

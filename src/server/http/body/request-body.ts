@@ -1,5 +1,5 @@
 /**
- * The body of one request, as the front has to do with it: invited when somebody wants it, read within a budget, thrown
+ * The body of one request, as the HTTP server has to do with it: invited when somebody wants it, read within a budget, thrown
  * away when nobody does, and given up when it does not come.
  *
  * Always true: nothing is read before `read` or `ignore`, and what is held is released once, by `release`.

@@ -1,5 +1,5 @@
 /**
- * What the front knows of each connection: who showed a certificate, which answers are still owed, whether it is idle.
+ * What the HTTP server knows of each connection: who showed a certificate, which answers are still owed, whether it is idle.
  *
  * On HTTP/1.1 requests may be sent ahead of their answers, and Node hands them over as they come. Behind a watch they
  * wait here until it has ended, and the connection is not read meanwhile; a few that came in one piece with the first

@@ -1,5 +1,5 @@
 /**
- * What of a request's headers reaches anybody behind the front.
+ * What of a request's headers reaches anybody behind the HTTP server.
  *
  * A head may have a megabyte, as at the reference server, but nobody reads a header of that size: one that is read and
  * longer than any of its kind is refused (431), and one that nobody reads is left out. So whatever parses a header
