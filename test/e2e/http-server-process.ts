@@ -1,6 +1,6 @@
-/** A process that serves, stops and must then end by itself: run by front-streams.test.ts. */
+/** A process that serves, stops and must then end by itself: run by http-streams.test.ts. */
 import { once } from 'node:events';
-import { httpServerUnderTest, TOKEN } from './front-under-test.ts';
+import { httpServerUnderTest, TOKEN } from './http-server-under-test.ts';
 
 const server = await httpServerUnderTest((exchange) => {
   if (exchange.target.kind === 'other') exchange.send(200, 'text/plain', Buffer.from('ok'));

@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { notFound } from '../../src/api/status-error.ts';
 import type { Exchange } from '../../src/server/request/request-context.ts';
-import { httpServerUnderTest, TOKEN } from './front-under-test.ts';
+import { httpServerUnderTest, TOKEN } from './http-server-under-test.ts';
 
 const JSON_TYPE = 'application/json';
 const echo = (exchange: Exchange) => {

@@ -13,7 +13,7 @@ import {
   sendOneByOne,
   TOKEN,
   untilSeen,
-} from './front-under-test.ts';
+} from './http-server-under-test.ts';
 
 const WATCH = '/api/v1/pods?watch=1';
 const HEAD = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
@@ -392,7 +392,7 @@ it('stops in time even when a client never finishes', async () => {
 });
 
 it('leaves nothing behind that keeps the process alive', async () => {
-  const script = fileURLToPath(new URL('front-process.ts', import.meta.url));
+  const script = fileURLToPath(new URL('http-server-process.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script]);
   expect(stdout).toBe('served 200, stream ended, closed\n');
 });

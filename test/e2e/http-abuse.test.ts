@@ -4,7 +4,7 @@ import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { expect, it } from 'vitest';
 import type { Exchange } from '../../src/server/request/request-context.ts';
-import { httpServerUnderTest, restOf, TOKEN, untilSeen } from './front-under-test.ts';
+import { httpServerUnderTest, restOf, TOKEN, untilSeen } from './http-server-under-test.ts';
 
 const HEAD = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
 /** A frame of HTTP/2. */

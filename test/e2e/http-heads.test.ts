@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { Exchange } from '../../src/server/request/request-context.ts';
-import { httpServerUnderTest, restOf, sendOneByOne, TOKEN } from './front-under-test.ts';
+import { httpServerUnderTest, restOf, sendOneByOne, TOKEN } from './http-server-under-test.ts';
 
 const echo = (exchange: Exchange) => {
   const { user, headers } = exchange;

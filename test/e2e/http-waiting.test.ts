@@ -15,7 +15,7 @@ import {
   restOf,
   TOKEN,
   untilSeen,
-} from './front-under-test.ts';
+} from './http-server-under-test.ts';
 
 const MIB = 1024 * 1024;
 const AS_ADMIN = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
