@@ -1,4 +1,4 @@
-/** Flow control as clients meet it: where requests are put, who waits, who is sent away, and who looks after the objects. */
+/** Flow control as clients meet it: where requests are put, who waits, who is rejected, and who looks after the objects. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../src/api/index.ts';
 import { type ApiClient, startTestServer, type TestServer } from '../../src/testing/index.ts';

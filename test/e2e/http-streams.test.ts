@@ -338,7 +338,7 @@ it('holds two thousand idle streams and gives each its event', async () => {
   expect(server.httpServer.openRequests).toBe(0);
 });
 
-it('stops: streams end cleanly, requests under way finish, new ones are sent away, nothing is left', async () => {
+it('stops: streams end cleanly, requests under way finish, new ones are rejected, nothing is left', async () => {
   const { handle, next } = collecting();
   let finish = () => {};
   const held = new Promise<void>((resolve) => {

@@ -187,7 +187,7 @@ describe('a body', () => {
     expect(await rest).toMatch(/^HTTP\/1\.1 200 OK/);
   });
 
-  it('that finds no room is sent away, and others make room for who has less', async () => {
+  it('that finds no room is rejected, and others make room for who has less', async () => {
     const limits = { bodies: { totalBytes: MIB }, graceMs: 20 };
     await using server = await httpServerUnderTest(readAndSend, { limits });
     const greedy = [];
@@ -280,7 +280,7 @@ describe('an answer', () => {
     expect(watch.destroyed).toBe(false);
   });
 
-  it('that finds no room is sent away, and others make room for who has less', async () => {
+  it('that finds no room is rejected, and others make room for who has less', async () => {
     const limits = { answers: { totalBytes: 3 * MIB }, graceMs: 20 };
     await using server = await httpServerUnderTest(
       (exchange) => text(exchange, Buffer.alloc(Number(exchange.query.get('bytes')))),

@@ -47,7 +47,7 @@ it.each(found.slice(0, 1))(
       expect((await kubectl.try(['apply', '-f', '-'], OBJECTS)).code).toBe(0);
       expect(await kubectl.run('get', 'flowschema', 'alice')).toMatch(/alice +few +60/);
       const uid = await kubectl.run('get', 'flowschema', 'alice', '-o', 'jsonpath={.metadata.uid}');
-      // The level has one seat: while one request runs, another is sent away.
+      // The level has one seat: while one request runs, another is rejected.
       const headers = { 'Impersonate-User': 'alice' };
       const slow = server.client.ask('GET', SLOW, { headers });
       const dump = '/debug/api_priority_and_fairness/dump_priority_levels';

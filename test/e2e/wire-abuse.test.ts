@@ -165,7 +165,7 @@ it('bodies that never end keep nobody from writing', async () => {
   for (const socket of sockets) socket.destroy();
 });
 
-it('thousands of requests at once are answered or sent away with 429, and then it is as before', async () => {
+it('thousands of requests at once are answered or rejected with 429, and then it is as before', async () => {
   await using crowded = await startTestServer({ maxRequestsInflight: 20, maxMutatingRequestsInflight: 10 });
   const many = crowded.connect({ protocol: 'http2' });
   const asked = Array.from({ length: 4000 }, (_, i) =>

@@ -119,7 +119,7 @@ function crowded() {
   return { flow, timer, running: () => running };
 }
 
-it('one runs, two wait, a fourth is sent away; a waiting one leaves after its time, with the headers of its level', async () => {
+it('one runs, two wait, a fourth is rejected; a waiting one leaves after its time, with the headers of its level', async () => {
   const { flow, timer, running } = crowded();
   const first = ticket(flow, alice);
   expect(first.enter()).toBe(true);

@@ -24,9 +24,9 @@ export type SeatObserver = (kind: RequestKind, change: 1 | -1) => void;
 export interface FlowTicket {
   /** For the headers of the answer, if there are any. */
   readonly uids: FlowUids | undefined;
-  /** How long those who are sent away should stay away. */
+  /** How long those who are rejected should stay away. */
   readonly retryAfterSeconds: number;
-  /** Whether it may run; when it has to wait, a promise. False: it is to be sent away. */
+  /** Whether it may run; when it has to wait, a promise. False: it is to be rejected. */
   enter(): boolean | Promise<boolean>;
   /** Whoever asked has gone: it need not wait any more. What runs, runs on. */
   giveUp(): void;

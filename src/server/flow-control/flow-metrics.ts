@@ -155,7 +155,7 @@ export class FlowMetrics implements FlowObserver {
     };
     metrics.collected({
       name: `${PREFIX}rejected_requests_total`,
-      help: 'Number of requests that flow control sent away.',
+      help: 'Number of requests that flow control rejected.',
       type: 'counter',
       samples: () =>
         [...this.#all()].flatMap(({ labels, rejected }) =>

@@ -10,6 +10,6 @@ export interface FlowObserver {
   levelGone(levelName: string): void;
   /** So many watches may hear of a write. */
   watchersFound(levelName: string, schemaName: string, count: number): void;
-  /** A request was sent away. */
+  /** A request was rejected. */
   dropped(levelName: string, request: FlowRequest, reason: DropReason): void;
 }

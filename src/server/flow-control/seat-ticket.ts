@@ -1,7 +1,7 @@
 /**
  * One request at the gate of its level: it enters, perhaps after waiting, and leaves.
  *
- *   new ─► waiting ─► inside ─► left          new, waiting ─► left: sent away, or its client has gone
+ *   new ─► waiting ─► inside ─► left          new, waiting ─► left: rejected, or its client has gone
  *
  * Always true: one `enter` has one answer; whichever door it leaves by, and however often, its seats are given back once
  * and no timer stays behind. Whoever gives up while waiting is counted as timed out, as the reference server does.

@@ -4,7 +4,7 @@
  *   draining 503 → deadline → authentication 401 → impersonation 403 → flow control 429 → authorisation 403 → handler
  *
  * Always true: nothing of a body is read on the way, and one that is waited for gets its seat when it is there. It fails
- * with the StatusError of the link that refused, or with SentAway where flow control had no seat. Links that can answer
+ * with the StatusError of the link that refused, or with RequestRejected where flow control had no seat. Links that can answer
  * at once do: a promise for each of them would cost more than most do.
  */
 import { serviceUnavailable, unauthorized } from '../../api/status-error.ts';
@@ -19,7 +19,7 @@ import { requestDeadlineMs } from '../request/request-deadline.ts';
 import { isLongRunning } from '../request/request-info.ts';
 import { requestKind } from '../request/request-kind.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
-import { SentAway } from './body/request-body.ts';
+import { RequestRejected } from './body/request-body.ts';
 import type { HttpRequestContext, RequestHead } from './http-request-context.ts';
 
 /** Whatever the deadline, nobody waits for a seat longer. */
@@ -60,7 +60,7 @@ export class HandlerChain {
     const { method, path, target } = exchange;
     const attributes = attributesOf(method, path, target, () => exchange.query);
     const entered = this.#enter(exchange, attributes, deadlineMs);
-    if (!(entered instanceof Promise ? await entered : entered)) throw new SentAway();
+    if (!(entered instanceof Promise ? await entered : entered)) throw new RequestRejected();
     const decision = authorizer.authorize(exchange.user, attributes);
     const { allowed, reason } = decision instanceof Promise ? await decision : decision;
     if (!allowed) throw forbiddenBy(exchange.user, attributes, reason);
@@ -92,7 +92,7 @@ export class HandlerChain {
     return this.#links.authenticate({ token, certificate: certificate() });
   }
 
-  /** False: sent away. */
+  /** False: rejected. */
   #enter(exchange: HttpRequestContext, attributes: Attributes, deadlineMs: number): boolean | Promise<boolean> {
     const kind = requestKind(exchange.method);
     if (kind === 'readOnly') exchange.ignoreBody();

@@ -16,7 +16,7 @@ import { retryAfterSeconds, statusBody, wantsPretty } from '../request/status-bo
 import type { UserInfo } from '../request/user-info.ts';
 import type { ByteBudget, Holding } from './body/byte-budget.ts';
 import { Pace, type PaceRule } from './body/pace.ts';
-import { type BodyLimits, RequestBody, SentAway } from './body/request-body.ts';
+import { type BodyLimits, RequestBody, RequestRejected } from './body/request-body.ts';
 import { type AnswerHeaders, acceptsGzip, standardHeaders, warningValues } from './response/answer-headers.ts';
 import { LiveStream, type StreamLimits } from './response/live-stream.ts';
 import { piecesOf, SLICE_BYTES, writeParts, writePartsGzipped } from './response/parts-writer.ts';
@@ -145,7 +145,7 @@ export class HttpRequestContext implements Exchange {
   }
 
   /**
-   * False: it is to be sent away. Entered at once where no body has to be waited for, else once it is there: whoever sends
+   * False: it is to be rejected. Entered at once where no body has to be waited for, else once it is there: whoever sends
    * slowly keeps nobody from a seat.
    */
   enter(ticket: FlowTicket, isBodyWanted: boolean): boolean | Promise<boolean> {
@@ -175,7 +175,7 @@ export class HttpRequestContext implements Exchange {
   async #readOnce(): Promise<Buffer> {
     if (!this.#body) throw new Error('Cannot read the body of a request whose stream has begun');
     const body = await this.#body.read(this.#shared, this.#holder, this.signal);
-    if (this.#ticket && !(await this.#ticket.enter())) throw new SentAway();
+    if (this.#ticket && !(await this.#ticket.enter())) throw new RequestRejected();
     return body;
   }
 
@@ -186,7 +186,7 @@ export class HttpRequestContext implements Exchange {
 
   send(status: number, contentType: string, body: Buffer, headers: Readonly<Record<string, string>> = {}): void {
     if (!this.#mayHold(body.length)) {
-      this.sendAway();
+      this.reject();
       return;
     }
     const answer = this.#begin(status, contentType, headers);
@@ -215,7 +215,7 @@ export class HttpRequestContext implements Exchange {
   }
 
   /** Nothing was done, and the client may come again after a while. */
-  sendAway(): void {
+  reject(): void {
     const answer = this.#begin(429, 'text/plain; charset=utf-8', {
       'Retry-After': String(this.#ticket?.retryAfterSeconds ?? 1),
       'X-Content-Type-Options': 'nosniff',
@@ -227,7 +227,7 @@ export class HttpRequestContext implements Exchange {
   }
 
   async sendParts(status: number, contentType: string, parts: Iterable<Buffer>, bytes: number): Promise<void> {
-    if (!this.#mayHold(Math.min(bytes, SLICE_BYTES))) return this.sendAway();
+    if (!this.#mayHold(Math.min(bytes, SLICE_BYTES))) return this.reject();
     const answer = this.#begin(status, contentType, {});
     if (!answer) return;
     this.#bodyBytes = bytes;

@@ -22,7 +22,7 @@ import type { RequestObserver } from '../request/request-observer.ts';
 import { parseRequestUrl } from '../request/request-url.ts';
 import { asStatusError } from '../request/status-body.ts';
 import { ByteBudget } from './body/byte-budget.ts';
-import { SentAway } from './body/request-body.ts';
+import { RequestRejected } from './body/request-body.ts';
 import { Connections } from './connection/connections.ts';
 import { limitHead } from './connection/head-limits.ts';
 import { HeadPieces } from './connection/head-pieces.ts';
@@ -162,8 +162,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
   function refuse(exchange: HttpRequestContext, err: unknown): void {
     if (exchange.abortReason !== undefined) return; // the client is gone, or the HTTP server has answered
-    if (err instanceof SentAway) {
-      exchange.sendAway();
+    if (err instanceof RequestRejected) {
+      exchange.reject();
       return;
     }
     if (!isStatusError(err)) log(`Cannot answer ${exchange.method} ${exchange.path}: ${String(err)}`, err);

@@ -1,5 +1,5 @@
 /**
- * How long those who are sent away should stay away: longer while many are sent away, shorter again when few are.
+ * How long those who are rejected should stay away: longer while many are rejected, shorter again when few are.
  *
  * Always true: between 1 and 32 seconds; decided once per second, from the drops of whole seconds before it. Without
  * drops nothing changes: nobody would hear of it.
@@ -10,7 +10,7 @@ export class RetryAfter {
   #raisedAt = Number.NEGATIVE_INFINITY;
   readonly #drops: { readonly second: number; count: number }[] = [];
 
-  /** One more is sent away in this second (of the wall clock); says for how long. */
+  /** One more is rejected in this second (of the wall clock); says for how long. */
   drop(second: number): number {
     if (second > this.#second) {
       this.#decide(second);

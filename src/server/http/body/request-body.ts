@@ -10,8 +10,8 @@ import { BodyReader, discardBody } from './body-reader.ts';
 import type { BudgetHolder, ByteBudget, Holding } from './byte-budget.ts';
 
 /** There is no seat, or no room for what was sent: the answer is text, not a Status, as the reference server has it. */
-export class SentAway extends Error {
-  override readonly name = 'SentAway';
+export class RequestRejected extends Error {
+  override readonly name = 'RequestRejected';
 }
 
 export type BodyLimits = {
@@ -36,18 +36,18 @@ export class RequestBody {
     this.#isInvitationDue = this.isAwaited && expect?.toLowerCase() === '100-continue';
   }
 
-  /** Fails with SentAway when there is no room for it. */
+  /** Fails with RequestRejected when there is no room for it. */
   async read({ bodies, bodyLimitBytes }: BodyLimits, holder: BudgetHolder, signal: AbortSignal): Promise<Buffer> {
     if (this.#isInvitationDue) this.#wire.inviteBody();
     this.#isInvitationDue = false;
-    const holding = bodies.hold(holder, () => this.refuse(new SentAway()));
+    const holding = bodies.hold(holder, () => this.refuse(new RequestRejected()));
     this.#holding = holding;
     this.#reader = new BodyReader(this.#wire.body, {
       limitBytes: bodyLimitBytes,
       announcedBytes: this.#announcedBytes,
       signal,
       grant: (bytes) => holding.add(bytes),
-      refusal: () => new SentAway(),
+      refusal: () => new RequestRejected(),
       cutOff: () => this.#wire.destroy(),
     });
     try {
