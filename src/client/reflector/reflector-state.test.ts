@@ -237,14 +237,14 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
     ended(undefined),
     { kind: 'filling', by: 'pages', failures: 2, floor: '7' },
   ],
-  ['a stream that ages gets a successor', watching(), { kind: 'ageing' }, watching({ isRotating: true })],
+  ['a stream near its timeout gets a successor', watching(), { kind: 'near-timeout' }, watching({ isRotating: true })],
   [
     'versions that are no numbers are not rotated',
     watching({ version: 'x' }),
-    { kind: 'ageing' },
+    { kind: 'near-timeout' },
     watching({ version: 'x' }),
   ],
-  ['what fills is not rotated', filling(), { kind: 'ageing' }, filling()],
+  ['what fills is not rotated', filling(), { kind: 'near-timeout' }, filling()],
   ['the successor is open', watching({ isRotating: true }), { kind: 'rotated' }, watching()],
   ['without a successor it goes on', watching({ isRotating: true }), { kind: 'rotation-failed' }, watching()],
   [
@@ -260,8 +260,8 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
     { kind: 'rotated' },
     watching({ isOpen: true, isRotating: false }),
   ],
-  ['what is doubted is fetched anew', watching(), { kind: 'doubted' }, { ...filling(), floor: '7' }],
-  ['what is being fetched is not doubted', filling('pages', 2), { kind: 'doubted' }, filling('pages', 2)],
+  ['a resync that is required fetches anew', watching(), { kind: 'resync-required' }, { ...filling(), floor: '7' }],
+  ['what is being fetched needs no resync', filling('pages', 2), { kind: 'resync-required' }, filling('pages', 2)],
   ['a bug stops', watching(), ended(new TypeError('bug')), { kind: 'stopped' }],
   ['a closed transport stops a watch', watching(), ended(closed), { kind: 'stopped' }],
   ['a closed transport stops a fill', filling(), ended(closed), { kind: 'stopped' }],
@@ -275,7 +275,7 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
 
 it('after the pause comes what the pause was for', () => {
   const state = transition(watching(), ended(reset, 5), policy);
-  expect(transition(state, { kind: 'rested' }, policy)).toEqual(watching({ isOpen: false, failures: 1 }));
+  expect(transition(state, { kind: 'backoff-elapsed' }, policy)).toEqual(watching({ isOpen: false, failures: 1 }));
 });
 
 it('a server that was set back, or always gives an older state, is believed: then there is no floor', () => {
@@ -283,5 +283,5 @@ it('a server that was set back, or always gives an older state, is believed: the
   expect(transition(state, ended(tooLarge), policy)).toEqual(filling('stream', 1));
   const often = transition({ ...state, failures: 5 }, ended(tooOld), policy);
   expect(often).toMatchObject({ kind: 'waiting' });
-  expect(transition(often, { kind: 'rested' }, policy)).toEqual(filling('stream', 6));
+  expect(transition(often, { kind: 'backoff-elapsed' }, policy)).toEqual(filling('stream', 6));
 });

@@ -68,7 +68,7 @@ export type ReflectorState =
 export type Fact =
   | { readonly kind: 'opened' }
   /** The stream will soon be ended by the server, as agreed. */
-  | { readonly kind: 'ageing' }
+  | { readonly kind: 'near-timeout' }
   /** Its successor was accepted, and takes its place. */
   | { readonly kind: 'rotated' }
   /** Its successor was not: the stream goes on as long as it lasts. */
@@ -90,10 +90,10 @@ export type Fact =
     }
   | { readonly kind: 'checked'; readonly version: string }
   /** Somebody has found that what was told is not what the server has. */
-  | { readonly kind: 'doubted' }
+  | { readonly kind: 'resync-required' }
   /** The server's versions are not those of the server we knew. */
   | { readonly kind: 'history-changed' }
-  | { readonly kind: 'rested' };
+  | { readonly kind: 'backoff-elapsed' };
 
 export type Policy = {
   readonly minMs: number;
@@ -119,7 +119,7 @@ export function transition(state: ReflectorState, fact: Fact, policy: Policy): R
   switch (fact.kind) {
     case 'opened':
       return state.kind === 'watching' ? { ...state, isOpen: true } : state;
-    case 'ageing': // what two streams tell twice can only be told apart by versions that can be compared
+    case 'near-timeout': // what two streams tell twice can only be told apart by versions that can be compared
       return state.kind === 'watching' && isNumber(state.version) ? { ...state, isRotating: true } : state;
     case 'rotated':
       return state.kind === 'watching' ? { ...state, isOpen: true, isRotating: false } : state;
@@ -134,14 +134,14 @@ export function transition(state: ReflectorState, fact: Fact, policy: Policy): R
       if (isBehind(fact.version, state.version))
         return { kind: 'filling', by: policy.fillBy, failures: state.failures };
       return pause(state.error, afterCheck(state), 0, policy);
-    case 'doubted':
+    case 'resync-required':
       if (state.kind === 'waiting' && state.next.kind === 'watching')
         return { ...state, next: fetchAnew(state.next, policy) };
       if (state.kind !== 'watching' && state.kind !== 'checking') return state; // it is being mended already
       return fetchAnew(state, policy);
     case 'history-changed': // what was told before is no floor for it
       return state.kind === 'watching' ? { kind: 'filling', by: policy.fillBy, failures: state.failures } : state;
-    case 'rested':
+    case 'backoff-elapsed':
       return state.kind === 'waiting' ? state.next : state;
     case 'ended':
       if (state.kind === 'filling') return afterFilling(state, fact, policy);

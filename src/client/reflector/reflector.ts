@@ -105,7 +105,7 @@ export class Reflector<T extends AnyObject> {
   /** What was told is not what the server has: gives the stream up, and fetches the whole state. */
   renew(): void {
     const before = this.#state;
-    this.#move({ kind: 'doubted' });
+    this.#move({ kind: 'resync-required' });
     if (this.#state !== before) this.#relay?.current.supersede();
   }
 
@@ -132,7 +132,7 @@ export class Reflector<T extends AnyObject> {
           break;
         case 'waiting':
           await this.#transport.clock.sleep(state.delayMs, signal);
-          this.#move({ kind: 'rested' });
+          this.#move({ kind: 'backoff-elapsed' });
           break;
         case 'stopped':
           throw state.error;
@@ -174,7 +174,7 @@ export class Reflector<T extends AnyObject> {
           this.#relay?.current.fail(new TransportError('idle', message, { isTimeout: true }));
           return undefined;
         }
-        this.#move({ kind: 'ageing' });
+        this.#move({ kind: 'near-timeout' });
         const state = this.#state;
         if (state.kind !== 'watching' || !state.isRotating) return undefined;
         return this.#open({ version: state.version, isInitial: false }, signal);
@@ -325,7 +325,7 @@ export class Reflector<T extends AnyObject> {
       this.#move({ kind: 'checked', version });
     } catch (error) {
       signal.throwIfAborted();
-      if (this.#state.kind === 'checking') this.#end(error); // it may be doubted meanwhile
+      if (this.#state.kind === 'checking') this.#end(error); // a resync may have been required meanwhile
     }
   }
 
