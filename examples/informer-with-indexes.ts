@@ -73,7 +73,7 @@ await runExample(async (signal) => {
   await informer.reached(last.metadata.resourceVersion, signal);
   report();
   assert.equal(informer.size, 10);
-  const { fills, streams, deleted } = informer.metrics;
-  console.log(`  ${streams} streams, ${fills} complete read, ${deleted} deletions told, ${informer.freshness.state}`);
-  assert.ok(fills === 1 && streams > 1, 'it resumed');
+  const { lists, streams, deleted } = informer.metrics;
+  console.log(`  ${streams} streams, ${lists} complete read, ${deleted} deletions told, ${informer.freshness.state}`);
+  assert.ok(lists === 1 && streams > 1, 'it resumed');
 });

@@ -23,7 +23,7 @@ import { runExample } from './stage/run-example.ts';
 import { scratchNamespace } from './stage/scratch-namespace.ts';
 
 /** What the follower, a process of its own, knows of itself. */
-type Report = { told: string[]; objects: number; restored: number; fills: number; version: string };
+type Report = { told: string[]; objects: number; restored: number; lists: number; version: string };
 
 const [role, namespace = '', file = ''] = process.argv.slice(2);
 await runExample((signal) => (role === 'follow' ? follow(signal) : main(signal)));
@@ -43,9 +43,9 @@ async function follow(signal: AbortSignal): Promise<void> {
   });
   for await (const _snapshot of informer.snapshots({ signal })) {
     await informer.saved(signal); // from here on it may be killed: what was told is not told again
-    const { objects, fills, checkpoint } = informer.metrics;
+    const { objects, lists, checkpoint } = informer.metrics;
     const version = informer.resourceVersion!;
-    process.send!({ told, objects, restored: checkpoint!.restored, fills, version } satisfies Report);
+    process.send!({ told, objects, restored: checkpoint!.restored, lists, version } satisfies Report);
   }
 }
 
@@ -74,9 +74,9 @@ async function tell(client: KubeClient, inNamespace: string, checkpoint: string,
       if (follower.exitCode === null && follower.signalCode === null) await once(follower, 'exit');
     }
   };
-  const show = (who: string, { restored, fills, told }: Report) =>
+  const show = (who: string, { restored, lists, told }: Report) =>
     console.log(
-      `${who}: ${restored} keys from the disk, ${fills} complete reads; ${told.join(', ') || 'nothing to tell'}`,
+      `${who}: ${restored} keys from the disk, ${lists} complete reads; ${told.join(', ') || 'nothing to tell'}`,
     );
 
   for (const name of ['door', 'gate', 'safe']) await add(name);
@@ -92,7 +92,7 @@ async function tell(client: KubeClient, inNamespace: string, checkpoint: string,
   assert.deepEqual(second.told.toSorted(), ['added shed', 'deleted safe', 'updated gate']);
   // A machine that is slow enough finds that our server in CI has forgotten this already.
   if (!(await isHistoryGone(client, { namespace: inNamespace, resourceVersion: first.version, signal })))
-    assert.equal(second.fills, 0, 'it went on where the first one was');
+    assert.equal(second.lists, 0, 'it went on where the first one was');
 
   await change('door');
   await keys.delete('gate', { signal });
@@ -108,7 +108,7 @@ async function tell(client: KubeClient, inNamespace: string, checkpoint: string,
   const news = ['updated door', 'deleted gate', 'added attic'];
   const third = await followUntil(({ told }) => news.every((one) => told.includes(one)));
   show('the third', third);
-  if (isGone) assert.equal(third.fills, 1, 'if history is gone it reads everything and compares');
+  if (isGone) assert.equal(third.lists, 1, 'if history is gone it reads everything and compares');
   assert.equal(third.objects, (await keys.list({ labelSelector: { app: 'keys' }, signal })).items.length);
 }
 

@@ -72,7 +72,7 @@ it('after a restart the store is there at once, no list is made, and handlers ar
     'added default/fresh',
   ]);
   expect(handler.complaints).toEqual([]);
-  expect(informer.metrics).toMatchObject({ fills: 0, streams: 1, checkpoint: { restored: initial.length } });
+  expect(informer.metrics).toMatchObject({ lists: 0, streams: 1, checkpoint: { restored: initial.length } });
   expect(samples.filter(({ path, isStream }) => path.endsWith('/configmaps') && !isStream)).toEqual([]);
   await expectSame(informer, server.client, client);
   await informer[Symbol.asyncDispose]();
@@ -83,7 +83,7 @@ it('again and again, with writers at work, nothing is lost and nothing listed', 
   await using dir = await temporaryDir();
   const file = join(dir.path, 'maps');
   await using client = await adminOf(server);
-  let fills = 0;
+  let lists = 0;
   for (let round = 0; round < 5; round++) {
     const { informer, handler, subscription } = start(client, file);
     const writing = writeALot({ client: server.client, writes: 150, seed: round });
@@ -94,11 +94,11 @@ it('again and again, with writers at work, nothing is lost and nothing listed', 
       await subscription.idle();
       handler.expectSame(informer);
     }
-    fills += informer.metrics.fills;
+    lists += informer.metrics.lists;
     await informer[Symbol.asyncDispose]();
     await writing;
   }
-  expect(fills).toBe(1);
+  expect(lists).toBe(1);
 });
 
 it('saved() resolves when what the store has is in the file, and handlers are through with it', async () => {
@@ -146,7 +146,7 @@ it('a checkpoint of one shard is not that of another, nor of all', async () => {
   await first.informer[Symbol.asyncDispose]();
   const again = start(client, file, { shardSelector, onError });
   await again.informer.synced();
-  expect([errors, again.informer.metrics.fills]).toEqual([[], 0]);
+  expect([errors, again.informer.metrics.lists]).toEqual([[], 0]);
   await again.informer[Symbol.asyncDispose]();
   const whole = start(client, file, { onError });
   await whole.informer.synced();
@@ -183,7 +183,7 @@ it('namespaces have versions of their own', async () => {
   expect(BigInt(second.informer.resourceVersion!)).toBeGreaterThanOrEqual(BigInt(last));
   const list = async (name: string) => (await client.resource(configMaps, name).list()).items;
   expect(versionsOf(second.informer.list())).toEqual(versionsOf([...(await list('m')), ...(await list('n'))]));
-  expect(second.informer.metrics.fills).toBe(0);
+  expect(second.informer.metrics.lists).toBe(0);
   await second.informer[Symbol.asyncDispose]();
 });
 
@@ -229,7 +229,7 @@ it.each<
   const { informer } = start(client, file, { ...options, ...named, onError: (error) => void errors.push(error) });
   await informer.synced();
   expect(errors).toMatchObject([{ name: 'CheckpointError', code: 'Unusable', message: expect.stringMatching(why) }]);
-  expect(informer.metrics.fills).toBe(1);
+  expect(informer.metrics.lists).toBe(1);
   expect(await readFile(`${file}.set-aside`, 'utf8')).toBe(text);
   await until(() => informer.metrics.checkpoint!.rewrites === 1);
   await informer[Symbol.asyncDispose]();
@@ -249,7 +249,7 @@ it('a torn end is what a crash leaves: the rest is used', async () => {
   await appendFile(file, '12345678 +{"apiVersion":"v1","kin');
   const { informer } = start(client, file);
   await informer.synced();
-  expect([informer.get('default/a') !== undefined, informer.metrics.fills]).toEqual([true, 0]);
+  expect([informer.get('default/a') !== undefined, informer.metrics.lists]).toEqual([true, 0]);
   await expectSame(informer, server.client, client);
   await informer[Symbol.asyncDispose]();
 });
@@ -300,7 +300,7 @@ it('what a handler is not through with is told again', async () => {
   again.subscribe(handler.take);
   await until(() => handler.told.some(({ key }) => key === 'default/b'));
   expect(handler.since(0).filter((line) => line.endsWith('/a'))).toEqual(['added default/a', 'deleted default/a']);
-  expect(again.metrics.fills).toBe(0);
+  expect(again.metrics.lists).toBe(0);
   await again[Symbol.asyncDispose]();
 });
 
@@ -365,7 +365,7 @@ it.each(listeners)('deletions that %s was not told before it left are told by th
   expect([...(await savedIn(file))!.objects.keys()]).toContain('default/b');
   const { informer, handler } = start(client, file, { allNamespaces: false });
   await until(() => handler.since(0).includes('deleted default/b'));
-  expect(informer.metrics.fills).toBe(0);
+  expect(informer.metrics.lists).toBe(0);
   await informer[Symbol.asyncDispose]();
 });
 
@@ -392,7 +392,7 @@ it('a deletion that comes in the very moment of closing is told by the next proc
   expect(first.handler.since(0)).not.toContain('deleted default/a');
   const second = start(client, file, { allNamespaces: false, checkpoint, transform });
   await until(() => second.handler.since(0).includes('deleted default/a'));
-  expect(second.informer.metrics.fills).toBe(0);
+  expect(second.informer.metrics.lists).toBe(0);
   await second.informer[Symbol.asyncDispose]();
 });
 
@@ -426,7 +426,7 @@ it('in a folder each selection has a file of its own, also of metadata only', as
     const { informer } = factory.lease(metadataOf(secrets));
     await factory.synced();
     expect(informer.get('default/s')?.metadata.name).toBe('s');
-    const total = factory.informers.reduce((sum, one) => sum + one.metrics.fills, 0);
+    const total = factory.informers.reduce((sum, one) => sum + one.metrics.lists, 0);
     expect(total).toBe(round === 0 ? 3 : 0);
   }
   const files = (await readdir(folder)).sort();

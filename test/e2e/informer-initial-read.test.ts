@@ -59,5 +59,5 @@ it.each(ways)('by %s: a store that begins with any state comes to be the true on
   await writeALot({ client: server.client, writes: 60, seed: 2 });
   await informer.reached(await writeLast(server.client));
   await expectSame(informer, server.client, client);
-  expect(informer.metrics.fills).toBe(1);
+  expect(informer.metrics.lists).toBe(1);
 });

@@ -84,7 +84,7 @@ it('a lazy informer that starts again from its checkpoint holds lazy objects', a
     const last = await client.resource(configMaps).create({ metadata: { name: 'last' } });
     await second.reached(last.metadata.resourceVersion);
     expect(second.get('default/last')?.decode()).toEqual(last);
-    expect(second.metrics.fills).toBe(0);
+    expect(second.metrics.lists).toBe(0);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

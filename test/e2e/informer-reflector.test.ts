@@ -107,7 +107,7 @@ it('the initial state is told as one, and the same stream goes on', async () => 
   expect(reflector.state).toMatchObject({ kind: 'watching', version: '20', isOpen: true });
   first.request.socket.destroy();
   expect(asked(await server.next())).toBe('watch 20');
-  expect(reflector.counts).toMatchObject({ fills: 1, pagedFills: 0, streams: 1, events: 2, bookmarks: 1 });
+  expect(reflector.counts).toMatchObject({ lists: 1, pagedLists: 0, streams: 1, events: 2, bookmarks: 1 });
   await end();
 });
 
@@ -238,7 +238,7 @@ it('a refusal is a state with a pause, and what it was about goes on after it', 
   begin(first, endMark(5)).end();
   answer(await server.next(), 403, status(403, 'Forbidden'));
   expect(asked(await server.next())).toBe('watch 5');
-  expect(reflector.counts.fills).toBe(1);
+  expect(reflector.counts.lists).toBe(1);
   await end();
 });
 
@@ -284,8 +284,8 @@ it('a stream that nears its end is read until the next is open, and what both ha
   await isClosed;
   expect(told).toEqual(['replace a at 10', 'upsert a@11', 'upsert b@12', 'remove b@13']);
   expect(reflector.state).toMatchObject({ version: '13', isOpen: true, isRotating: false });
-  expect(reflector.counts).toMatchObject({ fills: 1, streams: 2, rotations: 1, failures: 0, events: 3 });
-  expect(states).toEqual(['filling', 'open']); // all the time
+  expect(reflector.counts).toMatchObject({ lists: 1, streams: 2, rotations: 1, failures: 0, events: 3 });
+  expect(states).toEqual(['listing', 'open']); // all the time
   const third = await nextAfter(server, clock, 10_000); // and so on
   expect(asked(third)).toBe('watch 13');
   await end();
@@ -313,7 +313,7 @@ it('a successor that is refused changes nothing; one that comes when the old str
   await until(() => told.length === 4);
   expect(told.slice(1)).toEqual(['upsert a@11', 'upsert b@12', 'upsert c@13']);
   expect(reflector.state).toMatchObject({ isOpen: true, isRotating: false });
-  expect(reflector.counts).toMatchObject({ fills: 1, rotations: 1, failures: 0 });
+  expect(reflector.counts).toMatchObject({ lists: 1, rotations: 1, failures: 0 });
   await end();
 });
 
@@ -335,7 +335,7 @@ it('a successor that gets no answer is given up in time, and meanwhile nobody el
   expect(server.connections.opened).toBe(3); // by one of them it was asked which cluster this is
   first.write(event('ADDED', 'a', 11));
   await until(() => told.length === 2);
-  expect(reflector.counts).toMatchObject({ fills: 1, streams: 1, rotations: 0, failures: 0 });
+  expect(reflector.counts).toMatchObject({ lists: 1, streams: 1, rotations: 0, failures: 0 });
   await end();
   await until(() => server.connections.open === 0 && clock.sleeping === 0);
 });
@@ -356,8 +356,8 @@ it('one that is told to fetch anew while it waits for a successor does so, whate
   expect(asked(third)).toBe('watch-list from 10');
   begin(third, endMark(12));
   await until(() => told.length === 2);
-  expect(states).toEqual(['filling', 'open', 'watching', 'filling', 'open']);
-  expect(reflector.counts).toMatchObject({ fills: 2, streams: 2, rotations: 0, failures: 0 });
+  expect(states).toEqual(['listing', 'open', 'watching', 'listing', 'open']);
+  expect(reflector.counts).toMatchObject({ lists: 2, streams: 2, rotations: 0, failures: 0 });
   await end();
 });
 
@@ -376,7 +376,7 @@ it('a successor whose beginning is lost is opened anew at what was told meanwhil
   expect(asked(third)).toBe('watch 11');
   begin(third, line('ERROR', status(410, 'Expired'))).end(); // and now it is ours that is lost
   expect(asked(await server.next())).toBe('watch-list from 11');
-  expect(reflector.counts).toMatchObject({ fills: 1, rotations: 1, failures: 0 });
+  expect(reflector.counts).toMatchObject({ lists: 1, rotations: 1, failures: 0 });
   await end();
 });
 
@@ -470,7 +470,7 @@ it.each<[by: string, useWatchList: boolean]>([
   fill(free, 'c', 4);
   await until(() => told.length === 3);
   expect(told).toEqual(['replace a at 30', 'replace b at 31', 'replace c at 4']);
-  expect(reflector.counts.fills).toBe(3);
+  expect(reflector.counts.lists).toBe(3);
   await end();
 });
 
@@ -567,7 +567,7 @@ it('an audit finds what a stream did not tell, and the state is fetched anew; wh
   expect(asked(good)).toBe('list limit=500 continue=');
   answer(good, 200, list(10, [object('a', 5), object('b', 5), object('d', 5)]));
   await until(() => informer.metrics.audits === 1);
-  expect(informer.metrics).toMatchObject({ divergences: 0, fills: 1 });
+  expect(informer.metrics).toMatchObject({ divergences: 0, lists: 1 });
 
   const audit = await nextAfter(server, clock, 60_000);
   stream.write(event('MODIFIED', 'd', 12) + event('DELETED', 'e', 13));
@@ -584,7 +584,7 @@ it('an audit finds what a stream did not tell, and the state is fetched anew; wh
       .map(({ metadata }) => metadata.name)
       .sort(),
   ).toEqual(['a', 'c', 'd']);
-  expect(informer.metrics).toMatchObject({ audits: 2, divergences: 3, fills: 2 });
+  expect(informer.metrics).toMatchObject({ audits: 2, divergences: 3, lists: 2 });
   expect(String(errors)).toContain('Cannot trust the store of configmaps: 3 objects differ, such as "default/');
 });
 
@@ -601,7 +601,7 @@ it('an audit that nothing catches up with, of a store that agrees, is no error: 
   answer(await nextAfter(server, clock, 60_000), 200, list(11, [object('a', 5)]));
   begin(await nextAfter(server, clock, 10_000), event('ADDED', 'a', 5), endMark(11));
   await informer.reached('11');
-  expect(informer.metrics).toMatchObject({ audits: 1, divergences: 0, fills: 2 });
+  expect(informer.metrics).toMatchObject({ audits: 1, divergences: 0, lists: 2 });
   expect(errors).toEqual([]);
 });
 

@@ -44,7 +44,7 @@ it.each<[how: string, useWatchList: boolean]>([
     expect(versionsOf(informer.by('byValue', value))).toEqual(
       versionsOf(informer.list().filter((map) => byValue(map)[0] === value)),
     );
-  expect(informer.metrics).toMatchObject({ fills: 1, pagedFills: useWatchList ? 0 : 1, objects: informer.size });
+  expect(informer.metrics).toMatchObject({ lists: 1, pagedLists: useWatchList ? 0 : 1, objects: informer.size });
   expect(informer.freshness).toMatchObject({ state: 'current', resourceVersion: informer.resourceVersion });
 });
 
@@ -64,7 +64,7 @@ it('audits while others write find nothing to object to', async () => {
     for (const name of namespace) await writeLast(server.client, pathIn(name), `last-${seed}`);
     expect(await audit).toMatchObject({ divergent: [], isLate: false });
   }
-  expect(informer.metrics).toMatchObject({ fills: 2, audits: 4, divergences: 0 });
+  expect(informer.metrics).toMatchObject({ lists: 2, audits: 4, divergences: 0 });
 });
 
 it('what was there is marked, what comes later is not, and a new object of the same name is another', async () => {

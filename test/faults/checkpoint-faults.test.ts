@@ -55,7 +55,7 @@ it('a process that is killed at any moment leaves a state of the server, at its 
     let saves = 0;
     for await (const line of createInterface(child.stdout)) {
       if (line.startsWith('synced')) expect(Number(line.split(' ')[1]) > 0).toBe(round > 0);
-      else expect(line.endsWith(round === 0 ? 'fills 1' : 'fills 0'), line).toBe(true);
+      else expect(line.endsWith(round === 0 ? 'lists 1' : 'lists 0'), line).toBe(true);
       writing ??= writeUntilGone(child, server.client, round * 1000);
       if (++saves === 5 + Math.floor(random() * 30)) setTimeout(() => child.kill('SIGKILL'), random() * 10);
       if (saves > 40) child.kill('SIGKILL');
@@ -72,7 +72,7 @@ it('a process that is killed at any moment leaves a state of the server, at its 
   await expectSame(informer, server.client, client);
   await subscription.idle();
   handler.expectSame(informer);
-  expect([informer.metrics.fills, errors]).toEqual([0, []]);
+  expect([informer.metrics.lists, errors]).toEqual([0, []]);
   await informer[Symbol.asyncDispose]();
   expect((await readdir(dir.path)).sort()).toEqual(['maps']);
 }, 120_000);
@@ -99,7 +99,7 @@ it('with no server to be reached, reads are answered from the disk, and their ag
   await writeALot({ client: server.client, writes: 60, seed: 2 });
   proxy.refuses = false;
   await expectSame(informer, server.client, client);
-  expect([informer.metrics.fills, informer.freshness.state]).toEqual([0, 'current']);
+  expect([informer.metrics.lists, informer.freshness.state]).toEqual([0, 'current']);
   await informer[Symbol.asyncDispose]();
 });
 
@@ -129,7 +129,7 @@ it('history that is compacted while nobody runs is made up for by exactly the di
   const { informer, handler, subscription, errors } = start(client, file);
   await informer.synced();
   expect(informer.get('default/gone')).toBeDefined();
-  await until(() => informer.metrics.fills === 1);
+  await until(() => informer.metrics.lists === 1);
   await subscription.idle();
   const initial = handler.told.filter((event) => event.type === 'added' && event.isInitial).length;
   expect(handler.since(initial).sort()).toEqual(
@@ -197,7 +197,7 @@ it('a file of another cluster at the same address is not gone on from', async ()
   await writeALot({ client: other.client, writes: 300, seed: 2 }); // its versions go beyond those of the file
   await using client = await adminThrough(other, proxy.port);
   const { informer, handler, subscription } = start(client, file);
-  await until(() => informer.metrics.fills === 1);
+  await until(() => informer.metrics.lists === 1);
   await expectSame(informer, other.client, client);
   await subscription.idle();
   handler.expectSame(informer);
@@ -224,7 +224,7 @@ it('a file that is taken away under a running informer harms nobody, and an olde
   // The copy is older: it is gone on from all the same.
   const again = start(client, join(dir.path, 'copy'));
   await expectSame(again.informer, server.client, client);
-  expect(again.informer.metrics.fills).toBe(0);
+  expect(again.informer.metrics.lists).toBe(0);
   await again.informer[Symbol.asyncDispose]();
 });
 

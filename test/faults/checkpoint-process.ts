@@ -17,6 +17,6 @@ await informer.synced();
 tell(`synced ${informer.metrics.checkpoint!.restored}`);
 for (let commits = 0; ; await new Promise((resolve) => setTimeout(resolve, 1))) {
   const now = informer.metrics.checkpoint!.commits;
-  if (now > commits) tell(`saved ${now} fills ${informer.metrics.fills}`);
+  if (now > commits) tell(`saved ${now} lists ${informer.metrics.lists}`);
   commits = now;
 }

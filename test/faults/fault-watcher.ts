@@ -241,13 +241,13 @@ export class Watcher implements AsyncDisposable {
     if (this.#isLoose) return;
     const gone = requests.flatMap(({ userAgent, faults }) => (userAgent === this.#name ? faults : []));
     const expired = gone.filter((fault) => fault.includes('410')).length;
-    const { fills, unknownHistories, audits } = this.informer.metrics;
+    const { lists, unknownHistories, audits } = this.informer.metrics;
     const late = this.#grounds.truth?.sendsBookmarks === false ? audits * this.sources : 0;
     const most = this.#allowedFills + expired + unknownHistories + late;
     // Where time is real, a machine that stands still for some seconds is one more reason, and nobody counts it.
-    const isTooOften = this.#grounds.truth !== undefined && fills > most;
-    if ((fills < this.sources && !this.isKept) || isTooOften)
-      throw new Error(`${this.tell()} has fetched the whole state ${fills} times; it had reason for ${most}`);
+    const isTooOften = this.#grounds.truth !== undefined && lists > most;
+    if ((lists < this.sources && !this.isKept) || isTooOften)
+      throw new Error(`${this.tell()} has fetched the whole state ${lists} times; it had reason for ${most}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -82,8 +82,8 @@ it.each<[fault: string, strike: (proxy: TcpProxy) => void]>([
     await until(() => informer.metrics.streams > streams);
   }
   await all.settle();
-  const { fills, failures, updated } = informer.metrics;
-  expect({ fills, failed: failures > 0, updated: updated > 0 }).toEqual({ fills: 1, failed: true, updated: true });
+  const { lists, failures, updated } = informer.metrics;
+  expect({ lists, failed: failures > 0, updated: updated > 0 }).toEqual({ lists: 1, failed: true, updated: true });
 });
 
 it('a network that refuses connections from the beginning is waited for', async () => {
@@ -107,7 +107,7 @@ it('a server that is restarted on the same data, again and again, costs no relis
     await writeALot({ client: server.client, writes: 50, seed: round + 10 });
   }
   await all.settle();
-  expect(informer.metrics.fills).toBe(1);
+  expect(informer.metrics.lists).toBe(1);
   expect(states).toContain('interrupted');
   expect(informer.freshness.state).toBe('current');
 });
@@ -136,7 +136,7 @@ it('history that is compacted during an outage is made up for by exactly the dif
   await server.start();
   proxy.refuses = false;
 
-  await until(() => informer.metrics.fills === 2);
+  await until(() => informer.metrics.lists === 2);
   await until(() => handler.told.length >= start + 5);
   const want = ['deleted default/gone', 'deleted default/replaced', 'updated default/changed', 'added default/fresh'];
   expect(handler.since(start).sort()).toEqual([...want, 'added default/replaced'].sort());

@@ -35,7 +35,7 @@ it('however often a stream takes the place of another, each change is told once'
     if (object.metadata.resourceVersion === last) break;
   }
   expect(told).toBe(sent);
-  expect(informer.metrics).toMatchObject({ fills: 1, failures: 0 });
+  expect(informer.metrics).toMatchObject({ lists: 1, failures: 0 });
 });
 
 it('a network that is cut at any moment of it costs nothing but time', async () => {
@@ -59,6 +59,6 @@ it('a network that is cut at any moment of it costs nothing but time', async () 
   await expectSame(informer, server.client, admin);
   await subscription.idle();
   handler.expectSame(informer);
-  expect(informer.metrics.fills).toBe(1);
+  expect(informer.metrics.lists).toBe(1);
   expect(informer.metrics.rotations).toBeGreaterThan(0);
 });

@@ -180,10 +180,10 @@ it('a folder put back from an older copy is found out, also when the numbers hav
   await using informer = new Informer(client, configMaps, { allNamespaces: true, reflector });
   await informer.synced();
   const version = informer.resourceVersion!;
-  const { fills } = informer.metrics;
+  const { lists } = informer.metrics;
   proxy.cut(); // of the same server it is gone on from: nothing is fetched
   await until(() => informer.metrics.streams > 1 && informer.freshness.state === 'current');
-  expect(informer.metrics.fills).toBe(fills);
+  expect(informer.metrics.lists).toBe(lists);
   proxy.refuses = true;
   proxy.cut();
   await server.stop();

@@ -11,7 +11,7 @@ const watching: ReflectorState = {
   failures: 0,
 };
 const opening: ReflectorState = { ...watching, isOpen: false };
-const filling: ReflectorState = { kind: 'filling', by: 'stream', failures: 1 };
+const listing: ReflectorState = { kind: 'listing', by: 'stream', failures: 1 };
 const watch = (state: ReflectorState, lastContact: number | undefined = 90, trouble?: object) =>
   ({ state, lastContact, trouble }) as Parameters<typeof freshnessOf>[0]['watches'][number];
 const good = { isStopped: false, bug: undefined, isSynced: true, resourceVersion: '5', now: 100 };
@@ -27,18 +27,18 @@ it.each<[claim: string, facts: object, want: object]>([
   ],
   [
     'one has never answered',
-    { watches: [{ ...watch(filling), lastContact: undefined }], isSynced: false },
+    { watches: [{ ...watch(listing), lastContact: undefined }], isSynced: false },
     { state: 'syncing', lagMs: undefined },
   ],
   [
     'one is refused, though it is tried again',
-    { watches: [watch(opening, 80, reset), watch(filling, 90, forbidden)] },
+    { watches: [watch(opening, 80, reset), watch(listing, 90, forbidden)] },
     { state: 'refused', error: 'forbidden' },
   ],
   ['it is closed', { watches: [watch(watching)], isStopped: true }, { state: 'stopped', error: undefined }],
   [
     'a bug stopped it',
-    { watches: [watch(filling, 90, reset)], isStopped: true, bug: 'bug' },
+    { watches: [watch(listing, 90, reset)], isStopped: true, bug: 'bug' },
     { state: 'stopped', error: 'bug' },
   ],
 ])('freshness when %s', (_claim, facts, want) =>

@@ -26,9 +26,9 @@ export type Freshness = {
 /** Of the reflector of one watch, since the start; an informer adds those of all its watches up. */
 export type ReflectorCounts = {
   /** How often the whole state was fetched. */
-  readonly fills: number;
+  readonly lists: number;
   /** Of those, in pages. */
-  readonly pagedFills: number;
+  readonly pagedLists: number;
   /** Of those, because a stream had broken before it was known whose versions it told. */
   readonly unknownHistories: number;
   /** Streams that the server accepted. */

@@ -63,8 +63,8 @@ export type Trouble = {
 /** Before anything has happened. */
 export function noCounts(): { -readonly [name in keyof ReflectorCounts]: number } {
   return {
-    fills: 0,
-    pagedFills: 0,
+    lists: 0,
+    pagedLists: 0,
     unknownHistories: 0,
     streams: 0,
     rotations: 0,

@@ -85,9 +85,9 @@ export class ReflectorRequests<T extends AnyObject> {
     return request;
   }
 
-  /** The whole state, no older than `floor`. Pages of two histories are no state. */
+  /** The whole state, no older than `minResourceVersion`. Pages of two histories are no state. */
   async list(
-    floor: string | undefined,
+    minResourceVersion: string | undefined,
     onPage: () => void,
     signal: AbortSignal,
   ): Promise<{ items: T[]; version: string; history: History | undefined }> {
@@ -96,7 +96,10 @@ export class ReflectorRequests<T extends AnyObject> {
     const resource = new ResourceClient(this.#transport, this.#resource);
     const options = {
       ...this.#selection,
-      ...(floor !== undefined && { resourceVersion: floor, resourceVersionMatch: 'NotOlderThan' as const }),
+      ...(minResourceVersion !== undefined && {
+        resourceVersion: minResourceVersion,
+        resourceVersionMatch: 'NotOlderThan' as const,
+      }),
       signal,
     };
     let history: History | undefined;

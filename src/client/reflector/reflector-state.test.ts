@@ -9,7 +9,7 @@ import {
   transition,
 } from './reflector-state.ts';
 
-const policy: Policy = { minMs: 800, maxMs: 30_000, healthyMs: 30_000, fillBy: 'stream', random: 0.5 };
+const policy: Policy = { minMs: 800, maxMs: 30_000, healthyMs: 30_000, listBy: 'stream', random: 0.5 };
 
 function refused(code: number, reason: string, details: object = {}): ApiError {
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
@@ -22,8 +22,8 @@ const silence = new TransportError('idle', 'silence', { isTimeout: true });
 const noAnswer = new TransportError('headers', 'no answer', { isTimeout: true });
 const closed = new TransportError('connect', 'closed', { code: 'TRANSPORT_CLOSED' });
 
-const filling = (by: 'stream' | 'pages' = 'stream', failures = 0): ReflectorState => ({
-  kind: 'filling',
+const listing = (by: 'stream' | 'pages' = 'stream', failures = 0): ReflectorState => ({
+  kind: 'listing',
   by,
   failures,
 });
@@ -48,11 +48,16 @@ const waiting = (next: object, over: object = {}): object => ({
 });
 
 it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
-  ['a stream that filled goes on as a watch', filling(), { kind: 'filled', version: '9' }, watching({ version: '9' })],
+  [
+    'a stream that has the whole state goes on as a watch',
+    listing(),
+    { kind: 'listed', version: '9' },
+    watching({ version: '9' }),
+  ],
   [
     'after pages a watch is opened',
-    filling('pages'),
-    { kind: 'filled', version: '9' },
+    listing('pages'),
+    { kind: 'listed', version: '9' },
     watching({ version: '9', isOpen: false }),
   ],
   ['an event moves the version', watching({ empty: 3 }), { kind: 'seen', version: '8' }, watching({ version: '8' })],
@@ -71,33 +76,33 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
     },
     watching({ isOpen: false, failures: 2 }),
   ],
-  ['a refused stream is filled in pages', filling(), ended(refused(422, 'Invalid')), filling('pages')],
+  ['a refused stream is listed in pages', listing(), ended(refused(422, 'Invalid')), listing('pages')],
   [
-    'a stream without end mark is filled in pages',
-    filling(),
+    'a stream without end mark is listed in pages',
+    listing(),
     ended(new TransportError('total', '', { code: NO_INITIAL_END })),
-    filling('pages'),
+    listing('pages'),
   ],
   [
     'refused pages are a refusal',
-    filling('pages'),
+    listing('pages'),
     ended(refused(422, 'Invalid')),
     { kind: 'waiting', isRefusal: true },
   ],
-  ['a broken fill is tried again', filling(), ended(reset), waiting(filling('stream', 1))],
-  ['a fill that ends early is tried again', filling(), ended(undefined), waiting(filling('stream', 1))],
+  ['a broken list is tried again', listing(), ended(reset), waiting(listing('stream', 1))],
+  ['a list that ends early is tried again', listing(), ended(undefined), waiting(listing('stream', 1))],
   [
     'forbidden waits for someone',
-    filling(),
+    listing(),
     ended(refused(403, 'Forbidden')),
-    waiting(filling('stream', 1), { isRefusal: true }),
+    waiting(listing('stream', 1), { isRefusal: true }),
   ],
-  ['no credentials wait for someone', filling(), ended(new ConfigError('x')), { kind: 'waiting', isRefusal: true }],
-  ['pauses grow', filling('stream', 3), ended(reset), waiting(filling('stream', 4), { delayMs: 3200 })],
-  ['pauses are limited', filling('stream', 30), ended(reset), waiting(filling('stream', 31), { delayMs: 15_000 })],
+  ['no credentials wait for someone', listing(), ended(new ConfigError('x')), { kind: 'waiting', isRefusal: true }],
+  ['pauses grow', listing('stream', 3), ended(reset), waiting(listing('stream', 4), { delayMs: 3200 })],
+  ['pauses are limited', listing('stream', 30), ended(reset), waiting(listing('stream', 31), { delayMs: 15_000 })],
   [
     'a wish of the server counts',
-    filling(),
+    listing(),
     ended(refused(429, 'TooManyRequests', { retryAfterSeconds: 9 })),
     { delayMs: 9000 },
   ],
@@ -120,21 +125,21 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
     ended(reset),
     waiting(watching({ isOpen: false, failures: 1 })),
   ],
-  ['410 fills again at once', watching(), ended(refused(410, 'Expired'), 5), filling('stream', 1)],
+  ['410 lists again at once', watching(), ended(refused(410, 'Expired'), 5), listing('stream', 1)],
   [
     '410 again and again has pauses',
     watching({ failures: 1 }),
     ended(refused(410, 'Gone'), 5),
-    waiting(filling('stream', 2), { delayMs: 800 }),
+    waiting(listing('stream', 2), { delayMs: 800 }),
   ],
-  ['a version too large fills again', watching(), ended(tooLarge), filling('stream', 1)],
+  ['a version too large lists again', watching(), ended(tooLarge), listing('stream', 1)],
   [
     'empty streams count',
     watching(),
     ended(undefined, 5, 0),
     waiting(watching({ isOpen: false, empty: 1, failures: 1 })),
   ],
-  ['the fifth empty stream fills again', watching({ empty: 4 }), ended(undefined, 5, 0), filling('stream', 1)],
+  ['the fifth empty stream lists again', watching({ empty: 4 }), ended(undefined, 5, 0), listing('stream', 1)],
   ['silence after events is taken up', watching(), ended(silence), { kind: 'waiting', next: { version: '7' } }],
   ...[undefined, reset].map((error): [string, ReflectorState, Fact, object] => [
     `silence over many streams is checked, after ${error ?? 'a clean end'}`,
@@ -156,22 +161,22 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
     { isRefusal: true, next: { version: '7' } },
   ],
   [
-    'a kind that is gone fills anew',
+    'a kind that is gone lists anew',
     watching(),
     ended(refused(404, 'NotFound')),
-    { isRefusal: true, next: { kind: 'filling' } },
+    { isRefusal: true, next: { kind: 'listing' } },
   ],
   [
-    'an event too long fills in pages',
+    'an event too long lists in pages',
     watching(),
     ended(new TransportError('body', '', { code: 'LINE_TOO_LONG' })),
-    { next: { kind: 'filling', by: 'pages' } },
+    { next: { kind: 'listing', by: 'pages' } },
   ],
   [
-    'a server behind us fills again',
+    'a server behind us lists again',
     { kind: 'checking', version: '7', failures: 0 },
     { kind: 'checked', version: '6' },
-    filling(),
+    listing(),
   ],
   [
     'a server that is not behind is watched on',
@@ -186,56 +191,66 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
     { next: { version: '7' } },
   ],
   [
-    'a floor that gets no answer is checked',
-    { kind: 'filling', by: 'stream', failures: 1, broken: 1, floor: '7' },
+    'a minimum that gets no answer is checked',
+    { kind: 'listing', by: 'stream', failures: 1, broken: 1, minResourceVersion: '7' },
     ended(noAnswer, 0, 0, false),
-    { kind: 'checking', version: '7', failures: 1, fill: { by: 'stream', broken: 1, floor: '7' } },
+    { kind: 'checking', version: '7', failures: 1, listing: { by: 'stream', broken: 1, minResourceVersion: '7' } },
   ],
   [
-    'without a floor there is nothing to check',
-    filling('pages'),
+    'without a minimum there is nothing to check',
+    listing('pages'),
     ended(noAnswer, 0, 0, false),
-    waiting({ ...filling('pages'), failures: 1 }),
+    waiting({ ...listing('pages'), failures: 1 }),
   ],
   [
-    'a server that is not behind the floor is asked for it again',
+    'a server that is not behind the minimum is asked for it again',
     {
       ...{ kind: 'checking', version: '7', failures: 1, error: noAnswer },
-      fill: { kind: 'filling', by: 'pages', failures: 1, floor: '7' },
+      listing: { kind: 'listing', by: 'pages', failures: 1, minResourceVersion: '7' },
     },
     { kind: 'checked', version: '9' },
-    { kind: 'waiting', error: noAnswer, next: { kind: 'filling', by: 'pages', failures: 2, floor: '7' } },
+    { kind: 'waiting', error: noAnswer, next: { kind: 'listing', by: 'pages', failures: 2, minResourceVersion: '7' } },
   ],
   [
-    'a failed check asks for the floor again',
-    { kind: 'checking', version: '7', failures: 1, fill: { kind: 'filling', by: 'pages', failures: 1, floor: '7' } },
+    'a failed check asks for the minimum again',
+    {
+      kind: 'checking',
+      version: '7',
+      failures: 1,
+      listing: { kind: 'listing', by: 'pages', failures: 1, minResourceVersion: '7' },
+    },
     ended(reset),
-    { kind: 'waiting', next: { kind: 'filling', by: 'pages', failures: 2, floor: '7' } },
+    { kind: 'waiting', next: { kind: 'listing', by: 'pages', failures: 2, minResourceVersion: '7' } },
   ],
-  ['410 asks for nothing older', watching(), ended(refused(410, 'Expired'), 5), { kind: 'filling', floor: '7' }],
   [
-    'a state below the floor is asked for again',
-    { kind: 'filling', by: 'pages', failures: 1, floor: '7' },
+    '410 asks for nothing older',
+    watching(),
+    ended(refused(410, 'Expired'), 5),
+    { kind: 'listing', minResourceVersion: '7' },
+  ],
+  [
+    'a state below the minimum is asked for again',
+    { kind: 'listing', by: 'pages', failures: 1, minResourceVersion: '7' },
     ended(tooOld),
-    { kind: 'waiting', next: { kind: 'filling', floor: '7', failures: 2 } },
+    { kind: 'waiting', next: { kind: 'listing', minResourceVersion: '7', failures: 2 } },
   ],
   [
     'a stream that broke counts',
-    { kind: 'filling', by: 'stream', failures: 1, broken: 1, floor: '7' },
+    { kind: 'listing', by: 'stream', failures: 1, broken: 1, minResourceVersion: '7' },
     ended(reset),
-    { kind: 'waiting', next: { kind: 'filling', by: 'stream', broken: 2, floor: '7' } },
+    { kind: 'waiting', next: { kind: 'listing', by: 'stream', broken: 2, minResourceVersion: '7' } },
   ],
   [
     'a connection that failed does not',
-    { kind: 'filling', by: 'stream', failures: 1, broken: 2 },
+    { kind: 'listing', by: 'stream', failures: 1, broken: 2 },
     ended(reset, 5, 0, false),
     { kind: 'waiting', next: { by: 'stream', broken: 2 } },
   ],
   [
     'the third stream that breaks is followed by pages',
-    { kind: 'filling', by: 'stream', failures: 2, broken: 2, floor: '7' },
+    { kind: 'listing', by: 'stream', failures: 2, broken: 2, minResourceVersion: '7' },
     ended(undefined),
-    { kind: 'filling', by: 'pages', failures: 2, floor: '7' },
+    { kind: 'listing', by: 'pages', failures: 2, minResourceVersion: '7' },
   ],
   ['a stream near its timeout gets a successor', watching(), { kind: 'near-timeout' }, watching({ isRotating: true })],
   [
@@ -244,7 +259,7 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
     { kind: 'near-timeout' },
     watching({ version: 'x' }),
   ],
-  ['what fills is not rotated', filling(), { kind: 'near-timeout' }, filling()],
+  ['what lists is not rotated', listing(), { kind: 'near-timeout' }, listing()],
   ['the successor is open', watching({ isRotating: true }), { kind: 'rotated' }, watching()],
   ['without a successor it goes on', watching({ isRotating: true }), { kind: 'rotation-failed' }, watching()],
   [
@@ -260,11 +275,16 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
     { kind: 'rotated' },
     watching({ isOpen: true, isRotating: false }),
   ],
-  ['a resync that is required fetches anew', watching(), { kind: 'resync-required' }, { ...filling(), floor: '7' }],
-  ['what is being fetched needs no resync', filling('pages', 2), { kind: 'resync-required' }, filling('pages', 2)],
+  [
+    'a resync that is required fetches anew',
+    watching(),
+    { kind: 'resync-required' },
+    { ...listing(), minResourceVersion: '7' },
+  ],
+  ['what is being fetched needs no resync', listing('pages', 2), { kind: 'resync-required' }, listing('pages', 2)],
   ['a bug stops', watching(), ended(new TypeError('bug')), { kind: 'stopped' }],
   ['a closed transport stops a watch', watching(), ended(closed), { kind: 'stopped' }],
-  ['a closed transport stops a fill', filling(), ended(closed), { kind: 'stopped' }],
+  ['a closed transport stops a list', listing(), ended(closed), { kind: 'stopped' }],
   [
     'a bug stops a check',
     { kind: 'checking', version: '7', failures: 0 },
@@ -278,10 +298,10 @@ it('after the pause comes what the pause was for', () => {
   expect(transition(state, { kind: 'backoff-elapsed' }, policy)).toEqual(watching({ isOpen: false, failures: 1 }));
 });
 
-it('a server that was set back, or always gives an older state, is believed: then there is no floor', () => {
-  const state: ReflectorState = { kind: 'filling', by: 'stream', failures: 1, floor: '7' };
-  expect(transition(state, ended(tooLarge), policy)).toEqual(filling('stream', 1));
+it('a server that was set back, or always gives an older state, is believed: then there is no minimum', () => {
+  const state: ReflectorState = { kind: 'listing', by: 'stream', failures: 1, minResourceVersion: '7' };
+  expect(transition(state, ended(tooLarge), policy)).toEqual(listing('stream', 1));
   const often = transition({ ...state, failures: 5 }, ended(tooOld), policy);
   expect(often).toMatchObject({ kind: 'waiting' });
-  expect(transition(often, { kind: 'backoff-elapsed' }, policy)).toEqual(filling('stream', 6));
+  expect(transition(often, { kind: 'backoff-elapsed' }, policy)).toEqual(listing('stream', 6));
 });

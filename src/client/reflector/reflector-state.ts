@@ -3,7 +3,7 @@
  *
  * What is always true: a version is given up only when the server has lost it (410, too large, a server that stands
  * behind it or has begun another history, or a kind that was away); every other end is taken up where it broke. A state that is fetched anew is no
- * older than what was told before (`floor`), unless the server itself was set back. Before a stream reaches its planned
+ * older than what was told before (`minResourceVersion`), unless the server itself was set back. Before a stream reaches its planned
  * end its successor is opened beside it, so that there is no moment without one. Failures are states with a pause, not
  * exits: only a closed transport and a bug stop it. Pauses have full jitter and grow with the failures in a row; a stream
  * that lived `healthyMs`, or that has delivered something, takes them back to the start.
@@ -15,12 +15,12 @@ import { afterEnd, isShortAndEmpty } from '../watch/after-end.ts';
 import { NO_NAME } from '../watch/watch-event.ts';
 
 /** How the whole state is fetched: a watch that begins with it, or a list in pages. */
-export type Filling = {
-  readonly kind: 'filling';
+export type Listing = {
+  readonly kind: 'listing';
   readonly by: 'stream' | 'pages';
   readonly failures: number;
   /** The state must not be older than this version: it was told before. `0` is any that the server has. */
-  readonly floor?: string;
+  readonly minResourceVersion?: string;
   /** Streams in a row that were accepted, and broke before their state was complete. */
   readonly broken?: number;
 };
@@ -43,7 +43,7 @@ export type Checking = {
   readonly version: string;
   readonly failures: number;
   /** What was to be fetched, and is tried again if the server is not behind. Undefined: it was a watch. */
-  readonly fill?: Filling;
+  readonly listing?: Listing;
   /** What is wrong if it is not that. */
   readonly error?: unknown;
 };
@@ -55,11 +55,11 @@ export type Waiting = {
   readonly error: unknown;
   /** Waiting alone will not mend it: someone has to grant a right, or to install a kind. */
   readonly isRefusal: boolean;
-  readonly next: Filling | Watching;
+  readonly next: Listing | Watching;
 };
 
 export type ReflectorState =
-  | Filling
+  | Listing
   | Watching
   | Checking
   | Waiting
@@ -73,7 +73,7 @@ export type Fact =
   | { readonly kind: 'rotated' }
   /** Its successor was not: the stream goes on as long as it lasts. */
   | { readonly kind: 'rotation-failed' }
-  | { readonly kind: 'filled'; readonly version: string }
+  | { readonly kind: 'listed'; readonly version: string }
   | { readonly kind: 'seen'; readonly version: string }
   /** A list or a stream, by an error or (undefined) cleanly. */
   | {
@@ -100,19 +100,19 @@ export type Policy = {
   readonly maxMs: number;
   readonly healthyMs: number;
   /** What this server is known to take. */
-  readonly fillBy: Filling['by'];
+  readonly listBy: Listing['by'];
   /** In [0, 1). */
   readonly random: number;
 };
 
 /** The stream was accepted, but the mark that ends its initial state did not come in time. */
 export const NO_INITIAL_END = 'NO_INITIAL_END';
-/** The server gave a state that is older than the floor it was asked for. */
+/** The server gave a state that is older than the minimum that was asked for. */
 export const STATE_TOO_OLD = 'STATE_TOO_OLD';
 
 /** So many streams that break before their state is complete, and it is listed in pages. */
 const MAX_BROKEN = 3;
-/** A server that gives a state older than the floor may be a lagging one of several. So often in a row, and it was set back. */
+/** A server that gives a state older than the minimum may be a lagging one of several. So often in a row, and it was set back. */
 const MAX_TOO_OLD = 5;
 
 export function transition(state: ReflectorState, fact: Fact, policy: Policy): ReflectorState {
@@ -125,26 +125,26 @@ export function transition(state: ReflectorState, fact: Fact, policy: Policy): R
       return state.kind === 'watching' ? { ...state, isOpen: true, isRotating: false } : state;
     case 'rotation-failed':
       return state.kind === 'watching' ? { ...state, isRotating: false } : state;
-    case 'filled':
-      return state.kind === 'filling' ? filled(state, fact.version) : state;
+    case 'listed':
+      return state.kind === 'listing' ? listed(state, fact.version) : state;
     case 'seen':
       return state.kind === 'watching' ? { ...state, version: fact.version, empty: 0 } : state;
     case 'checked':
       if (state.kind !== 'checking') return state;
       if (isBehind(fact.version, state.version))
-        return { kind: 'filling', by: policy.fillBy, failures: state.failures };
+        return { kind: 'listing', by: policy.listBy, failures: state.failures };
       return pause(state.error, afterCheck(state), 0, policy);
     case 'resync-required':
       if (state.kind === 'waiting' && state.next.kind === 'watching')
         return { ...state, next: fetchAnew(state.next, policy) };
       if (state.kind !== 'watching' && state.kind !== 'checking') return state; // it is being mended already
       return fetchAnew(state, policy);
-    case 'history-changed': // what was told before is no floor for it
-      return state.kind === 'watching' ? { kind: 'filling', by: policy.fillBy, failures: state.failures } : state;
+    case 'history-changed': // what was told before is no minimum for it
+      return state.kind === 'watching' ? { kind: 'listing', by: policy.listBy, failures: state.failures } : state;
     case 'backoff-elapsed':
       return state.kind === 'waiting' ? state.next : state;
     case 'ended':
-      if (state.kind === 'filling') return afterFilling(state, fact, policy);
+      if (state.kind === 'listing') return afterListing(state, fact, policy);
       if (state.kind === 'watching') return afterWatching(state, fact, policy);
       if (state.kind === 'checking') return afterFailedCheck(state, fact.error, policy);
       return state;
@@ -172,30 +172,31 @@ function isOtherHistory(error: unknown): boolean {
 
 type Ended = Extract<Fact, { kind: 'ended' }>;
 
-function filled({ by, failures }: Filling, version: string): Watching {
+function listed({ by, failures }: Listing, version: string): Watching {
   return { kind: 'watching', version, isOpen: by === 'stream', isRotating: false, empty: 0, failures };
 }
 
-function fetchAnew({ version, failures }: Watching | Checking, { fillBy }: Policy): Filling {
-  return { kind: 'filling', by: fillBy, failures, floor: version };
+function fetchAnew({ version, failures }: Watching | Checking, { listBy }: Policy): Listing {
+  return { kind: 'listing', by: listBy, failures, minResourceVersion: version };
 }
 
 function watchAgain(version: string, failures: number, empty = 0): Watching {
   return { kind: 'watching', version, isOpen: false, isRotating: false, empty, failures };
 }
 
-function afterFilling(state: Filling, { error, wasOpen }: Ended, policy: Policy): ReflectorState {
+function afterListing(state: Listing, { error, wasOpen }: Ended, policy: Policy): ReflectorState {
   if (mustStop(error)) return { kind: 'stopped', error };
-  const { kind, by, failures, floor } = state;
-  const again: Filling = { kind, by, failures, ...(floor !== undefined && { floor }) };
-  if (floor !== undefined && isTooLarge(error)) return { kind, by, failures }; // set back: there is no floor any more
+  const { kind, by, failures, minResourceVersion } = state;
+  const again: Listing = { kind, by, failures, ...(minResourceVersion !== undefined && { minResourceVersion }) };
+  if (minResourceVersion !== undefined && isTooLarge(error)) return { kind, by, failures }; // set back: there is no minimum any more
   if (isTransportError(error) && error.code === STATE_TOO_OLD)
     return pause(error, failures < MAX_TOO_OLD ? again : { kind, by, failures }, 0, policy);
   const broken = (state.broken ?? 0) + (by === 'stream' && wasOpen ? 1 : 0);
   if (by === 'stream' && (isStreamRefused(error) || broken >= MAX_BROKEN)) return { ...again, by: 'pages' };
   const next = broken > 0 ? { ...again, broken } : again;
-  // Servers wait for a floor that they have not reached, some for longer than somebody on the way has patience.
-  if (floor !== undefined && isSilence(error)) return { kind: 'checking', version: floor, failures, fill: next, error };
+  // Servers wait for a version that they have not reached, some for longer than somebody on the way has patience.
+  if (minResourceVersion !== undefined && isSilence(error))
+    return { kind: 'checking', version: minResourceVersion, failures, listing: next, error };
   const atLeastMs = isApiError(error) ? (error.retryAfterMs ?? 0) : 0;
   return pause(error, next, atLeastMs, policy);
 }
@@ -205,10 +206,10 @@ function afterWatching(state: Watching, ended: Ended, policy: Policy): Reflector
   // Its successor is on the way, and will tell what is wrong if something is.
   if (state.isRotating && !mustStop(error)) return { ...state, isOpen: false };
   const failures = livedMs >= policy.healthyMs ? 0 : state.failures;
-  const floor = state.version;
+  const minResourceVersion = state.version;
   // A stream that delivered is taken up soon, however short it was. One that delivers and then loses its history is not.
   const again = watchAgain(state.version, events > 0 ? 0 : failures);
-  if (isTooLarge(error) || isOtherHistory(error)) return fillAgain(error, failures, policy);
+  if (isTooLarge(error) || isOtherHistory(error)) return relist(error, failures, policy);
   if (isCatchingUp && isExpired(error)) return again; // the version it began at is lost, and that is not ours
   const isBroken = error === undefined || (isTransportError(error) && !isClosed(error));
   // Streams that are ended sooner than silence is noticed would hide it for ever.
@@ -217,23 +218,23 @@ function afterWatching(state: Watching, ended: Ended, policy: Policy): Reflector
     return { kind: 'checking', version: state.version, failures };
   // Whoever goes on from there is told the same again.
   if (isTransportError(error) && error.code === NO_NAME)
-    return pause(error, { kind: 'filling', by: 'pages', failures, floor }, 0, policy);
+    return pause(error, { kind: 'listing', by: 'pages', failures, minResourceVersion }, 0, policy);
   const step = afterEnd({ error, livedMs, events, emptyBefore: state.empty });
   if (step.kind === 'again') {
     const empty = error === undefined && isShortAndEmpty(livedMs, events) ? state.empty + 1 : 0;
     return step.isFailure ? pause(error, { ...again, empty }, step.atLeastMs, policy) : again;
   }
-  if (isExpired(step.error)) return fillAgain(step.error, failures, policy, floor);
+  if (isExpired(step.error)) return relist(step.error, failures, policy, minResourceVersion);
   if (isTransportError(error) && error.code === 'LINE_TOO_LONG')
-    return pause(error, { kind: 'filling', by: 'pages', failures, floor }, 0, policy); // a list may hold what an event may not
+    return pause(error, { kind: 'listing', by: 'pages', failures, minResourceVersion }, 0, policy); // a list may hold what an event may not
   if (mustStop(error)) return { kind: 'stopped', error };
   // A right that is missing changes no history. A kind that was away may have begun a new one.
   const isRight = isApiError(error) && (error.code === 401 || error.code === 403);
-  return pause(error, isRight ? again : { kind: 'filling', by: policy.fillBy, failures }, 0, policy);
+  return pause(error, isRight ? again : { kind: 'listing', by: policy.listBy, failures }, 0, policy);
 }
 
-function afterCheck({ version, failures, fill }: Checking): Filling | Watching {
-  return fill ?? watchAgain(version, failures);
+function afterCheck({ version, failures, listing }: Checking): Listing | Watching {
+  return listing ?? watchAgain(version, failures);
 }
 
 function afterFailedCheck(state: Checking, error: unknown, policy: Policy): ReflectorState {
@@ -247,12 +248,17 @@ function isSilence(error: unknown): boolean {
 }
 
 /** At once the first time; a server that loses every version it gives is not asked without a pause. */
-function fillAgain(error: unknown, failures: number, policy: Policy, floor?: string): ReflectorState {
-  const next: Filling = { kind: 'filling', by: policy.fillBy, failures, ...(floor !== undefined && { floor }) };
+function relist(error: unknown, failures: number, policy: Policy, minResourceVersion?: string): ReflectorState {
+  const next: Listing = {
+    kind: 'listing',
+    by: policy.listBy,
+    failures,
+    ...(minResourceVersion !== undefined && { minResourceVersion }),
+  };
   return failures === 0 ? { ...next, failures: 1 } : pause(error, next, 0, policy);
 }
 
-function pause(error: unknown, next: Filling | Watching, atLeastMs: number, policy: Policy): Waiting {
+function pause(error: unknown, next: Listing | Watching, atLeastMs: number, policy: Policy): Waiting {
   const ceiling = Math.min(policy.minMs * 2 ** next.failures, policy.maxMs);
   const delayMs = Math.max(atLeastMs, policy.random * ceiling);
   return {

@@ -31,7 +31,7 @@ export class Reflector<T extends AnyObject> {
   readonly #sink: ReflectorSink<T>;
   readonly #requests: ReflectorRequests<T>;
   readonly #usesWatchList: boolean;
-  readonly #policy: Omit<Policy, 'fillBy' | 'random'>;
+  readonly #policy: Omit<Policy, 'listBy' | 'random'>;
   readonly #counts = noCounts();
   #state: ReflectorState;
   #lastContact: number | undefined;
@@ -45,13 +45,13 @@ export class Reflector<T extends AnyObject> {
   #relay: WatchRelay<T> | undefined;
   /** A stream has ended, and nothing was fetched since: the next that opens goes on where it ended. */
   #hadStream = false;
-  #fillBegunAt = 0;
+  #listBegunAt = 0;
   /** When there was last proof that the server has our version: an event, a bookmark, a state, a look. */
   #heardAt = 0;
   /** Whose versions ours are; undefined while that is not known. */
   #history: History | undefined;
   /** Of the answer whose state is being gathered. */
-  #fillHistory: History | undefined;
+  #listHistory: History | undefined;
   /** The state was listed, and no watch has gone on from it yet. */
   #isFresh = false;
 
@@ -63,7 +63,12 @@ export class Reflector<T extends AnyObject> {
     this.#usesWatchList = useWatchList;
     this.#policy = { minMs: backoff?.minMs ?? 800, maxMs: backoff?.maxMs ?? 30_000, healthyMs };
     this.#requests = new ReflectorRequests(transport, resource, options, this.#policy);
-    this.#state = { kind: 'filling', by: this.#fillBy(), failures: 0, ...(initialRead === 'any' && { floor: '0' }) };
+    this.#state = {
+      kind: 'listing',
+      by: this.#listBy(),
+      failures: 0,
+      ...(initialRead === 'any' && { minResourceVersion: '0' }),
+    };
   }
 
   get state(): ReflectorState {
@@ -98,7 +103,7 @@ export class Reflector<T extends AnyObject> {
   /** Before `run`: what `resume` was told is not to be gone on from. */
   forget(): void {
     if (this.#isRunning) throw new Error('Cannot forget what the reflector was told: it runs already');
-    this.#state = { kind: 'filling', by: this.#fillBy(), failures: 0 };
+    this.#state = { kind: 'listing', by: this.#listBy(), failures: 0 };
     this.#history = undefined;
   }
 
@@ -120,9 +125,9 @@ export class Reflector<T extends AnyObject> {
       signal.throwIfAborted();
       const state = this.#state;
       switch (state.kind) {
-        case 'filling':
-          if (state.by === 'stream') await this.#watch({ version: state.floor, isInitial: true }, signal);
-          else await this.#list(state.floor, signal);
+        case 'listing':
+          if (state.by === 'stream') await this.#watch({ version: state.minResourceVersion, isInitial: true }, signal);
+          else await this.#list(state.minResourceVersion, signal);
           break;
         case 'watching':
           await this.#watch({ version: state.version, isInitial: false }, signal);
@@ -142,7 +147,7 @@ export class Reflector<T extends AnyObject> {
 
   /** One stream, and those that take its place. */
   async #watch(start: WatchStart, signal: AbortSignal): Promise<void> {
-    this.#fillBegunAt = this.#transport.clock.now();
+    this.#listBegunAt = this.#transport.clock.now();
     const relay = this.#relayFrom(start, signal);
     this.#relay = relay;
     try {
@@ -214,7 +219,7 @@ export class Reflector<T extends AnyObject> {
     const known = this.#history;
     const mayLearn = isInitial || this.#isFresh;
     this.#isFresh = false;
-    this.#fillHistory = named;
+    this.#listHistory = named;
     if (isInitial) this.#history = undefined; // until the state has come, there is none that it could be of
     if (named) {
       if (isInitial) return;
@@ -242,7 +247,7 @@ export class Reflector<T extends AnyObject> {
   #changeHistory(request: WatchRequest<T>): void {
     this.#history = undefined;
     this.#move({ kind: 'history-changed' });
-    if (this.#state.kind !== 'filling') return;
+    if (this.#state.kind !== 'listing') return;
     request.supersede();
     this.#relay?.current.supersede();
   }
@@ -268,7 +273,7 @@ export class Reflector<T extends AnyObject> {
     for (const event of events) {
       if (request.isCut) break; // by someone who was told
       request.events++;
-      if (initial && this.#state.kind === 'filling') this.#collect(initial, event, request);
+      if (initial && this.#state.kind === 'listing') this.#collect(initial, event, request);
       else if (!request.isTold(event.object.metadata.resourceVersion)) {
         this.#tell(event);
         seen = event.object.metadata.resourceVersion;
@@ -287,7 +292,7 @@ export class Reflector<T extends AnyObject> {
     }
     if (!event.isInitialEventsEnd) return;
     request.initialStateCame();
-    this.#fill([...initial.values()], event.object.metadata.resourceVersion);
+    this.#replace([...initial.values()], event.object.metadata.resourceVersion);
     initial.clear();
   }
 
@@ -303,14 +308,14 @@ export class Reflector<T extends AnyObject> {
     }
   }
 
-  async #list(floor: string | undefined, signal: AbortSignal): Promise<void> {
-    this.#fillBegunAt = this.#transport.clock.now();
+  async #list(minResourceVersion: string | undefined, signal: AbortSignal): Promise<void> {
+    this.#listBegunAt = this.#transport.clock.now();
     try {
-      const { items, version, history } = await this.#requests.list(floor, () => this.#contact(), signal);
+      const { items, version, history } = await this.#requests.list(minResourceVersion, () => this.#contact(), signal);
       signal.throwIfAborted();
       this.#contact();
-      this.#fillHistory = history;
-      this.#fill(items, version);
+      this.#listHistory = history;
+      this.#replace(items, version);
     } catch (error) {
       signal.throwIfAborted();
       this.#end(error);
@@ -330,43 +335,47 @@ export class Reflector<T extends AnyObject> {
   }
 
   /** Throws if it is older than what was told before. */
-  #fill(objects: readonly T[], version: string): void {
+  #replace(objects: readonly T[], version: string): void {
     const state = this.#state;
-    if (state.kind !== 'filling') return;
-    if (state.floor !== undefined && isBehind(version, state.floor))
-      throw new TransportError('body', `Cannot use the state at version ${version}: ${state.floor} was asked for`, {
-        code: STATE_TOO_OLD,
-      });
+    if (state.kind !== 'listing') return;
+    if (state.minResourceVersion !== undefined && isBehind(version, state.minResourceVersion))
+      throw new TransportError(
+        'body',
+        `Cannot use the state at version ${version}: ${state.minResourceVersion} was asked for`,
+        {
+          code: STATE_TOO_OLD,
+        },
+      );
     this.#reportList(state.by, { objects: objects.length });
     this.#hadStream = false;
     this.#heardAt = this.#transport.clock.now();
-    this.#counts.fills++;
+    this.#counts.lists++;
     if (state.by === 'pages') {
-      this.#counts.pagedFills++;
+      this.#counts.pagedLists++;
       // The server takes the selection, so it was the stream that it refused, and it will refuse others. One that broke
       // or took too long may have been too much of this resource.
       if (this.#streamFailure) rememberRefusal(this.#transport, this.#resource, isApiError(this.#streamFailure.error));
     }
-    this.#history = this.#fillHistory ?? (state.by === 'stream' ? this.#history : undefined);
+    this.#history = this.#listHistory ?? (state.by === 'stream' ? this.#history : undefined);
     this.#isFresh = state.by === 'pages';
-    this.#sink.replace(objects, version, state.floor === undefined);
-    this.#move({ kind: 'filled', version });
+    this.#sink.replace(objects, version, state.minResourceVersion === undefined);
+    this.#move({ kind: 'listed', version });
   }
 
   #end(error: unknown, { livedMs, events, wasOpen, isCatchingUp }: Ended = NO_STREAM): void {
     const before = this.#state;
-    if (before.kind === 'filling') this.#reportList(before.by, { error });
+    if (before.kind === 'listing') this.#reportList(before.by, { error });
     if (wasOpen) this.#hadStream = true; // what fails to open in between is on the way back to it
-    const wasStream = before.kind === 'filling' && before.by === 'stream';
+    const wasStream = before.kind === 'listing' && before.by === 'stream';
     this.#move({ kind: 'ended', error, livedMs, events, wasOpen, isCatchingUp, isSilent: this.#isSilent });
     const state: ReflectorState = this.#state;
     if (state.kind === 'waiting') this.#counts.failures++;
-    if (wasStream && state.kind === 'filling' && state.by === 'pages') this.#streamFailure = { error };
+    if (wasStream && state.kind === 'listing' && state.by === 'pages') this.#streamFailure = { error };
   }
 
   #move(fact: Fact): void {
     const before = this.#state;
-    const policy = { ...this.#policy, fillBy: this.#fillBy(), random: this.#transport.random() };
+    const policy = { ...this.#policy, listBy: this.#listBy(), random: this.#transport.random() };
     const state = transition(before, fact, policy);
     this.#state = state;
     if (state.kind === 'watching' && state.isOpen) this.#trouble = undefined;
@@ -378,11 +387,11 @@ export class Reflector<T extends AnyObject> {
 
   #reportList(by: 'stream' | 'pages', result: Pick<ListSample, 'objects' | 'error'>): void {
     const { clock, observers } = this.#transport;
-    const durationMs = clock.now() - this.#fillBegunAt;
+    const durationMs = clock.now() - this.#listBegunAt;
     observers.tell('onList', { resource: this.#resource, by, durationMs, ...result });
   }
 
-  #fillBy(): 'stream' | 'pages' {
+  #listBy(): 'stream' | 'pages' {
     if (!this.#usesWatchList || this.#streamFailure) return 'pages';
     return refusesWatchList(this.#transport, this.#resource) ? 'pages' : 'stream';
   }
