@@ -40,7 +40,7 @@ export type {
 } from './observing/informer-metrics.ts';
 export { Observers } from './observing/observers.ts';
 export { Reflector } from './reflector/reflector.ts';
-export type { ReflectorOptions, ReflectorSink, Trouble } from './reflector/reflector-options.ts';
+export type { LastError, ReflectorOptions, ReflectorSink } from './reflector/reflector-options.ts';
 export type { ReflectorState } from './reflector/reflector-state.ts';
 export { type DiscoveredResource, Discovery, type ResourceQuery } from './resources/discovery.ts';
 export type { ListPage, ListPagesOptions } from './resources/list-pages.ts';

@@ -12,8 +12,8 @@ const watching: ReflectorState = {
 };
 const opening: ReflectorState = { ...watching, isOpen: false };
 const listing: ReflectorState = { kind: 'listing', by: 'stream', failures: 1 };
-const watch = (state: ReflectorState, lastContact: number | undefined = 90, trouble?: object) =>
-  ({ state, lastContact, trouble }) as Parameters<typeof freshnessOf>[0]['watches'][number];
+const watch = (state: ReflectorState, lastContact: number | undefined = 90, lastError?: object) =>
+  ({ state, lastContact, lastError }) as Parameters<typeof freshnessOf>[0]['watches'][number];
 const good = { isStopped: false, bug: undefined, isSynced: true, resourceVersion: '5', now: 100 };
 const reset = { error: 'reset', isRefusal: false };
 const forbidden = { error: 'forbidden', isRefusal: true };

@@ -1,13 +1,13 @@
 /** How true an informer's store is, from the states of its watches: the worst of them counts. */
 
 import type { Freshness, InformerState } from '../observing/informer-metrics.ts';
-import type { Trouble } from '../reflector/reflector-options.ts';
+import type { LastError } from '../reflector/reflector-options.ts';
 import type { ReflectorState } from '../reflector/reflector-state.ts';
 
 /** What a reflector tells of itself. */
 type Watch = {
   readonly state: ReflectorState;
-  readonly trouble: Trouble | undefined;
+  readonly lastError: LastError | undefined;
   readonly lastContact: number | undefined;
 };
 
@@ -26,17 +26,17 @@ type FreshnessFacts = {
 export function freshnessOf(facts: FreshnessFacts): Freshness {
   const contacts = facts.watches.map(({ lastContact }) => lastContact);
   const lagMs = contacts.includes(undefined) ? undefined : facts.now - Math.min(...(contacts as number[]));
-  const troubles = facts.watches.map(({ trouble }) => trouble);
+  const lastErrors = facts.watches.map(({ lastError }) => lastError);
   // A refusal before anything else: it is what someone has to mend.
-  const refusal = troubles.find((trouble) => trouble?.isRefusal);
-  const trouble = refusal ?? troubles.find((one) => one !== undefined);
+  const refusal = lastErrors.find((lastError) => lastError?.isRefusal);
+  const lastError = refusal ?? lastErrors.find((one) => one !== undefined);
   return {
     state: stateOf(facts, refusal !== undefined),
     resourceVersion: facts.resourceVersion,
     lagMs,
     lastContact: lagMs === undefined ? undefined : new Date(Date.now() - lagMs),
     busyMs: facts.busyMs,
-    error: facts.bug ?? trouble?.error,
+    error: facts.bug ?? lastError?.error,
   };
 }
 

@@ -54,7 +54,7 @@ export interface ReflectorSink<T extends AnyObject> {
 }
 
 /** Why it is not where it should be; it lasts until a watch is open again, through all that is tried in between. */
-export type Trouble = {
+export type LastError = {
   readonly error: unknown;
   /** Waiting alone will not mend it. */
   readonly isRefusal: boolean;

@@ -17,7 +17,7 @@ import type { Transport } from '../transport/transport.ts';
 import type { Headers } from '../transport/transport-options.ts';
 import type { WatchEvent } from '../watch/watch-event.ts';
 import { guardedSink } from './guarded-sink.ts';
-import { noCounts, type ReflectorOptions, type ReflectorSink, type Trouble } from './reflector-options.ts';
+import { type LastError, noCounts, type ReflectorOptions, type ReflectorSink } from './reflector-options.ts';
 import { ReflectorRequests, type WatchStart } from './reflector-requests.ts';
 import { type Fact, type Policy, type ReflectorState, STATE_TOO_OLD, transition } from './reflector-state.ts';
 import { askHistory, type History, namedHistory } from './server-history.ts';
@@ -35,7 +35,7 @@ export class Reflector<T extends AnyObject> {
   readonly #counts = noCounts();
   #state: ReflectorState;
   #lastContact: number | undefined;
-  #trouble: Trouble | undefined;
+  #lastError: LastError | undefined;
   /** Why the initial state is not asked for by stream any more. */
   #streamFailure: { readonly error: unknown } | undefined;
   #isRunning = false;
@@ -79,8 +79,8 @@ export class Reflector<T extends AnyObject> {
     return { ...this.#counts };
   }
 
-  get trouble(): Trouble | undefined {
-    return this.#trouble;
+  get lastError(): LastError | undefined {
+    return this.#lastError;
   }
 
   /** When the server was last heard, by the transport's clock: a list, an event, a bookmark, a watch that opened. */
@@ -378,9 +378,9 @@ export class Reflector<T extends AnyObject> {
     const policy = { ...this.#policy, listBy: this.#listBy(), random: this.#transport.random() };
     const state = transition(before, fact, policy);
     this.#state = state;
-    if (state.kind === 'watching' && state.isOpen) this.#trouble = undefined;
+    if (state.kind === 'watching' && state.isOpen) this.#lastError = undefined;
     if (state.kind === 'waiting' && state.error !== undefined)
-      this.#trouble = { error: state.error, isRefusal: state.isRefusal };
+      this.#lastError = { error: state.error, isRefusal: state.isRefusal };
     if (before.kind === 'watching' && state.kind === 'watching' && before.isOpen === state.isOpen) return;
     if (before !== state) this.#sink.changed(state);
   }
