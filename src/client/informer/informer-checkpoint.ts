@@ -16,9 +16,9 @@ import { fieldSelectorText, labelSelectorText } from '../resources/selectors.ts'
 import type { Transport } from '../transport/transport.ts';
 import type { Indexer } from './indexer.ts';
 import type { InformerOptions } from './informer-options.ts';
-import type { Intake } from './intake.ts';
 import type { Listeners } from './listeners.ts';
 import type { Source } from './source.ts';
+import type { TransformStep } from './transform-step.ts';
 
 type InformerCheckpointContext<T extends AnyObject> = {
   readonly transport: Transport;
@@ -26,7 +26,7 @@ type InformerCheckpointContext<T extends AnyObject> = {
   readonly options: Pick<InformerOptions<T>, 'labelSelector' | 'fieldSelector' | 'shardSelector' | 'transform'>;
   readonly sources: readonly Source<T>[];
   readonly store: Indexer<T>;
-  readonly intake: Intake<T>;
+  readonly transformStep: TransformStep<T>;
   readonly listeners: Listeners<T>;
   /** Since the server was last heard. */
   readonly lagMs: () => number | undefined;
@@ -69,14 +69,14 @@ export class InformerCheckpoint<T extends AnyObject> {
 
   /** Begins with what it has. After it the sources may run. */
   async restore(signal: AbortSignal): Promise<void> {
-    const { transport, sources, intake } = this.#context;
+    const { transport, sources, transformStep } = this.#context;
     const checkpoint = await this.#load();
     signal.throwIfAborted();
     this.#checkpoint = checkpoint;
     const saved = await checkpoint.open(signal);
     if (!saved || signal.aborted) return;
     const lastContact = transport.clock.now() - Math.max(0, Date.now() - saved.at);
-    for (const object of saved.objects.values()) intake.freeze(object);
+    for (const object of saved.objects.values()) transformStep.freeze(object);
     for (const source of sources) {
       const version = saved.versions[source.scope];
       const history = historyIn(saved.histories?.[source.scope]);

@@ -36,10 +36,10 @@ import { InformerCheckpoint } from './informer-checkpoint.ts';
 import type { InformerEvent } from './informer-event.ts';
 import type { InformerOptions, Snapshot, Where } from './informer-options.ts';
 import { type EventsOptions, InformerStreams } from './informer-streams.ts';
-import { Intake } from './intake.ts';
 import { Listeners } from './listeners.ts';
 import { countsOf, Source, type SourceContext, scopesOf } from './source.ts';
 import type { EventHandler, HandlerOptions, Subscription } from './subscription.ts';
+import { TransformStep } from './transform-step.ts';
 
 /** Not 0, though it means no limit: Node 20 throws when it is asked for the limit of a signal that has 0. */
 const MANY_LISTENERS = 1_000_000;
@@ -80,13 +80,13 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     this.#listeners = listeners;
     const report = (error: unknown) => this.#report(error);
     const guard = (callback: string, tell: () => unknown, subject: string) => this.#guard(callback, tell, subject);
-    const intake = new Intake<T>({ resource, options, report, guard });
+    const transformStep = new TransformStep<T>({ resource, options, report, guard });
     const shared = { transport: this.#transport, resource, store: this.#store };
     const context: SourceContext<T> = {
       ...shared,
-      prepare: (object) => intake.prepare(object),
+      prepare: (object) => transformStep.prepare(object),
       note: (key, object) => this.#checkpoint?.note(key, object),
-      check: (key, object) => intake.check(key, object),
+      check: (key, object) => transformStep.check(key, object),
       tell: (events) => listeners.tell(events),
       onChange: (isState) => this.#onChange(isState),
     };
@@ -98,7 +98,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     this.#sources = sources;
     if (options.checkpoint !== undefined) {
       const lagMs = () => this.freshness.lagMs;
-      const parts = { ...shared, options, sources, intake, listeners, lagMs, report };
+      const parts = { ...shared, options, sources, transformStep, listeners, lagMs, report };
       this.#checkpoint = new InformerCheckpoint(options.checkpoint, parts);
     }
     const bell = this.#bell;

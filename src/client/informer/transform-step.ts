@@ -12,7 +12,7 @@ import { keyOf } from '../objects/object-key.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import type { InformerOptions } from './informer-options.ts';
 
-type IntakeContext<T extends AnyObject> = {
+type TransformContext<T extends AnyObject> = {
   readonly resource: Resource<T>;
   readonly options: Pick<InformerOptions<T>, 'transform' | 'freeze' | 'onInvalid'>;
   readonly report: (error: unknown) => void;
@@ -22,15 +22,15 @@ type IntakeContext<T extends AnyObject> = {
 
 const MANY_FAILED = 10_000;
 
-export class Intake<T extends AnyObject> {
-  readonly #context: IntakeContext<T>;
+export class TransformStep<T extends AnyObject> {
+  readonly #context: TransformContext<T>;
   readonly #freezes: boolean;
   /** Keys of objects that the transform has failed at. */
   readonly #failed = new Set<string>();
   /** Keys of objects that the validator has failed at. */
   readonly #unchecked = new Set<string>();
 
-  constructor(context: IntakeContext<T>) {
+  constructor(context: TransformContext<T>) {
     this.#context = context;
     this.#freezes = context.options.freeze ?? freezesByDefault();
   }
