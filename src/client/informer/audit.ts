@@ -12,7 +12,7 @@ import type { AnyObject } from '../objects/objects.ts';
 import type { ReflectorOptions } from '../reflector/reflector-options.ts';
 import { ResourceClient } from '../resources/resource-client.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Bell } from './bell.ts';
+import type { Notifier } from './notifier.ts';
 import type { Source } from './source.ts';
 
 export type AuditReport = {
@@ -30,8 +30,8 @@ type AuditContext<T extends AnyObject> = {
   readonly objects: (scope: string) => readonly T[];
   /** Calls with every key that changes, until it is disposed. */
   readonly follow: (onChange: (key: string) => void) => Disposable;
-  /** Rings with every change of a version. */
-  readonly bell: Bell;
+  /** Notifies of every change of a version. */
+  readonly notifier: Notifier;
 };
 
 const PAGE_ITEMS = 500;
@@ -41,7 +41,7 @@ const PATIENCE_MS = 90_000;
 export async function auditSource<T extends AnyObject>(
   source: Source<T>,
   resource: Parameters<typeof metadataOf>[0],
-  { transport, selection, objects, follow, bell }: AuditContext<T>,
+  { transport, selection, objects, follow, notifier }: AuditContext<T>,
   signal: AbortSignal,
 ): Promise<AuditReport> {
   const { scope } = source;
@@ -65,7 +65,7 @@ export async function auditSource<T extends AnyObject>(
     version = metadata.resourceVersion;
   }
   const isLate = !(await inTime(transport.clock, signal, async (limit) => {
-    while (source.version === undefined || isBehind(source.version, version)) await bell.wait(limit);
+    while (source.version === undefined || isBehind(source.version, version)) await notifier.wait(limit);
   }));
   const held = new Map(objects(scope).map((object) => [keyOf(object), identityOf(object)]));
   const keys = new Set([...listed.keys(), ...held.keys()]);

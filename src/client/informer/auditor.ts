@@ -10,9 +10,9 @@ import type { AnyObject } from '../objects/objects.ts';
 import type { SelectOptions } from '../resources/options.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type AuditReport, auditSource } from './audit.ts';
-import type { Bell } from './bell.ts';
 import type { Indexer } from './indexer.ts';
 import type { Listeners } from './listeners.ts';
+import type { Notifier } from './notifier.ts';
 import type { Source } from './source.ts';
 
 type AuditorContext<T extends AnyObject> = {
@@ -22,8 +22,8 @@ type AuditorContext<T extends AnyObject> = {
   readonly sources: readonly Source<T>[];
   readonly store: Indexer<T>;
   readonly listeners: Listeners<T>;
-  /** Rings with every change of a version. */
-  readonly bell: Bell;
+  /** Notifies of every change of a version. */
+  readonly notifier: Notifier;
   readonly synced: (signal: AbortSignal) => Promise<void>;
   readonly report: (error: unknown) => void;
   /** Fires when the informer is closed. */
@@ -44,9 +44,9 @@ export class Auditor<T extends AnyObject> {
   }
 
   async audit(caller?: AbortSignal): Promise<AuditReport> {
-    const { transport, resource, selection, sources, store, listeners, bell, stop } = this.#context;
+    const { transport, resource, selection, sources, store, listeners, notifier, stop } = this.#context;
     const context = {
-      ...{ transport, selection, bell },
+      ...{ transport, selection, notifier },
       objects: (scope: string) => store.list(scope === '*' ? undefined : scope),
       follow: (onChange: (key: string) => void) => listeners.follow(onChange),
     };

@@ -6,19 +6,19 @@
  * leaves nothing behind.
  */
 import type { AnyObject } from '../objects/objects.ts';
-import type { Bell } from './bell.ts';
 import { EventQueue } from './event-queue.ts';
 import type { Indexer } from './indexer.ts';
 import type { InformerEvent } from './informer-event.ts';
 import type { Snapshot } from './informer-options.ts';
 import type { Listeners } from './listeners.ts';
+import type { Notifier } from './notifier.ts';
 import { QUEUE_LIMIT } from './subscription.ts';
 
 type StreamsContext<T extends AnyObject> = {
   readonly store: Indexer<T>;
   readonly listeners: Listeners<T>;
   /** Rings with every change. */
-  readonly bell: Bell;
+  readonly notifier: Notifier;
   /** Undefined until the whole state has come. */
   readonly resourceVersion: () => string | undefined;
   /** Whoever reads from an informer that a bug has stopped would wait for ever. */
@@ -76,13 +76,13 @@ export class InformerStreams<T extends AnyObject> {
   }
 
   async *snapshots(signal: AbortSignal | undefined): AsyncGenerator<Snapshot<T>, void, void> {
-    const { store, bell, throwBug, stop } = this.#context;
+    const { store, notifier, throwBug, stop } = this.#context;
     let last: ReadonlyMap<string, T> | undefined;
     while (!stop.aborted) {
       throwBug();
       const resourceVersion = this.#context.resourceVersion();
       const objects = store.snapshot();
-      if (resourceVersion === undefined || objects === last) await bell.wait(signal);
+      if (resourceVersion === undefined || objects === last) await notifier.wait(signal);
       else {
         last = objects;
         yield { objects, resourceVersion };

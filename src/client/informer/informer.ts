@@ -28,7 +28,6 @@ import { labelSelectorText } from '../resources/selectors.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { AuditReport } from './audit.ts';
 import { Auditor } from './auditor.ts';
-import { Bell } from './bell.ts';
 import { freshnessOf } from './freshness.ts';
 import { Handlers } from './handlers.ts';
 import { Indexer, type Indexers } from './indexer.ts';
@@ -37,6 +36,7 @@ import type { InformerEvent } from './informer-event.ts';
 import type { InformerOptions, Snapshot, Where } from './informer-options.ts';
 import { type EventsOptions, InformerStreams } from './informer-streams.ts';
 import { Listeners } from './listeners.ts';
+import { Notifier } from './notifier.ts';
 import { countsOf, Source, type SourceContext, scopesOf } from './source.ts';
 import type { EventHandler, HandlerOptions, Subscription } from './subscription.ts';
 import { TransformStep } from './transform-step.ts';
@@ -54,7 +54,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   readonly #listeners: Listeners<T>;
   readonly #handlers: Handlers<T>;
   readonly #streams: InformerStreams<T>;
-  readonly #bell = new Bell();
+  readonly #notifier = new Notifier();
   readonly #checkpoint: InformerCheckpoint<T> | undefined;
   readonly #auditor: Auditor<T>;
   /** Functions of the user's that have failed, and were told of. */
@@ -101,13 +101,13 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
       const parts = { ...shared, options, sources, transformStep, listeners, lagMs, report };
       this.#checkpoint = new InformerCheckpoint(options.checkpoint, parts);
     }
-    const bell = this.#bell;
+    const notifier = this.#notifier;
     const synced = (signal?: AbortSignal) => this.synced(signal);
     const { closeGraceMs } = options;
     this.#handlers = new Handlers({ ...shared, listeners, synced, closeGraceMs, report, guard });
-    this.#auditor = new Auditor({ ...shared, selection, sources, listeners, bell, synced, report, stop });
+    this.#auditor = new Auditor({ ...shared, selection, sources, listeners, notifier, synced, report, stop });
     const [resourceVersion, throwBug] = [() => this.resourceVersion, () => this.#throwBug()];
-    this.#streams = new InformerStreams({ store: this.#store, listeners, bell, resourceVersion, throwBug, stop });
+    this.#streams = new InformerStreams({ store: this.#store, listeners, notifier, resourceVersion, throwBug, stop });
     const { observers } = this.#transport;
     observers.join(this);
     const restored = this.#restore(after);
@@ -118,7 +118,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
       const { isHandled, told } = listeners;
       this.#stop.abort(new Error(`The informer of ${resource.plural} was closed`));
       this.#streams.end();
-      this.#bell.ring(); // a handler may wait for what will not come any more
+      this.#notifier.notify(); // a handler may wait for what will not come any more
       await Promise.all([...runs, saving, auditing, this.#handlers.close()]);
       // A deletion that was half done when the handlers were stopped has reached none of them.
       await this.#checkpoint?.close(isHandled && listeners.told.deleted === told.deleted);
@@ -194,7 +194,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     while (!this.isSynced) {
       const { state, error } = this.freshness;
       if (state === 'refused' || state === 'stopped') throw error ?? this.#stop.signal.reason;
-      await this.#bell.wait(signal);
+      await this.#notifier.wait(signal);
     }
   }
 
@@ -220,7 +220,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
       const { resourceVersion: known } = this;
       if (known !== undefined && !isBehind(known, resourceVersion)) return;
       if (this.#stop.signal.aborted || this.#bug) throw this.#bug?.error ?? this.#stop.signal.reason;
-      await this.#bell.wait(signal);
+      await this.#notifier.wait(signal);
     }
   }
 
@@ -292,7 +292,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   }
 
   #onChange(isState: boolean): void {
-    this.#bell.ring();
+    this.#notifier.notify();
     if (isState && !this.#stop.signal.aborted) this.#transport.observers.tell('onInformerState', this);
     if (isState && this.#options.onFreshness)
       this.#guard('onFreshness', () => this.#options.onFreshness!(this.freshness));

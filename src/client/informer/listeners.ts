@@ -7,9 +7,9 @@
  */
 import type { Clock } from '../../api/index.ts';
 import type { AnyObject } from '../objects/objects.ts';
-import { Bell } from './bell.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { InformerEvent } from './informer-event.ts';
+import { Notifier } from './notifier.ts';
 
 type Listener<T extends AnyObject> = Pick<EventQueue<T>, 'push' | 'mark' | 'hasHandled'>;
 
@@ -22,7 +22,7 @@ export class Listeners<T extends AnyObject> {
   readonly #clock: Clock;
   readonly #stop: AbortSignal;
   readonly #told = { added: 0, updated: 0, deleted: 0 };
-  readonly #bell = new Bell();
+  readonly #notifier = new Notifier();
 
   constructor(clock: Clock, stop: AbortSignal) {
     this.#clock = clock;
@@ -43,7 +43,7 @@ export class Listeners<T extends AnyObject> {
   leave(listener: Listener<T>): void {
     this.#all.delete(listener);
     if (!listener.hasHandled(listener.mark)) void this.#letGo(listener);
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
   tell(events: readonly InformerEvent<T>[]): void {
@@ -62,7 +62,7 @@ export class Listeners<T extends AnyObject> {
 
   /** To be called when one of them is through with something. */
   advanced(): void {
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
   /** They are through with everything. */
@@ -75,7 +75,7 @@ export class Listeners<T extends AnyObject> {
     const marks = [...this.#all, ...this.#leaving].map((listener) => ({ listener, mark: listener.mark }));
     const isThrough = ({ listener, mark }: (typeof marks)[number]) =>
       listener.hasHandled(mark) || this.#isGone(listener);
-    while (!marks.every(isThrough)) await this.#bell.wait(signal);
+    while (!marks.every(isThrough)) await this.#notifier.wait(signal);
     signal.throwIfAborted();
   }
 
@@ -87,6 +87,6 @@ export class Listeners<T extends AnyObject> {
     this.#leaving.add(listener);
     await this.#clock.sleep(LEAVING_MS, this.#stop).catch(() => {}); // closed: nothing waits for it any more
     this.#leaving.delete(listener);
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 }

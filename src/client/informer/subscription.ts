@@ -11,9 +11,9 @@
 import { type Clock, closeOnce } from '../../api/index.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import type { HandlerMetrics } from '../observing/informer-metrics.ts';
-import { Bell } from './bell.ts';
 import { EventQueue } from './event-queue.ts';
 import type { InformerEvent } from './informer-event.ts';
+import { Notifier } from './notifier.ts';
 
 export type EventHandler<T extends AnyObject> = (event: InformerEvent<T>, signal: AbortSignal) => unknown;
 
@@ -56,7 +56,7 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
   readonly #context: Context<T>;
   readonly #stop = new AbortController();
   readonly #close: () => Promise<void>;
-  readonly #bell = new Bell();
+  readonly #notifier = new Notifier();
   /** What is in hand, and since when. */
   #present: { readonly event: InformerEvent<T>; readonly since: number } | undefined;
   #delivered = 0;
@@ -102,13 +102,13 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
   async synced(signal?: AbortSignal): Promise<void> {
     await this.#context.synced(signal);
     const mark = this.#queue.mark;
-    while (this.#present || !this.#queue.isPast(mark)) await this.#bell.wait(signal);
+    while (this.#present || !this.#queue.isPast(mark)) await this.#notifier.wait(signal);
     this.#stop.signal.throwIfAborted();
   }
 
   /** Resolves when nothing waits and nothing is being handled, or when it was removed. */
   async idle(signal?: AbortSignal): Promise<void> {
-    while (this.#present || this.#queue.size > 0) await this.#bell.wait(signal);
+    while (this.#present || this.#queue.size > 0) await this.#notifier.wait(signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -141,13 +141,13 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
       const end = this.#context.clock.now();
       this.#context.onHandled?.(end - begin, isError, conflated - reported);
       reported = conflated;
-      this.#bell.ring();
+      this.#notifier.notify();
       if (this.#delivered % TURN_EVENTS === 0 || end - turnBegin >= TURN_MS) {
         await new Promise((resolve) => setImmediate(resolve));
         turnBegin = this.#context.clock.now();
       }
     }
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
   /** Waits for what is in hand, but not for ever: nothing else could tell that a handler hangs. */

@@ -1,12 +1,12 @@
-/** Rings when something may have changed: whoever waits looks again. Leaves no listener behind on a signal. */
-export class Bell {
+/** A condition to wait for: notifies whoever waits that something may have changed, so that it looks again. Leaves no listener behind on a signal. */
+export class Notifier {
   readonly #waiting = new Set<() => void>();
 
-  ring(): void {
+  notify(): void {
     if (this.#waiting.size > 0) for (const wake of [...this.#waiting]) wake();
   }
 
-  /** Until the next ring; rejects with `signal.reason` as soon as the signal fires. */
+  /** Until the next notification; rejects with `signal.reason` as soon as the signal fires. */
   wait(signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
