@@ -70,7 +70,7 @@ export {
   type WorkOutcome,
   type WorkResult,
 } from './queue/worker-pool.ts';
-export { LOW_PRIORITY } from './reconcile/controller-term.ts';
+export { LOW_PRIORITY } from './reconcile/controller-run.ts';
 export type { Cached, CacheReader } from './reconcile/declared-cache.ts';
 export {
   type ControllerDefinition,

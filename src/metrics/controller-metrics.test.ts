@@ -13,8 +13,8 @@ async function scrape(registry: Registry): Promise<Record<string, number>> {
   return Object.fromEntries(entries);
 }
 
-/** A term of a controller, as a manager has it: its handler takes 2 s, and does with a key what the key says. */
-function term(clock: FakeClock) {
+/** A run of a controller, as a manager has it: its handler takes 2 s, and does with a key what the key says. */
+function run(clock: FakeClock) {
   const queue = new WorkQueue<string>({ clock });
   const handler = async (key: string) => {
     await clock.sleep(2000);
@@ -34,7 +34,7 @@ function term(clock: FakeClock) {
 it('a queue and its workers have the names that dashboards know', async () => {
   const clock = new FakeClock();
   const registry = new Registry();
-  await using work = term(clock);
+  await using work = run(clock);
   using _metrics = observe(registry, { queues: [{ name: 'web', ...work }], cluster: 'east' });
   for (const key of ['good', 'again', 'end', 'last', 'waits']) work.queue.add(key);
   await clock.advance(7000); // three are done, one is half done, one waits
@@ -63,19 +63,19 @@ it('a queue and its workers have the names that dashboards know', async () => {
   expect(series[`controller_runtime_max_concurrent_reconciles{${c}}`]).toBe(1);
 });
 
-it('counters go on through terms and past the end of a controller, and begin at 0', async () => {
+it('counters go on through runs and past the end of a controller, and begin at 0', async () => {
   const clock = new FakeClock();
   const registry = new Registry();
   const controller: { -readonly [K in keyof ObservedController]: ObservedController[K] } = {
     name: 'web',
-    term: undefined,
+    currentRun: undefined,
     metrics: () => ({ queue: first.queue.metrics(), pool: first.pool.metrics() }),
   };
   const controllers = [controller];
   let isLeading = false;
   const manager: ObservedManager = { controllers, elector: { name: 'lease', isLeading: () => isLeading } };
-  await using first = term(clock);
-  await using second = term(clock);
+  await using first = run(clock);
+  await using second = run(clock);
   using _metrics = observe(registry, { manager });
   const total = async () => {
     const series = await scrape(registry);
@@ -89,12 +89,12 @@ it('counters go on through terms and past the end of a controller, and begin at 
   };
   expect(await total()).toEqual([0, 0, 0, 0, 0]);
   isLeading = true;
-  controller.term = first;
+  controller.currentRun = first;
   for (const key of ['a', 'b', 'c']) first.queue.add(key);
   await clock.advance(2000);
   expect(await total()).toEqual([3, 1, 1, 1, 1]);
-  await clock.advance(2000); // nobody looks before the term is over
-  controller.term = second;
+  await clock.advance(2000); // nobody looks before the run is over
+  controller.currentRun = second;
   for (const key of ['a', 'b', 'c', 'd']) second.queue.add(key);
   expect(await total()).toEqual([7, 2, 2, 1, 3]);
   await clock.advance(2000);

@@ -2,7 +2,7 @@
  * Work queues, reconciles and elections as metrics, from the numbers that these keep by themselves: nothing is hooked,
  * they are read at the scrape.
  *
- * Their counters begin anew with each term of leadership, and end with their controller. Ours only add up what came
+ * Their counters begin anew with each run, and end with their controller. Ours only add up what came
  * since the last look, and look a last time when something goes; so they never fall. What begins and ends between two
  * looks is not seen.
  */
@@ -64,7 +64,7 @@ const RESULTS = ['success', 'requeue_after', 'error', 'stopped', 'abandoned'] as
 export class ControllerMetrics implements Disposable {
   readonly #set: MetricSet;
   readonly #common: Labels;
-  /** By queue: a controller has another one in each term. */
+  /** By queue: a controller has another one in each run. */
   readonly #seen = new Map<object, Seen>();
 
   constructor(set: MetricSet, common: Labels) {

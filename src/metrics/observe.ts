@@ -23,7 +23,7 @@ export type ObservedManager = {
 export type ObservedController = {
   readonly name: string;
   /** Undefined before the first. */
-  readonly term: Omit<ObservedWork, 'name'> | undefined;
+  readonly currentRun: Omit<ObservedWork, 'name'> | undefined;
   metrics(): { readonly queue: QueueMetricsSnapshot; readonly pool: PoolMetricsSnapshot };
 };
 
@@ -84,8 +84,8 @@ function observeControllers(set: MetricSet, options: ObserveOptions, common: { c
 
 function worksOf(manager: ObservedManager | undefined): (ObservedWork | ObservedRest)[] {
   return [...(manager?.controllers ?? [])].map((controller) => {
-    const { name, term } = controller;
-    const { queue, pool } = term ?? {};
+    const { name, currentRun } = controller;
+    const { queue, pool } = currentRun ?? {};
     if (queue) return { name, queue, ...(pool && { pool }) };
     return { name, still: controller.metrics() };
   });

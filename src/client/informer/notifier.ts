@@ -1,4 +1,7 @@
-/** A condition to wait for: notifies whoever waits that something may have changed, so that it looks again. Leaves no listener behind on a signal. */
+/**
+ * A condition to wait for: whoever waits is notified that something may have changed, and looks again. Leaves no listener
+ * behind on a signal.
+ */
 export class Notifier {
   readonly #waiting = new Set<() => void>();
 

@@ -1,11 +1,11 @@
 /**
- * One controller of a manager: holds its informers for as long as it is there, and runs it in terms.
+ * One controller of a manager: holds its informers for as long as it is there, and runs it, perhaps several times.
  *
  * Informers are leased when it starts, so that they are warm when its turn comes. Without an election there is one
- * term; with one, a term for each time the process leads. A term waits for this controller's own informers and nobody
- * else's. When leadership is lost the term is cut: signals fire at once, and the process does not campaign again before
+ * run; with one, a run for each time the process leads. A run waits for this controller's own informers and nobody
+ * else's. When leadership is lost the run is cut: signals fire at once, and the process does not campaign again before
  * the last reconcile has ended or has used up its grace. One that ignores its signal for longer is a leftover: it can
- * write nothing any more through the client it was given, its key is held back from later terms until it does end, and
+ * write nothing any more through the client it was given, its key is held back from later runs until it does end, and
  * `running` names it, so that health can. Disposing stops this controller alone.
  */
 import { closeOnce } from '../../api/index.ts';
@@ -22,7 +22,7 @@ import type { Leadership } from '../election/leader-work.ts';
 import type { QueueMetricsSnapshot } from '../queue/queue-metrics.ts';
 import { WorkQueue } from '../queue/work-queue.ts';
 import { noPoolMetrics, type PoolMetricsSnapshot, type RunningWork } from '../queue/worker-pool.ts';
-import { ControllerTerm, type Source, type TermOptions } from '../reconcile/controller-term.ts';
+import { ControllerRun, type RunOptions, type Source } from '../reconcile/controller-run.ts';
 import { DeclaredCache, nameOf } from '../reconcile/declared-cache.ts';
 import type { ControllerDefinition, MappedWatch, Selected, Watched } from '../reconcile/define-controller.ts';
 import { toController, toSelf } from '../reconcile/mappers.ts';
@@ -31,7 +31,7 @@ import type { ControllerState } from './manager-options.ts';
 
 /** What a manager lends to its controllers. */
 export type Surroundings = Omit<
-  TermOptions,
+  RunOptions,
   'definition' | 'sources' | 'cache' | 'leadership' | 'isHeld' | 'onLateEnd'
 > & {
   readonly informers: InformerFactory;
@@ -39,7 +39,7 @@ export type Surroundings = Omit<
   readonly namespace: string | readonly string[] | undefined;
   /** It is over before its time: a bug, or a client that was closed. */
   readonly onFailure: (error: unknown) => void;
-  /** A term has begun. */
+  /** A run has begun. */
   readonly onRunning: () => void;
   readonly onRemoved: () => void;
 };
@@ -59,9 +59,9 @@ export class ManagedController implements AsyncDisposable {
   readonly #leases: InformerLease<AnyObject>[] = [];
   #informers: readonly Informer<AnyObject>[] = [];
   #state: ControllerState = 'stopped';
-  #term: ControllerTerm | undefined;
-  /** Earlier terms of which something still runs. */
-  readonly #leftovers = new Set<ControllerTerm>();
+  #currentRun: ControllerRun | undefined;
+  /** Earlier runs of which something still runs. */
+  readonly #leftovers = new Set<ControllerRun>();
   #ended: Promise<void> | undefined;
   #onRemoved: () => void = () => {};
 
@@ -85,15 +85,15 @@ export class ManagedController implements AsyncDisposable {
     return this.#informers.filter(({ isSynced }) => !isSynced).map(({ resource }) => nameOf(resource));
   }
 
-  /** What works in the present term, or did in the last; another one for each term. */
-  get term(): Pick<ControllerTerm, 'queue' | 'pool'> | undefined {
-    return this.#term;
+  /** What works in the present run, or did in the last; another one for each run. */
+  get currentRun(): Pick<ControllerRun, 'queue' | 'pool'> | undefined {
+    return this.#currentRun;
   }
 
-  /** Every reconcile that has not ended, also those of earlier terms that nobody waits for any more. */
+  /** Every reconcile that has not ended, also those of earlier runs that nobody waits for any more. */
   running(): RunningWork<string>[] {
-    const terms = new Set([...this.#leftovers, ...(this.#term ? [this.#term] : [])]);
-    return [...terms].flatMap(({ pool }) => pool.running());
+    const runs = new Set([...this.#leftovers, ...(this.#currentRun ? [this.#currentRun] : [])]);
+    return [...runs].flatMap(({ pool }) => pool.running());
   }
 
   /** How many keys at a time. */
@@ -101,13 +101,13 @@ export class ManagedController implements AsyncDisposable {
     return this.#definition.concurrency ?? 4;
   }
 
-  /** Of the present term, or of the last; counters begin anew with each. */
+  /** Of the present run, or of the last; counters begin anew with each. */
   metrics(): ControllerMetrics {
     const { concurrency } = this;
     return {
-      queue: this.#term?.queue.metrics() ?? new WorkQueue<string>().metrics(),
-      pool: this.#term?.pool.metrics() ?? noPoolMetrics(concurrency),
-      forgottenWrites: this.#term?.forgottenWrites ?? 0,
+      queue: this.#currentRun?.queue.metrics() ?? new WorkQueue<string>().metrics(),
+      pool: this.#currentRun?.pool.metrics() ?? noPoolMetrics(concurrency),
+      forgottenWrites: this.#currentRun?.forgottenWrites ?? 0,
     };
   }
 
@@ -150,28 +150,28 @@ export class ManagedController implements AsyncDisposable {
     return this.stop();
   }
 
-  /** From when its informers have everything until it is stopped or the term is over. */
-  async #run(options: TermOptions, onRunning: () => void): Promise<void> {
+  /** From when its informers have everything until it is stopped or leads no more. */
+  async #run(options: RunOptions, onRunning: () => void): Promise<void> {
     const { signal: stopping } = this.#stopping;
-    const termEnd = options.leadership?.signal;
-    const link = new LinkedSignal(stopping, termEnd);
+    const leadershipEnd = options.leadership?.signal;
+    const link = new LinkedSignal(stopping, leadershipEnd);
     try {
       this.#state = 'waiting';
       // Everything there is has reached version 0; unlike `synced`, this waits through refusals.
       await Promise.all(this.#informers.map((informer) => informer.reached('0', link.signal)));
-      const term = new ControllerTerm(options);
-      this.#term = term;
+      const run = new ControllerRun(options);
+      this.#currentRun = run;
       this.#state = 'running';
       onRunning();
       await link.fired();
       // The lease is kept while reconciles use up their grace; should it be lost then, that is the end of it.
-      const cut = () => term.cut(termEnd?.reason);
-      if (termEnd?.aborted) cut();
-      termEnd?.addEventListener('abort', cut, { once: true });
-      await term.stop();
-      termEnd?.removeEventListener('abort', cut);
-      // What still runs has used up its grace: nobody waits for it, neither a next term nor whoever stops us.
-      if (term.pool.running().length > 0) this.#leftovers.add(term);
+      const cut = () => run.cut(leadershipEnd?.reason);
+      if (leadershipEnd?.aborted) cut();
+      leadershipEnd?.addEventListener('abort', cut, { once: true });
+      await run.stop();
+      leadershipEnd?.removeEventListener('abort', cut);
+      // What still runs has used up its grace: nobody waits for it, neither a next run nor whoever stops us.
+      if (run.pool.running().length > 0) this.#leftovers.add(run);
     } catch (error) {
       if (!link.signal.aborted) throw error;
     } finally {
@@ -186,9 +186,9 @@ export class ManagedController implements AsyncDisposable {
   }
 
   #onLateEnd(key: string): void {
-    if (this.#leftovers.size === 0) return; // of the present term: its queue knows already
-    for (const term of this.#leftovers) if (term.pool.running().length === 0) this.#leftovers.delete(term);
-    if (this.#term && !this.#isHeld(key)) this.#term.release(key);
+    if (this.#leftovers.size === 0) return; // of the present run: its queue knows already
+    for (const run of this.#leftovers) if (run.pool.running().length === 0) this.#leftovers.delete(run);
+    if (this.#currentRun && !this.#isHeld(key)) this.#currentRun.release(key);
   }
 
   #declare(cache: DeclaredCache, { informers, namespace }: Surroundings): Source[] {

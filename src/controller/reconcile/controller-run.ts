@@ -1,12 +1,12 @@
 /**
  * A controller at work: from events to keys, from keys to reconciles. It begins when its informers have the whole state
- * and the process may act, and ends with either; another term starts from what is in the cache, as a new process would.
+ * and the process may act, and ends with either; the next run starts from what is in the cache, as a new process would.
  *
  *     informers --where, map--> queue --> workers --own writes seen?--> reconcile
  *
  * What is always true: an event that passes is followed by a reconcile of each key it maps to; nothing is dropped when
  * the queue is full, instead its informer's events wait (and are joined by key) until there is room. A key whose
- * reconcile of an earlier term has not ended waits for that: one key is never in two hands. `cut` fires the signal of
+ * reconcile of an earlier run has not ended waits for that: one key is never in two hands. `cut` fires the signal of
  * every reconcile at once, `stop` gives them their grace; both end within it, whatever the reconciles do.
  */
 import { type Clock, closeOnce, type Logger, type Tracer, traced } from '../../api/index.ts';
@@ -27,7 +27,7 @@ import { reconcileLog } from './reconcile-log.ts';
 /** A declared kind. What has no `map` is only read. */
 export type Source = Holding & { readonly watch: Watched<AnyObject> & Partial<MappedWatch<AnyObject>> };
 
-export type TermOptions = {
+export type RunOptions = {
   readonly definition: ControllerDefinition;
   /** The kind that is reconciled first. */
   readonly sources: readonly Source[];
@@ -47,7 +47,7 @@ export type TermOptions = {
   readonly onEventError: (error: unknown) => void;
   /** The tracer has failed. */
   readonly onTracerError: (error: unknown) => void;
-  /** Keys whose reconcile of an earlier term has not ended. */
+  /** Keys whose reconcile of an earlier run has not ended. */
   readonly isHeld: (key: string) => boolean;
   /** A reconcile that was abandoned has ended. */
   readonly onLateEnd: (key: string) => void;
@@ -58,10 +58,10 @@ export const LOW_PRIORITY = -100;
 const OWN_WRITES_MS = 5_000;
 const FULL_PAUSE_MS = 100;
 
-export class ControllerTerm implements AsyncDisposable {
+export class ControllerRun implements AsyncDisposable {
   readonly queue: WorkQueue<string>;
   readonly pool: WorkerPool<string>;
-  readonly #options: TermOptions;
+  readonly #options: RunOptions;
   readonly #kind: Resource;
   readonly #informer: Informer<AnyObject>;
   readonly #writes: OwnWrites;
@@ -70,7 +70,7 @@ export class ControllerTerm implements AsyncDisposable {
   readonly #stopping = new AbortController();
 
   /** Starts at once: all informers must have the whole state. */
-  constructor(options: TermOptions) {
+  constructor(options: RunOptions) {
     this.#options = options;
     const { definition, sources, cache, clock, onEventError: onError } = options;
     this.#informer = sources[0]!.informer;
@@ -133,7 +133,7 @@ export class ControllerTerm implements AsyncDisposable {
 
   /** A key that was held is free now: it is reconciled, whatever became of it meanwhile. */
   release(key: string): void {
-    if (!this.#stopping.signal.aborted) this.queue.add(key, { cause: 'its reconcile of an earlier term has ended' });
+    if (!this.#stopping.signal.aborted) this.queue.add(key, { cause: 'its reconcile of an earlier run has ended' });
   }
 
   /** A promise only if the queue is full. */
@@ -172,7 +172,7 @@ export class ControllerTerm implements AsyncDisposable {
     await this.#writes.seen(key, work.signal);
     const { definition, tracer, onTracerError: onFailure, cluster, leadership } = this.#options;
     work.signal.throwIfAborted();
-    leadership?.check(); // the term may be over by the clock before its signal has had a chance to fire
+    leadership?.check(); // leadership may be over by the clock before its signal has had a chance to fire
     const object = this.#informer.get(key);
     const context = this.#contextOf(key, object, work);
     const attributes = {
