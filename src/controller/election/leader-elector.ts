@@ -199,13 +199,13 @@ export class LeaderElector implements AsyncDisposable {
     const { leases, lease: name } = this.#options;
     const { leaseDurationMs } = this.#timings;
     const [askedAt, wallAskedAt] = [this.#clock.now(), this.#wallNow()];
-    const wish =
+    const wanted =
       step.kind === 'create'
         ? newLease(name, this.identity, leaseDurationMs, wallAskedAt)
         : claimedLease(step.lease, this.identity, leaseDurationMs, wallAskedAt);
     this.#hasWritten = true;
     const lease = await this.#ask((signal) =>
-      step.kind === 'create' ? leases.createLease(wish, signal) : leases.updateLease(wish, signal),
+      step.kind === 'create' ? leases.createLease(wanted, signal) : leases.updateLease(wanted, signal),
     ).catch(ignoreConflict);
     if (!lease) return; // another was faster
     this.#see(lease);
@@ -216,9 +216,9 @@ export class LeaderElector implements AsyncDisposable {
   async #renew(term: Term): Promise<void> {
     const base = this.#seen.lease!;
     const [askedAt, wallAskedAt] = [this.#clock.now(), this.#wallNow()];
-    const wish = renewedLease(base, this.#timings.leaseDurationMs, wallAskedAt);
+    const wanted = renewedLease(base, this.#timings.leaseDurationMs, wallAskedAt);
     try {
-      const lease = await this.#ask((signal) => this.#options.leases.updateLease(wish, signal));
+      const lease = await this.#ask((signal) => this.#options.leases.updateLease(wanted, signal));
       this.#expire();
       this.#see(lease);
       if (this.#term === term) this.#term = { ...term, askedAt, wallAskedAt };
@@ -358,8 +358,8 @@ export class LeaderElector implements AsyncDisposable {
     for (let attempt = 0; attempt < 3; attempt++) {
       const lease = await this.#ask((signal) => leases.getLease(signal), never).catch(ignoreConflict);
       if (!lease || holderOf(lease) !== this.identity) return; // deleted, or another's already
-      const wish = releasedLease(lease, this.#wallNow());
-      const released = await this.#ask((signal) => leases.updateLease(wish, signal), never).catch(ignoreConflict);
+      const wanted = releasedLease(lease, this.#wallNow());
+      const released = await this.#ask((signal) => leases.updateLease(wanted, signal), never).catch(ignoreConflict);
       if (released) return;
     }
   }

@@ -86,22 +86,22 @@ describe('WorkQueue', () => {
 
   it('puts off neither what is added at once nor what is delayed, and then knows of nothing else to do', async () => {
     const { queue, clock } = setUp();
-    queue.addWhenQuiet('a', 100, { cause: 'restless' });
+    queue.addWhenQuiet('a', 100, { cause: 'debounced' });
     queue.add('a', { cause: 'now' });
     queue.addWhenQuiet('a', 100, { cause: 'late' }); // waits already
-    queue.addWhenQuiet('b', 100, { cause: 'restless' });
+    queue.addWhenQuiet('b', 100, { cause: 'debounced' });
     queue.addAfter('b', 50, { cause: 'retry' });
-    expect(await queue.get()).toMatchObject({ key: 'a', causes: ['now', 'restless', 'late'] });
+    expect(await queue.get()).toMatchObject({ key: 'a', causes: ['now', 'debounced', 'late'] });
     queue.done('a');
     await clock.advance(50);
-    expect(await queue.get()).toMatchObject({ key: 'b', causes: ['retry', 'restless'] });
+    expect(await queue.get()).toMatchObject({ key: 'b', causes: ['retry', 'debounced'] });
     queue.done('b');
     expect(clock.sleeping).toBe(0);
     await clock.advance(1000);
     expect(queue.depth).toBe(0);
   });
 
-  it('counts restless keys to its limit, and drops them when it is drained or closed', async () => {
+  it('counts debounced keys to its limit, and drops them when it is drained or closed', async () => {
     const { queue, clock } = setUp({ limit: 1 });
     queue.addWhenQuiet('a', 100);
     expect(() => queue.add('b')).toThrow(QueueFullError);

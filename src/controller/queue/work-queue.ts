@@ -2,14 +2,14 @@
  * The work queue of a controller: which keys want attention, and who may give it.
  *
  *     addAfter, addRateLimited --> delayed --(due)--> waiting --get--> in flight --done--> gone
- *     addWhenQuiet ------------> restless -(quiet)--> waiting
+ *     addWhenQuiet -----------> debounced -(quiet)--> waiting
  *     add ------------------------------------------> waiting            add: once more when done
  *
  * Always true: a key waits once, however often it is added; it is in flight with one worker at most; what was added is
  * handed out at least once after it was added, unless the queue is closed. Who comes next is the business of
  * WaitingLine. Why a key was added is kept through all merging, up to `causeLimit` reasons.
  *
- * Bounded: at most `limit` keys are waiting, delayed, restless or in flight; a further one is refused by QueueFullError, so
+ * Bounded: at most `limit` keys are waiting, delayed, debounced or in flight; a further one is refused by QueueFullError, so
  * nothing is lost without a word. After `close` or `drain` adds are ignored and say so by `false`.
  */
 import { type Clock, systemClock, untilAborted } from '../../api/index.ts';
@@ -56,19 +56,19 @@ export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 }
 
-/** One wish for attention, with all that were merged into it. */
-type Wish<K> = InLine & {
+/** A key that is to be worked on, with all that were merged into it. */
+type QueueItem<K> = InLine & {
   readonly id: unknown;
   readonly key: K;
   /** Few, so that looking through them is cheaper than a Set. */
   readonly causes: string[];
   omittedCauses: number;
   addedAt: number;
-  /** While it is restless: when it is handed on though it is not quiet. */
+  /** While it is debounced: when it is handed on though it is not quiet. */
   latestAt: number;
 };
 
-type InFlight<K> = { readonly startedAt: number; again: Wish<K> | undefined };
+type InFlight<K> = { readonly startedAt: number; again: QueueItem<K> | undefined };
 type Reader<K> = (item: WorkItem<K> | undefined) => void;
 
 /** So many quiet times after the first add, a key that is never quiet is handed on all the same. */
@@ -83,11 +83,11 @@ export class WorkQueue<K> implements AsyncDisposable {
   readonly #causeLimit: number;
   readonly #metrics: QueueMetrics;
   readonly #retries: RetryDelays;
-  readonly #line: WaitingLine<Wish<K>>;
-  readonly #delayed: DelayLine<Wish<K>>;
+  readonly #line: WaitingLine<QueueItem<K>>;
+  readonly #delayed: DelayLine<QueueItem<K>>;
   /** Apart from the others, whose time must not be put off. */
-  readonly #restless: DelayLine<Wish<K>>;
-  readonly #waiting = new Map<unknown, Ticket<Wish<K>>>();
+  readonly #debounced: DelayLine<QueueItem<K>>;
+  readonly #waiting = new Map<unknown, Ticket<QueueItem<K>>>();
   readonly #inFlight = new Map<unknown, InFlight<K>>();
   readonly #readers = new Chain<Reader<K>>();
   #state: 'open' | 'draining' | 'closed' = 'open';
@@ -102,8 +102,8 @@ export class WorkQueue<K> implements AsyncDisposable {
     this.#metrics = new QueueMetrics(options.observer);
     this.#retries = new RetryDelays({ ...DEFAULT_RETRIES, ...options.retries }, this.#clock, this.#limit);
     this.#line = new WaitingLine({ ...DEFAULT_AGEING, ...options.ageing });
-    this.#delayed = new DelayLine(this.#clock, (wish) => this.#accept(wish));
-    this.#restless = new DelayLine(this.#clock, (wish) => this.#accept(wish));
+    this.#delayed = new DelayLine(this.#clock, (item) => this.#accept(item));
+    this.#debounced = new DelayLine(this.#clock, (item) => this.#accept(item));
   }
 
   /** How many wait, ready to be handed out. */
@@ -114,9 +114,9 @@ export class WorkQueue<K> implements AsyncDisposable {
   /** False if the queue takes nothing more. */
   add(key: K, options: AddOptions = {}): boolean {
     if (this.#state !== 'open') return false;
-    const wish = this.#wish(key, options);
-    this.#checkRoom(wish);
-    this.#accept(wish);
+    const item = this.#newItem(key, options);
+    this.#checkRoom(item);
+    this.#accept(item);
     return true;
   }
 
@@ -127,11 +127,11 @@ export class WorkQueue<K> implements AsyncDisposable {
     if (delayMs <= 0) {
       this.add(key, options);
     } else {
-      const wish = this.#wish(key, options);
-      const known = this.#delayed.get(wish.id);
-      if (known) this.#merge(known, wish);
-      else this.#checkRoom(wish);
-      this.#delayed.put(wish.id, known ?? wish, this.#clock.now() + delayMs);
+      const item = this.#newItem(key, options);
+      const known = this.#delayed.get(item.id);
+      if (known) this.#merge(known, item);
+      else this.#checkRoom(item);
+      this.#delayed.put(item.id, known ?? item, this.#clock.now() + delayMs);
     }
     this.#metrics.retried();
     return true;
@@ -145,19 +145,19 @@ export class WorkQueue<K> implements AsyncDisposable {
     if (Number.isNaN(quietMs)) throw new RangeError(`Cannot add ${show(key)} when quiet: the time is not a number`);
     if (this.#state !== 'open') return false;
     if (quietMs <= 0) return this.add(key, options);
-    const wish = this.#wish(key, options);
-    const ticket = this.#waiting.get(wish.id);
+    const item = this.#newItem(key, options);
+    const ticket = this.#waiting.get(item.id);
     if (ticket) {
-      this.#merge(ticket.item, wish, ticket); // it has been quiet, and is not begun yet
+      this.#merge(ticket.item, item, ticket); // it has been quiet, and is not begun yet
       return true;
     }
-    const known = this.#restless.get(wish.id);
-    if (known) this.#merge(known, wish);
-    else this.#checkRoom(wish);
-    const restless = known ?? wish;
+    const known = this.#debounced.get(item.id);
+    if (known) this.#merge(known, item);
+    else this.#checkRoom(item);
+    const debounced = known ?? item;
     const now = this.#clock.now();
-    restless.latestAt = Math.min(restless.latestAt, now + quietMs * QUIET_BOUND);
-    this.#restless.move(wish.id, restless, Math.min(now + quietMs, restless.latestAt));
+    debounced.latestAt = Math.min(debounced.latestAt, now + quietMs * QUIET_BOUND);
+    this.#debounced.move(item.id, debounced, Math.min(now + quietMs, debounced.latestAt));
     return true;
   }
 
@@ -211,7 +211,7 @@ export class WorkQueue<K> implements AsyncDisposable {
   async drain(signal?: AbortSignal): Promise<void> {
     if (this.#state === 'open') this.#state = 'draining';
     this.#delayed.clear();
-    this.#restless.clear();
+    this.#debounced.clear();
     this.#endIfIdle();
     if (this.#line.size === 0 && this.#inFlight.size === 0) return;
     await untilAborted(new Promise<void>((resolve) => this.#onIdle.push(resolve)), signal);
@@ -221,7 +221,7 @@ export class WorkQueue<K> implements AsyncDisposable {
   close(): void {
     this.#state = 'closed';
     this.#delayed.clear();
-    this.#restless.clear();
+    this.#debounced.clear();
     this.#line.clear();
     this.#waiting.clear();
     for (const work of this.#inFlight.values()) work.again = undefined;
@@ -234,13 +234,13 @@ export class WorkQueue<K> implements AsyncDisposable {
 
   metrics(): QueueMetricsSnapshot {
     const startedAt = [...this.#inFlight.values()].map((work) => work.startedAt);
-    const later = this.#delayed.size + this.#restless.size;
+    const later = this.#delayed.size + this.#debounced.size;
     return this.#metrics.snapshot(this.#clock.now(), this.#line.size, later, startedAt);
   }
 
-  #wish(key: K, { cause, priority = 0, namespace }: AddOptions): Wish<K> {
+  #newItem(key: K, { cause, priority = 0, namespace }: AddOptions): QueueItem<K> {
     if (Number.isNaN(priority)) throw new RangeError(`Cannot add ${show(key)}: its priority is not a number`);
-    const wish: Wish<K> = {
+    const item: QueueItem<K> = {
       id: this.#identify(key),
       key,
       namespace: namespace ?? this.#namespaceOf(key),
@@ -250,64 +250,64 @@ export class WorkQueue<K> implements AsyncDisposable {
       addedAt: this.#clock.now(),
       latestAt: Number.POSITIVE_INFINITY,
     };
-    if (typeof cause === 'string') this.#addCause(wish, cause);
-    else for (const one of cause ?? []) this.#addCause(wish, one);
-    return wish;
+    if (typeof cause === 'string') this.#addCause(item, cause);
+    else for (const one of cause ?? []) this.#addCause(item, one);
+    return item;
   }
 
-  #accept(wish: Wish<K>): void {
-    const restless = this.#restless.take(wish.id);
-    if (restless) this.#merge(wish, restless);
-    const work = this.#inFlight.get(wish.id);
-    const ticket = this.#waiting.get(wish.id);
+  #accept(item: QueueItem<K>): void {
+    const debounced = this.#debounced.take(item.id);
+    if (debounced) this.#merge(item, debounced);
+    const work = this.#inFlight.get(item.id);
+    const ticket = this.#waiting.get(item.id);
     if (ticket) {
-      this.#merge(ticket.item, wish, ticket);
+      this.#merge(ticket.item, item, ticket);
     } else if (work?.again) {
-      this.#merge(work.again, wish);
+      this.#merge(work.again, item);
     } else {
-      wish.addedAt = this.#clock.now(); // one that was delayed has not waited for a worker until now
-      if (work) work.again = wish;
-      else this.#enqueue(wish);
+      item.addedAt = this.#clock.now(); // one that was delayed has not waited for a worker until now
+      if (work) work.again = item;
+      else this.#enqueue(item);
       this.#metrics.added(this.#line.size);
     }
   }
 
-  #enqueue(wish: Wish<K>): void {
-    this.#waiting.set(wish.id, this.#line.push(wish));
+  #enqueue(item: QueueItem<K>): void {
+    this.#waiting.set(item.id, this.#line.push(item));
     const reader = this.#readers.shift();
     reader?.(this.#take());
   }
 
   #take(): WorkItem<K> | undefined {
     const now = this.#clock.now();
-    const wish = this.#line.take(now)!;
-    this.#waiting.delete(wish.id);
-    this.#inFlight.set(wish.id, { startedAt: now, again: undefined });
-    const { key, omittedCauses, priority, namespace } = wish;
-    const waitedMs = now - wish.addedAt;
+    const item = this.#line.take(now)!;
+    this.#waiting.delete(item.id);
+    this.#inFlight.set(item.id, { startedAt: now, again: undefined });
+    const { key, omittedCauses, priority, namespace } = item;
+    const waitedMs = now - item.addedAt;
     this.#metrics.taken(waitedMs, this.#line.size);
-    const attempt = this.#retries.failures(wish.id) + 1;
-    return { key, causes: wish.causes, omittedCauses, attempt, priority, namespace, waitedMs };
+    const attempt = this.#retries.failures(item.id) + 1;
+    return { key, causes: item.causes, omittedCauses, attempt, priority, namespace, waitedMs };
   }
 
-  #merge(into: Wish<K>, wish: Wish<K>, ticket?: Ticket<Wish<K>>): void {
-    for (const cause of wish.causes) this.#addCause(into, cause);
-    into.omittedCauses += wish.omittedCauses;
-    if (ticket) this.#line.raise(ticket, wish.priority);
-    else into.priority = Math.max(into.priority, wish.priority);
+  #merge(into: QueueItem<K>, item: QueueItem<K>, ticket?: Ticket<QueueItem<K>>): void {
+    for (const cause of item.causes) this.#addCause(into, cause);
+    into.omittedCauses += item.omittedCauses;
+    if (ticket) this.#line.raise(ticket, item.priority);
+    else into.priority = Math.max(into.priority, item.priority);
   }
 
-  #addCause(wish: Wish<K>, cause: string): void {
-    if (wish.causes.includes(cause)) return;
-    if (wish.causes.length < this.#causeLimit) wish.causes.push(cause);
-    else wish.omittedCauses++;
+  #addCause(item: QueueItem<K>, cause: string): void {
+    if (item.causes.includes(cause)) return;
+    if (item.causes.length < this.#causeLimit) item.causes.push(cause);
+    else item.omittedCauses++;
   }
 
   /** One that is held already is never refused: what is in flight can always come back. */
-  #checkRoom({ id, key }: Wish<K>): void {
-    const held = this.#waiting.size + this.#inFlight.size + this.#delayed.size + this.#restless.size;
+  #checkRoom({ id, key }: QueueItem<K>): void {
+    const held = this.#waiting.size + this.#inFlight.size + this.#delayed.size + this.#debounced.size;
     if (held < this.#limit || this.#waiting.has(id) || this.#inFlight.has(id)) return;
-    if (this.#delayed.get(id) || this.#restless.get(id)) return;
+    if (this.#delayed.get(id) || this.#debounced.get(id)) return;
     throw new QueueFullError(`Cannot add ${show(key)}: the queue holds ${held} keys`);
   }
 
