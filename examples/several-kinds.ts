@@ -2,7 +2,7 @@
  * Several kinds in one program: a watch for each, one handler for all, kinds chosen when the program runs.
  *
  * Every kind has a history of its own: events of one kind come in order, between kinds there is no order, so a handler
- * looks up what it needs instead of remembering who came first. A factory shares watches: whoever leases the same
+ * looks up what it needs instead of remembering who came first. A factory shares watches: whoever acquires the same
  * objects gets the same local copy.
  *
  *     npm run examples -- several-kinds                          against a fresh server of ours
@@ -29,8 +29,8 @@ await runExample(async (signal) => {
 
   // From a kind to what the cluster calls it, its version and its path: kubectl does the same.
   const resources = await Promise.all(kinds.map((kind) => client.discovery.find({ kind })));
-  const leases = resources.map((resource) => informers.lease(resource, select));
-  const handlers = leases.map(({ informer }) => informer.subscribe(tell));
+  const handles = resources.map((resource) => informers.acquire(resource, select));
+  const handlers = handles.map(({ informer }) => informer.subscribe(tell));
   await informers.synced(signal);
   console.log(`watching ${resources.map(({ apiVersion, plural }) => `${plural} (${apiVersion})`).join(', ')}`);
 
@@ -43,14 +43,14 @@ await runExample(async (signal) => {
   const last = { metadata: { name: 'last', labels: select.labelSelector } };
   for (const [number, resource] of resources.entries()) {
     const { metadata } = await client.resource(resource, scratch.name).create(last, { signal });
-    await leases[number]!.informer.reached(metadata.resourceVersion, signal); // the copy has our own write
+    await handles[number]!.informer.reached(metadata.resourceVersion, signal); // the copy has our own write
     await handlers[number]!.idle(signal); // and the handler was told
   }
   for (const kind of kinds)
     assert.deepEqual(seen.get(kind), ['added one', 'updated one', 'deleted one', 'added last'], `all of ${kind}`);
 
-  // Leased again, the same copy: no second watch, nothing to wait for.
-  await using again = informers.lease(resources[0]!, select);
-  assert.equal(again.informer, leases[0]!.informer);
+  // Acquired again, the same copy: no second watch, nothing to wait for.
+  await using again = informers.acquire(resources[0]!, select);
+  assert.equal(again.informer, handles[0]!.informer);
   assert.equal(informers.informers.length, kinds.length);
 });

@@ -15,7 +15,7 @@ import {
   type Informer,
   type InformerEvent,
   type InformerFactory,
-  type InformerLease,
+  type InformerHandle,
   isApiError,
   type KubeClient,
   mergePatch,
@@ -38,7 +38,7 @@ const REFRESH = 'which kinds there are';
 type OwnerReference = NonNullable<AnyObject['metadata']['ownerReferences']>[number];
 type Kind = {
   readonly resource: Resource<PartialObjectMetadata>;
-  readonly lease: InformerLease<PartialObjectMetadata>;
+  readonly handle: InformerHandle<PartialObjectMetadata>;
 };
 /** What becomes of an object depends on its owners: there, gone, or waiting for it to go. */
 type Owners = Record<'solid' | 'absent' | 'waiting', OwnerReference[]>;
@@ -84,10 +84,10 @@ export class GarbageCollector implements AsyncDisposable {
   async #refresh(signal: AbortSignal): Promise<void> {
     const served = servedKinds(await this.#client.discovery.resources(0), VERBS);
     const wanted = new Map(served.map((kind) => [nameOf(kind), kind]));
-    for (const [name, { lease }] of this.#kinds)
+    for (const [name, { handle }] of this.#kinds)
       if (!wanted.has(name)) {
         this.#kinds.delete(name);
-        await lease[Symbol.asyncDispose]();
+        await handle[Symbol.asyncDispose]();
       }
     for (const [name, kind] of wanted) if (!this.#kinds.has(name) && !IGNORED.includes(name)) this.#watch(name, kind);
     await this.#informers.synced(signal);
@@ -96,9 +96,9 @@ export class GarbageCollector implements AsyncDisposable {
   #watch(name: string, kind: DiscoveredResource): void {
     const resource = metadataOf(defineResourceOf(kind));
     const indexers = { byOwner: ownerUids };
-    const lease = this.#informers.lease(resource, { allNamespaces: true, indexers });
-    this.#kinds.set(name, { resource, lease });
-    lease.informer.subscribe((event) => this.#onEvent(name, event));
+    const handle = this.#informers.acquire(resource, { allNamespaces: true, indexers });
+    this.#kinds.set(name, { resource, handle });
+    handle.informer.subscribe((event) => this.#onEvent(name, event));
   }
 
   #onEvent(kind: string, event: InformerEvent<PartialObjectMetadata>): void {
@@ -126,7 +126,7 @@ export class GarbageCollector implements AsyncDisposable {
   async #process(queued: string, signal: AbortSignal): Promise<void> {
     const [kind = '', key = ''] = queued.split(' ');
     const found = this.#kinds.get(kind);
-    const object = found?.lease.informer.get(key);
+    const object = found?.handle.informer.get(key);
     if (!found || !object) return;
     if (isBeingDeleted(object)) {
       if (hasFinalizer(object, ORPHAN)) await this.#orphan(found.resource, object, signal);
@@ -250,7 +250,7 @@ export class GarbageCollector implements AsyncDisposable {
       ([
         kind,
         {
-          lease: { informer },
+          handle: { informer },
         },
       ]) => informer.by('byOwner', uid).map((object) => ({ kind, informer, object })),
     );
@@ -266,9 +266,9 @@ export class GarbageCollector implements AsyncDisposable {
   #locate(reference: OwnerReference, namespace: string | undefined) {
     const kind = this.#kindOf(reference);
     if (!kind) return undefined;
-    const { resource, lease } = kind;
+    const { resource, handle } = kind;
     const key = resource.isNamespaced ? `${namespace}/${reference.name}` : reference.name;
-    const object = lease.informer.get(key);
+    const object = handle.informer.get(key);
     return object && { kind: nameOf(resource), key, object };
   }
 }

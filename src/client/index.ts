@@ -18,7 +18,7 @@ export { ApiError, ConfigError, isApiError, isExpired, isTransportError, Transpo
 export type { Indexers } from './informer/indexer.ts';
 export type { Informer } from './informer/informer.ts';
 export type { InformerEvent } from './informer/informer-event.ts';
-export type { InformerFactory, InformerLease } from './informer/informer-factory.ts';
+export type { InformerFactory, InformerHandle } from './informer/informer-factory.ts';
 export type { InformerOptions } from './informer/informer-options.ts';
 export type { EventHandler, HandlerOptions, Subscription } from './informer/subscription.ts';
 export { type ConnectOptions, connect, KubeClient } from './kube-client.ts';

@@ -421,9 +421,9 @@ it('in a folder each selection has a file of its own, also of metadata only', as
   await client.resource(secrets).create({ metadata: { name: 's' }, stringData: { password: 'hunter2' } });
   for (let round = 0; round < 2; round++) {
     await using factory = client.informers({ checkpoint: `${folder}/`, reflector });
-    factory.lease(configMaps, { allNamespaces: true });
-    factory.lease(configMaps);
-    const { informer } = factory.lease(metadataOf(secrets));
+    factory.acquire(configMaps, { allNamespaces: true });
+    factory.acquire(configMaps);
+    const { informer } = factory.acquire(metadataOf(secrets));
     await factory.synced();
     expect(informer.get('default/s')?.metadata.name).toBe('s');
     const total = factory.informers.reduce((sum, one) => sum + one.metrics.lists, 0);

@@ -58,8 +58,8 @@ it('every option may be undefined, and is then as good as not given', async () =
     throw new Error('no');
   };
   await using informers = new InformerFactory(client, { onError: (error) => void told.push(error) });
-  await using lease = informers.lease(configMaps, { transform, onError: undefined, reflector: undefined });
-  await lease.informer.synced(signal);
+  await using handle = informers.acquire(configMaps, { transform, onError: undefined, reflector: undefined });
+  await handle.informer.synced(signal);
   expect(told).not.toEqual([]); // by the default, which nobody has replaced
   await using manager = new Manager({ client, election: undefined, namespace: undefined, onError: undefined });
   let seen = 0;

@@ -33,10 +33,10 @@ it('a shard selector is sent with lists and watches of an informer', async () =>
 it('informers are shared within a shard, and not between shards', async () => {
   await using server = await scriptedServer();
   await using informers = new InformerFactory({ transport: server.transport() });
-  await using one = informers.lease(configMaps, { shardSelector });
-  await using same = informers.lease(configMaps, { shardSelector });
-  await using other = informers.lease(configMaps, { shardSelector: `${shardSelector} || false` });
-  await using whole = informers.lease(configMaps);
+  await using one = informers.acquire(configMaps, { shardSelector });
+  await using same = informers.acquire(configMaps, { shardSelector });
+  await using other = informers.acquire(configMaps, { shardSelector: `${shardSelector} || false` });
+  await using whole = informers.acquire(configMaps);
   expect(one.informer).toBe(same.informer);
   expect(new Set([one.informer, other.informer, whole.informer]).size).toBe(3);
 });

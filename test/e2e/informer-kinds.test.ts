@@ -1,4 +1,4 @@
-/** What an informer may hold: metadata only, objects that their validator objects to, shared copies that outlive a lease. */
+/** What an informer may hold: metadata only, objects that their validator objects to, shared copies that outlive a handle. */
 import { expect, expectTypeOf, it } from 'vitest';
 import type { InvalidObject, StandardSchemaV1 } from '../../src/client/advanced.ts';
 import {
@@ -135,20 +135,20 @@ it('objects that their validator objects to are told, and kept; a validator that
   expect(informer.size).toBe(4);
   expect(invalid.length).toBe(2);
 });
-it('a factory keeps an informer for a while after its last lease', async () => {
+it('a factory keeps an informer for a while after its last handle', async () => {
   await using server = await startTestServer();
   const clock = new FakeClock();
   await using client = await adminOf(server, { clock });
   await using factory = client.informers({ idleMs: 60_000 });
-  const first = factory.lease(configMaps, { allNamespaces: true });
+  const first = factory.acquire(configMaps, { allNamespaces: true });
   const { informer } = first;
   await informer.synced();
   await first[Symbol.asyncDispose]();
   await clock.advance(50_000);
   expect([informer.freshness.state, factory.informers.length]).toEqual(['current', 1]);
-  const second = factory.lease(configMaps, { allNamespaces: true });
+  const second = factory.acquire(configMaps, { allNamespaces: true });
   expect(second.informer).toBe(informer);
-  await clock.advance(15_000); // more than a minute since the first lease ended
+  await clock.advance(15_000); // more than a minute since the first handle was disposed
   await informer.reached(await writeLast(server.client));
   await second[Symbol.asyncDispose]();
   await clock.advance(59_000);
@@ -156,7 +156,7 @@ it('a factory keeps an informer for a while after its last lease', async () => {
   await clock.advance(1_000);
   await until(() => informer.freshness.state === 'stopped');
   expect(factory.informers).toEqual([]);
-  const third = factory.lease(configMaps, { allNamespaces: true });
+  const third = factory.acquire(configMaps, { allNamespaces: true });
   await third[Symbol.asyncDispose]();
   await factory[Symbol.asyncDispose](); // does not wait
   expect(third.informer.freshness.state).toBe('stopped');

@@ -267,15 +267,15 @@ it('objects are shared, trimmed and protected', async () => {
   }).toThrow(TypeError);
 });
 
-it('a factory shares one watch between leases, and closes it with the last', async () => {
+it('a factory shares one watch between handles, and closes it with the last', async () => {
   await using server = await startTestServer();
   const samples: RequestSample[] = [];
   await using client = await adminOf(server, { onRequest: (sample) => void samples.push(sample) });
   await using factory = new InformerFactory(client, { reflector: fast });
-  const one = factory.lease(configMaps, { allNamespaces: true });
+  const one = factory.acquire(configMaps, { allNamespaces: true });
   const byName = ({ metadata }: ConfigMap) => [metadata.name];
-  const two = factory.lease(configMaps, { allNamespaces: true, indexers: { byName } });
-  const other = factory.lease(configMaps, { namespace: 'default' });
+  const two = factory.acquire(configMaps, { allNamespaces: true, indexers: { byName } });
+  const other = factory.acquire(configMaps, { namespace: 'default' });
   expect(one.informer).toBe(two.informer);
   expect(other.informer).not.toBe(two.informer);
   await factory.synced();
@@ -289,7 +289,7 @@ it('a factory shares one watch between leases, and closes it with the last', asy
   await two[Symbol.asyncDispose]();
   expect(two.informer.freshness.state).toBe('stopped');
   expect(factory.informers).toEqual([other.informer]);
-  await using again = factory.lease(configMaps, { allNamespaces: true });
+  await using again = factory.acquire(configMaps, { allNamespaces: true });
   expect(again.informer).not.toBe(one.informer);
 });
 

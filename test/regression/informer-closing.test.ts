@@ -70,7 +70,7 @@ it('a server that does not say which cluster it is does not hold it up, and cost
   await serve(server, 2);
 });
 
-it('one that is leased again while the last is closing has the checkpoint after it', async () => {
+it('one that is acquired again while the last is closing has the checkpoint after it', async () => {
   await using server = await startTestServer();
   await using dir = await temporaryDir();
   await using client = await adminOf(server);
@@ -80,7 +80,7 @@ it('one that is leased again while the last is closing has the checkpoint after 
   await maps.create({ metadata: { name: 'a' } });
   const checkpoint = { file: `${dir.path}/`, flushMs: 5 };
   const factory = new InformerFactory(client, { checkpoint, onError, reflector });
-  const first = factory.lease(configMaps);
+  const first = factory.acquire(configMaps);
   await until(() => first.informer.metrics.checkpoint!.commits > 0);
   let finish = () => {};
   let isHandling = false;
@@ -92,15 +92,15 @@ it('one that is leased again while the last is closing has the checkpoint after 
   });
   await until(() => isHandling);
   const closing = first[Symbol.asyncDispose](); // it takes until the handler is through
-  const lease = factory.lease(configMaps);
-  const synced = lease.informer.synced();
+  const handle = factory.acquire(configMaps);
+  const synced = handle.informer.synced();
   for (let n = 0; n < 30; n++) await maps.list(); // time enough to find the lock
-  expect(lease.informer.freshness.state).toBe('syncing');
+  expect(handle.informer.freshness.state).toBe('syncing');
   // One that is given back before it could begin leaves the next one to wait for the first all the same.
   const rejected = expect(synced).rejects.toThrow('was closed');
-  await lease[Symbol.asyncDispose]();
+  await handle[Symbol.asyncDispose]();
   await rejected;
-  const again = factory.lease(configMaps);
+  const again = factory.acquire(configMaps);
   for (let n = 0; n < 30; n++) await maps.list();
   expect(again.informer.freshness.state).toBe('syncing');
   finish();
@@ -118,7 +118,7 @@ it('a factory that is closed waits for those that close already, and for those t
   const onError = (error: unknown) => void errors.push(error);
   await client.resource(configMaps).create({ metadata: { name: 'a' } });
   const factory = new InformerFactory(client, { checkpoint: `${dir.path}/`, onError, reflector });
-  const first = factory.lease(configMaps);
+  const first = factory.acquire(configMaps);
   let finish = () => {};
   let isHandling = false;
   first.informer.subscribe(() => {
@@ -129,7 +129,7 @@ it('a factory that is closed waits for those that close already, and for those t
   });
   await until(() => isHandling);
   const closing = first[Symbol.asyncDispose]();
-  const { informer } = factory.lease(configMaps);
+  const { informer } = factory.acquire(configMaps);
   let isClosed = false;
   const closed = factory[Symbol.asyncDispose]().then(() => {
     isClosed = true;

@@ -2,13 +2,13 @@
  * Informers that are shared: whoever asks for the same objects gets the same copy of them, and the same watch.
  *
  *     const informers = client.informers();
- *     await using lease = informers.lease(corev1.pods, { allNamespaces: true });
- *     await lease.informer.synced(signal);
+ *     await using handle = informers.acquire(corev1.pods, { allNamespaces: true });
+ *     await handle.informer.synced(signal);
  *
  * Two selections are the same if resource, namespaces, selectors, `freeze` and the `transform` function are; indexes are
- * added to what is there, all other options are those of the first. The informer is closed with its last lease, or
- * `idleMs` after it if nobody has leased it again by then. Handlers belong to whoever subscribed them, and must be
- * disposed on their own while others hold the informer. One with a checkpoint that is leased again while it closes begins
+ * added to what is there, all other options are those of the first. The informer is closed with its last handle, or
+ * `idleMs` after it if nobody has acquired it again by then. Handlers belong to whoever subscribed them, and must be
+ * disposed on their own while others hold the informer. One with a checkpoint that is acquired again while it closes begins
  * when that is done: the file has one owner.
  */
 import { closeOnce, untilAborted } from '../../api/index.ts';
@@ -20,11 +20,11 @@ import type { Indexers } from './indexer.ts';
 import { Informer } from './informer.ts';
 import type { InformerOptions } from './informer-options.ts';
 
-export type InformerLease<T extends AnyObject, I extends Indexers<T> = Indexers<T>> = AsyncDisposable & {
+export type InformerHandle<T extends AnyObject, I extends Indexers<T> = Indexers<T>> = AsyncDisposable & {
   readonly informer: Informer<T, I>;
 };
 
-/** Used where a lease says nothing else. A checkpoint for all of them must be a folder. */
+/** Used where an informer says nothing else. A checkpoint for all of them must be a folder. */
 export type InformerDefaults = Pick<
   InformerOptions<AnyObject>,
   'auditMs' | 'checkpoint' | 'closeGraceMs' | 'freeze' | 'onError' | 'onFreshness' | 'reflector'
@@ -37,7 +37,7 @@ export type InformerFactoryOptions = InformerDefaults & {
 
 type Shared = {
   readonly informer: Informer<AnyObject>;
-  leases: number;
+  handles: number;
   /** Ends the wait for somebody to come back. */
   idle?: AbortController | undefined;
 };
@@ -67,15 +67,15 @@ export class InformerFactory implements AsyncDisposable {
     });
   }
 
-  /** Those that run, leased or idle. */
+  /** Those that run, held or idle. */
   get informers(): Informer<AnyObject>[] {
     return [...this.#shared.values()].map(({ informer }) => informer);
   }
 
-  lease<T extends AnyObject, I extends Indexers<T> = Indexers<T>>(
+  acquire<T extends AnyObject, I extends Indexers<T> = Indexers<T>>(
     resource: Resource<T>,
     options: InformerOptions<T, I> = {} as InformerOptions<T, I>,
-  ): InformerLease<T, I> {
+  ): InformerHandle<T, I> {
     if (this.#isClosed) throw new Error(`Cannot watch ${resource.plural}: the informer factory is closed`);
     const key = this.#keyOf(resource, options as unknown as InformerOptions<AnyObject>);
     let shared = this.#shared.get(key);
@@ -83,30 +83,30 @@ export class InformerFactory implements AsyncDisposable {
       const all = { ...this.#defaults, ...said(options) };
       const after = all.checkpoint === undefined ? undefined : this.#closing.get(key);
       const informer = new Informer<T, I>(this.#client, resource, all, after);
-      shared = { informer: informer as unknown as Informer<AnyObject>, leases: 0 };
+      shared = { informer: informer as unknown as Informer<AnyObject>, handles: 0 };
       this.#shared.set(key, shared);
     }
     const informer = shared.informer as unknown as Informer<T, I>;
     if (options.indexers) informer.addIndexers(options.indexers);
-    shared.leases++;
+    shared.handles++;
     shared.idle?.abort();
     shared.idle = undefined;
     return { informer, [Symbol.asyncDispose]: closeOnce(() => this.#release(key, shared)) };
   }
 
-  /** Of all that are leased now; rejects with the first that is refused. */
+  /** Of all that are held now; rejects with the first that is refused. */
   async synced(signal?: AbortSignal): Promise<void> {
     // One listener on the signal, however many informers there are.
     await untilAborted(Promise.all(this.informers.map((informer) => informer.synced())), signal);
   }
 
-  /** Closes all of them, leased or not. */
+  /** Closes all of them, held or not. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#close();
   }
 
   async #release(key: string, shared: Shared): Promise<void> {
-    if (--shared.leases > 0) return;
+    if (--shared.handles > 0) return;
     if (this.#idleMs > 0 && !this.#isClosed) void this.#closeLater(key, shared);
     else await this.#closeNow(key, shared);
   }

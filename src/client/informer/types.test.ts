@@ -13,7 +13,7 @@ async function uses(client: KubeClient) {
   informer.by('byNodes', 'n1');
   // @ts-expect-error an index has text values
   new Informer(client, pods, { indexers: { byPort: () => [80] } });
-  const { informer: shared } = new InformerFactory(client).lease(pods, {
+  const { informer: shared } = new InformerFactory(client).acquire(pods, {
     indexers: { byNode: (pod) => [pod.spec.nodeName] },
   });
   expectTypeOf(shared.by('byNode', 'n1')).toEqualTypeOf<Pod[]>();

@@ -1,7 +1,7 @@
 /**
  * One controller of a manager: holds its informers for as long as it is there, and runs it, perhaps several times.
  *
- * Informers are leased when it starts, so that they are warm when its turn comes. Without an election there is one
+ * Informers are acquired when it starts, so that they are warm when its turn comes. Without an election there is one
  * run; with one, a run for each time the process leads. A run waits for this controller's own informers and nobody
  * else's. When leadership is lost the run is cut: signals fire at once, and the process does not campaign again before
  * the last reconcile has ended or has used up its grace. One that ignores its signal for longer is a leftover: it can
@@ -13,7 +13,7 @@ import type {
   AnyObject,
   Informer,
   InformerFactory,
-  InformerLease,
+  InformerHandle,
   InformerOptions,
   Resource,
 } from '../../client/index.ts';
@@ -56,7 +56,7 @@ export class ManagedController implements AsyncDisposable {
   readonly needsLeadership: boolean;
   readonly #definition: ControllerDefinition;
   readonly #stopping = new AbortController();
-  readonly #leases: InformerLease<AnyObject>[] = [];
+  readonly #handles: InformerHandle<AnyObject>[] = [];
   #informers: readonly Informer<AnyObject>[] = [];
   #state: ControllerState = 'stopped';
   #currentRun: ControllerRun | undefined;
@@ -142,7 +142,7 @@ export class ManagedController implements AsyncDisposable {
     await this.#ended;
     this.#state = 'stopped';
     this.#informers = []; // from here on they are closed on purpose: health is not about them
-    await Promise.all(this.#leases.map((lease) => lease[Symbol.asyncDispose]()));
+    await Promise.all(this.#handles.map((handle) => handle[Symbol.asyncDispose]()));
     this.#onRemoved();
   });
 
@@ -195,10 +195,10 @@ export class ManagedController implements AsyncDisposable {
     const { for: primary, owns, watches, reads } = this.#definition;
     const declare = (watch: Watched<AnyObject> & Partial<MappedWatch<AnyObject>>): Source => {
       const selection = selectionOf(watch, namespace, cache);
-      const lease = this.#lease(informers, watch.resource, selection);
-      this.#leases.push(lease);
-      cache.declare(lease.informer);
-      return { informer: lease.informer, selection, watch };
+      const handle = this.#acquire(informers, watch.resource, selection);
+      this.#handles.push(handle);
+      cache.declare(handle.informer);
+      return { informer: handle.informer, selection, watch };
     };
     return [
       declare({ ...primary, map: toSelf() }),
@@ -208,9 +208,9 @@ export class ManagedController implements AsyncDisposable {
     ];
   }
 
-  #lease(informers: InformerFactory, resource: Resource, selection: InformerOptions<AnyObject>) {
+  #acquire(informers: InformerFactory, resource: Resource, selection: InformerOptions<AnyObject>) {
     try {
-      return informers.lease(resource, selection);
+      return informers.acquire(resource, selection);
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new Error(`Cannot start controller "${this.name}" on ${nameOf(resource)}: ${why}`, { cause });
