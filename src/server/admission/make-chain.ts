@@ -9,6 +9,7 @@ import { choiceFaults, chosenPlugins, type PluginChoice } from './plugin-names.t
 import { certificateApproval, certificateSigning, certificateSubjectRestriction } from './plugins/certificates.ts';
 import { defaultIngressClass, defaultStorageClass } from './plugins/default-classes.ts';
 import { defaultTolerationSeconds } from './plugins/default-toleration-seconds.ts';
+import { limitRanger } from './plugins/limit-ranger.ts';
 import { namespaceLifecycle } from './plugins/namespace-lifecycle.ts';
 import { persistentVolumeClaimResize } from './plugins/persistent-volume-claim-resize.ts';
 import { podTopologyLabels } from './plugins/pod-topology-labels.ts';
@@ -27,6 +28,7 @@ export type AdmissionParts = {
 export function allPlugins({ authorizer, followers = [] }: AdmissionParts): AdmissionPlugin[] {
   return [
     namespaceLifecycle,
+    limitRanger,
     taintNodesByCondition,
     priority,
     defaultTolerationSeconds,

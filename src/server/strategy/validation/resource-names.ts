@@ -24,7 +24,7 @@ const quota: ReadonlySet<string> = new Set([
   ...counted,
 ]);
 
-function isHugePages(name: string): boolean {
+export function isHugePages(name: string): boolean {
   return name.startsWith('hugepages-');
 }
 
@@ -41,11 +41,11 @@ function isStandardResource(name: string): boolean {
 }
 
 /** Of Kubernetes itself, with its domain or without one. */
-function isNative(name: string): boolean {
+export function isNative(name: string): boolean {
   return !name.includes('/') || name.includes('kubernetes.io/');
 }
 
-function isExtendedResource(name: string): boolean {
+export function isExtendedResource(name: string): boolean {
   return !isNative(name) && !name.startsWith('requests.') && checkQualifiedName(`requests.${name}`).length === 0;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What all containers of a pod request together: those that run at the same time add up, and each of those that run
- * before them counts if it alone, with the sidecars started until then, needs more.
+ * What all containers of a pod request together, or are limited to: those that run at the same time add up, and each of
+ * those that run before them counts if it alone, with the sidecars started until then, needs more.
  */
 import type { JsonObject, Quantity } from '../../../../api/index.ts';
 import { quantityOf } from '../../../strategy/validation/amounts.ts';
@@ -9,18 +9,22 @@ import { objectAt, objectsAt } from '../../../strategy/validation/fields.ts';
 type Amounts = Map<string, Quantity>;
 
 export function aggregateRequests(spec: JsonObject): ReadonlyMap<string, Quantity> {
+  return aggregateAmounts(spec, 'requests');
+}
+
+export function aggregateAmounts(spec: JsonObject, part: 'requests' | 'limits'): Map<string, Quantity> {
   const total: Amounts = new Map();
-  for (const container of objectsAt(spec, 'containers')) add(total, requestsOf(container));
+  for (const container of objectsAt(spec, 'containers')) add(total, amountsOf(container, part));
   const sidecars: Amounts = new Map();
   const before: Amounts = new Map();
   for (const container of objectsAt(spec, 'initContainers')) {
-    const requests = requestsOf(container);
+    const amounts = amountsOf(container, part);
     if (container.restartPolicy === 'Always') {
-      add(total, requests);
-      add(sidecars, requests);
+      add(total, amounts);
+      add(sidecars, amounts);
       raise(before, sidecars);
     } else {
-      const needed = new Map(requests);
+      const needed = new Map(amounts);
       add(needed, sidecars);
       raise(before, needed);
     }
@@ -29,9 +33,9 @@ export function aggregateRequests(spec: JsonObject): ReadonlyMap<string, Quantit
   return total;
 }
 
-function requestsOf(container: JsonObject): Amounts {
-  const requests = objectAt(objectAt(container, 'resources'), 'requests') ?? {};
-  return new Map(Object.entries(requests).map(([name, amount]) => [name, quantityOf(String(amount))]));
+function amountsOf(container: JsonObject, part: 'requests' | 'limits'): Amounts {
+  const amounts = objectAt(objectAt(container, 'resources'), part) ?? {};
+  return new Map(Object.entries(amounts).map(([name, amount]) => [name, quantityOf(String(amount))]));
 }
 
 function add(sums: Amounts, amounts: Amounts): void {

@@ -1,0 +1,83 @@
+/**
+ * LimitRanger: a new Pod gets the requests and limits that the LimitRanges of its namespace have for containers that say
+ * none, and is refused where it asks for less or more than these allow; a claim only the latter. An annotation says what
+ * was filled in.
+ *
+ * Templates are left alone: it is their Pods that are looked at. All faults that one LimitRange finds are told together;
+ * the next is asked only if it found none. What is being deleted is not looked at any more.
+ */
+import type { JsonObject, KubeObject } from '../../../api/index.ts';
+import { ensureObject, objectAt, objectsAt, sortedEntries, textAt } from '../../strategy/validation/fields.ts';
+import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../admission.ts';
+import { concerns } from '../concerns.ts';
+import { claimFaults, podFaults } from './limit-faults.ts';
+
+const ANNOTATION = 'kubernetes.io/limit-ranger';
+
+const ofNewPods = concerns(['CREATE'], ['pods']);
+const ofResize = concerns(['UPDATE'], ['pods'], ['resize']);
+const ofClaims = concerns(['CREATE', 'UPDATE'], ['persistentvolumeclaims']);
+
+export const limitRanger: AdmissionPlugin = {
+  name: 'LimitRanger',
+  handles: (...write) => ofNewPods(...write) || ofResize(...write) || ofClaims(...write),
+  admit: async (a) => {
+    if (a.resource.plural !== 'pods' || isGoing(a)) return;
+    for (const range of await rangesFor(a)) fillPod(a.object!, range);
+  },
+  validate: async (a) => {
+    if (isGoing(a)) return;
+    const faultsOf = a.resource.plural === 'pods' ? podFaults : claimFaults;
+    for (const range of await rangesFor(a)) {
+      const spec = objectAt(a.object as JsonObject, 'spec') ?? {};
+      const faults = [...new Set(limitsOf(range).flatMap((limit) => faultsOf(limit, spec)))];
+      if (faults.length > 0) throw refuse(a, faults.length === 1 ? faults[0]! : `[${faults.join(', ')}]`);
+    }
+  },
+};
+
+function isGoing({ oldObject }: AdmissionAttributes): boolean {
+  return oldObject?.metadata.deletionTimestamp !== undefined;
+}
+
+function rangesFor({ context, namespace }: AdmissionAttributes): Promise<readonly KubeObject[]> {
+  return context.listKnown('', 'limitranges', namespace);
+}
+
+function limitsOf(range: KubeObject): readonly JsonObject[] {
+  return objectsAt(objectAt(range as JsonObject, 'spec'), 'limits');
+}
+
+function fillPod(pod: KubeObject, range: KubeObject): void {
+  const requests: JsonObject = {};
+  const limits: JsonObject = {};
+  for (const limit of limitsOf(range)) {
+    if (textAt(limit, 'type') !== 'Container') continue;
+    Object.assign(requests, objectAt(limit, 'defaultRequest'));
+    Object.assign(limits, objectAt(limit, 'default'));
+  }
+  const spec = ensureObject(pod as JsonObject, 'spec');
+  const filled: string[] = [];
+  for (const [list, what] of [
+    ['containers', 'container'],
+    ['initContainers', 'init container'],
+  ] as const)
+    for (const container of objectsAt(spec, list)) {
+      const name = `for ${what} ${textAt(container, 'name')}`;
+      const resources = ensureObject(container, 'resources');
+      const added = { request: fillIn(resources, 'requests', requests), limit: fillIn(resources, 'limits', limits) };
+      for (const [part, names] of Object.entries(added))
+        if (names.length > 0) filled.push(`${names.join(', ')} ${part} ${name}`);
+    }
+  if (filled.length === 0) return;
+  const text = `LimitRanger plugin set: ${filled.join('; ')}`;
+  pod.metadata.annotations = { ...pod.metadata.annotations, [ANNOTATION]: text };
+}
+
+/** The names of what was missing, in order. */
+function fillIn(resources: JsonObject, part: 'requests' | 'limits', usual: JsonObject): string[] {
+  const given = objectAt(resources, part) ?? {};
+  const missing = sortedEntries(usual).filter(([name]) => !Object.hasOwn(given, name));
+  if (missing.length > 0) resources[part] = { ...given, ...Object.fromEntries(missing) };
+  return missing.map(([name]) => name);
+}

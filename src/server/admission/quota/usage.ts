@@ -1,0 +1,137 @@
+/**
+ * What an object uses of what quotas count, by kind: Pods, Services and claims in several ways, everything else as one of
+ * its kind. Which names of a quota a kind is counted under is known here too.
+ */
+import { type JsonObject, type KubeObject, Quantity } from '../../../api/index.ts';
+import { qualifiedName, type Resource } from '../../registry/resource.ts';
+import { quantityOf } from '../../strategy/validation/amounts.ts';
+import { numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
+import { isExtendedResource, isHugePages, isNative } from '../../strategy/validation/resource-names.ts';
+import { type Amounts, chargedPodAmounts } from '../pod-amounts.ts';
+
+export type Usage = {
+  /** Whether a quota's resource of this name counts objects of the kind. */
+  counts(name: string): boolean;
+  /** `now` in milliseconds. */
+  of(object: KubeObject, now: number): Map<string, Quantity>;
+};
+
+const CLASS_SUFFIX = '.storageclass.storage.k8s.io/';
+const COMPUTE = ['cpu', 'memory', 'ephemeral-storage'];
+/** Counted by their bare names too. */
+const BARE = ['configmaps', 'secrets', 'replicationcontrollers', 'resourcequotas'];
+
+export const count = (number: number): Quantity => new Quantity(BigInt(number), 0, 'DecimalSI');
+
+export function usageOf(resource: Resource): Usage {
+  if (resource.isCustom) return countOf(resource);
+  return ofKind[qualifiedName(resource)] ?? countOf(resource);
+}
+
+function countOf(resource: Resource): Usage {
+  const name = qualifiedName(resource);
+  const names = [`count/${name}`, ...(BARE.includes(name) && !resource.isCustom ? [name] : [])];
+  return {
+    counts: (counted) => names.includes(counted),
+    of: () => new Map(names.map((one) => [one, count(1)])),
+  };
+}
+
+const podNames: ReadonlySet<string> = new Set([
+  'pods',
+  'count/pods',
+  ...COMPUTE,
+  ...COMPUTE.flatMap((name) => [`requests.${name}`, `limits.${name}`]),
+]);
+const serviceNames = ['services', 'count/services', 'services.nodeports', 'services.loadbalancers'];
+const claimNames = ['persistentvolumeclaims', 'requests.storage'];
+
+const ofKind: Readonly<Record<string, Usage>> = {
+  pods: {
+    counts: (name) =>
+      podNames.has(name) ||
+      isHugePages(name) ||
+      name.startsWith('requests.hugepages-') ||
+      (name.startsWith('requests.') && !isNative(name)),
+    of: podUsage,
+  },
+  services: { counts: (name) => serviceNames.includes(name), of: serviceUsage },
+  persistentvolumeclaims: {
+    counts: (name) =>
+      name === 'count/persistentvolumeclaims' ||
+      claimNames.includes(name) ||
+      claimNames.some((one) => name.endsWith(CLASS_SUFFIX + one)),
+    of: claimUsage,
+  },
+};
+
+/** A Pod that has ended, or should have, is only an object. */
+function podUsage(pod: KubeObject, now: number): Map<string, Quantity> {
+  const counted = new Map([['count/pods', count(1)]]);
+  const phase = textAt(objectAt(pod as JsonObject, 'status'), 'phase');
+  if (phase === 'Failed' || phase === 'Succeeded' || isOverdue(pod, now)) return counted;
+  const spec = objectAt(pod as JsonObject, 'spec') ?? {};
+  const [requests, limits] = [chargedPodAmounts(spec, 'requests'), chargedPodAmounts(spec, 'limits')];
+  return new Map([...counted, ['pods', count(1)], ...computeUsage(requests, limits)]);
+}
+
+function isOverdue({ metadata }: KubeObject, now: number): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds: grace } = metadata;
+  if (deletionTimestamp === undefined || grace === undefined) return false;
+  return now > Date.parse(deletionTimestamp) + grace * 1000;
+}
+
+/** Under the names that quotas have for what containers ask for. */
+export function computeUsage(requests: Amounts, limits: Amounts): Map<string, Quantity> {
+  const usage = new Map<string, Quantity>();
+  for (const [name, amount] of requests) {
+    if (COMPUTE.includes(name) || isHugePages(name)) usage.set(name, amount).set(`requests.${name}`, amount);
+    else if (isExtendedResource(name)) usage.set(`requests.${name}`, amount);
+  }
+  for (const [name, amount] of limits) if (COMPUTE.includes(name)) usage.set(`limits.${name}`, amount);
+  return usage;
+}
+
+/** Node ports are counted by what will be given out, not by what is. */
+function serviceUsage(service: KubeObject): Map<string, Quantity> {
+  const spec = objectAt(service as JsonObject, 'spec');
+  const ports = objectsAt(spec, 'ports');
+  const type = textAt(spec, 'type');
+  const isBalanced = type === 'LoadBalancer';
+  const asksForNone = isBalanced && spec?.allocateLoadBalancerNodePorts === false;
+  const asked = asksForNone ? ports.filter((port) => (numberAt(port, 'nodePort') ?? 0) !== 0) : ports;
+  return new Map([
+    ['count/services', count(1)],
+    ['services', count(1)],
+    ['services.loadbalancers', count(isBalanced ? 1 : 0)],
+    ['services.nodeports', count(isBalanced || type === 'NodePort' ? asked.length : 0)],
+  ]);
+}
+
+function claimUsage(claim: KubeObject): Map<string, Quantity> {
+  const usage = new Map([
+    ['persistentvolumeclaims', count(1)],
+    ['count/persistentvolumeclaims', count(1)],
+  ]);
+  const spec = objectAt(claim as JsonObject, 'spec');
+  const storage = storageOf(claim);
+  if (storage) usage.set('requests.storage', storage);
+  const beta = claim.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'];
+  const storageClass = beta ?? textAt(spec, 'storageClassName');
+  if (storageClass !== '')
+    for (const name of claimNames) {
+      const amount = usage.get(name);
+      if (amount) usage.set(storageClass + CLASS_SUFFIX + name, amount);
+    }
+  return usage;
+}
+
+/** What is asked for, or while that shrinks what is still held; in whole bytes. */
+function storageOf(claim: KubeObject): Quantity | undefined {
+  const asked = objectAt(objectAt(objectAt(claim as JsonObject, 'spec'), 'resources'), 'requests')?.storage;
+  if (asked === undefined) return undefined;
+  const held = objectAt(objectAt(claim as JsonObject, 'status'), 'allocatedResources')?.storage;
+  const [wanted, kept] = [quantityOf(String(asked)), quantityOf(String(held ?? '0'))];
+  const greater = kept.compare(wanted) > 0 ? kept : wanted;
+  return greater.scale >= 0 ? greater : new Quantity(greater.toBigInt(), 0, greater.format);
+}
