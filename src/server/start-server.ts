@@ -99,7 +99,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const { authorizer } = access;
     const policies = new AdmissionPolicies({ resources, authorizer, metrics, log });
     const followers = [...policies.plugins, resourceQuota(quotaStore(() => rest))];
-    const admission = makeAdmissionChain({ enabled, disabled }, { authorizer, followers });
+    const admission = makeAdmissionChain({ enabled, disabled }, { authorizer, metrics, followers });
     const allowsPrivileged = options.allowPrivileged === true;
     const rest = new Rest({ resources, tracker, ...access, admission, allowsPrivileged });
     const aggregator = new Aggregator(resources.followedViewOf(RBAC_GROUP, 'clusterroles'), log);

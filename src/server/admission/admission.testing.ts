@@ -47,6 +47,7 @@ export async function admitted(plugin: AdmissionPlugin, write: TestWrite): Promi
     user,
     list: async (...where) => others(...where),
     listKnown: async (...where) => others(...where),
+    walk: async (...where) => ({ total: others(...where).length, objects: others(...where) }),
     known: (group, plural, where, name) => others(group, plural, where).find(({ metadata }) => metadata.name === name),
     warn: (text) => warnings.push(text),
   };

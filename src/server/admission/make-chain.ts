@@ -3,6 +3,7 @@
  * `plugin-names.ts` knows and nobody here implements can be chosen and does nothing.
  */
 import type { Authorizer } from '../auth/authorizer.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import { AdmissionChain } from './admission-chain.ts';
 import { choiceFaults, chosenPlugins, type PluginChoice } from './plugin-names.ts';
@@ -17,19 +18,23 @@ import { priority } from './plugins/priority.ts';
 import { runtimeClass } from './plugins/runtime-class.ts';
 import { storageObjectInUseProtection } from './plugins/storage-object-in-use-protection.ts';
 import { taintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
+import { podSecurity } from './pod-security/pod-security.ts';
+import { securityMetrics } from './pod-security/security-metrics.ts';
 
 /** What plugins work with beside the write itself. */
 export type AdmissionParts = {
   readonly authorizer: Authorizer;
+  readonly metrics?: Metrics;
   /** Those that follow objects of the cluster, made where these are known. */
   readonly followers?: readonly AdmissionPlugin[];
 };
 
-export function allPlugins({ authorizer, followers = [] }: AdmissionParts): AdmissionPlugin[] {
+export function allPlugins({ authorizer, metrics, followers = [] }: AdmissionParts): AdmissionPlugin[] {
   return [
     namespaceLifecycle,
     limitRanger,
     taintNodesByCondition,
+    podSecurity(metrics && securityMetrics(metrics)),
     priority,
     defaultTolerationSeconds,
     defaultStorageClass,

@@ -15,6 +15,7 @@ const context = {
   list: async () => [],
   listKnown: async () => [],
   known: () => undefined,
+  walk: async () => ({ total: 0, objects: [] }),
 };
 
 type Version = JsonObject & { name: string };

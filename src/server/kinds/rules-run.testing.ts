@@ -46,6 +46,7 @@ export async function apply(
     list: async (group, plural) => others[`${group}/${plural}`] ?? [],
     listKnown: async (group, plural) => others[`${group}/${plural}`] ?? [],
     known: () => undefined,
+    walk: async () => ({ total: 0, objects: [] }),
     warn: () => {},
   };
   const created: KubeObject = {

@@ -97,6 +97,7 @@ const context = (...budgets: KubeObject[]): RuleContext => ({
   list: async () => budgets,
   listKnown: async () => budgets,
   known: () => undefined,
+  walk: async () => ({ total: 0, objects: [] }),
   warn: () => {},
 });
 

@@ -101,6 +101,12 @@ export class Rest {
         if (cached) return this.#known(view, cached);
         return view.read(namespace, name).then((found) => found && view.toObject(found));
       },
+      walk: async (group, plural, namespace) => {
+        const view = this.resources.viewOf(group, plural);
+        const scope = `${namespace}/`;
+        const { objects, count } = await readState(view.cache, scope, scope, '', exchange.signal);
+        return { total: count, objects: readEach(view, objects) };
+      },
       list: async (group, plural, namespace) => {
         const view = this.resources.viewOf(group, plural);
         const scope = namespace ? `${namespace}/` : '';
@@ -110,6 +116,10 @@ export class Rest {
       },
     };
   }
+}
+
+function* readEach(view: View, stored: readonly StoredObject[]): Generator<KubeObject> {
+  for (const object of stored) yield view.toObject(object);
 }
 
 let lastSecond = 0;

@@ -37,6 +37,12 @@ export type RuleContext = {
     namespace: string,
     name: string,
   ) => KubeObject | undefined | Promise<KubeObject | undefined>;
+  /** How many objects of a resource a namespace has, and the objects, read as they are looked at. */
+  readonly walk: (
+    group: string,
+    plural: string,
+    namespace: string,
+  ) => Promise<{ readonly total: number; readonly objects: Iterable<KubeObject> }>;
   readonly warn: (text: string) => void;
 };
 
