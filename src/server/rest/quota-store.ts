@@ -7,7 +7,6 @@ import type { QuotaStore } from '../admission/quota/quota-ledger.ts';
 import { cloneJson } from '../codec/index.ts';
 import { prepareUpdate } from './prepare.ts';
 import type { Rest } from './rest.ts';
-import { serverItself } from './server-itself.ts';
 
 const MANAGER = 'longwatch';
 /** Of quotas whose last write the cache has not seen yet. */
@@ -28,22 +27,22 @@ export function quotaStore(restOf: () => Rest): QuotaStore {
 
   return {
     list: async (namespace) => {
-      const known = await restOf().ruleContext(serverItself, '').listKnown('', 'resourcequotas', namespace);
+      const known = await restOf().ownContext('').listKnown('', 'resourcequotas', namespace);
       return known.map(newest);
     },
     writeUsed: async (quota, used) => {
       const rest = restOf();
       const view = rest.resources.viewOf('', 'resourcequotas');
       const { namespace = '', name = '' } = quota.metadata;
-      const current = await rest.writes.read(view, namespace, name);
+      const current = await view.read(namespace, name);
       if (!current || current.revision !== versionOf(quota)) return { instead: current && view.toObject(current) };
       const old = view.toObject(current);
       const object = cloneJson(old);
       object.status = { ...(object.status as JsonObject | undefined), used };
       delete object.metadata.resourceVersion;
-      const context = rest.ruleContext(serverItself, 'status');
+      const context = rest.ownContext('status');
       const prepared = await prepareUpdate(view, old, object, { manager: MANAGER }, context);
-      const outcome = await rest.writes.replace(view, current, prepared);
+      const outcome = await view.update(current, prepared);
       if (!('stored' in outcome)) return { instead: outcome.instead && view.toObject(outcome.instead) };
       if (ownWrites.size >= LIMIT_OWN_WRITES) ownWrites.clear();
       const stored = view.toObject(outcome.stored);

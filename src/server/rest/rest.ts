@@ -104,7 +104,8 @@ export class Rest {
       walk: async (group, plural, namespace) => {
         const view = this.resources.viewOf(group, plural);
         const scope = `${namespace}/`;
-        const { objects, count } = await readState(view.cache, scope, scope, '', exchange.signal);
+        const at = { resourceVersion: '' };
+        const { objects, count } = await view.storage.list({ scope, start: scope, at, signal: asking.signal });
         return { total: count, objects: readEach(view, objects) };
       },
       list: async (group, plural, namespace) => {
