@@ -46,6 +46,7 @@ it.each<[text: string, want: Value]>([
   ['{"constructor": 1, "__proto__": 2}["__proto__"]', 2n],
   ['has({"__proto__": 2}.toString)', false],
   ['self.n > 2 && has(self.s) && !has(self.zz) && !has(self.constructor)', true],
+  ['has(self.s.x) || has(dyn(null).x) || dyn(null).?x.hasValue()', false],
   ['self.?zz.orValue(self.?s.orValue("x"))', 'abc'],
   ['self.?labels.?k.optMap(v, v + "!").value()', 'v!'],
   ['optional.none().orValue(5) + optional.of(1).value()', 6n],
@@ -103,7 +104,14 @@ it.each<[text: string, why: string]>([
   ['optional.none().value()', 'optional.none() dereference'],
   ['[1, 2].all(x, x / 0 == 1)', 'division by zero'],
   ['self.s.matches(self.s + "(")', 'error parsing regexp: missing closing ): `abc(`'],
-  ['timestamp("no")', 'type conversion error from string to timestamp'],
+  ['timestamp("no")', "type conversion error from 'string' to 'google.protobuf.Timestamp'"],
+  ['int("5a")', "type conversion error from 'string' to 'int'"],
+  ['int("9223372036854775808")', "type conversion error from 'string' to 'int'"],
+  ['uint("-1")', "type conversion error from 'string' to 'uint'"],
+  ['dyn(null).a', 'no such key: a'],
+  ['self.s.a', 'no such key: a'],
+  ['self.names.a', "unsupported index type 'string' in list"],
+  ['self.labels[5]', 'no such key: 5'],
 ])('%s fails', (text, why) => {
   expect(() => run(text)).toThrow(expect.objectContaining({ message: why }));
   expect(new CelError(why)).not.toBeInstanceOf(Error); // a stack for each would cost more than all the rest

@@ -152,15 +152,14 @@ export class Compiler implements Compiling {
       const value = opened(owner.run(frame));
       const wanted = index.run(frame);
       frame.budget.charge(1);
-      return value === undefined ? { found: undefined, wanted } : { found: elementOf(value, wanted), wanted };
+      return { found: elementOf(value, wanted), wanted, isList: Array.isArray(value) };
     };
     if (isOptional || isChained) return { type: optionalOf(type), run: (frame) => optionalFrom(read(frame).found) };
     return {
       type,
       run: (frame) => {
-        const { found, wanted } = read(frame);
+        const { found, wanted, isList } = read(frame);
         if (found !== undefined) return found;
-        const isList = typeof wanted === 'bigint' && owner.type.kind !== 'map';
         throw new CelError(`${isList ? 'index out of bounds' : 'no such key'}: ${String(mapKey(wanted))}`);
       },
     };
@@ -352,8 +351,8 @@ function reader(of: Step, field: string): Step {
     const owner = opened(of(frame));
     frame.budget.charge(1);
     if (owner instanceof Map) return owner.get(field);
-    if (owner === undefined) return undefined;
-    throw new CelError('no such overload');
+    if (Array.isArray(owner)) throw new CelError("unsupported index type 'string' in list");
+    return undefined; // what has no fields has not that one
   };
 }
 
@@ -377,9 +376,8 @@ function optionalFrom(value: Value): Optional {
 function elementOf(owner: Value, key: Value): Value {
   const index = mapKey(key);
   if (Array.isArray(owner)) {
-    if (typeof index !== 'bigint') throw new CelError('no such overload');
+    if (typeof index !== 'bigint') throw new CelError(`unsupported index type '${kindOf(key)}' in list`);
     return index >= 0n && index < BigInt(owner.length) ? owner[Number(index)] : undefined;
   }
-  if (owner instanceof Map) return index === undefined ? undefined : owner.get(index);
-  throw new CelError('no such overload');
+  return owner instanceof Map && index !== undefined ? owner.get(index) : undefined;
 }

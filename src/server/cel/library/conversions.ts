@@ -1,7 +1,7 @@
 /** From one type to another, and the types themselves as values. */
 import { DurationError, parseGoDuration } from '../../../api/index.ts';
 import { traversal } from '../values/budget.ts';
-import { CelError, Duration, kindOf, Timestamp, TypeValue, type Uint, type Value } from '../values/values.ts';
+import { CelError, Duration, isInt, isUint, kindOf, Timestamp, TypeValue, Uint, type Value } from '../values/values.ts';
 import { checkedInt, checkedUint } from './operators.ts';
 import type { Functions } from './overloads.ts';
 import { withoutStack } from './without-stack.ts';
@@ -46,12 +46,12 @@ export function declareConversions(functions: Functions): void {
     .declare('double(string): double', length, toDouble)
     .declare('int(uint): int', 1, (value: Uint) => checkedInt(value.value))
     .declare('int(double): int', 1, (value: number) => checkedInt(truncated(value)))
-    .declare('int(string): int', length, (text: string) => checkedInt(toWhole(text)))
+    .declare('int(string): int', length, (text: string) => toWhole(text, 'int'))
     .declare('int(timestamp): int', 1, (value: Timestamp) => value.nanos / 1_000_000_000n)
     .declare('int(duration): int', 1, (value: Duration) => value.nanos)
     .declare('uint(int): uint', 1, checkedUint)
     .declare('uint(double): uint', 1, (value: number) => checkedUint(truncated(value)))
-    .declare('uint(string): uint', length, (text: string) => checkedUint(toWhole(text)))
+    .declare('uint(string): uint', length, (text: string) => new Uint(toWhole(text, 'uint')))
     .declare('string(bool): string', 1, String)
     .declare('string(int): string', 1, String)
     .declare('string(uint): string', 1, (value: Uint) => String(value.value))
@@ -68,20 +68,24 @@ export function declareConversions(functions: Functions): void {
 function toBool(text: string): boolean {
   if (TRUE.includes(text)) return true;
   if (FALSE.includes(text)) return false;
-  throw new CelError('type conversion error from string to bool');
+  throw new CelError("type conversion error from 'string' to 'bool'");
 }
 
 function toDouble(text: string): number {
   const named = /^([+-]?)(?:inf(?:inity)?|(nan))$/i.exec(text);
   if (named) return named[2] ? Number.NaN : named[1] === '-' ? -Infinity : Infinity;
   if (text.length > LIMIT_NUMBER_CHARACTERS || !/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text))
-    throw new CelError('type conversion error from string to double');
+    throw new CelError("type conversion error from 'string' to 'double'");
   return Number(text);
 }
 
-function toWhole(text: string): bigint {
-  if (text.length > 30 || !/^[+-]?\d+$/.test(text)) throw new CelError('type conversion error from string to int');
-  return BigInt(text.replace('+', ''));
+/** What is too large for its type is no number of that type. */
+function toWhole(text: string, type: 'int' | 'uint'): bigint {
+  const wrong = () => new CelError(`type conversion error from 'string' to '${type}'`);
+  if (text.length > 30 || !(type === 'int' ? /^[+-]?\d+$/ : /^\d+$/).test(text)) throw wrong();
+  const value = BigInt(text.replace('+', ''));
+  if (!(type === 'int' ? isInt(value) : isUint(value))) throw wrong();
+  return value;
 }
 
 function truncated(value: number): bigint {
@@ -120,7 +124,7 @@ const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+
 export function toTimestamp(text: string): Timestamp {
   const match = TIMESTAMP.exec(text);
   const ms = match ? Date.parse(`${match[1]}T${match[2]}${match[4]!.toUpperCase()}`) : Number.NaN;
-  if (Number.isNaN(ms)) throw new CelError('type conversion error from string to timestamp');
+  if (Number.isNaN(ms)) throw new CelError("type conversion error from 'string' to 'google.protobuf.Timestamp'");
   return new Timestamp(BigInt(ms) * 1_000_000n + BigInt((match![3] ?? '').padEnd(9, '0')));
 }
 
@@ -128,7 +132,8 @@ export function toDuration(text: string): Duration {
   try {
     return new Duration(withoutStack(() => parseGoDuration(text)));
   } catch (err) {
-    if (err instanceof DurationError) throw new CelError('type conversion error from string to duration');
+    if (err instanceof DurationError)
+      throw new CelError("type conversion error from 'string' to 'google.protobuf.Duration'");
     throw err;
   }
 }
