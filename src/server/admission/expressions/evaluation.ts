@@ -40,7 +40,7 @@ export class Evaluation {
 
   async run(expression: StoredExpression): Promise<Outcome> {
     const { variables, slices, budget } = this.#parts;
-    await variables.compile(slices);
+    await variables.compile();
     const { program } = expression;
     if (typeof program === 'string')
       return { kind: 'error', why: `compilation error: ${program}`, isCompileError: true };

@@ -8,7 +8,7 @@
 import { Budget, BudgetError } from '../../cel/values/budget.ts';
 import type { CelType } from '../../cel/values/types.ts';
 import { CelError, type Value } from '../../cel/values/values.ts';
-import type { WorkSlices } from '../../event-loop/work-slices.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { type Surroundings, variableType } from '../../kinds/admissionregistration/expressions.ts';
 import { type CostBudget, LIMIT_EXPRESSION_COST, LIMIT_POLICY_COST, OutOfBudgetError } from './cost-budget.ts';
 import { StoredExpression } from './stored-expression.ts';
@@ -20,24 +20,29 @@ export class PolicyVariables {
   readonly #expressions = new Map<string, StoredExpression>();
   readonly #needs = new Map<string, ReadonlySet<string>>();
   readonly #types = new Map<string, CelType>();
-  #compiled = 0;
+  readonly #places = new Map<string, number>();
+  #compiled: Promise<void> | undefined;
 
   constructor(variables: readonly VariableText[], surroundings: Surroundings) {
-    for (const { name, expression } of variables) {
-      const seen = () => ({ ...surroundings, variables: this.#types });
+    const seen = () => ({ ...surroundings, variables: this.#types });
+    for (const [place, { name, expression }] of variables.entries()) {
       this.#expressions.set(name, new StoredExpression(expression, seen));
+      this.#places.set(name, place);
     }
   }
 
-  /** Must have been called before anything that may name a variable is compiled. */
-  async compile(slices: WorkSlices): Promise<void> {
-    if (this.#compiled === this.#expressions.size) return;
-    for (const [name, expression] of [...this.#expressions].slice(this.#compiled)) {
-      const { program } = expression;
+  /** Must be over before anything that may name a variable is compiled. Done once, whoever asks. */
+  compile(): Promise<void> | undefined {
+    if (this.#expressions.size > 0) this.#compiled ??= this.#compileAll();
+    return this.#compiled;
+  }
+
+  async #compileAll(): Promise<void> {
+    const slices = new WorkSlices();
+    for (const [name, { program }] of this.#expressions) {
       const isGood = typeof program !== 'string';
       this.#types.set(name, variableType(isGood ? program.type : undefined));
       this.#needs.set(name, isGood ? this.namedIn(program.uses) : new Set());
-      this.#compiled++;
       if (slices.isOver) await slices.pause();
     }
   }
@@ -56,17 +61,16 @@ export class PolicyVariables {
     return named;
   }
 
-  /** With all that they need themselves, in their order. */
-  closure(names: ReadonlySet<string>): string[] {
-    if (names.size === 0) return [];
+  /** With all that they need themselves, in their order, but for those that are known: what these need is known too. */
+  closure(names: ReadonlySet<string>, isKnown: (name: string) => boolean): string[] {
     const all = new Set<string>();
     const open = [...names];
     for (let name = open.pop(); name !== undefined; name = open.pop()) {
-      if (all.has(name)) continue;
+      if (all.has(name) || isKnown(name)) continue;
       all.add(name);
       for (const needed of this.#needs.get(name) ?? []) open.push(needed);
     }
-    return [...this.#expressions.keys()].filter((name) => all.has(name));
+    return [...all].sort((a, b) => this.#places.get(a)! - this.#places.get(b)!);
   }
 
   expression(name: string): StoredExpression | undefined {
@@ -98,8 +102,8 @@ export class VariableValues extends Map<string, Value> {
 
   /** Those that a program may ask for. May be suspended, and called again. */
   async prepare(uses: ReadonlySet<string>, slices: WorkSlices): Promise<void> {
-    for (const name of this.#variables.closure(this.#variables.namedIn(uses))) {
-      if (this.#worked.has(name)) continue;
+    const named = this.#variables.namedIn(uses);
+    for (const name of this.#variables.closure(named, (known) => this.#worked.has(known))) {
       this.#work(name);
       if (slices.isOver) await slices.pause();
     }
