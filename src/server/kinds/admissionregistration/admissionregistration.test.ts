@@ -167,6 +167,19 @@ it.each<[path: string, value: Change[1], want: string[]]>([
     ['spec.variables[1].name: Invalid value: "in": must be a valid CEL identifier'],
   ],
   [
+    'spec',
+    {
+      matchConstraints: { resourceRules: [rule] },
+      matchConditions: [{ name: 'c', expression: 'variables.x' }],
+      validations: [{ expression: 'variables.x' }, { expression: 'object.spec.on' }],
+    },
+    [
+      `spec.matchConditions[0].expression: Invalid value: "variables.x": compilation failed: ERROR: <input>:1:1: undeclared reference to 'variables' (in container '')\n | variables.x\n | ^`,
+      `spec.validations[0].expression: Invalid value: "variables.x": compilation failed: ERROR: <input>:1:10: undefined field 'x'\n | variables.x\n | .........^`,
+      'spec.validations[1].expression: Invalid value: "object.spec.on": must evaluate to bool but got dyn',
+    ],
+  ],
+  [
     'spec.validations',
     undefined,
     [
