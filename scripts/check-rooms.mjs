@@ -55,7 +55,7 @@ const order = {
     ['start-server.ts'],
     ['index.ts'],
   ],
-  'src/server/admission': [['.'], ['expressions', 'plugins'], ['matching'], ['policies'], ['make-chain.ts']],
+  'src/server/admission': [['.'], ['expressions', 'plugins', 'pod-security', 'quota'], ['matching'], ['policies'], ['make-chain.ts']],
   'src/server/cel': [['values'], ['library', 'syntax'], ['compiler'], ['.']],
   'src/server/codec': [['scalars'], ['json'], ['protobuf', 'yaml'], ['.']],
   'src/server/controllers': [['crd', '.']],

@@ -57,7 +57,7 @@ it('kubectl gets through with the kubeconfig, by certificate and by token', asyn
   try {
     const file = join(folder, 'admin.kubeconfig');
     const { authorityPem, admin } = server.pki;
-    writeKubeconfig(file, { server: `https://127.0.0.1:${server.front.port}`, authorityPem, admin, token: TOKEN });
+    writeKubeconfig(file, { server: `https://127.0.0.1:${server.httpServer.port}`, authorityPem, admin, token: TOKEN });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const { stdout } = await kubectl('--kubeconfig', file, 'get', '--raw', '/api/v1/pods');
     expect(JSON.parse(stdout)).toMatchObject({
