@@ -24,8 +24,8 @@ import type { View } from '../storage/view.ts';
 import { checkNames, ignoredFields } from './prepare.ts';
 import { readBody } from './read-body.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
-import { answer, createObject, type Place, updateObject } from './write.ts';
-import { type WriteOptions, writeOptions } from './write-options.ts';
+import { answer, createObject, type Place, updateObject, type WriteRequest } from './write.ts';
+import { writeOptions } from './write-options.ts';
 
 export async function handlePatch(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
@@ -34,10 +34,11 @@ export async function handlePatch(rest: Rest, exchange: Exchange, view: View, pl
   const options = writeOptions(exchange, 'PatchOptions', type === 'apply');
   const bytes = await readBody(exchange);
   const first = await view.read(place.namespace, place.name);
-  if (type === 'apply') return handleApply(rest, exchange, view, place, options, bytes);
+  const write = { rest, exchange, view, place, options };
+  if (type === 'apply') return handleApply(write, bytes);
   if (!first) throw notFound(resource, place.name);
   const warnings = new Set<string>();
-  const updated = await updateObject(rest, exchange, view, place, options, first, (old) => {
+  const change = (old: KubeObject) => {
     const { fieldValidation } = options;
     const patched = patchObject({ type, bytes, object: old as unknown as JsonObject, resource, fieldValidation });
     for (const text of patched.warnings) warnings.add(text);
@@ -47,7 +48,8 @@ export async function handlePatch(rest: Rest, exchange: Exchange, view: View, pl
     checkKind(rest, view, patched.object);
     checkNames(view, object, place.namespace, place.name);
     return object;
-  });
+  };
+  const updated = await updateObject(write, { current: first, change });
   for (const text of warnings) exchange.warn(text);
   answer(exchange, 200, format, view, updated);
 }
@@ -64,14 +66,8 @@ function checkKind({ resources }: Rest, { resource }: View, object: JsonObject):
   throw refuse(`${String(kind)} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${resource.kind}`);
 }
 
-async function handleApply(
-  rest: Rest,
-  exchange: Exchange,
-  view: View,
-  place: Place,
-  options: WriteOptions,
-  bytes: Buffer,
-): Promise<void> {
+async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
+  const { exchange, view, place, options } = write;
   const format = negotiate(exchange.headers, view.resource);
   const { resource } = view;
   const slices = new WorkSlices(exchange.signal);
@@ -97,18 +93,18 @@ async function handleApply(
     checkNames(view, object as unknown as KubeObject, place.namespace, place.name);
     return object as unknown as KubeObject;
   };
-  const tracked = { ...options, isTracked: true };
+  const tracked = { ...write, options: { ...options, isTracked: true } };
   for (;;) {
     const current = await view.read(place.namespace, place.name);
     if (current) {
-      const updated = await updateObject(rest, exchange, view, place, tracked, current, async (old) => {
+      const change = async (old: KubeObject) => {
         const seen = named?.resourceVersion;
         const object = await apply(old);
         // Applied to what is there: for kinds that insist on a version, that one was seen.
         object.metadata.resourceVersion = seen || old.metadata.resourceVersion!;
         return object;
-      });
-      answer(exchange, 200, format, view, updated);
+      };
+      answer(exchange, 200, format, view, await updateObject(tracked, { current, change }));
       return;
     }
     if (place.subresource !== '') throw notFound(resource, place.name);
@@ -118,7 +114,7 @@ async function handleApply(
     }
     const object = await apply();
     delete object.metadata.resourceVersion;
-    const created = await createObject(rest, exchange, view, place, object, tracked).catch((err: unknown) => {
+    const created = await createObject(tracked, object).catch((err: unknown) => {
       if (isStatusError(err, 'AlreadyExists')) return undefined; // somebody was faster: then it is an update
       throw err;
     });

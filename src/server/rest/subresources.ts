@@ -117,7 +117,10 @@ async function scale(
     if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
     return object;
   };
-  const updated = await updateObject(rest, exchange, view, place, options, first, change, ofScale);
+  const updated = await updateObject(
+    { rest, exchange, view, place, options },
+    { current: first, change, admission: ofScale },
+  );
   const object = 'bytes' in updated ? view.toObject(updated as never) : updated;
   sendJson(exchange, 200, format, scaleOf(object as KubeObject));
 }
@@ -161,7 +164,7 @@ async function bind(rest: Rest, exchange: Exchange, view: View, asked: Place): P
     delete pod.metadata.resourceVersion;
     return pod;
   };
-  await updateObject(rest, exchange, view, place, options, first, change, admittedBefore);
+  await updateObject({ rest, exchange, view, place, options }, { current: first, change, admission: admittedBefore });
   sendJson(exchange, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
 }
 
@@ -207,7 +210,7 @@ async function tellEvicted(
     return pod;
   };
   const options = writeOptions(exchange, 'CreateOptions');
-  await updateObject(rest, exchange, view, place, options, first, change, admittedBefore);
+  await updateObject({ rest, exchange, view, place, options }, { current: first, change, admission: admittedBefore });
 }
 
 /** Writes down that one disruption fewer is allowed; whoever else evicts meanwhile makes this fail, and the client try again. */
@@ -216,7 +219,8 @@ async function spend(rest: Rest, exchange: Exchange, budget: KubeObject): Promis
   const { namespace = '', name = '' } = budget.metadata;
   const place = { namespace, name, subresource: 'status' };
   const options = writeOptions(exchange, 'CreateOptions');
-  await updateObject(rest, exchange, view, place, options, await mustRead(view, place), () => cloneJson(budget));
+  const current = await mustRead(view, place);
+  await updateObject({ rest, exchange, view, place, options }, { current, change: () => cloneJson(budget) });
 }
 
 async function makeToken(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {

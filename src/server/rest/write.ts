@@ -37,23 +37,37 @@ const NAME_TRIES = 8;
 
 export type Place = { readonly namespace: string; readonly name: string; readonly subresource: string };
 
+/** One request that writes: what it is on, and how the client wants it. */
+export type WriteRequest = {
+  readonly rest: Rest;
+  readonly exchange: Exchange;
+  readonly view: View;
+  readonly place: Place;
+  readonly options: WriteOptions;
+};
+
+/** How an update makes one object of another. */
+export type ObjectChange = {
+  /** What is there, as far as the caller knows; undefined: nothing. */
+  readonly current: StoredObject | undefined;
+  readonly change: (old: KubeObject) => KubeObject | Promise<KubeObject>;
+  /** Where it is not admitted as an update of the object. */
+  readonly admission?: UpdateAdmission;
+};
+
 export async function handleCreate(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const options = writeOptions(exchange, 'CreateOptions');
   const object = await decodeObject(exchange, view, options);
   checkNames(view, object, place.namespace, place.name);
-  const created = await createObject(rest, exchange, view, place, object, options);
+  const created = await createObject({ rest, exchange, view, place, options }, object);
   answer(exchange, 201, format, view, created);
 }
 
 /** What was created, or what would have been; a 403 for who may not create it, whatever the request's own verb is. */
 export async function createObject(
-  rest: Rest,
-  exchange: Exchange,
-  view: View,
-  place: Place,
+  { rest, exchange, view, place, options }: WriteRequest,
   object: KubeObject,
-  options: WriteOptions,
 ): Promise<StoredObject | KubeObject> {
   const { resource } = view;
   const context = rest.ruleContext(exchange, '', options.isDryRun);
@@ -98,10 +112,10 @@ export async function handleUpdate(rest: Rest, exchange: Exchange, view: View, p
   const current = await view.read(place.namespace, place.name);
   if (!current && facts.createsOnUpdate && place.subresource === '') {
     delete object.metadata.resourceVersion;
-    answer(exchange, 201, format, view, await createObject(rest, exchange, view, place, object, options));
+    answer(exchange, 201, format, view, await createObject({ rest, exchange, view, place, options }, object));
     return;
   }
-  const updated = await updateObject(rest, exchange, view, place, options, current, (old) => {
+  const change = (old: KubeObject) => {
     const { uid } = object.metadata;
     if (uid && uid !== old.metadata.uid)
       throw conflict(view.resource, place.name, uidMismatch(view, place, options, uid, old.metadata.uid!));
@@ -109,7 +123,8 @@ export async function handleUpdate(rest: Rest, exchange: Exchange, view: View, p
     const { resourceVersion } = object.metadata;
     const isConditional = !isAnyVersion(resourceVersion ?? '');
     return isConditional ? { ...object, metadata: { ...object.metadata } } : cloneJson(object);
-  });
+  };
+  const updated = await updateObject({ rest, exchange, view, place, options }, { current, change });
   answer(exchange, 200, format, view, updated);
 }
 
@@ -125,18 +140,11 @@ export const admittedBefore: UpdateAdmission = { admit: async (object) => object
  * anew.
  */
 export function updateObject(
-  rest: Rest,
-  exchange: Exchange,
-  view: View,
-  place: Place,
-  options: WriteOptions,
-  first: StoredObject | undefined,
-  change: (old: KubeObject) => KubeObject | Promise<KubeObject>,
-  givenAdmission?: UpdateAdmission,
+  { rest, exchange, view, place, options }: WriteRequest,
+  { current: first, change, admission: given }: ObjectChange,
 ): Promise<StoredObject | KubeObject> {
   const { resource } = view;
-  const admission =
-    givenAdmission ?? admissionOf(rest.admission, exchange, { operation: 'UPDATE', resource, place, options });
+  const admission = given ?? admissionOf(rest.admission, exchange, { operation: 'UPDATE', resource, place, options });
   return untilWritten<StoredObject | KubeObject>(view, first, place.name, async (current) => {
     const slices = new WorkSlices(exchange.signal);
     const old = withoutNulls(
