@@ -1,6 +1,6 @@
 /**
- * One metric with all its label sets, in cells of our own: counting is an addition, and nothing of prom-client is loaded;
- * its registry is spoken to by shape.
+ * One metric with all its label sets, in cells of our own: counting is an addition, and nothing of prom-client is
+ * loaded; its registry is spoken to by shape.
  *
  * What is always true: no more than MAX_SERIES label sets exist. Whatever comes after counts under one set whose labels
  * all say `other`, so that the sums stay right however odd the labels are.
@@ -91,7 +91,7 @@ export class ValueFamily extends Family<Value> {
     this.cell(labels).value += amount;
   }
 
-  /** Of several that are told, the largest stays. */
+  /** Of several values, the largest stays. */
   raise(labels: Labels, value: number): void {
     const cell = this.cell(labels);
     cell.value = Math.max(cell.value, value);

@@ -5,8 +5,8 @@
  *     using metrics = observe(registry, { client, manager });
  *     createServer(async (_, response) => response.end(await registry.metrics())).listen(9090);
  *
- * Everything that uses the client is seen, informers too, without being told to show itself. Several clusters share a
- * registry if each has a name. Disposing ends it: gauges vanish, and with the last observation of a registry everything.
+ * Everything that uses the client is seen, informers too, without registering itself. Several clusters share a registry
+ * if each has a name. Disposing ends it: gauges vanish, and with the last observation of a registry everything.
  */
 import type { Transport } from '../client/advanced.ts';
 import type { PoolMetricsSnapshot, QueueMetricsSnapshot } from '../controller/index.ts';

@@ -46,7 +46,7 @@ export function differenceOf(found: CheckpointHeader, wanted: CheckpointHeader):
   return undefined;
 }
 
-/** The path as told, or a name of its own in a folder. */
+/** The path as given, or a name of its own in a folder. */
 export async function pathOf(file: string, header: CheckpointHeader): Promise<string> {
   const isFolder =
     file.endsWith('/') || file.endsWith(sep) || (await stat(file).catch(() => undefined))?.isDirectory() === true;

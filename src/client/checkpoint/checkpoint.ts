@@ -3,13 +3,14 @@
  *
  * What is always true: the file is the store as it was at some earlier moment, together with the versions of that very
  * moment, so that a watch from there tells all that happened since, deletions included. A moment is written only when
- * every handler is done with all that led to it: what a handler was not through with when the process died is told again.
- * So are deletions that a handler was not through with when it was removed, if the informer closes within five minutes of
- * that (`Listeners`): then it was removed because of the closing. For so long, no moment after such a deletion is written.
+ * every handler is done with all that led to it: what a handler was not through with when the process died is delivered
+ * again. So are deletions that a handler was not through with when it was removed, if the informer closes within five
+ * minutes of that (`Listeners`): then it was removed because of the closing. For so long, no moment after such a
+ * deletion is written.
  *
- * Changes gather by key, so they take no more room than the store, however slow the disk is; nobody waits for it. A disk
- * that fails is told once, and tried again with growing pauses; the informer goes on. Only a file that another process
- * has is an error of `open`.
+ * Changes gather by key, so they take no more room than the store, however slow the disk is; nobody waits for it. A
+ * disk that fails is reported once, and tried again with growing pauses; the informer goes on. Only a file that another
+ * process has is an error of `open`.
  */
 import { type Clock, untilAborted } from '../../api/index.ts';
 import { type FileLock, lockFile } from '../../files/file-lock.ts';
@@ -229,10 +230,12 @@ export class Checkpoint<T extends AnyObject> {
     return this.#known;
   }
 
-  /** On its own: a batch may have to wait for a handler, or for a disk, longer than a lock lives that nobody touches. */
+  /**
+   * On its own: a batch may have to wait for a handler, or for a disk, longer than a lock lives that nobody touches.
+   */
   async #holdLock(signal: AbortSignal): Promise<void> {
     while (this.#lock && !signal.aborted) {
-      await this.#lock.touch().catch(() => {}); // a disk that fails is told by the next batch
+      await this.#lock.touch().catch(() => {}); // a disk that fails is reported by the next batch
       await this.#context.clock.sleep(TOUCH_MS, signal).catch(() => {}); // the loop ends
     }
   }
@@ -244,7 +247,7 @@ export class Checkpoint<T extends AnyObject> {
 
   #fail(what: string, cause: unknown): void {
     this.#counts.failures++;
-    if (this.#failuresInARow++ > 0) return; // told already
+    if (this.#failuresInARow++ > 0) return; // reported already
     const path = JSON.stringify(this.#file?.path ?? this.#options.file);
     const message = `Cannot ${what} checkpoint ${path}: ${(cause as Error).message}`;
     this.#context.report(new CheckpointError('Disk', message, { cause }));

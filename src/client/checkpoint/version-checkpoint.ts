@@ -6,8 +6,8 @@
  *
  * What is always true: the file holds a version that was saved, whole, or there is none. It is written at most every
  * `everyMs`, the newest version each time, beside the old one and then put in its place. So after a crash some events
- * come again and none is left out: at least once. A file that cannot be read is told, and counts as none. It has no lock:
- * two processes that share one overwrite each other.
+ * come again and none is left out: at least once. A file that cannot be read is reported, and counts as none. It has no
+ * lock: two processes that share one overwrite each other.
  */
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { type Clock, closeOnce, systemClock, tellSafely } from '../../api/index.ts';

@@ -11,7 +11,7 @@ import type { Credentials, Identity } from './credentials.ts';
 import type { ExecEntry } from './kubeconfig-file.ts';
 import { type ProgramResult, runProgram } from './run-program.ts';
 
-/** What a plugin is told of the cluster if it asks for that. */
+/** What a plugin gets to know of the cluster if it asks for that. */
 export type ExecCluster = {
   readonly server: string;
   readonly 'tls-server-name'?: string;

@@ -1,8 +1,8 @@
 /**
  * Holds an informer's store against the server, when it is asked to or from time to time.
  *
- * A source that does not agree is fetched anew. A list that fails says nothing about the store: whoever asked is told,
- * and in the background the next round tries again.
+ * A source that does not agree is fetched anew. A list that fails says nothing about the store: the caller gets the
+ * error, and in the background the next round tries again.
  */
 import { isApiError, isTransportError } from '../errors.ts';
 import type { Resource } from '../objects/define-resource.ts';

@@ -1,10 +1,10 @@
 /**
- * What one handler has still to be told, in order. The writer never waits.
+ * The events that wait for one handler, in order. The writer never waits.
  *
  * Up to `limit` events wait one by one. Beyond that, an event of a key that waits already is joined with it: the
- * handler misses states in between, but never the last one, and `old` is still what it was told before. So no more than
- * `limit` events wait, and three for each key. What is added and deleted while it waits is never told at all, except
- * what was there at the beginning: an earlier process may have told of it, and then somebody waits to hear that it is
+ * handler misses states in between, but never the last one, and `old` is still the state it got before. So no more than
+ * `limit` events wait, and three for each key. What is added and deleted while it waits is never delivered, except
+ * what was there at the beginning: an earlier process may have delivered it, and then somebody waits to hear that it is
  * gone. A joined event keeps its earlier place: between keys the order may change, within a key it does not.
  */
 import type { AnyObject } from '../objects/objects.ts';

@@ -1,4 +1,4 @@
-/** The handlers of one informer: how each is told, watched over and, with the informer, brought to rest. */
+/** The handlers of one informer: how each gets its events, is watched over and, with the informer, stopped. */
 import { CallbackError } from '../../api/index.ts';
 import type { Resource } from '../objects/define-resource.ts';
 import type { AnyObject } from '../objects/objects.ts';

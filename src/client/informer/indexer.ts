@@ -2,8 +2,9 @@
  * Objects by key, and by whatever else they are looked up by.
  *
  * What is always true: every index agrees with the objects, after every single change. Objects are shared with all
- * readers and never changed in place; a list is the caller's own. An index function that throws leaves its object out of
- * that index and is told to `onError`, once for each object until it works again: one odd object must not stop the rest.
+ * readers and never changed in place; a list is the caller's own. An index function that throws leaves its object out
+ * of that index and is reported to `onError`, once for each object until it works again: one odd object must not stop
+ * the rest.
  *
  *   objects: key -> object       indexes: name -> value -> key -> object
  */

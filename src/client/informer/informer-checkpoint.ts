@@ -2,8 +2,8 @@
  * An informer's side of its checkpoint: what goes into the file, and how the store begins with what is in it.
  *
  * The code for files is loaded when it is opened, and `node:zlib` and `node:crypto` with it: most informers have no
- * checkpoint, and an import of the client is to be cheap. A selection that cannot be told in words throws at once all the
- * same.
+ * checkpoint, and an import of the client is to be cheap. A selection that cannot be written as text throws at once all
+ * the same.
  */
 import { untilAborted } from '../../api/index.ts';
 import type { Checkpoint } from '../checkpoint/checkpoint.ts';

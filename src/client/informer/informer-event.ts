@@ -1,8 +1,8 @@
 /**
- * What handlers are told, and how it is found by comparing what was with what is.
+ * The events of an informer, and how they are found by comparing what was with what is.
  *
  * What is always true: to one handler a key is added, then updated any number of times, then deleted, and only then
- * added again. The same object again is no change. An object with another uid is another object: it is told as a deletion
+ * added again. The same object again is no change. An object with another uid is another object: it becomes a deletion
  * and an addition. Of a whole state the deletions come first, so that what took the place of something finds it gone.
  */
 import type { AnyObject } from '../objects/objects.ts';
@@ -21,9 +21,9 @@ export type Updated<T extends AnyObject> = {
   readonly type: 'updated';
   readonly key: string;
   readonly object: T;
-  /** What this handler was told before. */
+  /** The state this handler got before. */
   readonly old: T;
-  /** Nothing has changed: it is told again because the handler asked for it. */
+  /** Nothing has changed: a resync that the handler asked for. */
   readonly isResync: boolean;
 };
 

@@ -1,4 +1,4 @@
-/** What an informer is told, and what it tells of itself. */
+/** Options of an informer, and what is read from it. */
 import type { CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import type { Freshness } from '../observing/informer-metrics.ts';
@@ -20,26 +20,32 @@ export type InformerOptions<T extends AnyObject, I extends Indexers<T> = Indexer
   /** Whether writes to cached objects throw: yes, unless NODE_ENV is `production`. */
   readonly freeze?: boolean | undefined;
   /**
-   * A file, or a folder for files of several, that the store is kept in: a process that starts again begins with what it
-   * had, goes on from there without a list, and handlers are told what changed meanwhile. What is kept of an object must
+   * A file, or a folder for files of several, that the store is kept in: a process that starts again begins with what
+   * it had, goes on from there without a list, and handlers get what changed meanwhile. What is kept of an object must
    * be JSON.
    */
   readonly checkpoint?: string | CheckpointOptions | undefined;
   readonly reflector?: Omit<ReflectorOptions, keyof SelectOptions | 'namespace'> | undefined;
-  /** Errors of handlers, index functions and `transform` that nobody else takes; without it they are process warnings. */
+  /**
+   * Errors of handlers, index functions and `transform` that nobody else takes; without it they are process warnings.
+   */
   readonly onError?: ((error: unknown) => void) | undefined;
   /**
-   * With it, every object is checked against the validator of its resource as it comes. One that does not fit is told
-   * here, and kept like any other: to leave it out would be to lie about what is there.
+   * With it, every object is checked against the validator of its resource as it comes. One that does not fit is
+   * reported here, and kept like any other: to leave it out would be to lie about what is there.
    */
   readonly onInvalid?: ((invalid: InvalidObject<T>) => void) | undefined;
   /**
-   * How often the store is held against a list of the server's metadata, in the background: once an hour; 0 is never. It
-   * finds what nothing else can, such as a server that was set back where its history cannot be named. A store that does not agree is told to `onError`, and fetched anew.
+   * How often the store is held against a list of the server's metadata, in the background: once an hour; 0 is never.
+   * It finds what nothing else can, such as a server that was set back where its history cannot be named. A store that
+   * does not agree is reported to `onError`, and fetched anew.
    */
   readonly auditMs?: number | undefined;
   readonly onFreshness?: ((freshness: Freshness) => void) | undefined;
-  /** How long handlers may take to end what they are at when it is closed: 5 s. One that takes longer is told to `onError`. */
+  /**
+   * How long handlers may take to end what they are at when it is closed: 5 s. One that takes longer is reported to
+   * `onError`.
+   */
   readonly closeGraceMs?: number | undefined;
 };
 

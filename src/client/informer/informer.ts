@@ -7,9 +7,10 @@
  *     await using log = informer.subscribe(({ type, key }) => console.log(type, key));
  *
  * What is always true: whenever the world is quiet the store equals the server's state, whatever broke before. Reads
- * never wait and never ask the server. Failures are states, told by `freshness`, not exits; it ends when it is disposed.
- * With a checkpoint it begins with what the last process had: then `synced` means that, until `freshness` is `current`.
- * What it commits, handlers have been through; that they are disposed before it, as above, costs them no deletion.
+ * never wait and never ask the server. Failures are states, shown by `freshness`, not exits; it ends when it is
+ * disposed. With a checkpoint it begins with what the last process had: then `synced` means that, until `freshness` is
+ * `current`. What it commits, handlers have been through; that they are disposed before it, as above, costs them no
+ * deletion.
  */
 import { setMaxListeners } from 'node:events';
 import {
@@ -57,7 +58,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   readonly #notifier = new Notifier();
   readonly #checkpoint: InformerCheckpoint<T> | undefined;
   readonly #auditor: Auditor<T>;
-  /** Functions of the user's that have failed, and were told of. */
+  /** Callbacks of the user's that have failed, and were warned of. */
   readonly #failing = new Set<string>();
   readonly #stop = new AbortController();
   readonly #close: () => Promise<void>;
@@ -113,15 +114,15 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     const restored = this.#restore(after);
     const runs = sources.map((source) => this.#run(source, restored));
     const auditing = this.#auditor.run(options.auditMs ?? AUDIT_MS);
-    const saving = restored.then(() => this.#checkpoint?.run(stop)).catch(() => {}); // told by the runs
+    const saving = restored.then(() => this.#checkpoint?.run(stop)).catch(() => {}); // reported by the runs
     this.#close = closeOnce(async () => {
-      const { isHandled, told } = listeners;
+      const { isHandled, delivered } = listeners;
       this.#stop.abort(new Error(`The informer of ${resource.plural} was closed`));
       this.#streams.end();
       this.#notifier.notify(); // a handler may wait for what will not come any more
       await Promise.all([...runs, saving, auditing, this.#handlers.close()]);
       // A deletion that was half done when the handlers were stopped has reached none of them.
-      await this.#checkpoint?.close(isHandled && listeners.told.deleted === told.deleted);
+      await this.#checkpoint?.close(isHandled && listeners.delivered.deleted === delivered.deleted);
       observers.leave(this);
       this.#onChange(true);
     });
@@ -200,9 +201,10 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
 
   /**
    * Resolves when all that is in the store now is in the checkpoint, and handlers are through with it: a process that
-   * starts again goes on from there, or later. Through failures of the disk it waits, and up to five minutes if a handler
-   * was disposed before it was told of some deletion; it rejects if there is no checkpoint, if that could not be opened, if the informer is closed before, and as `synced` does. Not to be waited for
-   * by a handler or inside a loop over `events`: that would wait for itself.
+   * starts again goes on from there, or later. Through failures of the disk it waits, and up to five minutes if a
+   * handler was disposed before it got some deletion; it rejects if there is no checkpoint, if that could not be
+   * opened, if the informer is closed before, and as `synced` does. Not to be waited for by a handler or inside a loop
+   * over `events`: that would wait for itself.
    */
   async saved(signal?: AbortSignal): Promise<void> {
     if (!this.#checkpoint) throw new Error(`Cannot save the store of ${this.resource.plural}: it has no checkpoint`);
@@ -228,7 +230,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     const checkpoint = this.#checkpoint?.metrics;
     return {
       ...countsOf(this.#sources),
-      ...this.#listeners.told,
+      ...this.#listeners.delivered,
       ...this.#auditor.counts,
       objects: this.#store.size,
       handlers: this.#handlers.metrics,
@@ -237,8 +239,8 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   }
 
   /**
-   * Holds the store against the server, by a list of metadata; where they do not agree, the whole state is fetched anew.
-   * Throws what the list throws.
+   * Holds the store against the server, by a list of metadata; where they do not agree, the whole state is fetched
+   * anew. Throws what the list throws.
    */
   async audit(caller?: AbortSignal): Promise<AuditReport> {
     return this.#auditor.audit(caller);
@@ -246,7 +248,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
 
   // ---- telling ----
 
-  /** The handler is told what is there as initial additions, and then every change. */
+  /** The handler gets what is there as initial additions, and then every change. */
   subscribe(handler: EventHandler<T>, options: HandlerOptions<T> = {}): Subscription<T> {
     this.#stop.signal.throwIfAborted();
     return this.#handlers.subscribe(handler, options);
@@ -262,7 +264,10 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     return this.#streams.snapshots(signal);
   }
 
-  /** Resolves when watches and handlers have come to rest, or handlers had their time; not to be waited for by a handler. */
+  /**
+   * Resolves when watches and handlers have come to rest, or handlers had their time; not to be waited for by a
+   * handler.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#close();
   }
@@ -303,7 +308,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     else warn(error);
   }
 
-  /** Whoever is told of errors may not make more of them: once says that it does. */
+  /** A callback for errors may not make more of them: once says that it does. */
   #guard(callback: string, tell: () => unknown, subject = ''): void {
     tellSafely(tell, (error) => {
       if (this.#failing.has(callback)) return;

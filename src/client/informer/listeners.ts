@@ -1,9 +1,10 @@
 /**
- * Who is told what happens to a store, and how far they have come with it.
+ * Who gets the events of a store, and how far they have come with it.
  *
- * Telling never waits: each listener has a queue of its own. One that joins is told first what is there. One that leaves
- * before it was through with some deletion counts as not through for five minutes more. If the process ends by then, it
- * left because of that, and the next one has to tell the deletion; if not, it was removed on purpose, and gave it up.
+ * Delivering never waits: each listener has a queue of its own. One that joins first gets what is there. One that
+ * leaves before it was through with some deletion counts as not through for five minutes more. If the process ends by
+ * then, it left because of that, and the next one has to tell the deletion; if not, it was removed on purpose, and gave
+ * it up.
  */
 import type { Clock } from '../../api/index.ts';
 import type { AnyObject } from '../objects/objects.ts';
@@ -21,7 +22,7 @@ export class Listeners<T extends AnyObject> {
   readonly #leaving = new Set<Listener<T>>();
   readonly #clock: Clock;
   readonly #stop: AbortSignal;
-  readonly #told = { added: 0, updated: 0, deleted: 0 };
+  readonly #delivered = { added: 0, updated: 0, deleted: 0 };
   readonly #notifier = new Notifier();
 
   constructor(clock: Clock, stop: AbortSignal) {
@@ -30,8 +31,8 @@ export class Listeners<T extends AnyObject> {
   }
 
   /** How many events there were so far. */
-  get told(): Readonly<Record<InformerEvent<T>['type'], number>> {
-    return { ...this.#told };
+  get delivered(): Readonly<Record<InformerEvent<T>['type'], number>> {
+    return { ...this.#delivered };
   }
 
   join(listener: Listener<T>, objects: Iterable<readonly [string, T]>): void {
@@ -48,7 +49,7 @@ export class Listeners<T extends AnyObject> {
 
   tell(events: readonly InformerEvent<T>[]): void {
     for (const event of events) {
-      this.#told[event.type]++;
+      this.#delivered[event.type]++;
       for (const listener of this.#all) listener.push(event);
     }
   }
@@ -70,7 +71,7 @@ export class Listeners<T extends AnyObject> {
     return [...this.#all, ...this.#leaving].every((listener) => listener.hasHandled(listener.mark));
   }
 
-  /** Resolves when they are through with what they were told up to now, whatever comes after it. */
+  /** Resolves when they are through with what was delivered up to now, whatever comes after it. */
   async handled(signal: AbortSignal): Promise<void> {
     const marks = [...this.#all, ...this.#leaving].map((listener) => ({ listener, mark: listener.mark }));
     const isThrough = ({ listener, mark }: (typeof marks)[number]) =>

@@ -1,8 +1,8 @@
 /**
  * One watch of an informer: the part of its store that lies in one namespace, or all of it.
  *
- * What is always true: the store is changed completely before anybody is told, and told in the order it changed. An
- * object that has not changed stays the very same, so that those who hold it can compare by identity.
+ * What is always true: the store is changed completely before any event is delivered, and events come in the order it
+ * changed. An object that has not changed stays the very same, so that those who hold it can compare by identity.
  */
 import { isBehind } from '../../api/index.ts';
 import { asPromised, isSameContent } from '../lazy/lazy-object.ts';

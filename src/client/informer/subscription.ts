@@ -1,12 +1,12 @@
 /**
  * One handler at work: takes events from its own queue, one at a time, and waits for each to be handled.
  *
- * A handler that is slow fills its own queue and nobody else's. One that throws, or whose promise rejects, is told to
- * `onError`, and goes on with the next event; nothing is told twice. Disposing forgets what waits, and resolves when the
- * event that is being handled is done, or has not ended `closeGraceMs` after its signal, which is told to `onError`: the
- * handler is not called again. So a handler that waits for its own removal waits for that long. How long it has been at
- * its present event is in its metrics. With a checkpoint, deletions that it forgets within five minutes of the informer's
- * end are told by the next process; on one that runs on they are given up.
+ * A handler that is slow fills its own queue and nobody else's. One that throws, or whose promise rejects, is reported
+ * to `onError`, and goes on with the next event; no event is delivered twice. Disposing forgets what waits, and
+ * resolves when the event that is being handled is done, or has not ended `closeGraceMs` after its signal, which is
+ * reported to `onError`: the handler is not called again. So a handler that waits for its own removal waits for that
+ * long. How long it has been at its present event is in its metrics. With a checkpoint, deletions that it forgets
+ * within five minutes of the informer's end are delivered by the next process; on one that runs on they are given up.
  */
 import { type Clock, closeOnce } from '../../api/index.ts';
 import type { AnyObject } from '../objects/objects.ts';
@@ -22,7 +22,7 @@ export type HandlerOptions<T extends AnyObject> = {
   readonly name?: string | undefined;
   /** How many events may wait before those of a key are joined: 1000. */
   readonly limit?: number | undefined;
-  /** Every object is told again, as an update that changed nothing, this often. 0 is never, and the default. */
+  /** Every object is delivered again, as an update that changed nothing, this often. 0 is never, and the default. */
   readonly resyncMs?: number | undefined;
   readonly onError?: ((error: unknown, event: InformerEvent<T>) => void) | undefined;
   /** How long the event in hand may take to end when the handler is removed, or the informer closed: 5 s. */
@@ -88,7 +88,7 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
     this.#queue.push(event);
   }
 
-  /** Stands for everything it was told so far. */
+  /** Stands for everything that was queued so far. */
   get mark(): number {
     return this.#queue.mark;
   }
@@ -98,7 +98,7 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
     return this.#queue.hasHandled(mark);
   }
 
-  /** Resolves once the handler was told the whole initial state; rejects as the informer's `synced` does. */
+  /** Resolves once the handler got the whole initial state; rejects as the informer's `synced` does. */
   async synced(signal?: AbortSignal): Promise<void> {
     await this.#context.synced(signal);
     const mark = this.#queue.mark;
@@ -170,7 +170,7 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
     while (!this.#stop.signal.aborted) {
       await clock.sleep(everyMs, this.#stop.signal).catch(() => {}); // it ends below
       if (this.#stop.signal.aborted) return;
-      // What waits will be told anyway.
+      // What waits will be delivered anyway.
       for (const [key, object] of objects())
         if (!this.#queue.has(key)) this.push({ type: 'updated', key, object, old: object, isResync: true });
     }

@@ -2,8 +2,9 @@
  * What becomes of an object on its way into the store: it is transformed, frozen, and checked.
  *
  * None of that can keep an object out. A transform that throws, or gives something that is not the same object any more
- * (by name, namespace, uid and version), is told once for each object until it works again, and the object is kept as it
- * came; one that does not fit its validator is told later, as the server sent it, for the check may take its time.
+ * (by name, namespace, uid and version), is reported once for each object until it works again, and the object is kept
+ * as it came; one that does not fit its validator is reported later, as the server sent it, for the check may take its
+ * time.
  */
 import { CallbackError } from '../../api/index.ts';
 import { checkSpec, type Resource } from '../objects/define-resource.ts';
@@ -86,7 +87,7 @@ export class TransformStep<T extends AnyObject> {
   }
 }
 
-/** Better told twice than remembered without end. */
+/** Better reported twice than remembered without end. */
 function remember(keys: Set<string>, key: string): void {
   if (keys.size >= MANY_FAILED) keys.clear();
   keys.add(key);

@@ -17,7 +17,10 @@ export type Freshness = {
   /** Since the server was last heard: the store is no older than that. With several watches, the worst. */
   readonly lagMs: number | undefined;
   readonly lastContact: Date | undefined;
-  /** How long the slowest handler has been at its present event: the store goes on, but it is told of nothing. */
+  /**
+   * How long the slowest handler has been at its present event: the store goes on, but the handler gets no further
+   * event.
+   */
   readonly busyMs: number;
   /** What keeps it from being current, if something does. */
   readonly error: unknown;
@@ -29,7 +32,7 @@ export type ReflectorCounts = {
   readonly lists: number;
   /** Of those, in pages. */
   readonly pagedLists: number;
-  /** Of those, because a stream had broken before it was known whose versions it told. */
+  /** Of those, because a stream had broken before it was known whose versions it carried. */
   readonly unknownHistories: number;
   /** Streams that the server accepted. */
   readonly streams: number;

@@ -2,7 +2,7 @@
  * The life of watches and informers as log lines: at 0 what somebody has to look at, at 2 states of informers, at 4
  * watches and lists that begin anew. The wire is `request-log.ts`.
  *
- * Errors about Secrets are told by their kind only: the text of a broken answer can be a piece of it.
+ * Errors about Secrets are logged by their kind only: the text of a broken answer can be a piece of it.
  */
 import type { Logger } from '../../api/index.ts';
 import type { Resource } from '../objects/define-resource.ts';

@@ -1,6 +1,6 @@
 /**
  * Who watches over one client, and which informers of it run. One for each transport, so that whatever uses the
- * connection is seen without being told to show itself.
+ * connection is seen without registering itself.
  *
  * Telling costs next to nothing while nobody listens. An observer may come and go at any time; it sees what happens in
  * between, and the informers that run already.
@@ -17,7 +17,7 @@ type ObserversOptions = {
 export class Observers {
   readonly #observers = new Set<ClientObserver>();
   readonly #informers = new Set<ObservedInformer>();
-  /** What of whom has failed, and was told of. */
+  /** Which callbacks of an observer have failed, and were warned of. */
   readonly #warned = new WeakMap<ClientObserver, Set<string>>();
 
   constructor({ logger, onRequest }: ObserversOptions = {}) {

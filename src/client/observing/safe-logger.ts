@@ -6,7 +6,7 @@ export function consoleLogger(level: number): Logger {
   return { level, log: (_level, message) => console.error(message) };
 }
 
-/** Loggers that have failed, and were told of. */
+/** Loggers that have failed, and were warned of. */
 const failing = new WeakSet<Logger>();
 
 /** Without a logger nothing is ever wanted, nor if it cannot say what it wants. */

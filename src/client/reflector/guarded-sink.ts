@@ -1,6 +1,6 @@
 /**
- * A reflector's sink, held to its word: what it throws says which function it was and what it was told. One that gives a
- * promise is not waited for, but if that rejects it is a bug like any other, and not the end of the process.
+ * A reflector's sink, held to its word: what it throws says which function it was and what it was given. One that gives
+ * a promise is not waited for, but if that rejects it is a bug like any other, and not the end of the process.
  */
 import { CallbackError } from '../../api/index.ts';
 import { keyOf } from '../objects/object-key.ts';

@@ -1,4 +1,4 @@
-/** What a reflector is told, and whom it tells. */
+/** Options of a reflector, and the sink it delivers to. */
 import type { AnyObject } from '../objects/objects.ts';
 import type { ReflectorCounts } from '../observing/informer-metrics.ts';
 import type { SelectOptions } from '../resources/options.ts';
@@ -24,8 +24,8 @@ export type ReflectorOptions = SelectOptions & {
   readonly lifetimeSeconds?: readonly [min: number, max: number] | undefined;
   /**
    * `any`: the very first state may be what the server has in its cache, which costs it less and can be older than what
-   * others have been told already; the watch then brings it up to date. `consistent` without it. Once something was told,
-   * no state that is fetched is older than that.
+   * others have seen already; the watch then brings it up to date. `consistent` without it. Once something was
+   * delivered, no state that is fetched is older than that.
    */
   readonly initialRead?: 'consistent' | 'any' | undefined;
   /** false: list in pages without asking for a stream first. */
@@ -40,8 +40,8 @@ export type ReflectorOptions = SelectOptions & {
  */
 export interface ReflectorSink<T extends AnyObject> {
   /**
-   * The whole state at one version. It may be of a new history, unless it is certain that it goes on from what was told
-   * before: then the same version need not be the same object.
+   * The whole state at one version. It may be of a new history, unless it is certain that it goes on from what was
+   * delivered before: then the same version need not be the same object.
    */
   replace(objects: readonly T[], resourceVersion: string, mayBeNewHistory: boolean): void;
   upsert(object: T): void;

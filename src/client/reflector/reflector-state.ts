@@ -2,11 +2,12 @@
  * Everything a reflector decides, as one pure function over one tagged union.
  *
  * What is always true: a version is given up only when the server has lost it (410, too large, a server that stands
- * behind it or has begun another history, or a kind that was away); every other end is taken up where it broke. A state that is fetched anew is no
- * older than what was told before (`minResourceVersion`), unless the server itself was set back. Before a stream reaches its planned
- * end its successor is opened beside it, so that there is no moment without one. Failures are states with a pause, not
- * exits: only a closed transport and a bug stop it. Pauses have full jitter and grow with the failures in a row; a stream
- * that lived `healthyMs`, or that has delivered something, takes them back to the start.
+ * behind it or has begun another history, or a kind that was away); every other end is taken up where it broke. A state
+ * that is fetched anew is no older than what was delivered before (`minResourceVersion`), unless the server itself was
+ * set back. Before a stream reaches its planned end its successor is opened beside it, so that there is no moment
+ * without one. Failures are states with a pause, not exits: only a closed transport and a bug stop it. Pauses have full
+ * jitter and grow with the failures in a row; a stream that lived `healthyMs`, or that has delivered something, takes
+ * them back to the start.
  */
 import { compareVersions, isBehind } from '../../api/index.ts';
 import { ConfigError, isApiError, isExpired, isTransportError } from '../errors.ts';
@@ -19,7 +20,7 @@ export type Listing = {
   readonly kind: 'listing';
   readonly by: 'stream' | 'pages';
   readonly failures: number;
-  /** The state must not be older than this version: it was told before. `0` is any that the server has. */
+  /** The state must not be older than this version: it was delivered before. `0` is any that the server has. */
   readonly minResourceVersion?: string;
   /** Streams in a row that were accepted, and broke before their state was complete. */
   readonly broken?: number;
@@ -27,7 +28,7 @@ export type Listing = {
 
 export type Watching = {
   readonly kind: 'watching';
-  /** Everything up to here has been told. */
+  /** Everything up to here has been delivered. */
   readonly version: string;
   readonly isOpen: boolean;
   /** The stream nears its planned end, and the one that takes its place is being opened. */
@@ -37,7 +38,9 @@ export type Watching = {
   readonly failures: number;
 };
 
-/** A stream or a list was silent from beginning to end: is the server behind our version? It would be silent for ever. */
+/**
+ * A stream or a list was silent from beginning to end: is the server behind our version? It would be silent for ever.
+ */
 export type Checking = {
   readonly kind: 'checking';
   readonly version: string;
@@ -89,7 +92,7 @@ export type Fact =
       readonly isSilent: boolean;
     }
   | { readonly kind: 'checked'; readonly version: string }
-  /** Somebody has found that what was told is not what the server has. */
+  /** Somebody has found that what was delivered is not what the server has. */
   | { readonly kind: 'resync-required' }
   /** The server's versions are not those of the server we knew. */
   | { readonly kind: 'history-changed' }
@@ -112,14 +115,17 @@ export const STATE_TOO_OLD = 'STATE_TOO_OLD';
 
 /** So many streams that break before their state is complete, and it is listed in pages. */
 const MAX_BROKEN = 3;
-/** A server that gives a state older than the minimum may be a lagging one of several. So often in a row, and it was set back. */
+/**
+ * A server that gives a state older than the minimum may be a lagging one of several. So often in a row, and it was set
+ * back.
+ */
 const MAX_TOO_OLD = 5;
 
 export function transition(state: ReflectorState, fact: Fact, policy: Policy): ReflectorState {
   switch (fact.kind) {
     case 'opened':
       return state.kind === 'watching' ? { ...state, isOpen: true } : state;
-    case 'near-timeout': // what two streams tell twice can only be told apart by versions that can be compared
+    case 'near-timeout': // what two streams deliver twice can only be recognised by versions that can be compared
       return state.kind === 'watching' && isNumber(state.version) ? { ...state, isRotating: true } : state;
     case 'rotated':
       return state.kind === 'watching' ? { ...state, isOpen: true, isRotating: false } : state;
@@ -139,7 +145,7 @@ export function transition(state: ReflectorState, fact: Fact, policy: Policy): R
         return { ...state, next: fetchAnew(state.next, policy) };
       if (state.kind !== 'watching' && state.kind !== 'checking') return state; // it is being mended already
       return fetchAnew(state, policy);
-    case 'history-changed': // what was told before is no minimum for it
+    case 'history-changed': // what was delivered before is no minimum for it
       return state.kind === 'watching' ? { kind: 'listing', by: policy.listBy, failures: state.failures } : state;
     case 'backoff-elapsed':
       return state.kind === 'waiting' ? state.next : state;
@@ -216,7 +222,7 @@ function afterWatching(state: Watching, ended: Ended, policy: Policy): Reflector
   const isSilence = isSilent && isBroken && wasOpen && !isShortAndEmpty(livedMs, events);
   if (events === 0 && (isTransportError(error, 'idle') || isSilence))
     return { kind: 'checking', version: state.version, failures };
-  // Whoever goes on from there is told the same again.
+  // Whoever goes on from there gets the same again.
   if (isTransportError(error) && error.code === NO_NAME)
     return pause(error, { kind: 'listing', by: 'pages', failures, minResourceVersion }, 0, policy);
   const step = afterEnd({ error, livedMs, events, emptyBefore: state.empty });

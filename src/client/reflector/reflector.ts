@@ -4,8 +4,8 @@
  * `transition` decides, this loop does what the state says and tells it what came of it. Reading never waits for the
  * sink. Each object comes in the order of the server's history, each change once; after a loss of history the sink gets
  * the whole state anew, in one piece. A stream that nears its planned end is read until the next one is accepted, which
- * begins where the first one was at that time; what both have is told once. It ends by its signal, or by throwing what is
- * no failure of the world: a transport that was closed, or a bug.
+ * begins where the first one was at that time; what both have is delivered once. It ends by its signal, or by throwing
+ * what is no failure of the world: a transport that was closed, or a bug.
  */
 import { isBehind } from '../../api/index.ts';
 import { isApiError, TransportError } from '../errors.ts';
@@ -100,14 +100,14 @@ export class Reflector<T extends AnyObject> {
     this.#history = history;
   }
 
-  /** Before `run`: what `resume` was told is not to be gone on from. */
+  /** Before `run`: the version given to `resume` is not to be gone on from. */
   forget(): void {
-    if (this.#isRunning) throw new Error('Cannot forget what the reflector was told: it runs already');
+    if (this.#isRunning) throw new Error('Cannot forget where to resume: the reflector runs already');
     this.#state = { kind: 'listing', by: this.#listBy(), failures: 0 };
     this.#history = undefined;
   }
 
-  /** What was told is not what the server has: gives the stream up, and fetches the whole state. */
+  /** What was delivered is not what the server has: gives the stream up, and fetches the whole state. */
   renew(): void {
     const before = this.#state;
     this.#move({ kind: 'resync-required' });
@@ -212,8 +212,8 @@ export class Reflector<T extends AnyObject> {
 
   /**
    * A server that names its history has judged ours before it accepted. Of others we have to find out by ourselves, and
-   * only from a stream that begins with the state, or follows it at once, can be learnt whose it is: one that goes on later
-   * without that being known cannot be trusted.
+   * only from a stream that begins with the state, or follows it at once, can be learnt whose it is: one that goes on
+   * later without that being known cannot be trusted.
    */
   #learnHistory(request: WatchRequest<T>, { isInitial }: WatchStart, named: History | undefined): void {
     const known = this.#history;
@@ -271,10 +271,10 @@ export class Reflector<T extends AnyObject> {
   #take(request: WatchRequest<T>, events: readonly WatchEvent<T>[], initial: Map<string, T> | undefined): void {
     let seen: string | undefined;
     for (const event of events) {
-      if (request.isCut) break; // by someone who was told
+      if (request.isCut) break; // by the sink
       request.events++;
       if (initial && this.#state.kind === 'listing') this.#collect(initial, event, request);
-      else if (!request.isTold(event.object.metadata.resourceVersion)) {
+      else if (!request.isDelivered(event.object.metadata.resourceVersion)) {
         this.#tell(event);
         seen = event.object.metadata.resourceVersion;
       }
@@ -282,7 +282,7 @@ export class Reflector<T extends AnyObject> {
     if (seen !== undefined) this.#move({ kind: 'seen', version: seen });
   }
 
-  /** Objects before the end mark come in no order of versions: they are one state, and told as one. */
+  /** Objects before the end mark come in no order of versions: they are one state, and delivered as one. */
   #collect(initial: Map<string, T>, event: WatchEvent<T>, request: WatchRequest<T>): void {
     if (event.type !== 'BOOKMARK') {
       const { namespace = '', name } = event.object.metadata;
@@ -334,7 +334,7 @@ export class Reflector<T extends AnyObject> {
     }
   }
 
-  /** Throws if it is older than what was told before. */
+  /** Throws if it is older than what was delivered before. */
   #replace(objects: readonly T[], version: string): void {
     const state = this.#state;
     if (state.kind !== 'listing') return;

@@ -2,8 +2,8 @@
  * One watch request of a reflector, from the moment it is sent until it is read out, with all that can end it from our
  * side: the caller's signal, a limit on its initial state, and being superseded.
  *
- * It is sent at once, and not when the first event is asked for, so that it can be opened beside another. Once it is cut
- * it is never accepted any more. Disposing breaks it off, and leaves no timer and no listener behind.
+ * It is sent at once, and not when the first event is asked for, so that it can be opened beside another. Once it is
+ * cut it is never accepted any more. Disposing breaks it off, and leaves no timer and no listener behind.
  */
 import { type Clock, isBehind } from '../../api/index.ts';
 import { TransportError } from '../errors.ts';
@@ -46,8 +46,8 @@ export class WatchRequest<T extends AnyObject> implements Disposable {
   #openedAt: number | undefined;
   #first: Promise<IteratorResult<readonly WatchEvent<T>[], void>> | undefined;
   #isSuperseded = false;
-  /** Everything up to this version was told by another. */
-  #toldUpTo: string | undefined;
+  /** Everything up to this version was delivered by another. */
+  #deliveredUpTo: string | undefined;
 
   constructor({ send, onOpen, version, lifeMs, clock, signal }: WatchRequestOptions<T>) {
     this.lifeMs = lifeMs;
@@ -69,7 +69,7 @@ export class WatchRequest<T extends AnyObject> implements Disposable {
     };
     this.#stream = send({ signal: this.#cut.signal, onOpen: opened });
     this.#first = this.#stream.next();
-    this.#first.catch(() => {}).finally(() => accept(false)); // told to whoever reads
+    this.#first.catch(() => {}).finally(() => accept(false)); // thrown to whoever reads
   }
 
   /** Fires when it is over, by whatever end. */
@@ -95,7 +95,7 @@ export class WatchRequest<T extends AnyObject> implements Disposable {
     return this.#isSuperseded;
   }
 
-  /** It was ended from our side: nothing that has come already is to be told. */
+  /** It was ended from our side: nothing that has come already is to be delivered. */
   get isCut(): boolean {
     return this.#cut.signal.aborted;
   }
@@ -127,21 +127,25 @@ export class WatchRequest<T extends AnyObject> implements Disposable {
     this.#inTime.abort();
   }
 
-  /** Goes on from another that has told everything up to this version, maybe more than it had when this was sent. */
-  follow(toldUpTo: string): void {
-    if (this.#version === undefined || isBehind(this.#version, toldUpTo)) this.#toldUpTo = toldUpTo;
+  /**
+   * Goes on from another that has delivered everything up to this version, maybe more than it had when this was sent.
+   */
+  follow(deliveredUpTo: string): void {
+    if (this.#version === undefined || isBehind(this.#version, deliveredUpTo)) this.#deliveredUpTo = deliveredUpTo;
   }
 
-  /** It began before what was told, and has not come up to that: its history is not all that is needed to go on. */
+  /**
+   * It began before what was delivered, and has not come up to that: its history is not all that is needed to go on.
+   */
   get isCatchingUp(): boolean {
-    return this.#toldUpTo !== undefined;
+    return this.#deliveredUpTo !== undefined;
   }
 
-  /** Whether the one it follows has told this; to be asked of each event in turn, since versions only grow. */
-  isTold(version: string): boolean {
-    if (this.#toldUpTo === undefined) return false;
-    if (!isBehind(this.#toldUpTo, version)) return true;
-    this.#toldUpTo = undefined;
+  /** Whether the one it follows has delivered this; to be asked of each event in turn, since versions only grow. */
+  isDelivered(version: string): boolean {
+    if (this.#deliveredUpTo === undefined) return false;
+    if (!isBehind(this.#deliveredUpTo, version)) return true;
+    this.#deliveredUpTo = undefined;
     return false;
   }
 

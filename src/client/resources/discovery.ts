@@ -79,7 +79,7 @@ export class Discovery {
     );
   }
 
-  /** Everything, in the server's order of preference; no older than told. */
+  /** Everything, in the server's order of preference; no older than asked for. */
   async resources(maxAgeMs: number = MAX_AGE_MS): Promise<readonly DiscoveredResource[]> {
     if (!this.#known || this.#clock.now() - this.#known.at >= maxAgeMs) this.#known = this.#fetch();
     const known = this.#known;

@@ -3,12 +3,12 @@ import type { Headers, Query } from '../transport/transport-options.ts';
 import { type FieldSelection, fieldSelectorText, type LabelSelection, labelSelectorText } from './selectors.ts';
 
 export type CallOptions = {
-  /** Of the context if not told; of cluster-wide resources it is ignored. */
+  /** That of the context if not set; of cluster-wide resources it is ignored. */
   readonly namespace?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Does not wait for the client's `rateLimit`: for what must not come late. */
   readonly isUrgent?: boolean | undefined;
-  /** Is told the headers of the answer. */
+  /** Gets the headers of the answer. */
   readonly onHeaders?: ((headers: Headers) => void) | undefined;
 };
 
@@ -23,9 +23,9 @@ export type SelectOptions = {
   readonly labelSelector?: LabelSelection | undefined;
   readonly fieldSelector?: FieldSelection | undefined;
   /**
-   * Which part of the objects, by a hash: `shardRange(object.metadata.uid, '0x0', '0x8000000000000000')` is one half. Sent as
-   * it is; alpha in Kubernetes 1.36. A server that does not know it gives everything: lists of one that does say
-   * `metadata.shardInfo`.
+   * Which part of the objects, by a hash: `shardRange(object.metadata.uid, '0x0', '0x8000000000000000')` is one half.
+   * Sent as it is; alpha in Kubernetes 1.36. A server that does not know it gives everything: lists of one that does
+   * say `metadata.shardInfo`.
    */
   readonly shardSelector?: string | undefined;
 };

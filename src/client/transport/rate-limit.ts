@@ -5,10 +5,10 @@
  * Fairness: 429 and Retry-After, which the transport waits for), and a limit that nobody knows of makes a program slow
  * where nobody looks. It is for servers without that, and for programs that shall stay small guests.
  *
- * What is always true: within any time no more than `burst` and what was gained in it are sent, but for urgent requests.
- * Those never wait, so that a lease is renewed however much is in line, and are paid for by whoever comes after them.
- * Requests wait in the order they came; one whose signal fires gives its turn back. What waits is not bounded here:
- * whoever asks waits for the answer.
+ * What is always true: within any time no more than `burst` and what was gained in it are sent, but for urgent
+ * requests. Those never wait, so that a lease is renewed however much is in line, and are paid for by whoever comes
+ * after them. Requests wait in the order they came; one whose signal fires gives its turn back. What waits is not
+ * bounded here: whoever asks waits for the answer.
  */
 import type { Clock } from '../../api/index.ts';
 
@@ -22,7 +22,7 @@ export type RateLimit = {
 type Turn = {
   readonly signal: AbortSignal;
   readonly isUrgent: boolean | undefined;
-  /** Told before it waits. */
+  /** Called before it waits. */
   readonly onWait: (waitMs: number) => void;
 };
 

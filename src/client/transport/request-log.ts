@@ -1,10 +1,10 @@
 /**
- * Requests as log lines, in the levels of klog: 6 a line each, 7 headers, 8 bodies cut short, 9 bodies whole. Those that
- * wait long for the client's own rate limit are told from 2 on.
+ * Requests as log lines, in the levels of klog: 6 a line each, 7 headers, 8 bodies cut short, 9 bodies whole. Those
+ * that wait long for the client's own rate limit are logged from 2 on.
  *
- * Credentials never reach a line. Bodies of what holds secrets by its nature are told by their size only; it is decided
- * by the path, since a body that is cut or broken can not be trusted to say what it is. There the text of an error is
- * left out too: it may quote the body.
+ * Credentials never reach a line. Bodies of what holds secrets by its nature are logged by their size only; it is
+ * decided by the path, since a body that is cut or broken can not be trusted to say what it is. There the text of an
+ * error is left out too: it may quote the body.
  */
 import { errorReason } from '../observing/error-reason.ts';
 import { holdsSecrets } from '../observing/request-info.ts';

@@ -19,7 +19,7 @@ export type Failure = {
 
 export type RetryLimits = {
   readonly maxTries: number;
-  /** A server that asks for more patience is told to the caller instead. */
+  /** Where a server asks for more patience, the caller gets its refusal instead. */
   readonly maxWaitMs: number;
 };
 

@@ -1,4 +1,4 @@
-/** What the transport is told, and what it tells. */
+/** Options of the transport and of a request, and its answers. */
 import type { Clock, Logger, Tracer } from '../../api/index.ts';
 import type { RequestSample } from '../observing/client-observer.ts';
 import type { Timeouts } from './deadline.ts';

@@ -47,7 +47,7 @@ export class Transport implements AsyncDisposable {
   readonly access: ClusterAccess;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Who is told what happens here. */
+  /** Who observes what happens here. */
   readonly observers: Observers;
   readonly #options: TransportOptions;
   readonly #timeouts: Timeouts;
@@ -95,7 +95,9 @@ export class Transport implements AsyncDisposable {
     }
   }
 
-  /** The beginning of an answer, its body to be read as it comes; never repeated. There is no idle limit but the call's. */
+  /**
+   * The beginning of an answer, its body to be read as it comes; never repeated. There is no idle limit but the call's.
+   */
   async stream(method: string, path: string, options: RequestOptions = {}): Promise<StreamAnswer> {
     const call = this.#begin(method, path, options, true);
     try {
@@ -207,7 +209,7 @@ export class Transport implements AsyncDisposable {
         signal: deadline.signal,
         ...(purpose === 'stream' && { highWaterMark: STREAM_BUFFER_BYTES }),
       });
-      answer.body.on('error', () => {}); // told to whoever reads, and to nobody else
+      answer.body.on('error', () => {}); // thrown to whoever reads, and nowhere else
       if (this.#options.onWarning) for (const text of warningsIn(answer.headers.warning)) this.#warned(text);
       return { code: answer.statusCode, headers: answer.headers, body: answer.body };
     } catch (error) {

@@ -1,4 +1,4 @@
-/** One watch, told to the observers: that it opened, what came, and how it ended. It ends once. */
+/** Reports one watch to the observers: that it opened, what came, and how it ended. It ends once. */
 import { isTransportError } from '../errors.ts';
 import type { Resource } from '../objects/define-resource.ts';
 import type { WatchEventType } from '../objects/objects.ts';

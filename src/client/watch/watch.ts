@@ -2,9 +2,10 @@
  * One watch request as a stream of events: what the server sends, in its order, until the server ends it.
  *
  * The request is made when the first event is asked for, and ends when the loop is left, by any door. Bytes are read
- * only as events are asked for: a reader that is slow pauses the socket, and in the end the server. A clean end ends the
- * loop; a refusal, before the stream or within it, throws ApiError; everything else throws TransportError, with the phase
- * `headers`, `body`, `idle` (the stream is dead, or its bookmarks are off) or `total` (the server did not end it in time).
+ * only as events are asked for: a reader that is slow pauses the socket, and in the end the server. A clean end ends
+ * the loop; a refusal, before the stream or within it, throws ApiError; everything else throws TransportError, with the
+ * phase `headers`, `body`, `idle` (the stream is dead, or its bookmarks are off) or `total` (the server did not end it
+ * in time).
  */
 import { CallbackError, tellSafely } from '../../api/index.ts';
 import { TransportError } from '../errors.ts';
@@ -33,8 +34,8 @@ export type WatchOptions = SelectOptions & {
   /** How long to wait for headers: 30 s. */
   readonly headersTimeoutMs?: number | undefined;
   /**
-   * A stream that is silent for longer is dead: 75 s with bookmarks, of which servers send one a minute; no limit without
-   * them. 0 is no limit.
+   * A stream that is silent for longer is dead: 75 s with bookmarks, of which servers send one a minute; no limit
+   * without them. 0 is no limit.
    */
   readonly idleTimeoutMs?: number | undefined;
   /** Of one event: 64 MiB. */
@@ -65,7 +66,7 @@ export async function* watch<T extends AnyObject>(
     }
 }
 
-/** A function of the user's that is told something: that it fails is a process warning, and changes nothing else. */
+/** A callback of the user's: that it fails is a process warning, and changes nothing else. */
 export function guarded<A extends unknown[]>(
   callback: string,
   tell: (...about: A) => unknown,
@@ -83,7 +84,9 @@ export function guarded<A extends unknown[]>(
     );
 }
 
-/** The same, with all events that came in one piece at once: a turn of the loop for each costs more than a small event. */
+/**
+ * The same, with all events that came in one piece at once: a turn of the loop for each costs more than a small event.
+ */
 export async function* watchBatches<T extends AnyObject>(
   transport: Transport,
   resource: Resource<T>,

@@ -6,12 +6,12 @@
  * every wait, before anything else is done with the answer, so a loop that was blocked too long reports the loss first.
  * Code of the leader that runs even earlier than that asks `check()`, which looks at the clock itself.
  *
- * What goes wrong with the server is told to `onError` and tried again. `stop` ends the term, waits for what runs in
- * `runWhenLeading`, and then gives the lease away, so that another can take over at once; if that work does not end
+ * What goes wrong with the server is reported to `onError` and tried again. `stop` ends the term, waits for what runs
+ * in `runWhenLeading`, and then gives the lease away, so that another can take over at once; if that work does not end
  * within the term, the lease is left to run out instead. `unseenMs` and `blockedMs` tell what does not move: a lease
- * nobody can reach, work of an ended term that keeps it from campaigning. Whoever deletes the lease by hand, or gives two candidates
- * one identity, gives up the promise. A process paused between `check()` and its write can still come too
- * late: what must not happen twice needs the token.
+ * nobody can reach, work of an ended term that keeps it from campaigning. Whoever deletes the lease by hand, or gives
+ * two candidates one identity, gives up the promise. A process paused between `check()` and its write can still come
+ * too late: what must not happen twice needs the token.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -48,11 +48,11 @@ type SomeTimings = { readonly [K in keyof ElectionTimings]?: ElectionTimings[K] 
 export type LeaderElectorOptions = SomeTimings & {
   readonly leases: LeaseClient;
   readonly lease: LeaseName;
-  /** Must be this process's alone; host name and a random part if not told. */
+  /** Must be this process's alone; host name and a random part if not set. */
   readonly identity?: string | undefined;
-  /** For one call of the client; half the renew deadline if not told. */
+  /** For one call of the client; half the renew deadline if not set. */
   readonly requestTimeoutMs?: number | undefined;
-  /** Whether `stop` gives the lease away; it does if not told. */
+  /** Whether `stop` gives the lease away; it does if not set. */
   readonly releasesOnStop?: boolean | undefined;
   readonly onError?: ((err: unknown) => void) | undefined;
   /** It has ended by a bug, such as of a `random` or `wallNow` that throws, and campaigns no more. */
@@ -96,7 +96,7 @@ export class LeaderElector implements AsyncDisposable {
     this.#random = options.random ?? Math.random;
     this.#seenAt = this.#clock.now();
     this.#loop = this.#run();
-    this.#loop.catch((err: unknown) => this.#guard(() => options.onFailure?.(err))); // and told by `stop`
+    this.#loop.catch((err: unknown) => this.#guard(() => options.onFailure?.(err))); // and thrown by `stop`
   }
 
   /** Of the lease. */
@@ -332,7 +332,7 @@ export class LeaderElector implements AsyncDisposable {
       await this.#release().catch((err: unknown) => this.#report(err));
   }
 
-  /** Whoever is told of errors may not end the election by another. */
+  /** A callback for errors may not end the election by another. */
   #report(err: unknown): void {
     this.#lastError = err;
     this.#guard(() => this.#options.onError?.(err));

@@ -1,8 +1,8 @@
 /**
  * How many events one object may have: a bucket of `burst` that fills up slowly, for each object by itself.
  *
- * The numbers are those of the Go client. An object in a failing loop is told about 25 times and then once in five
- * minutes; a thousand objects that fail once each are all told about.
+ * The numbers are those of the Go client. An object in a failing loop gets about 25 events and then once in five
+ * minutes; a thousand objects that fail once each get one each.
  */
 import type { Clock } from '../../api/index.ts';
 import { RecentMap } from './recent-map.ts';

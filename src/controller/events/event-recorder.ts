@@ -228,7 +228,7 @@ export class EventRecorder implements AsyncDisposable {
   #report(error: unknown): void {
     tellSafely(
       () => this.#options.onError?.(error),
-      () => {}, // whoever is told of errors may not make more of them
+      () => {}, // a callback for errors may not make more of them
     );
   }
 }

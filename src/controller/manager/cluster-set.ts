@@ -3,7 +3,7 @@
  *
  *     await using clusters = new ClusterSet({
  *       setUp(manager, cluster) {
- *         manager.add(web); // its reconciles are told `context.cluster`
+ *         manager.add(web); // its reconciles have `context.cluster`
  *         return observe(registry, { client: manager.client, manager, cluster });
  *       },
  *     });
@@ -11,8 +11,8 @@
  *     await clusters.remove('east'); // and then its client can be closed
  *
  * What is always true: clusters share no queue, no informer, no election and no failure. One that is out of reach waits
- * for itself alone; one whose manager fails is stopped, told to `onFailure` once, and stays in the set, with that in its
- * `health`, until somebody removes it. Clients stay their owners'.
+ * for itself alone; one whose manager fails is stopped, reported to `onFailure` once, and stays in the set, with that
+ * in its `health`, until somebody removes it. Clients stay their owners'.
  */
 import { closeOnce, tellSafely } from '../../api/index.ts';
 import type { KubeClient } from '../../client/index.ts';

@@ -47,7 +47,7 @@ export type Surroundings = Omit<
 export type ControllerMetrics = {
   readonly queue: QueueMetricsSnapshot;
   readonly pool: PoolMetricsSnapshot;
-  /** Own writes that the cache was not told of within their time. */
+  /** Own writes that did not reach the cache within their time. */
   readonly forgottenWrites: number;
 };
 

@@ -2,8 +2,8 @@
  * What a manager says of itself, a line each, in words that need no manual: started, waits for, runs, leads, fails, is
  * stuck, stops. Level 0 is what somebody has to look at, level 1 the rest.
  *
- * Failures are told with what comes next. In a storm of them only some are: at most `BURST` at once and `PER_SECOND` after
- * that, and the next line says how many were left out. A logger that throws loses its line, and nothing else.
+ * Failures are logged with what comes next. In a storm of them only some are: at most `BURST` at once and `PER_SECOND`
+ * after that, and the next line says how many were left out. A logger that throws loses its line, and nothing else.
  */
 import { type Clock, type LogFields, type Logger, tellSafely } from '../../api/index.ts';
 import { isApiError, isTransportError } from '../../client/index.ts';

@@ -1,4 +1,4 @@
-/** What a manager is told, and what it tells of itself. */
+/** Options of a manager, and its health. */
 import type { Clock, Logger, Tracer } from '../../api/index.ts';
 import type { InformerDefaults, InformerState } from '../../client/advanced.ts';
 import type { KubeClient } from '../../client/index.ts';
@@ -33,7 +33,7 @@ export type ManagerObserver = {
 export type ManagerOptions = {
   /** Stays its owner's: a manager does not close it. */
   readonly client: KubeClient;
-  /** What its reconciles are told as `context.cluster`, in log lines and errors too; for more than one: see ClusterSet. */
+  /** `context.cluster` of its reconciles, in log lines and errors too; for more than one: see ClusterSet. */
   readonly cluster?: string | undefined;
   /** Where controllers look that name no namespace themselves; everywhere without it. */
   readonly namespace?: string | readonly string[] | undefined;
@@ -47,8 +47,9 @@ export type ManagerOptions = {
   /** How long they have after that: 5 s. */
   readonly abortGraceMs?: number | undefined;
   /**
-   * What becomes of the process when a reconcile is stuck (see HealthOptions): `report`, the default, says so in health,
-   * log and `onError`, and everything else goes on; `exit` does so and ends the process with code 1, for a new one.
+   * What becomes of the process when a reconcile is stuck (see HealthOptions): `report`, the default, says so in
+   * health, log and `onError`, and everything else goes on; `exit` does so and ends the process with code 1, for a new
+   * one.
    */
   readonly onStuck?: 'report' | 'exit' | undefined;
   /** Errors that stop nothing; without it they go to the logger. */
@@ -110,7 +111,10 @@ export type StuckReconcile = {
 export type ManagerHealth = {
   /** False when only a restart of the process helps. */
   readonly isLive: boolean;
-  /** Every informer is fresh, no reconcile is stuck, the lease can be reached. A manager that does not lead is ready all the same: it stands by. */
+  /**
+   * Every informer is fresh, no reconcile is stuck, the lease can be reached. A manager that does not lead is ready all
+   * the same: it stands by.
+   */
   readonly isReady: boolean;
   readonly informers: readonly InformerHealth[];
   readonly controllers: readonly ControllerHealth[];

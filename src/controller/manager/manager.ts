@@ -65,7 +65,7 @@ export class Manager implements AsyncDisposable {
   readonly #logger: Logger | undefined;
   readonly #log: ManagerLog;
   readonly #watchdog: Watchdog;
-  /** Functions of the user's that have failed, and were told of. */
+  /** Callbacks of the user's that have failed, and were warned of. */
   readonly #failed = new Set<string>();
   #lease: KeptLease | undefined;
   #phase: 'new' | 'running' | 'stopping' = 'new';

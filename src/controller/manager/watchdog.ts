@@ -1,6 +1,7 @@
 /**
  * Looks after a manager while it runs: what health has to say is said in the log when it begins and when it ends, and
- * reconciles that are stuck are acted on. Health is the one judge: nothing is told here that `health()` would not say.
+ * reconciles that are stuck are acted on. Health is the one judge: nothing is logged here that `health()` would not
+ * say.
  *
  * Each problem is said once for as long as it lasts. With `onStuck: 'exit'` the first stuck reconcile ends the process.
  */

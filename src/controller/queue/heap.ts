@@ -46,7 +46,7 @@ export class Heap<T extends Placed> {
     item.place = -1;
   }
 
-  /** To be told whenever what the order depends on has changed in an item. */
+  /** To be called whenever what the order depends on has changed in an item. */
   moved(item: T): void {
     this.#rise(item);
     this.#sink(item);

@@ -9,8 +9,8 @@
  * handed out at least once after it was added, unless the queue is closed. Who comes next is the business of
  * WaitingLine. Why a key was added is kept through all merging, up to `causeLimit` reasons.
  *
- * Bounded: at most `limit` keys are waiting, delayed, debounced or in flight; a further one is refused by QueueFullError, so
- * nothing is lost without a word. After `close` or `drain` adds are ignored and say so by `false`.
+ * Bounded: at most `limit` keys are waiting, delayed, debounced or in flight; a further one is refused by
+ * QueueFullError, so nothing is lost without a word. After `close` or `drain` adds are ignored and say so by `false`.
  */
 import { type Clock, systemClock, untilAborted } from '../../api/index.ts';
 import { Chain } from './chain.ts';
@@ -35,7 +35,7 @@ export type WorkQueueOptions<K> = {
 export type AddOptions = {
   /** Why; kept until the key is handed out. */
   readonly cause?: string | readonly string[] | undefined;
-  /** Higher comes first, 0 if not told; of several the highest counts. */
+  /** Higher comes first, 0 if not set; of several the highest counts. */
   readonly priority?: number | undefined;
   readonly namespace?: string | undefined;
 };

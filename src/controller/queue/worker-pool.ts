@@ -6,10 +6,10 @@
  *     handler throws TerminalError    done, failures forgiven, no retry
  *     handler throws anything else    the key comes back after its backoff, with its causes and priority
  *
- * Whatever a handler throws ends there: it is told to `onOutcome` and harms neither its worker nor other keys. When a
- * reconcile takes longer than `timeoutMs` its signal fires with ReconcileTimeoutError, and it has `abortGraceMs` to end.
- * One that ignores its signal is abandoned: its worker goes on with other keys, but its own key stays in flight until it
- * does end, because starting it anew beside that would put one key into two hands.
+ * Whatever a handler throws ends there: it is reported to `onOutcome` and harms neither its worker nor other keys. When
+ * a reconcile takes longer than `timeoutMs` its signal fires with ReconcileTimeoutError, and it has `abortGraceMs` to
+ * end. One that ignores its signal is abandoned: its worker goes on with other keys, but its own key stays in flight
+ * until it does end, because starting it anew beside that would put one key into two hands.
  *
  * `stop` takes no new keys, gives those in flight `graceMs` to end, then fires their signals and gives them
  * `abortGraceMs` more, and abandons what is left; `cut` fires them at once, and then there is no grace but the latter.
@@ -61,7 +61,7 @@ export type WorkerPoolOptions<K> = {
   readonly queue: WorkQueue<K>;
   readonly handler: WorkHandler<K>;
   readonly workers?: number | undefined;
-  /** For one reconcile; none if not told. */
+  /** For one reconcile; none if not set. */
   readonly timeoutMs?: number | undefined;
   readonly graceMs?: number | undefined;
   readonly abortGraceMs?: number | undefined;
@@ -146,7 +146,7 @@ export class WorkerPool<K> implements AsyncDisposable {
       throw new RangeError(`Cannot start a worker pool: ${this.#size} workers`);
     this.#stretchEnd = this.#clock.now() + STRETCH_MS;
     this.#workers = Promise.all(Array.from({ length: this.#size }, () => this.#work()));
-    this.#workers.catch(() => {}); // told by `ended` and `stop`
+    this.#workers.catch(() => {}); // thrown by `ended` and `stop`
   }
 
   /** Ends when the queue has ended or the pool was stopped; rejects only if `onOutcome` throws. */
@@ -278,7 +278,7 @@ export class WorkerPool<K> implements AsyncDisposable {
 
   #finish(work: Work<K>, result: WorkOutcome<K>['result'], more: Partial<WorkOutcome<K>> = {}): void {
     this.#options.queue.done(work.item.key);
-    if (this.#abandoned.delete(work)) this.#options.onLateEnd?.(work.item.key); // the rest was told when it was abandoned
+    if (this.#abandoned.delete(work)) this.#options.onLateEnd?.(work.item.key); // the rest was reported when it was abandoned
     if (this.#active.delete(work)) this.#tell(work, result, more);
   }
 

@@ -104,7 +104,7 @@ export class ControllerRun implements AsyncDisposable {
     });
   }
 
-  /** Own writes that the cache was never told of. */
+  /** Own writes that never reached the cache. */
   get forgottenWrites(): number {
     return this.#writes.forgotten;
   }

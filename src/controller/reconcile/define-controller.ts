@@ -14,7 +14,7 @@
  *       },
  *     });
  *
- * `reconcile` is told the object as the cache has it now, not the event: undefined when it is gone. It runs at least
+ * `reconcile` gets the object as the cache has it now, not the event: undefined when it is gone. It runs at least
  * once after every event that passed, never twice at a time for one key.
  */
 
@@ -42,7 +42,7 @@ export type Watched<T extends AnyObject> = Selected<T> & {
   readonly where?: Predicate<T> | undefined;
   /** Of the keys that its events add: 0. What was there from the beginning comes after everything else (-100). */
   readonly priority?: number | undefined;
-  /** Every object is told again, as an update that changed nothing, this often: never. */
+  /** Every object is delivered again, as an update that changed nothing, this often: never. */
   readonly resyncMs?: number | undefined;
   /** For its events, instead of the controller's own. */
   readonly debounceMs?: number | undefined;

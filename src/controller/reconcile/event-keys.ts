@@ -2,10 +2,10 @@
  * From an event to the keys it concerns, through code of the user's that may fail: `where`, then `map`.
  *
  * No event is lost by that. A `where` that throws, or gives a promise, counts as yes: a reconcile too many is harmless,
- * one too few is not. A `map` that throws is asked again later, and again, with what it was asked about joined by object,
- * until it answers. Each failure is told once per object, and again only when it has worked in between.
+ * one too few is not. A `map` that throws is asked again later, and again, with what it was asked about joined by
+ * object, until it answers. Each failure is reported once per object, and again only when it has worked in between.
  *
- * At most `LIMIT` objects wait to be asked about again; beyond that, failures are told and given up.
+ * At most `LIMIT` objects wait to be asked about again; beyond that, failures are reported and given up.
  */
 import { CallbackError, type Clock } from '../../api/index.ts';
 import type { AnyObject, InformerEvent } from '../../client/index.ts';
@@ -35,8 +35,8 @@ const NO_KEYS: ReadonlySet<string> = new Set();
 export class EventKeys {
   readonly #options: EventKeysOptions;
   readonly #missed: DelayLine<Missed>;
-  /** Callback and object of failures that were told. */
-  readonly #told = new Set<string>();
+  /** Callback and object of failures that were reported. */
+  readonly #reported = new Set<string>();
 
   constructor(options: EventKeysOptions) {
     this.#options = options;
@@ -63,7 +63,7 @@ export class EventKeys {
         answer.catch(() => {});
         throw new TypeError('it gave a promise, and it may not wait');
       }
-      this.#told.delete(`where ${event.key}`);
+      this.#reported.delete(`where ${event.key}`);
       return Boolean(answer);
     } catch (error) {
       this.#tell('where', event.key, error);
@@ -75,7 +75,7 @@ export class EventKeys {
     const { watch, cache } = this.#options;
     try {
       const keys = keysOf(watch.map!, { event, cache });
-      this.#told.delete(`map ${event.key}`);
+      this.#reported.delete(`map ${event.key}`);
       return keys;
     } catch (error) {
       this.#tell('map', event.key, error);
@@ -101,9 +101,9 @@ export class EventKeys {
 
   #tell(callback: string, key: string, error: unknown): void {
     const id = `${callback} ${key}`;
-    if (this.#told.has(id)) return;
-    if (this.#told.size >= LIMIT) this.#told.clear(); // better told twice than remembered without end
-    this.#told.add(id);
+    if (this.#reported.has(id)) return;
+    if (this.#reported.size >= LIMIT) this.#reported.clear(); // better reported twice than remembered without end
+    this.#reported.add(id);
     const { controller, watch, onError } = this.#options;
     const whose = `controller "${controller}" for ${nameOf(watch.resource)}`;
     onError(new CallbackError(callback, key, whose, error));

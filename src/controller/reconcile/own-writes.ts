@@ -8,9 +8,9 @@
  *
  * The wait is bounded. An answer and its event are milliseconds apart; one that is missing after `timeoutMs` (5 s)
  * means a watch that is broken or silent: StaleCacheError, and the key comes back after its backoff. Given up on
- * instead is what perhaps no event tells of (only the server knows for sure what a field selector or a shard holds), and
- * after 90 s on an open watch, when a bookmark must have come, everything: the server was set back. A write whose answer was lost is not
- * known of.
+ * instead is what perhaps no event tells of (only the server knows for sure what a field selector or a shard holds),
+ * and after 90 s on an open watch, when a bookmark must have come, everything: the server was set back. A write whose
+ * answer was lost is not known of.
  */
 import { setMaxListeners } from 'node:events';
 import {
@@ -84,7 +84,7 @@ export class OwnWrites {
     const holding = this.#holdings.get(nameOf(resource));
     if (!holding) return;
     const objectKey = keyOf(object);
-    // What the selection does not hold will not be told, unless it was held until now.
+    // What the selection does not hold will bring no event, unless it was held until now.
     const isKnown = holding.informer.get(objectKey) !== undefined;
     if (!isKnown && !this.#find(key, resource, objectKey) && !holding.holds(object)) return;
     const write = this.#remember(key, resource, holding.informer, objectKey);
@@ -144,7 +144,7 @@ export class OwnWrites {
       },
       () => {},
     );
-    // Events are told to `notice`; a bookmark that passes the version is not an event.
+    // Events reach `notice`; a bookmark that passes the version is not an event.
     for (const { informer, version } of writes.values())
       if (version !== undefined)
         informer.reached(version, ended.signal).then(

@@ -1,7 +1,7 @@
 /**
  * Which events are worth a reconcile: pure functions from an event to yes or no.
  *
- * Additions and deletions pass all that are about a change: they are told once, and nobody can say what changed. So
+ * Additions and deletions pass all that are about a change: they come once, and nobody can say what changed. So
  * `not(labelsChanged)` holds back every addition; what is meant there is mostly a function of one's own.
  */
 import type { AnyObject, InformerEvent } from '../../client/index.ts';
@@ -26,7 +26,7 @@ export function annotationsChanged(event: InformerEvent<AnyObject>): boolean {
   return event.type !== 'updated' || !isSameRecord(event.old.metadata.annotations, event.object.metadata.annotations);
 }
 
-/** Holds back what is only told again. */
+/** Holds back what only comes again. */
 export function versionChanged(event: InformerEvent<AnyObject>): boolean {
   return event.type !== 'updated' || event.old.metadata.resourceVersion !== event.object.metadata.resourceVersion;
 }

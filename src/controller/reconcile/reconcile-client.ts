@@ -56,22 +56,22 @@ export class ReconcileResourceClient<T extends AnyObject> extends ResourceClient
 
   override async create(draft: Draft<T>, options: WriteOptions = {}): Promise<T> {
     this.#scope.check();
-    return this.#told(await super.create(draft, this.#with(options)), options);
+    return this.#noted(await super.create(draft, this.#with(options)), options);
   }
 
   override async update(object: Draft<T>, options: WriteOptions = {}): Promise<T> {
     this.#scope.check();
-    return this.#told(await super.update(object, this.#with(options)), options);
+    return this.#noted(await super.update(object, this.#with(options)), options);
   }
 
   override async patch(name: string, patch: Patch<T>, options: WriteOptions = {}): Promise<T> {
     this.#scope.check();
-    return this.#told(await super.patch(name, patch, this.#with(options)), options);
+    return this.#noted(await super.patch(name, patch, this.#with(options)), options);
   }
 
   override async apply(object: Applied<T>, options: ApplyOptions): Promise<T> {
     this.#scope.check();
-    return this.#told(await super.apply(object, this.#with(options)), options);
+    return this.#noted(await super.apply(object, this.#with(options)), options);
   }
 
   override async delete(name: string, options: DeleteOptions = {}): Promise<T | Status> {
@@ -101,7 +101,7 @@ export class ReconcileResourceClient<T extends AnyObject> extends ResourceClient
     return { ...options, signal: signalOf(this.#scope, options) };
   }
 
-  #told(object: T, { dryRun }: WriteOptions): T {
+  #noted(object: T, { dryRun }: WriteOptions): T {
     if (!dryRun) this.#scope.wrote(this.resource, object);
     return object;
   }
@@ -123,12 +123,12 @@ class ReconcileSubresourceClient<S extends object> extends SubresourceClient<S> 
 
   override async create<R extends object = S>(name: string, body: object, options: WriteOptions = {}): Promise<R> {
     this.#scope.check();
-    return this.#told(await super.create<R>(name, body, this.#with(options)), options);
+    return this.#noted(await super.create<R>(name, body, this.#with(options)), options);
   }
 
   override async update(name: string, object: S, options: WriteOptions = {}): Promise<S> {
     this.#scope.check();
-    return this.#told(await super.update(name, object, this.#with(options)), options);
+    return this.#noted(await super.update(name, object, this.#with(options)), options);
   }
 
   override async patch(
@@ -137,12 +137,12 @@ class ReconcileSubresourceClient<S extends object> extends SubresourceClient<S> 
     options: WriteOptions = {},
   ): Promise<S> {
     this.#scope.check();
-    return this.#told(await super.patch(name, patch, this.#with(options)), options);
+    return this.#noted(await super.patch(name, patch, this.#with(options)), options);
   }
 
   override async apply(name: string, object: UnknownFields, options: ApplyOptions): Promise<S> {
     this.#scope.check();
-    return this.#told(await super.apply(name, object, this.#with(options)), options);
+    return this.#noted(await super.apply(name, object, this.#with(options)), options);
   }
 
   #with<O extends { readonly signal?: AbortSignal | undefined }>(options: O): O {
@@ -150,13 +150,15 @@ class ReconcileSubresourceClient<S extends object> extends SubresourceClient<S> 
   }
 
   /** Status and scale are written to the object itself, and answer with its version; a token or an eviction is not. */
-  #told<R extends object>(answer: R, { dryRun }: WriteOptions): R {
+  #noted<R extends object>(answer: R, { dryRun }: WriteOptions): R {
     if (!dryRun && isObject(answer)) this.#scope.wrote(this.#parent, answer);
     return answer;
   }
 }
 
-/** A signal of the caller's comes besides: a reconcile that is over sends nothing, whoever else may stop its requests. */
+/**
+ * A signal of the caller's comes besides: a reconcile that is over sends nothing, whoever else may stop its requests.
+ */
 function signalOf({ signal }: WriteScope, options: { readonly signal?: AbortSignal | undefined }): AbortSignal {
   return options.signal ? AbortSignal.any([options.signal, signal]) : signal;
 }

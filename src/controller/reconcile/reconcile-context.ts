@@ -6,7 +6,7 @@ import type { CacheReader } from './declared-cache.ts';
 import type { ReconcileLog } from './reconcile-log.ts';
 
 /**
- * Typed reads and writes against the server. Unlike a client of one's own it works in the key's namespace unless told
+ * Typed reads and writes against the server. Unlike a client of one's own it works in the key's namespace unless asked
  * otherwise, is aborted with the reconcile, writes only while its manager leads, and remembers what it wrote: the next
  * reconcile of the key waits until the cache has it.
  */
