@@ -10,7 +10,7 @@ import { Registry } from '../registry/registry.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
 import { Resources } from '../storage/resources.ts';
 import type { View } from '../storage/view.ts';
-import { Aggregator } from './cluster-role-aggregation.ts';
+import { ClusterRoleAggregator } from './cluster-role-aggregation.ts';
 
 let dataDir: string;
 let store: Store;
@@ -61,7 +61,7 @@ it('a role whose rules cannot be written holds up no other', async () => {
   view.storage.follow((current) => {
     if (current?.name === 'good' && rulesIn(current.parse()).length > 0) isGathered();
   });
-  const aggregator = new Aggregator(view, (line) => told.push(line));
+  const aggregator = new ClusterRoleAggregator(view, (line) => told.push(line));
   await gathered;
   await aggregator.close();
   const found = await view.read('', 'good');

@@ -22,7 +22,7 @@ const MAX_RETRY_MS = 60_000;
 const ROLES_PER_TURN = 200;
 
 /** Runs until the signal fires; `view` is that of the cluster roles. */
-export class Aggregator {
+export class ClusterRoleAggregator {
   readonly #view: View<Cacher>;
   readonly #log: (line: string) => void;
   readonly #stop = new AbortController();

@@ -40,7 +40,7 @@ const RETRY_MS = 1000;
 const RETIRE_MS = 5000;
 const WAIT_MS = 3000;
 
-export type DefinitionsOptions = {
+export type CrdControllerOptions = {
   readonly rest: Rest;
   readonly log: (line: string) => void;
 };
@@ -58,8 +58,8 @@ type Known = {
   readonly life: DefinitionLife;
 };
 
-export class Definitions {
-  readonly #options: DefinitionsOptions;
+export class CrdController {
+  readonly #options: CrdControllerOptions;
   readonly #view: View<Cacher>;
   readonly #stop = new AbortController();
   readonly #known = new Map<string, Known>();
@@ -72,7 +72,7 @@ export class Definitions {
   readonly #retired = new Map<ObjectStorage, NodeJS.Timeout>();
   #isSettling = false;
 
-  constructor(options: DefinitionsOptions) {
+  constructor(options: CrdControllerOptions) {
     this.#options = options;
     this.#view = options.rest.resources.followedViewOf('apiextensions.k8s.io', 'customresourcedefinitions');
   }
