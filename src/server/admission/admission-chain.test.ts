@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { find } from '../kinds/rules-run.testing.ts';
+import { find } from '../kinds/strategy-run.testing.ts';
 import { admitted } from './admission.testing.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from './admission.ts';
 import { AdmissionChain } from './admission-chain.ts';

@@ -1,6 +1,6 @@
 /** For tests: one write through plugins, with the other objects there are given as a table. */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
-import { find } from '../kinds/rules-run.testing.ts';
+import { find } from '../kinds/strategy-run.testing.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { RuleContext } from '../strategy/strategy.ts';
 import type { AdmissionOperation, AdmissionPlugin } from './admission.ts';

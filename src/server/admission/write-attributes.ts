@@ -3,7 +3,7 @@
  */
 import { internalError, type JsonObject, type KubeObject } from '../../api/index.ts';
 import { type BodyType, checkDecoded } from '../codec/index.ts';
-import { rulesOf } from '../kinds/rules-of.ts';
+import { strategyOf } from '../kinds/strategy-of.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { RuleContext } from '../strategy/strategy.ts';
@@ -100,7 +100,7 @@ export class WriteAttributes implements AdmissionAttributes {
     const decoded = checkDecoded(object, bodyType ?? resource, 'Ignore', (why) => internalError(why));
     const fresh = decoded.object as unknown as KubeObject;
     fresh.metadata ??= {};
-    if (!bodyType) rulesOf(resource).setDefaults?.(fresh);
+    if (!bodyType) strategyOf(resource).setDefaults?.(fresh);
     this.object = fresh;
     this.#isReplaced = true;
   }

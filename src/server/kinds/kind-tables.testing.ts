@@ -1,7 +1,7 @@
 /** For tests of rules as tables: a good object of a kind, what is changed of it, and what is said of that. */
 import { fieldErrorText, type JsonObject, type JsonValue, type KubeObject } from '../../api/index.ts';
 import { checkObject, cloneJson } from '../codec/index.ts';
-import { apply, find } from './rules-run.testing.ts';
+import { apply, find } from './strategy-run.testing.ts';
 
 /** A path of field names and indexes to a new value; undefined takes the field away. */
 export type Change = readonly [path: string, value: JsonValue | undefined];
@@ -20,13 +20,13 @@ export async function created(kind: string, good: JsonObject, ...changes: Change
 
 /** What is wrong with an update of the good object that changes it so. */
 export async function updateFaultsOf(kind: string, good: JsonObject, ...changes: Change[]): Promise<string[]> {
-  const { created: old, rules, context } = await created(kind, good);
+  const { created: old, strategy, context } = await created(kind, good);
   const next = changed(old as unknown as JsonObject, changes) as unknown as KubeObject;
-  rules.setDefaults?.(next);
-  await rules.prepareUpdate?.(next, old, context);
+  strategy.setDefaults?.(next);
+  await strategy.prepareUpdate?.(next, old, context);
   const faults = [
-    ...((await rules.validate?.(next, old, context)) ?? []),
-    ...(rules.validateUpdate?.(next, old) ?? []),
+    ...((await strategy.validate?.(next, old, context)) ?? []),
+    ...(strategy.validateUpdate?.(next, old) ?? []),
   ];
   return faults.map(fieldErrorText);
 }

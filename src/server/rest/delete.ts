@@ -4,7 +4,7 @@
  */
 import { conflict, isStatusError, type JsonObject, type KubeObject, successStatus } from '../../api/index.ts';
 import { type Format, negotiate } from '../encodings/negotiation.ts';
-import { rulesOf } from '../kinds/rules-of.ts';
+import { strategyOf } from '../kinds/strategy-of.ts';
 import { qualifiedName } from '../registry/resource.ts';
 import type { Exchange } from '../request/request-context.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
@@ -84,7 +84,7 @@ export async function deleteObject(
     }
     if (options.isDryRun) return { done: { object: withVersion(marked, current.revision), isGone: true } };
     let last = current;
-    if (rulesOf(resource).gracePeriodSeconds) {
+    if (strategyOf(resource).gracePeriodSeconds) {
       // Whoever looks after the object sees first that it must stop, and then that it is gone.
       const outcome = await view.update(current, marked);
       if (!('stored' in outcome)) return outcome;
@@ -132,10 +132,10 @@ function checkPreconditions({ resource }: View, { metadata }: KubeObject, { prec
 function mark(view: View, object: KubeObject, options: DeleteOptions, hasGeneration: boolean): KubeObject {
   const { metadata } = object;
   const finalizers = finalizersFor(metadata.finalizers ?? [], options);
-  const rules = rulesOf(view.resource);
+  const strategy = strategyOf(view.resource);
   const isNew = metadata.deletionTimestamp === undefined;
   const grace =
-    rules.gracePeriodSeconds?.(
+    strategy.gracePeriodSeconds?.(
       object,
       options.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: options.gracePeriodSeconds },
     ) ?? 0;
@@ -146,8 +146,8 @@ function mark(view: View, object: KubeObject, options: DeleteOptions, hasGenerat
   const end = new Date(Date.parse(nowInSeconds()) + millisecondsOf(grace));
   marked.metadata.deletionTimestamp = `${end.toISOString().slice(0, 19)}Z`;
   if (hasOwnGracePeriod(view)) marked.metadata.deletionGracePeriodSeconds = grace;
-  if (isNew) rules.markDeleted?.(marked, nowInSeconds());
-  if (isNew && hasGeneration && !rules.markDeleted && (metadata.generation ?? 0) > 0)
+  if (isNew) strategy.markDeleted?.(marked, nowInSeconds());
+  if (isNew && hasGeneration && !strategy.markDeleted && (metadata.generation ?? 0) > 0)
     marked.metadata.generation = metadata.generation! + 1;
   if (view.resource.plural === 'namespaces' && view.resource.group === '')
     marked.status = { ...(object.status as JsonObject | undefined), phase: 'Terminating' };

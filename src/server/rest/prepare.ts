@@ -22,7 +22,7 @@ import {
 import { cloneJson, jsonEqual, leastBytes, withNulls } from '../codec/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { withoutClusterPolicy } from '../kinds/pods/security/cluster-policy.ts';
-import { rulesOf } from '../kinds/rules-of.ts';
+import { strategyOf } from '../kinds/strategy-of.ts';
 import {
   areReadable,
   emptySet,
@@ -64,11 +64,11 @@ export async function prepareCreate(
   context: RuleContext,
   admit?: Admit,
 ): Promise<KubeObject> {
-  const rules = rulesOf(view.resource);
+  const strategy = strategyOf(view.resource);
   const slices = new WorkSlices();
   wipeSystemMetadata(given, isTracked);
   mergeOwners(given, context);
-  rules.setDefaults?.(given);
+  strategy.setDefaults?.(given);
   if (slices.isOver) await slices.pause();
   const fits = canFit(view, given, { isTracked, isNew: true });
   if (!isTracked && fits) track(view, undefined, given, manager, context);
@@ -80,12 +80,12 @@ export async function prepareCreate(
     tidyReplacement(object, owned, context);
   }
   setSystemMetadata(view, object, context);
-  await rules.prepareCreate?.(object, context);
+  await strategy.prepareCreate?.(object, context);
   if (slices.isOver) await slices.pause();
   const faults = validateObjectMeta(object.metadata, metaRules(view));
   if (slices.isOver) await slices.pause();
-  refuse(view, object, context, [...faults, ...((await rules.validate?.(object, undefined, context)) ?? [])]);
-  for (const text of rules.warnings?.(object, undefined, context) ?? []) context.warn(text);
+  refuse(view, object, context, [...faults, ...((await strategy.validate?.(object, undefined, context)) ?? [])]);
+  for (const text of strategy.warnings?.(object, undefined, context) ?? []) context.warn(text);
   if (!fits) throw bodyTooLarge(mostBytes(view));
   if (slices.isOver) await slices.pause();
   return asWritten(view, object);
@@ -135,12 +135,12 @@ export async function prepareUpdate(
   admit?: Admit,
 ): Promise<KubeObject> {
   const { resource, facts } = view;
-  const rules = rulesOf(resource);
+  const strategy = strategyOf(resource);
   const slices = new WorkSlices();
   keepSystemMetadata(given, old);
   mergeOwners(given, context);
   keepOtherPart(view, given, old, context.subresource);
-  rules.setDefaults?.(given);
+  strategy.setDefaults?.(given);
   if (slices.isOver) await slices.pause();
   const fits = canFit(view, given, { isTracked, isNew: false });
   if (!isTracked && fits) track(view, old, given, manager, context);
@@ -152,20 +152,20 @@ export async function prepareUpdate(
     tidyReplacement(object, owned, context);
     keepOtherPart(view, object, old, context.subresource);
   }
-  await rules.prepareUpdate?.(object, old, context);
+  await strategy.prepareUpdate?.(object, old, context);
   if (slices.isOver) await slices.pause();
   if (facts.hasGeneration && context.subresource !== 'binding')
-    object.metadata.generation = nextGeneration(view, object, old, rules.isRenewed?.(object, old));
+    object.metadata.generation = nextGeneration(view, object, old, strategy.isRenewed?.(object, old));
   const repeated = repeatedChecksOf(qualifiedName(resource), resource.isCustom);
   const faults = validateReplacedMeta(object.metadata, old.metadata, metaRules(view), repeated);
   if (slices.isOver) await slices.pause();
   refuse(view, object, context, [
     ...faults,
-    ...((await rules.validate?.(object, old, context)) ?? []),
+    ...((await strategy.validate?.(object, old, context)) ?? []),
     // A binding is what may change a pod's node, which nobody else may.
-    ...(context.subresource === 'binding' ? [] : (rules.validateUpdate?.(object, old, context) ?? [])),
+    ...(context.subresource === 'binding' ? [] : (strategy.validateUpdate?.(object, old, context) ?? [])),
   ]);
-  for (const text of rules.warnings?.(object, old, context) ?? []) context.warn(text);
+  for (const text of strategy.warnings?.(object, old, context) ?? []) context.warn(text);
   if (!fits) throw bodyTooLarge(mostBytes(view));
   if (slices.isOver) await slices.pause();
   return asWritten(view, object);

@@ -1,12 +1,12 @@
 /**
- * What the server does to objects of a kind beyond what every kind has in common: defaults, what it decides itself,
- * what it refuses. Rules are plain functions on objects that have been decoded and checked against their schema; the
- * write path (rest/) calls them in this order:
+ * The strategy of a kind: what the server does to its objects beyond what every kind has in common. Defaults, what it
+ * decides itself, what it refuses. Plain functions on objects that have been decoded and checked against their schema;
+ * the write path (rest/) calls them in this order:
  *
  *   create  setDefaults → prepareCreate → validate → warnings
  *   update  setDefaults → prepareUpdate → validate → validateUpdate → warnings
  *
- * A rule may change the object it is given and never the old one. It collects every refusal instead of stopping at
+ * Each may change the object it is given and never the old one. It collects every refusal instead of stopping at
  * the first, in the order in which the reference server names them.
  */
 import type { FieldError, KubeObject } from '../../api/index.ts';
@@ -48,7 +48,7 @@ export type RuleContext = {
 
 export type DeleteOptions = { readonly gracePeriodSeconds?: number };
 
-export type KindRules = {
+export type Strategy = {
   readonly setDefaults?: (object: KubeObject) => void;
   readonly prepareCreate?: (object: KubeObject, context: RuleContext) => void | Promise<void>;
   readonly prepareUpdate?: (object: KubeObject, old: KubeObject, context: RuleContext) => void | Promise<void>;
@@ -69,5 +69,5 @@ export type KindRules = {
   readonly markDeleted?: (object: KubeObject, now: string) => void;
 };
 
-/** A kind without rules of its own. */
-export const noRules: KindRules = {};
+/** Of a kind that has none of its own. */
+export const noStrategy: Strategy = {};

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
-import { find } from '../../kinds/rules-run.testing.ts';
+import { find } from '../../kinds/strategy-run.testing.ts';
 import { admitted, type TestWrite } from '../admission.testing.ts';
 import type { QuotaStore } from './quota-ledger.ts';
 import { QuotaLedger } from './quota-ledger.ts';

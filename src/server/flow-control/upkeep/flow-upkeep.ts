@@ -8,7 +8,7 @@
  */
 import type { Clock, JsonObject, JsonValue, KubeObject } from '../../../api/index.ts';
 import { cloneJson, jsonEqual } from '../../codec/index.ts';
-import { rulesOf } from '../../kinds/rules-of.ts';
+import { strategyOf } from '../../kinds/strategy-of.ts';
 import { type BootstrapObject, bootstrapObjects, FLOW_AUTO_UPDATE } from '../../rbac/bootstrap-objects.ts';
 import { createAsServer } from '../../rest/create-as-server.ts';
 import { prepareUpdate } from '../../rest/prepare.ts';
@@ -54,7 +54,7 @@ export class FlowUpkeep {
     this.#afterwards = afterwards;
     this.#wanted = bootstrapObjects().filter(({ group }) => group === FLOW_CONTROL_GROUP);
     for (const { plural, object } of this.#wanted)
-      rulesOf(rest.resources.viewOf(FLOW_CONTROL_GROUP, plural).resource).setDefaults?.(object);
+      strategyOf(rest.resources.viewOf(FLOW_CONTROL_GROUP, plural).resource).setDefaults?.(object);
   }
 
   /** Once a minute, until it is closed. */

@@ -273,9 +273,9 @@ it.each<[path: string, value: Change[1], want: string[]]>([
 
 it('what older webhooks say stays allowed', async () => {
   const {
-    rules,
+    strategy,
     created: old,
     context,
   } = await created(`validatingwebhookconfigurations.${GROUP}`, webhook, ['webhooks.0.sideEffects', 'Some']);
-  expect(await rules.validate!(structuredClone(old), old, context)).toEqual([]);
+  expect(await strategy.validate!(structuredClone(old), old, context)).toEqual([]);
 });

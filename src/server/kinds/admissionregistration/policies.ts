@@ -17,7 +17,7 @@ import {
 import type { CelType } from '../../cel/values/types.ts';
 import { bool, plainType, string } from '../../cel/values/types.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { oneOf, required } from '../../strategy/validation/checks.ts';
 import { conditions } from '../../strategy/validation/conditions.ts';
@@ -38,7 +38,7 @@ const rows: CheckRow[] = [
 const checkRows = checksFrom(rows);
 const setDefaults = defaultsFrom([['spec.failurePolicy?', 'Fail'], ...matchDefaults('spec.matchConstraints')]);
 
-export const validatingPolicyRules: KindRules = {
+export const validatingPolicyStrategy: Strategy = {
   setDefaults,
   validate: async (policy, old) => [
     ...(await validateCommon(policy, old, checkValidations)),
@@ -46,7 +46,7 @@ export const validatingPolicyRules: KindRules = {
   ],
 };
 
-export const mutatingPolicyRules: KindRules = {
+export const mutatingPolicyStrategy: Strategy = {
   setDefaults,
   validate: (policy, old) => validateCommon(policy, old, checkMutations),
 };

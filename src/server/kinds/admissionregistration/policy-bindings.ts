@@ -11,7 +11,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { labelSelector, named, oneOf, required } from '../../strategy/validation/checks.ts';
 import { checksFrom, defaultsFrom } from '../../strategy/validation/field-table.ts';
@@ -22,7 +22,7 @@ const ACTIONS = ['Audit', 'Deny', 'Warn'];
 const setDefaults = defaultsFrom(matchDefaults('spec.matchResources'));
 const checkRows = checksFrom([['spec.policyName', required, named(checkDnsSubdomain)]]);
 
-export const validatingPolicyBindingRules: KindRules = {
+export const validatingPolicyBindingStrategy: Strategy = {
   setDefaults,
   validate: (binding) => [
     ...validateCommon(binding),
@@ -33,7 +33,7 @@ export const validatingPolicyBindingRules: KindRules = {
   ],
 };
 
-export const mutatingPolicyBindingRules: KindRules = {
+export const mutatingPolicyBindingStrategy: Strategy = {
   setDefaults,
   validate: (binding) => [
     ...validateCommon(binding),

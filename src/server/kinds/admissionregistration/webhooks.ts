@@ -14,7 +14,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll, mostFaults } from '../../strategy/validation/append-all.ts';
 import { labelSelector, oneOf } from '../../strategy/validation/checks.ts';
 import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
@@ -41,11 +41,11 @@ const rows: CheckRow[] = [
 ];
 const checkRows = checksFrom(rows);
 
-export const validatingWebhookRules: KindRules = {
+export const validatingWebhookStrategy: Strategy = {
   setDefaults: defaultsFrom(defaults),
   validate: validateWebhooks,
 };
-export const mutatingWebhookRules: KindRules = {
+export const mutatingWebhookStrategy: Strategy = {
   setDefaults: defaultsFrom([...defaults, ['webhooks[].reinvocationPolicy?', 'Never']]),
   validate: validateWebhooks,
 };

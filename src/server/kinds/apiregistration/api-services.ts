@@ -8,7 +8,7 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { portNumber } from '../../strategy/validation/checks.ts';
 import { checksFrom, defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { isEmpty, numberAt, objectAt, textAt } from '../../strategy/validation/fields.ts';
@@ -23,7 +23,7 @@ const checkPriorities = checksFrom([
   ['spec.versionPriority', positiveUpTo(1000)],
 ]);
 
-export const apiServiceRules: KindRules = {
+export const apiServiceStrategy: Strategy = {
   setDefaults: defaultsFrom([['spec.service.port', 443]]),
   prepareCreate: (service, { now }) => {
     const isLocal = !objectAt(objectAt(service as JsonObject, 'spec'), 'service');

@@ -3,7 +3,7 @@
  * under the names of the newer one, as by the reference server.
  */
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { atLeast, oneOf } from '../../strategy/validation/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
@@ -37,7 +37,7 @@ const checkStatus = checksFrom([
   ['status.desiredReplicas', atLeast(0)],
 ]);
 
-export const autoscalerRules: KindRules = {
+export const autoscalerStrategy: Strategy = {
   setDefaults: (autoscaler) => {
     setDefaults(autoscaler);
     const spec = objectAt(autoscaler as JsonObject, 'spec');
@@ -47,7 +47,7 @@ export const autoscalerRules: KindRules = {
 };
 
 /** It knows processor time only. */
-export const oldAutoscalerRules: KindRules = {
+export const oldAutoscalerStrategy: Strategy = {
   setDefaults: defaultsFrom([
     ['spec.minReplicas', 1],
     ['spec.targetCPUUtilizationPercentage', 80],

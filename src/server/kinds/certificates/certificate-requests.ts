@@ -15,7 +15,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import type { KindRules, RuleContext } from '../../strategy/strategy.ts';
+import type { RuleContext, Strategy } from '../../strategy/strategy.ts';
 import { ensureObject, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
 import { checkCertificate, checkCertificateSpec } from './certificate-spec.ts';
 
@@ -23,7 +23,7 @@ const VERDICTS = ['Approved', 'Denied'];
 const LASTING = [...VERDICTS, 'Failed'];
 const IDENTITY = ['username', 'uid', 'groups', 'extra'] as const;
 
-export const certificateRequestRules: KindRules = {
+export const certificateRequestStrategy: Strategy = {
   prepareCreate: (request, { user }) => {
     const spec = ensureObject(request as JsonObject, 'spec');
     for (const field of IDENTITY) delete spec[field];

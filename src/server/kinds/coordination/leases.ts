@@ -1,6 +1,6 @@
 /** What keeps a cluster in order: leases. */
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { atLeast, moreThan } from '../../strategy/validation/checks.ts';
 import { checksFrom } from '../../strategy/validation/field-table.ts';
 
@@ -9,7 +9,7 @@ function forgetElection({ spec }: KubeObject): void {
   for (const field of ['strategy', 'preferredHolder']) delete (spec as JsonObject | undefined)?.[field];
 }
 
-export const leaseRules: KindRules = {
+export const leaseStrategy: Strategy = {
   prepareCreate: forgetElection,
   prepareUpdate: forgetElection,
   validate: checksFrom([

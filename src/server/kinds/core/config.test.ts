@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { fieldErrorText, type JsonObject } from '../../../api/index.ts';
-import { apply, find, refusals, warningsOf } from '../rules-run.testing.ts';
+import { apply, find, refusals, warningsOf } from '../strategy-run.testing.ts';
 
 const keyText =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or " +
@@ -39,20 +39,20 @@ it('the texts of a secret are merged into its data and win', async () => {
 });
 
 it('what is sealed stays as it is', async () => {
-  const { created, rules } = await apply(find('configmaps'), { data: { k: 'v' }, immutable: true });
+  const { created, strategy } = await apply(find('configmaps'), { data: { k: 'v' }, immutable: true });
   const changed = { ...created, data: { k: 'other' } };
   const { immutable: _immutable, ...open } = created;
-  expect(rules.validateUpdate?.(changed, created).map(fieldErrorText)).toEqual([
+  expect(strategy.validateUpdate?.(changed, created).map(fieldErrorText)).toEqual([
     'data: Forbidden: field is immutable when `immutable` is set',
   ]);
-  expect(rules.validateUpdate?.(open as typeof created, created).map(fieldErrorText)).toEqual([
+  expect(strategy.validateUpdate?.(open as typeof created, created).map(fieldErrorText)).toEqual([
     'immutable: Forbidden: field is immutable when `immutable` is set',
   ]);
 });
 
 it('the type of a secret cannot change', async () => {
-  const { created, rules } = await apply(find('secrets'), { type: 'example.com/mine' });
-  expect(rules.validateUpdate?.({ ...created, type: 'Opaque' }, created).map(fieldErrorText)).toEqual([
+  const { created, strategy } = await apply(find('secrets'), { type: 'example.com/mine' });
+  expect(strategy.validateUpdate?.({ ...created, type: 'Opaque' }, created).map(fieldErrorText)).toEqual([
     'type: Invalid value: "Opaque": field is immutable',
   ]);
 });

@@ -13,14 +13,14 @@ import {
 } from '../../../api/index.ts';
 import { jsonEqual } from '../../codec/json/json-objects.ts';
 import { JsonSyntaxError, readJson } from '../../codec/json/json-reader.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { immutable } from '../../strategy/validation/field-table.ts';
 import { isEmpty, mapAt, sameValue, sortedEntries, textAt } from '../../strategy/validation/fields.ts';
 import { keyPairProblem } from './key-pair.ts';
 
 const limitBytes = 1024 * 1024;
 
-export const configMapRules: KindRules = {
+export const configMapStrategy: Strategy = {
   validate: (object) => {
     const [data, binaryData] = [mapAt(object as JsonObject, 'data'), mapAt(object as JsonObject, 'binaryData')];
     const errors: FieldError[] = [];
@@ -51,7 +51,7 @@ const neededKeys: Readonly<Record<string, readonly string[]>> = {
 const basicAuthKeys = ['username', 'password'];
 const serviceAccountName = 'kubernetes.io/service-account.name';
 
-export const secretRules: KindRules = {
+export const secretStrategy: Strategy = {
   setDefaults: (secret) => {
     if (isEmpty(secret.type)) secret.type = 'Opaque';
     const texts = mapAt(secret as JsonObject, 'stringData');

@@ -11,7 +11,7 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { immutable } from '../../strategy/validation/field-table.ts';
 import { fill, isEmpty, numberAt, objectAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
@@ -22,7 +22,7 @@ const coreDefaults: JsonObject = {
 };
 const coreTexts = ['reportingComponent', 'reportingInstance'];
 
-export const coreEventRules: KindRules = {
+export const coreEventStrategy: Strategy = {
   setDefaults: (event) => {
     setAbsent(event, coreDefaults);
     for (const field of coreTexts) event[field] ??= '';
@@ -65,7 +65,7 @@ const lasting: readonly (readonly [field: string, core: string])[] = [
   ['reportingInstance', 'reportingInstance'],
 ];
 
-export const newEventRules: KindRules = {
+export const newEventStrategy: Strategy = {
   setDefaults: (event) => setAbsent(event, newDefaults),
   validate: (event, old) => {
     const errors = validateAny(event, newForm);

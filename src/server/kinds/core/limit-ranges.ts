@@ -15,7 +15,7 @@ import {
   requiredValue,
 } from '../../../api/index.ts';
 import { ownValue } from '../../codec/json/json-objects.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { quantityOf, roundAmounts } from '../../strategy/validation/amounts.ts';
 import {
   ensureObject,
@@ -36,7 +36,7 @@ const TYPES = ['Pod', 'Container', 'PersistentVolumeClaim'];
 const PARTS = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const;
 type Part = (typeof PARTS)[number];
 
-export const limitRangeRules: KindRules = {
+export const limitRangeStrategy: Strategy = {
   setDefaults: (range) => {
     for (const limit of limitsOf(range)) {
       for (const part of PARTS) roundAmounts(objectAt(limit, part));

@@ -10,12 +10,12 @@ import {
   type JsonObject,
   type KubeObject,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { ensureObject, fill, objectAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
 
-export const namespaceRules: KindRules = {
+export const namespaceStrategy: Strategy = {
   setDefaults: (namespace) => {
     setNameLabel(namespace);
     fill(ensureObject(namespace as JsonObject, 'status'), { phase: 'Active' });

@@ -14,7 +14,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { roundAmounts } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { isEmpty, objectAt, objectsAt, sortedEntries, textAt, textsAt } from '../../strategy/validation/fields.ts';
@@ -26,7 +26,7 @@ const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const specOf = (node: KubeObject): JsonObject => objectAt(node as JsonObject, 'spec') ?? {};
 const statusOf = (node: KubeObject): JsonObject => objectAt(node as JsonObject, 'status') ?? {};
 
-export const nodeRules: KindRules = {
+export const nodeStrategy: Strategy = {
   setDefaults: (node) => {
     joinRanges(specOf(node));
     const status = objectAt(node as JsonObject, 'status');

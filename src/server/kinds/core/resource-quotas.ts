@@ -3,7 +3,7 @@
  * resources of the objects that it tells apart; scopes never change.
  */
 import { type FieldError, invalidValue, type JsonObject, requiredValue } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { roundAmounts } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { immutable } from '../../strategy/validation/field-table.ts';
@@ -36,7 +36,7 @@ const existsText =
   "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, " +
   'ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity';
 
-export const resourceQuotaRules: KindRules = {
+export const resourceQuotaStrategy: Strategy = {
   setDefaults: (quota) => {
     const [spec, status] = [objectAt(quota as JsonObject, 'spec'), objectAt(quota as JsonObject, 'status')];
     for (const amounts of [spec?.hard, status?.hard, status?.used]) if (isObject(amounts)) roundAmounts(amounts);

@@ -1,6 +1,6 @@
 /** Service accounts: of the secrets that belong to one only the names are kept. */
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { objectsAt } from '../../strategy/validation/fields.ts';
 
 function keepNames(account: KubeObject): void {
@@ -8,4 +8,4 @@ function keepNames(account: KubeObject): void {
   if (secrets.length > 0) account.secrets = secrets.map(({ name }): JsonObject => (name === undefined ? {} : { name }));
 }
 
-export const serviceAccountRules: KindRules = { prepareCreate: keepNames, prepareUpdate: keepNames };
+export const serviceAccountStrategy: Strategy = { prepareCreate: keepNames, prepareUpdate: keepNames };

@@ -14,7 +14,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { named, requiredWith } from '../../strategy/validation/checks.ts';
 import { checksFrom } from '../../strategy/validation/field-table.ts';
@@ -33,7 +33,7 @@ const fieldOfKind: Readonly<Record<string, string>> = {
   User: 'user',
 };
 
-export const flowSchemaRules: KindRules = {
+export const flowSchemaStrategy: Strategy = {
   setDefaults: (schema) => {
     const spec = ensureObject(schema as JsonObject, 'spec');
     if (!spec.matchingPrecedence) spec.matchingPrecedence = USUAL_PRECEDENCE;

@@ -3,7 +3,7 @@
  * level without a limit, and what it is does not change but for its shares.
  */
 import { type FieldError, forbiddenValue, invalidValue, type JsonObject, requiredValue } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { between, oneOf } from '../../strategy/validation/checks.ts';
 import { defaultsFrom } from '../../strategy/validation/field-table.ts';
@@ -23,7 +23,7 @@ const setDefaults = defaultsFrom([
   ['spec.exempt.lendablePercent', 0],
 ]);
 
-export const priorityLevelRules: KindRules = {
+export const priorityLevelStrategy: Strategy = {
   setDefaults: (level) => {
     setDefaults(level);
     const limited = objectAt(objectAt(level as JsonObject, 'spec'), 'limited');

@@ -11,7 +11,7 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { named, oneOf, portNumber, required, text } from '../../strategy/validation/checks.ts';
 import {
@@ -83,7 +83,7 @@ function checkSubsets(known: ReadonlySet<string>): (endpoints: KubeObject) => Fi
 }
 const checkNewSubsets = checkSubsets(new Set());
 
-export const endpointsRules: KindRules = {
+export const endpointsStrategy: Strategy = {
   setDefaults: defaultsFrom([['subsets[].ports[].protocol', 'TCP']]),
   validate: (endpoints, old) => {
     if (old && sameValue(endpoints.subsets, old.subsets)) return [];
@@ -189,7 +189,7 @@ const ports = listOf(
   { atMost: MAX_PORTS },
 );
 
-export const endpointSliceRules: KindRules = {
+export const endpointSliceStrategy: Strategy = {
   setDefaults: (slice) => {
     for (const port of objectsAt(slice as JsonObject, 'ports')) {
       if (!isObject(port)) continue;

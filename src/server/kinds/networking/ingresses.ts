@@ -9,7 +9,7 @@ import {
   type JsonObject,
   requiredValue,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import {
   atMostBytes,
@@ -148,7 +148,7 @@ function loadBalancerIngress(known: ReadonlySet<string>): Check {
   );
 }
 
-export const ingressRules: KindRules = {
+export const ingressStrategy: Strategy = {
   validate: (ingress, old, context) => {
     if (context?.subresource === 'status') return validateStatus(ingress as JsonObject, old as JsonObject);
     const spec = objectAt(ingress as JsonObject, 'spec') ?? {};
@@ -200,7 +200,7 @@ const parameters = struct([['scope', oneOf('Cluster', 'Namespace')]], typedRefer
   return typeof namespace === 'string' ? text(checkDnsLabel)(namespace, at, owner) : [requiredValue(at, why)];
 });
 
-export const ingressClassRules: KindRules = {
+export const ingressClassStrategy: Strategy = {
   setDefaults: defaultsFrom([['spec.parameters.scope', 'Cluster', (owner) => owner.scope !== '']]),
   validate: (object) => checkClass({ ...object, spec: objectAt(object as JsonObject, 'spec') ?? {} }),
   validateUpdate: (object, old) =>

@@ -8,7 +8,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { checkPortName, labelSelector, oneOf, portNumber } from '../../strategy/validation/checks.ts';
 import { type Check, checksFrom, defaultsFrom, listOf, struct } from '../../strategy/validation/field-table.ts';
@@ -129,7 +129,7 @@ function rangesOf(policy: KubeObject): [path: string, range: string][] {
   return ranges;
 }
 
-export const networkPolicyRules: KindRules = {
+export const networkPolicyStrategy: Strategy = {
   setDefaults: (policy) => {
     setPolicyDefaults(policy);
     const spec = ensureObject(policy as JsonObject, 'spec');

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../api/index.ts';
-import { apply, find, refusals, warningsOf } from '../rules-run.testing.ts';
+import { apply, find, refusals, warningsOf } from '../strategy-run.testing.ts';
 
 const ingresses = find('ingresses.networking.k8s.io');
 const classes = find('ingressclasses.networking.k8s.io');

@@ -8,7 +8,7 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { named, required } from '../../strategy/validation/checks.ts';
 import { type Check, immutable, struct, textsOf } from '../../strategy/validation/field-table.ts';
 import { objectAt, sameStruct, textsAt } from '../../strategy/validation/fields.ts';
@@ -33,7 +33,7 @@ function validateRanges(object: KubeObject): FieldError[] {
   return [...errors, ...textsOf(range)([...ranges], path, {})];
 }
 
-export const serviceCidrRules: KindRules = {
+export const serviceCidrStrategy: Strategy = {
   validate: (object, old) => (old ? [] : validateRanges(object)),
   validateUpdate: (object, old) => {
     const [ranges, before] = [rangesOf(object), rangesOf(old)];
@@ -56,7 +56,7 @@ const parent = struct([
   ['namespace', named(checkPathSegment)],
 ]);
 
-export const ipAddressRules: KindRules = {
+export const ipAddressStrategy: Strategy = {
   validate: (object) => {
     const spec = objectAt(object as JsonObject, 'spec') ?? {};
     return parentRef(spec.parentRef ?? undefined, 'spec.parentRef', spec);

@@ -1,6 +1,6 @@
 /** Runtime classes: which handler runs a pod, what that costs beside the containers, and on which nodes it is found. */
 import { checkDnsLabel, type FieldError, forbiddenValue, type JsonObject } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { named, required } from '../../strategy/validation/checks.ts';
 import { checksFrom, immutableFields } from '../../strategy/validation/field-table.ts';
 import { mapAt, objectAt, objectsAt, sortedEntries } from '../../strategy/validation/fields.ts';
@@ -10,7 +10,7 @@ import { checkTolerations } from '../../strategy/validation/tolerations.ts';
 
 const checkHandler = checksFrom([['handler', required, named(checkDnsLabel)]]);
 
-export const runtimeClassRules: KindRules = {
+export const runtimeClassStrategy: Strategy = {
   validate: (runtimeClass) => {
     const scheduling = objectAt(runtimeClass as JsonObject, 'scheduling');
     return [

@@ -2,7 +2,7 @@
 import { it } from 'vitest';
 import { expectLinear } from '../../../../test/support/growth.ts';
 import type { JsonObject } from '../../../api/index.ts';
-import { apply, find } from '../rules-run.testing.ts';
+import { apply, find } from '../strategy-run.testing.ts';
 
 const many = (size: number, make: (index: number) => JsonObject): JsonObject[] =>
   Array.from({ length: size }, (_n, i) => make(i));
@@ -47,11 +47,11 @@ it.each<[what: string, make: (size: number) => JsonObject]>([
   await expectLinear(what, {
     make: (size) => ({ spec: make(size) }),
     run: async (body: JsonObject) => {
-      const { created, rules, context } = await apply(pods, body);
-      rules.warnings?.(created, undefined, context);
+      const { created, strategy, context } = await apply(pods, body);
+      strategy.warnings?.(created, undefined, context);
       const next = structuredClone(created);
-      await rules.prepareUpdate?.(next, created, context);
-      rules.validateUpdate?.(next, created, context);
+      await strategy.prepareUpdate?.(next, created, context);
+      strategy.validateUpdate?.(next, created, context);
     },
     from: 250,
     limit: 16_000,

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../api/index.ts';
-import { apply, find } from '../rules-run.testing.ts';
+import { apply, find } from '../strategy-run.testing.ts';
 
 const dns =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -371,8 +371,8 @@ describe('a pod', () => {
       ],
       nodeSelector: { 'beta.kubernetes.io/os': 'linux' },
     };
-    const { created, rules, context } = await apply(find('pods'), { metadata: { name: 'a.b' }, spec: fields });
-    expect(rules.warnings?.(created, undefined, context)).toEqual([
+    const { created, strategy, context } = await apply(find('pods'), { metadata: { name: 'a.b' }, spec: fields });
+    expect(strategy.warnings?.(created, undefined, context)).toEqual([
       "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]",
       'spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead',
       'spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+',
@@ -382,7 +382,7 @@ describe('a pod', () => {
       'spec.containers[0].resources.requests[memory]: fractional byte value "1500m" is invalid, must be an integer',
       'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply',
     ]);
-    expect(rules.warnings?.(created, created, context)).toEqual([]);
+    expect(strategy.warnings?.(created, created, context)).toEqual([]);
   });
 
   it('forgets what is switched off, and rounds what is finer than thousandths', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../api/index.ts';
-import { apply, find } from '../rules-run.testing.ts';
+import { apply, find } from '../strategy-run.testing.ts';
 
 const c = { name: 'c', image: 'x:1' };
 const labelText =

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { fieldErrorText, type JsonObject, type KubeObject } from '../../../api/index.ts';
-import { apply, find } from '../rules-run.testing.ts';
+import { apply, find } from '../strategy-run.testing.ts';
 
 const pods = find('pods');
 const container = { name: 'c', image: 'registry.example/app:1' };
@@ -118,39 +118,39 @@ it.each<[claim: string, change: (spec: JsonObject) => void, want: string[]]>([
     [],
   ],
 ])('a pod is updated with %s', async (_claim, change, want) => {
-  const { created, rules, context } = await apply(pods, asAdmitted);
+  const { created, strategy, context } = await apply(pods, asAdmitted);
   const next = structuredClone(created);
   change(next.spec as JsonObject);
   const before = structuredClone(created);
-  await rules.prepareUpdate?.(next, created, context);
-  expect(rules.validateUpdate?.(next, created).map(fieldErrorText)).toEqual(want);
+  await strategy.prepareUpdate?.(next, created, context);
+  expect(strategy.validateUpdate?.(next, created).map(fieldErrorText)).toEqual(want);
   expect(created).toEqual(before);
 });
 
 it('only its subresource may give a pod more resources', async () => {
   const resources = (cpu: string) => ({ requests: { cpu } });
   const asking = { spec: { containers: [{ name: 'c', image: 'x:1', resources: resources('1') }] } };
-  const { created, rules, context } = await apply(pods, asking);
+  const { created, strategy, context } = await apply(pods, asking);
   const next = structuredClone(created);
   (next.spec as { containers: JsonObject[] }).containers[0]!.resources = resources('2');
-  await rules.prepareUpdate?.(next, created, context);
-  expect(rules.validateUpdate?.(next, created, context).map(fieldErrorText)).toEqual([
+  await strategy.prepareUpdate?.(next, created, context);
+  expect(strategy.validateUpdate?.(next, created, context).map(fieldErrorText)).toEqual([
     expect.stringContaining('pod updates may not change fields'),
   ]);
   const resize = { ...context, subresource: 'resize' };
-  await rules.prepareUpdate?.(next, created, resize);
+  await strategy.prepareUpdate?.(next, created, resize);
   expect(next.spec).toMatchObject({ containers: [{ resources: resources('2') }] });
-  expect(rules.validateUpdate?.(next, created, resize)).toEqual([]);
+  expect(strategy.validateUpdate?.(next, created, resize)).toEqual([]);
 });
 
 it('a write of the status keeps owners and quality of service, and joins the addresses', async () => {
-  const { created, rules, context } = await apply(pods, bare);
+  const { created, strategy, context } = await apply(pods, bare);
   const owner = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u' };
   created.metadata.ownerReferences = [owner];
   const next: KubeObject = { ...structuredClone(created), status: { phase: 'Running', podIP: '10.1.2.3' } };
   delete next.metadata.ownerReferences;
-  rules.setDefaults?.(next);
-  await rules.prepareUpdate?.(next, created, { ...context, subresource: 'status' });
+  strategy.setDefaults?.(next);
+  await strategy.prepareUpdate?.(next, created, { ...context, subresource: 'status' });
   expect(next.metadata.ownerReferences).toEqual([owner]);
   expect(next.status).toEqual({
     phase: 'Running',
@@ -168,8 +168,8 @@ it.each<[claim: string, spec: JsonObject, phase: string, asked: number | undefin
   ['asked for less than none', { nodeName: 'n' }, 'Running', -3, 1],
   ['that is done', { nodeName: 'n' }, 'Succeeded', undefined, 0],
 ])('a pod %s is given time to end', async (_claim, spec, phase, asked, want) => {
-  const { created, rules } = await apply(pods, { spec: { containers: [container], ...spec } });
+  const { created, strategy } = await apply(pods, { spec: { containers: [container], ...spec } });
   created.status = { phase };
   const options = asked === undefined ? {} : { gracePeriodSeconds: asked };
-  expect(rules.gracePeriodSeconds?.(created, options)).toBe(want);
+  expect(strategy.gracePeriodSeconds?.(created, options)).toBe(want);
 });

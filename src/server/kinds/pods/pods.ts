@@ -6,7 +6,7 @@
  */
 import { type FieldError, forbiddenValue, type JsonObject, type KubeObject } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json/json-objects.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import {
   ensureObject,
@@ -32,7 +32,7 @@ import { validatePodSpec } from './pod-validation.ts';
 import { hostnameWarning, podWarnings } from './pod-warnings.ts';
 import { qualityOfService } from './quality-of-service.ts';
 
-export const podRules: KindRules = {
+export const podStrategy: Strategy = {
   setDefaults: (pod) => {
     setPodDefaults(ensureObject(pod as JsonObject, 'spec'));
     joinAddresses(objectAt(pod as JsonObject, 'status'));

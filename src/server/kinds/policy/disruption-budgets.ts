@@ -1,6 +1,6 @@
 /** Disruption budgets: how many pods of a set must be left, or may be missing. One of both, not both. */
 import { invalidValue, type JsonObject } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { atLeast, countOrPercent, labelSelector, notOver100Percent, oneOf } from '../../strategy/validation/checks.ts';
 import { conditions } from '../../strategy/validation/conditions.ts';
 import { checksFrom } from '../../strategy/validation/field-table.ts';
@@ -17,7 +17,7 @@ const checkBudget = checksFrom([
   ['status.expectedPods', atLeast(0)],
 ]);
 
-export const disruptionBudgetRules: KindRules = {
+export const disruptionBudgetStrategy: Strategy = {
   validate: (budget) => {
     const spec = objectAt(budget as JsonObject, 'spec') ?? {};
     const hasBoth = spec.minAvailable !== undefined && spec.maxUnavailable !== undefined;

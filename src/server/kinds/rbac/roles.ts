@@ -8,7 +8,7 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { labelSelector, named, oneOf, required } from '../../strategy/validation/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
@@ -21,12 +21,12 @@ const bindingDefaults: DefaultRow[] = [
   ['subjects[].apiGroup', group, ({ kind }) => kind === 'User' || kind === 'Group'],
 ];
 
-export const roleRules: KindRules = roleRulesOf(true);
-export const clusterRoleRules: KindRules = roleRulesOf(false);
-export const roleBindingRules: KindRules = bindingRulesOf('Role', 'ClusterRole');
-export const clusterRoleBindingRules: KindRules = bindingRulesOf('ClusterRole');
+export const roleStrategy: Strategy = roleStrategyOf(true);
+export const clusterRoleStrategy: Strategy = roleStrategyOf(false);
+export const roleBindingStrategy: Strategy = bindingStrategyOf('Role', 'ClusterRole');
+export const clusterRoleBindingStrategy: Strategy = bindingStrategyOf('ClusterRole');
 
-function roleRulesOf(isNamespaced: boolean): KindRules {
+function roleStrategyOf(isNamespaced: boolean): Strategy {
   return {
     validate: (role) => [
       ...objectsAt(role as JsonObject, 'rules').flatMap((rule, index) =>
@@ -69,7 +69,7 @@ function validateRule(rule: JsonObject, path: string, isNamespaced: boolean): Fi
   return errors;
 }
 
-function bindingRulesOf(...roleKinds: string[]): KindRules {
+function bindingStrategyOf(...roleKinds: string[]): Strategy {
   const check = checksFrom([
     ['roleRef.apiGroup', oneOf(group)],
     ['roleRef.kind', oneOf(...roleKinds)],

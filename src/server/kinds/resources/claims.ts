@@ -10,7 +10,7 @@ import {
   invalidValue,
   type JsonObject,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { immutable, listOf } from '../../strategy/validation/field-table.ts';
 import { ensureObject, isEmpty, objectAt, objectsAt, sameStruct, sameValue } from '../../strategy/validation/fields.ts';
@@ -19,7 +19,7 @@ import { setClaimDefaults, setTolerationDefaults, validateAdminAccess, validateC
 import { validateClaimStatus } from './claim-status.ts';
 import { deviceConfiguration, MAX_LIST, selectors } from './device-checks.ts';
 
-export const resourceClaimRules: KindRules = {
+export const resourceClaimStrategy: Strategy = {
   setDefaults: (claim) => {
     setClaimDefaults(objectAt(claim as JsonObject, 'spec'));
     const allocation = objectAt(objectAt(claim as JsonObject, 'status'), 'allocation');
@@ -36,7 +36,7 @@ export const resourceClaimRules: KindRules = {
   },
 };
 
-export const resourceClaimTemplateRules: KindRules = {
+export const resourceClaimTemplateStrategy: Strategy = {
   setDefaults: (template) => setClaimDefaults(objectAt(ensureObject(template as JsonObject, 'spec'), 'spec')),
   validate: async (template, old, context) => {
     const outer = objectAt(template as JsonObject, 'spec');
@@ -82,7 +82,7 @@ function validateTemplateMeta(meta: JsonObject | undefined, path: string): Field
 const configurations = [false, true].map((isStored) => listOf(deviceConfiguration(isStored), { atMost: MAX_LIST }));
 const classSelectors = [selectors(false), selectors(true)];
 
-export const deviceClassRules: KindRules = {
+export const deviceClassStrategy: Strategy = {
   validate: (object, old) => {
     const spec = objectAt(object as JsonObject, 'spec') ?? {};
     const before = objectAt(old as JsonObject | undefined, 'spec');

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../api/index.ts';
-import { apply, find, refusals } from '../rules-run.testing.ts';
+import { apply, find, refusals } from '../strategy-run.testing.ts';
 
 const claims = find('resourceclaims.resource.k8s.io');
 const templates = find('resourceclaimtemplates.resource.k8s.io');

@@ -17,7 +17,7 @@ import {
   tooLong,
   tooMany,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { required, text } from '../../strategy/validation/checks.ts';
 import { always, type Check, immutable, listOf, struct } from '../../strategy/validation/field-table.ts';
@@ -46,7 +46,7 @@ const nodeName = text(checkDnsSubdomain);
 const semver =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$/;
 
-export const resourceSliceRules: KindRules = {
+export const resourceSliceStrategy: Strategy = {
   prepareCreate: (slice, { now }) => prepare(slice, now),
   prepareUpdate: (slice, _old, { now }) => prepare(slice, now),
   validate: (slice, old) => validateSlice(specOf(slice), old && specOf(old)),

@@ -1,6 +1,6 @@
 /** Priority classes: a number for pods, and whether they drive others away. Neither changes once it is said. */
 import { type FieldError, forbiddenValue, requiredValue } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { oneOf } from '../../strategy/validation/checks.ts';
 import { defaultsFrom, immutableFields } from '../../strategy/validation/field-table.ts';
 import { sameValue } from '../../strategy/validation/fields.ts';
@@ -13,7 +13,7 @@ const systemClasses: Readonly<Record<string, number>> = {
 };
 const preemptionPolicy = oneOf('PreemptLowerPriority', 'Never');
 
-export const priorityClassRules: KindRules = {
+export const priorityClassStrategy: Strategy = {
   setDefaults: defaultsFrom([['preemptionPolicy?', 'PreemptLowerPriority']]),
   prepareCreate: ({ metadata }) => {
     metadata.generation = 1; // and stays 1, whatever changes

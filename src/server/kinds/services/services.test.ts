@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { fieldErrorText, type JsonObject, type KubeObject } from '../../../api/index.ts';
-import { apply, find, refusals, warningsOf } from '../rules-run.testing.ts';
+import { apply, find, refusals, warningsOf } from '../strategy-run.testing.ts';
 
 const services = find('services');
 const selector = { app: 'a' };
@@ -99,26 +99,26 @@ it.each<[spec: JsonObject, want: string[]]>([
 });
 
 it('an update keeps the address it does not name, and may not take another', async () => {
-  const { created, rules, context } = await apply(services, plain);
+  const { created, strategy, context } = await apply(services, plain);
   const next: KubeObject = { ...created, spec: { selector, ports: [{ port: 81 }] } };
-  rules.setDefaults?.(next);
-  await rules.prepareUpdate?.(next, created, context);
+  strategy.setDefaults?.(next);
+  await strategy.prepareUpdate?.(next, created, context);
   const { clusterIP, clusterIPs } = created.spec as JsonObject;
   expect(next.spec).toMatchObject({ clusterIP, clusterIPs, ports: [{ port: 81, targetPort: 81 }] });
   const headless: KubeObject = { ...created, spec: { ...(created.spec as JsonObject), clusterIP: 'None' } };
-  await rules.prepareUpdate?.(headless, created, context);
-  expect(rules.validateUpdate?.(headless, created).map(fieldErrorText)).toEqual([
+  await strategy.prepareUpdate?.(headless, created, context);
+  expect(strategy.validateUpdate?.(headless, created).map(fieldErrorText)).toEqual([
     'spec.clusterIPs[0]: Invalid value: ["None"]: may not change once set',
   ]);
 });
 
 it('a service that no longer needs node ports gives them back', async () => {
-  const { created, rules, context } = await apply(services, { spec: { ...plain.spec, type: 'NodePort' } });
+  const { created, strategy, context } = await apply(services, { spec: { ...plain.spec, type: 'NodePort' } });
   const next = structuredClone(created);
   (next.spec as JsonObject).type = 'ClusterIP';
-  await rules.prepareUpdate?.(next, created, context);
+  await strategy.prepareUpdate?.(next, created, context);
   expect((next.spec as JsonObject).ports).toEqual([{ port: 80, protocol: 'TCP', targetPort: 80 }]);
-  expect(rules.validate?.(next)).toEqual([]);
+  expect(strategy.validate?.(next)).toEqual([]);
 });
 
 const noneOf = "may only be used when `type` is 'LoadBalancer'";
@@ -205,13 +205,13 @@ it('a port keeps its node port by its name', async () => {
     spec: { selector, type: 'NodePort', ports: [{ name: 'a', port: 80, nodePort: 30080 }] },
   });
   const next: KubeObject = { ...run.created, spec: { selector, type: 'NodePort', ports: [{ name: 'a', port: 81 }] } };
-  run.rules.setDefaults?.(next);
-  await run.rules.prepareUpdate?.(next, run.created, run.context);
+  run.strategy.setDefaults?.(next);
+  await run.strategy.prepareUpdate?.(next, run.created, run.context);
   expect((next.spec as unknown as { ports: JsonObject[] }).ports[0]).toMatchObject({ port: 81, nodePort: 30080 });
 });
 
 it('a dry run answers with ports that can never be had, and asks of no range', async () => {
-  const { rules, context } = await apply(services, plain);
+  const { strategy, context } = await apply(services, plain);
   const ports = [{ port: 1 }, { port: 2 }, { port: 3, nodePort: 1 }];
   const made: KubeObject = {
     ...structuredClone(plain),
@@ -220,8 +220,8 @@ it('a dry run answers with ports that can never be had, and asks of no range', a
     metadata: { name: 'b' },
     spec: { ...plain.spec, type: 'NodePort', ports },
   } as KubeObject;
-  rules.setDefaults?.(made);
-  await rules.prepareCreate?.(made, { ...context, isDryRun: true });
+  strategy.setDefaults?.(made);
+  await strategy.prepareCreate?.(made, { ...context, isDryRun: true });
   expect((made.spec as unknown as { ports: JsonObject[] }).ports.map(({ nodePort }) => nodePort)).toEqual([
     32769, 32770, 1,
   ]);

@@ -6,7 +6,7 @@
  */
 import { type FieldError, invalid, type JsonObject, type KubeObject } from '../../../api/index.ts';
 import { jsonEqual } from '../../codec/json/json-objects.ts';
-import type { KindRules, RuleContext } from '../../strategy/strategy.ts';
+import type { RuleContext, Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { ensureObject, isEmpty, numberAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
@@ -46,7 +46,7 @@ const defaults: DefaultRow[] = [
 ];
 const setTableDefaults = defaultsFrom(defaults);
 
-export const serviceRules: KindRules = {
+export const serviceStrategy: Strategy = {
   setDefaults: (service) => {
     setTableDefaults(service);
     const spec = specOf(service);

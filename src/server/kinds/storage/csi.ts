@@ -11,7 +11,7 @@ import {
   tooLong,
   unsupportedValue,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { quantityOf } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import {
@@ -69,7 +69,7 @@ const tokenRequests: Check = (value, path) => {
   return errors;
 };
 
-export const csiDriverRules: KindRules = {
+export const csiDriverStrategy: Strategy = {
   setDefaults: (driver) => {
     setDriverDefaults(driver);
     const spec = objectAt(driver as JsonObject, 'spec');
@@ -152,7 +152,7 @@ const nodeDrivers = listOf(
   ),
 );
 
-export const csiNodeRules: KindRules = {
+export const csiNodeStrategy: Strategy = {
   validate: (node) => {
     const spec = objectAt(node as JsonObject, 'spec') ?? {};
     const errors = nodeDrivers(spec.drivers ?? undefined, 'spec.drivers', spec);
@@ -175,7 +175,7 @@ export const csiNodeRules: KindRules = {
   },
 };
 
-export const csiStorageCapacityRules: KindRules = {
+export const csiStorageCapacityStrategy: Strategy = {
   validate: checksFrom([
     ['nodeTopology', labelSelector],
     ['storageClassName', text(checkDnsSubdomain)],
@@ -225,7 +225,7 @@ const volumeError = struct([
   ],
 ]);
 
-export const volumeAttachmentRules: KindRules = {
+export const volumeAttachmentStrategy: Strategy = {
   setDefaults: (attachment) => {
     const source = objectAt(objectAt(attachment as JsonObject, 'spec'), 'source');
     setSourceDefaults(objectAt(source, 'inlineVolumeSpec'));

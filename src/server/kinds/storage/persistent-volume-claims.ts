@@ -17,7 +17,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json/json-objects.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { quantityOf } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { defaultsFrom, immutable } from '../../strategy/validation/field-table.ts';
@@ -42,7 +42,7 @@ const resizeStates = [
   'NodeResizePending',
 ].sort();
 
-export const persistentVolumeClaimRules: KindRules = {
+export const persistentVolumeClaimStrategy: Strategy = {
   setDefaults: defaultsFrom([
     ['spec.volumeMode', 'Filesystem', (spec) => spec.volumeMode !== ''],
     ['status.phase', 'Pending'],

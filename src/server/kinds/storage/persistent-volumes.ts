@@ -16,7 +16,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { jsonEqual } from '../../codec/json/json-objects.ts';
-import type { KindRules, RuleContext } from '../../strategy/strategy.ts';
+import type { RuleContext, Strategy } from '../../strategy/strategy.ts';
 import { quantityOf } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { named, oneOf } from '../../strategy/validation/checks.ts';
@@ -59,7 +59,7 @@ const mountable: readonly string[] = [
   'photonPersistentDisk',
 ];
 
-export const persistentVolumeRules: KindRules = {
+export const persistentVolumeStrategy: Strategy = {
   setDefaults: (volume) => {
     setVolumeDefaults(volume);
     setSourceDefaults(specOf(volume));

@@ -9,7 +9,7 @@ import {
   requiredValue,
   tooLong,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll, mostFaults } from '../../strategy/validation/append-all.ts';
 import { oneOf, required, text } from '../../strategy/validation/checks.ts';
 import {
@@ -102,7 +102,7 @@ function contentOf(term: JsonObject): string {
 
 const fixedFields = ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'];
 
-export const storageClassRules: KindRules = {
+export const storageClassStrategy: Strategy = {
   setDefaults: defaultsFrom([
     ['reclaimPolicy', 'Delete', (owner) => owner.reclaimPolicy !== ''],
     ['volumeBindingMode', 'Immediate', (owner) => owner.volumeBindingMode !== ''],
@@ -120,7 +120,7 @@ export const storageClassRules: KindRules = {
       .map((field) => immutable(field, object[field] ?? (field === 'provisioner' ? '' : null))),
 };
 
-export const volumeAttributesClassRules: KindRules = {
+export const volumeAttributesClassStrategy: Strategy = {
   validate: checksFrom([
     ['driverName', provisioner],
     ['parameters', parameters(true)],

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
-import { apply, find, refusals, warningsOf } from '../rules-run.testing.ts';
+import { apply, find, refusals, warningsOf } from '../strategy-run.testing.ts';
 
 const volumes = find('persistentvolumes');
 const claims = find('persistentvolumeclaims');
@@ -134,8 +134,8 @@ it('the phase of a volume is dated', async () => {
   const context = { ...run.context, subresource: 'status', now: 'later' };
   const after = async (status: JsonObject) => {
     const next: KubeObject = { ...structuredClone(run.created), status };
-    run.rules.setDefaults?.(next);
-    await run.rules.prepareUpdate?.(next, run.created, context);
+    run.strategy.setDefaults?.(next);
+    await run.strategy.prepareUpdate?.(next, run.created, context);
     return next.status;
   };
   const { now } = run.context;
@@ -256,7 +256,7 @@ it('a driver counts its changes, and is told of tokens that may be logged', asyn
     ...structuredClone(run.created),
     spec: { ...(run.created.spec as JsonObject), podInfoOnMount: true },
   };
-  await run.rules.prepareUpdate?.(next, run.created, run.context);
+  await run.strategy.prepareUpdate?.(next, run.created, run.context);
   expect(next.metadata.generation).toBe(1);
   expect(
     (await apply(drivers, { spec: { tokenRequests: [{ audience: 'a', expirationSeconds: 1 }, { audience: 'a' }] } }))

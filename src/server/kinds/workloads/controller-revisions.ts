@@ -1,6 +1,6 @@
 /** Revisions: what a controller remembers of a template that was, fixed for good. */
 import { type FieldError, type JsonObject, requiredValue } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { atLeast } from '../../strategy/validation/checks.ts';
 import { checksFrom, immutable } from '../../strategy/validation/field-table.ts';
 import { isObject } from '../../strategy/validation/fields.ts';
@@ -8,7 +8,7 @@ import { sameField } from '../pods/pod-update.ts';
 
 const checkRevision = checksFrom([['revision', atLeast(0)]]);
 
-export const controllerRevisionRules: KindRules = {
+export const controllerRevisionStrategy: Strategy = {
   validate: (revision, old) => {
     const { data } = revision as JsonObject;
     const errors: FieldError[] = [];

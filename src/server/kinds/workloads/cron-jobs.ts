@@ -1,6 +1,6 @@
 /** Cron jobs: a job made from a template whenever a schedule says so. */
 import { type FieldError, invalidValue, type JsonObject, requiredValue, unsupportedValue } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { atLeast, oneOf, required } from '../../strategy/validation/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
@@ -32,7 +32,7 @@ function jobSpecOf(spec: JsonObject): JsonObject {
   return objectAt(objectAt(spec, 'jobTemplate'), 'spec') ?? {};
 }
 
-export const cronJobRules: KindRules = {
+export const cronJobStrategy: Strategy = {
   setDefaults: (cronJob) => {
     setCronJobDefaults(cronJob);
     const jobTemplate = ensureObject(ensureObject(cronJob as JsonObject, 'spec'), 'jobTemplate');

@@ -13,7 +13,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json/json-objects.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { atLeast, labelSelector } from '../../strategy/validation/checks.ts';
 import { type DefaultRow, defaultsFrom, immutable } from '../../strategy/validation/field-table.ts';
@@ -52,7 +52,7 @@ const jobDefaults: DefaultRow[] = [
 ];
 const setJobDefaults = defaultsFrom(jobDefaults);
 
-export const jobRules: KindRules = {
+export const jobStrategy: Strategy = {
   setDefaults: (job) => {
     setJobDefaults(job);
     setPodTemplateDefaults(ensureObject(job as JsonObject, 'spec'));

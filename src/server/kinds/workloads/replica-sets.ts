@@ -8,7 +8,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import type { KindRules, RuleContext } from '../../strategy/strategy.ts';
+import type { RuleContext, Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { atLeast, countOrPercent, notOver100Percent, percentOf } from '../../strategy/validation/checks.ts';
 import {
@@ -56,7 +56,7 @@ const checkDeployment = checksFrom([
   ['spec.progressDeadlineSeconds', notNegative],
 ]);
 
-export const deploymentRules: KindRules = {
+export const deploymentStrategy: Strategy = {
   setDefaults: withTemplate(defaultsFrom(deploymentDefaults)),
   prepareCreate: dropDisabledInTemplate,
   prepareUpdate: (object, old, { subresource }) => {
@@ -84,7 +84,7 @@ export const deploymentRules: KindRules = {
   warnings: (object, old, { subresource }) => warningsOf(object, old, subresource),
 };
 
-export const replicaSetRules: KindRules = {
+export const replicaSetStrategy: Strategy = {
   setDefaults: withTemplate(defaultsFrom([['spec.replicas', 1]])),
   prepareCreate: dropDisabledInTemplate,
   prepareUpdate: dropDisabledInTemplate,
@@ -103,7 +103,7 @@ const checkReplicaSet = checksFrom([
   ['spec.minReadySeconds', notNegative],
 ]);
 
-export const replicationControllerRules: KindRules = {
+export const replicationControllerStrategy: Strategy = {
   setDefaults: (object) => {
     const spec = ensureObject(object as JsonObject, 'spec');
     fill(spec, { replicas: 1 });
@@ -141,7 +141,7 @@ function warningsOf(object: KubeObject, old: KubeObject | undefined, subresource
   ];
 }
 
-export const podTemplateRules: KindRules = {
+export const podTemplateStrategy: Strategy = {
   setDefaults: (object) => setPodTemplateDefaults(object as JsonObject),
   prepareCreate: (object) => dropDisabled(object as JsonObject),
   prepareUpdate: (object) => dropDisabled(object as JsonObject),

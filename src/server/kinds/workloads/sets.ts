@@ -9,7 +9,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import type { KindRules } from '../../strategy/strategy.ts';
+import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { countOrPercent, labelSelector, named, notOver100Percent, oneOf } from '../../strategy/validation/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
@@ -46,7 +46,7 @@ const checkDaemonSet = checksFrom([
 ]);
 const generation = 'deprecated.daemonset.template.generation';
 
-export const daemonSetRules: KindRules = {
+export const daemonSetStrategy: Strategy = {
   setDefaults: withTemplate((object) => {
     setDaemonSetDefaults(object);
     // What once counted templates lives on as an annotation, which the server keeps.
@@ -150,7 +150,7 @@ const statefulSetMutable = [
   'minReadySeconds',
 ];
 
-export const statefulSetRules: KindRules = {
+export const statefulSetStrategy: Strategy = {
   setDefaults: withTemplate((object) => {
     setStatefulSetDefaults(object);
     for (const claim of objectsAt(specOf(object), 'volumeClaimTemplates')) {

@@ -1,7 +1,7 @@
 /** The rules of the kinds that make pods, as tables: a good spec with some fields changed, and all that is refused then. */
 import { describe, expect, it } from 'vitest';
 import { fieldErrorText, type JsonObject, type KubeObject } from '../../../api/index.ts';
-import { apply, find } from '../rules-run.testing.ts';
+import { apply, find } from '../strategy-run.testing.ts';
 
 const labels = { app: 'a' };
 const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'x:1' }] } };
@@ -25,13 +25,13 @@ const good: Readonly<Record<string, JsonObject>> = {
 };
 
 it.each(Object.keys(good))('%s that are good are taken, and taken again', async (kind) => {
-  const { created, errors, rules, context } = await apply(find(kind), { spec: good[kind]! });
+  const { created, errors, strategy, context } = await apply(find(kind), { spec: good[kind]! });
   expect(errors).toEqual([]);
   const next = structuredClone(created);
-  await rules.prepareUpdate?.(next, created, context);
+  await strategy.prepareUpdate?.(next, created, context);
   expect([
-    await rules.validate?.(next, created, context),
-    rules.validateUpdate?.(next, created, context) ?? [],
+    await strategy.validate?.(next, created, context),
+    strategy.validateUpdate?.(next, created, context) ?? [],
   ]).toEqual([[], []]);
 });
 
@@ -219,20 +219,20 @@ describe('the status of', () => {
       ],
     ],
   ])('%s as %j', async (kind, status, refused) => {
-    const { created, rules, context } = await apply(find(kind), { spec: good[kind]! });
+    const { created, strategy, context } = await apply(find(kind), { spec: good[kind]! });
     const written = { ...context, subresource: 'status' };
     const next: KubeObject = { ...structuredClone(created), status };
-    expect(await rules.validate?.(next, created, written)).toEqual([]);
-    expect(rules.validateUpdate?.(next, created, written).map(fieldErrorText)).toEqual(refused);
+    expect(await strategy.validate?.(next, created, written)).toEqual([]);
+    expect(strategy.validateUpdate?.(next, created, written).map(fieldErrorText)).toEqual(refused);
   });
 });
 
 describe('a change of', () => {
   const change = async (kind: string, spec: JsonObject, edit: (next: JsonObject) => void): Promise<string[]> => {
-    const { created, rules, context } = await apply(find(kind), { spec });
+    const { created, strategy, context } = await apply(find(kind), { spec });
     const next = structuredClone(created);
     edit(next.spec as JsonObject);
-    return (rules.validateUpdate?.(next, created, context) ?? []).map(fieldErrorText);
+    return (strategy.validateUpdate?.(next, created, context) ?? []).map(fieldErrorText);
   };
   const rename = (next: JsonObject) => {
     (next.template as { spec: JsonObject }).spec.nodeName = 'n';
@@ -252,19 +252,19 @@ describe('a change of', () => {
   });
 
   it('a daemon set counts its templates in an annotation', async () => {
-    const { created, rules, context } = await apply(find('daemonsets.apps'), { spec: good['daemonsets.apps']! });
+    const { created, strategy, context } = await apply(find('daemonsets.apps'), { spec: good['daemonsets.apps']! });
     const generation = 'deprecated.daemonset.template.generation';
     expect(created.metadata.annotations).toEqual({ [generation]: '1' });
     const next = structuredClone(created);
     direct(next.spec as JsonObject);
-    await rules.prepareUpdate?.(next, created, context);
+    await strategy.prepareUpdate?.(next, created, context);
     expect(next.metadata.annotations).toEqual({ [generation]: '2' });
   });
 
   it('a deployment is a new one with other annotations', async () => {
-    const { created, rules } = await apply(find('deployments.apps'), { spec: good['deployments.apps']! });
+    const { created, strategy } = await apply(find('deployments.apps'), { spec: good['deployments.apps']! });
     const next = { ...created, metadata: { ...created.metadata, annotations: { a: '' } } };
-    expect([rules.isRenewed?.(next, created), rules.isRenewed?.(created, created)]).toEqual([true, false]);
+    expect([strategy.isRenewed?.(next, created), strategy.isRenewed?.(created, created)]).toEqual([true, false]);
   });
 });
 
@@ -292,10 +292,10 @@ describe('a node', () => {
   });
 
   it('keeps the ranges it has', async () => {
-    const { created, rules, context } = await apply(find('nodes'), { spec: { podCIDR: '10.0.0.0/24' } });
+    const { created, strategy, context } = await apply(find('nodes'), { spec: { podCIDR: '10.0.0.0/24' } });
     expect(created.spec).toMatchObject({ podCIDRs: ['10.0.0.0/24'] });
     const next = { ...created, spec: { ...(created.spec as JsonObject), podCIDRs: ['10.1.0.0/24'], externalID: 'x' } };
-    expect(rules.validateUpdate?.(next, created, context).map(fieldErrorText)).toEqual([
+    expect(strategy.validateUpdate?.(next, created, context).map(fieldErrorText)).toEqual([
       'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid',
       'spec.externalID: Forbidden: may not be updated',
     ]);
@@ -303,9 +303,9 @@ describe('a node', () => {
 });
 
 it('a namespace that stays is active, and a revision says something', async () => {
-  const { created, rules, context } = await apply(find('namespaces'), {});
+  const { created, strategy, context } = await apply(find('namespaces'), {});
   const gone: KubeObject = { ...created, status: { phase: 'Terminating' } };
-  const errors = (await rules.validate?.(gone, created, { ...context, subresource: 'status' })) ?? [];
+  const errors = (await strategy.validate?.(gone, created, { ...context, subresource: 'status' })) ?? [];
   expect(errors.map(fieldErrorText)).toEqual([
     'status.Phase: Invalid value: "Terminating": may only be \'Active\' if `deletionTimestamp` is empty',
   ]);

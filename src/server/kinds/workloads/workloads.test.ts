@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { fieldErrorText, type JsonObject } from '../../../api/index.ts';
-import { apply, find } from '../rules-run.testing.ts';
+import { apply, find } from '../strategy-run.testing.ts';
 import { scheduleProblem } from './cron-schedule.ts';
 
 const labels = { app: 'a' };
@@ -94,29 +94,29 @@ it.each<[claim: string, spec: JsonObject, want: string[]]>([
 });
 
 it('the selector of a deployment is fixed', async () => {
-  const { created, rules } = await apply(find('deployments.apps'), body);
+  const { created, strategy } = await apply(find('deployments.apps'), body);
   const next = structuredClone(created);
   (next.spec as JsonObject).selector = { matchLabels: { app: 'b' } };
-  expect(rules.validateUpdate?.(next, created).map(fieldErrorText)).toEqual([
+  expect(strategy.validateUpdate?.(next, created).map(fieldErrorText)).toEqual([
     'spec.selector: Invalid value: {"matchLabels":{"app":"b"}}: field is immutable',
   ]);
 });
 
 it('a write of the status leaves the labels of a deployment alone', async () => {
-  const { created, rules, context } = await apply(find('deployments.apps'), body);
+  const { created, strategy, context } = await apply(find('deployments.apps'), body);
   const next = structuredClone(created);
   next.metadata.labels = { x: 'y' };
-  await rules.prepareUpdate?.(next, created, { ...context, subresource: 'status' });
+  await strategy.prepareUpdate?.(next, created, { ...context, subresource: 'status' });
   expect(next.metadata.labels).toBeUndefined();
 });
 
 it('of a stateful set only a few fields may change', async () => {
-  const { created, rules } = await apply(find('statefulsets.apps'), body);
+  const { created, strategy } = await apply(find('statefulsets.apps'), body);
   const next = structuredClone(created);
   (next.spec as JsonObject).replicas = 3;
-  expect(rules.validateUpdate?.(next, created)).toEqual([]);
+  expect(strategy.validateUpdate?.(next, created)).toEqual([]);
   (next.spec as JsonObject).serviceName = 'other';
-  expect(rules.validateUpdate?.(next, created)).toMatchObject([{ field: 'spec', reason: 'FieldValueForbidden' }]);
+  expect(strategy.validateUpdate?.(next, created)).toMatchObject([{ field: 'spec', reason: 'FieldValueForbidden' }]);
 });
 
 it('a job selects its pods by its uid', async () => {

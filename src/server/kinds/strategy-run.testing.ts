@@ -1,9 +1,9 @@
-/** For tests: runs the rules of a kind over a body, as the write path does on create. */
+/** For tests: runs the strategy of a kind over a body, as the write path does on create. */
 import { fieldErrorText, type JsonObject, type KubeObject } from '../../api/index.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
-import type { KindRules, RuleContext } from '../strategy/strategy.ts';
-import { rulesOf } from './rules-of.ts';
+import type { RuleContext, Strategy } from '../strategy/strategy.ts';
+import { strategyOf } from './strategy-of.ts';
 
 /** By `qualifiedName`, in its preferred version. */
 export function find(name: string): Resource {
@@ -14,24 +14,24 @@ export type Run = {
   readonly created: KubeObject;
   /** As text, with their paths. */
   readonly errors: string[];
-  readonly rules: KindRules;
+  readonly strategy: Strategy;
   readonly context: RuleContext;
 };
 
 /** What is refused when `next` takes the place of what was created, as text; a status if it is one that is written. */
 export async function refusals(run: Run, next: KubeObject, subresource = ''): Promise<string[]> {
-  const { created, rules } = run;
+  const { created, strategy } = run;
   const context = { ...run.context, subresource };
   const object = structuredClone(next);
-  rules.setDefaults?.(object);
-  await rules.prepareUpdate?.(object, created, context);
-  const faults = (await rules.validate?.(object, created, context)) ?? [];
-  return [...faults, ...(rules.validateUpdate?.(object, created, context) ?? [])].map(fieldErrorText);
+  strategy.setDefaults?.(object);
+  await strategy.prepareUpdate?.(object, created, context);
+  const faults = (await strategy.validate?.(object, created, context)) ?? [];
+  return [...faults, ...(strategy.validateUpdate?.(object, created, context) ?? [])].map(fieldErrorText);
 }
 
 /** What is told about what was created. */
-export function warningsOf({ created, rules, context }: Run): readonly string[] {
-  return rules.warnings?.(created, undefined, context) ?? [];
+export function warningsOf({ created, strategy, context }: Run): readonly string[] {
+  return strategy.warnings?.(created, undefined, context) ?? [];
 }
 
 /** `others` are the objects there are already, by `group/plural`. */
@@ -60,8 +60,8 @@ export async function apply(
       ...(body.metadata as JsonObject),
     },
   };
-  const rules = rulesOf(resource);
-  rules.setDefaults?.(created);
-  await rules.prepareCreate?.(created, context);
-  return { created, errors: ((await rules.validate?.(created)) ?? []).map(fieldErrorText), rules, context };
+  const strategy = strategyOf(resource);
+  strategy.setDefaults?.(created);
+  await strategy.prepareCreate?.(created, context);
+  return { created, errors: ((await strategy.validate?.(created)) ?? []).map(fieldErrorText), strategy, context };
 }

@@ -1,5 +1,5 @@
 /**
- * The rules of custom kinds, made from what their definitions say: defaults, the schema, list types, embedded objects,
+ * The strategy of custom kinds, made from what their definitions say: defaults, the schema, list types, embedded objects,
  * the scale, rules written in CEL.
  */
 import {
@@ -13,24 +13,24 @@ import {
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { type CustomKind, kindOf } from '../registry/custom-kind.ts';
 import type { Resource } from '../registry/resource.ts';
-import type { KindRules } from '../strategy/strategy.ts';
+import type { Strategy } from '../strategy/strategy.ts';
 import { LIMIT_DEFAULT_BYTES, NoRoomError, setDefaults } from '../structural-schema/set-defaults.ts';
 import { Validation, ValidationEnd } from '../structural-schema/validation.ts';
 import { readNumber } from './custom-scale.ts';
 import { checkEmbedded, checkListTypes } from './value-rules.ts';
 
-const known = new WeakMap<Resource, KindRules>();
+const known = new WeakMap<Resource, Strategy>();
 
-export function customRulesOf(resource: Resource): KindRules {
-  let rules = known.get(resource);
-  if (!rules) {
-    rules = makeRules(resource, kindOf(resource));
-    known.set(resource, rules);
+export function customStrategyOf(resource: Resource): Strategy {
+  let strategy = known.get(resource);
+  if (!strategy) {
+    strategy = makeStrategy(resource, kindOf(resource));
+    known.set(resource, strategy);
   }
-  return rules;
+  return strategy;
 }
 
-function makeRules(resource: Resource, kind: CustomKind): KindRules {
+function makeStrategy(resource: Resource, kind: CustomKind): Strategy {
   const hasStatus = resource.subresources.some(({ name }) => name === 'status');
   return {
     setDefaults: (object) => {

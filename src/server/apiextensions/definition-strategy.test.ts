@@ -6,7 +6,7 @@ import { WorkSlices } from '../event-loop/work-slices.ts';
 import { checkStructural } from '../structural-schema/structural-schema.ts';
 import { Validation } from '../structural-schema/validation.ts';
 import { asDefinition, type DefinitionNames } from './definition.ts';
-import { definitionRules } from './definition-rules.ts';
+import { definitionStrategy } from './definition-strategy.ts';
 
 const context = {
   now: '2026-01-01T00:00:00Z',
@@ -37,13 +37,13 @@ function crd(
 }
 
 async function created(object: KubeObject): Promise<KubeObject> {
-  definitionRules.setDefaults?.(object);
-  await definitionRules.prepareCreate?.(object, context);
+  definitionStrategy.setDefaults?.(object);
+  await definitionStrategy.prepareCreate?.(object, context);
   return object;
 }
 
 async function faultsOf(object: KubeObject): Promise<string[]> {
-  return (await definitionRules.validate!(await created(object))).map(fieldErrorText);
+  return (await definitionStrategy.validate!(await created(object))).map(fieldErrorText);
 }
 
 it('a new definition gets its names, its conversion and an empty status', async () => {
@@ -122,9 +122,9 @@ it('what objects depend on does not change once the definition is established', 
   const old = await created(crd());
   const next = structuredClone(old);
   asDefinition(next).spec.scope = 'Cluster';
-  expect(definitionRules.validateUpdate!(next, old)).toEqual([]);
+  expect(definitionStrategy.validateUpdate!(next, old)).toEqual([]);
   asDefinition(old).status.conditions = [{ type: 'Established', status: 'True' }];
-  expect(definitionRules.validateUpdate!(next, old).map(fieldErrorText)).toEqual([
+  expect(definitionStrategy.validateUpdate!(next, old).map(fieldErrorText)).toEqual([
     'spec.scope: Invalid value: "Cluster": field is immutable',
   ]);
 });
@@ -135,10 +135,10 @@ it('a new storage version is stored from then on, and none that is stored may go
   const { spec } = asDefinition(next);
   spec.versions[0]!.storage = false;
   spec.versions.push({ ...spec.versions[0]!, name: 'v2', storage: true });
-  await definitionRules.prepareUpdate?.(next, old, context);
+  await definitionStrategy.prepareUpdate?.(next, old, context);
   expect(asDefinition(next).status.storedVersions).toEqual(['v1', 'v2']);
   spec.versions.shift();
-  expect((await definitionRules.validate!(next)).map(fieldErrorText)).toEqual([
+  expect((await definitionStrategy.validate!(next)).map(fieldErrorText)).toEqual([
     expect.stringContaining('status.storedVersions[0]: Invalid value: "v1": missing from spec.versions; v1 was'),
   ]);
 });

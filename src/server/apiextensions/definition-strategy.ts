@@ -1,9 +1,9 @@
 /**
- * The rules of the kind CustomResourceDefinition: what it fills in, what it refuses, what may not change once objects
+ * The strategy of CustomResourceDefinitions: what it fills in, what it refuses, what may not change once objects
  * exist, and what its deletion leaves behind until the last of them is gone.
  */
 import { type FieldError, type JsonObject, type KubeObject, quote } from '../../api/index.ts';
-import type { KindRules } from '../strategy/strategy.ts';
+import type { Strategy } from '../strategy/strategy.ts';
 import { immutable } from '../strategy/validation/field-table.ts';
 import { sameValue } from '../strategy/validation/fields.ts';
 import { schemasIn } from '../structural-schema/schema-form.ts';
@@ -12,7 +12,7 @@ import { asObject } from '../structural-schema/structural.ts';
 import { asDefinition, CLEANUP_FINALIZER, type Definition, isConditionTrue, withCondition } from './definition.ts';
 import { validateDefinition } from './definition-validation.ts';
 
-export const definitionRules: KindRules = {
+export const definitionStrategy: Strategy = {
   setDefaults: (object) => setDefinitionDefaults(asDefinition(object)),
   prepareCreate: (object) => {
     object.spec ??= {};

@@ -4,34 +4,34 @@ import { type JsonObject, type KubeObject, StatusError } from '../../api/index.t
 import { anyObjectOf } from '../codec/any-object.testing.ts';
 import { checkObject, encodeObject } from '../codec/index.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
-import { apply, find } from './rules-run.testing.ts';
+import { apply, find } from './strategy-run.testing.ts';
 
 it.each(builtInResources().map((resource) => [`${resource.groupVersion}/${resource.plural}`, resource] as const))(
-  'rulesOf(%s) takes an object with nothing but a name, and an update that changes nothing',
+  'strategyOf(%s) takes an object with nothing but a name, and an update that changes nothing',
   async (_name, resource) => {
     const body = { kind: resource.kind, apiVersion: resource.groupVersion, metadata: { name: 'a', namespace: 'b' } };
     const object = structuredClone(checkObject(body, resource.schema).object) as unknown as KubeObject;
-    const { created, rules, context } = await apply(resource, object);
+    const { created, strategy, context } = await apply(resource, object);
     const old = structuredClone(created);
-    await rules.prepareUpdate?.(created, old, context);
-    expect(rules.validateUpdate?.(created, old) ?? []).toEqual([]);
+    await strategy.prepareUpdate?.(created, old, context);
+    expect(strategy.validateUpdate?.(created, old) ?? []).toEqual([]);
     expect(old).toEqual(structuredClone(old));
   },
 );
 
 it.each(builtInResources().map((resource) => [`${resource.groupVersion}/${resource.plural}`, resource] as const))(
-  'rulesOf(%s) judge any object, with integers beyond 2^53 in it, and leave those as they are',
+  'strategyOf(%s) judge any object, with integers beyond 2^53 in it, and leave those as they are',
   async (_name, resource) => {
     const type = { kind: resource.kind, apiVersion: resource.groupVersion };
     await fc.assert(
       fc.asyncProperty(anyObjectOf(resource.schema, 7), async (fields) => {
         const { object } = checkObject({ ...fields, ...type }, resource.schema);
         try {
-          const { created, rules, context } = await apply(resource, object);
+          const { created, strategy, context } = await apply(resource, object);
           const old = structuredClone(created);
-          await rules.prepareUpdate?.(created, old, context);
-          rules.validateUpdate?.(created, old);
-          rules.gracePeriodSeconds?.(created, {});
+          await strategy.prepareUpdate?.(created, old, context);
+          strategy.validateUpdate?.(created, old);
+          strategy.gracePeriodSeconds?.(created, {});
           expect(encodeObject(created as unknown as JsonObject).length).toBeGreaterThan(0);
         } catch (err) {
           expect(err).toBeInstanceOf(StatusError); // anything else is a fault of ours
@@ -173,22 +173,22 @@ it.each<[kind: string, body: JsonObject, want: string[]]>([
 });
 
 it('a namespace keeps its label and its finalizers, except through finalize', async () => {
-  const { created, rules, context } = await apply(find('namespaces'), {});
+  const { created, strategy, context } = await apply(find('namespaces'), {});
   const next = structuredClone(created);
   next.metadata.labels = {};
   next.spec = {};
-  await rules.prepareUpdate?.(next, created, context);
+  await strategy.prepareUpdate?.(next, created, context);
   expect(next).toEqual(created);
   next.spec = { finalizers: [] };
-  await rules.prepareUpdate?.(next, created, { ...context, subresource: 'finalize' });
+  await strategy.prepareUpdate?.(next, created, { ...context, subresource: 'finalize' });
   expect(next.spec).toEqual({});
 });
 
 it('a binding cannot be pointed at another role', async () => {
   const roleRef = { kind: 'Role', name: 'r' };
-  const { created, rules } = await apply(find('rolebindings.rbac.authorization.k8s.io'), { roleRef });
+  const { created, strategy } = await apply(find('rolebindings.rbac.authorization.k8s.io'), { roleRef });
   const next = { ...structuredClone(created), roleRef: { ...roleRef, name: 'other' } };
-  expect(rules.validateUpdate?.(next, created)).toMatchObject([
+  expect(strategy.validateUpdate?.(next, created)).toMatchObject([
     { field: 'roleRef', message: expect.stringContaining('cannot change roleRef') },
   ]);
 });
