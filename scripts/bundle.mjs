@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { root } from './setup.mjs';
 
-const doors = ['client', 'controller', 'metrics', 'server', 'store', 'testing'];
+const doors = ['client', 'controller', 'controllers', 'metrics', 'server', 'store', 'testing'];
 const outdir = join(root, 'dist', 'bundle');
 
 rmSync(outdir, { recursive: true, force: true });

@@ -1,4 +1,7 @@
-/** `longwatch serve` as a child of a script, on a free port, until it is told to stop. */
+/**
+ * `longwatch serve` as a child of a script, on a free port, until it is told to stop. Without controllers: what is played
+ * against it was recorded on a server that has none.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { program } from './setup.mjs';
@@ -8,7 +11,7 @@ import { program } from './setup.mjs';
  * besides its ready line goes to our stderr.
  */
 export async function startServer(dataDir, flags, { isDetached = false } = {}) {
-  const args = [program, 'serve', '--secure-port', '0', '--data-dir', dataDir, ...flags];
+  const args = [program, 'serve', '--secure-port', '0', '--data-dir', dataDir, '--controllers=-*', ...flags];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: isDetached });
   const exited = once(child, 'exit');
   const [line] = await Promise.race([once(child.stdout, 'data'), exited]);

@@ -6,16 +6,17 @@
  */
 import assert from 'node:assert/strict';
 import { appsv1, connect, corev1, mergePatch } from 'longwatch/client';
+import { isActive, isReady, startControllers } from 'longwatch/controllers';
 import { runExample } from '../stage/run-example.ts';
 import { scratchNamespace } from '../stage/scratch-namespace.ts';
-import { startControlPlane } from './control-plane.ts';
-import { isActive, isReady } from './pod-state.ts';
 
 const REPLICAS = 4;
 
 await runExample(async (signal) => {
   await using client = await connect();
-  await using _plane = await startControlPlane(client, { startMs: 100, stopMs: 100, signal, onError: console.error });
+  const fast = { startMs: 100, stopMs: 100, onError: console.error };
+  await using plane = startControllers(client, { controllers: ['*'], pretendNodes: 3, ...fast });
+  await plane.ready(signal);
   await using scratch = await scratchNamespace(client, 'mini-control-plane');
   const namespace = scratch.name;
   await using seenDeployments = client.informer(appsv1.deployments, { namespace });

@@ -1,7 +1,7 @@
 /**
  * A namespace of an example's own, which goes with everything in it when the example ends.
  *
- * What is in it goes when the cluster's namespace controller has come by. A bare `longwatch serve` has none: there the
+ * What is in it goes when the cluster's namespace controller has come by. With `--controllers=-*` there is none: then the
  * namespace stays `Terminating` until one runs, such as that of examples/mini-control-plane.
  */
 import { corev1, isApiError, type KubeClient } from 'longwatch/client';

@@ -7,6 +7,7 @@
  */
 import * as module from 'node:module';
 import { Command } from 'commander';
+import { addControllersCommand } from './commands/controllers.ts';
 import { addServeCommand } from './commands/serve.ts';
 
 // Where Node can (22 and newer), compiled code is kept for the next start.
@@ -22,6 +23,7 @@ const program = new Command('longwatch')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .showHelpAfterError('(longwatch COMMAND --help lists what there is)');
 addServeCommand(program);
+addControllersCommand(program);
 
 if (process.argv.length <= 2) program.outputHelp();
 else await program.parseAsync();

@@ -5,7 +5,13 @@
 
 import { type Authenticate, authenticateBy, certificateAuthenticator } from './auth/authenticator.ts';
 import { type Authorizer, alwaysAllow } from './auth/authorizer.ts';
-import { adminToken, type KnownToken, readTokenFile, tokenAuthenticator } from './auth/bearer-tokens.ts';
+import {
+  adminToken,
+  controllersToken,
+  type KnownToken,
+  readTokenFile,
+  tokenAuthenticator,
+} from './auth/bearer-tokens.ts';
 import { type ReviewToken, tokenReviewer } from './auth/token-review.ts';
 import { escalationGuard, type WriteGuard } from './rbac/escalation.ts';
 import { RbacAuthorizer } from './rbac/rbac-authorizer.ts';
@@ -33,9 +39,10 @@ export function makeAccess(
   resources: Resources,
   onRightsChanged: () => void,
 ): Access {
-  const admin = adminToken(administratorsToken);
+  const own = [adminToken(administratorsToken)];
+  if (options.controllersToken) own.push(controllersToken(options.controllersToken));
   const fromFile = options.tokenAuthFile ? readTokenFile(options.tokenAuthFile) : [];
-  const known = tokenAuthenticator([admin, ...fromFile]);
+  const known = tokenAuthenticator([...own, ...fromFile]);
   const tokens = new ServiceAccountTokens({
     resources,
     key: ensureSigningKey(dataDir, options.serviceAccountSigningKeyFile),
@@ -52,7 +59,7 @@ export function makeAccess(
     reviewToken: tokenReviewer(byToken, tokens.audiences),
     tokens,
     fromFile,
-    setTokensOfFile: (fresh) => known.know([admin, ...fresh]),
+    setTokensOfFile: (fresh) => known.know([...own, ...fresh]),
     guard: escalationGuard(rbac.index, authorizer),
   };
 }

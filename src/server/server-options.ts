@@ -47,6 +47,8 @@ export type ServerOptions = {
   readonly auditLogMaxBytes?: number;
   /** How many that were set aside are kept, 10; 0 keeps all. */
   readonly auditLogMaxBackups?: number;
+  /** Whoever shows it is `system:kube-controller-manager`: for controllers that run beside the server, in its process. */
+  readonly controllersToken?: string;
   /** RBAC */
   readonly authorizationMode?: AuthorizationMode;
   /** true */

@@ -5,16 +5,23 @@
  *     await using server = await startTestServer();
  *     await server.client.create('/api/v1/namespaces/default/configmaps', { metadata: { name: 'a' } });
  */
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connectLoopback, startControllers } from '../controllers/index.ts';
 import type { RunningServer, ServerOptions } from '../server/index.ts';
 import { startServer } from '../server/index.ts';
 import { isStoreError, openEmbeddedStore, openEtcdStore, type Store } from '../store/index.ts';
 import { ApiClient, type ApiClientOptions } from './api-client.ts';
 
 /** With a `dataDir` the storage is the caller's, and stays. */
-export type TestServerOptions = Partial<ServerOptions>;
+export type TestServerOptions = Partial<ServerOptions> & {
+  /** Which controllers run beside it, as `--controllers` takes them: none. `[]` is what `longwatch serve` runs. */
+  readonly controllers?: readonly string[];
+  /** So many nodes that are only pretended: 0. */
+  readonly pretendNodes?: number;
+};
 
 export class TestServer implements AsyncDisposable {
   readonly dataDir: string;
@@ -23,6 +30,7 @@ export class TestServer implements AsyncDisposable {
   readonly #options: TestServerOptions;
   readonly #clients: ApiClient[] = [];
   #running: RunningServer | undefined;
+  #controllers: AsyncDisposable | undefined;
   #client: ApiClient | undefined;
   /** The one it was given first, so that clients find it again. */
   #port = 0;
@@ -60,15 +68,41 @@ export class TestServer implements AsyncDisposable {
   }
 
   async start(): Promise<void> {
+    if (this.#running) return;
     const log = (line: string) => void this.logged.push(line);
-    this.#running ??= await inTurn(() =>
-      startServer({ securePort: this.#port, durability: 'none', log, ...this.#options, dataDir: this.dataDir }),
+    const { controllers, pretendNodes = 0, ...options } = this.#options;
+    const hasControllers = controllers !== undefined || pretendNodes > 0;
+    const own = hasControllers ? { controllersToken: randomBytes(32).toString('base64url') } : {};
+    const running = await inTurn(() =>
+      startServer({ securePort: this.#port, durability: 'none', log, ...own, ...options, dataDir: this.dataDir }),
     );
-    this.#port = Number(new URL(this.#running.url).port);
+    this.#running = running;
+    this.#port = Number(new URL(running.url).port);
+    if (own.controllersToken === undefined) return;
+    const { kubeconfigPath } = running;
+    const { client, authorityPem } = await connectLoopback({ kubeconfigPath, token: own.controllersToken });
+    const names = controllers ?? ['-*'];
+    const beside = startControllers(client, {
+      controllers: names,
+      pretendNodes,
+      authorityPem,
+      onError: log,
+      startMs: 20,
+      stopMs: 20,
+    });
+    this.#controllers = {
+      async [Symbol.asyncDispose]() {
+        await beside[Symbol.asyncDispose]();
+        await client.close();
+      },
+    };
+    await beside.ready();
   }
 
   /** Gracefully, with everything kept; `start` brings it back under the same address. */
   async stop(): Promise<void> {
+    await this.#controllers?.[Symbol.asyncDispose]();
+    this.#controllers = undefined;
     const running = this.#running;
     this.#running = undefined;
     this.#client = undefined;

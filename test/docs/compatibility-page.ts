@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { addServeCommand } from '../../src/cli/commands/serve.ts';
+import { DEFAULT_CONTROLLERS, KNOWN_CONTROLLERS } from '../../src/controllers/index.ts';
 import { builtInResources } from '../../src/server/registry/built-in-resources.ts';
 import { qualifiedName, type Resource } from '../../src/server/registry/resource.ts';
 import { isServedPart } from '../../src/server/rest/subresources.ts';
@@ -15,32 +16,32 @@ import { isServedPart } from '../../src/server/rest/subresources.ts';
 export const PAGE: string = fileURLToPath(new URL('../../docs/compatibility.md', import.meta.url));
 
 const NO_CONTROLLER = 'stored and checked; no controller acts on it';
+const WITH_ALL = 'a controller acts on it with `--controllers=*`';
 const NOT_CALLED = 'stored and checked; never called';
 
 /** What is missing, by resource; a resource that is not named is served whole. */
 export const missing: Readonly<Record<string, string>> = {
   componentstatuses: 'always empty',
   limitranges: 'stored and checked; not enforced',
-  namespaces: 'a deleted one stays Terminating; labels of PodSecurity are not enforced',
-  nodes: 'no kubelet is asked',
-  persistentvolumeclaims: 'nothing binds, and nothing takes the protection finalizer off',
-  persistentvolumes: 'nothing binds, and nothing takes the protection finalizer off',
-  pods: 'nothing schedules or runs them',
+  namespaces: 'labels of PodSecurity are not enforced',
+  nodes: 'no kubelet is asked; `--pretend-nodes` makes some that are only pretended',
+  persistentvolumeclaims: 'nothing binds',
+  persistentvolumes: 'nothing binds',
+  pods: 'nothing schedules or runs them; with `--pretend-nodes` it is pretended',
   replicationcontrollers: NO_CONTROLLER,
   resourcequotas: 'stored and checked; nothing is counted',
-  serviceaccounts: 'none is made for a new namespace',
   services: 'addresses and node ports are given; endpoints only those of default/kubernetes',
   'apiservices.apiregistration.k8s.io': 'stored and checked; nothing is proxied',
   'controllerrevisions.apps': NO_CONTROLLER,
   'cronjobs.batch': NO_CONTROLLER,
   'customresourcedefinitions.apiextensions.k8s.io': 'no conversion by webhook; no cost estimate of CEL rules',
   'daemonsets.apps': NO_CONTROLLER,
-  'deployments.apps': NO_CONTROLLER,
+  'deployments.apps': WITH_ALL,
   'horizontalpodautoscalers.autoscaling': NO_CONTROLLER,
   'jobs.batch': NO_CONTROLLER,
   'mutatingwebhookconfigurations.admissionregistration.k8s.io': NOT_CALLED,
   'poddisruptionbudgets.policy': 'evictions obey its status; nobody counts pods',
-  'replicasets.apps': NO_CONTROLLER,
+  'replicasets.apps': WITH_ALL,
   'statefulsets.apps': NO_CONTROLLER,
   'validatingadmissionpolicies.admissionregistration.k8s.io': 'no controller checks types into its status',
   'validatingwebhookconfigurations.admissionregistration.k8s.io': NOT_CALLED,
@@ -57,6 +58,21 @@ What of the API of kube-apiserver 1.36 is served. Made from the code by \`node -
 --write\`; a test holds it to that. Custom resources are served as definitions make them.
 
 ${[...groups].map(([groupVersion, resources]) => groupTable(groupVersion, resources)).join('\n')}
+## Controllers
+
+Of kube-controller-manager, by its names. Beside every server, unless \`--controllers\` says otherwise:
+
+${DEFAULT_CONTROLLERS.map((name) => `- \`${name}\``).join('\n')}
+
+With \`--controllers=*\` also:
+
+${KNOWN_CONTROLLERS.filter((name) => !DEFAULT_CONTROLLERS.includes(name))
+  .map((name) => `- \`${name}\``)
+  .join('\n')}
+
+The server itself does the work of \`clusterrole-aggregation-controller\`, cleans up after a deleted
+CustomResourceDefinition, keeps its own Service and lets Events expire.
+
 ## Flags
 
 Those of kube-apiserver and etcd that \`longwatch serve\` takes, and its own; any other is refused.

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { boundOf, type Generation, nextReplicas } from '../../examples/mini-control-plane/rollout.ts';
+import { boundOf, type Generation, nextReplicas } from '../../src/controllers/workloads/rollout.ts';
 
 const one = (name: string, replicas: number, available: number): Generation => ({ name, replicas, available });
 

@@ -1,21 +1,21 @@
-/** The mini control plane of examples/, on a server in this process, with a real kubectl: what people will type. */
+/** All controllers with pretended nodes, on a server in this process, with a real kubectl: what people will type. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { apiextensionsv1, connect, corev1, defineResource, type KubeClient } from 'longwatch/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../../examples/mini-control-plane/control-plane.ts';
+import { type Controllers, startControllers } from '../../src/controllers/index.ts';
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
 import { until } from '../support/client/client-under-test.ts';
 import { Kubectl, kubectls } from './kubectl.ts';
 
 const [newest] = kubectls();
-const fast = { startMs: 20, stopMs: 20, signal: AbortSignal.timeout(120_000) };
+const all = { controllers: ['*'], pretendNodes: 3, startMs: 20, stopMs: 20 };
 const IMAGE = 'example.com/web:1';
 
 let server: TestServer;
 let client: KubeClient;
-let plane: ControlPlane;
+let plane: Controllers;
 let home: string;
 let count = 0;
 const problems: string[] = [];
@@ -27,7 +27,8 @@ beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'longwatch-control-plane-'));
   server = await startTestServer();
   client = await connect({ paths: [server.kubeconfigPath] });
-  plane = await startControlPlane(client, { ...fast, onError });
+  plane = startControllers(client, { ...all, onError });
+  await plane.ready();
 });
 afterAll(async () => {
   await plane?.[Symbol.asyncDispose]();
@@ -279,7 +280,8 @@ it('a control plane that takes over in the middle of a rollout brings it to its 
   await until(async () => (await namesOf(n, 'replicasets')).length === 2);
   await plane[Symbol.asyncDispose]();
   expect(await isComplete()).toBe(false);
-  plane = await startControlPlane(client, { ...fast, onError });
+  plane = startControllers(client, { ...all, onError });
+  await plane.ready();
   await until(isComplete);
 });
 
@@ -287,7 +289,8 @@ it('a cluster with nodes of its own is refused', async () => {
   await using other = await startTestServer();
   await using real = await connect({ paths: [other.kubeconfigPath] });
   await other.client.create('/api/v1/nodes', { metadata: { name: 'real' } });
-  await expect(startControlPlane(real, fast)).rejects.toThrow('node "real" is real');
+  await using refused = startControllers(real, all);
+  await expect(refused.ready()).rejects.toThrow('node "real" is real');
 });
 
 it('nothing went wrong on the way', () => {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { writeKubeconfig } from '../../src/server/serving/kubeconfig.ts';
-import { TOKEN, httpServerUnderTest } from './http-server-under-test.ts';
+import { httpServerUnderTest, TOKEN } from './http-server-under-test.ts';
 
 const script = fileURLToPath(new URL('serve-process.ts', import.meta.url));
 

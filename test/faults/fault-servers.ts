@@ -102,7 +102,15 @@ export async function serverAsProcess(on: 'embedded' | 'etcd'): Promise<FaultSer
 
 function spawnServe(dataDir: string, etcdUrls: readonly string[] | undefined): ChildProcess {
   const program = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-  const flags = ['--data-dir', dataDir, '--secure-port', '0', ...(etcdUrls ? ['--etcd-servers', etcdUrls.join()] : [])];
+  const bare = '--controllers=-*'; // whose own requests and objects would be in the way
+  const flags = [
+    '--data-dir',
+    dataDir,
+    '--secure-port',
+    '0',
+    bare,
+    ...(etcdUrls ? ['--etcd-servers', etcdUrls.join()] : []),
+  ];
   const stdio = ['ignore', 'pipe', 'inherit'] as const;
   return spawn(process.execPath, ['--import', 'tsx', program, 'serve', ...flags], { stdio: [...stdio] });
 }

@@ -6,6 +6,7 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
 import { parseGoDurationMs } from '../../api/index.ts';
+import { chooseControllers } from '../../controllers/controller-names.ts';
 import { choiceFaults } from '../../server/admission/plugin-names.ts';
 import type { AutoCompactionOptions, EtcdOptions, ServerOptions } from '../../server/server-options.ts';
 import { isDnsName } from '../../server/serving/dns-name.ts';
@@ -47,6 +48,9 @@ export type ServeFlags = {
   enablePriorityAndFairness: boolean;
   requestTimeout: number;
   minRequestTimeout: number;
+  controllers?: string[];
+  pretendNodes: number;
+  leaderElect?: boolean;
   v: number;
 };
 
@@ -202,6 +206,17 @@ export function parseSans(text: string, before: readonly string[] = []): string[
 export function parseNames(text: string, before: readonly string[] = []): string[] {
   const names = text.split(',').map((name) => name.trim());
   return [...before, ...names.filter((name) => name !== '')];
+}
+
+/** `*,-garbage-collector-controller`; those of each time the flag is given. */
+export function parseControllers(text: string, before: readonly string[] = []): string[] {
+  const parts = [...before, ...text.split(',').map((part) => part.trim())];
+  try {
+    chooseControllers(parts);
+  } catch (err) {
+    throw new InvalidArgumentError(`${(err as Error).message}.`);
+  }
+  return parts;
 }
 
 /** `pods#5000,deployments.apps#100` */

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { ServerOptions } from '../../server/server-options.ts';
 import { addServeCommand } from './serve.ts';
+import type { ControllersBeside } from './serve-controllers.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -9,7 +10,7 @@ afterEach(() => {
 });
 
 /** What the server would have been started with, or what was said instead. */
-async function run(...args: string[]): Promise<{ options?: ServerOptions; said: string }> {
+async function run(...args: string[]): Promise<{ options?: ServerOptions; beside?: ControllersBeside; said: string }> {
   let said = '';
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
     said += String(text);
@@ -17,8 +18,10 @@ async function run(...args: string[]): Promise<{ options?: ServerOptions; said: 
   });
   let options: ServerOptions | undefined;
   const program = new Command('longwatch').exitOverride();
-  addServeCommand(program, async (given) => {
+  let beside: ControllersBeside | undefined;
+  addServeCommand(program, async (given, controllers) => {
     options = given;
+    beside = controllers;
     throw new Error('Cannot open "x": another process holds it');
   });
   for (const command of program.commands) command.exitOverride();
@@ -27,7 +30,7 @@ async function run(...args: string[]): Promise<{ options?: ServerOptions; said: 
   } catch (err) {
     if (!(err instanceof CommanderError)) throw err;
   }
-  return { ...(options && { options }), said };
+  return { ...(options && { options }), ...(beside && { beside }), said };
 }
 
 it('serve starts with the defaults it names', async () => {
@@ -76,8 +79,10 @@ it('serve reads every flag', async () => {
     ...['--request-timeout', '1m30s', '--min-request-timeout', '60', '--v', '4', '--audit-log-path', '/a'],
     ...['--audit-log-maxsize', '1', '--audit-log-maxbackup', '2'],
     ...['--service-account-issuer', 'https://i', '--service-account-signing-key-file', 'sk'],
+    ...['--controllers=*,-garbage-collector-controller', '--pretend-nodes', '3', '--leader-elect', 'false'],
   ];
-  const { options } = await run(...args);
+  const { options, beside } = await run(...args);
+  expect(beside).toEqual({ controllers: ['*', '-garbage-collector-controller'], pretendNodes: 3, isElected: false });
   expect(options).toEqual({
     dataDir: '/d',
     bindAddress: '0.0.0.0',
@@ -123,6 +128,16 @@ it('serve takes where its store is to be an etcd', async () => {
   expect(options?.etcdListenClientUrls).toEqual(['http://127.0.0.1:2379', 'https://[::1]:2379']);
 });
 
+it.each([
+  [[], { controllers: undefined, pretendNodes: 0, isElected: false }],
+  [['--controllers=-*'], { controllers: ['-*'], pretendNodes: 0, isElected: false }],
+  [
+    ['--controllers', 'namespace-controller', '--controllers', '-*'],
+    { controllers: ['namespace-controller', '-*'], pretendNodes: 0, isElected: false },
+  ],
+  [['--etcd-servers', 'http://a:1'], { controllers: undefined, pretendNodes: 0, isElected: true }],
+])('serve %j says what runs beside it', async (args, want) => expect((await run(...args)).beside).toEqual(want));
+
 it('serve takes names for its certificate, by commas and by repeating', async () => {
   const { options } = await run('--tls-san', 'a.example.com, 10.0.0.5', '--tls-san', '*.example.org');
   expect(options?.tlsSans).toEqual(['a.example.com', '10.0.0.5', '*.example.org']);
@@ -156,6 +171,8 @@ it.each([
     '[Priority] in enable-admission-plugins and disable-admission-plugins overlapped',
   ],
   [['--sercure-port', '1'], '(Did you mean --secure-port?)'],
+  [['--controllers=namespace-controller,-nodes'], '"nodes" is not in the list of known controllers'],
+  [['--pretend-nodes', 'many'], 'whole number from 0 up'],
   [['extra'], 'too many arguments'],
 ])('serve refuses %j with a sentence that helps', async (args, sentence) => {
   const { options, said } = await run(...args);

@@ -10,9 +10,11 @@ import { isatty } from 'node:tty';
 import { type Command, Option } from 'commander';
 import type { RunningServer, ServerOptions } from '../../server/server-options.ts';
 import { logToStderr } from '../../server/serving/stderr-log.ts';
+import { type ControllersBeside, startBeside } from './serve-controllers.ts';
 import {
   parseBoolean,
   parseCacheSizes,
+  parseControllers,
   parseCount,
   parseDuration,
   parseNames,
@@ -24,7 +26,7 @@ import {
   toServerOptions,
 } from './serve-flags.ts';
 
-export type StartServer = (options: ServerOptions) => Promise<RunningServer>;
+export type StartServer = (options: ServerOptions, beside: ControllersBeside) => Promise<RunningServer>;
 
 /** However hard something hangs, the process is gone by then. */
 const STOP_LIMIT_MS = 9_500;
@@ -141,6 +143,23 @@ export function addServeCommand(program: Command, start: StartServer = startReal
         .argParser(parseSeconds),
     )
     .addOption(
+      option(
+        '--controllers <list>',
+        'controllers that run beside the server: *, name, -name; -* is none (default: what a bare server needs)',
+      ).argParser(parseControllers),
+    )
+    .addOption(
+      option('--pretend-nodes <n>', 'nodes that are only pretended: Pods get scheduled and become Ready, nothing runs')
+        .default(0)
+        .argParser(parseCount),
+    )
+    .addOption(
+      option(
+        '--leader-elect <true|false>',
+        'controllers run on one of several servers only (default: true with --etcd-servers, else false)',
+      ).argParser(parseBoolean),
+    )
+    .addOption(
       option('--v <n>', 'how much to log: 0 what happens to the server, 2 refused requests too, 4 all requests')
         .default(0)
         .argParser(parseCount),
@@ -158,7 +177,7 @@ async function serve(flags: ServeFlags, command: Command, start: StartServer): P
   }
   let server: RunningServer;
   try {
-    server = await start(options);
+    server = await start(options, besideOf(flags));
   } catch (err) {
     logToStderr(`longwatch: ${err instanceof Error ? err.message : String(err)}`);
     if (flags.v >= STACK_LEVEL && err instanceof Error) logToStderr(String(err.stack));
@@ -211,7 +230,11 @@ async function stop(server: RunningServer): Promise<void> {
   process.exit(); // signal handlers would keep nothing alive, but a library might
 }
 
-async function startReal(options: ServerOptions): Promise<RunningServer> {
+function besideOf({ controllers, pretendNodes, leaderElect, etcdServers }: ServeFlags): ControllersBeside {
+  return { controllers, pretendNodes, isElected: leaderElect ?? etcdServers !== undefined };
+}
+
+async function startReal(options: ServerOptions, beside: ControllersBeside): Promise<RunningServer> {
   const { startServer } = await import('../../server/index.ts');
-  return startServer(options);
+  return startBeside(startServer, options, beside);
 }

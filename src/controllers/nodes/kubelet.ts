@@ -6,7 +6,7 @@
  * is how one sees a rollout that stops by itself.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { corev1, isApiError, type KubeClient, mergePatch } from 'longwatch/client';
+import { corev1, isApiError, type KubeClient, mergePatch } from '../../client/index.ts';
 import {
   type ControllerDefinition,
   defineController,
@@ -14,8 +14,8 @@ import {
   requeueAfter,
   setCondition,
   whereObject,
-} from 'longwatch/controller';
-import { podIndexers } from './indexes.ts';
+} from '../../controller/index.ts';
+import { podIndexers } from '../workloads/indexes.ts';
 
 export type KubeletOptions = {
   readonly nodeNames: readonly string[];
@@ -81,6 +81,10 @@ export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions
       return waitMs > 0 ? requeueAfter(waitMs) : undefined;
     },
   });
+}
+
+export function pretendNodeNames(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `node-${index + 1}`);
 }
 
 /** Makes the nodes, or takes over those of an earlier run. Refuses a cluster that has nodes of its own. */

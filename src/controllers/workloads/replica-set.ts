@@ -5,20 +5,22 @@
  * what the one before it has written, so no pod is made twice. Pods that match the selector and belong to nobody are
  * taken over.
  */
-import { appsv1, corev1, isApiError, mergePatch } from 'longwatch/client';
+import { appsv1, corev1, mergePatch } from '../../client/index.ts';
 import {
+  type ControllerDefinition,
   controllerOf,
   defineController,
   isBeingDeleted,
   type ReconcileContext,
   requeueAfter,
   setControllerReference,
-} from 'longwatch/controller';
+} from '../../controller/index.ts';
+import { isRefusedByNamespace } from '../namespaces/refused-by-namespace.ts';
 import { podIndexers } from './indexes.ts';
 import { isActive, isReady, msUntilAvailable } from './pod-state.ts';
 
-export const replicaSetController = defineController({
-  name: 'replica-set',
+export const replicaSetController: ControllerDefinition<appsv1.ReplicaSet> = defineController({
+  name: 'replicaset-controller',
   for: appsv1.replicaSets,
   owns: [{ resource: corev1.pods, indexers: podIndexers }],
   watches: [
@@ -59,7 +61,7 @@ async function createPods(
   try {
     await Promise.all(Array.from({ length: count }, () => client.resource(corev1.pods).create(pod)));
   } catch (err) {
-    if (!isNamespaceTerminating(err)) throw err; // else it is going, and so is the set
+    if (!isRefusedByNamespace(err)) throw err; // else it is going, and so is the set
   }
 }
 
@@ -88,9 +90,4 @@ async function updateStatus(set: appsv1.ReplicaSet, owned: readonly corev1.Pod[]
   if (isNews) await client.resource(appsv1.replicaSets).status.patch(set.metadata.name, mergePatch({ status }));
   const next = Math.min(...waits.filter((wait) => wait > 0));
   return Number.isFinite(next) ? requeueAfter(next) : undefined;
-}
-
-function isNamespaceTerminating(err: unknown): boolean {
-  const causes = isApiError(err, 'Forbidden') ? (err.status.details?.causes ?? []) : [];
-  return causes.some(({ reason }) => reason === 'NamespaceTerminating');
 }

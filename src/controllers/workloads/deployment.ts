@@ -6,23 +6,24 @@
  * rollout is undone. Progress deadlines and scaling in proportion during a rollout are left out.
  */
 import { createHash } from 'node:crypto';
-import { appsv1, mergePatch } from 'longwatch/client';
+import { appsv1, mergePatch } from '../../client/index.ts';
 import {
+  type ControllerDefinition,
   controllerOf,
   defineController,
   isBeingDeleted,
   type ReconcileContext,
   setCondition,
   setControllerReference,
-} from 'longwatch/controller';
+} from '../../controller/index.ts';
 import { byController } from './indexes.ts';
 import { boundOf, type Generation, nextReplicas } from './rollout.ts';
 
 const HASH_LABEL = 'pod-template-hash';
 const REVISION = 'deployment.kubernetes.io/revision';
 
-export const deploymentController = defineController({
-  name: 'deployment',
+export const deploymentController: ControllerDefinition<appsv1.Deployment> = defineController({
+  name: 'deployment-controller',
   for: appsv1.deployments,
   owns: [{ resource: appsv1.replicaSets, indexers: { byController } }],
   watches: [

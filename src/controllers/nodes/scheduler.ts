@@ -4,13 +4,13 @@
  * A pod that fits nowhere waits, and is looked at again when a node changes. One pod at a time, so that each sees where
  * the ones before it went. Resources, affinity and priorities are left out.
  */
-import { corev1, isApiError } from 'longwatch/client';
-import { defineController, isBeingDeleted, whereObject } from 'longwatch/controller';
-import { podIndexers } from './indexes.ts';
+import { corev1, isApiError } from '../../client/index.ts';
+import { type ControllerDefinition, defineController, isBeingDeleted, whereObject } from '../../controller/index.ts';
+import { podIndexers } from '../workloads/indexes.ts';
 
 const isWaiting = (pod: corev1.Pod) => !pod.spec.nodeName && !isBeingDeleted(pod);
 
-export const schedulerController = defineController({
+export const schedulerController: ControllerDefinition<corev1.Pod> = defineController({
   name: 'scheduler',
   concurrency: 1,
   for: { resource: corev1.pods, indexers: podIndexers, where: whereObject(isWaiting) },

@@ -1,6 +1,6 @@
 /** What controllers ask about a pod. */
-import type { corev1 } from 'longwatch/client';
-import { findCondition, isBeingDeleted } from 'longwatch/controller';
+import type { corev1 } from '../../client/index.ts';
+import { findCondition, isBeingDeleted } from '../../controller/index.ts';
 
 /** It runs, or it is going to. */
 export function isActive(pod: corev1.Pod): boolean {

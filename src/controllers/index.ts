@@ -1,0 +1,11 @@
+/** The controllers of a cluster, over one client: what a bare server needs, and what makes wishes come true. */
+export {
+  type ControllerName,
+  chooseControllers,
+  DEFAULT_CONTROLLERS,
+  KNOWN_CONTROLLERS,
+  UnknownControllerError,
+} from './controller-names.ts';
+export { connectLoopback, type Loopback, type LoopbackOptions } from './loopback-client.ts';
+export { type Controllers, type ControllersOptions, startControllers } from './start-controllers.ts';
+export { isActive, isReady } from './workloads/pod-state.ts';
