@@ -28,7 +28,7 @@ export type Dependent = { readonly kind: string; readonly key: string; readonly 
 
 type Kind = {
   readonly resource: Resource<PartialObjectMetadata>;
-  readonly lease: InformerHandle<PartialObjectMetadata>;
+  readonly handle: InformerHandle<PartialObjectMetadata>;
 };
 
 const VERBS = ['list', 'watch', 'delete'];
@@ -70,11 +70,11 @@ export class WatchedKinds implements AsyncDisposable {
     );
     const wanted = new Map(preferredKinds(all, VERBS).map((kind) => [nameOf(kind), kind]));
     let isNew = false;
-    for (const [name, { lease, resource }] of this.#kinds) {
+    for (const [name, { handle, resource }] of this.#kinds) {
       if (wanted.has(name) || groupsAway.has(resource.group)) continue;
       this.#kinds.delete(name);
       isNew = true;
-      await lease[Symbol.asyncDispose]();
+      await handle[Symbol.asyncDispose]();
     }
     const missing = [...wanted].filter(([name]) => !this.#kinds.has(name) && !IGNORED.includes(name));
     const fill = async () => {
@@ -94,7 +94,7 @@ export class WatchedKinds implements AsyncDisposable {
 
   /** Whether what it shows is everything: each kind has been read and is being watched. */
   get isWhole(): boolean {
-    return [...this.#kinds.values()].every(({ lease }) => lease.informer.freshness.state === 'current');
+    return [...this.#kinds.values()].every(({ handle }) => handle.informer.freshness.state === 'current');
   }
 
   get watched(): readonly Resource<PartialObjectMetadata>[] {
@@ -106,7 +106,7 @@ export class WatchedKinds implements AsyncDisposable {
     key: string,
   ): { resource: Resource<PartialObjectMetadata>; object: PartialObjectMetadata } | undefined {
     const found = this.#kinds.get(kind);
-    const object = found?.lease.informer.get(key);
+    const object = found?.handle.informer.get(key);
     return found && object && { resource: found.resource, object };
   }
 
@@ -121,35 +121,35 @@ export class WatchedKinds implements AsyncDisposable {
     if (!resource || (resource.isNamespaced && !namespace)) return undefined;
     const kind = nameOf(resource);
     const key = resource.isNamespaced ? `${namespace}/${reference.name}` : reference.name;
-    const object = this.#kinds.get(kind)?.lease.informer.get(key);
+    const object = this.#kinds.get(kind)?.handle.informer.get(key);
     return object && { kind, key, object };
   }
 
   dependentsOf(uid: string): Dependent[] {
     const found: Dependent[] = [];
-    for (const [kind, { lease }] of this.#kinds)
-      for (const object of lease.informer.by('byOwner', uid))
-        found.push({ kind, key: keyIn(lease.informer, object), object });
+    for (const [kind, { handle }] of this.#kinds)
+      for (const object of handle.informer.by('byOwner', uid))
+        found.push({ kind, key: keyIn(handle.informer, object), object });
     return found;
   }
 
   /** All that have owners, such as to judge them anew when there are kinds that were not known before. */
   *owned(): Generator<Dependent> {
-    for (const [kind, { lease }] of this.#kinds)
-      for (const object of lease.informer.list())
-        if (object.metadata.ownerReferences?.length) yield { kind, key: keyIn(lease.informer, object), object };
+    for (const [kind, { handle }] of this.#kinds)
+      for (const object of handle.informer.list())
+        if (object.metadata.ownerReferences?.length) yield { kind, key: keyIn(handle.informer, object), object };
   }
 
   #watch(name: string, kind: DiscoveredResource): Informer<PartialObjectMetadata> {
     const resource = metadataOf(defineResourceOf(kind));
-    const lease = this.#informers.lease(resource, {
+    const handle = this.#informers.acquire(resource, {
       allNamespaces: true,
       indexers: { byOwner: ownerUids },
       transform: whatDecides,
     });
-    this.#kinds.set(name, { resource, lease });
-    lease.informer.subscribe((event) => this.#onEvent(name, event));
-    return lease.informer;
+    this.#kinds.set(name, { resource, handle });
+    handle.informer.subscribe((event) => this.#onEvent(name, event));
+    return handle.informer;
   }
 }
 
