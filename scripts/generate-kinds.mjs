@@ -8,6 +8,7 @@
  * and compared, so a fact that the form cannot hold stops the script instead of getting lost.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { packedScalars } from '../src/server/schema/packed-scalars.ts';
 import { readFacts, writeGenerated } from './generated-file.mjs';
 
 const facts = readFacts('kinds');
@@ -79,21 +80,7 @@ function pack(schema) {
 }
 
 function packScalar(schema) {
-  const scalars = {
-    s: { type: 'string' },
-    S: { type: 'string', default: '' },
-    i: { type: 'integer', format: 'int32' },
-    I: { type: 'integer', format: 'int32', default: 0 },
-    l: { type: 'integer', format: 'int64' },
-    L: { type: 'integer', format: 'int64', default: 0 },
-    b: { type: 'boolean' },
-    B: { type: 'boolean', default: false },
-    d: { type: 'number', format: 'double' },
-    y: { type: 'string', format: 'byte' },
-    o: { type: 'object' },
-    a: {},
-  };
-  return Object.entries(scalars).find(([, form]) => isDeepStrictEqual(form, schema))?.[0];
+  return Object.entries(packedScalars).find(([, form]) => isDeepStrictEqual(form, schema))?.[0];
 }
 
 function packReference({ $ref, ...rest }) {

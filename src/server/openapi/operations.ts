@@ -2,7 +2,7 @@
  * What can be done on the paths of a resource, apart from how a version of OpenAPI writes it down. kubectl reads three
  * things of it: the kind an operation is about, the query parameters of a patch, and the patches it takes.
  */
-
+import type { JsonObject } from '../../api/index.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import { builtInTypes } from '../schema/built-in-types.ts';
 import { customTypeName } from './custom-types.ts';
@@ -83,6 +83,19 @@ const deleting: readonly ParameterName[] = [
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const customPatches = ['application/apply-patch+yaml', 'application/json-patch+json', 'application/merge-patch+json'];
 const builtInPatches = [...customPatches, 'application/strategic-merge-patch+json'];
+
+/** The end of every operation, in both versions: what it answers, and what it is about. */
+export function answersOf({ action, kind, created }: Operation, answered: JsonObject): JsonObject {
+  return {
+    responses: {
+      200: answered,
+      ...(created && { 201: { ...answered, description: 'Created' } }),
+      401: { description: 'Unauthorized' },
+    },
+    'x-kubernetes-action': action,
+    'x-kubernetes-group-version-kind': { ...kind },
+  };
+}
 
 /** `/api/v1` or `/apis/G/V`. */
 export function basePath({ group, version }: Pick<Resource, 'group' | 'version'>): string {

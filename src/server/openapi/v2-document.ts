@@ -5,7 +5,7 @@
 import type { JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../discovery/version-info.ts';
 import type { Resource } from '../registry/resource.ts';
-import { type Operation, type Path, parameterTypes, pathsOf } from './operations.ts';
+import { answersOf, type Operation, type Path, parameterTypes, pathsOf } from './operations.ts';
 import { mapSchema, reachableTypes } from './reachable-types.ts';
 
 export function swaggerDocument(resources: readonly Resource[]): JsonObject {
@@ -49,7 +49,8 @@ function pathItem({ variables, operations }: Path): JsonObject {
   };
 }
 
-function describe({ method, id, action, kind, parameters, body, answer, created, patches }: Operation): JsonObject {
+function describe(operation: Operation): JsonObject {
+  const { method, id, action, parameters, body, answer, patches } = operation;
   const answered = { description: 'OK', schema: answer === undefined ? { type: 'string' } : reference(answer) };
   const bodies = body
     ? [{ name: 'body', in: 'body', ...(method !== 'delete' && { required: true }), schema: reference(body) }]
@@ -60,13 +61,7 @@ function describe({ method, id, action, kind, parameters, body, answer, created,
     produces: ['application/json', ...(action === 'list' ? ['application/json;stream=watch'] : [])],
     schemes: ['https'],
     parameters: [...bodies, ...parameters.map(queryParameter)],
-    responses: {
-      200: answered,
-      ...(created && { 201: { ...answered, description: 'Created' } }),
-      401: { description: 'Unauthorized' },
-    },
-    'x-kubernetes-action': action,
-    'x-kubernetes-group-version-kind': { ...kind },
+    ...answersOf(operation, answered),
   };
 }
 

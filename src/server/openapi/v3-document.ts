@@ -8,7 +8,7 @@
 import type { JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../discovery/version-info.ts';
 import type { Resource } from '../registry/resource.ts';
-import { basePath, type Operation, type Path, parameterTypes, pathsOf } from './operations.ts';
+import { answersOf, basePath, type Operation, type Path, parameterTypes, pathsOf } from './operations.ts';
 import { mapSchema, reachableTypes } from './reachable-types.ts';
 
 export const documentForm = 2;
@@ -80,7 +80,7 @@ function pathItem({ variables, operations }: Path): JsonObject {
 }
 
 function describe(operation: Operation): JsonObject {
-  const { id, action, kind, parameters, body, answer, created, patches = ['application/json'] } = operation;
+  const { id, parameters, body, answer, patches = ['application/json'] } = operation;
   const answered: JsonObject = {
     description: 'OK',
     content:
@@ -92,13 +92,7 @@ function describe(operation: Operation): JsonObject {
     ...(body && {
       requestBody: { ...(!isOptional(operation) && { required: true }), content: content(patches, body) },
     }),
-    responses: {
-      200: answered,
-      ...(created && { 201: { ...answered, description: 'Created' } }),
-      401: { description: 'Unauthorized' },
-    },
-    'x-kubernetes-action': action,
-    'x-kubernetes-group-version-kind': { ...kind },
+    ...answersOf(operation, answered),
   };
 }
 

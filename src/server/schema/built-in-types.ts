@@ -19,6 +19,7 @@
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { kindsData } from './generated/kinds-data.ts';
+import { packedScalars } from './packed-scalars.ts';
 
 export type BuiltInSubresource = {
   readonly name: string;
@@ -131,20 +132,6 @@ function kindMark(groupVersion: string, kind: string): JsonObject {
   return { group: groupVersion.slice(0, slash), kind, version: groupVersion.slice(slash + 1) };
 }
 
-const scalars: Readonly<Record<string, JsonObject>> = {
-  s: { type: 'string' },
-  S: { type: 'string', default: '' },
-  i: { type: 'integer', format: 'int32' },
-  I: { type: 'integer', format: 'int32', default: 0 },
-  l: { type: 'integer', format: 'int64' },
-  L: { type: 'integer', format: 'int64', default: 0 },
-  b: { type: 'boolean' },
-  B: { type: 'boolean', default: false },
-  d: { type: 'number', format: 'double' },
-  y: { type: 'string', format: 'byte' },
-  o: { type: 'object' },
-  a: {},
-};
 const listTypes: Readonly<Record<string, string>> = { a: 'atomic', s: 'set', m: 'map' };
 
 class Unpacker {
@@ -154,7 +141,7 @@ class Unpacker {
   }
 
   unpack(packed: Packed): JsonObject {
-    if (typeof packed === 'string') return { ...scalars[packed] };
+    if (typeof packed === 'string') return { ...packedScalars[packed] };
     if (typeof packed === 'number')
       return packed < 0 ? { default: {}, $ref: this.#fullName(-1 - packed) } : { $ref: this.#fullName(packed) };
     return Array.isArray(packed) ? this.#list(packed) : this.#rest(packed);
