@@ -52,13 +52,25 @@ export function describeWatches(open: OpenStorage): void {
       for (let at = 0; at < 12; at++) written.push(await put(t.storage, configMap(`a/${at}`)));
       for (const from of [0, 3, 10, 11]) {
         const resourceVersion = String(written[from]!.revision);
-        const from11 = await watching(t.storage, '', { resourceVersion, sendsInitialEvents: false });
+        const begun = await watching(t.storage, '', { resourceVersion, sendsInitialEvents: false });
         await expectEvents(
-          from11,
+          begun,
           written.slice(from + 1).map(({ key, revision }) => `ADDED ${key}@${revision}`),
         );
-        from11.watch.end();
+        begun.watch.end();
       }
+    });
+
+    it('from a version that is yet to come gives what comes after that', async () => {
+      await using t = await open();
+      const { revision } = await put(t.storage, configMap('a/old'));
+      const options = { resourceVersion: String(revision + 3), sendsInitialEvents: false };
+      const begun = await watching(t.storage, '', options);
+      for (let at = 1; at <= 6; at++) await put(t.storage, configMap(`a/${at}`));
+      await expectEvents(
+        begun,
+        [4, 5, 6].map((at) => `ADDED a/${at}@${revision + at}`),
+      );
     });
 
     it('without a state and a version begins now', async () => {
