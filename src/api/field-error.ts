@@ -2,7 +2,7 @@
  * What is wrong with one field of an object: the texts that validation answers with.
  *
  * A FieldError is data. Its `message` is the whole text without the path, and `causes` of a Status carry it as it is.
- * Values are shown as the reference server shows them: strings quoted, numbers and booleans bare, nothing as `null`,
+ * Values are shown as kube-apiserver shows them: strings quoted, numbers and booleans bare, nothing as `null`,
  * everything else as JSON. Of a long one only the beginning is shown (`shownValueBytes`): what a client sent is not to come
  * back to it many times over.
  */

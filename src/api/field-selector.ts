@@ -3,7 +3,7 @@
  *
  * Immutable. All terms must hold; values are compared as text, and a field that an object lacks is the empty text.
  * Which fields can be asked for is the business of each kind and comes in as `FieldSupport`. It fails with a
- * BadRequest in the words of the reference server. To judge an object takes as long as there are different fields, however
+ * BadRequest in the words of kube-apiserver. To judge an object takes as long as there are different fields, however
  * many terms.
  */
 import { badRequest } from './status-error.ts';

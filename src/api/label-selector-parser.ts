@@ -1,7 +1,7 @@
 /**
  * The text form of label selectors: `env=prod,tier in (web,db),!old,n>3`.
  *
- * The grammar, the order of checks and the texts of the errors are those of the reference server, since clients show
+ * The grammar, the order of checks and the texts of the errors are those of kube-apiserver, since clients show
  * them to people. It fails with a BadRequest that says what was found and what was expected.
  */
 import { type FieldError, fieldErrorText, invalidValue } from './field-error.ts';

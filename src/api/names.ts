@@ -1,6 +1,6 @@
 /**
- * What names, keys and label values may look like. Each check answers the list of what is wrong, in the words of the
- * reference server; an empty list means the value is good. No check throws.
+ * What names, keys and label values may look like. Each check answers the list of what is wrong, in the words of
+ * kube-apiserver; an empty list means the value is good. No check throws.
  *
  * Most lengths are told in characters and counted in bytes; everything the patterns allow is ASCII, so both agree on
  * every value that could pass.
@@ -159,12 +159,12 @@ function byteLength(text: string): number {
   return bytes;
 }
 
-// The character before the dash goes too, as in the reference server: `A-` passes here and fails with its suffix.
+// The character before the dash goes too, as in kube-apiserver: `A-` passes here and fails with its suffix.
 function maskTrailingDash(name: string): string {
   return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;
 }
 
-// The two blanks before "or" are what the reference server prints.
+// The two blanks before "or" are what kube-apiserver prints.
 function patternText(rule: string, pattern: string, ...examples: string[]): string {
   const shown = examples.map((example) => `'${example}'`).join(',  or ');
   return `${rule} (e.g. ${shown}, regex used for validation is '${pattern}')`;

@@ -3,7 +3,7 @@
  *
  * Whoever refuses a request throws a StatusError; whoever answers writes its `status` as it is, under `code` as HTTP
  * status. Texts, reasons and the shape of `details` are part of the protocol: clients branch on them, so they are built
- * here and nowhere else. `details` is absent, or `{}`, exactly where the reference server has it so.
+ * here and nowhere else. `details` is absent, or `{}`, exactly where kube-apiserver has it so.
  *
  * A Status is never large, whatever was sent: its message, and all its causes together, have `statusLimitBytes` each.
  */
@@ -313,7 +313,7 @@ export function internalError(message: string, options?: ErrorOptions): StatusEr
   return new StatusError({ code: 500, reason: 'InternalError', message: text, details }, options);
 }
 
-/** What the reference server answers to errors that are not its own: 500 and no reason. */
+/** What kube-apiserver answers to errors that are not its own: 500 and no reason. */
 export function plainError(message: string, options?: ErrorOptions): StatusError {
   return new StatusError({ code: 500, message }, options);
 }

@@ -16,7 +16,7 @@ import type { View } from './storage/view.ts';
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const FILL_MS = 10_000;
 
-/** Flow control looks after its objects itself from then on, under the name it has on the reference server. */
+/** Flow control looks after its objects itself from then on, under the name it has on kube-apiserver. */
 function managerOf({ kind }: KubeObject): string | undefined {
   return kind === 'FlowSchema' || kind === 'PriorityLevelConfiguration' ? FLOW_PRODUCER : undefined;
 }

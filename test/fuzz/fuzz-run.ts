@@ -1,7 +1,7 @@
 /**
  * Many inputs, one after the other or a few at once, against a server in another process, until the time or the number is
- * over or something is wrong: the server is gone, says that it met a fault of its own, answers 500 where the
- * reference server does not, lets `/livez` wait, or does not give memory back.
+ * over or something is wrong: the server is gone, says that it met a fault of its own, answers 500 where
+ * kube-apiserver does not, lets `/livez` wait, or does not give memory back.
  *
  * What went wrong is looked for among the inputs of the moment, one by one, made as small as it can be while it still
  * goes wrong, and told with the seed and number that make it again.
@@ -44,7 +44,7 @@ const WARM_BATCHES = 20;
 const TIDY_BATCHES = 20;
 const MOST_GROWN_BYTES = 200 * 1024 * 1024;
 
-/** Answers of 500 that are the reference server's own, by what they say. */
+/** Answers of 500 that are kube-apiserver's own, by what they say. */
 const EXPECTED_500: readonly RegExp[] = [
   // What its storage layer refuses has no reason of its own there, and comes out as an internal error.
   /resourceVersion should not be set on objects to be created/,

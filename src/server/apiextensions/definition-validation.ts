@@ -1,5 +1,5 @@
 /**
- * What a definition may say: every fault in one answer, in the order and the words of the reference server, as far as
+ * What a definition may say: every fault in one answer, in the order and the words of kube-apiserver, as far as
  * they fit into one. A large definition is judged in slices, with turns for others in between.
  *
  * What all versions have alike is told of under the place where older definitions had it: `spec.validation` stands for
@@ -146,7 +146,7 @@ function versionFaults(versions: readonly DefinitionVersion[]): FieldError[] {
   return faults;
 }
 
-/** A version as the reference server shows it inside a message. */
+/** A version as kube-apiserver shows it inside a message. */
 function shownVersion({ name, served, storage, deprecated, deprecationWarning }: DefinitionVersion): JsonObject {
   return {
     Name: name,

@@ -1,6 +1,6 @@
 /**
  * May this one do that: the reviews of access, from what was asked to what the authoriser says. Nothing is stored, and
- * a question that makes no sense is refused in the words of the reference server.
+ * a question that makes no sense is refused in the words of kube-apiserver.
  */
 import {
   badRequest,
@@ -135,7 +135,7 @@ function checkMetadata({ metadata }: KubeObject, but = ''): FieldError[] {
   return Object.keys(rest).length === 0 ? [] : [invalidValue('metadata', rest as JsonObject, `must be empty${but}`)];
 }
 
-/** As the reference server's own types call their fields. */
+/** As kube-apiserver's own types call their fields. */
 function shownPath({ path = '', verb = '' }: { path?: string; verb?: string }): JsonObject {
   return { Path: path, Verb: verb };
 }

@@ -1,7 +1,7 @@
 /**
  * What an `Authorization` header shows: a bearer token, or nothing that we know.
  *
- * The reference server splits it at single spaces: the first word is the scheme, the second the token, and what follows
+ * kube-apiserver splits it at single spaces: the first word is the scheme, the second the token, and what follows
  * counts for nothing. So `Bearer a, b` shows the token `a,`, which nobody knows: that is a 401. A second space before
  * the token makes the token empty: that shows nothing, and the client is warned.
  */

@@ -143,7 +143,7 @@ it.each<[text: string, why: string]>([
   expect(() => run(text)).toThrow(why);
 });
 
-/** As the reference server counts. */
+/** As kube-apiserver counts. */
 it.each<[text: string, cost: number]>([
   ['true', 0],
   ['self.n', 2],

@@ -1,6 +1,6 @@
 /**
  * Walks an object by its schema, once: wrong types are refused in Go's words, unknown fields are left out and told,
- * values take the form in which the reference server gives them back (UTC times, canonical quantities, no nulls, no
+ * values take the form in which kube-apiserver gives them back (UTC times, canonical quantities, no nulls, no
  * zeros that mean nothing, maps in the order of their keys).
  *
  * The input is never written to: what changes is copied, what does not is shared with the answer. Field names are

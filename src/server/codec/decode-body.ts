@@ -2,7 +2,7 @@
  * The one door for request bodies: bytes and a content type in, an object of the asked type out.
  *
  * What comes out has passed `checkObject`, and has the kind and the apiVersion of the type, whatever the body left out.
- * It fails with a StatusError: 415 for a media type nobody reads, 400 in the reference server's words for everything
+ * It fails with a StatusError: 415 for a media type nobody reads, 400 in kube-apiserver's words for everything
  * that cannot be decoded. Built-in types are read from JSON, YAML and protobuf, custom ones from JSON and YAML.
  */
 import { invalidValue } from '../../api/field-error.ts';

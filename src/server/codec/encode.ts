@@ -73,7 +73,7 @@ const dumpSchema = DUMP_SCHEMA.withTags(
   }),
 );
 
-/** YAML with sorted keys, as the reference server writes it. */
+/** YAML with sorted keys, as kube-apiserver writes it. */
 export function encodeYaml(object: JsonObject): Buffer {
   const text = dump(sortKeys(object), { schema: dumpSchema, noRefs: true, lineWidth: -1 });
   return Buffer.from(text);

@@ -30,7 +30,7 @@ it.each<[name: string, bare: JsonObject, written: JsonObject]>([
       spec: { defaultBackend: { resource: { kind: 'K', name: 'n', apiGroup: null } } },
     },
   ],
-])('%s are written with the nulls of the reference server, and read without them', (name, bare, written) => {
+])('%s are written with the nulls of kube-apiserver, and read without them', (name, bare, written) => {
   const schema = schemaOf(name);
   expect(withNulls(bare, schema)).toEqual(written);
   expect(withoutNulls(written, schema)).toEqual(bare);

@@ -1,5 +1,5 @@
 /**
- * The nulls that the reference server writes: an empty list whose type has no omitempty, a time that is no pointer. Rules
+ * The nulls that kube-apiserver writes: an empty list whose type has no omitempty, a time that is no pointer. Rules
  * never see them: they are put in when an object is complete, and taken out when it is read to be changed.
  *
  * Pure; what does not change is shared. Types that can hold no such field are not walked.

@@ -48,7 +48,7 @@ const foos: Resource = {
 describe('Discovery', () => {
   const discovery = new Discovery({ registry: new Registry() });
 
-  it('lists versions, groups and resources as the reference server does', () => {
+  it('lists versions, groups and resources as kube-apiserver does', () => {
     expect(read(ask(discovery, '/api'))).toEqual({
       kind: 'APIVersions',
       versions: ['v1'],

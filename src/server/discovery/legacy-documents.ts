@@ -35,7 +35,7 @@ export function resourceList(registry: Registry, group: string, version: string)
   if (resources.length === 0) return undefined;
   return {
     kind: 'APIResourceList',
-    ...(group !== '' && { apiVersion: 'v1' }), // the reference server leaves it out here, and clients do not miss it
+    ...(group !== '' && { apiVersion: 'v1' }), // kube-apiserver leaves it out here, and clients do not miss it
     groupVersion: resources[0]!.groupVersion,
     resources: resources.flatMap(describeResource),
   };

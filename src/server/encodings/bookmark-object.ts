@@ -17,12 +17,12 @@ export function bookmarkObject(codec: ObjectCodec, revision: number, isInitialEn
   if (codec.resource.isCustom) return { ...codec.type, metadata };
   const { schema, subresources } = codec.resource;
   const { metadata: _metadata, kind: _kind, apiVersion: _version, ...zero } = zeroFields(schema);
-  // Kinds with a scale count in a plain number inside the reference server, and a plain number is never left out.
+  // Kinds with a scale count in a plain number inside kube-apiserver, and a plain number is never left out.
   if (subresources.some(({ name }) => name === 'scale')) zero.spec = { replicas: 0, ...(zero.spec as JsonObject) };
   return { ...codec.type, metadata, ...zero };
 }
 
-/** The fields that the reference server writes even if nothing is in them: required ones, and structures. */
+/** The fields that kube-apiserver writes even if nothing is in them: required ones, and structures. */
 function zeroFields(schema: Schema): JsonObject {
   const zero: JsonObject = {};
   for (const [name, field] of schema.properties ?? []) {

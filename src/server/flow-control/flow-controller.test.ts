@@ -63,7 +63,7 @@ it.each([
   [alice, 'GET', '/nosuch', 'global-default'],
   [alice, 'GET', '/metrics', 'global-default'],
   [{ username: 'nobody', groups: [] }, 'GET', PODS, 'catch-all'],
-])('$username: %s %s falls into the schema of the reference server', (user, method, url, want) => {
+])('$username: %s %s falls into the schema of kube-apiserver', (user, method, url, want) => {
   expect(controller().placementOf(user, asked(method, url).attributes).schema.name).toBe(want);
 });
 

@@ -1,5 +1,5 @@
 /**
- * What flow control does, in the metrics of the reference server.
+ * What flow control does, in the metrics of kube-apiserver.
  *
  * Always true: counted in plain numbers while requests pass, made into text when somebody asks. Labels are the names of
  * levels and schemas, so their number is what is configured; a level that is gone takes its gauges with it, its counts
@@ -95,7 +95,7 @@ export class FlowMetrics implements FlowObserver {
         counts.waitingSeats -= request.width;
       },
       ejected(request) {
-        of(request).waitedToRun.observe(now() - request.arrivedAt); // as the reference server counts it
+        of(request).waitedToRun.observe(now() - request.arrivedAt); // as kube-apiserver counts it
       },
       finished(request, seconds) {
         const counts = of(request);

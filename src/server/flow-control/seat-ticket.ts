@@ -4,7 +4,7 @@
  *   new ─► waiting ─► inside ─► left          new, waiting ─► left: rejected, or its client has gone
  *
  * Always true: one `enter` has one answer; whichever door it leaves by, and however often, its seats are given back once
- * and no timer stays behind. Whoever gives up while waiting is counted as timed out, as the reference server does.
+ * and no timer stays behind. Whoever gives up while waiting is counted as timed out, as kube-apiserver does.
  */
 
 import type { RequestKind } from '../request/request-kind.ts';

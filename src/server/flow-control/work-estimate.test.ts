@@ -47,7 +47,7 @@ it.each<[string, string, string, ResourceSize | undefined, boolean, number, numb
   ['nothing', 'list', '', { count: 0, averageBytes: 0 }, false, 1, 1],
   ['no such type', 'list', '', undefined, false, 1, 1],
   ['a limit that is none', 'list', 'limit=abc', some, false, 37, 8],
-])('seats of a list are those of the reference server: %s', (_claim, verb, query, size, namesOne, low, global) => {
+])('seats of a list are those of kube-apiserver: %s', (_claim, verb, query, size, namesOne, low, global) => {
   const seatsOf = (maxSeats: number) => estimateWork(facts(verb, query, { size, namesOne, maxSeats })).initialSeats;
   expect([seatsOf(37), seatsOf(8)]).toEqual([low, global]);
 });
@@ -57,7 +57,7 @@ it.each([
   [10, 1, 1, 0.005],
   [25, 1, 3, 0.005],
   [150, 1, 10, 0.0075],
-])('a write that %i watch takes what it takes on the reference server', (count, initialSeats, finalSeats, seconds) => {
+])('a write that %i watch takes what it takes on kube-apiserver', (count, initialSeats, finalSeats, seconds) => {
   const estimate = estimateWork(facts('create', '', { watchers: () => count }));
   expect(estimate).toMatchObject({ initialSeats, finalSeats });
   expect(estimate.extraSeconds).toBeCloseTo(seconds);

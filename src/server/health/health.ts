@@ -36,7 +36,7 @@ export class Health {
     this.#isStopping = true;
   }
 
-  /** False: the path is not one of ours. Any method will do, as with the reference server. */
+  /** False: the path is not one of ours. Any method will do, as with kube-apiserver. */
   async handle(exchange: Exchange): Promise<boolean> {
     const [, probe = '', ...names] = exchange.path.split('/');
     if (!isProbe(probe)) return false;

@@ -1,4 +1,4 @@
-/** The bounds of the HTTP server, with the reference server's values where it has them. */
+/** The bounds of the HTTP server, with kube-apiserver's values where it has them. */
 
 import type { InFlightLimits } from '../flow-control/in-flight.ts';
 import type { BudgetLimits } from './body/byte-budget.ts';

@@ -24,7 +24,7 @@ import type { StreamRoom } from './response/stream-room.ts';
 import type { TurnFlusher } from './response/turn-flusher.ts';
 import type { Wire } from './response/wire.ts';
 
-/** Smaller bodies are not worth it; the reference server draws the line here. */
+/** Smaller bodies are not worth it; kube-apiserver draws the line here. */
 const GZIP_ABOVE_BYTES = 128 * 1024;
 
 /** What all exchanges of one HTTP server share. */
@@ -342,7 +342,7 @@ export class HttpRequestContext implements Exchange {
     const headers = standardHeaders(
       typeof auditId === 'string' ? auditId : undefined,
       contentType,
-      this.#isOverTime ? undefined : this.#ticket?.uids, // as the reference server: whoever gave up does not know
+      this.#isOverTime ? undefined : this.#ticket?.uids, // as kube-apiserver: whoever gave up does not know
     );
     this.auditId = String(headers['Audit-Id']);
     if (this.#shared.history && this.wasLetIn && this.target.kind === 'resource')

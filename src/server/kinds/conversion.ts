@@ -2,7 +2,7 @@
  * Objects that can be had in more than one form: events (`v1` and `events.k8s.io/v1`) and autoscalers (`v1` and `v2`).
  *
  * Pure: what is given is not changed, and what does not differ is shared with the answer. Converting there and back
- * gives the same object, but for what the reference server loses as well: the current metrics of an autoscaler other
+ * gives the same object, but for what kube-apiserver loses as well: the current metrics of an autoscaler other
  * than the processor's, as the older form of it shows that one alone.
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';

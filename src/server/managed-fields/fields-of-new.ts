@@ -90,7 +90,7 @@ class OwnedType {
     return this.#element;
   }
 
-  /** What the reference server compares a new object with: nothing but what its type always writes. */
+  /** What kube-apiserver compares a new object with: nothing but what its type always writes. */
   empty(): JsonObject {
     this.#empty ??= withNullsForAbsent(checkObject({}, this.schema).object, this.schema);
     return this.#empty;

@@ -55,7 +55,7 @@ export class OpenApi {
       { serverRelativeURL: urlOf(name, hash) },
     ]);
     const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(entries) }));
-    // The reference server calls it text whatever is asked for; clients do not look.
+    // kube-apiserver calls it text whatever is asked for; clients do not look.
     sendTagged(exchange, 'text/plain; charset=utf-8', body, sha512(body));
   }
 

@@ -8,7 +8,7 @@
  * Bounded: by the number of operations, by the bytes that all copies add up to, by the elements that are moved in lists,
  * and by the depth of what comes out. A `test` that passes costs what its operand does, and one that fails ends the patch.
  *
- * Where the reference server departs from the RFC, it is followed: `replace` of a member that is not there adds it.
+ * Where kube-apiserver departs from the RFC, it is followed: `replace` of a member that is not there adds it.
  * A fault in an operation is the 422 that names nothing, caused by a PatchFault that says what it was for those who may
  * tell; a body that is no list of operations is a 400.
  */

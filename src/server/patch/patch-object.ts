@@ -3,7 +3,7 @@
  * against its type. Apply has a door of its own (`managed-fields`).
  *
  * Pure but for its errors: a body that is no patch is a 400, a patch that does not fit the object a 422 (or what the
- * kind of patch says), and a result that its type refuses a 422 that shows the result, as the reference server does.
+ * kind of patch says), and a result that its type refuses a 422 that shows the result, as kube-apiserver does.
  */
 import { invalidValue } from '../../api/field-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
@@ -76,7 +76,7 @@ function readPatch(bytes: Uint8Array): JsonReading {
   }
 }
 
-/** The empty kind and name are real: the reference server names nothing here. */
+/** The empty kind and name are real: kube-apiserver names nothing here. */
 function refusedResult(shown: string, why: string): StatusError {
   return invalid({ kind: '', group: '' }, '', [invalidValue('patch', shown, why)]);
 }

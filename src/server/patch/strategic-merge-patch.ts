@@ -3,9 +3,9 @@
  * takes directives (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/…`, `$setElementOrder/…`).
  *
  * Pure: neither argument is written to. What was made by the merge itself (`MergeRun`) is, so that an element that a patch
- * names many times is copied once. The order of merged lists follows the reference server: elements of the patch
+ * names many times is copied once. The order of merged lists follows kube-apiserver: elements of the patch
  * keep their order and come before elements of the object that the object does not place earlier.
- * Faults are a plain 500 in the reference server's words, a bad `$retainKeys` is a 400.
+ * Faults are a plain 500 in kube-apiserver's words, a bad `$retainKeys` is a 400.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { badRequest, plainError, tooLarge } from '../../api/status-error.ts';

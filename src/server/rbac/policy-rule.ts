@@ -100,7 +100,7 @@ export function showRule({ apiGroups, resources, nonResourceURLs, resourceNames,
   return `{${shown.join(', ')}}`;
 }
 
-/** Quoted, with spaces between, as the reference server prints lists. */
+/** Quoted, with spaces between, as kube-apiserver prints lists. */
 export function showList(values: readonly string[]): string {
   return `[${values.map((value) => JSON.stringify(value)).join(' ')}]`;
 }

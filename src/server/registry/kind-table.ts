@@ -3,7 +3,7 @@
  * nothing about something, is like most: stored under its plural, updated without conditions, never created by an
  * update, no generation, gone from the answer once deleted, named like a DNS subdomain, selectable by its name only.
  *
- * The facts are those of the reference server's strategies for each kind, not choices of ours.
+ * The facts are those of kube-apiserver's strategies for each kind, not choices of ours.
  */
 
 /**

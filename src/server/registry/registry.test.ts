@@ -43,7 +43,7 @@ describe('Registry', () => {
     expect(registry.find('', 'v1', 'pods')?.groupVersion).toBe('v1');
   });
 
-  it('keeps groups and versions in the order of the reference server', () => {
+  it('keeps groups and versions in the order of kube-apiserver', () => {
     const groups = new Registry().groups();
     expect(groups.map(({ group, versions }) => ({ group, versions }))).toEqual(builtInTypes().groups);
     expect(new Registry().preferredVersion('autoscaling')).toBe('v2');

@@ -1,4 +1,4 @@
-/** How the reference server reads query parameters: booleans forgivingly, integers strictly, repeated ones once. */
+/** How kube-apiserver reads query parameters: booleans forgivingly, integers strictly, repeated ones once. */
 import { badRequest } from '../../api/status-error.ts';
 
 /** `0` and `false` in any case are false, and so is absence; everything else is true, the empty string included. */

@@ -92,7 +92,7 @@ it('parseRequestUrl() bounds paths and the number of parameters', () => {
   expect(parseRequestUrl(`/?${query}&`)).toEqual(tooMany);
 });
 
-it('reads parameters as the reference server does', () => {
+it('reads parameters as kube-apiserver does', () => {
   const query = new URLSearchParams('a=&b=no&c=0&d=False&n=12&n=13&neg=-1&bad=abc&big=9223372036854775808&none=');
   expect(['a', 'b', 'c', 'd', 'x'].map((name) => booleanParameter(query, name))).toEqual([
     true,

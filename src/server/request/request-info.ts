@@ -2,7 +2,7 @@
  * Reads what a request asks for out of its method, path and query: the one parse that the authoriser and the handlers
  * both go by, so that they cannot disagree.
  *
- * Segments are taken from the decoded path, as the reference server does: `%2f` separates like `/`. Paths that no
+ * Segments are taken from the decoded path, as kube-apiserver does: `%2f` separates like `/`. Paths that no
  * object can have (empty segments, `.` and `..`, control characters) are no resource paths; they lead to a 404.
  */
 

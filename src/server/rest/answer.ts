@@ -180,7 +180,7 @@ function isPlain(exchange: Exchange, format: Format): boolean {
   return format.shape === 'object' && format.mediaType === 'json' && !wantsPretty(exchange.query, exchange.headers);
 }
 
-/** How the reference server's own types are called, which its messages show. */
+/** How kube-apiserver's own types are called, which its messages show. */
 function internalPackage(group: string): string {
   return group === '' ? 'core' : group.split('.')[0]!;
 }

@@ -23,7 +23,7 @@ describe('continue tokens', () => {
     );
   });
 
-  it('are the reference server’s, whose own are taken too', () => {
+  it('are kube-apiserver’s, whose own are taken too', () => {
     const token = { v: 'meta.k8s.io/v1', rv: 257, start: 't2\0' };
     expect(encodeToken({ revision: 257, start: 'default/t2\0' }, 'default/')).toBe(encode(token));
     const withSlash = { ...token, start: '/default/t2\0' };
@@ -68,7 +68,7 @@ describe('continue tokens', () => {
     );
   });
 
-  it('that are not JSON are refused in the words of the reference server', () => {
+  it('that are not JSON are refused in the words of kube-apiserver', () => {
     expect(() => decodeToken('abc', '')).toThrow(/not valid: invalid character 'i' looking for beginning of value$/);
   });
 });

@@ -116,7 +116,7 @@ function answerDeletion(
 
 function checkPreconditions({ resource }: View, { metadata }: KubeObject, { preconditions = {} }: DeleteOptions): void {
   const { uid, resourceVersion } = preconditions;
-  const what = { group: resource.group, plural: resource.kind }; // here the reference server names the kind
+  const what = { group: resource.group, plural: resource.kind }; // here kube-apiserver names the kind
   const name = metadata.name!;
   if (uid !== undefined && uid !== metadata.uid) {
     const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;

@@ -1,5 +1,5 @@
 /**
- * The options of LIST and WATCH, read from the query and checked as the reference server does: what contradicts itself
+ * The options of LIST and WATCH, read from the query and checked as kube-apiserver does: what contradicts itself
  * is refused before anything is looked at.
  */
 import {

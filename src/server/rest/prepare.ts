@@ -313,7 +313,7 @@ function track(
   else delete object.metadata.managedFields;
 }
 
-/** Kinds whose fields the reference server does not track: it cannot tell their lists' elements apart. */
+/** Kinds whose fields kube-apiserver does not track: it cannot tell their lists' elements apart. */
 const untracked: ReadonlySet<string> = new Set(['certificatesigningrequests.certificates.k8s.io']);
 
 const STATUS: FieldSet = setOfPaths([['f:status']]);

@@ -46,7 +46,7 @@ const PARTS = ['status', 'approval', 'ephemeralcontainers', 'resize'];
 
 const orders: Readonly<Record<string, Order>> = { binding: bind, eviction: evict, finalize, token: makeToken };
 
-/** Whether somebody answers for it; discovery names all that the reference server has. */
+/** Whether somebody answers for it; discovery names all that kube-apiserver has. */
 export function isServedPart(subresource: string): boolean {
   return subresource === 'scale' || PARTS.includes(subresource) || Object.hasOwn(orders, subresource);
 }

@@ -195,7 +195,7 @@ function checkVersionSeen(view: View, object: KubeObject, current: StoredObject,
     if (view.facts.allowsUnconditionalUpdate) return;
     const fault = invalidValue('metadata.resourceVersion', 0, 'must be specified for an update');
     const { plural, group } = view.resource;
-    throw invalid({ kind: plural, group }, name, [fault]); // here the reference server names the resource
+    throw invalid({ kind: plural, group }, name, [fault]); // here kube-apiserver names the resource
   }
   if (Number(seen) !== current.revision) throw staleVersion(view.resource, name);
 }

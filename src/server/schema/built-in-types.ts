@@ -15,7 +15,7 @@
  *                {…}        p properties, m values of a map, n items, r required, e enum, v default, t the type it adds
  *                           to, g kinds (1: its own name in the package's group version); other keys as in OpenAPI
  *
- * What comes out is OpenAPI v3 as the reference server says it, except that `$ref` holds the bare name of the type.
+ * What comes out is OpenAPI v3 as kube-apiserver says it, except that `$ref` holds the bare name of the type.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { kindsData } from './generated/kinds-data.ts';

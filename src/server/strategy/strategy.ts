@@ -7,7 +7,7 @@
  *   update  setDefaults → prepareUpdate → validate → validateUpdate → warnings
  *
  * Each may change the object it is given and never the old one. It collects every refusal instead of stopping at
- * the first, in the order in which the reference server names them.
+ * the first, in the order in which kube-apiserver names them.
  */
 import type { FieldError, KubeObject } from '../../api/index.ts';
 import type { UserInfo } from '../request/user-info.ts';

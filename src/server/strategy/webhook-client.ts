@@ -60,7 +60,7 @@ function cut(text: string, mark: string): [before: string, after: string] {
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** What is missing is told under the other's name: so does the reference server. */
+/** What is missing is told under the other's name: so does kube-apiserver. */
 function checkService(service: JsonObject, path: string): FieldError[] {
   const errors: FieldError[] = [];
   if (textAt(service, 'namespace') === '') errors.push(requiredValue(`${path}.name`));

@@ -1,7 +1,7 @@
 /**
  * What a schema says of values, compiled into functions when the first value comes: types, bounds, patterns, formats,
  * enums, required fields, and the combinations of those. A check collects every fault in the words and in the order of
- * the reference server. It takes steps in proportion to the value, not to the schema, but for what a combination, an enum
+ * kube-apiserver. It takes steps in proportion to the value, not to the schema, but for what a combination, an enum
  * or a list of required fields repeats for every value; all of them are charged.
  *
  * Given the value that was there before, a part that has not changed is not judged again: an object that a newer schema
@@ -96,7 +96,7 @@ function typePart(schema: JsonObject): Part | undefined {
   };
 }
 
-/** How the reference server calls a number it did not expect. */
+/** How kube-apiserver calls a number it did not expect. */
 function goFormat(found: string): string {
   return found === 'integer' ? 'int64' : found === 'number' ? 'float64' : '';
 }

@@ -1,6 +1,6 @@
 /**
- * What the `format` of a string means. A format that is not here says nothing about the value, as in the reference
- * server. No pattern repeats inside a repeat over the same characters, so no text makes them slow.
+ * What the `format` of a string means. A format that is not here says nothing about the value, as in kube-apiserver.
+ * No pattern repeats inside a repeat over the same characters, so no text makes them slow.
  */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { checkDnsLabel, checkDnsSubdomain, parseGoDuration } from '../../api/index.ts';

@@ -85,7 +85,7 @@ class StructuralWalk {
   async run(schema: JsonObject, path: string): Promise<void> {
     this.#later([
       () => this.#visit(schema, path, 'root', 0),
-      // Only what stands in combinations of the root must be declared: so does the reference server.
+      // Only what stands in combinations of the root must be declared: so does kube-apiserver.
       ...partsOf(schema).map(
         ([part, at]) =>
           () =>

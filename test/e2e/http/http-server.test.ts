@@ -33,7 +33,7 @@ describe.each(['get', 'get2'] as const)('the HTTP server over %s', (get) => {
     expect(other.headers['audit-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('asks who comes, and says no as the reference server does', async () => {
+  it('asks who comes, and says no as kube-apiserver does', async () => {
     await using server = await httpServerUnderTest(echo);
     const bad = await server[get]('/healthz', { anonymous: true, headers: { authorization: 'Bearer bogus' } });
     expect(bad.status).toBe(401);

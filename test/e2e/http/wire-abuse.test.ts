@@ -196,7 +196,7 @@ it('after all of it the server has grown by little and still works', async () =>
   expect(server.logged.filter((line) => /TypeError|RangeError|ReferenceError/.test(line))).toEqual([]);
 });
 
-/** A Status in the body with the code of the answer; 4xx, or what the reference server answers with 500. */
+/** A Status in the body with the code of the answer; 4xx, or what kube-apiserver answers with 500. */
 function expectRefusal({ status, body }: Answer): void {
   const said = JSON.parse(body.toString('utf8')) as { kind?: string; code?: number; message?: string };
   expect(said).toMatchObject({ kind: 'Status', status: 'Failure', code: status });

@@ -1,6 +1,6 @@
 /**
  * What a custom kind may cost those who share the server: rules, patterns, combinations and defaults that would take
- * seconds, minutes or gigabytes are ended by a limit, with the answer of the reference server.
+ * seconds, minutes or gigabytes are ended by a limit, with the answer of kube-apiserver.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject, KubeObject, Status } from '../../../src/api/index.ts';

@@ -1,6 +1,6 @@
 /**
- * The loops: `all`, `exists`, `exists_one`, `map`, `filter`, and those with two variables. Each turn is charged as the
- * reference server charges it, and so is each element that is kept; a budget that is spent ends the loop in the middle.
+ * The loops: `all`, `exists`, `exists_one`, `map`, `filter`, and those with two variables. Each turn is charged as
+ * kube-apiserver charges it, and so is each element that is kept; a budget that is spent ends the loop in the middle.
  */
 
 import type { Expression, LoopMacro } from '../syntax/syntax.ts';

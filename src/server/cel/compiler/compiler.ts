@@ -1,6 +1,6 @@
 /**
  * From the tree of an expression to its type and to a function that runs it. Both at once: what the types do not allow is
- * noted as a fault, and the walk goes on to find the others. Every step charges what it costs in the reference server,
+ * noted as a fault, and the walk goes on to find the others. Every step charges what it costs in kube-apiserver,
  * and more where ours does more.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Everything that expressions may call: CEL itself, and what the reference server's library adds for texts, lists, sets,
+ * Everything that expressions may call: CEL itself, and what kube-apiserver's library adds for texts, lists, sets,
  * times, amounts, versions, names, URLs, addresses and rights. Made when the first expression is compiled, and never changed after. What is not
  * here does not compile, so no rule ever holds because a function was missing.
  */

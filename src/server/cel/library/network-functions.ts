@@ -1,4 +1,4 @@
-/** URLs, addresses and ranges of addresses, as the reference server's library has them. */
+/** URLs, addresses and ranges of addresses, as kube-apiserver's library has them. */
 import { BlockList, isIP } from 'node:net';
 import { traversal } from '../values/budget.ts';
 import { CelError, Opaque } from '../values/values.ts';

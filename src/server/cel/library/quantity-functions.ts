@@ -1,4 +1,4 @@
-/** Amounts such as `500Mi`, as the reference server's library has them. */
+/** Amounts such as `500Mi`, as kube-apiserver's library has them. */
 import { parseQuantity, Quantity, QuantityError } from '../../../api/index.ts';
 import { traversal } from '../values/budget.ts';
 import { CelError, Opaque } from '../values/values.ts';

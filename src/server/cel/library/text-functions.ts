@@ -15,7 +15,7 @@ import {
 } from './text-search.ts';
 
 const length = (text: string) => traversal(text.length);
-/** The reference server multiplies: its search may take the product of both lengths. */
+/** kube-apiserver multiplies: its search may take the product of both lengths. */
 const product = (text: string, part: string) => Math.max(1, length(text) * length(part));
 const patternCost = (text: string, pattern: string) => traversal(1 + text.length) * Math.ceil(pattern.length / 4);
 /** Counting goes ten times as fast as anything else. */

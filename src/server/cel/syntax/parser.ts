@@ -1,7 +1,7 @@
 /**
  * An expression from its text, by descent; the grammar is CEL's. Chains of `&&` and `||` are one node each. How deep an
  * expression may nest is limited, so that everybody after the parser can walk it by calling itself. Fails with an
- * ExpressionFault in the words of the reference server's parser.
+ * ExpressionFault in the words of kube-apiserver's parser.
  */
 import { readTokens, type Token } from './lexer.ts';
 import { expandMacro } from './macros.ts';

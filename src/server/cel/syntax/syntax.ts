@@ -72,7 +72,7 @@ export class ExpressionFault {
   }
 }
 
-/** An expression that cannot be compiled; the message shows every fault at its place, as the reference server does. */
+/** An expression that cannot be compiled; the message shows every fault at its place, as kube-apiserver does. */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
 

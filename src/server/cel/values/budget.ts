@@ -1,5 +1,5 @@
 /**
- * What the work of an expression may cost, in the units of the reference server: one for every step, a tenth for every
+ * What the work of an expression may cost, in the units of kube-apiserver: one for every step, a tenth for every
  * character touched or made. Whoever works charges before it works, so that nothing is done that is not paid for, and
  * what does not fit ends the expression then and there with a BudgetError, which nothing inside it can catch.
  */

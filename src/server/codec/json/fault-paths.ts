@@ -1,7 +1,7 @@
 /**
  * Where in a document something is wrong with a field: kept as steps, put into words only when somebody is told.
  *
- * Bounded twice: at most `maxFaults` are kept, as in the reference server, and a path in words has at most
+ * Bounded twice: at most `maxFaults` are kept, as in kube-apiserver, and a path in words has at most
  * `pathLimitBytes`. A document of one long key with many below it would otherwise be told back many times over.
  */
 

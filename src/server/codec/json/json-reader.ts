@@ -1,5 +1,5 @@
 /**
- * JSON text to values, as strict as the reference server: one value, no duplicate key unnoticed, no nesting without
+ * JSON text to values, as strict as kube-apiserver: one value, no duplicate key unnoticed, no nesting without
  * end, no integer changed on the way.
  *
  * The fast way is JSON.parse after one look over the text (`survey`), which counts members, depth and odd numbers.

@@ -7,7 +7,7 @@ it.each([
   ['system-nodes', 'system:node:n1', 0x7c71ae117bf78d24n, 64, 6, [36, 37, 40, 20, 55, 27]],
   ['kube-scheduler', '', 0x65449dc4908c79fen, 128, 6, [126, 90, 79, 41, 39, 53]],
   ['system-leader-election', 'system:kube-scheduler', 0xa1c9014d05411b2an, 16, 4, [10, 15, 8, 13]],
-])('the flow %s of %s has the hash and the hand of the reference server', (schema, user, hash, queues, size, hand) => {
+])('the flow %s of %s has the hash and the hand of kube-apiserver', (schema, user, hash, queues, size, hand) => {
   expect(flowHash(schema, user)).toBe(hash);
   expect(dealHand(hash, queues, size)).toEqual(hand);
   const memory = new HandMemory(queues, size);

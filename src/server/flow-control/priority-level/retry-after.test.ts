@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RetryAfter } from './retry-after.ts';
 
-it('Retry-After rises and falls as on the reference server', () => {
+it('Retry-After rises and falls as on kube-apiserver', () => {
   const retryAfter = new RetryAfter();
   const seen: string[] = [];
   const drops: [number, number][] = [

@@ -28,7 +28,7 @@ const SUGGESTED = [
 ];
 const EXEMPT: LevelShares = { shares: 0, lendablePercent: 0, isExempt: true };
 
-it('the seats of 600 are divided as on the reference server', () => {
+it('the seats of 600 are divided as on kube-apiserver', () => {
   const limits = levelLimits(600, [...SUGGESTED, EXEMPT]);
   expect(limits.map(({ nominal, min, max }) => `${nominal}/${min}/${max}`)).toEqual([
     ...['13/13/613', '49/24/649', '25/25/625', '98/73/698', '74/50/674', '98/49/698', '245/24/845'],
@@ -37,7 +37,7 @@ it('the seats of 600 are divided as on the reference server', () => {
   expect(limits.map(({ maxSeats }) => maxSeats)).toEqual([undefined, 8, 4, 15, 12, 15, 37, undefined]);
 });
 
-it('the seats of 60 are divided as on the reference server', () => {
+it('the seats of 60 are divided as on kube-apiserver', () => {
   const limits = levelLimits(60, [...SUGGESTED, EXEMPT]);
   expect(limits.slice(0, 7).map(({ nominal, min }) => `${nominal}/${min}`)).toEqual([
     ...['2/2', '5/2', '3/3', '10/7', '8/5', '10/5', '25/2'],
@@ -76,7 +76,7 @@ it.each<[string, Asked, number, number[], number | undefined]>([
     undefined,
   ],
   ['all busy, exempt requests too', busy, 10, [13, 48, 25, 97, 73, 97, 239], 0],
-])('seats are lent and borrowed as on the reference server: %s', (_claim, asked, exempt, want, fraction) => {
+])('seats are lent and borrowed as on kube-apiserver: %s', (_claim, asked, exempt, want, fraction) => {
   const { seats, fairFraction } = allocateSeats(demands(asked, exempt));
   expect(seats?.slice(0, 7)).toEqual(want);
   expect(seats?.[7]).toBe(exempt);

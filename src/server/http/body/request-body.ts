@@ -9,7 +9,7 @@ import type { Wire } from '../response/wire.ts';
 import { BodyReader, discardBody } from './body-reader.ts';
 import type { BudgetHolder, ByteBudget, Holding } from './byte-budget.ts';
 
-/** There is no seat, or no room for what was sent: the answer is text, not a Status, as the reference server has it. */
+/** There is no seat, or no room for what was sent: the answer is text, not a Status, as kube-apiserver has it. */
 export class RequestRejected extends Error {
   override readonly name = 'RequestRejected';
 }

@@ -1,7 +1,7 @@
 /**
  * What of a request's headers reaches anybody behind the HTTP server.
  *
- * A head may have a megabyte, as at the reference server, but nobody reads a header of that size: one that is read and
+ * A head may have a megabyte, as at kube-apiserver, but nobody reads a header of that size: one that is read and
  * longer than any of its kind is refused (431), and one that nobody reads is left out. So whatever parses a header
  * finds a short text, also a header that is read for the first time tomorrow.
  */

@@ -1,6 +1,6 @@
 /**
  * Autoscalers between their versions. The older one has a field for the processor only; other metrics, the behaviour
- * and the conditions travel in annotations, as JSON, under the names the reference server uses.
+ * and the conditions travel in annotations, as JSON, under the names kube-apiserver uses.
  */
 import type { JsonObject, JsonValue, KubeObject } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';

@@ -1,6 +1,6 @@
 /**
  * What an autoscaler goes by: each metric is of one type, has the source of that type and no other, and a target that
- * fits it. Sources are looked into one at a time, as the reference server does: the first of several.
+ * fits it. Sources are looked into one at a time, as kube-apiserver does: the first of several.
  */
 import {
   checkDnsLabel,

@@ -41,7 +41,7 @@ export const configMapStrategy: Strategy = {
   validateUpdate: (object, old) => sealed(object, old, ['data', 'binaryData']),
 };
 
-/** What each type of secret must hold; the reference server names all that is missing. */
+/** What each type of secret must hold; kube-apiserver names all that is missing. */
 const neededKeys: Readonly<Record<string, readonly string[]>> = {
   'kubernetes.io/tls': ['tls.crt', 'tls.key'],
   'kubernetes.io/dockercfg': ['.dockercfg'],

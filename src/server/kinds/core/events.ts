@@ -47,7 +47,7 @@ const deprecated: readonly (readonly [field: string, core: string])[] = [
   ['deprecatedCount', 'count'],
   ['deprecatedSource', 'source'],
 ];
-/** None of it changes. `reason` is told twice, since the reference server asks twice. */
+/** None of it changes. `reason` is told twice, since kube-apiserver asks twice. */
 const lasting: readonly (readonly [field: string, core: string])[] = [
   ['regarding', 'involvedObject'],
   ['reason', 'reason'],

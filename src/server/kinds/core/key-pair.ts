@@ -1,6 +1,6 @@
 /**
- * Whether a certificate and a private key, as PEM, belong together; for what cannot be used, why, in the words of the
- * reference server. Nothing is refused for it: writers are only told.
+ * Whether a certificate and a private key, as PEM, belong together; for what cannot be used, why, in the words of
+ * kube-apiserver. Nothing is refused for it: writers are only told.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 

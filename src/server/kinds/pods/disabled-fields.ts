@@ -1,5 +1,5 @@
 /**
- * Fields of pods that belong to features the reference server has switched off: it reads them and forgets them.
+ * Fields of pods that belong to features kube-apiserver has switched off: it reads them and forgets them.
  */
 import type { JsonObject } from '../../../api/index.ts';
 import { isEmpty, objectAt, objectsAt } from '../../strategy/validation/fields.ts';

@@ -1,7 +1,7 @@
 /**
  * What a pod spec says when its writer does not: alike for pods and for the templates of pods in other kinds.
  *
- * Values are the reference server's, kept as data where they are no more than that. What only real pods get beyond
+ * Values are kube-apiserver's, kept as data where they are no more than that. What only real pods get beyond
  * (service links, requests from limits, ports of the host) is in `setPodDefaults`.
  */
 import type { JsonObject } from '../../../api/index.ts';

@@ -44,7 +44,7 @@ function isNone(value: JsonValue | undefined): boolean {
   return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
-/** Annotations are looked at once for themselves and once for their change, as the reference server does it. */
+/** Annotations are looked at once for themselves and once for their change, as kube-apiserver does it. */
 export function validateAnnotations(pod: KubeObject, old: KubeObject, errors: FieldError[]): void {
   const [next, before] = [pod.metadata.annotations, old.metadata.annotations];
   if (!next && !before) return;

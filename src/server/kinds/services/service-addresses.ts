@@ -3,7 +3,7 @@
  *
  * Two creates at the same moment may therefore be given the same address; choosing from a place that depends on the
  * service's uid makes that rare, and whoever serialises creates of services makes it impossible. What cannot be given
- * is answered as the reference server answers it.
+ * is answered as kube-apiserver answers it.
  */
 import { type FieldError, internalError, invalidValue, type JsonObject, type KubeObject } from '../../../api/index.ts';
 import { numberAt, objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';

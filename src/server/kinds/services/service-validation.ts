@@ -127,7 +127,7 @@ function validatePorts(ports: readonly JsonObject[], type: string): FieldError[]
   return errors;
 }
 
-/** The two fields that must differ, in the type in which the reference server compares them. */
+/** The two fields that must differ, in the type in which kube-apiserver compares them. */
 function internalPort({ protocol: transport, port: number }: JsonObject): JsonObject {
   return { Name: '', Protocol: transport, AppProtocol: null, Port: number, TargetPort: 0, NodePort: 0 };
 }

@@ -2,7 +2,7 @@
  * Persistent volumes, and the spec of one that stands inside of an attachment. Nothing is bound here: that is the work
  * of controllers, which find volumes as pending as in any cluster.
  *
- * On update the reference server looks at the spec twice, and tells twice what it finds; so do we.
+ * On update kube-apiserver looks at the spec twice, and tells twice what it finds; so do we.
  */
 import {
   checkDnsSubdomain,

@@ -1,5 +1,5 @@
 /**
- * Where the bytes of a persistent volume are: the sources, in the order in which the reference server looks at them, with
+ * Where the bytes of a persistent volume are: the sources, in the order in which kube-apiserver looks at them, with
  * what each must say. Exactly one is there: of a second one only its presence is told, its content is not looked at.
  */
 import {

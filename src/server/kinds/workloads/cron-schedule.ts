@@ -1,7 +1,7 @@
 /**
  * Whether a text is a cron schedule: five fields of numbers, names, ranges, steps and lists, or one of the `@` words.
  *
- * Only well-formedness is told, in the words of the parser the reference server uses; nothing is computed from it.
+ * Only well-formedness is told, in the words of the parser kube-apiserver uses; nothing is computed from it.
  */
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];

@@ -72,7 +72,7 @@ export const jobStrategy: Strategy = {
     if (isStatus(context)) return [];
     const errors = validateGenerated(job);
     appendAll(errors, validateWhole(specOf(job)));
-    // The reference server looks at the spec of a changed job twice.
+    // kube-apiserver looks at the spec of a changed job twice.
     if (old) appendAll(errors, validateWhole(specOf(job)));
     return errors;
   },

@@ -31,7 +31,7 @@ export function withTemplate(setOthers: (object: KubeObject) => void): (object: 
   };
 }
 
-/** Forgets what the reference server has switched off, in the template of `owner`. */
+/** Forgets what kube-apiserver has switched off, in the template of `owner`. */
 export function dropDisabled(owner: JsonObject): void {
   const spec = objectAt(objectAt(owner, 'template'), 'spec');
   if (spec) dropDisabledFields(spec);

@@ -211,7 +211,7 @@ function validateStatefulStrategy(spec: JsonObject, errors: FieldError[]): void 
 
 /**
  * The template as its pods will be: with a volume for each claim before those of its own, and with names for hosts that
- * the set gives them. Labels and annotations are looked at twice, as the reference server does it.
+ * the set gives them. Labels and annotations are looked at twice, as kube-apiserver does it.
  */
 function validateStatefulTemplate(spec: JsonObject, isSelected: boolean): FieldError[] {
   const template = objectAt(spec, 'template') ?? {};

@@ -1,6 +1,6 @@
 /**
  * What the caches and the store tell whoever looks after them: read when somebody looks, so that counting costs nothing
- * in between. The names are those of the reference server and of the runbooks people have for it.
+ * in between. The names are those of kube-apiserver and of the runbooks people have for it.
  */
 import type { Store, StoreStatus } from '../../../store/index.ts';
 import type { Metrics } from '../../metrics/metrics.ts';

@@ -1,5 +1,5 @@
 /**
- * The checks that tables of rules are made of, in the words of the reference server.
+ * The checks that tables of rules are made of, in the words of kube-apiserver.
  *
  * Except for `required` every check lets an absent value pass. None throws.
  */

@@ -4,7 +4,7 @@
  * A path is field names parted by dots; `[]` behind a name goes through the elements of a list, `{}` through the values
  * of a map: `spec.ports[].protocol`. Where something on the way is missing, a row says nothing; only `spec` is made if
  * a default needs it. Rows run in the order given, so that a later one may build on an earlier one. In a row of defaults
- * `?` at the end says that the reference server keeps a pointer there: an empty text is then a value, and stays.
+ * `?` at the end says that kube-apiserver keeps a pointer there: an empty text is then a value, and stays.
  */
 import {
   childPath,

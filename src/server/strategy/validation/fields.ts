@@ -2,7 +2,7 @@
  * Reading and filling plain objects: what every rule does first.
  *
  * Readers never throw: what is absent, or of another type, reads as nothing (the schema has been checked before). As in
- * the reference server an empty text, list or map is no different from none at all, and that is how values are compared.
+ * kube-apiserver an empty text, list or map is no different from none at all, and that is how values are compared.
  */
 import type { JsonObject, JsonValue } from '../../../api/index.ts';
 import { cloneJson, ownValue } from '../../codec/json/json-objects.ts';

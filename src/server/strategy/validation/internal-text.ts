@@ -1,5 +1,5 @@
 /**
- * Specs in the form in which the reference server compares two of them: its internal types as JSON, all fields, in
+ * Specs in the form in which kube-apiserver compares two of them: its internal types as JSON, all fields, in
  * their order. It appears in the messages that refuse a change of a pod and of a claim, and nowhere else.
  *
  * The table holds the types people meet there; a part of another type is shown with its fields as they are written.

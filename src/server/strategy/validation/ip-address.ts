@@ -1,5 +1,5 @@
 /**
- * Addresses and ranges of addresses, read as the reference server reads them: leniently (zeros in front, IPv4 inside of
+ * Addresses and ranges of addresses, read as kube-apiserver reads them: leniently (zeros in front, IPv4 inside of
  * IPv6), with the refusals for what it takes no longer and the warnings for what it will not take one day.
  *
  * An address is its bytes, 4 or 16; an IPv4 address inside of an IPv6 one has become 4. Nothing throws.

@@ -129,7 +129,7 @@ it.each([
   ['services', false, 3, 2],
   ['persistentvolumes', false, 3, 1],
   ['widgets.example.com', true, 3, 2],
-])('a fault of %s is told as often as the reference server finds it', (name, isCustom, labels, immutables) => {
+])('a fault of %s is told as often as kube-apiserver finds it', (name, isCustom, labels, immutables) => {
   const rules = { isNamespaced: true, validateName: () => [], allowsPlainFinalizers: isCustom };
   const next = { ...good, labels: { a: '!' }, deletionGracePeriodSeconds: 5 };
   const faults = validateReplacedMeta(next, good, rules, repeatedChecksOf(name, isCustom));

@@ -1,7 +1,7 @@
 /**
  * The rules for `metadata` that hold for objects of every kind, on create and on update.
  *
- * Pure: the answer is the list of what is wrong, in the order the reference server reports it (within a map, keys are
+ * Pure: the answer is the list of what is wrong, in the order kube-apiserver reports it (within a map, keys are
  * taken in sorted order, since there it is a matter of chance). Nobody is asked who owns what; a caller has already
  * filled in what the server sets (uid, times, the namespace of the path).
  */
@@ -103,7 +103,7 @@ export function validateObjectMetaUpdate(next: ObjectMeta, old: ObjectMeta, fiel
 
 /**
  * For an object about to replace `old`, all that is checked: what holds for every kind, and then what the rules of the
- * kind check once more. Whoever is told of a fault is told each time, as by the reference server.
+ * kind check once more. Whoever is told of a fault is told each time, as by kube-apiserver.
  */
 export function validateReplacedMeta(
   next: ObjectMeta,

@@ -1,6 +1,6 @@
 /**
  * Names of resources that can be asked for and limited: those Kubernetes knows, those with a domain of somebody else's in
- * front, and what may stand where. In the words of the reference server.
+ * front, and what may stand where. In the words of kube-apiserver.
  */
 import { checkQualifiedName, type FieldError, invalidValue, type JsonValue } from '../../../api/index.ts';
 import { quantityOf } from './amounts.ts';

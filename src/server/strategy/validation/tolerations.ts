@@ -1,4 +1,4 @@
-/** Tolerations wherever they stand, in the words of the reference server. */
+/** Tolerations wherever they stand, in the words of kube-apiserver. */
 import {
   checkLabelValue,
   checkQualifiedName,

@@ -21,7 +21,7 @@ export type CompiledRules = {
   readonly check: (value: JsonObject, old: JsonObject | undefined, validation: Validation) => Promise<void>;
 };
 
-/** What all rules together may cost on one object: the reference server's figure for a second. */
+/** What all rules together may cost on one object: kube-apiserver's figure for a second. */
 const LIMIT_COST = 10_000_000;
 const LIMIT_MESSAGE_CHARACTERS = 5120;
 

@@ -1,6 +1,6 @@
 /**
  * One rule, compiled when it is first asked and judged within a budget. What does not compile is a RuleError with the
- * words of the reference server; what fails while it runs is a verdict, never an exception.
+ * words of kube-apiserver; what fails while it runs is a verdict, never an exception.
  */
 
 import { compileExpression, type Program, type Variable } from '../../cel/program.ts';
@@ -26,7 +26,7 @@ export type Outcome =
   | { readonly kind: 'error'; readonly why: string }
   | { readonly kind: 'exceeded'; readonly why: string };
 
-/** What one expression may cost: the reference server's figure for a tenth of a second. */
+/** What one expression may cost: kube-apiserver's figure for a tenth of a second. */
 const LIMIT_CALL_COST = 1_000_000;
 const LIMIT_CHARACTERS = 10_000;
 /** Of the texts of all rules that are kept compiled; then they are all compiled anew when they are asked. */

@@ -3,7 +3,7 @@
  *
  * An object with declared fields is of a type of its own, so that a rule that names a field which is not declared does
  * not compile. Integers become ints, maps maps, times and spans what CEL has for them. What a schema leaves open, or
- * allows to be null, is of any type. Names that CEL cannot spell are escaped as in the reference server: `a-b` is
+ * allows to be null, is of any type. Names that CEL cannot spell are escaped as in kube-apiserver: `a-b` is
  * `a__dash__b`; what has no spelling, or is kept though it is not declared, counts only when whole objects are compared. A value that is not what its schema says, as old ones may be, stays what it is, and fails where it is
  * used. Nothing is made before it is asked for, and no part of an object is made twice.
  */

@@ -88,7 +88,7 @@ function checkFileRef(reference: JsonObject, path: string, volumes: Volumes, err
   else checkOwnPath(file, `${path}.path`, errors);
 }
 
-/** The reference server names the list where the number of sources is wrong. */
+/** kube-apiserver names the list where the number of sources is wrong. */
 export function validateEnvFrom(sources: readonly JsonObject[], path: string, errors: FieldError[]): void {
   for (const [index, source] of sources.entries()) {
     const at = `${path}[${index}]`;

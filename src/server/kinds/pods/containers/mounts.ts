@@ -17,7 +17,7 @@ type Volumes = ReadonlyMap<string, JsonObject>;
 const propagations = ['Bidirectional', 'HostToContainer', 'None'];
 const readOnlyModes = ['Disabled', 'Enabled', 'IfPossible'];
 
-/** Some refusals name the list instead of its element, as the reference server does. */
+/** Some refusals name the list instead of its element, as kube-apiserver does. */
 export function validateMounts(container: JsonObject, path: string, volumes: Volumes, errors: FieldError[]): void {
   const mounts = objectsAt(container, 'volumeMounts');
   const devices = objectsAt(container, 'volumeDevices');

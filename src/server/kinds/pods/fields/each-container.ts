@@ -1,4 +1,4 @@
-/** All containers of a pod in the order in which the reference server goes through them, each with its path. */
+/** All containers of a pod in the order in which kube-apiserver goes through them, each with its path. */
 import type { JsonObject } from '../../../../api/index.ts';
 import { objectsAt } from '../../../strategy/validation/fields.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Containers that may do anything to their node: refused, as the reference server refuses them unless it is started with
+ * Containers that may do anything to their node: refused, as kube-apiserver refuses them unless it is started with
  * `--allow-privileged`. The rules of pods always say so; what is allowed here is taken out of what they say.
  */
 import type { FieldError } from '../../../../api/index.ts';

@@ -60,7 +60,7 @@ const checkUsers = structChecks([
   ['procMount', oneOf('Default', 'Unmasked')],
 ]);
 
-/** Privileged containers are refused, as the reference server refuses them unless it is started otherwise. */
+/** Privileged containers are refused, as kube-apiserver refuses them unless it is started otherwise. */
 export function validateContainerContext(
   context: JsonObject,
   path: string,

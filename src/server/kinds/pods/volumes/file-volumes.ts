@@ -56,7 +56,7 @@ const checkFileBase = structChecks([
   ['mode', fileMode],
 ]);
 
-/** A file of the downward API; the reference server names the volume's path, not that of the item. */
+/** A file of the downward API; kube-apiserver names the volume's path, not that of the item. */
 const checkDownwardFile: StructCheck = (file, path, errors) => {
   checkFileBase(file, path, errors);
   const [fieldRef, resourceRef] = [objectAt(file, 'fieldRef'), objectAt(file, 'resourceFieldRef')];

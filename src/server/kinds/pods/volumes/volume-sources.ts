@@ -1,5 +1,5 @@
 /**
- * The sources a volume of a pod may have, in the order in which the reference server looks at them, and what each of
+ * The sources a volume of a pod may have, in the order in which kube-apiserver looks at them, and what each of
  * them needs. Of several only the first is checked; the others are refused for being others.
  */
 import {
