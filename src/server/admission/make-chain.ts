@@ -16,6 +16,7 @@ import { persistentVolumeClaimResize } from './plugins/persistent-volume-claim-r
 import { podTopologyLabels } from './plugins/pod-topology-labels.ts';
 import { priority } from './plugins/priority.ts';
 import { runtimeClass } from './plugins/runtime-class.ts';
+import { serviceAccount } from './plugins/service-account.ts';
 import { storageObjectInUseProtection } from './plugins/storage-object-in-use-protection.ts';
 import { taintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
 import { podSecurity } from './pod-security/pod-security.ts';
@@ -29,10 +30,11 @@ export type AdmissionParts = {
   readonly followers?: readonly AdmissionPlugin[];
 };
 
-export function allPlugins({ authorizer, metrics, followers = [] }: AdmissionParts): AdmissionPlugin[] {
+function allPlugins({ authorizer, metrics, followers = [] }: AdmissionParts): AdmissionPlugin[] {
   return [
     namespaceLifecycle,
     limitRanger,
+    serviceAccount,
     taintNodesByCondition,
     podSecurity(metrics && securityMetrics(metrics)),
     priority,

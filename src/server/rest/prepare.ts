@@ -34,6 +34,7 @@ import {
 import type { NameRule } from '../registry/kind-table.ts';
 import { qualifiedName } from '../registry/resource.ts';
 import type { View } from '../storage/view.ts';
+import { generatedName } from '../strategy/generated-name.ts';
 import type { RuleContext } from '../strategy/strategy.ts';
 import { checkIpAddress } from '../strategy/validation/ip-address.ts';
 import {
@@ -42,9 +43,6 @@ import {
   validateReplacedMeta,
 } from '../strategy/validation/metadata-validation.ts';
 
-const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
-const SUFFIX_LENGTH = 5;
-const MAX_GENERATED_BASE = 63 - SUFFIX_LENGTH;
 /** For a store that does not say what it takes: no body is longer. */
 const LIMIT_BODY_BYTES = 3 * 1024 * 1024;
 /** What may be counted and is not owned after all: fields that an empty object has as well. */
@@ -173,14 +171,6 @@ export async function prepareUpdate(
 
 function asWritten({ resource }: View, object: KubeObject): KubeObject {
   return withNulls(object as unknown as JsonObject, resource.schema) as unknown as KubeObject;
-}
-
-/** Objects without a name get one; tried again under another if it is taken. */
-export function generatedName(base: string): string {
-  let name = base.slice(0, MAX_GENERATED_BASE);
-  const random = crypto.getRandomValues(new Uint32Array(SUFFIX_LENGTH));
-  for (const value of random) name += SUFFIX_ALPHABET[value % SUFFIX_ALPHABET.length];
-  return name;
 }
 
 /** Name and namespace of the body must be those of the path; a missing namespace is taken from there. */

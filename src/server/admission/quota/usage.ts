@@ -21,7 +21,7 @@ const COMPUTE = ['cpu', 'memory', 'ephemeral-storage'];
 /** Counted by their bare names too. */
 const BARE = ['configmaps', 'secrets', 'replicationcontrollers', 'resourcequotas'];
 
-export const count = (number: number): Quantity => new Quantity(BigInt(number), 0, 'DecimalSI');
+const count = (number: number): Quantity => new Quantity(BigInt(number), 0, 'DecimalSI');
 
 export function usageOf(resource: Resource): Usage {
   if (resource.isCustom) return countOf(resource);
