@@ -20,6 +20,7 @@ export type { InvalidObject, Snapshot, Where } from './informer/informer-options
 export { LazyObject } from './lazy/lazy-object.ts';
 export { checkSpec, type ResourceDefinition } from './objects/define-resource.ts';
 export type { Applied, DeepPartial, ListMeta, MergePatch, StoredMeta, UnknownFields } from './objects/objects.ts';
+export { groupOf, resourceName } from './objects/resource-name.ts';
 export type { SchemaIssue, SchemaResult, StandardSchemaV1 } from './objects/standard-schema.ts';
 export type {
   ClientObserver,

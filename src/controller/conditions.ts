@@ -4,16 +4,10 @@
  * Nothing is changed in place. Where nothing would be different the same array comes back, so `===` tells a controller
  * whether there is anything to write.
  */
-export type ConditionStatus = 'True' | 'False' | 'Unknown';
+import type { metav1 } from '../client/index.ts';
 
-export type Condition = {
-  readonly type: string;
-  readonly status: ConditionStatus;
-  readonly reason: string;
-  readonly message: string;
-  readonly lastTransitionTime: string;
-  readonly observedGeneration?: number;
-};
+export type Condition = Readonly<metav1.Condition>;
+export type ConditionStatus = Condition['status'];
 
 /** As kinds describe it: older writers left things out. */
 type SomeCondition = Pick<Condition, 'type' | 'status' | 'observedGeneration'> &

@@ -7,6 +7,8 @@
  * OwnershipError with a code; nothing is changed in place, and where nothing would be different the same object returns.
  */
 import type { ObjectMeta, OwnerReference } from '../api/index.ts';
+import { groupOf } from '../client/advanced.ts';
+import { keyOf } from '../client/index.ts';
 
 type WithMetadata = { readonly metadata: ObjectMeta };
 type Owner = WithMetadata & { readonly kind: string; readonly apiVersion: string };
@@ -103,10 +105,6 @@ function refersToSame(a: ReferenceName, b: ReferenceName): boolean {
   return groupOf(a.apiVersion) === groupOf(b.apiVersion) && a.kind === b.kind && a.name === b.name;
 }
 
-function groupOf(apiVersion: string): string {
-  return apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));
-}
-
 function isEqual(a: OwnerReference, b: OwnerReference): boolean {
   return (
     a.apiVersion === b.apiVersion &&
@@ -116,6 +114,6 @@ function isEqual(a: OwnerReference, b: OwnerReference): boolean {
   );
 }
 
-function show({ metadata: { namespace, name = '' } }: WithMetadata): string {
-  return JSON.stringify(namespace ? `${namespace}/${name}` : name);
+function show(object: WithMetadata): string {
+  return JSON.stringify(keyOf(object));
 }

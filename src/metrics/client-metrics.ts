@@ -10,6 +10,7 @@ import {
   type HandlerMetrics,
   type ObservedInformer,
   type RequestSample,
+  resourceName,
   type Transport,
 } from '../client/advanced.ts';
 import type { Resource } from '../client/index.ts';
@@ -42,7 +43,7 @@ export class ClientMetrics implements Disposable {
   collect(): void {
     const groups = new Map<string, ObservedInformer[]>();
     for (const informer of this.#transport.observers.informers) {
-      const name = nameOf(informer.resource);
+      const name = resourceName(informer.resource);
       const group = groups.get(name);
       if (group) group.push(informer);
       else groups.set(name, [informer]);
@@ -57,7 +58,7 @@ export class ClientMetrics implements Disposable {
   #observer(): ClientObserver {
     const set = this.#set;
     const common = this.#common;
-    const of = (resource: Resource): Labels => ({ resource: nameOf(resource), ...common });
+    const of = (resource: Resource): Labels => ({ resource: resourceName(resource), ...common });
     return {
       onRequest: (sample) => this.#onRequest(sample),
       onRetry: ({ code, verb }) => {
@@ -107,7 +108,7 @@ export class ClientMetrics implements Disposable {
 
   /** A series that begins at 0 shows its first increase; one that begins with it does not. */
   #begin(resource: Resource): void {
-    const name = nameOf(resource);
+    const name = resourceName(resource);
     if (this.#begun.has(name)) return;
     this.#begun.add(name);
     const labels = { resource: name, ...this.#common };
@@ -155,11 +156,6 @@ export class ClientMetrics implements Disposable {
     if (saved === undefined) return;
     this.#set.values('kubernetes_informer_checkpoint_saved_timestamp_seconds').add(labels, saved);
   }
-}
-
-/** `pods`, `deployments.apps` */
-function nameOf({ group, plural }: Resource): string {
-  return group === '' ? plural : `${plural}.${group}`;
 }
 
 /** Names that an informer gives by itself are numbered, without end: they are no label. */

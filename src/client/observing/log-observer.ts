@@ -6,6 +6,7 @@
  */
 import type { Logger } from '../../api/index.ts';
 import type { Resource } from '../objects/define-resource.ts';
+import { resourceName } from '../objects/resource-name.ts';
 import type { ClientObserver, ObservedInformer } from './client-observer.ts';
 import { errorReason } from './error-reason.ts';
 import type { InformerState } from './informer-metrics.ts';
@@ -17,18 +18,18 @@ export function logObserver(logger: Logger): ClientObserver {
   const states = new WeakMap<ObservedInformer, InformerState>();
   return {
     onReconnect: (resource) => {
-      const name = nameOf(resource);
+      const name = resourceName(resource);
       log.log(4, `${name}: the watch is open again`, { resource: name });
     },
     onWatchEnd: ({ resource, error, durationMs }) => {
       if (error === undefined || log.level < 4) return;
-      const [name, text] = [nameOf(resource), errorText(resource, error)];
+      const [name, text] = [resourceName(resource), errorText(resource, error)];
       const fields = { resource: name, reason: errorReason(error), error: text, durationMs };
       log.log(4, `${name}: the watch ended after ${Math.round(durationMs)} ms: ${text}`, fields);
     },
     onList: ({ resource, by, durationMs, objects, error }) => {
       if (log.level < 4) return;
-      const name = nameOf(resource);
+      const name = resourceName(resource);
       const took = `by ${by} in ${Math.round(durationMs)} ms`;
       if (error === undefined) {
         log.log(4, `${name}: ${objects} objects came ${took}`, { resource: name, by, durationMs, objects });
@@ -44,7 +45,7 @@ export function logObserver(logger: Logger): ClientObserver {
       states.set(informer, state);
       const level = state === 'refused' || (state === 'stopped' && error !== undefined) ? 0 : 2;
       if (log.level < level) return;
-      const name = nameOf(informer.resource);
+      const name = resourceName(informer.resource);
       const text = error === undefined ? undefined : errorText(informer.resource, error);
       const fields = {
         resource: name,
@@ -55,11 +56,6 @@ export function logObserver(logger: Logger): ClientObserver {
       log.log(level, `${name}: the informer is ${state}${text ? `: ${text}` : ''}`, fields);
     },
   };
-}
-
-/** `pods`, `deployments.apps` */
-function nameOf({ group, plural }: Pick<Resource, 'group' | 'plural'>): string {
-  return group === '' ? plural : `${plural}.${group}`;
 }
 
 function errorText({ plural }: Resource, error: unknown): string {

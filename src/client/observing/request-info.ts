@@ -2,6 +2,8 @@
  * What a request is about, read from its path as API servers read it. Verb, resource and template come from short lists,
  * so they can be labels and names of spans, where the path itself cannot.
  */
+import { resourceName } from '../objects/resource-name.ts';
+
 export type RequestInfo = {
   /** As in the metrics of API servers: GET, LIST, WATCH, POST, PUT, PATCH, DELETE, DELETECOLLECTION. */
   readonly verb: string;
@@ -30,7 +32,7 @@ export function requestInfo(method: string, path: string, isStream: boolean): Re
   const [, within, third] = parts;
   const isWithin = parts[0] === 'namespaces' && third !== undefined && !ofNamespaces.has(third);
   const [plural = '', name, subresource = ''] = isWithin ? parts.slice(2) : parts;
-  const resource = group ? `${plural}.${group}` : plural;
+  const resource = resourceName({ group: group ?? '', plural });
   return {
     verb: verbOf(method, name === undefined, isStream),
     resource,

@@ -8,9 +8,10 @@
  *
  * What does not move for longer than its bound is named here, always: who it is about, and what is the matter.
  */
+
+import { resourceName } from '../../client/advanced.ts';
 import { type AnyObject, type Informer, isApiError } from '../../client/index.ts';
 import type { LeaderElector } from '../election/leader-elector.ts';
-import { nameOf } from '../reconcile/declared-cache.ts';
 import type { ManagedController } from './managed-controller.ts';
 import type { ControllerHealth, InformerHealth, ManagerHealth, StuckReconcile } from './manager-options.ts';
 
@@ -90,7 +91,7 @@ function informersOf({ controllers, maxLagMs, stuckAfterMs }: HealthFacts): Info
   return [...users].map(([informer, names]) => {
     const { state, lagMs, resourceVersion, error } = informer.freshness;
     const why = problemOf(informer, maxLagMs, stuckAfterMs);
-    const name = nameOf(informer.resource);
+    const name = resourceName(informer.resource);
     return { name, controllers: names, state, lagMs, resourceVersion, error, isReady: why === '', why };
   });
 }

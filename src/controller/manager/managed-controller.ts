@@ -9,6 +9,7 @@
  * `running` names it, so that health can. Disposing stops this controller alone.
  */
 import { closeOnce } from '../../api/index.ts';
+import { resourceName } from '../../client/advanced.ts';
 import type {
   AnyObject,
   Informer,
@@ -23,7 +24,7 @@ import type { QueueMetricsSnapshot } from '../queue/queue-metrics.ts';
 import { WorkQueue } from '../queue/work-queue.ts';
 import { noPoolMetrics, type PoolMetricsSnapshot, type RunningWork } from '../queue/worker-pool.ts';
 import { ControllerRun, type RunOptions, type Source } from '../reconcile/controller-run.ts';
-import { DeclaredCache, nameOf } from '../reconcile/declared-cache.ts';
+import { DeclaredCache } from '../reconcile/declared-cache.ts';
 import type { ControllerDefinition, MappedWatch, Selected, Watched } from '../reconcile/define-controller.ts';
 import { toController, toSelf } from '../reconcile/mappers.ts';
 import { LinkedSignal } from './linked-signal.ts';
@@ -82,7 +83,7 @@ export class ManagedController implements AsyncDisposable {
 
   /** The kinds that have not the whole state yet. */
   get waitsFor(): string[] {
-    return this.#informers.filter(({ isSynced }) => !isSynced).map(({ resource }) => nameOf(resource));
+    return this.#informers.filter(({ isSynced }) => !isSynced).map(({ resource }) => resourceName(resource));
   }
 
   /** What works in the present run, or did in the last; another one for each run. */
@@ -213,7 +214,7 @@ export class ManagedController implements AsyncDisposable {
       return informers.acquire(resource, selection);
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
-      throw new Error(`Cannot start controller "${this.name}" on ${nameOf(resource)}: ${why}`, { cause });
+      throw new Error(`Cannot start controller "${this.name}" on ${resourceName(resource)}: ${why}`, { cause });
     }
   }
 }

@@ -8,7 +8,7 @@
  * name it gave them.
  */
 
-import type { Where } from '../../client/advanced.ts';
+import { groupOf, resourceName, type Where } from '../../client/advanced.ts';
 import type { AnyObject, Freshness, Indexers, Informer, Resource } from '../../client/index.ts';
 
 /** An informer to read from; its life is the manager's business. */
@@ -36,7 +36,7 @@ export class DeclaredCache implements CacheReader {
 
   declare(informer: Informer<AnyObject>): void {
     const cached = new OwnIndexes(informer, (name) => this.#indexName(name));
-    this.#kinds.set(nameOf(informer.resource), { informer, cached });
+    this.#kinds.set(resourceName(informer.resource), { informer, cached });
   }
 
   /** The same functions under the names that the informer knows them by. */
@@ -45,17 +45,17 @@ export class DeclaredCache implements CacheReader {
   }
 
   of<T extends AnyObject>(resource: Resource<T>): Cached<T> {
-    const kind = this.#kinds.get(nameOf(resource));
+    const kind = this.#kinds.get(resourceName(resource));
     if (kind) return kind.cached as unknown as Cached<T>;
     const known = [...this.#kinds.keys()].join(', ');
     throw new Error(
-      `Cannot read ${nameOf(resource)} from the cache: controller "${this.#controller}" declares only ${known}`,
+      `Cannot read ${resourceName(resource)} from the cache: controller "${this.#controller}" declares only ${known}`,
     );
   }
 
   /** The declared kind that an object is of, if it is one. */
   declaredAs({ apiVersion, kind }: AnyObject): Resource | undefined {
-    const group = apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));
+    const group = groupOf(apiVersion);
     return this.informers.find(({ resource }) => resource.group === group && resource.kind === kind)?.resource;
   }
 
@@ -113,9 +113,4 @@ class OwnIndexes implements Cached<AnyObject> {
   snapshot(): ReadonlyMap<string, AnyObject> {
     return this.#informer.snapshot();
   }
-}
-
-/** `pods`, `deployments.apps`. */
-export function nameOf({ plural, group }: Resource): string {
-  return group === '' ? plural : `${plural}.${group}`;
 }

@@ -18,10 +18,9 @@
  * once after every event that passed, never twice at a time for one key.
  */
 
-import { labelSelectorText } from '../../client/advanced.ts';
+import { labelSelectorText, resourceName } from '../../client/advanced.ts';
 import type { AnyObject, Indexers, InformerOptions, Resource } from '../../client/index.ts';
 import type { WorkQueueOptions } from '../queue/work-queue.ts';
-import { nameOf } from './declared-cache.ts';
 import type { Mapper } from './mappers.ts';
 import type { Predicate } from './predicates.ts';
 import type { ReconcileContext } from './reconcile-context.ts';
@@ -134,7 +133,7 @@ export function defineController<
 function checkSelections(controller: string, all: readonly Selected<AnyObject>[]): void {
   const known = new Map<string, Selected<AnyObject>>();
   for (const selected of all) {
-    const name = nameOf(selected.resource);
+    const name = resourceName(selected.resource);
     const first = known.get(name) ?? selected;
     known.set(name, first);
     if (selectionText(first) !== selectionText(selected) || first.transform !== selected.transform)

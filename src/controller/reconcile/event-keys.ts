@@ -8,9 +8,10 @@
  * At most `LIMIT` objects wait to be asked about again; beyond that, failures are reported and given up.
  */
 import { CallbackError, type Clock } from '../../api/index.ts';
+import { resourceName } from '../../client/advanced.ts';
 import type { AnyObject, InformerEvent } from '../../client/index.ts';
 import { DelayLine } from '../queue/delay-line.ts';
-import { type CacheReader, nameOf } from './declared-cache.ts';
+import type { CacheReader } from './declared-cache.ts';
 import type { MappedWatch, Watched } from './define-controller.ts';
 import { keysOf } from './mappers.ts';
 
@@ -105,7 +106,7 @@ export class EventKeys {
     if (this.#reported.size >= LIMIT) this.#reported.clear(); // better reported twice than remembered without end
     this.#reported.add(id);
     const { controller, watch, onError } = this.#options;
-    const whose = `controller "${controller}" for ${nameOf(watch.resource)}`;
+    const whose = `controller "${controller}" for ${resourceName(watch.resource)}`;
     onError(new CallbackError(callback, key, whose, error));
   }
 }

@@ -5,7 +5,8 @@
  * lost something hears of it as well as the one that gained it. It may read the cache, but it may not wait.
  */
 import type { OwnerReference } from '../../api/index.ts';
-import type { AnyObject, InformerEvent, Resource } from '../../client/index.ts';
+import { groupOf } from '../../client/advanced.ts';
+import { type AnyObject, type InformerEvent, keyOf, type Resource } from '../../client/index.ts';
 import { controllerOf } from '../owner-references.ts';
 import type { CacheReader } from './declared-cache.ts';
 
@@ -65,15 +66,15 @@ function targetsOf(found: ReturnType<Mapper<AnyObject>> | null): Iterable<Target
 }
 
 function keyOfTarget(target: Target): string {
-  const { namespace, name } = typeof target === 'string' ? { name: target } : (target?.metadata ?? {});
-  if (typeof name !== 'string' || name === '')
+  const metadata = typeof target === 'string' ? { name: target } : (target?.metadata ?? {});
+  if (typeof metadata.name !== 'string' || metadata.name === '')
     throw new TypeError('it gave neither a key, nor an object with a name, nor a list of them');
-  return namespace ? `${namespace}/${name}` : name;
+  return keyOf({ metadata });
 }
 
 /** By group and kind: the version an owner is referred to by is only the one its writer spoke. */
 function refersTo({ apiVersion, kind }: OwnerReference, { group, kind: wanted }: Resource): boolean {
-  return kind === wanted && apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/'))) === group;
+  return kind === wanted && groupOf(apiVersion) === group;
 }
 
 /** None if the owner would have to be in a namespace and the object is in none: nobody can say which is meant. */

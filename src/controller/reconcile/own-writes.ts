@@ -21,9 +21,8 @@ import {
   parseFieldSelector,
   parseLabelSelector,
 } from '../../api/index.ts';
-import { fieldSelectorText, labelSelectorText } from '../../client/advanced.ts';
+import { fieldSelectorText, labelSelectorText, resourceName } from '../../client/advanced.ts';
 import { type AnyObject, type Informer, keyOf, type Resource } from '../../client/index.ts';
-import { nameOf } from './declared-cache.ts';
 import type { Selected } from './define-controller.ts';
 
 /** The cache is behind what was written through it, and acting on it could do things twice. */
@@ -72,7 +71,7 @@ export class OwnWrites {
   constructor(holdings: Iterable<Holding>, options: OwnWritesOptions) {
     this.#options = options;
     for (const holding of holdings)
-      this.#holdings.set(nameOf(holding.informer.resource), { ...holding, holds: holderOf(holding) });
+      this.#holdings.set(resourceName(holding.informer.resource), { ...holding, holds: holderOf(holding) });
   }
 
   /** Writes that were given up on. */
@@ -81,7 +80,7 @@ export class OwnWrites {
   }
 
   wrote(key: string, resource: Resource, object: AnyObject): void {
-    const holding = this.#holdings.get(nameOf(resource));
+    const holding = this.#holdings.get(resourceName(resource));
     if (!holding) return;
     const objectKey = keyOf(object);
     // What the selection does not hold will bring no event, unless it was held until now.
@@ -97,7 +96,7 @@ export class OwnWrites {
 
   /** Without a uid it is the one that the cache has. */
   deleted(key: string, resource: Resource, objectKey: string, uid?: string): void {
-    const informer = this.#holdings.get(nameOf(resource))?.informer;
+    const informer = this.#holdings.get(resourceName(resource))?.informer;
     if (!informer) return;
     const write = this.#remember(key, resource, informer, objectKey);
     write.isSure = true; // either it is in the cache, or there is nothing to wait for
@@ -178,7 +177,7 @@ export class OwnWrites {
   }
 
   #find(key: string, resource: Resource, objectKey: string): Write | undefined {
-    return this.#writes.get(key)?.get(`${nameOf(resource)} ${objectKey}`);
+    return this.#writes.get(key)?.get(`${resourceName(resource)} ${objectKey}`);
   }
 
   #remember(key: string, resource: Resource, informer: Informer<AnyObject>, objectKey: string): Write {
@@ -188,7 +187,7 @@ export class OwnWrites {
       this.#writes.set(key, writes);
       this.#makeRoom();
     }
-    const id = `${nameOf(resource)} ${objectKey}`;
+    const id = `${resourceName(resource)} ${objectKey}`;
     const known = writes.get(id);
     const nothing = { version: undefined, uid: undefined, deletedUid: undefined, isSure: false };
     const write: Write = { informer, objectKey, ...nothing, ...known, at: this.#options.clock.now() };
@@ -198,7 +197,7 @@ export class OwnWrites {
 
   #forget(key: string, resource: Resource, objectKey: string): void {
     const writes = this.#writes.get(key);
-    writes?.delete(`${nameOf(resource)} ${objectKey}`);
+    writes?.delete(`${resourceName(resource)} ${objectKey}`);
     if (writes?.size === 0) this.#writes.delete(key);
   }
 
@@ -262,6 +261,6 @@ function mayHold(object: AnyObject, { field, operator, value }: FieldRequirement
 
 function staleCache(key: string, { resource, freshness }: Informer<AnyObject>, timeoutMs: number): StaleCacheError {
   const state = freshness.state === 'current' ? 'silent' : freshness.state;
-  const why = `the cache of ${nameOf(resource)} is ${state}, and has not got its own writes within ${timeoutMs} ms`;
+  const why = `the cache of ${resourceName(resource)} is ${state}, and has not got its own writes within ${timeoutMs} ms`;
   return new StaleCacheError(`Cannot reconcile "${key}": ${why}`, { cause: freshness.error });
 }
