@@ -18,6 +18,7 @@ import { openAuditLog } from './audit/audit-log.ts';
 import { requestLog } from './audit/request-log.ts';
 import { readTokenFile } from './auth/bearer-tokens.ts';
 import { bootstrap } from './bootstrap.ts';
+import { IdentityLease, publishTokenTracking } from './cluster/identity-lease.ts';
 import { publishOwnService } from './cluster/own-service.ts';
 import { ServiceAddressKeeper } from './cluster/service-address-keeper.ts';
 import { ClusterRoleAggregator } from './controllers/cluster-role-aggregation.ts';
@@ -179,7 +180,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       return httpServer.close();
     });
     url = urlOf(bindAddress, httpServer.port);
-    await publishOwnService(rest, { bindAddress, port: httpServer.port });
+    const identity = new IdentityLease({ rest, dataDir, clock: backgroundClock, log });
+    closers.push(() => identity.close());
+    await Promise.all([
+      publishOwnService(rest, { bindAddress, port: httpServer.port }),
+      publishTokenTracking(rest),
+      identity.start(),
+    ]);
+    hooks.done('start-kube-apiserver-identity-lease-controller', 'start-legacy-token-tracking-controller');
+    hooks.done('start-kube-apiserver-identity-lease-garbage-collector');
     const addressKeeper = ServiceAddressKeeper.start(rest, log);
     hooks.done('bootstrap-controller', 'start-kubernetes-service-cidr-controller');
     hooks.done('start-service-ip-repair-controllers');

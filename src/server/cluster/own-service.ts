@@ -9,10 +9,9 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { OWN_ADDRESS, OWN_SERVICE, SERVICE_RANGE } from '../kinds/services/service-addresses.ts';
-import { atHand, createAsServer } from '../rest/create-as-server.ts';
 import { nowInSeconds, type Rest } from '../rest/rest.ts';
-import { sameValue } from '../strategy/validation/fields.ts';
 import { checkIpAddress, checkOrdinaryAddress, parseAddress } from '../strategy/validation/ip-address.ts';
+import { ensureObject } from './ensure-object.ts';
 
 const metadata = { ...OWN_SERVICE };
 const HTTPS_PORT = 443;
@@ -22,10 +21,10 @@ export type Listening = { readonly bindAddress: string; readonly port: number };
 export async function publishOwnService(rest: Rest, { bindAddress, port }: Listening): Promise<void> {
   const address = advertisedAddress(bindAddress);
   await Promise.all([
-    ensure(rest, 'networking.k8s.io', 'servicecidrs', ownRange()),
-    ensure(rest, '', 'services', ownService(port)),
-    ensure(rest, '', 'endpoints', ownEndpoints(address, port), ['subsets']),
-    ensure(rest, 'discovery.k8s.io', 'endpointslices', ownSlice(address, port), ['endpoints', 'ports']),
+    ensureObject(rest, 'networking.k8s.io', 'servicecidrs', ownRange()),
+    ensureObject(rest, '', 'services', ownService(port)),
+    ensureObject(rest, '', 'endpoints', ownEndpoints(address, port), ['subsets']),
+    ensureObject(rest, 'discovery.k8s.io', 'endpointslices', ownSlice(address, port), ['endpoints', 'ports']),
   ]);
 }
 
@@ -39,24 +38,6 @@ export function advertisedAddress(
   if (isUsable(bindAddress)) return bindAddress;
   const all = Object.values(interfaces).flatMap((one) => one ?? []);
   return all.find(({ address, internal }) => !internal && isUsable(address))?.address;
-}
-
-/** `kept`: fields that are set again where they differ. */
-async function ensure(
-  rest: Rest,
-  group: string,
-  plural: string,
-  wanted: KubeObject,
-  kept: readonly string[] = [],
-): Promise<void> {
-  const view = rest.resources.viewOf(group, plural);
-  const found = await atHand(view, wanted.metadata);
-  if (!found) return createAsServer(rest, view, wanted);
-  const stored = view.toObject(found);
-  if (kept.every((field) => sameValue(stored[field], wanted[field]))) return;
-  const next: KubeObject = { ...stored };
-  for (const field of kept) next[field] = wanted[field]!;
-  await view.update(found, next); // lost to another server: it is as good
 }
 
 function ownService(port: number): KubeObject {

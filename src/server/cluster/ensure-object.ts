@@ -1,0 +1,23 @@
+/** Objects of the server itself: made where they are missing, and otherwise left as they are but for some fields. */
+import type { KubeObject } from '../../api/index.ts';
+import { atHand, createAsServer } from '../rest/create-as-server.ts';
+import type { Rest } from '../rest/rest.ts';
+import { sameValue } from '../strategy/validation/fields.ts';
+
+/** `kept`: fields that are set again where they differ. */
+export async function ensureObject(
+  rest: Rest,
+  group: string,
+  plural: string,
+  wanted: KubeObject,
+  kept: readonly string[] = [],
+): Promise<void> {
+  const view = rest.resources.viewOf(group, plural);
+  const found = await atHand(view, wanted.metadata);
+  if (!found) return createAsServer(rest, view, wanted);
+  const stored = view.toObject(found);
+  if (kept.every((field) => sameValue(stored[field], wanted[field]))) return;
+  const next: KubeObject = { ...stored };
+  for (const field of kept) next[field] = wanted[field]!;
+  await view.update(found, next); // lost to another server: it is as good
+}
