@@ -41,7 +41,7 @@ import { OpenApi } from './openapi/openapi.ts';
 import { RBAC_GROUP } from './rbac/rbac-authorizer.ts';
 import { Registry } from './registry/registry.ts';
 import { qualifiedName, type Resource } from './registry/resource.ts';
-import type { Exchange } from './request/request-context.ts';
+import type { RequestContext } from './request/request-context.ts';
 import { encodeStatus } from './rest/answer.ts';
 import { quotaStore } from './rest/quota-store.ts';
 import { handleResource } from './rest/resource-handler.ts';
@@ -120,7 +120,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const openApi = new OpenApi({ registry });
     let url = '';
     let flow: FlowControl | undefined;
-    const handle = async (exchange: Exchange): Promise<void> => {
+    const handle = async (exchange: RequestContext): Promise<void> => {
       if (await handleResource(rest, exchange)) return;
       if (discovery.handle(exchange) || openApi.handle(exchange)) return;
       if ((await health.handle(exchange)) || handleOpenId(exchange, access.tokens, () => url)) return;

@@ -3,13 +3,13 @@
  * gone with it. A key is said once; a second value for it is dropped, as kube-apiserver has it, and so are more keys than a
  * line of the log should have.
  */
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 
 const LIMIT_KEYS = 100;
 
-const annotations = new WeakMap<Exchange, Map<string, string>>();
+const annotations = new WeakMap<RequestContext, Map<string, string>>();
 
-export function annotateAudit(exchange: Exchange, key: string, value: string): void {
+export function annotateAudit(exchange: RequestContext, key: string, value: string): void {
   let those = annotations.get(exchange);
   if (!those) {
     those = new Map();
@@ -18,6 +18,6 @@ export function annotateAudit(exchange: Exchange, key: string, value: string): v
   if (!those.has(key) && those.size < LIMIT_KEYS) those.set(key, value);
 }
 
-export function auditAnnotationsOf(exchange: Exchange): ReadonlyMap<string, string> | undefined {
+export function auditAnnotationsOf(exchange: RequestContext): ReadonlyMap<string, string> | undefined {
   return annotations.get(exchange);
 }

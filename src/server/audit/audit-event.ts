@@ -6,7 +6,7 @@
  * A line has a bound in bytes, whatever a client sends: longer texts and lists are cut, and an annotation says so.
  */
 import { attributesOf } from '../auth/authorizer.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { auditAnnotationsOf } from './audit-annotations.ts';
@@ -31,9 +31,14 @@ const SHOWN_PARAMETERS = new Set([
   'timeoutSeconds',
   'watch',
 ]);
-export function auditEvent(exchange: Exchange, { status, seconds }: Outcome, wasLetIn: boolean, nowMs: number): object {
-  const { user, impersonator, method, path, target, headers, remoteAddress, auditId } = exchange;
-  const attributes = attributesOf(method, path, target, () => exchange.query);
+export function auditEvent(
+  exchange: RequestContext,
+  { status, seconds }: Outcome,
+  wasLetIn: boolean,
+  nowMs: number,
+): object {
+  const { user, impersonator, method, path, requestInfo, headers, remoteAddress, auditId } = exchange;
+  const attributes = attributesOf(method, path, requestInfo, () => exchange.query);
   const bounded = new BoundedText();
   const cut = (text: string) => bounded.cut(text);
   const event = {
@@ -48,14 +53,14 @@ export function auditEvent(exchange: Exchange, { status, seconds }: Outcome, was
     ...(impersonator && { impersonatedUser: shownUser(user, bounded) }),
     ...(remoteAddress && { sourceIPs: [remoteAddress.replace(/^::ffff:/, '')] }),
     ...(headers['user-agent'] !== undefined && { userAgent: cut(headers['user-agent']) }),
-    ...(target.kind === 'resource' && {
+    ...(requestInfo.kind === 'resource' && {
       objectRef: {
-        resource: cut(target.resource),
+        resource: cut(requestInfo.resource),
         ...(attributes.kind === 'resource' && attributes.namespace && { namespace: cut(attributes.namespace) }),
         ...(attributes.kind === 'resource' && attributes.name && { name: cut(attributes.name) }),
-        ...(target.group && { apiGroup: cut(target.group) }),
-        apiVersion: cut(target.version),
-        ...(target.subresource && { subresource: cut(target.subresource) }),
+        ...(requestInfo.group && { apiGroup: cut(requestInfo.group) }),
+        apiVersion: cut(requestInfo.version),
+        ...(requestInfo.subresource && { subresource: cut(requestInfo.subresource) }),
       },
     }),
     // 0: the client left before there was an answer.
@@ -75,7 +80,7 @@ export function auditEvent(exchange: Exchange, { status, seconds }: Outcome, was
 }
 
 /** Without parameters that may hold a secret. */
-export function shownUri({ path, query }: Exchange): string {
+export function shownUri({ path, query }: RequestContext): string {
   const shown = new URLSearchParams();
   for (const [name, value] of query) if (SHOWN_PARAMETERS.has(name)) shown.append(name, value);
   return shown.size === 0 ? path : `${path}?${shown}`;

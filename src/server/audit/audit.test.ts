@@ -11,27 +11,27 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Exchange } from '../request/request-context.ts';
-import { parseTarget } from '../request/request-info.ts';
+import type { RequestContext } from '../request/request-context.ts';
+import { parseRequestInfo } from '../request/request-info.ts';
 import { auditEvent } from './audit-event.ts';
 import { openAuditLog } from './audit-log.ts';
 import { LineFile } from './line-file.ts';
 import { type LineSink, openLineSink } from './line-sink.ts';
 import { requestLine } from './request-log.ts';
 
-function exchangeFor(method: string, url: string, more: object = {}): Exchange {
+function exchangeFor(method: string, url: string, more: object = {}): RequestContext {
   const { pathname: path, searchParams: query } = new URL(url, 'http://x');
   return {
     method,
     path,
     query,
-    target: parseTarget(method, path, () => query),
+    requestInfo: parseRequestInfo(method, path, () => query),
     headers: { 'user-agent': 'test', authorization: 'Bearer t-0-p' },
     user: { username: 'alice', groups: ['dev'] },
     remoteAddress: '::ffff:10.0.0.9',
     auditId: 'id-1',
     ...more,
-  } as unknown as Exchange;
+  } as unknown as RequestContext;
 }
 
 const outcome = { status: 200, sentBytes: 5, seconds: 0.25 };

@@ -6,7 +6,7 @@
  * is shown when it ends.
  */
 import { attributesOf } from '../auth/authorizer.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import { type Outcome, shownUri } from './audit-event.ts';
 import { BoundedText } from './bounded-text.ts';
@@ -30,11 +30,11 @@ export function requestLog(counting: RequestObserver, verbosity: number, log: (l
   };
 }
 
-export function requestLine(exchange: Exchange, { status, seconds, sentBytes }: Outcome): string {
-  const { method, path, target, user, headers, remoteAddress, auditId } = exchange;
+export function requestLine(exchange: RequestContext, { status, seconds, sentBytes }: Outcome): string {
+  const { method, path, requestInfo, user, headers, remoteAddress, auditId } = exchange;
   const bounded = new BoundedText();
   const shown = (text: string | undefined) => JSON.stringify(bounded.cut(text ?? ''));
-  const { verb } = attributesOf(method, path, target, () => exchange.query);
+  const { verb } = attributesOf(method, path, requestInfo, () => exchange.query);
   const answer = status === 0 ? 'none, the client left' : String(status);
   return [
     `"HTTP" verb=${shown(verb)} URI=${shown(shownUri(exchange))} latency="${(seconds * 1000).toFixed(3)}ms"`,

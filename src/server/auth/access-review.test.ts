@@ -112,7 +112,7 @@ it.each([
   ['metadata.name=..', ''],
   ['metadata.name', ''],
 ])('attributesOf() takes the name of a list from %j', (fieldSelector, name) => {
-  const target = {
+  const requestInfo = {
     kind: 'resource',
     group: '',
     version: 'v1',
@@ -124,7 +124,7 @@ it.each([
     rest: [],
   } as const;
   const query = () => new URLSearchParams({ fieldSelector });
-  expect(attributesOf('GET', '/', target, query)).toMatchObject({ verb: 'list', name });
+  expect(attributesOf('GET', '/', requestInfo, query)).toMatchObject({ verb: 'list', name });
   for (const verb of ['create', 'deletecollection'])
-    expect(attributesOf('POST', '/', { ...target, verb }, query)).toMatchObject({ name: '' });
+    expect(attributesOf('POST', '/', { ...requestInfo, verb }, query)).toMatchObject({ name: '' });
 });

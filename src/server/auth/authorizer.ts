@@ -7,7 +7,7 @@
 import { parseFieldSelector } from '../../api/field-selector.ts';
 import { checkPathSegment } from '../../api/names.ts';
 import { forbiddenPath, forbiddenRequest, type StatusError } from '../../api/status-error.ts';
-import type { Target } from '../request/request-info.ts';
+import type { RequestInfo } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 
 export type Attributes =
@@ -76,14 +76,15 @@ export const alwaysAllow: Authorizer = { authorize: () => ALLOWED, rulesFor: () 
 export function attributesOf(
   method: string,
   path: string,
-  target: Target,
+  requestInfo: RequestInfo,
   query: () => URLSearchParams | undefined = () => undefined,
 ): Attributes {
-  if (target.kind === 'other') return { kind: 'path', verb: VERB_OF_METHOD[method] ?? method.toLowerCase(), path };
-  const { verb, group, version, resource, subresource } = target;
-  const isSelecting = target.name === '' && READING_VERBS.has(verb);
-  const name = isSelecting ? selectedName(query()?.get('fieldSelector') ?? '') : target.name;
-  const namespace = target.namespace === '' && resource === 'namespaces' ? target.name : target.namespace;
+  if (requestInfo.kind === 'other') return { kind: 'path', verb: VERB_OF_METHOD[method] ?? method.toLowerCase(), path };
+  const { verb, group, version, resource, subresource } = requestInfo;
+  const isSelecting = requestInfo.name === '' && READING_VERBS.has(verb);
+  const name = isSelecting ? selectedName(query()?.get('fieldSelector') ?? '') : requestInfo.name;
+  const namespace =
+    requestInfo.namespace === '' && resource === 'namespaces' ? requestInfo.name : requestInfo.namespace;
   const isHead = verb === '' && method === 'HEAD';
   return { kind: 'resource', verb: isHead ? 'get' : verb, group, version, resource, subresource, namespace, name };
 }

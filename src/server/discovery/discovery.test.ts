@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { Discovery } from './discovery.ts';
 import { aggregatedType, chooseForm } from './discovery-form.ts';
@@ -18,7 +18,7 @@ function ask(discovery: Discovery, path: string, headers: Record<string, string>
       answer = { status, type, body, headers: more };
     },
   };
-  const isHandled = discovery.handle(exchange as unknown as Exchange);
+  const isHandled = discovery.handle(exchange as unknown as RequestContext);
   expect(isHandled).toBe(answer !== undefined);
   return answer;
 }

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { methodNotAllowed, notAcceptable, resourceNotFound } from '../../api/index.ts';
 import type { JsonObject } from '../../api/json.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { aggregatedGroups } from './aggregated-documents.ts';
 import { aggregatedType, chooseForm, jsonType } from './discovery-form.ts';
 import { coreVersions, groupList, resourceList, singleGroup } from './legacy-documents.ts';
@@ -41,7 +41,7 @@ export class Discovery {
   }
 
   /** False: nothing here by that path, and nothing has been answered. Throws a StatusError where one is due. */
-  handle(exchange: Exchange): boolean {
+  handle(exchange: RequestContext): boolean {
     const [root, ...rest] = exchange.path.replace(/^\//, '').replace(/\/$/, '').split('/');
     if (root === '' && rest.length === 0) return this.#sendIndex(exchange);
     if (root === 'version' && rest.length === 0) return this.#sendVersion(exchange);
@@ -50,13 +50,13 @@ export class Discovery {
     return false;
   }
 
-  #handleCore(exchange: Exchange, [version, ...below]: string[]): boolean {
+  #handleCore(exchange: RequestContext, [version, ...below]: string[]): boolean {
     if (below.length > 0) return false;
     if (version === undefined) return this.#sendRoot(exchange, 'api');
     return this.#sendResources(exchange, '', version);
   }
 
-  #handleGroups(exchange: Exchange, [group, version, ...below]: string[]): boolean {
+  #handleGroups(exchange: RequestContext, [group, version, ...below]: string[]): boolean {
     if (below.length > 0) return false;
     if (group === undefined) return this.#sendRoot(exchange, 'apis');
     if (group === '') return false; // the core group has its own root
@@ -65,7 +65,7 @@ export class Discovery {
     return this.#sendLegacy(exchange, () => singleGroup(this.#registry, group));
   }
 
-  #sendRoot(exchange: Exchange, root: Root): boolean {
+  #sendRoot(exchange: RequestContext, root: Root): boolean {
     requireGet(exchange);
     const form = chooseForm(exchange.headers.accept, true) ?? refuse();
     if (form === 'aggregated') return this.#sendAggregated(exchange, root);
@@ -78,7 +78,7 @@ export class Discovery {
     return true;
   }
 
-  #sendAggregated(exchange: Exchange, root: Root): boolean {
+  #sendAggregated(exchange: RequestContext, root: Root): boolean {
     const { body, etag } = this.#document(`aggregated ${root}`, () => aggregatedGroups(this.#registry, root));
     const headers = { ETag: etag, Vary: 'Accept', 'Cache-Control': 'public' };
     // A 304 has no body and so no type of one.
@@ -87,7 +87,7 @@ export class Discovery {
     return true;
   }
 
-  #sendResources(exchange: Exchange, group: string, version: string): boolean {
+  #sendResources(exchange: RequestContext, group: string, version: string): boolean {
     if (this.#registry.isServed(group, version))
       return this.#sendLegacy(exchange, () => resourceList(this.#registry, group, version));
     // A built-in group answers for all of its versions, a custom one only for those it has.
@@ -95,7 +95,7 @@ export class Discovery {
     throw resourceNotFound();
   }
 
-  #sendLegacy(exchange: Exchange, make: () => JsonObject | undefined): boolean {
+  #sendLegacy(exchange: RequestContext, make: () => JsonObject | undefined): boolean {
     requireGet(exchange);
     if (!chooseForm(exchange.headers.accept, false)) refuse();
     const { body } = this.#document(exchange.path.replace(/\/$/, ''), make);
@@ -103,13 +103,13 @@ export class Discovery {
     return true;
   }
 
-  #sendVersion(exchange: Exchange): boolean {
+  #sendVersion(exchange: RequestContext): boolean {
     requireGet(exchange);
     exchange.send(200, jsonType, this.#version);
     return true;
   }
 
-  #sendIndex(exchange: Exchange): boolean {
+  #sendIndex(exchange: RequestContext): boolean {
     const paths = new Set(['/api', '/apis', ...this.#otherPaths]);
     for (const { group, versions } of this.#registry.groups()) {
       const root = group === '' ? '/api' : `/apis/${group}`;
@@ -133,7 +133,7 @@ export class Discovery {
 }
 
 /** Also answers to a list of tags, and to weak ones. */
-export function matchesEtag({ headers }: Pick<Exchange, 'headers'>, etag: string): boolean {
+export function matchesEtag({ headers }: Pick<RequestContext, 'headers'>, etag: string): boolean {
   const asked = headers['if-none-match'];
   if (asked === undefined) return false;
   return asked.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
@@ -148,7 +148,7 @@ function indented(value: JsonObject | VersionInfo): Buffer {
   return Buffer.from(JSON.stringify(value, undefined, 2));
 }
 
-function requireGet({ method }: Exchange): void {
+function requireGet({ method }: RequestContext): void {
   if (method !== 'GET') throw methodNotAllowed();
 }
 

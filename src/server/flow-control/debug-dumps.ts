@@ -4,7 +4,7 @@
  * Always true: a cell has at least eight characters, a comma ends it, and the last of a row is not padded, so that they
  * read as columns and as comma-separated values.
  */
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { FlowRequest } from './fair-queuing/flow-request.ts';
 import type { FlowController } from './flow-controller.ts';
 
@@ -22,7 +22,7 @@ const REQUEST_COLUMNS =
 const DETAIL_COLUMNS = 'UserName Verb APIPath Namespace Name APIVersion Resource SubResource';
 
 /** False: the path is not one of these. Any method will do. */
-export function handleFlowDump(controller: FlowController, exchange: Exchange): boolean {
+export function handleFlowDump(controller: FlowController, exchange: RequestContext): boolean {
   if (!exchange.path.startsWith(ROOT)) return false;
   const text = dumpOf(controller, exchange.path.slice(ROOT.length), !!exchange.query.get('includeRequestDetails'));
   if (text === undefined) return false;

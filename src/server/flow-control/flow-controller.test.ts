@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { attributesOf } from '../auth/authorizer.ts';
 import { bootstrapObjects } from '../rbac/bootstrap-objects.ts';
-import { parseTarget } from '../request/request-info.ts';
+import { parseRequestInfo } from '../request/request-info.ts';
 import { readFlowSchema, readPriorityLevel } from './configuration/flow-objects.ts';
 import { HandTimer } from './fair-queuing/seat-timer.testing.ts';
 import { FlowController, type FlowControllerOptions } from './flow-controller.ts';
@@ -34,8 +34,8 @@ const PODS = '/api/v1/namespaces/default/pods';
 
 function asked(method: string, url: string) {
   const { pathname, searchParams } = new URL(url, 'https://x');
-  const target = parseTarget(method, pathname, () => searchParams);
-  const attributes = attributesOf(method, pathname, target, () => searchParams);
+  const requestInfo = parseRequestInfo(method, pathname, () => searchParams);
+  const attributes = attributesOf(method, pathname, requestInfo, () => searchParams);
   return { path: pathname, query: searchParams, attributes };
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openEmbeddedStore, type Store, StoreError } from '../../store/index.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { Health } from './health.ts';
 import { StartHooks } from './start-hooks.ts';
 import { addStoreChecks } from './store-checks.ts';
@@ -15,7 +15,7 @@ async function ask(health: Health, url: string): Promise<{ handled: boolean; sta
     path,
     query: new URLSearchParams(query),
     send: (status: number, _type: string, body: Buffer) => Object.assign(answer, { status, text: body.toString() }),
-  } as unknown as Exchange;
+  } as unknown as RequestContext;
   return { handled: await health.handle(exchange), ...answer };
 }
 

@@ -4,7 +4,7 @@
  * Parts of the server add checks of their own by name. Always true: every probe has `ping`; once the server is going,
  * `/readyz` fails and the others go on; why a check failed stays in the log, as probes are open to everybody.
  */
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 
 export type Probe = 'healthz' | 'livez' | 'readyz';
 
@@ -37,7 +37,7 @@ export class Health {
   }
 
   /** False: the path is not one of ours. Any method will do, as with kube-apiserver. */
-  async handle(exchange: Exchange): Promise<boolean> {
+  async handle(exchange: RequestContext): Promise<boolean> {
     const [, probe = '', ...names] = exchange.path.split('/');
     if (!isProbe(probe)) return false;
     const checks = this.#checks[probe];
@@ -54,7 +54,7 @@ export class Health {
     return true;
   }
 
-  async #probe(exchange: Exchange, probe: Probe, checks: ReadonlyMap<string, Check>): Promise<void> {
+  async #probe(exchange: RequestContext, probe: Probe, checks: ReadonlyMap<string, Check>): Promise<void> {
     const excluded = new Set(exchange.query.getAll('exclude'));
     const lines: string[] = [];
     const failed: string[] = [];

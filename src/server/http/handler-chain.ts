@@ -14,7 +14,7 @@ import { IGNORED_TOKEN, parseBearerHeader } from '../auth/bearer-header.ts';
 import { impersonate, isImpersonating } from '../auth/impersonation.ts';
 import type { FlowGate } from '../flow-control/flow-gate.ts';
 import { HEALTH_PATH } from '../flow-control/in-flight.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { requestDeadlineMs } from '../request/request-deadline.ts';
 import { isLongRunning } from '../request/request-info.ts';
 import { requestKind } from '../request/request-kind.ts';
@@ -32,7 +32,7 @@ type ChainLinks = {
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
   readonly gate: FlowGate;
-  readonly handle: (exchange: Exchange) => void | Promise<void>;
+  readonly handle: (exchange: RequestContext) => void | Promise<void>;
   readonly observer: RequestObserver | undefined;
   readonly requestTimeoutMs: number;
   readonly isDraining: () => boolean;
@@ -57,8 +57,8 @@ export class HandlerChain {
       exchange.user = await impersonate(user, head.rawHeaders, authorizer);
       exchange.impersonator = user;
     }
-    const { method, path, target } = exchange;
-    const attributes = attributesOf(method, path, target, () => exchange.query);
+    const { method, path, requestInfo } = exchange;
+    const attributes = attributesOf(method, path, requestInfo, () => exchange.query);
     const entered = this.#enter(exchange, attributes, deadlineMs);
     if (!(entered instanceof Promise ? await entered : entered)) throw new RequestRejected();
     const decision = authorizer.authorize(exchange.user, attributes);
@@ -79,7 +79,7 @@ export class HandlerChain {
   /** Watches have a clock of their own. */
   #setDeadline(exchange: HttpRequestContext, { queryText }: RequestHead): number {
     const { requestTimeoutMs } = this.#links;
-    if (isLongRunning(exchange.target)) return requestTimeoutMs;
+    if (isLongRunning(exchange.requestInfo)) return requestTimeoutMs;
     const query = queryText.includes('timeout') ? exchange.query : undefined;
     const deadlineMs = requestDeadlineMs(query, requestTimeoutMs);
     exchange.armDeadline(deadlineMs);

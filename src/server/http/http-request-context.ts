@@ -1,5 +1,5 @@
 /**
- * The HTTP server's side of an Exchange: one request, from its head to the last byte of its answer.
+ * The HTTP server's side of a request context: one request, from its head to the last byte of its answer.
  *
  * Always true: an answer is begun once; if the HTTP server was first (time over, error), what the handler still sends is
  * dropped. The signal fires when the client leaves, when the time is over or when the server ends the stream, and not
@@ -10,8 +10,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gzip } from 'node:zlib';
 import { type StatusError, timeout } from '../../api/status-error.ts';
 import type { FlowTicket } from '../flow-control/flow-gate.ts';
-import type { ByteStream, EncodedStatus, Exchange } from '../request/request-context.ts';
-import type { Target } from '../request/request-info.ts';
+import type { ByteStream, EncodedStatus, RequestContext } from '../request/request-context.ts';
+import type { RequestInfo } from '../request/request-info.ts';
 import { retryAfterSeconds, statusBody, wantsPretty } from '../request/status-body.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { ByteBudget, Holding } from './body/byte-budget.ts';
@@ -27,7 +27,7 @@ import type { Wire } from './response/wire.ts';
 /** Smaller bodies are not worth it; kube-apiserver draws the line here. */
 const GZIP_ABOVE_BYTES = 128 * 1024;
 
-/** What all exchanges of one HTTP server share. */
+/** What all requests of one HTTP server share. */
 export type SharedByRequests = BodyLimits & {
   readonly flusher: TurnFlusher;
   readonly streamRoom: StreamRoom;
@@ -39,7 +39,7 @@ export type SharedByRequests = BodyLimits & {
   readonly answerPace: PaceRule;
   /** Names the history that versions belong to, in every answer about resources. */
   readonly history: string | undefined;
-  readonly encodeStatus: ((exchange: Exchange, error: StatusError) => EncodedStatus) | undefined;
+  readonly encodeStatus: ((exchange: RequestContext, error: StatusError) => EncodedStatus) | undefined;
   /** The server is going: connections are not kept, new streams end at once. */
   isDraining: boolean;
 };
@@ -59,11 +59,11 @@ const STALLED_MS = 100;
 
 const TOO_MANY = Buffer.from('Too many requests, please try again later.\n');
 
-export class HttpRequestContext implements Exchange {
+export class HttpRequestContext implements RequestContext {
   readonly method: string;
   readonly path: string;
   headers: IncomingHttpHeaders;
-  readonly target: Target;
+  readonly requestInfo: RequestInfo;
   user: UserInfo = { username: '', groups: [] };
   impersonator: UserInfo | undefined;
   readonly remoteAddress: string | undefined;
@@ -95,7 +95,7 @@ export class HttpRequestContext implements Exchange {
     shared: SharedByRequests,
     wire: Wire,
     head: RequestHead,
-    parse: (query: () => URLSearchParams) => Target,
+    parse: (query: () => URLSearchParams) => RequestInfo,
   ) {
     this.#shared = shared;
     this.#wire = wire;
@@ -105,7 +105,7 @@ export class HttpRequestContext implements Exchange {
     this.headers = head.headers;
     this.remoteAddress = head.remoteAddress;
     this.#body = new RequestBody(wire, head.headers);
-    this.target = parse(() => this.query);
+    this.requestInfo = parse(() => this.query);
     wire.onClose(() => {
       clearTimeout(this.#deadline);
       this.#answerHolding?.release();
@@ -345,7 +345,7 @@ export class HttpRequestContext implements Exchange {
       this.#isOverTime ? undefined : this.#ticket?.uids, // as kube-apiserver: whoever gave up does not know
     );
     this.auditId = String(headers['Audit-Id']);
-    if (this.#shared.history && this.wasLetIn && this.target.kind === 'resource')
+    if (this.#shared.history && this.wasLetIn && this.requestInfo.kind === 'resource')
       headers['Longwatch-History'] = this.#shared.history;
     if (this.#warnings) headers.Warning = warningValues(this.#warnings);
     if (this.#shared.isDraining) this.#wire.closeAfter();

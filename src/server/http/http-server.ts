@@ -16,8 +16,8 @@ import type { Authenticate } from '../auth/authenticator.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
 import type { FlowGate } from '../flow-control/flow-gate.ts';
 import { InFlight } from '../flow-control/in-flight.ts';
-import type { EncodedStatus, Exchange } from '../request/request-context.ts';
-import { isLongRunning, parseTarget } from '../request/request-info.ts';
+import type { EncodedStatus, RequestContext } from '../request/request-context.ts';
+import { isLongRunning, parseRequestInfo } from '../request/request-info.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import { parseRequestUrl } from '../request/request-url.ts';
 import { asStatusError } from '../request/status-body.ts';
@@ -44,13 +44,13 @@ export type HttpServerOptions = {
   readonly tls: TlsSettings;
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
-  readonly handle: (exchange: Exchange) => void | Promise<void>;
+  readonly handle: (exchange: RequestContext) => void | Promise<void>;
   /** Who decides what may run now; plain counters, as the limits say, without it. */
   readonly flow?: FlowGate | undefined;
   readonly limits?: Partial<HttpLimits>;
   readonly observer?: RequestObserver;
   /** A refusal in the form the client asked for; JSON without it. */
-  readonly encodeStatus?: (exchange: Exchange, error: StatusError) => EncodedStatus;
+  readonly encodeStatus?: (exchange: RequestContext, error: StatusError) => EncodedStatus;
   /** Names the history that versions belong to. */
   readonly history?: string | undefined;
   /** By which slow clients are found out. */
@@ -145,8 +145,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     }
     const { path, queryText } = parsed;
     const head: RequestHead = { method, path, queryText, ...origin };
-    const exchange = new HttpRequestContext(shared, wire, head, (query) => parseTarget(method, path, query));
-    if (wire instanceof Http1Wire) wire.isLong = isLongRunning(exchange.target);
+    const exchange = new HttpRequestContext(shared, wire, head, (query) => parseRequestInfo(method, path, query));
+    if (wire instanceof Http1Wire) wire.isLong = isLongRunning(exchange.requestInfo);
     open.add(exchange);
     exchange.onClose(() => {
       open.delete(exchange);

@@ -6,7 +6,7 @@
  * `onScrape`: looking a child up by its labels is what costs.
  */
 import { Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 
 export type Sample = {
@@ -38,7 +38,7 @@ export interface Metrics {
   onScrape(update: () => void | Promise<void>): void;
   /** Everything, as text; `/metrics` is this. */
   text(): Promise<string>;
-  handle(exchange: Exchange): Promise<void>;
+  handle(exchange: RequestContext): Promise<void>;
 }
 
 export function makeMetrics(): Metrics {

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import type { Exchange } from '../request/request-context.ts';
-import type { Target } from '../request/request-info.ts';
+import type { RequestContext } from '../request/request-context.ts';
+import type { RequestInfo } from '../request/request-info.ts';
 import { makeMetrics } from './metrics.ts';
 import { requestMetrics } from './request-metrics.ts';
 
-const target = (resource: string, verb: string, more: object = {}): Target => ({
+const target = (resource: string, verb: string, more: object = {}): RequestInfo => ({
   kind: 'resource',
   group: '',
   version: 'v1',
@@ -16,8 +16,8 @@ const target = (resource: string, verb: string, more: object = {}): Target => ({
   verb,
   ...more,
 });
-const request = (of: Target, method = 'GET', path = '/x', query = ''): Exchange =>
-  ({ method, path, target: of, headers: {}, query: new URLSearchParams(query) }) as unknown as Exchange;
+const request = (of: RequestInfo, method = 'GET', path = '/x', query = ''): RequestContext =>
+  ({ method, path, requestInfo: of, headers: {}, query: new URLSearchParams(query) }) as unknown as RequestContext;
 const outcome = (status: number) => ({ status, sentBytes: 2000, seconds: 0.01 });
 
 it('requestMetrics() counts under the names and labels dashboards know', async () => {

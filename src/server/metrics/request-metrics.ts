@@ -6,8 +6,8 @@
  * nobody can fill the memory with invented paths. One request costs a lookup by one string and a few additions.
  */
 import type { Counter, Gauge, Histogram } from 'prom-client';
-import type { Exchange } from '../request/request-context.ts';
-import type { Target } from '../request/request-info.ts';
+import type { RequestContext } from '../request/request-context.ts';
+import type { RequestInfo } from '../request/request-info.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -83,7 +83,7 @@ export function requestMetrics(metrics: Metrics): RequestObserver {
   });
 
   const routes = new Map<string, Route>();
-  const routeOf = (exchange: Exchange, isServed: boolean): Route => {
+  const routeOf = (exchange: RequestContext, isServed: boolean): Route => {
     const dryRun = dryRunOf(exchange);
     const labels = labelsOf(exchange);
     const key = `${dryRun}\0${labels.verb}\0${labels.group}\0${labels.version}\0${labels.resource}\0${labels.subresource}\0${labels.scope}`;
@@ -117,11 +117,11 @@ export function requestMetrics(metrics: Metrics): RequestObserver {
       totals: new Map(),
     };
   };
-  const watching = new WeakMap<Exchange, Route>();
+  const watching = new WeakMap<RequestContext, Route>();
 
   return {
     begin(exchange) {
-      if (!isWatch(exchange.target)) return;
+      if (!isWatch(exchange.requestInfo)) return;
       const route = routeOf(exchange, true);
       route.running?.inc();
       watching.set(exchange, route);
@@ -152,12 +152,12 @@ export function requestMetrics(metrics: Metrics): RequestObserver {
   };
 }
 
-function dryRunOf(exchange: Exchange): string {
+function dryRunOf(exchange: RequestContext): string {
   return exchange.method !== 'GET' && exchange.query.get('dryRun') === 'All' ? 'All' : '';
 }
 
-function isWatch(target: Target): boolean {
-  return target.kind === 'resource' && target.verb === 'watch';
+function isWatch(requestInfo: RequestInfo): boolean {
+  return requestInfo.kind === 'resource' && requestInfo.verb === 'watch';
 }
 
 const VERB_LABELS: Record<string, string> = {
@@ -184,15 +184,15 @@ const NAMED_PATHS = new Set([
   '/openapi/v3',
 ]);
 
-function labelsOf({ method, path, target, headers }: Exchange): RouteLabels {
-  if (target.kind === 'other') {
+function labelsOf({ method, path, requestInfo, headers }: RequestContext): RouteLabels {
+  if (requestInfo.kind === 'other') {
     const verb = METHOD_LABELS.has(method) ? method : 'other';
     const subresource = NAMED_PATHS.has(path) ? path : '';
     return { verb, group: '', version: '', resource: '', subresource, scope: '' };
   }
-  const { group, version, resource, subresource, namespace, name } = target;
-  const isApply = target.verb === 'patch' && String(headers['content-type']).startsWith('application/apply-patch');
-  const verb = isApply ? 'APPLY' : (VERB_LABELS[target.verb] ?? 'other');
-  const scope = name !== '' || target.verb === 'create' ? 'resource' : namespace !== '' ? 'namespace' : 'cluster';
+  const { group, version, resource, subresource, namespace, name } = requestInfo;
+  const isApply = requestInfo.verb === 'patch' && String(headers['content-type']).startsWith('application/apply-patch');
+  const verb = isApply ? 'APPLY' : (VERB_LABELS[requestInfo.verb] ?? 'other');
+  const scope = name !== '' || requestInfo.verb === 'create' ? 'resource' : namespace !== '' ? 'namespace' : 'cluster';
   return { verb, group, version, resource, subresource, scope };
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Reader } from '../../api/protobuf.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { OpenApi } from './openapi.ts';
 import { documentForm } from './v3-document.ts';
@@ -22,7 +22,7 @@ function ask(openApi: OpenApi, url: string, headers: Record<string, string> = {}
       answer = { status, type, body, headers: more };
     },
   };
-  expect(openApi.handle(exchange as unknown as Exchange)).toBe(answer !== undefined);
+  expect(openApi.handle(exchange as unknown as RequestContext)).toBe(answer !== undefined);
   return answer;
 }
 

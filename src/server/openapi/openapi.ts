@@ -12,7 +12,7 @@ import { matchesEtag } from '../discovery/discovery.ts';
 import { versionInfo } from '../discovery/version-info.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { builtInTypes } from '../schema/built-in-types.ts';
 import { swaggerDocument } from './v2-document.ts';
 import { swaggerProtobuf } from './v2-protobuf.ts';
@@ -40,7 +40,7 @@ export class OpenApi {
   }
 
   /** False: not a path of ours, and nothing has been answered. */
-  handle(exchange: Exchange): boolean {
+  handle(exchange: RequestContext): boolean {
     const path = exchange.path.replace(/\/$/, '');
     if (path === '/openapi/v2') this.#sendSwagger(exchange);
     else if (path === indexPath) this.#sendIndex(exchange);
@@ -49,7 +49,7 @@ export class OpenApi {
     return true;
   }
 
-  #sendIndex(exchange: Exchange): void {
+  #sendIndex(exchange: RequestContext): void {
     const entries = [...this.#sourceIndex()].map(([name, { hash }]) => [
       name,
       { serverRelativeURL: urlOf(name, hash) },
@@ -59,7 +59,7 @@ export class OpenApi {
     sendTagged(exchange, 'text/plain; charset=utf-8', body, sha512(body));
   }
 
-  #sendDocument(exchange: Exchange, name: string): void {
+  #sendDocument(exchange: RequestContext, name: string): void {
     const source = this.#sourceIndex().get(name);
     const asked = exchange.query.get('hash') ?? '';
     if (!source) exchange.send(404, '', nothing);
@@ -72,7 +72,7 @@ export class OpenApi {
     }
   }
 
-  #sendSwagger(exchange: Exchange): void {
+  #sendSwagger(exchange: RequestContext): void {
     const resources = [...this.#registry.all()];
     const hash = fingerprint(['v2', ...resources.map(resourceDigest)]);
     const write = (form: string, toBytes: (document: JsonObject) => Buffer) => () =>
@@ -151,13 +151,13 @@ function urlOf(name: string, hash: string): string {
   return `${indexPath}/${name}?hash=${hash}`;
 }
 
-function acceptsJson({ headers: { accept } }: Exchange): boolean {
+function acceptsJson({ headers: { accept } }: RequestContext): boolean {
   if (accept === undefined || accept.trim() === '') return true;
   return accept.split(',').some((clause) => /^\s*(application\/json|application\/\*|\*\/\*)\s*(;|$)/i.test(clause));
 }
 
 function sendTagged(
-  exchange: Exchange,
+  exchange: RequestContext,
   contentType: string,
   body: Buffer | (() => Buffer),
   hash: string,

@@ -1,14 +1,15 @@
 /**
- * One request and its answer, the same for HTTP/1.1 and HTTP/2: what the handlers behind the HTTP server see.
+ * The request context: one request and its answer, the same for HTTP/1.1 and HTTP/2, as the handlers behind the HTTP server
+ * see them.
  *
  * Always true: a request that reaches a handler is authenticated and has a parsed path; its body has not been read.
  * An answer is begun once. Whatever a handler throws, the HTTP server turns into a Status.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Target } from './request-info.ts';
+import type { RequestInfo } from './request-info.ts';
 import type { UserInfo } from './user-info.ts';
 
-export interface Exchange {
+export interface RequestContext {
   readonly method: string;
   /** Decoded path without the query. */
   readonly path: string;
@@ -21,7 +22,7 @@ export interface Exchange {
   readonly remoteAddress?: string | undefined;
   /** What the answer calls this request by, once it has begun. */
   readonly auditId?: string | undefined;
-  readonly target: Target;
+  readonly requestInfo: RequestInfo;
   /** Fires when the client is gone or the request's time is over. */
   readonly signal: AbortSignal;
   /**

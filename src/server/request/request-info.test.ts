@@ -2,16 +2,16 @@ import { expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
 import { booleanParameter, integerParameter } from './query-parameters.ts';
 import { requestDeadlineMs } from './request-deadline.ts';
-import { parseTarget, type Target } from './request-info.ts';
+import { parseRequestInfo, type RequestInfo } from './request-info.ts';
 import { parseRequestUrl, type RequestUrl } from './request-url.ts';
 
-const targetOf = (method: string, url: string): Target => {
+const infoOf = (method: string, url: string): RequestInfo => {
   const { path, queryText } = parseRequestUrl(url) as RequestUrl;
-  return parseTarget(method, path, () => new URLSearchParams(queryText));
+  return parseRequestInfo(method, path, () => new URLSearchParams(queryText));
 };
 const EMPTY = { group: '', version: 'v1', subresource: '', namespace: '', name: '', rest: [] };
 
-it.each<[string, string, Partial<Extract<Target, { kind: 'resource' }>>]>([
+it.each<[string, string, Partial<Extract<RequestInfo, { kind: 'resource' }>>]>([
   ['GET', '/api/v1/pods', { resource: 'pods', verb: 'list' }],
   ['GET', '/api/v1/pods/', { resource: 'pods', verb: 'list' }],
   ['GET', '/api/v1/pods?watch=1', { resource: 'pods', verb: 'watch' }],
@@ -52,8 +52,8 @@ it.each<[string, string, Partial<Extract<Target, { kind: 'resource' }>>]>([
     '/api/v1/namespaces/x/pods/p/proxy/y/z',
     { resource: 'pods', namespace: 'x', name: 'p', subresource: 'proxy', verb: 'get', rest: ['y', 'z'] },
   ],
-])('parseTarget(%s %s)', (method, url, want) =>
-  expect(targetOf(method, url)).toEqual({ kind: 'resource', ...EMPTY, ...want }),
+])('parseRequestInfo(%s %s)', (method, url, want) =>
+  expect(infoOf(method, url)).toEqual({ kind: 'resource', ...EMPTY, ...want }),
 );
 
 it.each([
@@ -70,7 +70,7 @@ it.each([
   '/api/v1/pods/..',
   '/api/v1/pods/a%00',
   '/API/v1/pods',
-])('parseTarget() finds no resource in %s', (url) => expect(targetOf('GET', url)).toEqual({ kind: 'other' }));
+])('parseRequestInfo() finds no resource in %s', (url) => expect(infoOf('GET', url)).toEqual({ kind: 'other' }));
 
 it.each([
   ['/a?b=%zz', { path: '/a', queryText: 'b=%zz' }],

@@ -9,7 +9,7 @@
 import { booleanParameter } from './query-parameters.ts';
 
 /** What the path and method of a request ask for. */
-export type Target =
+export type RequestInfo =
   | { readonly kind: 'other' }
   | {
       readonly kind: 'resource';
@@ -30,12 +30,12 @@ export type Target =
       readonly rest: readonly string[];
     };
 
-const OTHER: Target = { kind: 'other' };
+const OTHER: RequestInfo = { kind: 'other' };
 
 /** What comes third in `namespaces/NS/...` and still belongs to the namespace itself. */
 const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize']);
 
-export function parseTarget(method: string, path: string, query: () => URLSearchParams): Target {
+export function parseRequestInfo(method: string, path: string, query: () => URLSearchParams): RequestInfo {
   const segments = path.slice(1).split('/');
   if (segments.at(-1) === '') segments.pop(); // one slash at the end is accepted
   let at: number;
@@ -65,8 +65,8 @@ export function parseTarget(method: string, path: string, query: () => URLSearch
 }
 
 /** Answers go on until the client leaves or the time it named is over: no deadline, no seat among the requests. */
-export function isLongRunning(target: Target): boolean {
-  return target.kind === 'resource' && target.verb === 'watch';
+export function isLongRunning(requestInfo: RequestInfo): boolean {
+  return requestInfo.kind === 'resource' && requestInfo.verb === 'watch';
 }
 
 /** Empty where the API has no verb for the method: a 405. */

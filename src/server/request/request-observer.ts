@@ -1,6 +1,6 @@
 /** Who counts requests. Called on the hot path: an observer does no more than add numbers, and never throws. */
 
-import type { Exchange } from './request-context.ts';
+import type { RequestContext } from './request-context.ts';
 import type { RequestKind } from './request-kind.ts';
 
 /** How a request ended. */
@@ -13,9 +13,9 @@ type RequestOutcome = {
 
 export interface RequestObserver {
   /** Whoever asks may do it. */
-  begin(exchange: Exchange): void;
+  begin(exchange: RequestContext): void;
   /** Once for every request, let in or not. */
-  end(exchange: Exchange, outcome: RequestOutcome, wasLetIn: boolean): void;
+  end(exchange: RequestContext, outcome: RequestOutcome, wasLetIn: boolean): void;
   /** A seat was taken (1) or given back (-1). */
   seat(kind: RequestKind, change: 1 | -1): void;
   handshakeFailed(): void;

@@ -7,7 +7,7 @@ import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { negotiate } from '../encodings/negotiation.ts';
 import { Registry } from '../registry/registry.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { Resources } from '../storage/resources.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import type { View } from '../storage/view.ts';
@@ -48,7 +48,7 @@ async function listAs(accept: string, query = '', signal: AbortSignal = new Abor
     send: (_status: number, _type: string, body: Buffer) => {
       sent = body;
     },
-  } as unknown as Exchange;
+  } as unknown as RequestContext;
   const work = () => sendList(exchange, negotiate(headers, view.resource), view, items, { resourceVersion: '9' });
   const { longestCpuMs, turns } = await watchTurns(work);
   return { text: sent!.toString(), longestCpuMs, turns };

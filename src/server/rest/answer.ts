@@ -6,7 +6,7 @@ import { type JsonObject, type KubeObject, type StatusError, shapeNotAcceptable 
 import { encodeObject, encodeProtobuf, encodeYaml, goJson, jsonListEncoder, yamlListEncoder } from '../codec/index.ts';
 import { type Format, mediaTypeNames, statusMediaType } from '../encodings/negotiation.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
-import type { EncodedStatus, Exchange } from '../request/request-context.ts';
+import type { EncodedStatus, RequestContext } from '../request/request-context.ts';
 import { statusBody, wantsPretty } from '../request/status-body.ts';
 import { piecesOf } from '../storage/slab.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
@@ -19,7 +19,13 @@ const JSON_TYPE = 'application/json';
 const LINE_END = Buffer.from('\n');
 const LIST_END = Buffer.from(']}\n');
 
-export function sendCached(exchange: Exchange, status: number, format: Format, view: View, cached: StoredObject): void {
+export function sendCached(
+  exchange: RequestContext,
+  status: number,
+  format: Format,
+  view: View,
+  cached: StoredObject,
+): void {
   const { codec, bytes } = cached;
   if (!isPlain(exchange, format) || !view.isStorageForm)
     sendObject(exchange, status, format, view, view.toObject(cached));
@@ -27,12 +33,18 @@ export function sendCached(exchange: Exchange, status: number, format: Format, v
 }
 
 /** Any single object of a resource, also one that is not stored. */
-export function sendObject(exchange: Exchange, status: number, format: Format, view: View, object: KubeObject): void {
+export function sendObject(
+  exchange: RequestContext,
+  status: number,
+  format: Format,
+  view: View,
+  object: KubeObject,
+): void {
   const { isCustom } = view.resource;
   sendJson(exchange, status, format, shaped(exchange, format, view, object), isCustom && format.shape === 'object');
 }
 
-function shaped(exchange: Exchange, format: Format, view: View, object: KubeObject): JsonObject {
+function shaped(exchange: RequestContext, format: Format, view: View, object: KubeObject): JsonObject {
   const { resource } = view;
   switch (format.shape) {
     case 'PartialObjectMetadataList':
@@ -51,7 +63,7 @@ function shaped(exchange: Exchange, format: Format, view: View, object: KubeObje
 }
 
 export async function sendList(
-  exchange: Exchange,
+  exchange: RequestContext,
   format: Format,
   view: View,
   items: readonly StoredObject[],
@@ -95,7 +107,7 @@ type ListShape = {
 
 /** An object at a time, so that others get their turns. */
 async function sendShaped(
-  exchange: Exchange,
+  exchange: RequestContext,
   { mediaType }: Format,
   view: View,
   items: readonly StoredObject[],
@@ -115,7 +127,13 @@ async function sendShaped(
 }
 
 /** A JSON document as protobuf, as YAML, indented, or as it is. */
-export function sendJson(exchange: Exchange, status: number, format: Format, body: JsonObject, isCustom = false): void {
+export function sendJson(
+  exchange: RequestContext,
+  status: number,
+  format: Format,
+  body: JsonObject,
+  isCustom = false,
+): void {
   const { mediaType } = format;
   if (mediaType !== 'json') {
     exchange.send(status, mediaTypeNames[mediaType], mediaType === 'yaml' ? encodeYaml(body) : encodeProtobuf(body));
@@ -126,7 +144,7 @@ export function sendJson(exchange: Exchange, status: number, format: Format, bod
 }
 
 /** A refusal, in what the client would rather have been answered in. */
-export function encodeStatus({ headers, query }: Exchange, { status }: StatusError): EncodedStatus {
+export function encodeStatus({ headers, query }: RequestContext, { status }: StatusError): EncodedStatus {
   const mediaType = statusMediaType(headers);
   if (mediaType === 'json') return { contentType: JSON_TYPE, body: statusBody(status, wantsPretty(query, headers)) };
   const document = status as unknown as JsonObject;
@@ -135,7 +153,12 @@ export function encodeStatus({ headers, query }: Exchange, { status }: StatusErr
 }
 
 /** The list as a gather of the bytes of its items. */
-function sendItems(exchange: Exchange, view: View, items: readonly StoredObject[], meta: ListMeta): Promise<void> {
+function sendItems(
+  exchange: RequestContext,
+  view: View,
+  items: readonly StoredObject[],
+  meta: ListMeta,
+): Promise<void> {
   const { listKind, groupVersion, isCustom } = view.resource;
   const type = isCustom ? { apiVersion: groupVersion, kind: listKind } : { kind: listKind, apiVersion: groupVersion };
   const metadata = isCustom ? { continue: '', ...meta } : meta;
@@ -170,13 +193,18 @@ function listShape({ resource }: View, meta: ListMeta): ListShape {
   };
 }
 
-function tableOptions(exchange: Exchange, { version }: Format, { resource }: View, listMeta: ListMeta): TableOptions {
+function tableOptions(
+  exchange: RequestContext,
+  { version }: Format,
+  { resource }: View,
+  listMeta: ListMeta,
+): TableOptions {
   const includeObject = parseIncludeObject(exchange.query.get('includeObject'));
   const printerColumns = resource.custom?.printerColumns ?? [];
   return { includeObject, now: Date.now(), listMeta, version, printerColumns };
 }
 
-function isPlain(exchange: Exchange, format: Format): boolean {
+function isPlain(exchange: RequestContext, format: Format): boolean {
   return format.shape === 'object' && format.mediaType === 'json' && !wantsPretty(exchange.query, exchange.headers);
 }
 

@@ -2,7 +2,7 @@
 import { type FieldError, invalid, invalidValue, type JsonObject, unsupportedValue } from '../../api/index.ts';
 import type { Resource } from '../registry/resource.ts';
 import { booleanParameter, integerParameter } from '../request/query-parameters.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { readBodyObject } from './read-body.ts';
 import { dryRunFaults } from './write-options.ts';
@@ -18,7 +18,7 @@ export type DeleteOptions = {
 const TYPE = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
 const POLICIES = ['Foreground', 'Background', 'Orphan'];
 
-export async function deleteOptions(exchange: Exchange, resource: Resource): Promise<DeleteOptions> {
+export async function deleteOptions(exchange: RequestContext, resource: Resource): Promise<DeleteOptions> {
   const bytes = await exchange.readBody();
   const given = bytes.length > 0 ? await fromBody(exchange, resource) : fromQuery(exchange.query);
   const policy = given.propagationPolicy as string | undefined;
@@ -42,7 +42,7 @@ export async function deleteOptions(exchange: Exchange, resource: Resource): Pro
   };
 }
 
-function fromBody(exchange: Exchange, { groupVersion }: Resource): Promise<JsonObject> {
+function fromBody(exchange: RequestContext, { groupVersion }: Resource): Promise<JsonObject> {
   const schema = builtInSchemas().byName(TYPE);
   if (!schema) throw new Error(`Cannot find schema "${TYPE}"`);
   const alsoVersions = ['meta.k8s.io/v1', groupVersion];

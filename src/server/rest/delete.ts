@@ -6,7 +6,7 @@ import { conflict, isStatusError, type JsonObject, type KubeObject, successStatu
 import { type Format, negotiate } from '../encodings/negotiation.ts';
 import { strategyOf } from '../kinds/strategy-of.ts';
 import { qualifiedName } from '../registry/resource.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { untilWritten, type View } from '../storage/view.ts';
 import { sendJson, sendList } from './answer.ts';
@@ -23,14 +23,19 @@ const FOREGROUND = 'foregroundDeletion';
 /** What became of it: still there but marked, or gone. */
 export type Deletion = { readonly object: StoredObject | KubeObject; readonly isGone: boolean };
 
-export async function handleDelete(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+export async function handleDelete(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const options = await deleteOptions(exchange, view.resource);
   const deletion = await deleteObject(view, place, options, deletionAdmission(rest, exchange, view, place, options));
   answerDeletion(exchange, format, view, place, options, deletion);
 }
 
-export async function handleDeleteCollection(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+export async function handleDeleteCollection(
+  rest: Rest,
+  exchange: RequestContext,
+  view: View,
+  place: Place,
+): Promise<void> {
   const format = negotiate(exchange.headers, view.resource, false, true);
   const listed = listOptions(exchange.query, view.resource, place.namespace);
   const options = await deleteOptions(exchange, view.resource);
@@ -51,7 +56,7 @@ export type AdmitDeletion = (old: KubeObject) => Promise<void>;
 /** Members of a collection are deleted without their names. */
 function deletionAdmission(
   rest: Rest,
-  exchange: Exchange,
+  exchange: RequestContext,
   { resource }: View,
   place: Place,
   options: DeleteOptions,
@@ -96,7 +101,7 @@ export async function deleteObject(
 }
 
 function answerDeletion(
-  exchange: Exchange,
+  exchange: RequestContext,
   format: Format,
   view: View,
   { name }: Place,

@@ -7,7 +7,7 @@ import { openEmbeddedStore, type Store, StoreError } from '../../store/index.ts'
 import { AdmissionChain } from '../admission/admission-chain.ts';
 import { alwaysAllow } from '../auth/authorizer.ts';
 import { Registry } from '../registry/registry.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { Resources } from '../storage/resources.ts';
 import { handlePatch } from './patch.ts';
 import { Rest, type RestParts } from './rest.ts';
@@ -50,7 +50,7 @@ it('an apply that cannot create says so, however often it would have to try', as
     signal: new AbortController().signal,
     readBody: async () => Buffer.from(JSON.stringify(body)),
     warn: () => {},
-  } as unknown as Exchange;
+  } as unknown as RequestContext;
   const place = { namespace: '', name: 'n1', subresource: '' };
   const view = resources.viewOf('', 'nodes');
   await expect(handlePatch(rest, exchange, view, place)).rejects.toThrow('the store is full');

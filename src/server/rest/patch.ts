@@ -19,7 +19,7 @@ import { negotiate } from '../encodings/negotiation.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { applySteps, readApplyBody } from '../managed-fields/index.ts';
 import { patchObject, patchTypeOf } from '../patch/index.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { View } from '../storage/view.ts';
 import { checkNames, ignoredFields } from './prepare.ts';
 import { readBody } from './read-body.ts';
@@ -27,7 +27,7 @@ import { nowInSeconds, type Rest } from './rest.ts';
 import { answer, createObject, type Place, updateObject, type WriteRequest } from './write.ts';
 import { writeOptions } from './write-options.ts';
 
-export async function handlePatch(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+export async function handlePatch(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const { resource } = view;
   const type = patchTypeOf(exchange.headers['content-type'], resource.isCustom);

@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '../../api/index.ts';
 import { encodeItem, listParts } from '../codec/index.ts';
 import { type Format, mediaTypeNames } from '../encodings/negotiation.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import type { View } from '../storage/view.ts';
 import type { ListMeta } from '../tables/partial-metadata.ts';
@@ -17,7 +17,7 @@ const STRETCH_ITEMS = 100;
 
 /** A list of objects, or of their metadata. */
 export async function sendProtobufList(
-  exchange: Exchange,
+  exchange: RequestContext,
   { shape, version }: Format,
   view: View,
   items: Iterable<StoredObject>,

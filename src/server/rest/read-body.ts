@@ -6,17 +6,17 @@
 import type { JsonObject } from '../../api/index.ts';
 import { type BodyType, type FieldValidation, mediaTypeOf, parseBody, readYamlAside } from '../codec/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 
 /** Ready to be decoded without holding others up. */
-export async function readBody(exchange: Exchange): Promise<Buffer> {
+export async function readBody(exchange: RequestContext): Promise<Buffer> {
   const bytes = await exchange.readBody();
   if (mediaTypeOf(exchange.headers['content-type']).endsWith('yaml')) await readYamlAside(bytes, exchange.signal);
   return bytes;
 }
 
 export async function readBodyObject(
-  exchange: Exchange,
+  exchange: RequestContext,
   resource: BodyType,
   fieldValidation: FieldValidation,
 ): Promise<JsonObject> {

@@ -7,7 +7,7 @@
 import { badRequest, continueExpired, listExpired, notFound, plainError } from '../../api/index.ts';
 import { negotiate } from '../encodings/negotiation.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import {
   isExpired,
   type ObjectList,
@@ -24,7 +24,7 @@ import { sendCached, sendList } from './answer.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';
 import { isAnyVersion, type ListOptions, listOptions, versionFault } from './list-options.ts';
 
-export async function handleGet(exchange: Exchange, view: View, namespace: string, name: string): Promise<void> {
+export async function handleGet(exchange: RequestContext, view: View, namespace: string, name: string): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   if (exchange.query.get('export') === 'true')
     throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
@@ -36,7 +36,7 @@ export async function handleGet(exchange: Exchange, view: View, namespace: strin
   sendCached(exchange, 200, format, view, found);
 }
 
-export async function handleList(exchange: Exchange, view: View, namespace: string): Promise<void> {
+export async function handleList(exchange: RequestContext, view: View, namespace: string): Promise<void> {
   const format = negotiate(exchange.headers, view.resource, false, true);
   const options = listOptions(exchange.query, view.resource, namespace);
   const { items, meta } = await listObjects(view.storage, options, exchange.signal);

@@ -4,8 +4,8 @@
 import { methodNotAllowed, resourceNotFound } from '../../api/index.ts';
 import { kindTable } from '../registry/kind-table.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
-import type { Exchange } from '../request/request-context.ts';
-import type { Target } from '../request/request-info.ts';
+import type { RequestContext } from '../request/request-context.ts';
+import type { RequestInfo } from '../request/request-info.ts';
 import { handleDelete, handleDeleteCollection } from './delete.ts';
 import { handlePatch } from './patch.ts';
 import { handleGet, handleList } from './read.ts';
@@ -15,33 +15,38 @@ import { handleVirtual, isVirtual } from './virtual-resources.ts';
 import { handleWatch } from './watch.ts';
 import { handleCreate, handleUpdate } from './write.ts';
 
-type ResourceTarget = Extract<Target, { kind: 'resource' }>;
+type ResourceRequestInfo = Extract<RequestInfo, { kind: 'resource' }>;
 
 /** False: nothing is served under this path, and nothing was answered. */
-export async function handleResource(rest: Rest, exchange: Exchange): Promise<boolean> {
-  const { target } = exchange;
-  if (target.kind !== 'resource') return false;
+export async function handleResource(rest: Rest, exchange: RequestContext): Promise<boolean> {
+  const { requestInfo } = exchange;
+  if (requestInfo.kind !== 'resource') return false;
   const { registry } = rest.resources;
-  const resource = registry.find(target.group, target.version, target.resource);
+  const resource = registry.find(requestInfo.group, requestInfo.version, requestInfo.resource);
   if (!resource) {
     // Of a group of our own it is the resource that is missing; of any other the path leads nowhere.
-    if (registry.group(target.group) && !registry.group(target.group)!.isCustom) throw resourceNotFound();
+    if (registry.group(requestInfo.group) && !registry.group(requestInfo.group)!.isCustom) throw resourceNotFound();
     return false;
   }
-  if (target.rest.length > 0 || !fitsScope(resource, target)) {
+  if (requestInfo.rest.length > 0 || !fitsScope(resource, requestInfo)) {
     if (resource.isCustom) return false;
     throw resourceNotFound();
   }
-  const isAcrossAll = resource.isNamespaced && target.namespace === '';
-  if (resource.isCustom && isAcrossAll && !['list', 'watch'].includes(target.verb)) return false;
+  const isAcrossAll = resource.isNamespaced && requestInfo.namespace === '';
+  if (resource.isCustom && isAcrossAll && !['list', 'watch'].includes(requestInfo.verb)) return false;
   if (resource.custom?.deprecation) exchange.warn(resource.custom.deprecation);
-  if (target.subresource !== '') await handleSubresource(rest, exchange, resource, target);
-  else await handleObject(rest, exchange, resource, target);
+  if (requestInfo.subresource !== '') await handleSubresource(rest, exchange, resource, requestInfo);
+  else await handleObject(rest, exchange, resource, requestInfo);
   return true;
 }
 
-async function handleObject(rest: Rest, exchange: Exchange, resource: Resource, target: ResourceTarget): Promise<void> {
-  const { verb, namespace, name } = target;
+async function handleObject(
+  rest: Rest,
+  exchange: RequestContext,
+  resource: Resource,
+  requestInfo: ResourceRequestInfo,
+): Promise<void> {
+  const { verb, namespace, name } = requestInfo;
   const isAllNamespaces = resource.isNamespaced && namespace === '';
   const isOnObject = name !== '';
   if (
@@ -53,7 +58,7 @@ async function handleObject(rest: Rest, exchange: Exchange, resource: Resource, 
   if (['update', 'patch'].includes(verb) && !isOnObject) throw methodNotAllowed();
   const { deprecation } = kindTable[qualifiedName(resource)] ?? {};
   if (deprecation && !resource.isCustom) exchange.warn(deprecation);
-  if (isVirtual(resource)) return handleVirtual(rest, exchange, resource, target);
+  if (isVirtual(resource)) return handleVirtual(rest, exchange, resource, requestInfo);
   if (isBindings(resource)) return handleBindings(rest, exchange, namespace);
   const view = rest.resources.view(resource);
   const place = { namespace, name, subresource: '' };
@@ -80,6 +85,6 @@ async function handleObject(rest: Rest, exchange: Exchange, resource: Resource, 
 }
 
 /** A namespaced object is found in its namespace only, a cluster-wide one in none. */
-function fitsScope({ isNamespaced }: Resource, { namespace, name }: ResourceTarget): boolean {
+function fitsScope({ isNamespaced }: Resource, { namespace, name }: ResourceRequestInfo): boolean {
   return isNamespaced ? namespace !== '' || name === '' : namespace === '';
 }

@@ -4,7 +4,7 @@ import type { AdmissionChain } from '../admission/admission-chain.ts';
 import { type Authorizer, attributesOf } from '../auth/authorizer.ts';
 import type { ReviewToken } from '../auth/token-review.ts';
 import type { WriteGuard } from '../rbac/escalation.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { Resources } from '../storage/resources.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
@@ -27,7 +27,7 @@ export type RestParts = {
 };
 
 /** Whose write it is. */
-type Asking = Pick<Exchange, 'signal' | 'warn'> & { readonly user?: UserInfo };
+type Asking = Pick<RequestContext, 'signal' | 'warn'> & { readonly user?: UserInfo };
 
 const serverItself: Asking = { warn: () => {}, signal: new AbortController().signal };
 
@@ -56,9 +56,9 @@ export class Rest {
   }
 
   /** Keeps a watch only as long as whoever asked for it may watch. */
-  trackerFor(exchange: Exchange): WatchTracking {
-    const { user, method, path, target } = exchange;
-    const attributes = attributesOf(method, path, target, () => exchange.query);
+  trackerFor(exchange: RequestContext): WatchTracking {
+    const { user, method, path, requestInfo } = exchange;
+    const attributes = attributesOf(method, path, requestInfo, () => exchange.query);
     const mayGoOn = async () => (await this.authorizer.authorize(user, attributes)).allowed;
     return {
       minTimeoutMs: this.tracker.minTimeoutMs,

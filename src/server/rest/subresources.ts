@@ -22,8 +22,8 @@ import { allowEviction, markEvicted } from '../kinds/policy/eviction.ts';
 import { readApplyBody } from '../managed-fields/index.ts';
 import { mergePatch, patchObject, patchTypeOf } from '../patch/index.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
-import type { Exchange } from '../request/request-context.ts';
-import type { Target } from '../request/request-info.ts';
+import type { RequestContext } from '../request/request-context.ts';
+import type { RequestInfo } from '../request/request-info.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import type { View } from '../storage/view.ts';
 import { applyScale, toScale, validateScale } from '../strategy/scale.ts';
@@ -39,7 +39,7 @@ import { admittedBefore, handleUpdate, mustRead, type Place, type UpdateAdmissio
 import { admissionOf } from './write-admission.ts';
 import { type WriteOptions, writeOptions } from './write-options.ts';
 
-type Order = (rest: Rest, exchange: Exchange, view: View, place: Place, part: Subresource) => Promise<void>;
+type Order = (rest: Rest, exchange: RequestContext, view: View, place: Place, part: Subresource) => Promise<void>;
 
 /** Subresources that are read and written like the object. */
 const PARTS = ['status', 'approval', 'ephemeralcontainers', 'resize'];
@@ -53,9 +53,9 @@ export function isServedPart(subresource: string): boolean {
 
 export async function handleSubresource(
   rest: Rest,
-  exchange: Exchange,
+  exchange: RequestContext,
   resource: Resource,
-  { subresource, verb, namespace, name }: Extract<Target, { kind: 'resource' }>,
+  { subresource, verb, namespace, name }: Extract<RequestInfo, { kind: 'resource' }>,
 ): Promise<void> {
   const part = resource.subresources.find((one) => one.name === subresource);
   if (!part) throw resource.isCustom ? notFound(resource, name) : resourceNotFound();
@@ -73,7 +73,7 @@ export async function handleSubresource(
 
 async function scale(
   rest: Rest,
-  exchange: Exchange,
+  exchange: RequestContext,
   view: View,
   place: Place,
   verb: string,
@@ -126,14 +126,14 @@ async function scale(
 }
 
 /** Apply sets what it names, as a merge does: the count has one owner at a time. */
-function patchScale(exchange: Exchange, before: JsonObject, bytes: Buffer, part: Subresource): JsonObject {
+function patchScale(exchange: RequestContext, before: JsonObject, bytes: Buffer, part: Subresource): JsonObject {
   const type = patchTypeOf(exchange.headers['content-type'], false);
   const resource = bodyTypeOf(part.group ?? '', part.version ?? 'v1', part.kind);
   if (type === 'apply') return mergePatch(before, readApplyBody(bytes, resource, 'Ignore')) as JsonObject;
   return patchObject({ type, bytes, object: before, resource }).object;
 }
 
-function decodeScale(exchange: Exchange, bytes: Buffer, part: Subresource): JsonObject {
+function decodeScale(exchange: RequestContext, bytes: Buffer, part: Subresource): JsonObject {
   return decodePart(exchange, bytes, part.group ?? '', part.version ?? 'v1', part.kind);
 }
 
@@ -142,11 +142,11 @@ export function isBindings({ group, plural }: Resource): boolean {
   return group === '' && plural === 'bindings';
 }
 
-export function handleBindings(rest: Rest, exchange: Exchange, namespace: string): Promise<void> {
+export function handleBindings(rest: Rest, exchange: RequestContext, namespace: string): Promise<void> {
   return bind(rest, exchange, rest.resources.viewOf('', 'pods'), { namespace, name: '', subresource: 'binding' });
 }
 
-async function bind(rest: Rest, exchange: Exchange, view: View, asked: Place): Promise<void> {
+async function bind(rest: Rest, exchange: RequestContext, view: View, asked: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const options = writeOptions(exchange, 'CreateOptions');
   const body = await readBody(exchange);
@@ -168,7 +168,7 @@ async function bind(rest: Rest, exchange: Exchange, view: View, asked: Place): P
   sendJson(exchange, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
 }
 
-async function evict(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+async function evict(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const options = writeOptions(exchange, 'CreateOptions');
   const { isDryRun } = options;
@@ -197,7 +197,7 @@ async function evict(rest: Rest, exchange: Exchange, view: View, place: Place): 
 
 async function tellEvicted(
   rest: Rest,
-  exchange: Exchange,
+  exchange: RequestContext,
   view: View,
   asked: Place,
   first: Awaited<ReturnType<typeof mustRead>>,
@@ -214,7 +214,7 @@ async function tellEvicted(
 }
 
 /** Writes down that one disruption fewer is allowed; whoever else evicts meanwhile makes this fail, and the client try again. */
-async function spend(rest: Rest, exchange: Exchange, budget: KubeObject): Promise<void> {
+async function spend(rest: Rest, exchange: RequestContext, budget: KubeObject): Promise<void> {
   const view = rest.resources.viewOf('policy', 'poddisruptionbudgets');
   const { namespace = '', name = '' } = budget.metadata;
   const place = { namespace, name, subresource: 'status' };
@@ -223,7 +223,7 @@ async function spend(rest: Rest, exchange: Exchange, budget: KubeObject): Promis
   await updateObject({ rest, exchange, view, place, options }, { current, change: () => cloneJson(budget) });
 }
 
-async function makeToken(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+async function makeToken(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const options = writeOptions(exchange, 'CreateOptions');
   const body = await readBody(exchange);
@@ -246,7 +246,7 @@ async function makeToken(rest: Rest, exchange: Exchange, view: View, place: Plac
 /** Admission of an order: it is a create of something that is not stored. */
 function admittedOrder(
   rest: Rest,
-  exchange: Exchange,
+  exchange: RequestContext,
   { resource }: View,
   place: Place,
   options: WriteOptions,
@@ -263,7 +263,7 @@ function admittedOrder(
 const asObject = (value: JsonObject): KubeObject => value as unknown as KubeObject;
 
 /** A Namespace whose spec is held by nobody any more, and that is being deleted, goes with this write. */
-function finalize(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+function finalize(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
   return handleUpdate(rest, exchange, view, place);
 }
 
@@ -272,7 +272,7 @@ function refuse(what: { kind: string; group: string }, name: string, faults: rea
 }
 
 function decodePart(
-  exchange: Exchange,
+  exchange: RequestContext,
   bytes: Buffer,
   group: string,
   version: string,

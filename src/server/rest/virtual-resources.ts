@@ -8,8 +8,8 @@ import { negotiate, plainFormat } from '../encodings/negotiation.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { trackUpdate } from '../managed-fields/index.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
-import type { Exchange } from '../request/request-context.ts';
-import type { Target } from '../request/request-info.ts';
+import type { RequestContext } from '../request/request-context.ts';
+import type { RequestInfo } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { sendJson } from './answer.ts';
 import { readBodyObject } from './read-body.ts';
@@ -19,7 +19,7 @@ import { writeOptions } from './write-options.ts';
 
 type Answer = (
   rest: Rest,
-  exchange: Exchange,
+  exchange: RequestContext,
   object: KubeObject,
   namespace: string,
 ) => JsonObject | Promise<JsonObject>;
@@ -42,9 +42,9 @@ export function isVirtual(resource: Resource): boolean {
 
 export async function handleVirtual(
   rest: Rest,
-  exchange: Exchange,
+  exchange: RequestContext,
   resource: Resource,
-  { namespace }: Extract<Target, { kind: 'resource' }>,
+  { namespace }: Extract<RequestInfo, { kind: 'resource' }>,
 ): Promise<void> {
   const answer = answers[qualifiedName(resource)];
   if (!answer) throw methodNotAllowed();
@@ -90,7 +90,7 @@ const FRESH: Readonly<Record<string, () => JsonObject>> = {
 };
 
 /** What the question says of its own answer stays where the answer says nothing. */
-async function reviewToken(rest: Rest, _exchange: Exchange, { spec, status }: KubeObject): Promise<JsonObject> {
+async function reviewToken(rest: Rest, _exchange: RequestContext, { spec, status }: KubeObject): Promise<JsonObject> {
   const { token, audiences } = (spec ?? {}) as { token?: string; audiences?: string[] | null };
   if (!token) throw badRequest('token is required for TokenReview in authentication');
   // It is tried as a header would be, where what follows a blank is not the token: then nobody asks.

@@ -7,7 +7,7 @@ import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { CreateRight } from '../auth/create-right.ts';
 import { Registry } from '../registry/registry.ts';
-import type { ByteStream, Exchange } from '../request/request-context.ts';
+import type { ByteStream, RequestContext } from '../request/request-context.ts';
 import { defaultWatchCacheLimits } from '../storage/cacher/watch-cache.ts';
 import { Resources } from '../storage/resources.ts';
 import type { View } from '../storage/view.ts';
@@ -75,7 +75,7 @@ class Asking implements WatchTracking {
       signal: new AbortController().signal,
       stream: () => stream,
       initialised: () => {},
-    } as unknown as Exchange;
+    } as unknown as RequestContext;
     void handleWatch(exchange, view, 'ns', this);
   }
 

@@ -4,7 +4,7 @@
 import { otherHistory } from '../../api/index.ts';
 import { eventEncodingFor } from '../encodings/event-encodings.ts';
 import { negotiate } from '../encodings/negotiation.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { ObjectStorage } from '../storage/object-storage.ts';
 import type { ObjectWatch } from '../storage/object-watch.ts';
 import type { View } from '../storage/view.ts';
@@ -28,7 +28,7 @@ export type WatchTracking = {
 
 /** `name`: the old spelling of a watch on one object. */
 export async function handleWatch(
-  exchange: Exchange,
+  exchange: RequestContext,
   view: View,
   namespace: string,
   tracker: WatchTracking,
@@ -51,7 +51,7 @@ export async function handleWatch(
 
 /** Whoever says whose version it goes on from is told if that is not this server's: it looks like one, and is not. */
 function mustBeOfThisHistory(
-  { headers }: Exchange,
+  { headers }: RequestContext,
   { history }: ObjectStorage,
   { resourceVersion }: WatchOptions,
 ): void {

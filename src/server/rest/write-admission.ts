@@ -10,7 +10,7 @@ import { WriteAttributes, type WriteFacts } from '../admission/write-attributes.
 import { annotateAudit } from '../audit/audit-annotations.ts';
 import type { BodyType } from '../codec/index.ts';
 import type { Resource } from '../registry/resource.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { RuleContext } from '../strategy/strategy.ts';
 import type { DeleteOptions } from './delete-options.ts';
 import type { WriteOptions } from './write-options.ts';
@@ -61,7 +61,7 @@ export type AdmittedWrite = {
 
 export function admissionOf(
   chain: AdmissionChain,
-  exchange: Exchange,
+  exchange: RequestContext,
   { operation, resource, place, options, bodyType }: AdmittedWrite,
 ): WriteAdmission {
   return new WriteAdmission(chain, {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Registry } from '../registry/registry.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { type DeleteOptions, deleteOptions } from './delete-options.ts';
 import { type WriteOptions, writeOptions } from './write-options.ts';
 
-function exchangeOf(query: string, { agent = '', body = '', contentType = '' } = {}): Exchange {
+function exchangeOf(query: string, { agent = '', body = '', contentType = '' } = {}): RequestContext {
   const headers = { ...(agent && { 'user-agent': agent }), ...(contentType && { 'content-type': contentType }) };
   const readBody = async () => Buffer.from(body);
-  return { query: new URLSearchParams(query), headers, readBody } as unknown as Exchange;
+  return { query: new URLSearchParams(query), headers, readBody } as unknown as RequestContext;
 }
 
 describe('writeOptions()', () => {

@@ -2,7 +2,7 @@
 import { type FieldError, forbiddenValue, invalid, requiredValue, unsupportedValue } from '../../api/index.ts';
 import type { FieldValidation } from '../codec/index.ts';
 import { booleanParameter } from '../request/query-parameters.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { validateFieldManager } from '../strategy/validation/metadata-validation.ts';
 
 export type WriteOptions = {
@@ -18,7 +18,7 @@ export type WriteOptions = {
 };
 
 export function writeOptions(
-  exchange: Exchange,
+  exchange: RequestContext,
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
   isApply = false,
 ): WriteOptions {
@@ -47,7 +47,7 @@ export function dryRunFaults(values: readonly string[]): FieldError[] {
   return values.some((value) => value !== 'All') ? [unsupportedValue('dryRun', values, ['All'])] : [];
 }
 
-function managerOf({ headers }: Exchange): string {
+function managerOf({ headers }: RequestContext): string {
   const agent = headers['user-agent'] ?? '';
   const end = agent.indexOf('/');
   return (end < 0 ? agent : agent.slice(0, end)).slice(0, 128);

@@ -22,7 +22,7 @@ import { CreateRight } from '../auth/create-right.ts';
 import { cloneJson, withoutNulls } from '../codec/index.ts';
 import { type Format, negotiate } from '../encodings/negotiation.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { untilWritten, type View } from '../storage/view.ts';
 import { generatedName } from '../strategy/generated-name.ts';
@@ -41,7 +41,7 @@ export type Place = { readonly namespace: string; readonly name: string; readonl
 /** One request that writes: what it is on, and how the client wants it. */
 export type WriteRequest = {
   readonly rest: Rest;
-  readonly exchange: Exchange;
+  readonly exchange: RequestContext;
   readonly view: View;
   readonly place: Place;
   readonly options: WriteOptions;
@@ -56,7 +56,7 @@ export type ObjectChange = {
   readonly admission?: UpdateAdmission;
 };
 
-export async function handleCreate(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+export async function handleCreate(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const options = writeOptions(exchange, 'CreateOptions');
   const object = await decodeObject(exchange, view, options);
@@ -104,7 +104,7 @@ export async function createObject(
   }
 }
 
-export async function handleUpdate(rest: Rest, exchange: Exchange, view: View, place: Place): Promise<void> {
+export async function handleUpdate(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);
   const options = writeOptions(exchange, 'UpdateOptions');
   const object = await decodeObject(exchange, view, options);
@@ -174,7 +174,7 @@ export function updateObject(
 }
 
 export function answer(
-  exchange: Exchange,
+  exchange: RequestContext,
   status: number,
   format: Format,
   view: View,
@@ -184,7 +184,7 @@ export function answer(
   else sendObject(exchange, status, format, view, object);
 }
 
-async function decodeObject(exchange: Exchange, { resource }: View, options: WriteOptions): Promise<KubeObject> {
+async function decodeObject(exchange: RequestContext, { resource }: View, options: WriteOptions): Promise<KubeObject> {
   return (await readBodyObject(exchange, resource, options.fieldValidation)) as unknown as KubeObject;
 }
 

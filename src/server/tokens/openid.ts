@@ -1,6 +1,6 @@
 /** The two documents by which others can check our tokens, at the paths that OpenID Connect Discovery gives them. */
 import { goJson } from '../codec/index.ts';
-import type { Exchange } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { ServiceAccountTokens } from './service-account-tokens.ts';
 
 const CONFIGURATION = '/.well-known/openid-configuration';
@@ -8,7 +8,7 @@ const KEYS = '/openid/v1/jwks';
 const MAX_AGE = { 'Cache-Control': 'public, max-age=3600' };
 
 /** `url`: where this server is reached. False: not a path of ours, and nothing has been answered. */
-export function handleOpenId(exchange: Exchange, tokens: ServiceAccountTokens, url: () => string): boolean {
+export function handleOpenId(exchange: RequestContext, tokens: ServiceAccountTokens, url: () => string): boolean {
   const { path, method } = exchange;
   if (path !== CONFIGURATION && path !== KEYS) return false;
   if (method !== 'GET') {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { expect, it } from 'vitest';
-import type { Exchange } from '../../../src/server/request/request-context.ts';
 import { httpServerUnderTest, restOf, TOKEN, untilSeen } from './http-server-under-test.ts';
+import type { RequestContext } from '../../../src/server/request/request-context.ts';
 
 const HEAD = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
 /** A frame of HTTP/2. */
@@ -30,7 +30,8 @@ const GET_VERSION = Buffer.concat([
   header(':authority', 'x'),
 ]);
 
-const ok = (exchange: Exchange) => exchange.send(200, 'application/json', Buffer.from(JSON.stringify(exchange.target)));
+const ok = (exchange: RequestContext) =>
+  exchange.send(200, 'application/json', Buffer.from(JSON.stringify(exchange.requestInfo)));
 
 it.each([
   ['no path', 'GET api HTTP/1.1', /^HTTP\/1\.1 400 Bad Request[\s\S]*400 Bad Request$/],
@@ -229,7 +230,7 @@ it('survives streams that are opened and thrown away', async () => {
   let opened = 0;
   let closed = 0;
   await using server = await httpServerUnderTest(async (exchange) => {
-    if (exchange.target.kind === 'other') return ok(exchange);
+    if (exchange.requestInfo.kind === 'other') return ok(exchange);
     await exchange.readBody().catch(() => {});
     const stream = exchange.stream('application/json');
     opened++;

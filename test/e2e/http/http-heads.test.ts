@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { Exchange } from '../../../src/server/request/request-context.ts';
 import { httpServerUnderTest, restOf, sendOneByOne, TOKEN } from './http-server-under-test.ts';
+import type { RequestContext } from '../../../src/server/request/request-context.ts';
 
-const echo = (exchange: Exchange) => {
+const echo = (exchange: RequestContext) => {
   const { user, headers } = exchange;
   exchange.send(200, 'application/json', Buffer.from(JSON.stringify({ user, headers: Object.keys(headers) })));
 };

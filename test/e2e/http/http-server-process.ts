@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { httpServerUnderTest, TOKEN } from './http-server-under-test.ts';
 
 const server = await httpServerUnderTest((exchange) => {
-  if (exchange.target.kind === 'other') exchange.send(200, 'text/plain', Buffer.from('ok'));
+  if (exchange.requestInfo.kind === 'other') exchange.send(200, 'text/plain', Buffer.from('ok'));
   else exchange.stream('application/json');
 });
 const { status } = await server.get('/version');

@@ -10,8 +10,8 @@ import { authenticateBy, certificateAuthenticator } from '../../../src/server/au
 import { mastersOnly } from '../../../src/server/auth/authorizer.ts';
 import { adminToken, tokenAuthenticator } from '../../../src/server/auth/bearer-tokens.ts';
 import { type HttpServer, type HttpServerOptions, startHttpServer } from '../../../src/server/http/http-server.ts';
-import type { Exchange } from '../../../src/server/request/request-context.ts';
 import { ensurePki, type Pki } from '../../../src/server/serving/pki.ts';
+import type { RequestContext } from '../../../src/server/request/request-context.ts';
 
 export const TOKEN = 'the-token-of-the-administrator';
 /** Another user who may do everything. */
@@ -41,7 +41,7 @@ export type HttpServerUnderTest = AsyncDisposable & {
 };
 
 export async function httpServerUnderTest(
-  handle: (exchange: Exchange) => void | Promise<void>,
+  handle: (exchange: RequestContext) => void | Promise<void>,
   options: Partial<HttpServerOptions> = {},
 ): Promise<HttpServerUnderTest> {
   const dataDir = mkdtempSync(join(tmpdir(), 'longwatch-front-'));

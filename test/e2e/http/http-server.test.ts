@@ -6,13 +6,13 @@ import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { notFound } from '../../../src/api/status-error.ts';
-import type { Exchange } from '../../../src/server/request/request-context.ts';
 import { httpServerUnderTest, TOKEN } from './http-server-under-test.ts';
+import type { RequestContext } from '../../../src/server/request/request-context.ts';
 
 const JSON_TYPE = 'application/json';
-const echo = (exchange: Exchange) => {
-  const { method, path, target, user } = exchange;
-  exchange.send(200, JSON_TYPE, Buffer.from(JSON.stringify({ method, path, target, user })));
+const echo = (exchange: RequestContext) => {
+  const { method, path, requestInfo, user } = exchange;
+  exchange.send(200, JSON_TYPE, Buffer.from(JSON.stringify({ method, path, requestInfo, user })));
 };
 const messageOf = (body: Buffer) => JSON.parse(body.toString()).message as string;
 
@@ -21,7 +21,7 @@ describe.each(['get', 'get2'] as const)('the HTTP server over %s', (get) => {
     await using server = await httpServerUnderTest(echo);
     const { status, headers, body } = await server[get]('/api/v1/pods?x=1', { headers: { 'audit-id': 'mine' } });
     expect(status).toBe(200);
-    expect(JSON.parse(body.toString()).target).toMatchObject({ resource: 'pods', verb: 'list' });
+    expect(JSON.parse(body.toString()).requestInfo).toMatchObject({ resource: 'pods', verb: 'list' });
     expect(headers).toMatchObject({
       'audit-id': 'mine',
       'cache-control': 'no-cache, private',

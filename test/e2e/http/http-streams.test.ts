@@ -5,22 +5,15 @@ import type { ClientHttp2Stream } from 'node:http2';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { ByteStream, Exchange } from '../../../src/server/request/request-context.ts';
-import {
-  type HttpServerUnderTest,
-  httpServerUnderTest,
-  restOf,
-  sendOneByOne,
-  TOKEN,
-  untilSeen,
-} from './http-server-under-test.ts';
+import type { ByteStream, RequestContext } from '../../../src/server/request/request-context.ts';
+import { type HttpServerUnderTest, httpServerUnderTest, restOf, sendOneByOne, TOKEN, untilSeen } from './http-server-under-test.ts';
 
 const WATCH = '/api/v1/pods?watch=1';
 const HEAD = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
 
 /** Handlers that put every stream they open where the test finds it. */
 function collecting(): {
-  handle: (exchange: Exchange) => void;
+  handle: (exchange: RequestContext) => void;
   next: () => Promise<ByteStream>;
   streams: ByteStream[];
 } {
@@ -29,7 +22,7 @@ function collecting(): {
   return {
     streams,
     handle: (exchange) => {
-      if (exchange.target.kind === 'other') return exchange.send(200, 'text/plain', Buffer.from('ok'));
+      if (exchange.requestInfo.kind === 'other') return exchange.send(200, 'text/plain', Buffer.from('ok'));
       const stream = exchange.stream('application/json');
       streams.push(stream);
       return waiting.shift()?.(stream);

@@ -6,16 +6,9 @@ import { once } from 'node:events';
 import type { ClientHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import type { Exchange } from '../../../src/server/request/request-context.ts';
 import { FakeClock } from '../../../src/testing/fake-clock.ts';
-import {
-  type HttpServerUnderTest,
-  httpServerUnderTest,
-  OTHER_TOKEN,
-  restOf,
-  TOKEN,
-  untilSeen,
-} from './http-server-under-test.ts';
+import { type HttpServerUnderTest, httpServerUnderTest, OTHER_TOKEN, restOf, TOKEN, untilSeen } from './http-server-under-test.ts';
+import type { RequestContext } from '../../../src/server/request/request-context.ts';
 
 const MIB = 1024 * 1024;
 const AS_ADMIN = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
@@ -24,8 +17,8 @@ const AS_OTHER = `Host: localhost\r\nAuthorization: Bearer ${OTHER_TOKEN}\r\n`;
 const LARGE = 60 * MIB;
 const NO_WINDOW = { initialWindowSize: 0 };
 
-const text = (exchange: Exchange, body: string | Buffer) => exchange.send(200, 'text/plain', Buffer.from(body));
-const readAndSend = async (exchange: Exchange) => text(exchange, `${(await exchange.readBody()).length}`);
+const text = (exchange: RequestContext, body: string | Buffer) => exchange.send(200, 'text/plain', Buffer.from(body));
+const readAndSend = async (exchange: RequestContext) => text(exchange, `${(await exchange.readBody()).length}`);
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 async function until(isTrue: () => boolean): Promise<void> {
@@ -61,9 +54,9 @@ describe('seats', () => {
   });
 
   it.each([
-    ['small answers', (exchange: Exchange) => text(exchange, 'small')],
-    ['large answers', (exchange: Exchange) => text(exchange, Buffer.alloc(3 * MIB))],
-    ['lists', (exchange: Exchange) => exchange.sendParts(200, 'text/plain', [Buffer.alloc(2 * MIB)], 2 * MIB)],
+    ['small answers', (exchange: RequestContext) => text(exchange, 'small')],
+    ['large answers', (exchange: RequestContext) => text(exchange, Buffer.alloc(3 * MIB))],
+    ['lists', (exchange: RequestContext) => exchange.sendParts(200, 'text/plain', [Buffer.alloc(2 * MIB)], 2 * MIB)],
   ])('are not held by %s that nobody reads', async (_what, handle) => {
     let taken = 0;
     const observer = {
@@ -217,10 +210,10 @@ describe('a body', () => {
 
 describe('an answer', () => {
   it.each([
-    ['whole', (exchange: Exchange) => text(exchange, Buffer.alloc(LARGE))],
+    ['whole', (exchange: RequestContext) => text(exchange, Buffer.alloc(LARGE))],
     [
       'in parts',
-      (exchange: Exchange) => {
+      (exchange: RequestContext) => {
         const parts = Array.from({ length: LARGE / MIB }, () => Buffer.alloc(MIB));
         return exchange.sendParts(200, 'text/plain', parts, LARGE);
       },
