@@ -9,8 +9,8 @@ import type { KubeObject } from '../api/index.ts';
 import { FLOW_PRODUCER } from './flow-control/upkeep/flow-upkeep.ts';
 import { type BootstrapObject, bootstrapObjects } from './rbac/bootstrap-objects.ts';
 import { reconciled, refersElsewhere } from './rbac/reconcile.ts';
-import { atHand, createAsServer } from './rest/create-as-server.ts';
 import type { Rest } from './rest/rest.ts';
+import { atHand, createAsServer } from './rest/writing/create-as-server.ts';
 import type { View } from './storage/view.ts';
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];

@@ -1,7 +1,7 @@
 /** Objects of the server itself: made where they are missing, and otherwise left as they are but for some fields. */
 import type { KubeObject } from '../../api/index.ts';
-import { atHand, createAsServer } from '../rest/create-as-server.ts';
 import type { Rest } from '../rest/rest.ts';
+import { atHand, createAsServer } from '../rest/writing/create-as-server.ts';
 import { sameValue } from '../strategy/validation/fields.ts';
 
 /** `kept`: fields that are set again where they differ. */

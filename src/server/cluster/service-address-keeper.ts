@@ -8,8 +8,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
-import { createAsServer } from '../rest/create-as-server.ts';
 import type { Rest } from '../rest/rest.ts';
+import { createAsServer } from '../rest/writing/create-as-server.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import type { View } from '../storage/view.ts';

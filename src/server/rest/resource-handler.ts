@@ -6,14 +6,14 @@ import { kindTable } from '../registry/kind-table.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
-import { handleDelete, handleDeleteCollection } from './delete.ts';
-import { handlePatch } from './patch.ts';
-import { handleGet, handleList } from './read.ts';
+import { handleGet, handleList } from './reading/read.ts';
+import { handleWatch } from './reading/watch.ts';
 import type { Rest } from './rest.ts';
 import { handleBindings, handleSubresource, isBindings } from './subresources.ts';
 import { handleVirtual, isVirtual } from './virtual-resources.ts';
-import { handleWatch } from './watch.ts';
-import { handleCreate, handleUpdate } from './write.ts';
+import { handleDelete, handleDeleteCollection } from './writing/delete.ts';
+import { handlePatch } from './writing/patch.ts';
+import { handleCreate, handleUpdate } from './writing/write.ts';
 
 type ResourceRequestInfo = Extract<RequestInfo, { kind: 'resource' }>;
 

@@ -11,7 +11,7 @@ import type { StoredObject } from '../storage/stored-object.ts';
 import type { View } from '../storage/view.ts';
 import type { RuleContext } from '../strategy/strategy.ts';
 import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
-import type { WatchTracking } from './watch.ts';
+import type { WatchTracking } from './reading/watch.ts';
 
 export type RestParts = {
   readonly resources: Resources;

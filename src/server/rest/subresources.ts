@@ -28,16 +28,23 @@ import { builtInSchemas } from '../schema/schemas.ts';
 import type { View } from '../storage/view.ts';
 import { applyScale, toScale, validateScale } from '../strategy/scale.ts';
 import { answerTokenRequest } from '../tokens/token-request.ts';
-import { sendJson } from './answer.ts';
-import { deleteObject } from './delete.ts';
-import type { DeleteOptions } from './delete-options.ts';
-import { handlePatch } from './patch.ts';
-import { handleGet } from './read.ts';
-import { readBody } from './read-body.ts';
+import type { DeleteOptions } from './input/delete-options.ts';
+import { readBody } from './input/read-body.ts';
+import { type WriteOptions, writeOptions } from './input/write-options.ts';
+import { sendJson } from './output/answer.ts';
+import { handleGet } from './reading/read.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
-import { admittedBefore, handleUpdate, mustRead, type Place, type UpdateAdmission, updateObject } from './write.ts';
-import { admissionOf } from './write-admission.ts';
-import { type WriteOptions, writeOptions } from './write-options.ts';
+import { deleteObject } from './writing/delete.ts';
+import { handlePatch } from './writing/patch.ts';
+import {
+  admittedBefore,
+  handleUpdate,
+  mustRead,
+  type Place,
+  type UpdateAdmission,
+  updateObject,
+} from './writing/write.ts';
+import { admissionOf } from './writing/write-admission.ts';
 
 type Order = (rest: Rest, exchange: RequestContext, view: View, place: Place, part: Subresource) => Promise<void>;
 

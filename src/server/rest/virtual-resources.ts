@@ -11,11 +11,11 @@ import { qualifiedName, type Resource } from '../registry/resource.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import { sendJson } from './answer.ts';
-import { readBodyObject } from './read-body.ts';
+import { readBodyObject } from './input/read-body.ts';
+import { writeOptions } from './input/write-options.ts';
+import { sendJson } from './output/answer.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
-import { admissionOf } from './write-admission.ts';
-import { writeOptions } from './write-options.ts';
+import { admissionOf } from './writing/write-admission.ts';
 
 type Answer = (
   rest: Rest,

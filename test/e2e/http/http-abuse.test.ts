@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { expect, it } from 'vitest';
-import { httpServerUnderTest, restOf, TOKEN, untilSeen } from './http-server-under-test.ts';
 import type { RequestContext } from '../../../src/server/request/request-context.ts';
+import { httpServerUnderTest, restOf, TOKEN, untilSeen } from './http-server-under-test.ts';
 
 const HEAD = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
 /** A frame of HTTP/2. */

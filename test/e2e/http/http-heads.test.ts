@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { httpServerUnderTest, restOf, sendOneByOne, TOKEN } from './http-server-under-test.ts';
 import type { RequestContext } from '../../../src/server/request/request-context.ts';
+import { httpServerUnderTest, restOf, sendOneByOne, TOKEN } from './http-server-under-test.ts';
 
 const echo = (exchange: RequestContext) => {
   const { user, headers } = exchange;

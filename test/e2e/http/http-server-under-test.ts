@@ -10,8 +10,8 @@ import { authenticateBy, certificateAuthenticator } from '../../../src/server/au
 import { mastersOnly } from '../../../src/server/auth/authorizer.ts';
 import { adminToken, tokenAuthenticator } from '../../../src/server/auth/bearer-tokens.ts';
 import { type HttpServer, type HttpServerOptions, startHttpServer } from '../../../src/server/http/http-server.ts';
-import { ensurePki, type Pki } from '../../../src/server/serving/pki.ts';
 import type { RequestContext } from '../../../src/server/request/request-context.ts';
+import { ensurePki, type Pki } from '../../../src/server/serving/pki.ts';
 
 export const TOKEN = 'the-token-of-the-administrator';
 /** Another user who may do everything. */

@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { notFound } from '../../../src/api/status-error.ts';
-import { httpServerUnderTest, TOKEN } from './http-server-under-test.ts';
 import type { RequestContext } from '../../../src/server/request/request-context.ts';
+import { httpServerUnderTest, TOKEN } from './http-server-under-test.ts';
 
 const JSON_TYPE = 'application/json';
 const echo = (exchange: RequestContext) => {

@@ -6,7 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { ByteStream, RequestContext } from '../../../src/server/request/request-context.ts';
-import { type HttpServerUnderTest, httpServerUnderTest, restOf, sendOneByOne, TOKEN, untilSeen } from './http-server-under-test.ts';
+import {
+  type HttpServerUnderTest,
+  httpServerUnderTest,
+  restOf,
+  sendOneByOne,
+  TOKEN,
+  untilSeen,
+} from './http-server-under-test.ts';
 
 const WATCH = '/api/v1/pods?watch=1';
 const HEAD = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;

@@ -6,9 +6,16 @@ import { once } from 'node:events';
 import type { ClientHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../src/testing/fake-clock.ts';
-import { type HttpServerUnderTest, httpServerUnderTest, OTHER_TOKEN, restOf, TOKEN, untilSeen } from './http-server-under-test.ts';
 import type { RequestContext } from '../../../src/server/request/request-context.ts';
+import { FakeClock } from '../../../src/testing/fake-clock.ts';
+import {
+  type HttpServerUnderTest,
+  httpServerUnderTest,
+  OTHER_TOKEN,
+  restOf,
+  TOKEN,
+  untilSeen,
+} from './http-server-under-test.ts';
 
 const MIB = 1024 * 1024;
 const AS_ADMIN = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;

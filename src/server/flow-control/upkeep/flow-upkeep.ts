@@ -10,9 +10,9 @@ import type { Clock, JsonObject, JsonValue, KubeObject } from '../../../api/inde
 import { cloneJson, jsonEqual } from '../../codec/index.ts';
 import { strategyOf } from '../../kinds/strategy-of.ts';
 import { type BootstrapObject, bootstrapObjects, FLOW_AUTO_UPDATE } from '../../rbac/bootstrap-objects.ts';
-import { createAsServer } from '../../rest/create-as-server.ts';
-import { prepareUpdate } from '../../rest/prepare.ts';
 import type { Rest } from '../../rest/rest.ts';
+import { createAsServer } from '../../rest/writing/create-as-server.ts';
+import { prepareUpdate } from '../../rest/writing/prepare.ts';
 import type { Cacher } from '../../storage/cacher/cacher.ts';
 import type { View } from '../../storage/view.ts';
 import { FLOW_CONTROL_GROUP } from '../configuration/flow-objects.ts';

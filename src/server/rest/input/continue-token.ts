@@ -2,8 +2,8 @@
  * Where a list in pages goes on: the revision of its snapshot and the key after the last one given. Opaque to clients;
  * it says everything itself, so it outlives a restart, and it is refused when it was tampered with.
  */
-import { badRequest } from '../../api/index.ts';
-import { readJson } from '../codec/json/json-reader.ts';
+import { badRequest } from '../../../api/index.ts';
+import { readJson } from '../../codec/json/json-reader.ts';
 
 export type ContinueToken = {
   /** -1: whatever is newest. */

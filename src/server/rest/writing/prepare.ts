@@ -18,11 +18,11 @@ import {
   type ManagedFieldsEntry,
   type NameCheck,
   plainError,
-} from '../../api/index.ts';
-import { cloneJson, jsonEqual, leastBytes, withNulls } from '../codec/index.ts';
-import { WorkSlices } from '../event-loop/work-slices.ts';
-import { withoutClusterPolicy } from '../kinds/pods/security/cluster-policy.ts';
-import { strategyOf } from '../kinds/strategy-of.ts';
+} from '../../../api/index.ts';
+import { cloneJson, jsonEqual, leastBytes, withNulls } from '../../codec/index.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
+import { withoutClusterPolicy } from '../../kinds/pods/security/cluster-policy.ts';
+import { strategyOf } from '../../kinds/strategy-of.ts';
 import {
   areReadable,
   emptySet,
@@ -30,18 +30,18 @@ import {
   leastOwnedBytes,
   setOfPaths,
   trackUpdate,
-} from '../managed-fields/index.ts';
-import type { NameRule } from '../registry/kind-table.ts';
-import { qualifiedName } from '../registry/resource.ts';
-import type { View } from '../storage/view.ts';
-import { generatedName } from '../strategy/generated-name.ts';
-import type { RuleContext } from '../strategy/strategy.ts';
-import { checkIpAddress } from '../strategy/validation/ip-address.ts';
+} from '../../managed-fields/index.ts';
+import type { NameRule } from '../../registry/kind-table.ts';
+import { qualifiedName } from '../../registry/resource.ts';
+import type { View } from '../../storage/view.ts';
+import { generatedName } from '../../strategy/generated-name.ts';
+import type { RuleContext } from '../../strategy/strategy.ts';
+import { checkIpAddress } from '../../strategy/validation/ip-address.ts';
 import {
   repeatedChecksOf,
   validateObjectMeta,
   validateReplacedMeta,
-} from '../strategy/validation/metadata-validation.ts';
+} from '../../strategy/validation/metadata-validation.ts';
 
 /** For a store that does not say what it takes: no body is longer. */
 const LIMIT_BODY_BYTES = 3 * 1024 * 1024;

@@ -1,14 +1,14 @@
 /**
  * WATCH: where a stream starts, what it is encoded in, how long it lives. The stream itself is the storage's business.
  */
-import { otherHistory } from '../../api/index.ts';
-import { eventEncodingFor } from '../encodings/event-encodings.ts';
-import { negotiate } from '../encodings/negotiation.ts';
-import type { RequestContext } from '../request/request-context.ts';
-import type { ObjectStorage } from '../storage/object-storage.ts';
-import type { ObjectWatch } from '../storage/object-watch.ts';
-import type { View } from '../storage/view.ts';
-import { isAnyVersion, type WatchOptions, watchOptions } from './list-options.ts';
+import { otherHistory } from '../../../api/index.ts';
+import { eventEncodingFor } from '../../encodings/event-encodings.ts';
+import { negotiate } from '../../encodings/negotiation.ts';
+import type { RequestContext } from '../../request/request-context.ts';
+import type { ObjectStorage } from '../../storage/object-storage.ts';
+import type { ObjectWatch } from '../../storage/object-watch.ts';
+import type { View } from '../../storage/view.ts';
+import { isAnyVersion, type WatchOptions, watchOptions } from '../input/list-options.ts';
 
 /** What the tracker must be able to ask of a watch, wherever it reads from. */
 export type TrackedWatch = Pick<

@@ -2,18 +2,18 @@
  * DELETE and DELETECOLLECTION. An object that nothing holds goes at once; one with finalizers, or with a time to go
  * gracefully, is marked first and goes when the last of them lets go (write.ts).
  */
-import { conflict, isStatusError, type JsonObject, type KubeObject, successStatus } from '../../api/index.ts';
-import { type Format, negotiate } from '../encodings/negotiation.ts';
-import { strategyOf } from '../kinds/strategy-of.ts';
-import { qualifiedName } from '../registry/resource.ts';
-import type { RequestContext } from '../request/request-context.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
-import { untilWritten, type View } from '../storage/view.ts';
-import { sendJson, sendList } from './answer.ts';
-import { type DeleteOptions, deleteOptions } from './delete-options.ts';
-import { listOptions } from './list-options.ts';
-import { listObjects } from './read.ts';
-import { nowInSeconds, type Rest } from './rest.ts';
+import { conflict, isStatusError, type JsonObject, type KubeObject, successStatus } from '../../../api/index.ts';
+import { type Format, negotiate } from '../../encodings/negotiation.ts';
+import { strategyOf } from '../../kinds/strategy-of.ts';
+import { qualifiedName } from '../../registry/resource.ts';
+import type { RequestContext } from '../../request/request-context.ts';
+import type { StoredObject } from '../../storage/stored-object.ts';
+import { untilWritten, type View } from '../../storage/view.ts';
+import { type DeleteOptions, deleteOptions } from '../input/delete-options.ts';
+import { listOptions } from '../input/list-options.ts';
+import { sendJson, sendList } from '../output/answer.ts';
+import { listObjects } from '../reading/read.ts';
+import { nowInSeconds, type Rest } from '../rest.ts';
 import { answer, type Place, withVersion } from './write.ts';
 import { admissionOf } from './write-admission.ts';
 

@@ -19,12 +19,12 @@ import {
   plainError,
   quote,
   unsupportedValue,
-} from '../../api/index.ts';
-import { cutText } from '../../api/json-text.ts';
-import { factsOf } from '../registry/kind-facts.ts';
-import { qualifiedName, type Resource } from '../registry/resource.ts';
-import { booleanParameter, integerParameter } from '../request/query-parameters.ts';
-import { Selection } from '../storage/selection.ts';
+} from '../../../api/index.ts';
+import { cutText } from '../../../api/json-text.ts';
+import { factsOf } from '../../registry/kind-facts.ts';
+import { qualifiedName, type Resource } from '../../registry/resource.ts';
+import { booleanParameter, integerParameter } from '../../request/query-parameters.ts';
+import { Selection } from '../../storage/selection.ts';
 
 export type ListOptions = {
   readonly selection: Selection;

@@ -4,10 +4,10 @@
  * A list in pages is one snapshot: its token names the revision, and every page is read at it, until compaction ends it
  * with 410.
  */
-import { badRequest, continueExpired, listExpired, notFound, plainError } from '../../api/index.ts';
-import { negotiate } from '../encodings/negotiation.ts';
-import { WorkSlices } from '../event-loop/work-slices.ts';
-import type { RequestContext } from '../request/request-context.ts';
+import { badRequest, continueExpired, listExpired, notFound, plainError } from '../../../api/index.ts';
+import { negotiate } from '../../encodings/negotiation.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
+import type { RequestContext } from '../../request/request-context.ts';
 import {
   isExpired,
   type ObjectList,
@@ -15,14 +15,14 @@ import {
   type ObjectStorage,
   type Revision,
   scopeOf,
-} from '../storage/object-storage.ts';
-import type { Selection } from '../storage/selection.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
-import type { View } from '../storage/view.ts';
-import type { ListMeta } from '../tables/partial-metadata.ts';
-import { sendCached, sendList } from './answer.ts';
-import { decodeToken, encodeToken } from './continue-token.ts';
-import { isAnyVersion, type ListOptions, listOptions, versionFault } from './list-options.ts';
+} from '../../storage/object-storage.ts';
+import type { Selection } from '../../storage/selection.ts';
+import type { StoredObject } from '../../storage/stored-object.ts';
+import type { View } from '../../storage/view.ts';
+import type { ListMeta } from '../../tables/partial-metadata.ts';
+import { decodeToken, encodeToken } from '../input/continue-token.ts';
+import { isAnyVersion, type ListOptions, listOptions, versionFault } from '../input/list-options.ts';
+import { sendCached, sendList } from '../output/answer.ts';
 
 export async function handleGet(exchange: RequestContext, view: View, namespace: string, name: string): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);

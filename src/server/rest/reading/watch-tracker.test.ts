@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Cacher } from '../storage/cacher/cacher.ts';
+import type { Cacher } from '../../storage/cacher/cacher.ts';
 import type { TrackedWatch } from './watch.ts';
 import { WatchTracker } from './watch-tracker.ts';
 

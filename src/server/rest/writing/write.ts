@@ -17,22 +17,22 @@ import {
   noUniqueName,
   plainError,
   staleVersion,
-} from '../../api/index.ts';
-import { CreateRight } from '../auth/create-right.ts';
-import { cloneJson, withoutNulls } from '../codec/index.ts';
-import { type Format, negotiate } from '../encodings/negotiation.ts';
-import { WorkSlices } from '../event-loop/work-slices.ts';
-import type { RequestContext } from '../request/request-context.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
-import { untilWritten, type View } from '../storage/view.ts';
-import { generatedName } from '../strategy/generated-name.ts';
-import { sendCached, sendObject } from './answer.ts';
-import { isAnyVersion, versionFault } from './list-options.ts';
+} from '../../../api/index.ts';
+import { CreateRight } from '../../auth/create-right.ts';
+import { cloneJson, withoutNulls } from '../../codec/index.ts';
+import { type Format, negotiate } from '../../encodings/negotiation.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
+import type { RequestContext } from '../../request/request-context.ts';
+import type { StoredObject } from '../../storage/stored-object.ts';
+import { untilWritten, type View } from '../../storage/view.ts';
+import { generatedName } from '../../strategy/generated-name.ts';
+import { isAnyVersion, versionFault } from '../input/list-options.ts';
+import { readBodyObject } from '../input/read-body.ts';
+import { type WriteOptions, writeOptions } from '../input/write-options.ts';
+import { sendCached, sendObject } from '../output/answer.ts';
+import type { Rest } from '../rest.ts';
 import { checkNames, prepareCreate, prepareUpdate } from './prepare.ts';
-import { readBodyObject } from './read-body.ts';
-import type { Rest } from './rest.ts';
 import { admissionOf, type WriteAdmission } from './write-admission.ts';
-import { type WriteOptions, writeOptions } from './write-options.ts';
 
 const NAME_TRIES = 8;
 

@@ -2,11 +2,11 @@
  * The quotas of a namespace for the ledger that charges them: read from what this server remembers, and from what it wrote
  * itself where that is newer; written as an update of the status, compare-and-swap.
  */
-import type { JsonObject, KubeObject } from '../../api/index.ts';
-import type { QuotaStore } from '../admission/quota/quota-ledger.ts';
-import { cloneJson } from '../codec/index.ts';
+import type { JsonObject, KubeObject } from '../../../api/index.ts';
+import type { QuotaStore } from '../../admission/quota/quota-ledger.ts';
+import { cloneJson } from '../../codec/index.ts';
+import type { Rest } from '../rest.ts';
 import { prepareUpdate } from './prepare.ts';
-import type { Rest } from './rest.ts';
 
 const MANAGER = 'longwatch';
 /** Of quotas whose last write the cache has not seen yet. */

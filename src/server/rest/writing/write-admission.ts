@@ -3,17 +3,17 @@
  *
  * A write that no plugin cares about passes at once; nothing is made for it.
  */
-import type { JsonObject, KubeObject } from '../../api/index.ts';
-import type { AdmissionOperation } from '../admission/admission.ts';
-import type { AdmissionChain } from '../admission/admission-chain.ts';
-import { WriteAttributes, type WriteFacts } from '../admission/write-attributes.ts';
-import { annotateAudit } from '../audit/audit-annotations.ts';
-import type { BodyType } from '../codec/index.ts';
-import type { Resource } from '../registry/resource.ts';
-import type { RequestContext } from '../request/request-context.ts';
-import type { RuleContext } from '../strategy/strategy.ts';
-import type { DeleteOptions } from './delete-options.ts';
-import type { WriteOptions } from './write-options.ts';
+import type { JsonObject, KubeObject } from '../../../api/index.ts';
+import type { AdmissionOperation } from '../../admission/admission.ts';
+import type { AdmissionChain } from '../../admission/admission-chain.ts';
+import { WriteAttributes, type WriteFacts } from '../../admission/write-attributes.ts';
+import { annotateAudit } from '../../audit/audit-annotations.ts';
+import type { BodyType } from '../../codec/index.ts';
+import type { Resource } from '../../registry/resource.ts';
+import type { RequestContext } from '../../request/request-context.ts';
+import type { RuleContext } from '../../strategy/strategy.ts';
+import type { DeleteOptions } from '../input/delete-options.ts';
+import type { WriteOptions } from '../input/write-options.ts';
 
 type Place = { readonly namespace: string; readonly name: string; readonly subresource: string };
 

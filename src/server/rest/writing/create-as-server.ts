@@ -2,12 +2,12 @@
  * Objects that the server makes by itself, for nobody's request: prepared and checked as any other, and then stored. What
  * another server on the same store has made meanwhile is as good.
  */
-import { isStatusError, type KubeObject } from '../../api/index.ts';
-import { CreateRight } from '../auth/create-right.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
-import type { View } from '../storage/view.ts';
+import { isStatusError, type KubeObject } from '../../../api/index.ts';
+import { CreateRight } from '../../auth/create-right.ts';
+import type { StoredObject } from '../../storage/stored-object.ts';
+import type { View } from '../../storage/view.ts';
+import type { Rest } from '../rest.ts';
 import { prepareCreate } from './prepare.ts';
-import type { Rest } from './rest.ts';
 
 /** Who the fields of such objects belong to. */
 const MANAGER = 'longwatch';

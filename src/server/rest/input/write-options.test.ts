@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Registry } from '../registry/registry.ts';
-import type { RequestContext } from '../request/request-context.ts';
+import { Registry } from '../../registry/registry.ts';
+import type { RequestContext } from '../../request/request-context.ts';
 import { type DeleteOptions, deleteOptions } from './delete-options.ts';
 import { type WriteOptions, writeOptions } from './write-options.ts';
 

@@ -1,9 +1,9 @@
 /** The options of writes, from the query; a value nobody knows is refused on the options object, as a client expects. */
-import { type FieldError, forbiddenValue, invalid, requiredValue, unsupportedValue } from '../../api/index.ts';
-import type { FieldValidation } from '../codec/index.ts';
-import { booleanParameter } from '../request/query-parameters.ts';
-import type { RequestContext } from '../request/request-context.ts';
-import { validateFieldManager } from '../strategy/validation/metadata-validation.ts';
+import { type FieldError, forbiddenValue, invalid, requiredValue, unsupportedValue } from '../../../api/index.ts';
+import type { FieldValidation } from '../../codec/index.ts';
+import { booleanParameter } from '../../request/query-parameters.ts';
+import type { RequestContext } from '../../request/request-context.ts';
+import { validateFieldManager } from '../../strategy/validation/metadata-validation.ts';
 
 export type WriteOptions = {
   readonly isDryRun: boolean;

@@ -2,7 +2,7 @@
  * Keeps track of the watches of a server: each ends when its time is over, those that want bookmarks get one about once a
  * minute, all end with the server. One timer for all of it, not one per watch: ends and bookmarks come up to a second late.
  */
-import type { Cacher } from '../storage/cacher/cacher.ts';
+import type { Cacher } from '../../storage/cacher/cacher.ts';
 import type { TrackedWatch, WatchTracking } from './watch.ts';
 
 const BOOKMARK_MS = 60_000;

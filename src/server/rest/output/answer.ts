@@ -2,17 +2,24 @@
  * Objects and lists on their way out, in the form the client asked for. What is shown as it is stored goes out as the
  * bytes of the cache; everything else is put together anew.
  */
-import { type JsonObject, type KubeObject, type StatusError, shapeNotAcceptable } from '../../api/index.ts';
-import { encodeObject, encodeProtobuf, encodeYaml, goJson, jsonListEncoder, yamlListEncoder } from '../codec/index.ts';
-import { type Format, mediaTypeNames, statusMediaType } from '../encodings/negotiation.ts';
-import { WorkSlices } from '../event-loop/work-slices.ts';
-import type { EncodedStatus, RequestContext } from '../request/request-context.ts';
-import { statusBody, wantsPretty } from '../request/status-body.ts';
-import { piecesOf } from '../storage/slab.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
-import type { View } from '../storage/view.ts';
-import { emptyPartialList, type ListMeta, partialObject } from '../tables/partial-metadata.ts';
-import { parseIncludeObject, type TableOptions, tableFor, tableParts } from '../tables/table.ts';
+import { type JsonObject, type KubeObject, type StatusError, shapeNotAcceptable } from '../../../api/index.ts';
+import {
+  encodeObject,
+  encodeProtobuf,
+  encodeYaml,
+  goJson,
+  jsonListEncoder,
+  yamlListEncoder,
+} from '../../codec/index.ts';
+import { type Format, mediaTypeNames, statusMediaType } from '../../encodings/negotiation.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
+import type { EncodedStatus, RequestContext } from '../../request/request-context.ts';
+import { statusBody, wantsPretty } from '../../request/status-body.ts';
+import { piecesOf } from '../../storage/slab.ts';
+import type { StoredObject } from '../../storage/stored-object.ts';
+import type { View } from '../../storage/view.ts';
+import { emptyPartialList, type ListMeta, partialObject } from '../../tables/partial-metadata.ts';
+import { parseIncludeObject, type TableOptions, tableFor, tableParts } from '../../tables/table.ts';
 import { sendProtobufList } from './protobuf-list.ts';
 
 const JSON_TYPE = 'application/json';

@@ -13,19 +13,19 @@ import {
   type KubeObject,
   notFound,
   plainError,
-} from '../../api/index.ts';
-import { checkDecoded, cloneJson, goJson } from '../codec/index.ts';
-import { negotiate } from '../encodings/negotiation.ts';
-import { WorkSlices } from '../event-loop/work-slices.ts';
-import { applySteps, readApplyBody } from '../managed-fields/index.ts';
-import { patchObject, patchTypeOf } from '../patch/index.ts';
-import type { RequestContext } from '../request/request-context.ts';
-import type { View } from '../storage/view.ts';
+} from '../../../api/index.ts';
+import { checkDecoded, cloneJson, goJson } from '../../codec/index.ts';
+import { negotiate } from '../../encodings/negotiation.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
+import { applySteps, readApplyBody } from '../../managed-fields/index.ts';
+import { patchObject, patchTypeOf } from '../../patch/index.ts';
+import type { RequestContext } from '../../request/request-context.ts';
+import type { View } from '../../storage/view.ts';
+import { readBody } from '../input/read-body.ts';
+import { writeOptions } from '../input/write-options.ts';
+import { nowInSeconds, type Rest } from '../rest.ts';
 import { checkNames, ignoredFields } from './prepare.ts';
-import { readBody } from './read-body.ts';
-import { nowInSeconds, type Rest } from './rest.ts';
 import { answer, createObject, type Place, updateObject, type WriteRequest } from './write.ts';
-import { writeOptions } from './write-options.ts';
 
 export async function handlePatch(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
   const format = negotiate(exchange.headers, view.resource);

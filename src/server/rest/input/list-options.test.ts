@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Registry } from '../registry/registry.ts';
+import { Registry } from '../../registry/registry.ts';
 import { isAnyVersion, listOptions, versionFault, watchOptions } from './list-options.ts';
 
 const registry = new Registry();

@@ -3,10 +3,10 @@
  * these where the one before took long; long YAML is read aside. It fails as `parseBody` does; what is worth a warning is
  * told to the exchange.
  */
-import type { JsonObject } from '../../api/index.ts';
-import { type BodyType, type FieldValidation, mediaTypeOf, parseBody, readYamlAside } from '../codec/index.ts';
-import { WorkSlices } from '../event-loop/work-slices.ts';
-import type { RequestContext } from '../request/request-context.ts';
+import type { JsonObject } from '../../../api/index.ts';
+import { type BodyType, type FieldValidation, mediaTypeOf, parseBody, readYamlAside } from '../../codec/index.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
+import type { RequestContext } from '../../request/request-context.ts';
 
 /** Ready to be decoded without holding others up. */
 export async function readBody(exchange: RequestContext): Promise<Buffer> {

@@ -5,13 +5,13 @@
  * time so that others get their turns.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { JsonObject } from '../../api/index.ts';
-import { encodeItem, listParts } from '../codec/index.ts';
-import { type Format, mediaTypeNames } from '../encodings/negotiation.ts';
-import type { RequestContext } from '../request/request-context.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
-import type { View } from '../storage/view.ts';
-import type { ListMeta } from '../tables/partial-metadata.ts';
+import type { JsonObject } from '../../../api/index.ts';
+import { encodeItem, listParts } from '../../codec/index.ts';
+import { type Format, mediaTypeNames } from '../../encodings/negotiation.ts';
+import type { RequestContext } from '../../request/request-context.ts';
+import type { StoredObject } from '../../storage/stored-object.ts';
+import type { View } from '../../storage/view.ts';
+import type { ListMeta } from '../../tables/partial-metadata.ts';
 
 const STRETCH_ITEMS = 100;
 

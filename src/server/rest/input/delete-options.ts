@@ -1,9 +1,9 @@
 /** How something is to be deleted: from the body if there is one, else from the query, never from both. */
-import { type FieldError, invalid, invalidValue, type JsonObject, unsupportedValue } from '../../api/index.ts';
-import type { Resource } from '../registry/resource.ts';
-import { booleanParameter, integerParameter } from '../request/query-parameters.ts';
-import type { RequestContext } from '../request/request-context.ts';
-import { builtInSchemas } from '../schema/schemas.ts';
+import { type FieldError, invalid, invalidValue, type JsonObject, unsupportedValue } from '../../../api/index.ts';
+import type { Resource } from '../../registry/resource.ts';
+import { booleanParameter, integerParameter } from '../../request/query-parameters.ts';
+import type { RequestContext } from '../../request/request-context.ts';
+import { builtInSchemas } from '../../schema/schemas.ts';
 import { readBodyObject } from './read-body.ts';
 import { dryRunFaults } from './write-options.ts';
 
