@@ -1,6 +1,6 @@
 /**
- * Everything that decides about access, put together for one server: who asks, what they may do, what they may give
- * away, and the tokens they get.
+ * Authentication and authorisation of one server, put together: the authenticators, the RBAC authoriser, what keeps
+ * writers from giving away rights they do not have, and the tokens of service accounts.
  */
 
 import { type Authenticate, authenticateBy, certificateAuthenticator } from './auth/authenticator.ts';

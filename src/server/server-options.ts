@@ -1,5 +1,5 @@
 /**
- * Everything a server can be told when it starts; the flags of `longwatch serve` are these, one for one.
+ * The options of a server; the flags of `longwatch serve` are these, one for one.
  *
  * Only `dataDir` has to be given; what is left out has the default that the flag's help names. Times are in
  * milliseconds here, whatever people write on the command line.

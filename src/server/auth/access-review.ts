@@ -1,5 +1,6 @@
 /**
- * May this one do that: the reviews of access, from what was asked to what the authoriser says. Nothing is stored, and
+ * SubjectAccessReview and its kin (SelfSubject..., LocalSubject..., SelfSubjectRulesReview): may this one do that, from
+ * what was asked to what the authoriser says. Nothing is stored, and
  * a question that makes no sense is refused in the words of kube-apiserver.
  */
 import {

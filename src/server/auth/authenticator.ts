@@ -1,5 +1,6 @@
 /**
- * Finds out who asks. Several ways may know the caller; the first that does decides.
+ * Authentication: finds out who sent a request. The authenticators (tokens, client certificates) are asked in turn; the
+ * first that knows the caller decides.
  *
  * Always true: a credential that was shown and is not known means 401, never "anonymous" (a wrong password must not
  * quietly become a visitor), unless another credential of the same request is good. Whoever is known belongs to

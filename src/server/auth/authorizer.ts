@@ -1,6 +1,6 @@
 /**
- * Who may do what. An Authorizer is asked about every request before a handler sees it, and by handlers that check a
- * right of their own (impersonation, access reviews).
+ * Authorisation: the Authorizer, and the attributes of a request that it decides by. The handler chain asks it about
+ * every request, and so do handlers that check a right of their own (impersonation, access reviews).
  *
  * Always true: what no rule allows is forbidden, and the refusal does not say whether the thing exists.
  */

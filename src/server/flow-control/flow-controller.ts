@@ -1,5 +1,6 @@
 /**
- * Flow control: puts every request into a level by the first schema that matches it, and keeps the levels' seats.
+ * API Priority and Fairness: puts every request into the priority level of the first FlowSchema that matches it, and
+ * divides the seats of the server among the levels.
  *
  *   schemas, levels ─► digest ─► matchers in order, a LevelState per level
  *   request ─► match ─► estimate ─► the level's queues ─► FlowTicket

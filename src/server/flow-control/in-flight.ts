@@ -1,6 +1,6 @@
 /**
- * The plain gate, for a server without flow control: so many requests that read and so many that write may be at work at
- * once; one more is rejected. Watches and health checks take no seat.
+ * The limits `--max-requests-inflight` and `--max-mutating-requests-inflight`, for a server without API Priority and
+ * Fairness: so many requests that read and so many that write run at once; one more is rejected. Watches and health checks take no seat.
  *
  * A seat is for work, not for waiting: it is taken when all of the request is there, and given back, exactly once, when
  * the answer is, or when the handler has come to its end. A client that sends or reads slowly holds none.

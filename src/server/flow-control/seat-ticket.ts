@@ -1,5 +1,5 @@
 /**
- * One request at the gate of its level: it enters, perhaps after waiting, and leaves.
+ * One request at its priority level: it enters, perhaps after waiting, and leaves.
  *
  *   new ─► waiting ─► inside ─► left          new, waiting ─► left: rejected, or its client has gone
  *
