@@ -54,7 +54,7 @@ async function run(part) {
 
 async function bundle() {
   const { build } = await import('esbuild');
-  const world = (name) => join(root, 'test', 'faults', 'sim', name);
+  const world = (name) => join(root, 'test', 'faults', 'schedules', 'sim', name);
   await build({
     entryPoints: [world('schedules-process.ts')],
     outfile,

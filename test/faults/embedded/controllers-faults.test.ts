@@ -1,0 +1,182 @@
+/**
+ * The garbage collector and the namespace controller in a process of their own, which is killed at random, behind a proxy
+ * that cuts, stalls and lies, under a load of random writes: in the end exactly what should be gone is gone.
+ *
+ * What should be gone is said by a model that is told every write. It is asked for nothing that depends on who is faster:
+ * writes are about objects that it takes for living, and only owners whose dependents have no other are orphaned.
+ * `FAULT_SEED=n` repeats one run.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { type AnyObject, corev1, type KubeClient, type Resource } from '../../../src/client/index.ts';
+import { type FaultProxy, startFaultProxy, startTestServer } from '../../../src/testing/index.ts';
+import { adminOf, until } from '../../support/client/client-under-test.ts';
+import { Random } from '../../support/random.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../../bin/longwatch.js', import.meta.url));
+const SEEDS = process.env.FAULT_SEED ? [Number(process.env.FAULT_SEED)] : [1, 2];
+const STEPS = 250;
+const KINDS: readonly Resource<AnyObject>[] = [corev1.configMaps, corev1.secrets];
+type Policy = 'Background' | 'Foreground' | 'Orphan';
+
+/** An object as it should be. */
+type Known = {
+  object: AnyObject;
+  resource: Resource<AnyObject>;
+  namespace: string;
+  owners: Set<string>;
+  isShared: boolean;
+};
+
+class Model {
+  readonly living = new Map<string, Known>();
+  readonly namespaces = new Set<string>();
+
+  add(known: Known): void {
+    this.living.set(known.object.metadata.uid, known);
+  }
+
+  dependentsOf(uid: string): Known[] {
+    return [...this.living.values()].filter(({ owners }) => owners.has(uid));
+  }
+
+  remove(uid: string, policy: Policy): void {
+    const dependents = this.dependentsOf(uid);
+    this.living.delete(uid);
+    for (const dependent of dependents) {
+      dependent.owners.delete(uid);
+      if (policy !== 'Orphan' && dependent.owners.size === 0) this.remove(dependent.object.metadata.uid, policy);
+    }
+  }
+
+  removeNamespace(name: string): void {
+    this.namespaces.delete(name);
+    for (const [uid, { namespace }] of this.living) if (namespace === name) this.living.delete(uid);
+  }
+
+  names(): string[] {
+    const named = [...this.living.values()].map(({ object, resource, namespace }) => show(resource, namespace, object));
+    return named.sort();
+  }
+}
+
+const show = ({ kind }: Resource, namespace: string | undefined, { metadata }: AnyObject) =>
+  `${kind} ${namespace}/${metadata.name}`;
+
+/** Everything of ours that the server has; what is being deleted is not gone. */
+async function stored(client: KubeClient): Promise<string[]> {
+  const lists = await Promise.all(
+    KINDS.map(async (resource) =>
+      (await client.resource(resource).list({ allNamespaces: true, labelSelector: { load: 'yes' } })).items.map(
+        (object) => show(resource, object.metadata.namespace, object),
+      ),
+    ),
+  );
+  return lists.flat().sort();
+}
+
+async function startProcess(proxy: FaultProxy): Promise<ChildProcess> {
+  const args = [PROGRAM, 'controllers', '--kubeconfig', proxy.kubeconfigPath, '--leader-elect=false'];
+  return spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'ignore'] });
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
+  child.kill('SIGKILL');
+  await exited;
+}
+
+function breakSomething(proxy: FaultProxy, random: Random): void {
+  const faults: (() => unknown)[] = [
+    () => proxy.cut('watch'),
+    () => proxy.cut('any'),
+    () => proxy.stall('watch'),
+    () => proxy.end('watch'),
+    () => proxy.truncate('watch'),
+    () => proxy.garble('watch'),
+    () => proxy.sendError('watch', 410),
+    () => proxy.answer({ code: 503, to: 'any', times: 1 + random.below(10) }),
+    () => proxy.answer({ code: 500, to: ({ method }) => method !== 'GET', times: 1 + random.below(5) }),
+  ];
+  random.pick(faults)();
+}
+
+it.each(SEEDS)('seed %i: in the end exactly what should be gone is gone', { timeout: 180_000 }, async (seed) => {
+  const random = new Random(seed);
+  await using server = await startTestServer();
+  await using client = await adminOf(server);
+  await using proxy = await startFaultProxy(server);
+  let child = await startProcess(proxy);
+  const model = new Model();
+  let count = 0;
+  const newNamespace = async () => {
+    const name = `n${count++}`;
+    await client.resource(corev1.namespaces).create({ metadata: { name } });
+    model.namespaces.add(name);
+  };
+  const create = async () => {
+    const namespace = random.pick([...model.namespaces]);
+    const inside = [...model.living.values()].filter((known) => known.namespace === namespace);
+    const owners = random.chance(0.7) ? random.some(inside, 1, 2) : [];
+    const resource = random.pick(KINDS);
+    const ownerReferences = owners.map(({ object, resource: { apiVersion, kind } }) => ({
+      ...{ apiVersion, kind, name: object.metadata.name, uid: object.metadata.uid },
+      ...(random.chance(0.5) && { blockOwnerDeletion: true }),
+    }));
+    const metadata = { name: `o${count++}`, labels: { load: 'yes' }, ownerReferences };
+    const object = await client.resource(resource, namespace).create({ metadata });
+    const uids = new Set(owners.map((owner) => owner.object.metadata.uid));
+    model.add({ object, resource, namespace, owners: uids, isShared: uids.size > 1 });
+  };
+  const remove = async () => {
+    const victim = random.pick([...model.living.values()]);
+    const { uid, name } = victim.object.metadata;
+    const mayOrphan = model.dependentsOf(uid).every(({ isShared }) => !isShared);
+    const propagationPolicy = random.pick<Policy>(['Background', 'Foreground', mayOrphan ? 'Orphan' : 'Background']);
+    await client.resource(victim.resource, victim.namespace).delete(name, { propagationPolicy });
+    model.remove(uid, propagationPolicy);
+  };
+  try {
+    for (let i = 0; i < 3; i++) await newNamespace();
+    for (let step = 0; step < STEPS; step++) {
+      const dice = random.next();
+      if (dice < 0.02) {
+        const name = random.pick([...model.namespaces]);
+        await client.resource(corev1.namespaces).delete(name);
+        model.removeNamespace(name);
+        await newNamespace();
+      } else if (dice < 0.25 && model.living.size > 0) await remove();
+      else await create();
+      if (random.chance(0.04)) breakSomething(proxy, random);
+      if (random.chance(0.012)) {
+        await kill(child);
+        child = await startProcess(proxy);
+      }
+    }
+    proxy.heal();
+    proxy.cut(); // what was stalled is found out now and not in minutes
+    const settled = async () => (await stored(client)).join('\n') === model.names().join('\n');
+    await until(settled);
+    const left = async () =>
+      (await client.resource(corev1.namespaces).list()).items.map(({ metadata }) => metadata.name);
+    await until(async () => (await left()).filter((name) => /^n\d/.test(name)).length === model.namespaces.size);
+    // Whatever is judged later than this has nothing left to judge: strays of every kind are gone first.
+    const nobody = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'nobody', uid: 'nobody' }];
+    for (const name of model.namespaces)
+      for (const resource of KINDS)
+        await client
+          .resource(resource, name)
+          .create({ metadata: { name: 'stray', labels: { load: 'yes' }, ownerReferences: nobody } });
+    await until(async () => !(await stored(client)).some((name) => name.endsWith('/stray')));
+    expect(await stored(client)).toEqual(model.names());
+    for (const { object, resource, namespace } of model.living.values()) {
+      const { metadata } = await client.resource(resource, namespace).get(object.metadata.name);
+      expect([metadata.uid, metadata.deletionTimestamp]).toEqual([object.metadata.uid, undefined]);
+    }
+    expect((await left()).filter((name) => /^n\d/.test(name)).sort()).toEqual([...model.namespaces].sort());
+  } finally {
+    await kill(child);
+  }
+});
