@@ -1,5 +1,5 @@
 /**
- * Writes src/server/codec/generated/protobuf-fields.ts, the field tables that protobuf bodies are decoded with, as text that is
+ * Writes src/server/codec/protobuf/generated/protobuf-fields.ts, the field tables that protobuf bodies are decoded with, as text that is
  * read one message at a time when it is needed. Run when the facts (recorded/spec/protobuf-fields.json) have changed:
  *
  *     node scripts/generate-protobuf-fields.mjs [--check]
@@ -35,5 +35,5 @@ ${lines.join('\n')}
 \`;
 `;
 if (/[\\$]\{/.test(text)) throw new Error('Cannot write the tables: a name would end the template');
-writeGenerated('src/server/codec/generated/protobuf-fields.ts', text);
+writeGenerated('src/server/codec/protobuf/generated/protobuf-fields.ts', text);
 process.stdout.write(`${lines.length} messages\n`);

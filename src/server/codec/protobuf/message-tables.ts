@@ -4,7 +4,7 @@
  *
  * Tables are read from text one message at a time, when first asked for, and kept.
  */
-import { protobufMessages, protobufPackages } from '../generated/protobuf-fields.ts';
+import { protobufMessages, protobufPackages } from './generated/protobuf-fields.ts';
 
 export type MessageField = {
   readonly number: number;

@@ -7,7 +7,7 @@ import { builtInResources } from '../../registry/built-in-resources.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { anyObjectOf } from '../any-object.testing.ts';
 import { decodeBody } from '../decode-body.ts';
-import { protobufMessages } from '../generated/protobuf-fields.ts';
+import { protobufMessages } from './generated/protobuf-fields.ts';
 import { messageOfKind } from './message-tables.ts';
 import { readEnvelope, readKind } from './protobuf-reader.ts';
 import { specialWriter } from './protobuf-special-writers.ts';
