@@ -13,6 +13,7 @@ export type ControllerName =
   | 'root-ca-certificate-publisher-controller'
   | 'persistentvolumeclaim-protection-controller'
   | 'persistentvolume-protection-controller'
+  | 'validatingadmissionpolicy-status-controller'
   | 'deployment-controller'
   | 'replicaset-controller';
 
@@ -24,10 +25,13 @@ const IS_DEFAULT: Readonly<Record<ControllerName, boolean>> = {
   'root-ca-certificate-publisher-controller': true,
   'persistentvolumeclaim-protection-controller': true,
   'persistentvolume-protection-controller': true,
+  'validatingadmissionpolicy-status-controller': true,
   'deployment-controller': false,
   'replicaset-controller': false,
 };
 
+/** It needs the schemas of all kinds and their compiler of expressions, so it runs in the server itself, or not at all. */
+export const POLICY_TYPE_CHECKING: ControllerName = 'validatingadmissionpolicy-status-controller';
 export const KNOWN_CONTROLLERS: readonly ControllerName[] = Object.keys(IS_DEFAULT) as ControllerName[];
 export const DEFAULT_CONTROLLERS: readonly ControllerName[] = KNOWN_CONTROLLERS.filter((name) => IS_DEFAULT[name]);
 

@@ -58,6 +58,8 @@ export type ServerOptions = {
   /** Admission plugins beside those that run by default, and those that do not run though they are among these. */
   readonly enableAdmissionPlugins?: readonly string[];
   readonly disableAdmissionPlugins?: readonly string[];
+  /** Whether the types of policies' expressions are checked into their status. */
+  readonly checksPolicyTypes?: boolean;
 
   /** 400 and 200; their sum is the number of seats that flow control gives out. Both 0: it is off, and there is no limit. */
   readonly maxRequestsInflight?: number;

@@ -23,6 +23,7 @@ import { publishOwnService } from './cluster/own-service.ts';
 import { ServiceAddressKeeper } from './cluster/service-address-keeper.ts';
 import { ClusterRoleAggregator } from './controllers/cluster-role-aggregation.ts';
 import { CrdController } from './controllers/crd/crd-controller.ts';
+import { PolicyTypeChecking } from './controllers/policy-type-checking.ts';
 import { Discovery } from './discovery/discovery.ts';
 import { FLOW_CONTROL_GROUP } from './flow-control/configuration/flow-objects.ts';
 import { handleFlowDump } from './flow-control/debug-dumps.ts';
@@ -113,6 +114,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await crdController.start();
     hooks.done('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
     await policies.ready();
+    if (options.checksPolicyTypes) {
+      const typeChecking = new PolicyTypeChecking(rest, log);
+      closers.push(() => typeChecking.close());
+    }
 
     addCacheMetrics(metrics, () => resources.cachers());
     addStoreMetrics(metrics, store);

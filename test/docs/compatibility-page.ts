@@ -43,7 +43,6 @@ export const missing: Readonly<Record<string, string>> = {
   'poddisruptionbudgets.policy': 'evictions obey its status; nobody counts pods',
   'replicasets.apps': WITH_ALL,
   'statefulsets.apps': NO_CONTROLLER,
-  'validatingadmissionpolicies.admissionregistration.k8s.io': 'no controller checks types into its status',
   'validatingwebhookconfigurations.admissionregistration.k8s.io': NOT_CALLED,
   'volumeattachments.storage.k8s.io': 'nothing attaches',
 };

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { closeOnce } from '../../api/index.ts';
-import { chooseControllers } from '../../controllers/controller-names.ts';
+import { chooseControllers, POLICY_TYPE_CHECKING } from '../../controllers/controller-names.ts';
 import type { Controllers } from '../../controllers/index.ts';
 import type { RunningServer, ServerOptions } from '../../server/server-options.ts';
 import { logToStderr } from '../../server/serving/stderr-log.ts';
@@ -20,10 +20,13 @@ export type ControllersBeside = {
 
 export async function startBeside(
   startServer: (options: ServerOptions) => Promise<RunningServer>,
-  options: ServerOptions,
+  given: ServerOptions,
   beside: ControllersBeside,
 ): Promise<RunningServer> {
-  if (chooseControllers(beside.controllers).length === 0 && beside.pretendNodes === 0) return startServer(options);
+  const names = chooseControllers(beside.controllers);
+  const options = { ...given, checksPolicyTypes: names.includes(POLICY_TYPE_CHECKING) };
+  const isBare = names.every((name) => name === POLICY_TYPE_CHECKING);
+  if (isBare && beside.pretendNodes === 0) return startServer(options);
   const controllersToken = randomBytes(32).toString('base64url');
   const server = await startServer({ ...options, controllersToken });
   const log = options.log ?? logToStderr;

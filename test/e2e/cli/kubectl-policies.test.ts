@@ -112,3 +112,58 @@ it.each(found.slice(0, 1))(
   },
   60_000,
 );
+
+const MISSPELT = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: misspelt.example.com}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
+  validations:
+  - {expression: object.spec.replicsa > 1}
+`;
+
+it.each(found.slice(0, 1))(
+  'kubectl $version finds in the status what is wrong with the types of a policy, once per generation',
+  async ({ path }) => {
+    const home = mkdtempSync(join(tmpdir(), 'longwatch-kubectl-'));
+    await using server = await startTestServer({ checksPolicyTypes: true });
+    try {
+      const kubectl = new Kubectl(path, server.kubeconfigPath, home);
+      const name = 'validatingadmissionpolicy/misspelt.example.com';
+      const checked = (generation: number) =>
+        kubectl.run('wait', '--timeout=20s', `--for=jsonpath={.status.observedGeneration}=${generation}`, name);
+      expect((await kubectl.try(['apply', '-f', '-'], MISSPELT)).code).toBe(0);
+      await checked(1);
+      const { status } = JSON.parse(await kubectl.run('get', name, '-o', 'json'));
+      expect(status).toEqual({
+        observedGeneration: 1,
+        typeChecking: {
+          expressionWarnings: [
+            {
+              fieldRef: 'spec.validations[0].expression',
+              warning:
+                "apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'replicsa'\n | object.spec.replicsa > 1\n | ...........^\n",
+            },
+          ],
+        },
+      });
+      expect((await kubectl.try(['apply', '-f', '-'], MISSPELT.replace('replicsa', 'replicas'))).code).toBe(0);
+      await checked(2);
+      const after = JSON.parse(await kubectl.run('get', name, '-o', 'json', '--show-managed-fields'));
+      expect(after.status).toEqual({ observedGeneration: 2 });
+      expect(after.metadata.managedFields).toContainEqual(
+        expect.objectContaining({
+          manager: 'validatingadmissionpolicy-status',
+          operation: 'Apply',
+          subresource: 'status',
+        }),
+      );
+    } finally {
+      rmSync(home, { recursive: true, force: true });
+    }
+  },
+  60_000,
+);

@@ -1,0 +1,92 @@
+/**
+ * Writes into the status of each ValidatingAdmissionPolicy what type checking finds in its expressions, and for which
+ * generation: what kube-controller-manager's validatingadmissionpolicy-status-controller does.
+ *
+ * Always true: a policy is checked once per generation, one at a time, and the status is written only over the version
+ * that was checked. What fails is logged and done again with the next change of the policy.
+ */
+import { type JsonObject, type KubeObject, plainError } from '../../api/index.ts';
+import { expressionWarnings } from '../admission/policies/type-checking.ts';
+import { checkDecoded } from '../codec/index.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
+import { applySteps } from '../managed-fields/index.ts';
+import { ignoredFields, prepareUpdate } from '../rest/prepare.ts';
+import { nowInSeconds, type Rest } from '../rest/rest.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
+import type { View } from '../storage/view.ts';
+
+const MANAGER = 'validatingadmissionpolicy-status';
+
+export class PolicyTypeChecking {
+  readonly #rest: Rest;
+  readonly #view: View;
+  readonly #log: (line: string) => void;
+  readonly #due = new Map<string, StoredObject>();
+  #running: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(rest: Rest, log: (line: string) => void) {
+    this.#rest = rest;
+    const view = rest.resources.followedViewOf('admissionregistration.k8s.io', 'validatingadmissionpolicies');
+    this.#view = view;
+    this.#log = log;
+    view.storage.follow((current, previous) => {
+      if (current) this.#due.set(current.name, current);
+      else this.#due.delete(previous!.name);
+      if (!this.#isClosed) this.#running ??= this.#run();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    await Promise.resolve(); // the turn in which storage tells of a change is not for work
+    for (const [name, stored] of this.#due) {
+      if (this.#isClosed) break;
+      this.#due.delete(name);
+      try {
+        await this.#check(stored);
+      } catch (err) {
+        this.#log(`cannot check the types of ValidatingAdmissionPolicy "${name}": ${(err as Error).message}`);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #check(stored: StoredObject): Promise<void> {
+    const policy = this.#view.toObject(stored);
+    const { generation = 0, deletionTimestamp } = policy.metadata;
+    const { observedGeneration = 0 } = (policy.status ?? {}) as { observedGeneration?: number };
+    if (generation <= observedGeneration || deletionTimestamp) return;
+    const warnings = await expressionWarnings(policy, this.#rest.resources.registry);
+    const typeChecking = warnings.length > 0 ? { expressionWarnings: warnings } : {};
+    const object = await this.#applied(policy, { observedGeneration: generation, typeChecking });
+    const context = this.#rest.ownContext('status');
+    const prepared = await prepareUpdate(this.#view, policy, object, { manager: MANAGER, isTracked: true }, context);
+    // Lost to another writer: the change that won is told of again.
+    await this.#view.update(stored, prepared);
+  }
+
+  async #applied(policy: KubeObject, status: JsonObject): Promise<KubeObject> {
+    const { schema, groupVersion, kind } = this.#view.resource;
+    const steps = applySteps({
+      body: { apiVersion: groupVersion, kind, metadata: { name: policy.metadata.name! }, status },
+      schema,
+      manager: MANAGER,
+      apiVersion: groupVersion,
+      subresource: 'status',
+      force: true,
+      now: nowInSeconds(),
+      ignored: ignoredFields(this.#view, 'status'),
+      live: policy as unknown as JsonObject,
+    });
+    const applied = await new WorkSlices().run(steps);
+    const decoded = checkDecoded(applied, this.#view.resource, 'Ignore', (why) => plainError(why));
+    const object = decoded.object as unknown as KubeObject;
+    object.metadata.resourceVersion = policy.metadata.resourceVersion!;
+    return object;
+  }
+}
