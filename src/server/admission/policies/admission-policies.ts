@@ -16,7 +16,7 @@ import type { ParamStore } from './params.ts';
 import { readBinding } from './policy-binding.ts';
 import type { ConvertObject } from './policy-dispatcher.ts';
 import { type NamespaceNamed, PolicyMatcher } from './policy-matcher.ts';
-import { policyMetrics } from './policy-metrics.ts';
+import { mutatingMetrics, validatingMetrics } from './policy-metrics.ts';
 import { PolicySource } from './policy-source.ts';
 import { validatingPolicies } from './validating-plugin.ts';
 import { ValidatingPolicy } from './validating-policy.ts';
@@ -50,8 +50,8 @@ export class AdmissionPolicies {
     const matcher = new PolicyMatcher(new EquivalentResources(resources.registry), namespaces(resources));
     const parts = { matcher, authorizer, convert, params: paramStore(resources, convert) };
     this.plugins = [
-      mutatingPolicies({ ...parts, policies: mutating, observer: policyMetrics(metrics, 'mutating') }),
-      validatingPolicies({ ...parts, policies: validating, observer: policyMetrics(metrics, 'validating') }),
+      mutatingPolicies({ ...parts, policies: mutating, observer: mutatingMetrics(metrics) }),
+      validatingPolicies({ ...parts, policies: validating, observer: validatingMetrics(metrics) }),
     ];
   }
 

@@ -9,27 +9,48 @@ export const silentObserver: CheckObserver = { checked: () => {} };
 
 /** From half a microsecond to a second, as the costs of expressions go. */
 const BUCKETS = [0.0000005, 0.001, 0.01, 0.1, 1];
-const LABELS = ['policy', 'policy_binding', 'error_type', 'enforcement_action'] as const;
+const LABELS = ['policy', 'policy_binding', 'error_type'] as const;
 
-export function policyMetrics(metrics: Metrics, kind: 'validating' | 'mutating'): CheckObserver {
-  const prefix = `apiserver_${kind}_admission_policy`;
-  const what = kind === 'validating' ? 'Validation' : 'Mutation';
+export function validatingMetrics(metrics: Metrics): CheckObserver {
+  const labels = [...LABELS, 'enforcement_action'] as const;
   const total = metrics.counter(
-    `${prefix}_check_total`,
-    `${what} admission policy check total, labeled by policy and further identified by binding and enforcement action taken.`,
+    'apiserver_validating_admission_policy_check_total',
+    'Validation admission policy check total, labeled by policy and further identified by binding and enforcement action taken.',
+    labels,
+  );
+  const duration = metrics.histogram(
+    'apiserver_validating_admission_policy_check_duration_seconds',
+    'Validation admission latency for individual validation expressions in seconds, labeled by policy and further including binding and enforcement action taken.',
+    BUCKETS,
+    labels,
+  );
+  return {
+    checked: (policy, policy_binding, error_type, enforcement_action, seconds) => {
+      const of = { policy, policy_binding, error_type, enforcement_action };
+      total.inc(of);
+      duration.observe(of, seconds);
+    },
+  };
+}
+
+/** A mutation is made or not: there is no action to tell. */
+export function mutatingMetrics(metrics: Metrics): CheckObserver {
+  const total = metrics.counter(
+    'apiserver_mutating_admission_policy_check_total',
+    'Mutation admission policy check total, labeled by policy and further identified by binding.',
     LABELS,
   );
   const duration = metrics.histogram(
-    `${prefix}_check_duration_seconds`,
-    `${what} admission latency for individual expressions in seconds, labeled by policy and further including binding and enforcement action taken.`,
+    'apiserver_mutating_admission_policy_check_duration_seconds',
+    'Mutation admission latency for individual mutation expressions in seconds, labeled by policy and binding.',
     BUCKETS,
     LABELS,
   );
   return {
-    checked: (policy, policy_binding, error_type, enforcement_action, seconds) => {
-      const labels = { policy, policy_binding, error_type, enforcement_action };
-      total.inc(labels);
-      duration.observe(labels, seconds);
+    checked: (policy, policy_binding, error_type, _action, seconds) => {
+      const of = { policy, policy_binding, error_type };
+      total.inc(of);
+      duration.observe(of, seconds);
     },
   };
 }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { isStatusError, type JsonObject } from '../../../api/index.ts';
 import type { Authorizer } from '../../auth/authorizer.ts';
+import { makeMetrics } from '../../metrics/metrics.ts';
 import { admitted, type TestWrite } from '../admission.testing.ts';
 import { everyConfigMap, type PolicyTable, policyPlugin } from './policies.testing.ts';
+import { validatingMetrics } from './policy-metrics.ts';
 
 const configMap = (data: JsonObject = {}, metadata: JsonObject = {}): TestWrite => ({
   resource: 'configmaps',
@@ -318,4 +320,18 @@ it('nobody may ask for rights three times in one expression: a question costs a 
   expect(await refusal({ policies: { p: { validations: [{ expression }] } } }, configMap())).toBe(
     `expression '${expression}' resulted in error: operation cancelled: actual cost limit exceeded`,
   );
+});
+
+it('what is checked is counted as kube-apiserver counts it', async () => {
+  const metrics = makeMetrics();
+  const policies = {
+    p: { validations: [{ expression: 'false' }, { expression: 'object.x == 1' }, { expression: 'true' }] },
+  };
+  await refusal({ policies, observer: validatingMetrics(metrics) }, configMap());
+  const open = { p: { failurePolicy: 'Ignore', validations: [{ expression: 'object.x == 1' }] } };
+  await refusal({ policies: open, observer: validatingMetrics(makeMetrics()) }, configMap());
+  const lines = (await metrics.text()).split('\n').filter((line) => line.includes('_policy_check_total{'));
+  const of = (error: string) =>
+    `apiserver_validating_admission_policy_check_total{policy="p",policy_binding="p",error_type="${error}",enforcement_action="deny"} 1`;
+  expect(lines).toEqual([of('no_error'), of('invalid_error')]);
 });

@@ -175,7 +175,7 @@ it.each<[path: string, value: Change[1], want: string[]]>([
     },
     [
       `spec.matchConditions[0].expression: Invalid value: "variables.x": compilation failed: ERROR: <input>:1:1: undeclared reference to 'variables' (in container '')\n | variables.x\n | ^`,
-      `spec.validations[0].expression: Invalid value: "variables.x": compilation failed: ERROR: <input>:1:10: undefined field 'x'\n | variables.x\n | .........^`,
+      `spec.validations[0].expression: Invalid value: "variables.x": compilation failed: ERROR: <input>:1:1: undeclared reference to 'variables' (in container '')\n | variables.x\n | ^`,
       'spec.validations[1].expression: Invalid value: "object.spec.on": must evaluate to bool but got dyn',
     ],
   ],

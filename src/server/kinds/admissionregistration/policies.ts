@@ -84,6 +84,7 @@ async function checkVariables(
   errors: FieldError[],
   slices: WorkSlices,
 ): Promise<Surroundings> {
+  if (variables.length === 0) return { hasParams };
   const types = new Map<string, CelType>();
   const surroundings: Surroundings = { hasParams, variables: types };
   for (const [index, variable] of variables.entries()) {
