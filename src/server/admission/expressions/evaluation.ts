@@ -27,6 +27,13 @@ export type EvaluationParts = {
   readonly hasRights: boolean;
   readonly budget: CostBudget;
   readonly slices: WorkSlices;
+  readonly timer?: ExpressionTimer | undefined;
+};
+
+/** Told how long it took, in seconds. */
+export type ExpressionTimer = {
+  readonly compiled: (seconds: number) => void;
+  readonly evaluated: (seconds: number) => void;
 };
 
 export class Evaluation {
@@ -39,15 +46,20 @@ export class Evaluation {
   }
 
   async run(expression: StoredExpression): Promise<Outcome> {
-    const { variables, slices, budget } = this.#parts;
+    const { variables, slices, budget, timer } = this.#parts;
     await variables.compile();
+    const isNew = timer !== undefined && !expression.isCompiled;
+    const began = performance.now();
     const { program } = expression;
+    if (isNew) timer.compiled((performance.now() - began) / 1000);
     if (typeof program === 'string')
       return { kind: 'error', why: `compilation error: ${program}`, isCompileError: true };
     const outcome = await this.#unsuspended(async () => {
       await this.#values.prepare(program.uses, slices);
       const own = new Budget(LIMIT_EXPRESSION_COST);
+      const from = performance.now();
       const found = outcomeOf(expression.text, () => program.run(this.#valuesFor(program.uses, this.#values), own));
+      timer?.evaluated((performance.now() - from) / 1000);
       budget.spend(own.spent);
       return found;
     });

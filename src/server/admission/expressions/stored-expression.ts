@@ -19,6 +19,10 @@ export class StoredExpression {
     this.#wanted = wanted;
   }
 
+  get isCompiled(): boolean {
+    return this.#compiled !== undefined;
+  }
+
   /** A text is why there is none. */
   get program(): Program | string {
     this.#compiled ??= compileAdmission(this.text, this.#surroundings(), this.#wanted);

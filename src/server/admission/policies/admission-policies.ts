@@ -16,7 +16,7 @@ import type { ParamStore } from './params.ts';
 import { readBinding } from './policy-binding.ts';
 import type { ConvertObject } from './policy-dispatcher.ts';
 import { type NamespaceNamed, PolicyMatcher } from './policy-matcher.ts';
-import { mutatingMetrics, validatingMetrics } from './policy-metrics.ts';
+import { expressionTimer, mutatingMetrics, validatingMetrics } from './policy-metrics.ts';
 import { PolicySource } from './policy-source.ts';
 import { validatingPolicies } from './validating-plugin.ts';
 import { ValidatingPolicy } from './validating-policy.ts';
@@ -48,7 +48,8 @@ export class AdmissionPolicies {
     this.#follow('validatingadmissionpolicies', 'validatingadmissionpolicybindings', validating);
     this.#follow('mutatingadmissionpolicies', 'mutatingadmissionpolicybindings', mutating);
     const matcher = new PolicyMatcher(new EquivalentResources(resources.registry), namespaces(resources));
-    const parts = { matcher, authorizer, convert, params: paramStore(resources, convert) };
+    const timer = expressionTimer(metrics);
+    const parts = { matcher, authorizer, convert, timer, params: paramStore(resources, convert) };
     this.plugins = [
       mutatingPolicies({ ...parts, policies: mutating, observer: mutatingMetrics(metrics) }),
       validatingPolicies({ ...parts, policies: validating, observer: validatingMetrics(metrics) }),

@@ -83,10 +83,12 @@ class MutationRun {
   async #invoke(invocation: Invocation<MutatingPolicy>, param: KubeObject | null, isSecondRun: boolean): Promise<void> {
     const { policy, binding } = invocation;
     const slices = this.#slices;
+    const { timer } = this.#parts;
     const { isMatch, error } = await policy.conditions({
       request: await this.#request(invocation, false),
       param,
       slices,
+      timer,
     });
     if (error !== undefined) {
       this.#fault(policy, binding.name, error, true);
@@ -116,7 +118,12 @@ class MutationRun {
     const object = await convertedTo(matched, this.#a.object, this.#a, this.#parts);
     if (!object) return false;
     try {
-      const input = { request: await this.#request(invocation, true), param, slices: this.#slices };
+      const input = {
+        request: await this.#request(invocation, true),
+        param,
+        slices: this.#slices,
+        timer: this.#parts.timer,
+      };
       const before = object as unknown as JsonObject;
       const after = await policy.mutate(mutation, before, matched.resource.schema, input);
       const isChanged = after !== before && !jsonEqual(after, before);

@@ -10,7 +10,7 @@ import { typesOfPatch } from '../../kinds/admissionregistration/mutations.ts';
 import type { Schema } from '../../schema/schema.ts';
 import { objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 import { CostBudget, LIMIT_POLICY_COST, OutOfBudgetError } from '../expressions/cost-budget.ts';
-import { Evaluation } from '../expressions/evaluation.ts';
+import { Evaluation, type ExpressionTimer } from '../expressions/evaluation.ts';
 import { type ConditionsVerdict, type ConditionText, MatchConditions } from '../expressions/match-conditions.ts';
 import { PolicyVariables, type VariableText } from '../expressions/policy-variables.ts';
 import type { RequestValues } from '../expressions/request-values.ts';
@@ -28,6 +28,7 @@ export type MutationInput = {
   readonly request: RequestValues;
   readonly param: KubeObject | null;
   readonly slices: WorkSlices;
+  readonly timer?: ExpressionTimer | undefined;
 };
 
 export class MutatingPolicy {
@@ -60,8 +61,8 @@ export class MutatingPolicy {
     });
   }
 
-  conditions({ request, param, slices }: MutationInput): Promise<ConditionsVerdict> {
-    return this.#conditions.judge({ request, slices, params: paramValue(param), variables: this.#variables });
+  conditions({ request, param, slices, timer }: MutationInput): Promise<ConditionsVerdict> {
+    return this.#conditions.judge({ request, slices, timer, params: paramValue(param), variables: this.#variables });
   }
 
   /** The object with the mutation; the same if it changes nothing. What cannot be made is a MutationError. */
@@ -69,10 +70,18 @@ export class MutatingPolicy {
     { expression, isJsonPatch }: Mutation,
     object: JsonObject,
     schema: Schema,
-    { request, param, slices }: MutationInput,
+    { request, param, slices, timer }: MutationInput,
   ): Promise<JsonObject> {
     const budget = new CostBudget(LIMIT_POLICY_COST);
-    const parts = { request, slices, params: paramValue(param), variables: this.#variables, budget, hasRights: true };
+    const parts = {
+      request,
+      slices,
+      timer,
+      params: paramValue(param),
+      variables: this.#variables,
+      budget,
+      hasRights: true,
+    };
     try {
       const outcome = await new Evaluation(parts).run(expression);
       if (outcome.kind === 'error')

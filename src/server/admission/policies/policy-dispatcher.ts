@@ -6,6 +6,7 @@ import type { KubeObject } from '../../../api/index.ts';
 import type { Authorizer } from '../../auth/authorizer.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionAttributes } from '../admission.ts';
+import type { ExpressionTimer } from '../expressions/evaluation.ts';
 import { KnownRights } from '../expressions/known-rights.ts';
 import type { Matched } from '../expressions/request-values.ts';
 import { collectParams, type ParamKind, type ParamStore, paramResource } from './params.ts';
@@ -34,6 +35,7 @@ export type DispatchParts = {
   readonly params: ParamStore;
   readonly authorizer: Authorizer;
   readonly convert: ConvertObject;
+  readonly timer?: ExpressionTimer;
 };
 
 export type Invocation<P> = {

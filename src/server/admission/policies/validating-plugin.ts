@@ -85,7 +85,13 @@ class Validation {
     const bareRequest = new RequestValues(this.#a, matched, objects, rights);
     const request = new RequestValues(this.#a, matched, objects, rights, namespace);
     for (const param of params) {
-      const { decisions, annotations } = await policy.judge({ request, bareRequest, param, slices: this.#slices });
+      const { decisions, annotations } = await policy.judge({
+        request,
+        bareRequest,
+        param,
+        slices: this.#slices,
+        timer: this.#parts.timer,
+      });
       for (const [index, decision] of decisions.entries()) this.#follow(policy, binding, decision, index);
       for (const annotation of annotations) {
         if ('error' in annotation) {

@@ -12,7 +12,7 @@ import { kindOf } from '../../cel/values/values.ts';
 import type { WorkSlices } from '../../event-loop/work-slices.ts';
 import { objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 import { CostBudget, LIMIT_POLICY_COST, OutOfBudgetError } from '../expressions/cost-budget.ts';
-import { Evaluation, type EvaluationParts, type Outcome } from '../expressions/evaluation.ts';
+import { Evaluation, type EvaluationParts, type ExpressionTimer, type Outcome } from '../expressions/evaluation.ts';
 import { type ConditionText, MatchConditions } from '../expressions/match-conditions.ts';
 import { PolicyVariables, type VariableText } from '../expressions/policy-variables.ts';
 import type { RequestValues } from '../expressions/request-values.ts';
@@ -51,6 +51,7 @@ export type Judged = {
   readonly bareRequest: RequestValues;
   readonly param: KubeObject | null;
   readonly slices: WorkSlices;
+  readonly timer?: ExpressionTimer | undefined;
 };
 
 const LIMIT_MESSAGE_BYTES = 5 * 1024;
@@ -93,8 +94,13 @@ export class ValidatingPolicy {
     }));
   }
 
-  async judge({ request, bareRequest, param, slices }: Judged): Promise<Judgement> {
-    const parts = { params: jsonValue(param as unknown as JsonObject | null), variables: this.#variables, slices };
+  async judge({ request, bareRequest, param, slices, timer }: Judged): Promise<Judgement> {
+    const parts = {
+      params: jsonValue(param as unknown as JsonObject | null),
+      variables: this.#variables,
+      slices,
+      timer,
+    };
     const { isMatch, error } = await this.#conditions.judge({ ...parts, request: bareRequest });
     if (error !== undefined)
       return this.failsOpen ? nothing : { decisions: [this.#failed(error, 'invalid_error', 0)], annotations: [] };
