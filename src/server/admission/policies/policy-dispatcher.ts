@@ -59,7 +59,8 @@ export async function* invocationsOf<P extends MatchedPolicy>(
   { matcher, params }: DispatchParts,
 ): AsyncGenerator<Invocation<P> | Misconfigured<P>, void, void> {
   for (const { policy, bindings } of hooks) {
-    const matched = await matcher.match(policy.match, a);
+    const matching = matcher.match(policy.match, a);
+    const matched = matching === undefined ? undefined : await matching;
     if (!matched) continue;
     const resource = policy.paramKind && (await attempt(() => paramResource(policy.paramKind!, params)));
     if (resource instanceof ConfigurationError) {

@@ -61,14 +61,13 @@ export class PolicyMatcher {
     this.#namespaceNamed = namespaceNamed;
   }
 
-  /** Undefined: it is not about this request. */
-  async match(match: MatchResources, a: AdmissionAttributes): Promise<Matched | undefined> {
+  /** Undefined: it is not about this request. What most policies are not about is known without waiting. */
+  match(match: MatchResources, a: AdmissionAttributes): undefined | Promise<Matched | undefined> {
     // The cheapest first: what no rule names needs no look at any label. The outcome is the same.
     const matched =
       match.rules.length === 0 ? { resource: a.resource, kind: a.kind } : this.#byRules(match.rules, match, a);
-    if (!matched || this.#byRules(match.excluded, match, a)) return undefined;
-    if (!objectMatches(match.objects, a) || !(await this.#namespaceMatches(match.namespaces, a))) return undefined;
-    return matched;
+    if (!matched || this.#byRules(match.excluded, match, a) || !objectMatches(match.objects, a)) return undefined;
+    return this.#namespaceMatches(match.namespaces, a).then((isMatch) => (isMatch ? matched : undefined));
   }
 
   /** The namespace that the object is in; undefined if in none. */
