@@ -36,6 +36,13 @@ export type ServerOptions = {
   /** Names and addresses for the certificate that is made, beside those the server knows of: itself, what it binds. */
   readonly tlsSans?: readonly string[];
   readonly clientCaFile?: string;
+  /** What this server shows to extension API servers, beside `requestheaderClientCaFile`; both or neither. */
+  readonly proxyClientCertFile?: string;
+  readonly proxyClientKeyFile?: string;
+  /** The authority of that certificate, for extension API servers to trust. */
+  readonly requestheaderClientCaFile?: string;
+  /** false: a Service is reached by its cluster address; true: by that of an endpoint. */
+  readonly enableAggregatorRouting?: boolean;
   readonly tokenAuthFile?: string;
   /** Who signs service-account tokens, by name: https://kubernetes.default.svc.cluster.local */
   readonly serviceAccountIssuer?: string;

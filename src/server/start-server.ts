@@ -6,14 +6,22 @@
  * Several servers can run in one process; they share nothing. Closing ends watches cleanly, lets requests finish, and
  * leaves no timer, socket or file open.
  */
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backgroundClock, closeOnce } from '../api/index.ts';
 import { type EtcdFront, type Store, startEtcdFront } from '../store/index.ts';
 import { makeAccess } from './access.ts';
+import { webhookConditions } from './admission/expressions/webhook-conditions.ts';
 import { makeAdmissionChain } from './admission/make-chain.ts';
 import { ADMISSION_GROUP, AdmissionPolicies } from './admission/policies/admission-policies.ts';
 import { resourceQuota } from './admission/quota/resource-quota.ts';
+import { makeWebhooks } from './admission/webhooks/make-webhooks.ts';
+import { ApiAggregator } from './aggregation/aggregator.ts';
+import { API_SERVICES } from './aggregation/api-service.ts';
+import { type AuthenticationInfo, publishAuthenticationInfo } from './aggregation/authentication-info.ts';
+import { serviceLookup } from './aggregation/service-lookup.ts';
 import { DEFINITIONS } from './apiextensions/definition.ts';
+import { converters } from './apiextensions/definition-conversion.ts';
 import { openAuditLog } from './audit/audit-log.ts';
 import { requestLog } from './audit/request-log.ts';
 import { readTokenFile } from './auth/bearer-tokens.ts';
@@ -35,10 +43,13 @@ import { StartHooks } from './health/start-hooks.ts';
 import { addStoreChecks } from './health/store-checks.ts';
 import type { TlsSettings } from './http/connection/listener.ts';
 import { startHttpServer } from './http/http-server.ts';
+import { convertVersion } from './kinds/conversion.ts';
 import { makeMetrics } from './metrics/metrics.ts';
 import { requestMetrics } from './metrics/request-metrics.ts';
 import { openStore } from './open-store.ts';
 import { OpenApi } from './openapi/openapi.ts';
+import { OutboundConnections } from './outbound/outbound-connections.ts';
+import { type Address, serviceResolver } from './outbound/service-resolver.ts';
 import { RBAC_GROUP } from './rbac/rbac-authorizer.ts';
 import { Registry } from './registry/registry.ts';
 import { qualifiedName, type Resource } from './registry/resource.ts';
@@ -52,6 +63,7 @@ import type { RunningServer, ServerOptions } from './server-options.ts';
 import { prepareDataFolder } from './serving/data-folder.ts';
 import { ensureAdminToken, writeKubeconfig } from './serving/kubeconfig.ts';
 import { listenError } from './serving/listen-error.ts';
+import { FRONT_PROXY } from './serving/pki.ts';
 import { keepReloading, Reloading } from './serving/reloading.ts';
 import { logToStderr } from './serving/stderr-log.ts';
 import { loadTlsMaterial, type TlsFiles, type TlsMaterial, urlOf } from './serving/tls-material.ts';
@@ -99,8 +111,21 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const { enableAdmissionPlugins: enabled = [], disableAdmissionPlugins: disabled = [] } = options;
     const metrics = makeMetrics();
     const { authorizer } = access;
-    const policies = new AdmissionPolicies({ resources, authorizer, metrics, log });
-    const followers = [...policies.plugins, resourceQuota(quotaStore(() => rest))];
+    let self: Address | undefined;
+    const routesToEndpoints = options.enableAggregatorRouting === true;
+    const resolveService = serviceResolver(serviceLookup(resources, { self: () => self, routesToEndpoints }));
+    const outbound = new OutboundConnections(resolveService);
+    closers.push(() => outbound.close());
+    const policies = new AdmissionPolicies({ resources, authorizer, metrics, convert: convertVersion, log });
+    const webhooks = makeWebhooks({
+      resources,
+      connections: outbound,
+      judgeConditions: webhookConditions(authorizer),
+      convert: convertVersion,
+      metrics,
+      log,
+    });
+    const followers = [...policies.plugins, ...webhooks.plugins, resourceQuota(quotaStore(() => rest))];
     const admission = makeAdmissionChain({ enabled, disabled }, { authorizer, metrics, followers });
     const allowsPrivileged = options.allowPrivileged === true;
     const rest = new Rest({ resources, tracker, ...access, admission, allowsPrivileged });
@@ -109,7 +134,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await bootstrap(rest);
     hooks.done('start-system-namespaces-controller', 'rbac/bootstrap-roles', 'priority-and-fairness-config-producer');
     hooks.done('scheduling/bootstrap-system-priority-classes');
-    const crdController = new CrdController({ rest, log });
+    const crdController = new CrdController({ rest, converterOf: converters(outbound, metrics), log });
     closers.push(() => crdController.close());
     await crdController.start();
     hooks.done('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
@@ -118,14 +143,28 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       const typeChecking = new PolicyTypeChecking(rest, log);
       closers.push(() => typeChecking.close());
     }
+    await webhooks.ready();
 
+    let frontProxy = tls.frontProxy;
+    const aggregation = new ApiAggregator({
+      rest,
+      connections: outbound,
+      resolve: resolveService,
+      clientCertificate: () => ({ cert: frontProxy.certPem, key: frontProxy.keyPem }),
+      metrics,
+      log,
+    });
+    closers.push(() => aggregation.close());
+    await aggregation.start();
     addCacheMetrics(metrics, () => resources.cachers());
     addStoreMetrics(metrics, store);
-    const discovery = new Discovery({ registry });
-    const openApi = new OpenApi({ registry });
+    const discovery = new Discovery({ registry: aggregation.groups });
+    const openApi = new OpenApi({ registry, others: () => aggregation.openApiUrls() });
     let url = '';
     let flow: FlowControl | undefined;
     const handle = async (exchange: RequestContext): Promise<void> => {
+      const proxied = aggregation.handle(exchange);
+      if (proxied !== undefined) return proxied;
       if (await handleResource(rest, exchange)) return;
       if (discovery.handle(exchange) || openApi.handle(exchange)) return;
       if ((await health.handle(exchange)) || handleOpenId(exchange, access.tokens, () => url)) return;
@@ -185,6 +224,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       return httpServer.close();
     });
     url = urlOf(bindAddress, httpServer.port);
+    self = { host: new URL(url).hostname.replace(/^\[|\]$/g, ''), port: httpServer.port };
+    const tellExtensions = (material: TlsMaterial) =>
+      publishAuthenticationInfo(rest, authenticationInfoOf(material, options));
+    await tellExtensions(tls);
     const identity = new IdentityLease({ rest, dataDir, clock: backgroundClock, log });
     closers.push(() => identity.close());
     await Promise.all([
@@ -216,6 +259,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           httpServer.setTls(settingsOf(fresh));
           etcdFront?.setTls(settingsOf(fresh));
           writeAccess(fresh);
+          frontProxy = fresh.frontProxy;
+          tellExtensions(fresh).catch((err: Error) => log(`cannot tell extension API servers: ${err.message}`));
         },
         log,
       }),
@@ -248,7 +293,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 function tlsFilesOf(
-  { tlsCertFile, tlsPrivateKeyFile, clientCaFile, tlsSans }: ServerOptions,
+  { tlsCertFile, tlsPrivateKeyFile, clientCaFile, tlsSans, proxyClientCertFile, proxyClientKeyFile }: ServerOptions,
   dataDir: string,
   bindAddress: string,
   log: (line: string) => void,
@@ -261,6 +306,19 @@ function tlsFilesOf(
     ...(tlsCertFile && { certFile: tlsCertFile }),
     ...(tlsPrivateKeyFile && { keyFile: tlsPrivateKeyFile }),
     ...(clientCaFile && { clientCaFile }),
+    ...(proxyClientCertFile && { proxyClientCertFile }),
+    ...(proxyClientKeyFile && { proxyClientKeyFile }),
+  };
+}
+
+function authenticationInfoOf(material: TlsMaterial, options: ServerOptions): AuthenticationInfo {
+  const { clientAuthorities, frontProxyAuthorityPem } = material;
+  const { requestheaderClientCaFile: file, proxyClientCertFile } = options;
+  return {
+    clientAuthorities,
+    proxyAuthority: file ? readFileSync(file, 'utf8') : frontProxyAuthorityPem,
+    // Of a certificate that was given only its authority is known; ours also signs others.
+    proxyNames: proxyClientCertFile ? [] : [FRONT_PROXY.commonName],
   };
 }
 
@@ -273,7 +331,7 @@ function watchCacheLimitsOf(options: ServerOptions, resource: Resource): WatchCa
   const size = options.watchCacheSizes?.[qualifiedName(resource)] ?? options.defaultWatchCacheSize;
   // Who may do what, and when, and which kinds there are, is decided from memory: without a cache there is nothing to
   // decide from.
-  const isDecidedBy = [RBAC_GROUP, FLOW_CONTROL_GROUP, ADMISSION_GROUP].includes(resource.group);
+  const isDecidedBy = [RBAC_GROUP, FLOW_CONTROL_GROUP, API_SERVICES.group, ADMISSION_GROUP].includes(resource.group);
   const isNeeded = isDecidedBy || qualifiedName(resource) === qualifiedName(DEFINITIONS);
   if ((options.watchCache === false || size === 0) && !isNeeded) return 'off';
   return !size ? undefined : { ...defaultWatchCacheLimits, minEvents: size };

@@ -32,6 +32,10 @@ export type ServeFlags = {
   tlsPrivateKeyFile?: string;
   tlsSan?: string[];
   clientCaFile?: string;
+  proxyClientCertFile?: string;
+  proxyClientKeyFile?: string;
+  requestheaderClientCaFile?: string;
+  enableAggregatorRouting: boolean;
   tokenAuthFile?: string;
   serviceAccountIssuer?: string;
   serviceAccountSigningKeyFile?: string;
@@ -59,6 +63,10 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
   if ((flags.tlsCertFile === undefined) !== (flags.tlsPrivateKeyFile === undefined))
     throw new InvalidArgumentError(
       '--tls-cert-file and --tls-private-key-file belong together: give both, or neither to have a certificate made.',
+    );
+  if ((flags.proxyClientCertFile === undefined) !== (flags.proxyClientKeyFile === undefined))
+    throw new InvalidArgumentError(
+      '--proxy-client-cert-file and --proxy-client-key-file belong together: give both, or neither to have one made.',
     );
   if (flags.tlsSan && flags.tlsCertFile)
     throw new InvalidArgumentError(
@@ -99,6 +107,10 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     ...given('tlsPrivateKeyFile', flags.tlsPrivateKeyFile),
     ...given('tlsSans', flags.tlsSan),
     ...given('clientCaFile', flags.clientCaFile),
+    ...given('proxyClientCertFile', flags.proxyClientCertFile),
+    ...given('proxyClientKeyFile', flags.proxyClientKeyFile),
+    ...given('requestheaderClientCaFile', flags.requestheaderClientCaFile),
+    enableAggregatorRouting: flags.enableAggregatorRouting,
     ...given('tokenAuthFile', flags.tokenAuthFile),
     ...given('serviceAccountIssuer', flags.serviceAccountIssuer),
     ...given('serviceAccountSigningKeyFile', flags.serviceAccountSigningKeyFile),

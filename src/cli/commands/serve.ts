@@ -79,6 +79,17 @@ export function addServeCommand(program: Command, start: StartServer = startReal
       ),
     )
     .option('--client-ca-file <file>', 'trust client certificates of this authority too')
+    .option('--proxy-client-cert-file <file>', 'what extension API servers know this one by (default: one is made)')
+    .option('--proxy-client-key-file <file>', 'its private key')
+    .option('--requestheader-client-ca-file <file>', 'its authority, for extension API servers to trust')
+    .addOption(
+      option(
+        '--enable-aggregator-routing <true|false>',
+        'reach webhooks and extension API servers at the endpoints of their Services, not at cluster addresses',
+      )
+        .default(false)
+        .argParser(parseBoolean),
+    )
     .option('--token-auth-file <file>', 'tokens, one per line: token,user,uid,"group1,group2"')
     .option('--service-account-issuer <url>', 'who signs the tokens of service accounts, by name')
     .option('--service-account-signing-key-file <file>', 'sign them with this key; without it one is made')

@@ -3,7 +3,7 @@
  * form objects are stored. What its schemas say is compiled when it is first needed.
  */
 import type { JsonObject } from '../../api/index.ts';
-import type { CustomKind, DefinitionLife } from '../registry/custom-kind.ts';
+import type { ConvertObjects, CustomKind, DefinitionLife } from '../registry/custom-kind.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import { builtInSchemas, objectMetaName } from '../schema/schemas.ts';
 import { type CompiledRules, compileRules } from '../structural-schema/cel/compile-rules.ts';
@@ -22,7 +22,12 @@ export type DefinedResources = {
 };
 
 /** The resources that a definition makes. */
-export function customResources(definition: Definition, definedAt: number, life: DefinitionLife): DefinedResources {
+export function customResources(
+  definition: Definition,
+  definedAt: number,
+  life: DefinitionLife,
+  convert?: ConvertObjects,
+): DefinedResources {
   const made = new Map<string, Resource>();
   const versions = new Map(definition.spec.versions.map((version) => [version.name, version]));
   const storage = storageVersionOf(definition.spec)!;
@@ -30,13 +35,24 @@ export function customResources(definition: Definition, definedAt: number, life:
     let resource = made.get(name);
     if (!resource) {
       const version = versions.get(name)!;
-      resource = toResource(definition, version, storage, definedAt, life, () => resourceOf(storage));
+      resource = withConversion(
+        toResource(definition, version, storage, definedAt, life, () => resourceOf(storage)),
+        definition,
+        convert,
+      );
       made.set(name, resource);
     }
     return resource;
   };
   const served = definition.spec.versions.filter((version) => version.served).map(({ name }) => resourceOf(name));
   return { served, stored: resourceOf(storage) };
+}
+
+function withConversion(resource: Resource, { status }: Definition, convert: ConvertObjects | undefined): Resource {
+  if (!convert || !resource.custom) return resource;
+  const hasOtherVersions = (status.storedVersions ?? []).some((version) => version !== resource.storageVersion);
+  // The kind compiles itself when it is asked: it must stay the object it is.
+  return { ...resource, custom: Object.assign(resource.custom, { convert, hasOtherVersions }) };
 }
 
 /** Served once established, until the last object is gone. */

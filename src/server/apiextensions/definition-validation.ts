@@ -302,8 +302,7 @@ function selectableFaults({ selectableFields = [], schema }: DefinitionVersion, 
 const WHICH =
   'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.';
 
-/** Converting takes a webhook to ask, which this server does not: what never needs it may name one. */
-function conversionFaults({ conversion, versions = [] }: DefinitionSpec): FieldError[] {
+function conversionFaults({ conversion }: DefinitionSpec): FieldError[] {
   const path = 'spec.conversion';
   const strategy = conversion?.strategy ?? 'None';
   const known = ['None', 'Webhook'];
@@ -321,8 +320,6 @@ function conversionFaults({ conversion, versions = [] }: DefinitionSpec): FieldE
     ? checkWebhookClient(client, `${path}.webhookClientConfig`)
     : [requiredValue(`${path}.webhookClientConfig`, 'required when strategy is set to Webhook')];
   appendAll(faults, reviewFaults(reviews, `${path}.conversionReviewVersions`));
-  if (versions.length > 1)
-    faults.push(forbiddenValue(`${path}.strategy`, 'this server converts with the strategy None only'));
   return faults;
 }
 

@@ -1,10 +1,11 @@
 /** Discovery in its new form: one document for the core group, one for all others, each with every resource. Pure. */
 import type { JsonObject } from '../../api/json.ts';
-import type { GroupVersions, Registry } from '../registry/registry.ts';
+import type { GroupVersions } from '../registry/registry.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
+import type { DiscoveredGroups } from './discovered-groups.ts';
 
 /** `/api` holds the core group and nothing else, `/apis` everything but it: clients join the two. */
-export function aggregatedGroups(registry: Registry, root: 'api' | 'apis'): JsonObject {
+export function aggregatedGroups(registry: DiscoveredGroups, root: 'api' | 'apis'): JsonObject {
   const groups = registry.groups().filter(({ group }) => (group === '') === (root === 'api'));
   return {
     kind: 'APIGroupDiscoveryList',
@@ -14,14 +15,17 @@ export function aggregatedGroups(registry: Registry, root: 'api' | 'apis'): Json
   };
 }
 
-function describeGroup(registry: Registry, { group, versions }: GroupVersions): JsonObject {
+function describeGroup(registry: DiscoveredGroups, { group, versions }: GroupVersions): JsonObject {
   return {
     metadata: group === '' ? {} : { name: group },
-    versions: versions.map((version) => ({
-      version,
-      resources: registry.resourcesOf(group, version).map(describeResource),
-      freshness: 'Current',
-    })),
+    versions: versions.map(
+      (version) =>
+        registry.remoteVersion?.(group, version) ?? {
+          version,
+          resources: registry.resourcesOf(group, version).map(describeResource),
+          freshness: 'Current',
+        },
+    ),
   };
 }
 

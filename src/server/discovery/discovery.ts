@@ -10,12 +10,13 @@ import type { JsonObject } from '../../api/json.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { aggregatedGroups } from './aggregated-documents.ts';
+import type { DiscoveredGroups } from './discovered-groups.ts';
 import { aggregatedType, chooseForm, jsonType } from './discovery-form.ts';
 import { coreVersions, groupList, resourceList, singleGroup } from './legacy-documents.ts';
 import { type VersionInfo, versionInfo } from './version-info.ts';
 
 export type DiscoveryOptions = {
-  readonly registry: Registry;
+  readonly registry: DiscoveredGroups;
   readonly version?: VersionInfo;
   /** Paths outside the API that `/` lists too. */
   readonly otherPaths?: readonly string[];
@@ -27,7 +28,7 @@ type Root = 'api' | 'apis';
 type Document = { readonly body: Buffer; readonly etag: string };
 
 export class Discovery {
-  readonly #registry: Registry;
+  readonly #registry: DiscoveredGroups;
   readonly #version: Buffer;
   readonly #otherPaths: readonly string[];
   readonly #documents = new Map<string, Document>();

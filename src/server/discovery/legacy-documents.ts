@@ -5,11 +5,12 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../api/json.ts';
 import { factsOf } from '../registry/kind-facts.ts';
-import type { GroupVersions, Registry } from '../registry/registry.ts';
+import type { GroupVersions } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
+import type { DiscoveredGroups } from './discovered-groups.ts';
 
 /** `/api`. `serverAddress` is where the client has reached us. */
-export function coreVersions(registry: Registry, serverAddress: string): JsonObject {
+export function coreVersions(registry: DiscoveredGroups, serverAddress: string): JsonObject {
   return {
     kind: 'APIVersions',
     versions: [...(registry.group('')?.versions ?? [])],
@@ -18,19 +19,19 @@ export function coreVersions(registry: Registry, serverAddress: string): JsonObj
 }
 
 /** `/apis` */
-export function groupList(registry: Registry): JsonObject {
+export function groupList(registry: DiscoveredGroups): JsonObject {
   const groups = registry.groups().filter(({ group }) => group !== '');
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(describeGroup) };
 }
 
 /** `/apis/G` */
-export function singleGroup(registry: Registry, name: string): JsonObject | undefined {
+export function singleGroup(registry: DiscoveredGroups, name: string): JsonObject | undefined {
   const group = name === '' ? undefined : registry.group(name);
   return group && { kind: 'APIGroup', apiVersion: 'v1', ...describeGroup(group) };
 }
 
 /** `/api/v1`, `/apis/G/V` */
-export function resourceList(registry: Registry, group: string, version: string): JsonObject | undefined {
+export function resourceList(registry: DiscoveredGroups, group: string, version: string): JsonObject | undefined {
   const resources = registry.resourcesOf(group, version);
   if (resources.length === 0) return undefined;
   return {

@@ -74,7 +74,7 @@ export class HttpRequestContext implements RequestContext {
   wasLetIn = false;
   readonly #shared: SharedByRequests;
   readonly #wire: Wire;
-  readonly #queryText: string;
+  readonly queryText: string;
   #query: URLSearchParams | undefined;
   #warnings: Set<string> | undefined;
   #controller: AbortController | undefined;
@@ -101,7 +101,7 @@ export class HttpRequestContext implements RequestContext {
     this.#wire = wire;
     this.method = head.method;
     this.path = head.path;
-    this.#queryText = head.queryText;
+    this.queryText = head.queryText;
     this.headers = head.headers;
     this.remoteAddress = head.remoteAddress;
     this.#body = new RequestBody(wire, head.headers);
@@ -115,7 +115,7 @@ export class HttpRequestContext implements RequestContext {
   }
 
   get query(): URLSearchParams {
-    this.#query ??= new URLSearchParams(this.#queryText);
+    this.#query ??= new URLSearchParams(this.queryText);
     return this.#query;
   }
 
@@ -251,10 +251,10 @@ export class HttpRequestContext implements RequestContext {
     this.#isOver = this.#wire.isOpen;
   }
 
-  stream(contentType: string): ByteStream {
+  stream(contentType: string, status = 200, headers: Readonly<Record<string, string>> = {}): ByteStream {
     const { flusher, streamRoom, streamLimits } = this.#shared;
     const live = new LiveStream(this.#wire, flusher, streamRoom, streamLimits);
-    const answer = this.#begin(200, contentType, {});
+    const answer = this.#begin(status, contentType, headers);
     clearTimeout(this.#deadline);
     if (!answer) {
       live.end();
@@ -265,7 +265,7 @@ export class HttpRequestContext implements RequestContext {
     this.#body?.release();
     this.#body = undefined;
     this.#wire.body.resume(); // unread it would hide that the client leaves
-    this.#wire.begin(200, answer);
+    this.#wire.begin(status, answer);
     this.#forgetHead();
     live.onClose(() => {
       this.#isOver = true;

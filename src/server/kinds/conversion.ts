@@ -16,6 +16,18 @@ export function convertObject(object: KubeObject, from: Resource, to: Resource):
   return convert ? convert(object) : { ...object, apiVersion: to.groupVersion };
 }
 
+/** The same where somebody may have to be asked: custom kinds whose definition names a webhook. */
+export function convertVersion(
+  object: KubeObject,
+  from: Resource,
+  to: Resource,
+  signal: AbortSignal,
+): KubeObject | Promise<KubeObject> {
+  const convert = to.custom?.convert;
+  if (!convert || from.groupVersion === to.groupVersion) return convertObject(object, from, to);
+  return convert([object], to.groupVersion, signal).then(([converted]) => converted!);
+}
+
 const converters: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
   'Event events.k8s.io/v1': toNewEvent,
   'Event v1': toCoreEvent,

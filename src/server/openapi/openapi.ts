@@ -29,14 +29,22 @@ const nothing = Buffer.alloc(0);
 const mayKeep = { 'Cache-Control': 'public, immutable' };
 const mustAsk = { 'Cache-Control': 'no-cache, private' };
 
+export type OpenApiOptions = {
+  readonly registry: Registry;
+  /** Documents of other servers, by name: where they have them. Whoever asks for one is not answered here. */
+  readonly others?: () => Iterable<readonly [name: string, url: string]>;
+};
+
 export class OpenApi {
   readonly #registry: Registry;
+  readonly #others: NonNullable<OpenApiOptions['others']>;
   readonly #written = new Map<string, { readonly hash: string; readonly body: Buffer }>();
   #sources: ReadonlyMap<string, Source> | undefined;
   #generation = 0;
 
-  constructor({ registry }: { readonly registry: Registry }) {
+  constructor({ registry, others = () => [] }: OpenApiOptions) {
     this.#registry = registry;
+    this.#others = others;
   }
 
   /** False: not a path of ours, and nothing has been answered. */
@@ -50,10 +58,8 @@ export class OpenApi {
   }
 
   #sendIndex(exchange: RequestContext): void {
-    const entries = [...this.#sourceIndex()].map(([name, { hash }]) => [
-      name,
-      { serverRelativeURL: urlOf(name, hash) },
-    ]);
+    const own = [...this.#sourceIndex()].map(([name, { hash }]) => [name, urlOf(name, hash)] as const);
+    const entries = [...own, ...this.#others()].map(([name, url]) => [name, { serverRelativeURL: url }]);
     const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(entries) }));
     // kube-apiserver calls it text whatever is asked for; clients do not look.
     sendTagged(exchange, 'text/plain; charset=utf-8', body, sha512(body));

@@ -4,6 +4,7 @@
  * A definition that changes makes new ones; what holds an old one goes on with it until it asks again. Only
  * `life.isTerminating` moves, for all versions of a definition together: whoever creates looks at it first.
  */
+import type { KubeObject } from '../../api/index.ts';
 import type { CompiledRules } from '../structural-schema/cel/compile-rules.ts';
 import type { SchemaCheck } from '../structural-schema/schema-checks.ts';
 import type { Structural } from '../structural-schema/structural.ts';
@@ -27,6 +28,13 @@ export type ScalePaths = {
   readonly labelSelectorPath?: string;
 };
 
+/** Objects to another version of their kind, in their order; those that have it already stay as they are. */
+export type ConvertObjects = (
+  objects: readonly KubeObject[],
+  apiVersion: string,
+  signal: AbortSignal,
+) => Promise<KubeObject[]>;
+
 export type CustomKind = {
   readonly structural: Structural;
   readonly check: SchemaCheck;
@@ -41,6 +49,10 @@ export type CustomKind = {
   /** Objects last written at or before this revision may not be what the schema says now. */
   readonly definedAt: number;
   readonly life: DefinitionLife;
+  /** Where versions differ in more than their name. */
+  readonly convert?: ConvertObjects;
+  /** There may be stored objects in other versions than the one objects are stored in now. */
+  readonly hasOtherVersions?: boolean;
 };
 
 export type DefinitionLife = { isTerminating: boolean };

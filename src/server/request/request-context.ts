@@ -14,6 +14,8 @@ export interface RequestContext {
   /** Decoded path without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
+  /** The same as it came, without the question mark. */
+  readonly queryText: string;
   readonly headers: IncomingHttpHeaders;
   readonly user: UserInfo;
   /** Who really asked, if it is in the name of `user`. */
@@ -36,8 +38,8 @@ export interface RequestContext {
   send(status: number, contentType: string, body: Buffer, headers?: Readonly<Record<string, string>>): void;
   /** A body in pieces, written as fast as the client takes it; `bytes` is the sum of their lengths. */
   sendParts(status: number, contentType: string, parts: Iterable<Buffer>, bytes: number): Promise<void>;
-  /** An answer without an end known in advance: the header goes out at once. */
-  stream(contentType: string): ByteStream;
+  /** An answer without an end known in advance: the header goes out at once, a 200 unless told otherwise. */
+  stream(contentType: string, status?: number, headers?: Readonly<Record<string, string>>): ByteStream;
   /** Of a stream: everything that was there at its start is on its way, so that it is no work any more. */
   initialised(): void;
 }

@@ -240,6 +240,8 @@ async function makeToken(rest: Rest, exchange: RequestContext, view: View, place
   const order = admittedOrder(rest, exchange, view, place, options, type);
   const request = await order.admit(given);
   const account = view.toObject(await mustRead(view, place));
+  request.metadata.name ||= place.name;
+  request.metadata.namespace ||= place.namespace;
   await order.validate(request);
   const answer = await answerTokenRequest(request as unknown as JsonObject, account, {
     tokens: rest.tokens,

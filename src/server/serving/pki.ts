@@ -33,12 +33,15 @@ const BACKDATE_MS = 60 * 60 * 1000;
 const AUTHORITY_NAME = 'longwatch-ca';
 const SERVING = { commonName: 'longwatch' };
 const ADMIN = { commonName: 'kubernetes-admin', organizations: ['system:masters'] };
+export const FRONT_PROXY = { commonName: 'front-proxy-client' };
 
 export type Pki = {
-  /** Signs both others; clients of the server trust it, and so does the server for client certificates. */
+  /** Signs all others; clients of the server trust it, and so does the server for client certificates. */
   readonly authorityPem: string;
   readonly serving: Certificate;
   readonly admin: Certificate;
+  /** What this server shows to servers that it passes requests on to. */
+  readonly frontProxy: Certificate;
 };
 
 export type PkiOptions = {
@@ -87,6 +90,11 @@ export function ensurePki({
       'admin',
       (cert) => cert.subject === `O=${ADMIN.organizations[0]}\nCN=${ADMIN.commonName}`,
       (validity) => makeClientCertificate(authority, ADMIN, validity),
+    ),
+    frontProxy: leaf(
+      'front-proxy-client',
+      (cert) => cert.subject === `CN=${FRONT_PROXY.commonName}`,
+      (validity) => makeClientCertificate(authority, FRONT_PROXY, validity),
     ),
   };
 }

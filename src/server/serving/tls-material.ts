@@ -20,6 +20,9 @@ export type TlsFiles = {
   readonly certFile?: string;
   readonly keyFile?: string;
   readonly clientCaFile?: string;
+  /** Both or neither. */
+  readonly proxyClientCertFile?: string;
+  readonly proxyClientKeyFile?: string;
   /** Whether a server is running with what it has read before: then an authority that is gone is not made anew. */
   readonly isRunning?: boolean;
   readonly now?: Date;
@@ -33,18 +36,26 @@ export type TlsMaterial = {
   /** For the kubeconfig: what a client must trust to reach us. */
   readonly servingAuthorityPem: string;
   readonly admin: Certificate;
+  /** Shown to servers that requests are passed on to. */
+  readonly frontProxy: Certificate;
+  /** Whom those must trust for it. */
+  readonly frontProxyAuthorityPem: string;
 };
 
 export function loadTlsMaterial(files: TlsFiles): TlsMaterial {
   const { dataDir, bindAddress, sans = [], certFile, keyFile, clientCaFile, isRunning = false, now, log } = files;
+  const { proxyClientCertFile: proxyCert, proxyClientKeyFile: proxyKey } = files;
   const hosts = [...reachedBy(bindAddress), ...sans];
   const pki = ensurePki({ dataDir, hosts, isRunning, ...(now && { now }), ...(log && { log }) });
   const given = certFile && keyFile ? readPair(certFile, keyFile) : undefined;
+  const givenProxy = proxyCert && proxyKey ? readPair(proxyCert, proxyKey) : undefined;
   return {
     serving: given ?? pki.serving,
     clientAuthorities: [pki.authorityPem, ...(clientCaFile ? [readAuthorities(clientCaFile)] : [])],
     servingAuthorityPem: given ? given.certPem : pki.authorityPem,
     admin: pki.admin,
+    frontProxy: givenProxy ?? pki.frontProxy,
+    frontProxyAuthorityPem: pki.authorityPem,
   };
 }
 

@@ -200,6 +200,11 @@ export class DirectStorage implements ObjectStorage {
     return new ObjectEvent(kv.modRevision, current, prevKv && this.decode(prevKv), 0);
   }
 
+  /** The same for who can wait: it may have to be converted. */
+  readEvent(event: WatchEvent): ObjectEvent | Promise<ObjectEvent> {
+    return this.toEvent(event);
+  }
+
   /** `take` gives the room for its bytes. */
   decode(kv: KeyValue, take?: (size: number) => Buffer): StoredObject {
     const { namespace, name } = this.keys.nameOf(kv.key);

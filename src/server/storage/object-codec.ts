@@ -51,7 +51,12 @@ export class ObjectCodec {
     const { resourceVersion: _version, ...kept } = metadata as JsonObject;
     for (const name of METADATA_FIRST) if (kept[name] !== undefined) ordered[name] = kept[name];
     for (const [name, value] of Object.entries(kept)) if (!(name in ordered)) ordered[name] = value;
-    return Buffer.from(goJson({ ...this.type, metadata: ordered, ...(rest as JsonObject) }));
+    return Buffer.from(goJson({ ...this.typeOf(object), metadata: ordered, ...(rest as JsonObject) }));
+  }
+
+  /** What the object is stored as. */
+  protected typeOf(_object: KubeObject): { readonly kind: string; readonly apiVersion: string } {
+    return this.type;
   }
 
   /** `take` gives the room for its bytes. Not from Node's pool: a few bytes there would keep the whole pool alive. */
@@ -62,7 +67,7 @@ export class ObjectCodec {
     value: Uint8Array,
     take: (size: number) => Buffer = Buffer.allocUnsafeSlow,
   ): StoredObject {
-    const stored = this.#upToDate(Buffer.from(value.buffer, value.byteOffset, value.byteLength), revision);
+    const stored = this.upToDate(Buffer.from(value.buffer, value.byteOffset, value.byteLength), revision);
     const uidAt = stored.indexOf(UID_MARK);
     if (uidAt < 0) throw new Error(`Cannot read ${this.resource.kind} "${name}": what is stored has no uid`);
     const insertAt = stored.indexOf(QUOTE, uidAt + UID_MARK.length) + 1;
@@ -81,7 +86,7 @@ export class ObjectCodec {
   }
 
   /** A custom object that was written under an older definition is read as the present one says. */
-  #upToDate(stored: Buffer, revision: number): Buffer {
+  protected upToDate(stored: Buffer, revision: number): Buffer {
     if (!this.resource.isCustom || !mayBeOutdated(this.resource, revision)) return stored;
     return this.encode(restoreObject(parseJson(stored.toString('utf8')) as KubeObject, this.resource));
   }

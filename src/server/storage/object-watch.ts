@@ -134,7 +134,8 @@ export abstract class ObjectWatch {
         const slices = new WorkSlices(); // waiting for the batch was no work
         const frames: Buffer[] = [];
         for (const event of events) {
-          this.addFrame(this.direct.toEvent(event), frames);
+          const read = this.direct.readEvent(event);
+          this.addFrame(read instanceof Promise ? await read : read, frames);
           if (slices.isOver) await slices.pause();
         }
         if (this.isEnded()) return;

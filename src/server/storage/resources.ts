@@ -5,11 +5,13 @@
  */
 import type { Clock } from '../../api/index.ts';
 import { keyFromText, type Store } from '../../store/index.ts';
+import type { ConvertObjects } from '../registry/custom-kind.ts';
 import { factsOf } from '../registry/kind-facts.ts';
 import type { Registry } from '../registry/registry.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import { Cacher } from './cacher/cacher.ts';
 import type { WatchCacheLimits } from './cacher/watch-cache.ts';
+import { AsStoredCodec, ConvertingStorage } from './converting-storage.ts';
 import { DirectStorage } from './direct-storage.ts';
 import { ObjectCodec } from './object-codec.ts';
 import { ObjectKeys } from './object-keys.ts';
@@ -40,6 +42,8 @@ export class Resources {
   /** By the prefix of their keys. */
   readonly #storages = new Map<string, ObjectStorage>();
   readonly #cachers = new Map<string, Cacher>();
+  /** Of versions that a webhook converts, by the same. */
+  readonly #converting = new Map<string, ConvertingStorage[]>();
   readonly #views = new WeakMap<Resource, View>();
 
   constructor(options: ResourcesOptions) {
@@ -93,6 +97,8 @@ export class Resources {
     const storage = this.#storages.get(prefix);
     this.#storages.delete(prefix);
     this.#cachers.delete(prefix);
+    for (const converting of this.#converting.get(prefix) ?? []) converting.endWatches();
+    this.#converting.delete(prefix);
     return storage;
   }
 
@@ -104,7 +110,20 @@ export class Resources {
     const facts = factsOf(resource);
     const { group, version, plural } = facts.storage;
     const stored = resource.custom?.storedAs() ?? this.registry.find(group, version, plural) ?? resource;
+    const { convert, hasOtherVersions = false } = resource.custom ?? {};
+    if (convert && (resource !== stored || hasOtherVersions))
+      return new View(resource, facts, this.#convertingStorage(resource, stored, convert));
     return new View(resource, facts, this.#storageOf(stored));
+  }
+
+  #convertingStorage(resource: Resource, stored: Resource, convert: ConvertObjects): ConvertingStorage {
+    const prefix = this.#keyPrefixOf(stored);
+    const { store } = this.#options;
+    const keys = new ObjectKeys(prefix, stored.isNamespaced);
+    const codec = new AsStoredCodec(resource, factsOf(resource));
+    const storage = new ConvertingStorage({ store, keys, codec, stored, convert });
+    this.#converting.set(prefix, [...(this.#converting.get(prefix) ?? []), storage]);
+    return storage;
   }
 
   #keyPrefixOf(resource: Resource): string {

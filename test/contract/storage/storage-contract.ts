@@ -10,6 +10,7 @@ const names: Readonly<Record<Implementation, string>> = {
   direct: 'stored objects without a watch cache',
   cached: 'stored objects with a watch cache',
   short: 'stored objects with a watch cache that forgets',
+  converted: 'stored objects that are converted as they are read',
 };
 
 export function describeStorageContract(store: string, open: Open): void {

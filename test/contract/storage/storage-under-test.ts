@@ -4,19 +4,28 @@
  */
 import { backgroundClock, type KubeObject, parseLabelSelector } from '../../../src/api/index.ts';
 import { JsonEvents } from '../../../src/server/encodings/json-events.ts';
+import type { CustomKind } from '../../../src/server/registry/custom-kind.ts';
+import { factsOf } from '../../../src/server/registry/kind-facts.ts';
 import { Registry } from '../../../src/server/registry/registry.ts';
+import type { Resource } from '../../../src/server/registry/resource.ts';
 import { defaultWatchCacheLimits } from '../../../src/server/storage/cacher/watch-cache.ts';
+import { AsStoredCodec, ConvertingStorage } from '../../../src/server/storage/converting-storage.ts';
+import type { ObjectKeys } from '../../../src/server/storage/object-keys.ts';
 import type { ListRequest, ObjectStorage, WatchRequest } from '../../../src/server/storage/object-storage.ts';
 import type { ObjectWatch } from '../../../src/server/storage/object-watch.ts';
 import { Resources } from '../../../src/server/storage/resources.ts';
 import { Selection } from '../../../src/server/storage/selection.ts';
 import type { StoredObject } from '../../../src/server/storage/stored-object.ts';
 import { StreamClient } from '../../../src/server/storage/stream-client.testing.ts';
+import { readStructural } from '../../../src/server/structural-schema/structural.ts';
 import type { Store } from '../../../src/store/kv.ts';
 import type { Open } from '../../support/store/store-under-test.ts';
 
-/** `short`: with a watch cache that forgets nearly everything, so that history is read from the store. */
-export type Implementation = 'direct' | 'cached' | 'short';
+/**
+ * `short`: with a watch cache that forgets nearly everything, so that history is read from the store. `converted`: stored
+ * in another version, in which texts are backwards.
+ */
+export type Implementation = 'direct' | 'cached' | 'short' | 'converted';
 
 export type StorageUnderTest = AsyncDisposable & {
   readonly store: Store;
@@ -38,20 +47,44 @@ export function opening(open: Open, implementation: Implementation): OpenStorage
       root: `${under.prefix}registry`,
       clock: backgroundClock,
       log: () => {},
-      watchCacheLimits: () => (implementation === 'direct' ? 'off' : limits),
+      watchCacheLimits: () => (implementation === 'direct' || implementation === 'converted' ? 'off' : limits),
     });
     const storageOf = (group: string, plural: string) => resources.viewOf(group, plural).storage;
+    const storage =
+      implementation === 'converted'
+        ? converted(under.store, storageOf('', 'configmaps').keys)
+        : storageOf('', 'configmaps');
     return {
       store: under.store,
-      storage: storageOf('', 'configmaps'),
+      storage,
       storageOf,
       async [Symbol.asyncDispose]() {
-        for (const one of [storageOf('', 'configmaps')]) one.endWatches();
+        storage.endWatches();
         await resources.close();
         await under[Symbol.asyncDispose]();
       },
     };
   };
+}
+
+/** Config maps as a kind that is defined by somebody, in a version that is not the stored one. */
+function converted(store: Store, keys: ObjectKeys): ObjectStorage {
+  const structural = readStructural({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true });
+  const custom = { structural, definedAt: 0 } as unknown as CustomKind;
+  const resource: Resource = { ...new Registry().find('', 'v1', 'configmaps')!, isCustom: true, custom };
+  const stored: Resource = { ...resource, version: 'v0', groupVersion: 'v0' };
+  const turn = (object: KubeObject, apiVersion: string): KubeObject => {
+    if (object.apiVersion === apiVersion) return object;
+    const { text = '' } = object.data as { text?: string };
+    return { ...object, apiVersion, data: { ...(object.data as object), text: [...text].reverse().join('') } };
+  };
+  return new ConvertingStorage({
+    store,
+    keys,
+    codec: new AsStoredCodec(resource, factsOf(resource)),
+    stored,
+    convert: async (objects, apiVersion) => objects.map((object) => turn(object, apiVersion)),
+  });
 }
 
 export const never: AbortSignal = new AbortController().signal;

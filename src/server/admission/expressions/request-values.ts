@@ -96,7 +96,7 @@ export function namespaceOf({ resource, namespace, name, object }: AdmissionAttr
 }
 
 /** An AdmissionRequest without uid and objects; what is empty is left out, as on the wire. */
-function requestObject(attributes: AdmissionAttributes, { resource, kind }: Matched): JsonObject {
+export function requestObject(attributes: AdmissionAttributes, { resource, kind }: Matched): JsonObject {
   const { resource: asked, kind: askedKind, subresource, name, operation, user, isDryRun, options } = attributes;
   const namespace = namespaceOf(attributes);
   return {

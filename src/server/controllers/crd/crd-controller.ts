@@ -24,8 +24,9 @@ import {
   isConditionTrue,
   withCondition,
 } from '../../apiextensions/definition.ts';
+import { hasBadBundle } from '../../apiextensions/definition-conversion.ts';
 import { trackUpdate } from '../../managed-fields/track-update.ts';
-import type { DefinitionLife } from '../../registry/custom-kind.ts';
+import type { ConvertObjects, DefinitionLife } from '../../registry/custom-kind.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
 import type { Cacher } from '../../storage/cacher/cacher.ts';
@@ -42,6 +43,8 @@ const WAIT_MS = 3000;
 
 export type CrdControllerOptions = {
   readonly rest: Rest;
+  /** Who converts between the versions of a definition; undefined: they differ in their name only. */
+  readonly converterOf: (definition: Definition) => ConvertObjects | undefined;
   readonly log: (line: string) => void;
 };
 
@@ -104,7 +107,7 @@ export class CrdController {
 
   #serve(name: string, definition: Definition, revision: number): void {
     const { spec, status, metadata } = definition;
-    const id = jsonText([metadata.uid, spec, status.acceptedNames]);
+    const id = jsonText([metadata.uid, spec, status.acceptedNames, status.storedVersions]);
     const isTerminating = metadata.deletionTimestamp !== undefined;
     const known = this.#known.get(name);
     if (known?.id === id) {
@@ -114,7 +117,7 @@ export class CrdController {
     const life = { isTerminating };
     const { registry } = this.#options.rest.resources;
     try {
-      const resources = customResources(definition, revision, life);
+      const resources = customResources(definition, revision, life, this.#options.converterOf(definition));
       this.#known.set(name, { id, resources, life });
       if (known) this.#retire(known.resources.stored);
       const versions = new Set(resources.served.map(({ version }) => version));
@@ -211,7 +214,10 @@ export class CrdController {
   /** One step at a time, as clients are used to see it: first the names, then established. */
   #nextStatus(definition: Definition): DefinitionStatus {
     const now = nowInSeconds();
-    const { acceptedNames, namesAccepted, established } = judgeNames(definition, namesInUse(this.#others(definition)));
+    const judged = judgeNames(definition, namesInUse(this.#others(definition)));
+    const { acceptedNames, namesAccepted } = judged;
+    const isRefused = judged.established.reason === 'Installing' && hasBadBundle(definition);
+    const established = isRefused ? INVALID_BUNDLE : judged.established;
     const named = { ...definition.status, acceptedNames };
     named.conditions = withCondition(named.conditions, namesAccepted, now);
     named.conditions = withCondition(named.conditions, established, now);
@@ -267,7 +273,8 @@ export class CrdController {
     this.#cleaning.add(name);
     const { rest, log } = this.#options;
     const stored =
-      this.#known.get(name)?.resources.stored ?? customResources(definition, revision, { isTerminating: true }).stored;
+      this.#known.get(name)?.resources.stored ??
+      customResources(definition, revision, { isTerminating: true }, this.#options.converterOf(definition)).stored;
     const { signal } = this.#stop;
     const task = removeInstances({ rest, definitions: this.#view, name, stored, signal })
       .catch(async (err: unknown) => {
@@ -281,6 +288,13 @@ export class CrdController {
     this.#run(task);
   }
 }
+
+const INVALID_BUNDLE = {
+  type: 'Established',
+  status: 'False',
+  reason: 'InvalidCABundle',
+  message: 'The conversion webhook CABundle is invalid',
+} as const;
 
 function namedOf(definition: Definition): Named {
   const { spec, status } = definition;

@@ -344,6 +344,6 @@ const nameChecks: Readonly<Record<NameRule, NameCheck>> = {
   label: checkDnsLabel,
   segment: checkPathSegment,
   crd: checkDnsSubdomain,
-  apiService: checkDnsSubdomain,
+  apiService: checkPathSegment,
   ip: (name) => checkIpAddress(name, true),
 };

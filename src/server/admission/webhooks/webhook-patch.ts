@@ -1,0 +1,39 @@
+/**
+ * The JSON patch that a mutating webhook answers, applied to the object it was sent. Pure. What is no patch is the
+ * webhook's fault; a patch that does not fit the object fails the request whatever the policy of the webhook is, in the
+ * words of the reference server.
+ */
+import { internalError, isStatusError, type JsonObject, type JsonValue } from '../../../api/index.ts';
+import { isObject } from '../../codec/json/json-objects.ts';
+import { JsonSyntaxError, parseJson } from '../../codec/json/json-reader.ts';
+import { jsonPatch, patchFaultOf } from '../../patch/json-patch.ts';
+
+/** The operations of a patch; an Error says why it has none. */
+export function readPatch(bytes: Buffer): JsonValue[] {
+  let patch: JsonValue;
+  try {
+    patch = parseJson(bytes.toString('utf8'));
+  } catch (err) {
+    if (err instanceof JsonSyntaxError) throw new Error(err.message);
+    throw err;
+  }
+  if (!Array.isArray(patch) || !patch.every(isObject))
+    throw new Error('json: cannot unmarshal value into Go value of type jsonpatch.Patch');
+  return patch;
+}
+
+export function applyPatch(object: JsonObject, patch: readonly JsonValue[]): JsonObject {
+  try {
+    return mustBeObject(jsonPatch(object, patch as JsonValue[]));
+  } catch (err) {
+    if (!isStatusError(err) || err.code === 500) throw err;
+    throw internalError(patchFaultOf(err)?.message ?? err.message, { cause: err });
+  }
+}
+
+function mustBeObject(patched: JsonValue): JsonObject {
+  if (isObject(patched)) return patched;
+  throw internalError(
+    "couldn't get version/kind; json parse error: json: cannot unmarshal value into Go value of type struct",
+  );
+}

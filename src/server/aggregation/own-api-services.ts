@@ -1,0 +1,116 @@
+/**
+ * The APIServices of what this server answers for itself: one for each version of its own groups, made when it starts;
+ * one for each version of a custom group, put back while it is served and gone when it is not.
+ *
+ * Always true: what does not carry the label of these was made by somebody else, and is left alone. Follows the registry
+ * and the APIServices; what fails is tried again. Several servers on one store want the same.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { KubeObject } from '../../api/index.ts';
+import { nowInSeconds, type Rest } from '../rest/rest.ts';
+import { createAsServer } from '../rest/writing/create-as-server.ts';
+import type { Cacher } from '../storage/cacher/cacher.ts';
+import type { View } from '../storage/view.ts';
+import { API_SERVICES, LOCAL_CONDITION, nameOf, ownPriority } from './api-service.ts';
+
+const MANAGED = 'kube-aggregator.kubernetes.io/automanaged';
+const RETRY_MS = 1000;
+const FILL_MS = 10_000;
+
+export class OwnApiServices {
+  readonly #rest: Rest;
+  readonly #view: View<Cacher>;
+  readonly #log: (line: string) => void;
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+  #isDue = false;
+  #stopListening: (() => void) | undefined;
+
+  constructor(rest: Rest, log: (line: string) => void) {
+    this.#rest = rest;
+    this.#view = rest.resources.followedViewOf(API_SERVICES.group, API_SERVICES.plural);
+    this.#log = log;
+  }
+
+  /** Resolves once every group of this server has its APIServices. */
+  async start(): Promise<void> {
+    const { storage } = this.#view;
+    const { registry } = this.#rest.resources;
+    await storage.catchUp(FILL_MS, this.#stop.signal);
+    const missing: Promise<void>[] = [];
+    for (const { group, versions, isCustom } of registry.groups()) {
+      if (isCustom || group === API_SERVICES.group) continue;
+      for (const version of versions)
+        if (!storage.peek('', nameOf(group, version))) missing.push(this.#create(group, version, false));
+    }
+    await Promise.all(missing);
+    storage.follow((current, previous) => {
+      if (!current || !previous) this.#wake();
+    });
+    this.#stopListening = registry.onChange(() => this.#wake());
+    this.#wake();
+  }
+
+  async close(): Promise<void> {
+    this.#stopListening?.();
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  #wake(): void {
+    this.#isDue = true;
+    if (!this.#stop.signal.aborted) this.#running ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    const wait = (ms: number) => delay(ms, undefined, { signal, ref: false }).catch(() => {});
+    await wait(0); // what comes in this turn is answered together
+    while (this.#isDue && !signal.aborted) {
+      this.#isDue = false;
+      try {
+        await this.#settle();
+      } catch (err) {
+        if (signal.aborted) break;
+        this.#log(`cannot keep the APIServices of custom groups: ${(err as Error).message}; trying again`);
+        this.#isDue = true;
+        await wait(RETRY_MS);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #settle(): Promise<void> {
+    const { registry } = this.#rest.resources;
+    const { storage } = this.#view;
+    const wanted = new Set<string>();
+    const writes: Promise<unknown>[] = [];
+    for (const { group, versions, isCustom } of registry.groups()) {
+      if (!isCustom) continue;
+      for (const version of versions) {
+        wanted.add(nameOf(group, version));
+        if (!storage.peek('', nameOf(group, version))) writes.push(this.#create(group, version, true));
+      }
+    }
+    for (const found of storage.objects.values())
+      if (found.labels?.[MANAGED] === 'true' && !wanted.has(found.name)) writes.push(this.#view.delete(found));
+    await Promise.all(writes);
+  }
+
+  #create(group: string, version: string, isCustom: boolean): Promise<void> {
+    const priority = ownPriority(group, version, isCustom);
+    const service: KubeObject = {
+      kind: 'APIService',
+      apiVersion: 'apiregistration.k8s.io/v1',
+      metadata: { name: nameOf(group, version), labels: { [MANAGED]: isCustom ? 'true' : 'onstart' } },
+      spec: {
+        ...(group !== '' && { group }),
+        version,
+        groupPriorityMinimum: priority.group,
+        versionPriority: priority.version,
+      },
+      status: { conditions: [{ ...LOCAL_CONDITION, lastTransitionTime: nowInSeconds() }] },
+    };
+    return createAsServer(this.#rest, this.#view, service);
+  }
+}

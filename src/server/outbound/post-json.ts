@@ -1,0 +1,161 @@
+/**
+ * One JSON document posted to another server, and the one it answers. Within a time, and within so many bytes: whoever
+ * answers more is cut off. An abort of the caller is passed on as it is; everything else that goes wrong is a CallError
+ * whose text is that of the reference server.
+ */
+import type { JsonObject, JsonValue } from '../../api/index.ts';
+import { jsonText } from '../../api/json-text.ts';
+import { isObject } from '../codec/json/json-objects.ts';
+import { JsonSyntaxError, parseJson } from '../codec/json/json-reader.ts';
+import type { CallTarget } from './call-target.ts';
+import { networkErrorText } from './network-error.ts';
+import type { OutboundConnections } from './outbound-connections.ts';
+
+export class CallError extends Error {
+  override readonly name = 'CallError';
+  /** What the other server answered, if it did. */
+  readonly code: number;
+
+  constructor(message: string, options?: ErrorOptions & { code?: number }) {
+    super(message, options);
+    this.code = options?.code ?? 0;
+  }
+}
+
+export type JsonCall = {
+  readonly target: CallTarget;
+  readonly body: Buffer;
+  readonly timeoutSeconds: number;
+  readonly limitBytes: number;
+  readonly signal: AbortSignal;
+};
+
+/** Of a body that is told in an error. */
+const SHOWN_BYTES = 2048;
+
+const REQUEST_HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, */*',
+  'user-agent': 'kube-apiserver-admission',
+};
+
+export async function postJson(connections: OutboundConnections, call: JsonCall): Promise<JsonObject> {
+  const { target, timeoutSeconds, signal } = call;
+  signal.throwIfAborted();
+  const query = `?timeout=${timeoutSeconds}s`;
+  const stop = new AbortController();
+  const deadline = new Error('context deadline exceeded');
+  const timer = setTimeout(() => stop.abort(deadline), timeoutSeconds * 1000);
+  const giveUp = () => stop.abort(signal.reason);
+  signal.addEventListener('abort', giveUp, { once: true });
+  try {
+    const pool = await connections.poolOf(target);
+    const { statusCode, headers, body } = await pool.request({
+      path: `${target.path}${query}`,
+      method: 'POST',
+      headers: { ...REQUEST_HEADERS, host: new URL(target.origin).host },
+      body: call.body,
+      signal: stop.signal,
+    });
+    const bytes = await readBounded(body, call.limitBytes);
+    return readAnswer(statusCode, String(headers['content-type'] ?? ''), bytes);
+  } catch (err) {
+    signal.throwIfAborted();
+    if (err instanceof CallError) throw err;
+    const why = stop.signal.aborted ? deadline.message : networkErrorText(err);
+    throw new CallError(`Post "${target.url}${query}": ${why}`, { cause: err });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+async function readBounded(body: AsyncIterable<Buffer> & { destroy(): unknown }, limitBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > limitBytes) {
+      body.destroy();
+      throw new CallError(`the answer is longer than ${limitBytes} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+}
+
+function readAnswer(code: number, contentType: string, bytes: Buffer): JsonObject {
+  const mediaType = contentType.split(';', 1)[0]!.trim().toLowerCase();
+  const isJson = mediaType === '' || mediaType === 'application/json';
+  if (code < 200 || code > 206) throw refusal(code, mediaType, isJson, bytes);
+  if (!isJson) throw new CallError(`serializer for ${contentType} doesn't exist`, { code });
+  if (bytes.length === 0)
+    throw new CallError(`0-length response with status code: ${code} and content type: ${contentType}`, { code });
+  const found = tryJson(bytes);
+  if (found instanceof JsonSyntaxError)
+    throw new CallError(`couldn't get version/kind; json parse error: ${found.message}`, { code });
+  if (!isObject(found)) {
+    const type =
+      'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+    const word = Array.isArray(found)
+      ? 'array'
+      : found === null
+        ? 'null'
+        : typeof found === 'boolean'
+          ? 'bool'
+          : typeof found;
+    throw new CallError(
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${word} into Go value of type ${type}`,
+      { code },
+    );
+  }
+  return found;
+}
+
+function tryJson(bytes: Buffer): JsonValue | JsonSyntaxError {
+  try {
+    return parseJson(bytes.toString('utf8'));
+  } catch (err) {
+    if (err instanceof JsonSyntaxError) return err;
+    throw err;
+  }
+}
+
+/** A Status that it gave for an answer, or what its code says. */
+function refusal(code: number, mediaType: string, isJson: boolean, bytes: Buffer): CallError {
+  const status = isJson && bytes.length > 0 ? tryJson(bytes) : undefined;
+  if (
+    !(status instanceof JsonSyntaxError) &&
+    isObject(status) &&
+    (status.kind ?? 'Status') === 'Status' &&
+    status.status === 'Failure'
+  )
+    return new CallError(typeof status.message === 'string' ? status.message : '', { code });
+  const isText = mediaType === '' || mediaType.startsWith('text/');
+  const text = isText ? bytes.subarray(0, SHOWN_BYTES).toString('utf8').trim() : 'unknown';
+  return new CallError(codeText(code, text), { code });
+}
+
+const byCode: ReadonlyMap<number, string> = new Map([
+  [400, 'the server rejected our request for an unknown reason'],
+  [401, 'the server has asked for the client to provide credentials'],
+  [404, 'the server could not find the requested resource'],
+  [405, 'the server does not allow this method on the requested resource'],
+  [409, 'the server reported a conflict'],
+  [422, 'the server rejected our request due to an error in our request'],
+  [429, 'the server has received too many requests and has asked us to try again later'],
+  [503, 'the server is currently unable to handle the request'],
+  [504, 'the server was unable to return a response in the time allotted, but may still be processing the request'],
+]);
+
+function codeText(code: number, text: string): string {
+  if (code === 403 || code === 415) return text;
+  if (code === 406)
+    return text === '' || text === 'unknown'
+      ? 'the server was unable to respond with a content type that the client supports'
+      : text;
+  const known = byCode.get(code);
+  if (known) return known;
+  if (code >= 500) return `an error on the server (${jsonText(text)}) has prevented the request from succeeding`;
+  return `the server responded with the status code ${code} but did not return more information`;
+}
