@@ -7,7 +7,6 @@
 import { createHash } from 'node:crypto';
 import { methodNotAllowed, notAcceptable, resourceNotFound } from '../../api/index.ts';
 import type { JsonObject } from '../../api/json.ts';
-import type { Registry } from '../registry/registry.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { aggregatedGroups } from './aggregated-documents.ts';
 import type { DiscoveredGroups } from './discovered-groups.ts';
