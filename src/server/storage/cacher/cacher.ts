@@ -11,17 +11,8 @@
  * When the store's history is gone (an etcd that was away too long) the state is read anew and the difference becomes
  * events, deletes at the revision of the new state: watchers live on and miss nothing.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, type KubeObject, tooLargeResourceVersion } from '../../../api/index.ts';
-import {
-  isStoreError,
-  type KeyValue,
-  type Revision,
-  type Store,
-  StoreError,
-  type Watch,
-  type WatchBatch,
-} from '../../../store/index.ts';
+import { isStoreError, type Revision, type Store, StoreError, type WatchBatch } from '../../../store/index.ts';
 import type { StoreHistory } from '../../../store/kv.ts';
 import type { DirectStorage } from '../direct-storage.ts';
 import type { ObjectCodec } from '../object-codec.ts';
@@ -42,10 +33,11 @@ import {
   type WriteGuard,
 } from '../object-storage.ts';
 import type { Selection } from '../selection.ts';
-import { SlabWriter } from '../slab.ts';
 import type { StoredObject } from '../stored-object.ts';
 import { CacheWatcher } from './cache-watcher.ts';
 import { PackedObjects } from './packed-objects.ts';
+import { RevisionWaiters } from './revision-waiters.ts';
+import { StoreReflector } from './store-reflector.ts';
 import { defaultWatchCacheLimits, WatchCache, type WatchCacheLimits } from './watch-cache.ts';
 import { WatchIndex } from './watch-index.ts';
 
@@ -58,11 +50,6 @@ export type CacherOptions = {
   readonly log: (message: string) => void;
 };
 
-const FILL_PAGE = 200;
-const FILL_PAGE_BYTES = 1024 * 1024;
-const RETRY_MS = 1000;
-/** How often progress is asked for while somebody waits. */
-const PROGRESS_MS = 100;
 /** Long enough for a store that answers questions about its progress. */
 const SHORT_WAIT_MS = 50;
 /** How long readers go to the store at once after one has waited in vain. */
@@ -81,8 +68,6 @@ export type CacheCounts = {
   stale: number;
   bookmarks: number;
 };
-
-type Waiter = { readonly revision: Revision; readonly resolve: () => void };
 
 export class Cacher implements ObjectStorage {
   readonly direct: DirectStorage;
@@ -103,15 +88,12 @@ export class Cacher implements ObjectStorage {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: (message: string) => void;
-  readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
-  #watch: Watch | undefined;
-  readonly #waiters = new Set<Waiter>();
+  readonly #reflector: StoreReflector;
+  readonly #waiters = new RevisionWaiters(() => this.#reflector.requestProgress());
   #impatientUntil = 0;
   #followers: ChangeListener[] = [];
   /** Stretches of revisions whose single changes were missed: the window holds only what became of them. */
   #gaps: { readonly after: Revision; readonly until: Revision }[] = [];
-  #progressTimer: NodeJS.Timeout | undefined;
 
   constructor({ store, direct, clock, limits = defaultWatchCacheLimits, log }: CacherOptions) {
     this.#store = store;
@@ -121,7 +103,9 @@ export class Cacher implements ObjectStorage {
     this.watchCache = new WatchCache(0, limits);
     this.#clock = clock;
     this.#log = log;
-    this.#running = this.#run(this.#stop.signal);
+    const replace = (found: ReadonlyMap<string, StoredObject>, at: Revision) => this.#replace(found, at);
+    const apply = (batch: WatchBatch) => this.#apply(batch);
+    this.#reflector = new StoreReflector(store, direct, { isReady: () => this.isReady, replace, apply }, log);
   }
 
   get history(): StoreHistory | undefined {
@@ -157,20 +141,6 @@ export class Cacher implements ObjectStorage {
     this.counts.lists++;
     const objects = this.objects.values(scope, start, limit);
     return { objects, count: this.objects.count(scope, start), revision: this.revision };
-  }
-
-  async #listExactly(request: ListRequest, revision: Revision): Promise<ObjectList> {
-    const { scope, start, limit, signal } = request;
-    await this.#isFreshEnough(String(revision), request);
-    // The cache may still know what the store has compacted; whether a token is too old must not depend on that.
-    await this.direct.mustKnow(revision, signal).catch((err: unknown) => {
-      if (isStoreError(err, 'Compacted')) this.counts.stale++;
-      throw err;
-    });
-    const known = this.valuesAt(revision, scope, start, limit);
-    if (!known) return this.direct.list(request);
-    this.counts.lists++;
-    return { ...known, revision };
   }
 
   async watch(request: WatchRequest): Promise<void> {
@@ -214,24 +184,7 @@ export class Cacher implements ObjectStorage {
 
   /** True once the cache has reached `revision`; false if it has not within the time. */
   async waitFor(revision: Revision, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
-    if (this.revision >= revision) return true;
-    signal.throwIfAborted();
-    const isReached = await new Promise<boolean>((resolve) => {
-      const settle = (isDone: boolean) => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', giveUp);
-        this.#waiters.delete(waiter);
-        resolve(isDone);
-      };
-      const giveUp = () => settle(false);
-      const timer = setTimeout(giveUp, timeoutMs);
-      const waiter: Waiter = { revision, resolve: () => settle(true) };
-      signal.addEventListener('abort', giveUp, { once: true });
-      this.#waiters.add(waiter);
-      this.askForProgress();
-    });
-    signal.throwIfAborted();
-    return isReached;
+    return this.revision >= revision || this.#waiters.wait(revision, timeoutMs, signal);
   }
 
   /**
@@ -243,7 +196,7 @@ export class Cacher implements ObjectStorage {
     if (this.revision >= revision) return true;
     if (this.#clock.now() < this.#impatientUntil) return false;
     if (await this.waitFor(revision, SHORT_WAIT_MS, signal)) return true;
-    if (this.#watch?.answersProgress === false) return false;
+    if (this.#reflector.answersProgress === false) return false;
     const isReached = await this.waitFor(revision, timeoutMs, signal);
     if (!isReached && this.isReady) this.#impatientUntil = this.#clock.now() + IMPATIENT_MS;
     return isReached;
@@ -257,12 +210,7 @@ export class Cacher implements ObjectStorage {
 
   /** Asks the store how far it is; again and again while somebody waits. */
   askForProgress(): void {
-    this.#watch?.requestProgress();
-    if (this.#progressTimer || this.#waiters.size === 0) return;
-    this.#progressTimer = setTimeout(() => {
-      this.#progressTimer = undefined;
-      if (this.#waiters.size > 0) this.askForProgress();
-    }, PROGRESS_MS);
+    this.#waiters.ask();
   }
 
   /**
@@ -300,63 +248,23 @@ export class Cacher implements ObjectStorage {
   }
 
   async close(): Promise<void> {
-    this.#stop.abort();
-    clearTimeout(this.#progressTimer);
+    this.#waiters.close();
     this.objects.close();
-    await this.#running;
+    await this.#reflector.close();
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        const revision = await this.#fill(signal);
-        this.#watch = this.#store.watch(
-          { prefix: this.keys.prefix },
-          { fromRevision: revision + 1, progress: true, signal },
-        );
-        for await (const batch of this.#watch) this.#apply(batch);
-      } catch (err) {
-        if (signal.aborted || isStoreError(err, 'Closed')) return;
-        this.#log(`watch cache of ${this.codec.resource.plural}: ${(err as Error).message}; reading anew`);
-        if (!isStoreError(err, 'Compacted')) await delay(RETRY_MS, undefined, { signal }).catch(() => {});
-      } finally {
-        this.#watch = undefined;
-      }
-    }
-  }
-
-  /** Reads the state of the store; the first time as it is, later as changes of what was known. */
-  async #fill(signal: AbortSignal): Promise<Revision> {
-    const found = new Map<string, StoredObject>();
-    const slabs = this.isReady ? undefined : new SlabWriter();
-    const memory = Buffer.allocUnsafeSlow(FILL_PAGE_BYTES);
-    let revision: Revision | undefined;
-    let range = this.keys.range('', '');
-    for (;;) {
-      const page = await this.#store.range(range, {
-        limit: FILL_PAGE,
-        take: pageMemory(memory),
-        signal,
-        ...(revision && { revision }),
-      });
-      revision ??= page.revision;
-      for (const kv of page.kvs) {
-        const object = this.#readIfAble(kv, slabs);
-        if (object) found.set(object.key, object);
-      }
-      if (!page.more) break;
-      range = { ...range, start: `${page.kvs[page.kvs.length - 1]!.key}\0` };
-    }
+  /** The state of the store; the first time as it is, later as changes of what was known. */
+  #replace(found: ReadonlyMap<string, StoredObject>, revision: Revision): void {
     this.counts.initializations++;
     if (revision < this.revision) this.#startOver();
-    if (this.isReady) this.#replace(found, revision);
-    else {
-      this.objects.load([...found.values()]);
-      for (const object of found.values()) this.#tell(object, undefined);
-      this.watchCache.clear(revision);
-      this.#advance(revision);
+    if (this.isReady) {
+      this.#publishDifference(found, revision);
+      return;
     }
-    return revision;
+    this.objects.load([...found.values()]);
+    for (const object of found.values()) this.#tell(object, undefined);
+    this.watchCache.clear(revision);
+    this.#advance(revision);
   }
 
   /** The store was set back, to a backup perhaps: what clients have seen is not its history any more. */
@@ -372,7 +280,7 @@ export class Cacher implements ObjectStorage {
       watch.fail(new StoreError('Compacted', 'Cannot go on: the store was set back'));
   }
 
-  #replace(found: ReadonlyMap<string, StoredObject>, revision: Revision): void {
+  #publishDifference(found: ReadonlyMap<string, StoredObject>, revision: Revision): void {
     const events: ObjectEvent[] = [];
     this.#gaps.push({ after: this.revision, until: revision });
     for (const previous of this.objects.values())
@@ -396,7 +304,7 @@ export class Cacher implements ObjectStorage {
       const { namespace, name } = this.keys.nameOf(kv.key);
       const key = objectKey(namespace, name);
       const previous = changed.has(key) ? changed.get(key) : this.objects.get(key);
-      const current = type === 'put' ? this.#readIfAble(kv) : undefined;
+      const current = type === 'put' ? this.#reflector.decode(kv) : undefined;
       changed.set(key, current);
       if (current || previous) events.push(new ObjectEvent(kv.modRevision, current, previous, now));
     }
@@ -428,19 +336,23 @@ export class Cacher implements ObjectStorage {
     }
   }
 
-  /** A value that is no object is as good as absent: it must not stop all others. */
-  #readIfAble(kv: KeyValue, slabs?: SlabWriter): StoredObject | undefined {
-    try {
-      return slabs ? slabs.placed((take) => this.direct.decode(kv, take)) : this.direct.decode(kv);
-    } catch (err) {
-      this.#log(`watch cache of ${this.codec.resource.plural}: ${(err as Error).message}; left out`);
-      return undefined;
-    }
-  }
-
   #advance(revision: Revision): void {
     this.revision = Math.max(this.revision, revision);
-    for (const waiter of [...this.#waiters]) if (waiter.revision <= this.revision) waiter.resolve();
+    this.#waiters.reach(this.revision);
+  }
+
+  async #listExactly(request: ListRequest, revision: Revision): Promise<ObjectList> {
+    const { scope, start, limit, signal } = request;
+    await this.#isFreshEnough(String(revision), request);
+    // The cache may still know what the store has compacted; whether a token is too old must not depend on that.
+    await this.direct.mustKnow(revision, signal).catch((err: unknown) => {
+      if (isStoreError(err, 'Compacted')) this.counts.stale++;
+      throw err;
+    });
+    const known = this.valuesAt(revision, scope, start, limit);
+    if (!known) return this.direct.list(request);
+    this.counts.lists++;
+    return { ...known, revision };
   }
 
   /**
@@ -462,14 +374,4 @@ export class Cacher implements ObjectStorage {
     const found = this.peek(namespace, name);
     return found ? [found] : [];
   }
-}
-
-/** Room in the same memory for every page: what is read there is copied before the next page comes. */
-function pageMemory(memory: Buffer): (bytes: number) => Buffer {
-  let used = 0;
-  return (bytes) => {
-    if (used + bytes > memory.length) return Buffer.allocUnsafeSlow(bytes);
-    used += bytes;
-    return memory.subarray(used - bytes, used);
-  };
 }

@@ -1,0 +1,126 @@
+/**
+ * Lists the objects of one kind in the store, and watches it from there, for as long as it is let: what it reads goes to a
+ * target, first the state and then every batch of changes, in the turn in which it comes.
+ *
+ * Always true: no change falls between the state and the batches after it. When the watch ends (an etcd that was away
+ * too long, a history that is compacted) it begins again with a new state; until then the target keeps the old one.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  isStoreError,
+  type KeyValue,
+  type Revision,
+  type Store,
+  type Watch,
+  type WatchBatch,
+} from '../../../store/index.ts';
+import type { DirectStorage } from '../direct-storage.ts';
+import { SlabWriter } from '../slab.ts';
+import type { StoredObject } from '../stored-object.ts';
+
+export type ReflectorTarget = {
+  /** False before the first state: that one is best kept side by side in memory. */
+  isReady(): boolean;
+  /** All there is at a revision, by object key, in order. */
+  replace(found: ReadonlyMap<string, StoredObject>, revision: Revision): void;
+  apply(batch: WatchBatch): void;
+};
+
+const PAGE = 200;
+const PAGE_BYTES = 1024 * 1024;
+const RETRY_MS = 1000;
+
+export class StoreReflector {
+  readonly #store: Store;
+  readonly #direct: DirectStorage;
+  readonly #target: ReflectorTarget;
+  readonly #log: (message: string) => void;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  #watch: Watch | undefined;
+
+  constructor(store: Store, direct: DirectStorage, target: ReflectorTarget, log: (message: string) => void) {
+    this.#store = store;
+    this.#direct = direct;
+    this.#target = target;
+    this.#log = log;
+    this.#running = this.#run(this.#stop.signal);
+  }
+
+  /** See Watch. */
+  requestProgress(): void {
+    this.#watch?.requestProgress();
+  }
+
+  get answersProgress(): boolean | undefined {
+    return this.#watch?.answersProgress;
+  }
+
+  /** A value that is no object is as good as absent: it must not stop all others. */
+  decode(kv: KeyValue, slabs?: SlabWriter): StoredObject | undefined {
+    try {
+      return slabs ? slabs.placed((take) => this.#direct.decode(kv, take)) : this.#direct.decode(kv);
+    } catch (err) {
+      this.#tell(`${(err as Error).message}; left out`);
+      return undefined;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { prefix } = this.#direct.keys;
+    while (!signal.aborted) {
+      try {
+        const revision = await this.#list(signal);
+        this.#watch = this.#store.watch({ prefix }, { fromRevision: revision + 1, progress: true, signal });
+        for await (const batch of this.#watch) this.#target.apply(batch);
+      } catch (err) {
+        if (signal.aborted || isStoreError(err, 'Closed')) return;
+        this.#tell(`${(err as Error).message}; reading anew`);
+        if (!isStoreError(err, 'Compacted')) await delay(RETRY_MS, undefined, { signal }).catch(() => {});
+      } finally {
+        this.#watch = undefined;
+      }
+    }
+  }
+
+  /** The state of one revision, in pages. */
+  async #list(signal: AbortSignal): Promise<Revision> {
+    const found = new Map<string, StoredObject>();
+    const slabs = this.#target.isReady() ? undefined : new SlabWriter();
+    const memory = Buffer.allocUnsafeSlow(PAGE_BYTES);
+    let revision: Revision | undefined;
+    let range = this.#direct.keys.range('', '');
+    for (;;) {
+      const options = { limit: PAGE, take: pageMemory(memory), signal, ...(revision && { revision }) };
+      const page = await this.#store.range(range, options);
+      revision ??= page.revision;
+      for (const kv of page.kvs) {
+        const object = this.decode(kv, slabs);
+        if (object) found.set(object.key, object);
+      }
+      if (!page.more) break;
+      range = { ...range, start: `${page.kvs[page.kvs.length - 1]!.key}\0` };
+    }
+    this.#target.replace(found, revision);
+    return revision;
+  }
+
+  #tell(what: string): void {
+    this.#log(`watch cache of ${this.#direct.codec.resource.plural}: ${what}`);
+  }
+}
+
+/** Room in the same memory for every page: what is read there is copied before the next page comes. */
+function pageMemory(memory: Buffer): (bytes: number) => Buffer {
+  let used = 0;
+  return (bytes) => {
+    if (used + bytes > memory.length) return Buffer.allocUnsafeSlow(bytes);
+    used += bytes;
+    return memory.subarray(used - bytes, used);
+  };
+}
