@@ -2,7 +2,7 @@
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { find } from '../kinds/strategy-run.testing.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import type { RuleContext } from '../strategy/strategy.ts';
+import type { StrategyContext } from '../strategy/strategy.ts';
 import type { AdmissionOperation, AdmissionPlugin } from './admission.ts';
 import { AdmissionChain } from './admission-chain.ts';
 import { WriteAttributes } from './write-attributes.ts';
@@ -40,7 +40,7 @@ export async function admitted(plugin: AdmissionPlugin, write: TestWrite): Promi
     ((write.others?.[`${group}/${plural}`] ?? []) as unknown as KubeObject[]).filter(
       ({ metadata }) => inNamespace === '' || metadata.namespace === undefined || metadata.namespace === inNamespace,
     );
-  const context: RuleContext = {
+  const context: StrategyContext = {
     now: '2024-01-01T00:00:00Z',
     subresource,
     isDryRun,

@@ -11,7 +11,7 @@
 import { forbidden, type JsonObject, type KubeObject, type StatusCause, type StatusError } from '../../api/index.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import type { RuleContext } from '../strategy/strategy.ts';
+import type { StrategyContext } from '../strategy/strategy.ts';
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
@@ -44,7 +44,7 @@ export type AdmissionAttributes = {
    */
   replaceObject(object: JsonObject): void;
   readonly reinvocation: Reinvocation;
-  readonly context: RuleContext;
+  readonly context: StrategyContext;
   /** An annotation of the audit event. */
   annotate(key: string, value: string): void;
   readonly signal: AbortSignal;

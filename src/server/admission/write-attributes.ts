@@ -6,7 +6,7 @@ import { type BodyType, checkDecoded } from '../codec/index.ts';
 import { strategyOf } from '../kinds/strategy-of.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import type { RuleContext } from '../strategy/strategy.ts';
+import type { StrategyContext } from '../strategy/strategy.ts';
 import { type AdmissionAttributes, type AdmissionOperation, type GroupVersionKind, Reinvocation } from './admission.ts';
 
 /** What is the same for all phases and attempts of a write. */
@@ -29,13 +29,13 @@ export class WriteAttributes implements AdmissionAttributes {
   readonly #facts: WriteFacts;
   object: KubeObject | undefined;
   readonly oldObject: KubeObject | undefined;
-  readonly context: RuleContext;
+  readonly context: StrategyContext;
   readonly reinvocation: Reinvocation = new Reinvocation();
   #isReplaced = false;
 
   constructor(
     facts: WriteFacts,
-    context: RuleContext,
+    context: StrategyContext,
     object: KubeObject | undefined,
     oldObject: KubeObject | undefined,
   ) {

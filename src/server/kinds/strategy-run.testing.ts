@@ -2,7 +2,7 @@
 import { fieldErrorText, type JsonObject, type KubeObject } from '../../api/index.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
-import type { RuleContext, Strategy } from '../strategy/strategy.ts';
+import type { Strategy, StrategyContext } from '../strategy/strategy.ts';
 import { strategyOf } from './strategy-of.ts';
 
 /** By `qualifiedName`, in its preferred version. */
@@ -15,7 +15,7 @@ export type Run = {
   /** As text, with their paths. */
   readonly errors: string[];
   readonly strategy: Strategy;
-  readonly context: RuleContext;
+  readonly context: StrategyContext;
 };
 
 /** What is refused when `next` takes the place of what was created, as text; a status if it is one that is written. */
@@ -40,7 +40,7 @@ export async function apply(
   body: JsonObject,
   others: Readonly<Record<string, readonly KubeObject[]>> = {},
 ): Promise<Run> {
-  const context: RuleContext = {
+  const context: StrategyContext = {
     now: '2024-01-01T00:00:00Z',
     subresource: '',
     list: async (group, plural) => others[`${group}/${plural}`] ?? [],

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
 import { applyScale, toScale, validateScale } from '../strategy/scale.ts';
-import type { RuleContext } from '../strategy/strategy.ts';
+import type { StrategyContext } from '../strategy/strategy.ts';
 import { convertObject } from './conversion.ts';
 import { applyBinding, validateBinding } from './pods/binding.ts';
 import { allowEviction, markEvicted } from './policy/eviction.ts';
@@ -91,7 +91,7 @@ const budget = (name: string, disruptionsAllowed: number): KubeObject => ({
   spec: { selector: { matchLabels: { app: 'a' } } },
   status: { observedGeneration: 1, disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1 },
 });
-const context = (...budgets: KubeObject[]): RuleContext => ({
+const context = (...budgets: KubeObject[]): StrategyContext => ({
   now,
   subresource: 'eviction',
   list: async () => budgets,

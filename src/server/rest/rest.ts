@@ -9,7 +9,7 @@ import type { UserInfo } from '../request/user-info.ts';
 import type { Resources } from '../storage/resources.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import type { View } from '../storage/view.ts';
-import type { RuleContext } from '../strategy/strategy.ts';
+import type { StrategyContext } from '../strategy/strategy.ts';
 import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
 import type { WatchTracking } from './reading/watch.ts';
 
@@ -76,11 +76,11 @@ export class Rest {
   }
 
   /** For what the server writes by itself: there is no one to warn, and nobody who could leave. */
-  ownContext(subresource: string): RuleContext {
-    return this.ruleContext(serverItself, subresource);
+  ownContext(subresource: string): StrategyContext {
+    return this.strategyContext(serverItself, subresource);
   }
 
-  ruleContext(asking: Asking, subresource: string, isDryRun = false): RuleContext {
+  strategyContext(asking: Asking, subresource: string, isDryRun = false): StrategyContext {
     return {
       isDryRun,
       allowsPrivileged: this.#allowsPrivileged,

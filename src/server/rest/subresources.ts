@@ -114,7 +114,7 @@ async function scale(
   const change = async (old: KubeObject) => {
     const before = scaleOf(old);
     const given = verb === 'patch' ? patchScale(exchange, before, body, part) : decodeScale(exchange, body, part);
-    const context = rest.ruleContext(exchange, place.subresource, options.isDryRun);
+    const context = rest.strategyContext(exchange, place.subresource, options.isDryRun);
     const wanted = await admission.admit(asObject(given), asObject(before), context);
     // Of a custom object it is the count itself that is refused, with the object.
     if (!paths) refuse({ kind: 'Scale', group: 'autoscaling' }, place.name, validateScale(wanted));
@@ -187,7 +187,7 @@ async function evict(rest: Rest, exchange: RequestContext, view: View, place: Pl
   if (name && name !== place.name) throw badRequest('name in URL does not match name in Eviction object');
   const first = await mustRead(view, place);
   await order.validate(eviction);
-  const { budget } = await allowEviction(view.toObject(first), rest.ruleContext(exchange, place.subresource));
+  const { budget } = await allowEviction(view.toObject(first), rest.strategyContext(exchange, place.subresource));
   if (budget && !isDryRun) await spend(rest, exchange, budget);
   if (!isDryRun) await tellEvicted(rest, exchange, view, place, first);
   const asked = (eviction as { deleteOptions?: Pick<DeleteOptions, 'gracePeriodSeconds' | 'preconditions'> })
@@ -262,7 +262,7 @@ function admittedOrder(
   bodyType: BodyType,
 ): { admit(object: KubeObject): Promise<KubeObject>; validate(object: KubeObject): Promise<void> } {
   const admission = admissionOf(rest.admission, exchange, { operation: 'CREATE', resource, place, options, bodyType });
-  const context = rest.ruleContext(exchange, place.subresource, options.isDryRun);
+  const context = rest.strategyContext(exchange, place.subresource, options.isDryRun);
   return {
     admit: (object) => admission.admit(object, undefined, context),
     validate: (object) => admission.validate(object, undefined, context),

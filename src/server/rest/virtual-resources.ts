@@ -68,7 +68,7 @@ export async function handleVirtual(
   if (slices.isOver) await slices.pause();
   const place = { namespace, name: '', subresource: '' };
   const admission = admissionOf(rest.admission, exchange, { operation: 'CREATE', resource, place, options });
-  const context = rest.ruleContext(exchange, '', options.isDryRun);
+  const context = rest.strategyContext(exchange, '', options.isDryRun);
   const asked = await admission.admit(given, undefined, context);
   await admission.validate(asked, undefined, context);
   const status = await answer(rest, exchange, asked, namespace);

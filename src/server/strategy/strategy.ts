@@ -12,7 +12,7 @@
 import type { FieldError, KubeObject } from '../../api/index.ts';
 import type { UserInfo } from '../request/user-info.ts';
 
-export type RuleContext = {
+export type StrategyContext = {
   /** The time of this write, RFC 3339 in whole seconds. */
   readonly now: string;
   /** Which part is written: `''` is the object itself. */
@@ -50,17 +50,17 @@ export type DeleteOptions = { readonly gracePeriodSeconds?: number };
 
 export type Strategy = {
   readonly setDefaults?: (object: KubeObject) => void;
-  readonly prepareCreate?: (object: KubeObject, context: RuleContext) => void | Promise<void>;
-  readonly prepareUpdate?: (object: KubeObject, old: KubeObject, context: RuleContext) => void | Promise<void>;
+  readonly prepareCreate?: (object: KubeObject, context: StrategyContext) => void | Promise<void>;
+  readonly prepareUpdate?: (object: KubeObject, old: KubeObject, context: StrategyContext) => void | Promise<void>;
   /** `old` is what it takes the place of, absent on create. */
   readonly validate?: (
     object: KubeObject,
     old?: KubeObject,
-    context?: RuleContext,
+    context?: StrategyContext,
   ) => FieldError[] | Promise<FieldError[]>;
-  readonly validateUpdate?: (object: KubeObject, old: KubeObject, context?: RuleContext) => FieldError[];
+  readonly validateUpdate?: (object: KubeObject, old: KubeObject, context?: StrategyContext) => FieldError[];
   /** What the writer is told about an object that is accepted; `old` as above. */
-  readonly warnings?: (object: KubeObject, old: KubeObject | undefined, context: RuleContext) => readonly string[];
+  readonly warnings?: (object: KubeObject, old: KubeObject | undefined, context: StrategyContext) => readonly string[];
   /** Whether it is another one for its controllers though nothing but metadata changed. */
   readonly isRenewed?: (object: KubeObject, old: KubeObject) => boolean;
   /** How long an object stays when it is deleted; kinds without it go at once. */

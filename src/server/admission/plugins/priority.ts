@@ -3,7 +3,7 @@
  * for all; there is one such default at most. What was decided stays when an update leaves it out.
  */
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
-import type { RuleContext } from '../../strategy/strategy.ts';
+import type { StrategyContext } from '../../strategy/strategy.ts';
 import { ensureObject, numberAt, objectAt, textAt } from '../../strategy/validation/fields.ts';
 import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../admission.ts';
 import { concerns } from '../concerns.ts';
@@ -56,7 +56,7 @@ async function decide(a: AdmissionAttributes, spec: JsonObject): Promise<void> {
   spec.preemptionPolicy = policy;
 }
 
-async function findClass(name: string, { list, listKnown }: RuleContext): Promise<KubeObject | undefined> {
+async function findClass(name: string, { list, listKnown }: StrategyContext): Promise<KubeObject | undefined> {
   const isIt = ({ metadata }: KubeObject) => metadata.name === name;
   const known = await listKnown(GROUP, CLASSES);
   if (name === '') return defaultOf(known);

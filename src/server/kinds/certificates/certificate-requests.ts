@@ -15,7 +15,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import type { RuleContext, Strategy } from '../../strategy/strategy.ts';
+import type { Strategy, StrategyContext } from '../../strategy/strategy.ts';
 import { ensureObject, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
 import { checkCertificate, checkCertificateSpec } from './certificate-spec.ts';
 
@@ -81,7 +81,7 @@ function refuseVerdicts(request: KubeObject, old: KubeObject): void {
   if (faults.length > 0) throw invalid(what, request.metadata.name ?? '', faults);
 }
 
-function dateConditions(request: KubeObject, old: KubeObject, { now }: RuleContext): void {
+function dateConditions(request: KubeObject, old: KubeObject, { now }: StrategyContext): void {
   for (const condition of conditionsOf(request)) {
     condition.lastUpdateTime ??= now;
     if (condition.lastTransitionTime) continue;

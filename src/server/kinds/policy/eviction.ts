@@ -5,7 +5,7 @@
  * the eviction written into it, to be stored before the pod is deleted. A pod that does not run disturbs nobody.
  */
 import { forbidden, internalError, type JsonObject, type KubeObject, tooManyRequests } from '../../../api/index.ts';
-import type { RuleContext } from '../../strategy/strategy.ts';
+import type { StrategyContext } from '../../strategy/strategy.ts';
 import { selects } from '../../strategy/validation/checks.ts';
 import { ensureObject, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 
@@ -18,7 +18,7 @@ export type Permission = {
 };
 
 /** Throws a TooManyRequests if a budget forbids it, an InternalError if several budgets claim the pod. */
-export async function allowEviction(pod: KubeObject, { list, now }: RuleContext): Promise<Permission> {
+export async function allowEviction(pod: KubeObject, { list, now }: StrategyContext): Promise<Permission> {
   const phase = textAt(objectAt(pod as JsonObject, 'status'), 'phase');
   const isIdle = phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending';
   if (isIdle || pod.metadata.deletionTimestamp) return {};

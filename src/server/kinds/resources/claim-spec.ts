@@ -3,7 +3,7 @@
  * between them; configuration for their drivers. Claims and templates of claims hold the same.
  */
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../../api/index.ts';
-import type { RuleContext } from '../../strategy/strategy.ts';
+import type { StrategyContext } from '../../strategy/strategy.ts';
 import { oneOf } from '../../strategy/validation/checks.ts';
 import { always, type Check, listOf, struct, textsOf } from '../../strategy/validation/field-table.ts';
 import { fill, isObject, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
@@ -124,7 +124,7 @@ export function validateClaimSpec(spec: JsonObject | undefined, path: string, is
 export async function validateAdminAccess(
   spec: JsonObject | undefined,
   { metadata }: KubeObject,
-  context: RuleContext | undefined,
+  context: StrategyContext | undefined,
 ): Promise<FieldError[]> {
   const requests = objectsAt(objectAt(spec, 'devices'), 'requests');
   const index = requests.findIndex((request) => objectAt(request, 'exactly')?.adminAccess === true);

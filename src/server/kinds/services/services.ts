@@ -6,7 +6,7 @@
  */
 import { type FieldError, invalid, type JsonObject, type KubeObject } from '../../../api/index.ts';
 import { jsonEqual } from '../../codec/json/json-objects.ts';
-import type { RuleContext, Strategy } from '../../strategy/strategy.ts';
+import type { Strategy, StrategyContext } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { ensureObject, isEmpty, numberAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
@@ -140,7 +140,7 @@ function nodePortsOf(spec: JsonObject): string {
   return [...ports].sort().join();
 }
 
-async function allocate(service: KubeObject, old: KubeObject | undefined, context: RuleContext): Promise<void> {
+async function allocate(service: KubeObject, old: KubeObject | undefined, context: StrategyContext): Promise<void> {
   const spec = specOf(service);
   const before = old && specOf(old);
   setFamilies(service, spec, before);

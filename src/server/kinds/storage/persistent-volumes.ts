@@ -16,7 +16,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { jsonEqual } from '../../codec/json/json-objects.ts';
-import type { RuleContext, Strategy } from '../../strategy/strategy.ts';
+import type { Strategy, StrategyContext } from '../../strategy/strategy.ts';
 import { quantityOf } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { named, oneOf } from '../../strategy/validation/checks.ts';
@@ -246,7 +246,7 @@ const retired: readonly (readonly [field: string, name: string, since: string])[
   ['rbd', 'rbd', 'deprecated in v1.28, non-functional in v1.31+'],
 ];
 
-function warningsForVolume({ metadata, ...rest }: KubeObject, { subresource }: RuleContext): string[] {
+function warningsForVolume({ metadata, ...rest }: KubeObject, { subresource }: StrategyContext): string[] {
   if (subresource === 'status') return [];
   const spec = objectAt(rest as JsonObject, 'spec') ?? {};
   const warnings: string[] = [];

@@ -8,7 +8,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import type { RuleContext, Strategy } from '../../strategy/strategy.ts';
+import type { Strategy, StrategyContext } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { atLeast, countOrPercent, notOver100Percent, percentOf } from '../../strategy/validation/checks.ts';
 import {
@@ -37,7 +37,7 @@ export const isRolling = (owner: JsonObject): boolean => owner.type === 'Rolling
 export const notNegative: Check = atLeast(0);
 export const keepsSelector: (object: KubeObject, old: KubeObject) => FieldError[] = immutableFields(['spec.selector']);
 
-export const isStatus = (context: RuleContext | undefined): boolean => context?.subresource === 'status';
+export const isStatus = (context: StrategyContext | undefined): boolean => context?.subresource === 'status';
 
 const deploymentDefaults: DefaultRow[] = [
   ['spec.replicas', 1],

@@ -62,7 +62,7 @@ function deletionAdmission(
   options: DeleteOptions,
 ): AdmitDeletion {
   const admission = admissionOf(rest.admission, exchange, { operation: 'DELETE', resource, place, options });
-  const context = rest.ruleContext(exchange, '', options.isDryRun);
+  const context = rest.strategyContext(exchange, '', options.isDryRun);
   return (old) => admission.admitDeletion(old, context);
 }
 

@@ -35,7 +35,7 @@ import type { NameRule } from '../../registry/kind-table.ts';
 import { qualifiedName } from '../../registry/resource.ts';
 import type { View } from '../../storage/view.ts';
 import { generatedName } from '../../strategy/generated-name.ts';
-import type { RuleContext } from '../../strategy/strategy.ts';
+import type { StrategyContext } from '../../strategy/strategy.ts';
 import { checkIpAddress } from '../../strategy/validation/ip-address.ts';
 import {
   repeatedChecksOf,
@@ -59,7 +59,7 @@ export async function prepareCreate(
   view: View,
   given: KubeObject,
   { manager, isTracked }: Tracking,
-  context: RuleContext,
+  context: StrategyContext,
   admit?: Admit,
 ): Promise<KubeObject> {
   const strategy = strategyOf(view.resource);
@@ -102,7 +102,7 @@ function wipeSystemMetadata({ metadata }: KubeObject, isTracked = false): void {
 }
 
 /** What the server says of a new object; who owns what of it is told last. */
-function setSystemMetadata({ facts }: View, object: KubeObject, { now }: RuleContext): void {
+function setSystemMetadata({ facts }: View, object: KubeObject, { now }: StrategyContext): void {
   const { managedFields, ...said } = object.metadata;
   const generation = facts.hasGeneration && { generation: 1 };
   const metadata = { ...said, uid: crypto.randomUUID(), creationTimestamp: now, ...generation };
@@ -111,7 +111,7 @@ function setSystemMetadata({ facts }: View, object: KubeObject, { now }: RuleCon
 }
 
 /** Of an object that admission put in the place of the one that was sent: owners once, and only entries that can be read. */
-function tidyReplacement(object: KubeObject, owned: ManagedFieldsEntry[] | undefined, { warn }: RuleContext): void {
+function tidyReplacement(object: KubeObject, owned: ManagedFieldsEntry[] | undefined, { warn }: StrategyContext): void {
   const { metadata } = object;
   mergeOwners(object, { warn: () => {} });
   if (areReadable(metadata.managedFields)) return;
@@ -129,7 +129,7 @@ export async function prepareUpdate(
   old: KubeObject,
   given: KubeObject,
   { manager, isTracked }: Tracking,
-  context: RuleContext,
+  context: StrategyContext,
   admit?: Admit,
 ): Promise<KubeObject> {
   const { resource, facts } = view;
@@ -203,7 +203,7 @@ function keepSystemMetadata({ metadata }: KubeObject, { metadata: old }: KubeObj
 }
 
 /** An owner named twice is one owner; the client is told, since it may be refused one day. */
-function mergeOwners({ metadata }: KubeObject, { warn }: Pick<RuleContext, 'warn'>): void {
+function mergeOwners({ metadata }: KubeObject, { warn }: Pick<StrategyContext, 'warn'>): void {
   const owners = metadata.ownerReferences;
   if (!owners || owners.length < 2) return;
   const seen = new Set<string>();
@@ -282,7 +282,7 @@ function track(
   old: KubeObject | undefined,
   object: KubeObject,
   manager: string,
-  context: RuleContext,
+  context: StrategyContext,
 ): void {
   const { schema, groupVersion } = view.resource;
   if (untracked.has(qualifiedName(view.resource))) {
@@ -317,7 +317,7 @@ export function ignoredFields({ facts }: View, subresource: string): FieldSet {
 function refuse(
   { resource }: View,
   { metadata }: KubeObject,
-  { allowsPrivileged }: RuleContext,
+  { allowsPrivileged }: StrategyContext,
   found: readonly FieldError[],
 ): void {
   if (found.length === 0) return;

@@ -11,7 +11,7 @@ import { annotateAudit } from '../../audit/audit-annotations.ts';
 import type { BodyType } from '../../codec/index.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { RequestContext } from '../../request/request-context.ts';
-import type { RuleContext } from '../../strategy/strategy.ts';
+import type { StrategyContext } from '../../strategy/strategy.ts';
 import type { DeleteOptions } from '../input/delete-options.ts';
 import type { WriteOptions } from '../input/write-options.ts';
 
@@ -29,7 +29,7 @@ export class WriteAdmission {
   }
 
   /** The mutating phase: the object as it goes on to its strategy, which may be another one. */
-  async admit(object: KubeObject, old: KubeObject | undefined, context: RuleContext): Promise<KubeObject> {
+  async admit(object: KubeObject, old: KubeObject | undefined, context: StrategyContext): Promise<KubeObject> {
     if (this.#isEmpty) return object;
     const attributes = new WriteAttributes(this.#facts, context, object, old);
     await this.#chain.admit(attributes);
@@ -37,13 +37,13 @@ export class WriteAdmission {
   }
 
   /** The validating phase, on the object as it will be stored. */
-  async validate(object: KubeObject, old: KubeObject | undefined, context: RuleContext): Promise<void> {
+  async validate(object: KubeObject, old: KubeObject | undefined, context: StrategyContext): Promise<void> {
     if (this.#isEmpty) return;
     await this.#chain.validate(new WriteAttributes(this.#facts, context, object, old));
   }
 
   /** Both phases of a deletion. */
-  async admitDeletion(old: KubeObject, context: RuleContext): Promise<void> {
+  async admitDeletion(old: KubeObject, context: StrategyContext): Promise<void> {
     if (this.#isEmpty) return;
     await this.#chain.admit(new WriteAttributes(this.#facts, context, undefined, old));
     await this.#chain.validate(new WriteAttributes(this.#facts, context, undefined, old));

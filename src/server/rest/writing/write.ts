@@ -71,7 +71,7 @@ export async function createObject(
   object: KubeObject,
 ): Promise<StoredObject | KubeObject> {
   const { resource } = view;
-  const context = rest.ruleContext(exchange, '', options.isDryRun);
+  const context = rest.strategyContext(exchange, '', options.isDryRun);
   const admission = admissionOf(rest.admission, exchange, { operation: 'CREATE', resource, place, options });
   let isGenerated = false;
   const prepared = await prepareCreate(view, object, options, context, async (given) => {
@@ -154,7 +154,7 @@ export function updateObject(
     ) as unknown as KubeObject;
     const object = await change(old);
     if (slices.isOver) await slices.pause();
-    const context = rest.ruleContext(exchange, place.subresource, options.isDryRun);
+    const context = rest.strategyContext(exchange, place.subresource, options.isDryRun);
     const seen = object.metadata.resourceVersion;
     delete object.metadata.resourceVersion;
     const prepared = await prepareUpdate(view, old, object, options, context, async (given) => {
