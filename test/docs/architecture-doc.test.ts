@@ -1,4 +1,7 @@
-/** ARCHITECTURE.md names files and folders, each where it says: what is moved or renamed is moved there too. */
+/**
+ * ARCHITECTURE.md names files and folders, each where it says, and so do the other pages: what is moved or renamed is
+ * moved there too.
+ */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -26,6 +29,16 @@ it('every file and folder in ARCHITECTURE.md exists', () => {
   const named = [...text.matchAll(/`([^`\s<>{}]+(?:\.(?:ts|mjs|cjs|json|md|sh)|\/))`/g)].map(([, name]) => name!);
   expect(named.length).toBeGreaterThan(200);
   const missing = [...new Set(named)].filter((name) => !name.startsWith('/') && !isThere(name.replace(/\/$/, '')));
+  expect(missing).toEqual([]);
+});
+
+const pages = ['README.md', 'CONTRIBUTING.md', ...paths.filter((path) => /^docs\/.*\.md$/.test(path))];
+
+it.each(pages)('every path in %s exists', (page) => {
+  const named = readFileSync(`${ROOT}${page}`, 'utf8').matchAll(
+    /`((?:src|test|bench|scripts|examples|docs|recorded)\/[\w./*-]+)`/g,
+  );
+  const missing = [...named].map(([, name]) => name!.replace(/\/$/, '')).filter((name) => !isThere(name));
   expect(missing).toEqual([]);
 });
 
