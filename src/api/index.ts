@@ -1,7 +1,6 @@
 /** The words that every layer speaks. */
 
 export { untilAborted } from './abort.ts';
-export { CallbackError } from './callback-error.ts';
 export { backgroundClock, type Clock, systemClock } from './clock.ts';
 export { closeOnce } from './closing.ts';
 export {
@@ -31,31 +30,7 @@ export {
   unsupportedValue,
   valueNotFound,
 } from './field-error.ts';
-export {
-  everyField,
-  type FieldRequirement,
-  FieldSelector,
-  type FieldSupport,
-  fieldLabelNotSupported,
-  fieldLabelNotSupportedFor,
-  metadataFields,
-  notAKnownField,
-  parseFieldSelector,
-} from './field-selector.ts';
 export type { JsonObject, JsonValue } from './json.ts';
-export {
-  everyLabel,
-  LabelSelector,
-  type LabelSelectorObject,
-  type Labels,
-  labelSelectorFromLabels,
-  labelSelectorFromObject,
-  noLabel,
-  parseLabelSelector,
-  showLabelSelector,
-} from './label-selector.ts';
-export type { LabelOperator, LabelRequirement } from './label-selector-parser.ts';
-export type { LogFields, Logger } from './logger.ts';
 export {
   checkAnnotationKey,
   checkConfigKey,
@@ -69,6 +44,10 @@ export {
   type NameCheck,
 } from './names.ts';
 export type { KubeObject, ManagedFieldsEntry, ObjectMeta, OwnerReference } from './objects.ts';
+export { CallbackError } from './observing/callback-error.ts';
+export type { LogFields, Logger } from './observing/logger.ts';
+export { tellSafely } from './observing/tell-safely.ts';
+export { failSpan, SPAN_ERROR, type Span, type SpanAttributes, type Tracer, traced } from './observing/tracer.ts';
 export {
   canonicalQuantity,
   parseQuantity,
@@ -78,6 +57,29 @@ export {
   sumQuantities,
   zeroQuantity,
 } from './quantity.ts';
+export {
+  everyField,
+  type FieldRequirement,
+  FieldSelector,
+  type FieldSupport,
+  fieldLabelNotSupported,
+  fieldLabelNotSupportedFor,
+  metadataFields,
+  notAKnownField,
+  parseFieldSelector,
+} from './selectors/field-selector.ts';
+export {
+  everyLabel,
+  LabelSelector,
+  type LabelSelectorObject,
+  type Labels,
+  labelSelectorFromLabels,
+  labelSelectorFromObject,
+  noLabel,
+  parseLabelSelector,
+  showLabelSelector,
+} from './selectors/label-selector.ts';
+export type { LabelOperator, LabelRequirement } from './selectors/label-selector-parser.ts';
 export {
   alreadyExists,
   badRequest,
@@ -123,6 +125,4 @@ export {
   unprocessable,
   unsupportedMediaType,
 } from './status-error.ts';
-export { tellSafely } from './tell-safely.ts';
-export { failSpan, SPAN_ERROR, type Span, type SpanAttributes, type Tracer, traced } from './tracer.ts';
 export { compareVersions, isBehind } from './versions.ts';

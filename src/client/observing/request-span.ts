@@ -5,9 +5,9 @@
  * It is an error if the last try was one. Being stopped by the caller is none. A tracer that throws, or gives no span, is
  * a process warning, once for each tracer, and changes nothing of the request.
  */
-import { CallbackError } from '../../api/callback-error.ts';
-import { tellSafely } from '../../api/tell-safely.ts';
-import { failSpan, SPAN_ERROR, type Span, type SpanAttributes, type Tracer } from '../../api/tracer.ts';
+import { CallbackError } from '../../api/observing/callback-error.ts';
+import { tellSafely } from '../../api/observing/tell-safely.ts';
+import { failSpan, SPAN_ERROR, type Span, type SpanAttributes, type Tracer } from '../../api/observing/tracer.ts';
 import { errorReason } from './error-reason.ts';
 import { holdsSecrets, requestInfo } from './request-info.ts';
 

@@ -1,12 +1,12 @@
 /** Selectors as callers write them, to the text of a query. */
-import type { FieldSelector } from '../../api/field-selector.ts';
+import type { FieldSelector } from '../../api/selectors/field-selector.ts';
 import {
   LabelSelector,
   type LabelSelectorObject,
   type Labels,
   labelSelectorFromLabels,
   labelSelectorFromObject,
-} from '../../api/label-selector.ts';
+} from '../../api/selectors/label-selector.ts';
 
 /** `app=web,tier!=test`, a parsed selector, `{ app: 'web' }`, or `{ matchLabels, matchExpressions }`. */
 export type LabelSelection = string | LabelSelector | LabelSelectorObject | Labels;

@@ -4,8 +4,9 @@
  *
  * Always true: what no rule allows is forbidden, and the refusal does not say whether the thing exists.
  */
-import { parseFieldSelector } from '../../api/field-selector.ts';
+
 import { checkPathSegment } from '../../api/names.ts';
+import { parseFieldSelector } from '../../api/selectors/field-selector.ts';
 import { forbiddenPath, forbiddenRequest, type StatusError } from '../../api/status-error.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';

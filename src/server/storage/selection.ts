@@ -2,8 +2,8 @@
  * Which objects of a resource a reader sees: scope (namespace, name) and selectors. Immutable; equal selections have
  * equal `id`, so watchers with the same wish can share one judgement per event.
  */
-import { everyField, type FieldSelector } from '../../api/field-selector.ts';
-import { everyLabel, type LabelSelector } from '../../api/label-selector.ts';
+import { everyField, type FieldSelector } from '../../api/selectors/field-selector.ts';
+import { everyLabel, type LabelSelector } from '../../api/selectors/label-selector.ts';
 import type { ObjectEvent } from './object-event.ts';
 import type { StoredObject } from './stored-object.ts';
 

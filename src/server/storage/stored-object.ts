@@ -12,7 +12,7 @@
  * Immutable, but for the place where its bytes lie: a slab with those of its neighbours, or a buffer of its own.
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
-import type { Labels } from '../../api/label-selector.ts';
+import type { Labels } from '../../api/selectors/label-selector.ts';
 import { parseJson } from '../codec/json/json-reader.ts';
 import { readField } from '../registry/kind-facts.ts';
 import type { ObjectCodec } from './object-codec.ts';

@@ -1,6 +1,7 @@
 /** The tables of how things are reached: services, endpoints, ingresses, policies, addresses. */
-import { type LabelSelectorObject, showLabelSelector } from '../../api/label-selector.ts';
+
 import type { KubeObject } from '../../api/objects.ts';
+import { type LabelSelectorObject, showLabelSelector } from '../../api/selectors/label-selector.ts';
 import {
   ageColumn,
   column,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { growthOf } from '../../test/support/growth.ts';
+import { growthOf } from '../../../test/support/growth.ts';
+import { isStatusError } from '../status-error.ts';
 import {
   everyLabel,
   LabelSelector,
@@ -12,7 +13,6 @@ import {
   showLabelSelector,
 } from './label-selector.ts';
 import type { LabelRequirement } from './label-selector-parser.ts';
-import { isStatusError } from './status-error.ts';
 
 const name =
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { expectLinear, growthOf } from '../../test/support/growth.ts';
+import { expectLinear, growthOf } from '../../../test/support/growth.ts';
 import {
   everyField,
   FieldSelector,

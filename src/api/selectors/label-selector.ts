@@ -8,6 +8,8 @@
  * To judge an object takes as long as it has labels, however many requirements there are: those about one key are
  * compiled into one test, and of those that also hold without the key only the ones about labels it has are looked at.
  */
+
+import { badRequest } from '../status-error.ts';
 import {
   checkRequirement,
   isInt64,
@@ -15,7 +17,6 @@ import {
   type LabelRequirement,
   parseRequirements,
 } from './label-selector-parser.ts';
-import { badRequest } from './status-error.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
