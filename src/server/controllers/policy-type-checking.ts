@@ -10,8 +10,8 @@ import { expressionWarnings } from '../admission/policies/type-checking.ts';
 import { checkDecoded } from '../codec/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { applySteps } from '../managed-fields/index.ts';
-import { ignoredFields, prepareUpdate } from '../rest/writing/prepare.ts';
 import { nowInSeconds, type Rest } from '../rest/rest.ts';
+import { ignoredFields, prepareUpdate } from '../rest/writing/prepare.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import type { View } from '../storage/view.ts';
 
