@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { addServeCommand } from '../../src/cli/commands/serve.ts';
 import { DEFAULT_CONTROLLERS, KNOWN_CONTROLLERS } from '../../src/controllers/index.ts';
+import { implementedPlugins } from '../../src/server/admission/make-chain.ts';
+import { defaultPlugins, orderedPlugins } from '../../src/server/admission/plugin-names.ts';
 import { builtInResources } from '../../src/server/registry/built-in-resources.ts';
 import { qualifiedName, type Resource } from '../../src/server/registry/resource.ts';
 import { isServedPart } from '../../src/server/rest/subresources.ts';
@@ -21,14 +23,12 @@ const WITH_ALL = 'a controller acts on it with `--controllers=*`';
 /** What is missing, by resource; a resource that is not named is served whole. */
 export const missing: Readonly<Record<string, string>> = {
   componentstatuses: 'always empty',
-  limitranges: 'stored and checked; not enforced',
-  namespaces: 'labels of PodSecurity are not enforced',
   nodes: 'no kubelet is asked; `--pretend-nodes` makes some that are only pretended',
   persistentvolumeclaims: 'nothing binds',
   persistentvolumes: 'nothing binds',
   pods: 'nothing schedules or runs them; with `--pretend-nodes` it is pretended',
   replicationcontrollers: NO_CONTROLLER,
-  resourcequotas: 'stored and checked; nothing is counted',
+  resourcequotas: 'enforced by its status; no controller counts what is there already',
   services: 'addresses and node ports are given; endpoints only those of default/kubernetes',
   'apiservices.apiregistration.k8s.io':
     'upgraded connections (exec) are not passed on; OpenAPI v2 of other servers is not merged',
@@ -55,6 +55,16 @@ What of the API of kube-apiserver 1.36 is served. Made from the code by \`node -
 --write\`; a test holds it to that. Custom resources are served as definitions make them.
 
 ${[...groups].map(([groupVersion, resources]) => groupTable(groupVersion, resources)).join('\n')}
+## Admission plugins
+
+By kube-apiserver's names, in the order in which they run; \`--enable-admission-plugins\` and \`--disable-admission-plugins\`
+change which do. ServiceAccount is on in kube-apiserver; here it is off unless it is enabled, since a server without its
+controllers has no accounts that Pods could run as.
+
+| plugin | by default | |
+| ------ | ---------- | - |
+${orderedPlugins.map(pluginRow).join('\n')}
+
 ## Controllers
 
 Of kube-controller-manager, by its names. Beside every server, unless \`--controllers\` says otherwise:
@@ -91,6 +101,12 @@ function groupTable(groupVersion: string, resources: readonly Resource[]): strin
 function rowOf(resource: Resource): string {
   const lack = missing[qualifiedName(resource)];
   return `| ${resource.plural} | ${resource.kind} | ${lack === undefined ? 'served' : `in part: ${lack}`} |`;
+}
+
+function pluginRow(name: string): string {
+  const isOn = defaultPlugins.includes(name);
+  const idle = isOn ? 'nothing to do: what it is about is not served' : 'not there: to enable it is refused';
+  return `| ${name} | ${isOn ? 'on' : 'off'} | ${implementedPlugins().includes(name) ? 'acts' : idle} |`;
 }
 
 function partRow({ plural, subresources }: Resource, name: string): string {

@@ -109,6 +109,10 @@ it('plugins can be left out and put in', async () => {
   await expect(startTestServer({ enableAdmissionPlugins: ['Nonsense'] })).rejects.toThrow(
     'Cannot choose admission plugins: enable-admission-plugins plugin "Nonsense" is unknown',
   );
+  // Who enables it relies on it.
+  await expect(startTestServer({ enableAdmissionPlugins: ['NodeRestriction'] })).rejects.toThrow(
+    'Cannot enable admission plugin "NodeRestriction": this server does not have it',
+  );
 });
 
 onEveryGround((ground) => {

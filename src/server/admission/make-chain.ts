@@ -1,15 +1,20 @@
 /**
- * The admission plugins this server has, and the chain of those that flags and defaults choose. A name that
- * `plugin-names.ts` knows and nobody here implements can be chosen and does nothing.
+ * The admission plugins this server has, and the chain of those that flags and defaults choose.
+ *
+ * To enable one that kube-apiserver has and this server has not is refused: who enables it relies on it. Those that are on
+ * by default there and absent here have nothing to do here.
  */
-import type { Authorizer } from '../auth/authorizer.ts';
+import { type Authorizer, alwaysAllow } from '../auth/authorizer.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import { AdmissionChain } from './admission-chain.ts';
-import { choiceFaults, chosenPlugins, type PluginChoice } from './plugin-names.ts';
+import { choiceFaults, chosenPlugins, defaultPlugins, type PluginChoice } from './plugin-names.ts';
+import { alwaysAdmit, alwaysDeny } from './plugins/always.ts';
+import { alwaysPullImages } from './plugins/always-pull-images.ts';
 import { certificateApproval, certificateSigning, certificateSubjectRestriction } from './plugins/certificates.ts';
 import { defaultIngressClass, defaultStorageClass } from './plugins/default-classes.ts';
 import { defaultTolerationSeconds } from './plugins/default-toleration-seconds.ts';
+import { denyServiceExternalIps } from './plugins/deny-service-external-ips.ts';
 import { limitRanger } from './plugins/limit-ranger.ts';
 import { namespaceLifecycle } from './plugins/namespace-lifecycle.ts';
 import { persistentVolumeClaimResize } from './plugins/persistent-volume-claim-resize.ts';
@@ -32,10 +37,12 @@ export type AdmissionParts = {
 
 function allPlugins({ authorizer, metrics, followers = [] }: AdmissionParts): AdmissionPlugin[] {
   return [
+    alwaysAdmit,
     namespaceLifecycle,
     limitRanger,
     serviceAccount,
     taintNodesByCondition,
+    alwaysPullImages,
     podSecurity(metrics && securityMetrics(metrics)),
     priority,
     defaultTolerationSeconds,
@@ -47,14 +54,29 @@ function allPlugins({ authorizer, metrics, followers = [] }: AdmissionParts): Ad
     certificateSigning(authorizer),
     certificateSubjectRestriction,
     defaultIngressClass,
+    denyServiceExternalIps,
     podTopologyLabels,
     ...followers,
+    alwaysDeny,
   ];
 }
 
 export function makeAdmissionChain(choice: PluginChoice, parts: AdmissionParts): AdmissionChain {
   const [fault] = choiceFaults(choice);
   if (fault) throw new Error(`Cannot choose admission plugins: ${fault}`);
+  const plugins = allPlugins(parts);
+  const absent = choice.enabled?.find(
+    (name) => !defaultPlugins.includes(name) && !plugins.some((plugin) => plugin.name === name),
+  );
+  if (absent) throw new Error(`Cannot enable admission plugin ${JSON.stringify(absent)}: this server does not have it`);
   const chosen = chosenPlugins(choice);
-  return new AdmissionChain(allPlugins(parts).filter(({ name }) => chosen.has(name)));
+  return new AdmissionChain(plugins.filter(({ name }) => chosen.has(name)));
+}
+
+/** Made where the objects that they follow are known, and given to the chain. */
+const FOLLOWERS = ['MutatingAdmissionPolicy', 'ValidatingAdmissionPolicy', 'ResourceQuota'];
+
+/** The names of all plugins that can act, for the documents. */
+export function implementedPlugins(): string[] {
+  return [...allPlugins({ authorizer: alwaysAllow }).map(({ name }) => name), ...FOLLOWERS];
 }

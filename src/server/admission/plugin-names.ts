@@ -1,6 +1,7 @@
 /**
  * The admission plugins of kube-apiserver by name: all of them in the order in which they run, and which run unless a flag
- * says otherwise. A name that is not here is unknown; one without a plugin in this server (`make-chain.ts`) does nothing.
+ * says otherwise. A name that is not here is unknown. Some have no plugin in this server (`make-chain.ts`): those that
+ * are on by default have nothing to do here, the others cannot be enabled.
  */
 
 /** The order of both phases. Quota is last, so that nothing refused is charged. */

@@ -7,12 +7,15 @@
  * the next is asked only if it found none. What is being deleted is not looked at any more.
  */
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { ensureObject, objectAt, objectsAt, sortedEntries, textAt } from '../../strategy/validation/fields.ts';
 import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../admission.ts';
 import { concerns } from '../concerns.ts';
 import { claimFaults, podFaults } from './limit-faults.ts';
 
 const ANNOTATION = 'kubernetes.io/limit-ranger';
+/** Nobody reads more. */
+const LIMIT_TOLD = 1000;
 
 const ofNewPods = concerns(['CREATE'], ['pods']);
 const ofResize = concerns(['UPDATE'], ['pods'], ['resize']);
@@ -23,15 +26,22 @@ export const limitRanger: AdmissionPlugin = {
   handles: (...write) => ofNewPods(...write) || ofResize(...write) || ofClaims(...write),
   admit: async (a) => {
     if (a.resource.plural !== 'pods' || isGoing(a)) return;
-    for (const range of await rangesFor(a)) fillPod(a.object!, range);
+    const slices = new WorkSlices(a.signal);
+    for (const range of await rangesFor(a)) await slices.run(fillPod(a.object!, range));
   },
   validate: async (a) => {
     if (isGoing(a)) return;
     const faultsOf = a.resource.plural === 'pods' ? podFaults : claimFaults;
+    const spec = objectAt(a.object as JsonObject, 'spec') ?? {};
+    const slices = new WorkSlices(a.signal);
     for (const range of await rangesFor(a)) {
-      const spec = objectAt(a.object as JsonObject, 'spec') ?? {};
-      const faults = [...new Set(limitsOf(range).flatMap((limit) => faultsOf(limit, spec)))];
-      if (faults.length > 0) throw refuse(a, faults.length === 1 ? faults[0]! : `[${faults.join(', ')}]`);
+      const told = new Set<string>();
+      for (const limit of limitsOf(range))
+        for (const faults of faultsOf(limit, spec)) {
+          for (const fault of faults) if (told.size < LIMIT_TOLD) told.add(fault);
+          if (slices.isOver) await slices.pause();
+        }
+      if (told.size > 0) throw refuse(a, told.size === 1 ? [...told][0]! : `[${[...told].join(', ')}]`);
     }
   },
 };
@@ -48,7 +58,8 @@ function limitsOf(range: KubeObject): readonly JsonObject[] {
   return objectsAt(objectAt(range as JsonObject, 'spec'), 'limits');
 }
 
-function fillPod(pod: KubeObject, range: KubeObject): void {
+/** One container at a time. */
+function* fillPod(pod: KubeObject, range: KubeObject): Generator<undefined, void, undefined> {
   const requests: JsonObject = {};
   const limits: JsonObject = {};
   for (const limit of limitsOf(range)) {
@@ -68,6 +79,7 @@ function fillPod(pod: KubeObject, range: KubeObject): void {
       const added = { request: fillIn(resources, 'requests', requests), limit: fillIn(resources, 'limits', limits) };
       for (const [part, names] of Object.entries(added))
         if (names.length > 0) filled.push(`${names.join(', ')} ${part} ${name}`);
+      yield;
     }
   if (filled.length === 0) return;
   const text = `LimitRanger plugin set: ${filled.join('; ')}`;

@@ -2,8 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { type Authorizer, alwaysAllow } from '../../auth/authorizer.ts';
 import { admitted } from '../admission.testing.ts';
+import { alwaysAdmit, alwaysDeny } from './always.ts';
+import { alwaysPullImages } from './always-pull-images.ts';
 import { certificateApproval, certificateSigning, certificateSubjectRestriction } from './certificates.ts';
 import { defaultIngressClass, defaultStorageClass } from './default-classes.ts';
+import { denyServiceExternalIps } from './deny-service-external-ips.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { persistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import { organizationsOf } from './signing-request.ts';
@@ -62,6 +65,29 @@ it.each([
     );
   },
 );
+
+it('DenyServiceExternalIPs: addresses may go and not come', async () => {
+  const service = (...externalIPs: string[]) => ({ spec: { externalIPs } });
+  const change = (old: string[], object: string[]) =>
+    admitted(denyServiceExternalIps, {
+      resource: 'services',
+      operation: 'UPDATE',
+      old: service(...old),
+      object: service(...object),
+    });
+  await change(['10.0.0.1', '10.0.0.2'], ['10.0.0.2']);
+  await expect(change(['10.0.0.1'], ['10.0.0.2'])).rejects.toThrow(
+    'Use of external IPs is denied by admission control',
+  );
+});
+
+it('AlwaysPullImages, AlwaysDeny and AlwaysAdmit do what they are called', async () => {
+  const write = { resource: 'pods', object: { spec: { containers: [{ name: 'c', imagePullPolicy: 'Never' }] } } };
+  const { object } = await admitted(alwaysPullImages, write);
+  expect(object.spec).toEqual({ containers: [{ name: 'c', imagePullPolicy: 'Always' }] });
+  await admitted(alwaysAdmit, write);
+  await expect(admitted(alwaysDeny, write)).rejects.toThrow('admission control is denying all modifications');
+});
 
 it('TaintNodesByCondition: a new node is tainted once', async () => {
   const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };

@@ -5,7 +5,7 @@
 import { type JsonObject, type KubeObject, quote } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json/json-objects.ts';
 import { sameField } from '../../kinds/pods/pod-update.ts';
-import { ensureObject, objectAt, objectsAt } from '../../strategy/validation/fields.ts';
+import { ensureObject, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../admission.ts';
 import { concerns } from '../concerns.ts';
 
@@ -58,19 +58,26 @@ function checkOverhead(a: AdmissionAttributes, spec: JsonObject, overhead: JsonO
   if (overhead && !sameField(spec.overhead, overhead)) throw refuse(a, otherOverhead);
 }
 
+/** The same for tolerations that say the same. */
+function textOf(toleration: JsonObject): string {
+  const fields = ['key', 'operator', 'value', 'effect'].map((field) => textAt(toleration, field));
+  return JSON.stringify([...fields, numberAt(toleration, 'tolerationSeconds') ?? null]);
+}
+
 function setScheduling(a: AdmissionAttributes, spec: JsonObject, scheduling: JsonObject | undefined): void {
   if (!scheduling) return;
   const selector: JsonObject = { ...objectAt(spec, 'nodeSelector') };
   for (const [key, value] of Object.entries(objectAt(scheduling, 'nodeSelector') ?? {})) {
-    const own = selector[key];
-    if (own !== undefined && own !== value) {
-      const why = `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${own}`;
+    const said = selector[key];
+    if (said !== undefined && said !== value) {
+      const why = `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${said}`;
       throw refuse(a, why);
     }
     selector[key] = value!;
   }
   if (Object.keys(selector).length > 0) spec.nodeSelector = selector;
   const tolerations = objectsAt(spec, 'tolerations');
-  const added = objectsAt(scheduling, 'tolerations').filter((one) => !tolerations.some((own) => sameField(own, one)));
+  const own = new Set(tolerations.map(textOf));
+  const added = objectsAt(scheduling, 'tolerations').filter((one) => !own.has(textOf(one)));
   if (added.length > 0) spec.tolerations = [...tolerations, ...added.map((one) => cloneJson(one))];
 }

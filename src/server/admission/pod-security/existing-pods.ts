@@ -10,17 +10,20 @@ import { podLike } from './check.ts';
 import { findingsOf, reasonsOf } from './evaluate.ts';
 import { type LevelVersion, shown } from './policy.ts';
 
-const LIMIT_PODS = 3000;
-const LIMIT_MS = 1000;
+const LIMITS = { pods: 3000, ms: 1000 };
 
-export async function warningsAboutPods(a: AdmissionAttributes, enforce: LevelVersion): Promise<string[]> {
+export async function warningsAboutPods(
+  a: Pick<AdmissionAttributes, 'context' | 'name' | 'signal'>,
+  enforce: LevelVersion,
+  limits: { readonly pods: number; readonly ms: number } = LIMITS,
+): Promise<string[]> {
   const { total, objects } = await a.context.walk('', 'pods', a.name);
   const faulty = new Map<string, { first: string; count: number }>();
   const slices = new WorkSlices(a.signal);
-  const until = performance.now() + LIMIT_MS;
+  const until = performance.now() + limits.ms;
   let checked = 0;
   for (const pod of objects) {
-    if (checked === LIMIT_PODS || performance.now() > until) break;
+    if (checked === limits.pods || performance.now() > until) break;
     checked++;
     const reasons = reasonsOf(findingsOf(enforce, podLike(pod as JsonObject)));
     if (reasons !== '') {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../api/index.ts';
+import type { RuleContext } from '../../strategy/strategy.ts';
 import { admitted, type TestWrite } from '../admission.testing.ts';
 import { detailsOf, findingsOf } from './evaluate.ts';
+import { warningsAboutPods } from './existing-pods.ts';
 import { podSecurity } from './pod-security.ts';
 import { type Level, policyOf, type Version } from './policy.ts';
 
@@ -294,10 +296,15 @@ describe('PodSecurity', () => {
     expect((await relabel({ enforce: 'baseline' }, {}, pods)).warnings).toEqual([]);
   });
 
-  it('stops after three thousand, and says so', async () => {
-    const pods = Array.from({ length: 3001 }, (_, i) => ({ metadata: { name: `p${i}`, namespace: 'ns' }, ...pod() }));
-    expect((await relabel({}, { enforce: 'baseline' }, pods)).warnings).toEqual([
-      'new PodSecurity enforce level only checked against the first 3000 of 3001 existing pods',
-    ]);
+  it('stops after so many Pods, or so much time, and says so', async () => {
+    const objects = ['a', 'b', 'c'].map((name) => ({ kind: 'Pod', apiVersion: 'v1', metadata: { name }, ...pod() }));
+    const context = { walk: async () => ({ total: 3, objects }) } as unknown as RuleContext;
+    const write = { context, name: 'ns', signal: new AbortController().signal };
+    const enforce = { level: 'baseline', version: 'latest' } as const;
+    const text = (checked: number) =>
+      `new PodSecurity enforce level only checked against the first ${checked} of 3 existing pods`;
+    expect(await warningsAboutPods(write, enforce, { pods: 2, ms: 60_000 })).toEqual([text(2)]);
+    expect(await warningsAboutPods(write, enforce, { pods: 9, ms: -1 })).toEqual([text(0)]);
+    expect(await warningsAboutPods(write, enforce, { pods: 3, ms: 60_000 })).toEqual([]);
   });
 });

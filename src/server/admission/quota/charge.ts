@@ -15,9 +15,17 @@ import { computeUsage, type Usage, usageOf } from './usage.ts';
 /** A quota as it would be once those before are stored. */
 export type RunningQuota = { readonly quota: KubeObject; readonly hard: Amounts; readonly used: Amounts };
 
+const known = new WeakMap<KubeObject, RunningQuota>();
+
+/** Read once for each version of a quota. */
 export function runningQuota(quota: KubeObject): RunningQuota {
-  const status = objectAt(quota as JsonObject, 'status');
-  return { quota, hard: amountsIn(objectAt(status, 'hard')), used: amountsIn(objectAt(status, 'used')) };
+  let running = known.get(quota);
+  if (!running) {
+    const status = objectAt(quota as JsonObject, 'status');
+    running = { quota, hard: amountsIn(objectAt(status, 'hard')), used: amountsIn(objectAt(status, 'used')) };
+    known.set(quota, running);
+  }
+  return running;
 }
 
 /** The quotas with the write added, the same one where nothing changes; throws a 403 if one of them refuses. */

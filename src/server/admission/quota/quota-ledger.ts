@@ -8,6 +8,7 @@
  * until the quota's controller counts again.
  */
 import { internalError, type JsonObject, type KubeObject, staleVersion } from '../../../api/index.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { AdmissionAttributes } from '../admission.ts';
 import { charge, type RunningQuota, runningQuota } from './charge.ts';
 
@@ -95,7 +96,7 @@ export class QuotaLedger {
 
   async #settle(batch: readonly Waiter[], found: readonly KubeObject[], retries: number): Promise<void> {
     const before = found.map(runningQuota);
-    const { after, charged } = judge(batch, before);
+    const { after, charged } = await judge(batch, before);
     if (charged.length === 0) return;
     const changed: KubeObject[] = [];
     for (const [index, { quota, used }] of after.entries()) {
@@ -111,13 +112,15 @@ export class QuotaLedger {
 }
 
 /** One after another, each on what those before leave; who changes nothing is done. */
-function judge(
+async function judge(
   batch: readonly Waiter[],
   before: readonly RunningQuota[],
-): { after: readonly RunningQuota[]; charged: Waiter[] } {
+): Promise<{ after: readonly RunningQuota[]; charged: Waiter[] }> {
   let after = before;
   const charged: Waiter[] = [];
+  const slices = new WorkSlices();
   for (const waiter of batch) {
+    if (slices.isOver) await slices.pause();
     if (waiter.isOver) continue;
     try {
       const next = charge(after, waiter.a);
