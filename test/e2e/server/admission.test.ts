@@ -3,9 +3,9 @@
  * that writes at the same time never exceed a quota, and that every way to write passes the chain.
  */
 import { expect, it } from 'vitest';
-import type { JsonObject, KubeObject } from '../../src/api/index.ts';
-import { type ApiClient, startTestServer } from '../../src/testing/index.ts';
-import { onEtcd, onEveryGround } from '../support/server/grounds.ts';
+import type { JsonObject, KubeObject } from '../../../src/api/index.ts';
+import { type ApiClient, startTestServer } from '../../../src/testing/index.ts';
+import { onEtcd, onEveryGround } from '../../support/server/grounds.ts';
 
 const NAMESPACE = '/api/v1/namespaces/default';
 const QUOTA = `${NAMESPACE}/resourcequotas/q`;
