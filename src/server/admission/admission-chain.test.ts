@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { find } from '../kinds/strategy-run.testing.ts';
+import { makeMetrics } from '../metrics/metrics.ts';
 import { admitted } from './admission.testing.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from './admission.ts';
 import { AdmissionChain } from './admission-chain.ts';
+import { admissionMetrics } from './admission-metrics.ts';
 import { choiceFaults, chosenPlugins, defaultPlugins, orderedPlugins } from './plugin-names.ts';
 import { WriteAttributes } from './write-attributes.ts';
 
@@ -85,6 +87,25 @@ describe('AdmissionChain', () => {
       expect(chain.isEmptyFor('CREATE', find('configmaps'), '')).toBe(true);
     }
     expect(asked).toBe(2);
+  });
+
+  it('measures plugins and phases, also those that refuse', async () => {
+    const metrics = makeMetrics();
+    const plugins: AdmissionPlugin[] = [
+      { name: 'Priority', admit: () => {} },
+      { name: 'ResourceQuota', admit: async () => {}, validate: () => Promise.reject(new Error('no')) },
+    ];
+    const chain = new AdmissionChain(plugins, admissionMetrics(metrics));
+    await chain.admit(attributesOf());
+    await expect(chain.validate(attributesOf())).rejects.toThrow('no');
+    const text = await metrics.text();
+    const counted = (what: string, labels: string) =>
+      expect(text).toContain(`apiserver_admission_${what}_admission_duration_seconds_count{${labels}} 1`);
+    counted('controller', 'name="Priority",operation="CREATE",rejected="false",type="admit"');
+    counted('controller', 'name="ResourceQuota",operation="CREATE",rejected="false",type="admit"');
+    counted('controller', 'name="ResourceQuota",operation="CREATE",rejected="true",type="validate"');
+    counted('step', 'operation="CREATE",rejected="false",type="admit"');
+    counted('step', 'operation="CREATE",rejected="true",type="validate"');
   });
 
   it('takes no plugin whose place nobody knows', () => {

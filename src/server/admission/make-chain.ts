@@ -8,6 +8,7 @@ import { type Authorizer, alwaysAllow } from '../auth/authorizer.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import { AdmissionChain } from './admission-chain.ts';
+import { admissionMetrics } from './admission-metrics.ts';
 import { choiceFaults, chosenPlugins, defaultPlugins, type PluginChoice } from './plugin-names.ts';
 import { alwaysAdmit, alwaysDeny } from './plugins/always.ts';
 import { alwaysPullImages } from './plugins/always-pull-images.ts';
@@ -70,7 +71,11 @@ export function makeAdmissionChain(choice: PluginChoice, parts: AdmissionParts):
   );
   if (absent) throw new Error(`Cannot enable admission plugin ${JSON.stringify(absent)}: this server does not have it`);
   const chosen = chosenPlugins(choice);
-  return new AdmissionChain(plugins.filter(({ name }) => chosen.has(name)));
+  const observer = parts.metrics && admissionMetrics(parts.metrics);
+  return new AdmissionChain(
+    plugins.filter(({ name }) => chosen.has(name)),
+    observer,
+  );
 }
 
 /** Made where the objects that they follow are known, and given to the chain. */
