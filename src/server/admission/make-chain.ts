@@ -28,6 +28,15 @@ import { taintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
 import { podSecurity } from './pod-security/pod-security.ts';
 import { securityMetrics } from './pod-security/security-metrics.ts';
 
+/** Made where the objects that they follow are known, and given to the chain. */
+const FOLLOWERS = [
+  'MutatingAdmissionPolicy',
+  'MutatingAdmissionWebhook',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionWebhook',
+  'ResourceQuota',
+];
+
 /** What plugins work with beside the write itself. */
 export type AdmissionParts = {
   readonly authorizer: Authorizer;
@@ -65,6 +74,8 @@ function allPlugins({ authorizer, metrics, followers = [] }: AdmissionParts): Ad
 export function makeAdmissionChain(choice: PluginChoice, parts: AdmissionParts): AdmissionChain {
   const [fault] = choiceFaults(choice);
   if (fault) throw new Error(`Cannot choose admission plugins: ${fault}`);
+  const stranger = parts.followers?.find(({ name }) => !FOLLOWERS.includes(name));
+  if (stranger) throw new Error(`Cannot add admission plugin ${JSON.stringify(stranger.name)}: nobody knows of it`);
   const plugins = allPlugins(parts);
   const absent = choice.enabled?.find(
     (name) => !defaultPlugins.includes(name) && !plugins.some((plugin) => plugin.name === name),
@@ -77,9 +88,6 @@ export function makeAdmissionChain(choice: PluginChoice, parts: AdmissionParts):
     observer,
   );
 }
-
-/** Made where the objects that they follow are known, and given to the chain. */
-const FOLLOWERS = ['MutatingAdmissionPolicy', 'ValidatingAdmissionPolicy', 'ResourceQuota'];
 
 /** The names of all plugins that can act, for the documents. */
 export function implementedPlugins(): string[] {
