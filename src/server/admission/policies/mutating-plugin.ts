@@ -9,9 +9,11 @@
 import { badRequest, internalError, type JsonObject, type KubeObject, StatusError } from '../../../api/index.ts';
 import { checkDecoded, cloneJson, jsonEqual } from '../../codec/index.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
+import type { Schema } from '../../schema/schema.ts';
+import { builtInSchemas } from '../../schema/schemas.ts';
 import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../admission.ts';
 import type { KnownRights } from '../expressions/known-rights.ts';
-import { RequestValues } from '../expressions/request-values.ts';
+import { type Matched, RequestValues } from '../expressions/request-values.ts';
 import type { MutatingPolicy, Mutation } from './mutating-policy.ts';
 import { MutationError } from './mutation-error.ts';
 import { convertedTo, type DispatchParts, type Invocation, invocationsOf, rightsOf } from './policy-dispatcher.ts';
@@ -125,7 +127,7 @@ class MutationRun {
         timer: this.#parts.timer,
       };
       const before = object as unknown as JsonObject;
-      const after = await policy.mutate(mutation, before, matched.resource.schema, input);
+      const after = await policy.mutate(mutation, before, schemaOf(matched), input);
       const isChanged = after !== before && !jsonEqual(after, before);
       if (isChanged) await this.#replace(invocation, mutation, after);
       observe('no_error', 'allow');
@@ -174,6 +176,12 @@ class MutationRun {
     const who = `policy '${policy.name}'${binding === undefined ? '' : ` with binding '${binding}'`}`;
     this.#faults.push({ message: `${who} denied request: ${why}`, isInvalid });
   }
+}
+
+/** What a subresource takes is of a kind of its own. */
+function schemaOf({ resource, kind }: Matched): Schema {
+  const isOwn = kind.kind === resource.kind && kind.group === resource.group;
+  return (isOwn ? undefined : builtInSchemas().byKind(kind.group, kind.version, kind.kind)) ?? resource.schema;
 }
 
 function roundsOf({ reinvocation }: AdmissionAttributes): Rounds {
