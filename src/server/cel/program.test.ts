@@ -104,7 +104,7 @@ it.each<[text: string, why: string]>([
   ['optional.none().value()', 'optional.none() dereference'],
   ['[1, 2].all(x, x / 0 == 1)', 'division by zero'],
   ['self.s.matches(self.s + "(")', 'error parsing regexp: missing closing ): `abc(`'],
-  ['timestamp("no")', "type conversion error from 'string' to 'google.protobuf.Timestamp'"],
+  ['timestamp(self.s)', "type conversion error from 'string' to 'google.protobuf.Timestamp'"],
   ['int("5a")', "type conversion error from 'string' to 'int'"],
   ['int("9223372036854775808")', "type conversion error from 'string' to 'int'"],
   ['uint("-1")', "type conversion error from 'string' to 'uint'"],
@@ -136,6 +136,9 @@ it.each<[text: string, why: string]>([
   ['"\\q"', 'invalid escape sequence'],
   ['"abc', 'token recognition error'],
   [`${'!'.repeat(300)}true`, 'expression recursion limit exceeded: 250'],
+  ['timestamp("no")', 'ERROR: <input>:1:11: invalid timestamp argument'],
+  ['duration("1 hour")', 'invalid duration argument'],
+  ['"a".matches("(")', 'ERROR: <input>:1:13: invalid matches argument'],
   ['Object{a: 1}', "undeclared reference to 'Object' (in container '')"],
   ['jsonpatch.escapeKey("a")', "undeclared reference to 'jsonpatch' (in container '')"],
 ])('%j does not compile', (text, why) => {

@@ -3,6 +3,7 @@
  * is compiled; where several do, or a type is not known, the values decide when they are there.
  */
 import { checkPatternSyntax, PatternError } from '../../patterns/pattern.ts';
+import { toDuration, toTimestamp } from '../library/conversions.ts';
 import type { Overload } from '../library/overloads.ts';
 import { dottedName, type Expression } from '../syntax/syntax.ts';
 import { type CelType, dyn, filledIn, isAssignable, joined, typeName } from '../values/types.ts';
@@ -31,7 +32,8 @@ export function compileCall(compiler: Compiling, call: Call, scope: Scope | unde
     matching.push(candidate);
   }
   if (!result) return compiler.fault(call.at, noOverload(compiler, name, isMember, types));
-  if (PATTERN_FUNCTIONS.has(name)) checkLiteralPattern(compiler, given[1]);
+  if (PATTERN_FUNCTIONS.has(name)) checkLiteralPattern(compiler, name, given[1]);
+  if (literalReaders.has(name)) checkLiteral(compiler, name, given[0]);
   const steps = args.map(({ run }) => run);
   return { type: result, run: caller(matching, steps) };
 }
@@ -96,13 +98,29 @@ function pick(matching: readonly Overload[], a: Value, b?: Value, c?: Value, d?:
   throw new CelError('no such overload');
 }
 
-function checkLiteralPattern(compiler: Compiling, pattern: Expression | undefined): void {
+function checkLiteralPattern(compiler: Compiling, name: string, pattern: Expression | undefined): void {
   if (pattern?.kind !== 'literal' || typeof pattern.value !== 'string') return;
   try {
     checkPatternSyntax(pattern.value);
   } catch (err) {
     if (!(err instanceof PatternError)) throw err;
-    compiler.fault(pattern.at, err.message);
+    compiler.fault(pattern.at, name === 'matches' ? 'invalid matches argument' : err.message);
+  }
+}
+
+/** What is read from a literal each time would fail each time. */
+const literalReaders: ReadonlyMap<string, (text: string) => unknown> = new Map<string, (text: string) => unknown>([
+  ['duration', toDuration],
+  ['timestamp', toTimestamp],
+]);
+
+function checkLiteral(compiler: Compiling, name: string, text: Expression | undefined): void {
+  if (text?.kind !== 'literal' || typeof text.value !== 'string') return;
+  try {
+    literalReaders.get(name)!(text.value);
+  } catch (err) {
+    if (!(err instanceof CelError)) throw err;
+    compiler.fault(text.at, `invalid ${name} argument`);
   }
 }
 
