@@ -56,7 +56,10 @@ export interface ObjectStorage {
   /** Answers the object as it was, under the revision of its deletion. */
   delete(current: StoredObject, guard?: WriteGuard): Promise<{ deleted: StoredObject } | Instead>;
 
-  /** Waits until what is at hand has everything acknowledged before the call; false if it does not within the time. */
+  /**
+   * Waits until what is at hand has everything acknowledged before the call; false if it does not within the time, or if
+   * the store does not tell how far it is.
+   */
   catchUp(timeoutMs: number, signal: AbortSignal): Promise<boolean>;
   /** Ends all watches: what they were told of is not served any more, or not in this version. */
   endWatches(): void;

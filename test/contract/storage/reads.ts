@@ -1,5 +1,5 @@
 /** Gets and lists: how new they are, and of which state. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { isExpired } from '../../../src/server/storage/object-storage.ts';
 import {
   change,
@@ -65,7 +65,8 @@ export function describeReads(open: OpenStorage): void {
     it('gives what is at hand with version 0, once it has caught up the newest', async () => {
       await using t = await open();
       const { revision } = await put(t.storage, configMap('a/x', '1'));
-      expect(await t.storage.catchUp(3000, never)).toBe(true);
+      // A store that does not tell of its progress is not waited for: then it is asked again.
+      await vi.waitFor(async () => expect(await t.storage.catchUp(3000, never)).toBe(true), { timeout: 10_000 });
       expect((await t.storage.get('a', 'x', { resourceVersion: '0', signal: never }))?.revision).toBe(revision);
       expect([undefined, revision]).toContain(t.storage.peek('a', 'x')?.revision);
       expect(t.storage.peek('a', 'none')).toBeUndefined();
