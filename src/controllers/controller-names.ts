@@ -15,7 +15,14 @@ export type ControllerName =
   | 'persistentvolume-protection-controller'
   | 'validatingadmissionpolicy-status-controller'
   | 'deployment-controller'
-  | 'replicaset-controller';
+  | 'replicaset-controller'
+  | 'statefulset-controller'
+  | 'daemonset-controller'
+  | 'job-controller'
+  | 'cronjob-controller'
+  | 'ttl-after-finished-controller'
+  | 'endpointslice-controller'
+  | 'disruption-controller';
 
 /** Whether it runs where nobody says which do. */
 const IS_DEFAULT: Readonly<Record<ControllerName, boolean>> = {
@@ -28,10 +35,18 @@ const IS_DEFAULT: Readonly<Record<ControllerName, boolean>> = {
   'validatingadmissionpolicy-status-controller': true,
   'deployment-controller': false,
   'replicaset-controller': false,
+  'statefulset-controller': false,
+  'daemonset-controller': false,
+  'job-controller': false,
+  'cronjob-controller': false,
+  'ttl-after-finished-controller': false,
+  'endpointslice-controller': false,
+  'disruption-controller': false,
 };
 
 /** It needs the schemas of all kinds and their compiler of expressions, so it runs in the server itself, or not at all. */
-export const POLICY_TYPE_CHECKING: ControllerName = 'validatingadmissionpolicy-status-controller';
+export const POLICY_TYPE_CHECKING: 'validatingadmissionpolicy-status-controller' =
+  'validatingadmissionpolicy-status-controller';
 export const KNOWN_CONTROLLERS: readonly ControllerName[] = Object.keys(IS_DEFAULT) as ControllerName[];
 export const DEFAULT_CONTROLLERS: readonly ControllerName[] = KNOWN_CONTROLLERS.filter((name) => IS_DEFAULT[name]);
 

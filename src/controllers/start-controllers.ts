@@ -8,18 +8,25 @@
 import { closeOnce, untilAborted } from '../api/index.ts';
 import { isApiError, type KubeClient } from '../client/index.ts';
 import { type ControllerDefinition, type ElectionOptions, type LeaderElector, Manager } from '../controller/index.ts';
-import { type ControllerName, chooseControllers } from './controller-names.ts';
+import { type ControllerName, chooseControllers, POLICY_TYPE_CHECKING } from './controller-names.ts';
 import { GarbageCollector } from './garbage/garbage-collector.ts';
 import { namespaceController } from './namespaces/namespace-controller.ts';
 import { isRefusedByNamespace } from './namespaces/refused-by-namespace.ts';
 import { rootCertificateController } from './namespaces/root-certificate.ts';
 import { serviceAccountController } from './namespaces/service-account.ts';
+import { endpointSliceController } from './network/endpoint-slice.ts';
 import { type KubeletOptions, kubeletController, pretendNodeNames, registerNodes } from './nodes/kubelet.ts';
 import { schedulerController } from './nodes/scheduler.ts';
 import { claimProtectionController } from './storage/claim-protection.ts';
 import { volumeProtectionController } from './storage/volume-protection.ts';
+import { cronJobController } from './workloads/cron-job.ts';
+import { daemonSetController } from './workloads/daemon-set.ts';
 import { deploymentController } from './workloads/deployment.ts';
+import { disruptionController } from './workloads/disruption.ts';
+import { jobController } from './workloads/job.ts';
 import { replicaSetController } from './workloads/replica-set.ts';
+import { statefulSetController } from './workloads/stateful-set.ts';
+import { ttlAfterFinishedController } from './workloads/ttl-after-finished.ts';
 
 export type ControllersOptions = Partial<Omit<KubeletOptions, 'nodeNames'>> & {
   /** As `--controllers` takes them; without it those that a bare server needs. */
@@ -113,7 +120,9 @@ function definitionsOf(
   client: KubeClient,
   { authorityPem = '' }: ControllersOptions,
 ): ControllerDefinition[] {
-  const definitions: { readonly [name in ControllerName]?: () => unknown } = {
+  const definitions: Readonly<
+    Record<Exclude<ControllerName, typeof COLLECTOR | typeof POLICY_TYPE_CHECKING>, () => unknown>
+  > = {
     'namespace-controller': () => namespaceController(client),
     'serviceaccount-controller': () => serviceAccountController,
     [PUBLISHER]: () => rootCertificateController(authorityPem),
@@ -121,8 +130,17 @@ function definitionsOf(
     'persistentvolume-protection-controller': () => volumeProtectionController,
     'deployment-controller': () => deploymentController,
     'replicaset-controller': () => replicaSetController,
+    'statefulset-controller': () => statefulSetController,
+    'daemonset-controller': () => daemonSetController,
+    'job-controller': () => jobController,
+    'cronjob-controller': () => cronJobController,
+    'ttl-after-finished-controller': () => ttlAfterFinishedController,
+    'endpointslice-controller': () => endpointSliceController,
+    'disruption-controller': () => disruptionController,
   };
-  return names.flatMap((name) => (definitions[name]?.() ?? []) as ControllerDefinition[]);
+  return names.flatMap((name) =>
+    name === COLLECTOR || name === POLICY_TYPE_CHECKING ? [] : [definitions[name]() as ControllerDefinition],
+  );
 }
 
 /** Of its own accord or, with an election, once in every term. `ready` then does not wait for another's term to end. */

@@ -3,11 +3,13 @@
  * deleted. No container runs anywhere; what is real is everything the API shows of it.
  *
  * Starting and stopping take a moment, so that people can watch. An image whose tag is `broken` cannot be pulled, which
- * is how one sees a rollout that stops by itself.
+ * is how one sees a rollout that stops by itself. A pod that is not to run for ever (restartPolicy) is done a moment
+ * after it has started; with the command `false` it has failed.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { corev1, isApiError, type KubeClient, mergePatch } from '../../client/index.ts';
 import {
+  type Cached,
   type ControllerDefinition,
   defineController,
   isBeingDeleted,
@@ -15,7 +17,7 @@ import {
   setCondition,
   whereObject,
 } from '../../controller/index.ts';
-import { podIndexers } from '../workloads/indexes.ts';
+import { isFinished } from '../workloads/pod-state.ts';
 
 export type KubeletOptions = {
   readonly nodeNames: readonly string[];
@@ -29,23 +31,37 @@ export type KubeletOptions = {
 type Sandbox = { readonly uid: string; readonly ip: string; readonly since: number; stopsAt?: number };
 
 const PRETEND = 'longwatch.example.com/pretend';
+const NOT_READY = 'node.kubernetes.io/not-ready';
+/** Of one node, in two bytes of an address. */
+const HOSTS = 255 * 254;
 
 export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions): ControllerDefinition<corev1.Pod> {
   const sandboxes = new Map<string, Sandbox>();
+  const addresses = new Set<string>();
 
+  let last = 0;
+  const freeAddress = (nodeName: string, isTaken: (ip: string) => boolean): string => {
+    for (let tries = 0; tries < HOSTS; tries++) {
+      last = (last % HOSTS) + 1;
+      const ip = `10.${64 + nodeNames.indexOf(nodeName)}.${last >> 8}.${last & 255}`;
+      if (!isTaken(ip)) return ip;
+    }
+    throw new Error(`Cannot start a pod: all addresses of node "${nodeName}" are used up`);
+  };
   const sandboxOf = (
     key: string,
     { metadata: { uid }, spec, status }: corev1.Pod,
-    all: readonly corev1.Pod[],
+    cached: Cached<corev1.Pod>,
   ): Sandbox => {
     const known = sandboxes.get(key);
     if (known?.uid === uid) return known;
-    const taken = new Set([...all.map((pod) => pod.status?.podIP), ...[...sandboxes.values()].map(({ ip }) => ip)]);
-    const subnet = nodeNames.indexOf(spec.nodeName!);
-    const ip = status?.podIP ?? freeAddress(subnet, taken);
+    if (known) addresses.delete(known.ip);
+    const isTaken = (ip: string) => addresses.has(ip) || cached.by('byAddress', ip).length > 0;
+    const ip = status?.podIP ?? freeAddress(spec.nodeName!, isTaken);
     const since = Date.parse(status?.startTime ?? '') || Date.now(); // it may have been started by an earlier run
     const sandbox = { uid, ip, since };
     sandboxes.set(key, sandbox);
+    addresses.add(ip);
     return sandbox;
   };
 
@@ -54,12 +70,16 @@ export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions
     concurrency: 16,
     for: {
       resource: corev1.pods,
-      indexers: podIndexers,
+      indexers: { byAddress: ({ status }) => [status?.podIP] },
       where: whereObject((pod) => nodeNames.includes(pod.spec.nodeName ?? '')),
     },
     async reconcile(pod, { key, name, client, cache }) {
-      if (!pod) return void sandboxes.delete(key);
-      const sandbox = sandboxOf(key, pod, cache.of(corev1.pods).list());
+      if (!pod) {
+        addresses.delete(sandboxes.get(key)?.ip ?? '');
+        return void sandboxes.delete(key);
+      }
+      if (isFinished(pod) && !isBeingDeleted(pod)) return;
+      const sandbox = sandboxOf(key, pod, cache.of(corev1.pods));
       const { uid, deletionGracePeriodSeconds: grace = 0 } = pod.metadata;
       if (isBeingDeleted(pod)) {
         sandbox.stopsAt ??= Date.now() + Math.min(stopMs, grace * 1000);
@@ -71,8 +91,12 @@ export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions
           .catch(ignoreGone);
         return;
       }
-      const waitMs = sandbox.since + startMs - Date.now();
-      const status = statusOf(pod, sandbox, waitMs <= 0);
+      const startsIn = sandbox.since + startMs - Date.now();
+      // Times in a status are whole seconds: a pod that ends at once would have ended before it began.
+      const endsIn = pod.spec.restartPolicy === 'Always' ? 0 : sandbox.since + 2 * startMs - Date.now();
+      const isDone = pod.spec.restartPolicy !== 'Always' && endsIn <= 0;
+      const waitMs = startsIn > 0 ? startsIn : endsIn;
+      const status = isDone ? endOf(pod, sandbox) : statusOf(pod, sandbox, startsIn <= 0);
       if (!isDeepStrictEqual(status, pick(pod.status, status)))
         await client
           .resource(corev1.pods)
@@ -97,9 +121,14 @@ export async function registerNodes(client: KubeClient, names: readonly string[]
     const labels = { [PRETEND]: 'true', 'kubernetes.io/hostname': name };
     if (!known.some(({ metadata }) => metadata.name === name))
       await client.resource(corev1.nodes).create({ metadata: { name, labels }, spec: {} }, { signal });
-    await client
+    const node = await client
       .resource(corev1.nodes)
       .status.patch(name, mergePatch<corev1.Node>({ status: nodeStatus() }), { signal });
+    // A new node is kept free until it is ready; whoever looks after real ones would say so now.
+    const taints = (node.spec?.taints ?? []).filter(({ key }) => key !== NOT_READY);
+    const spec = { taints: taints.length > 0 ? taints : null };
+    if (taints.length !== (node.spec?.taints ?? []).length)
+      await client.resource(corev1.nodes).patch(name, mergePatch<corev1.Node>({ spec }), { signal });
   }
 }
 
@@ -152,17 +181,43 @@ function statusOf(pod: corev1.Pod, { ip, since }: Sandbox, isStarted: boolean): 
   };
 }
 
+/** All containers have come to their end. One whose image cannot be had never began. */
+function endOf(pod: corev1.Pod, sandbox: Sandbox): corev1.PodStatus {
+  const running = statusOf(pod, sandbox, true);
+  if (running.phase !== 'Running') return running;
+  const failing = new Set(pod.spec.containers.filter(isFailing).map(({ name }) => name));
+  if (failing.size > 0 && pod.spec.restartPolicy === 'OnFailure') return running; // it is tried again and again
+  const [startedAt, finishedAt] = [rfc3339(sandbox.since), rfc3339(Date.now())];
+  const containerStatuses = (running.containerStatuses ?? []).map((container) => {
+    const isFailed = failing.has(container.name);
+    const [exitCode, reason] = isFailed ? [1, 'Error'] : [0, 'Completed'];
+    return {
+      ...container,
+      ready: false,
+      started: false,
+      state: { terminated: { exitCode, reason, startedAt, finishedAt } },
+    };
+  });
+  const conditions = ['ContainersReady', 'Ready'].reduce<corev1.PodCondition[]>(
+    (before, type) =>
+      setCondition(before, {
+        type,
+        status: 'False',
+        reason: failing.size > 0 ? 'PodFailed' : 'PodCompleted',
+        message: '',
+      }),
+    running.conditions ?? [],
+  );
+  return { ...running, phase: failing.size > 0 ? 'Failed' : 'Succeeded', conditions, containerStatuses };
+}
+
+function isFailing({ command = [] }: corev1.Container): boolean {
+  return /^(.*\/)?false$/.test(command[0] ?? '');
+}
+
 /** Of what is there, the parts that we write. */
 function pick(status: corev1.PodStatus | undefined, wanted: corev1.PodStatus): corev1.PodStatus {
   return Object.fromEntries(Object.keys(wanted).map((name) => [name, status?.[name as keyof corev1.PodStatus]]));
-}
-
-function freeAddress(subnet: number, taken: ReadonlySet<string | undefined>): string {
-  for (let host = 1; host < 255 * 255; host++) {
-    const ip = `10.${64 + subnet}.${host >> 8}.${host & 255}`;
-    if (!taken.has(ip)) return ip;
-  }
-  throw new Error(`Cannot start a pod: subnet 10.${64 + subnet}.0.0 is used up`);
 }
 
 function ignoreGone(err: unknown): void {

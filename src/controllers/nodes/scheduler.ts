@@ -2,11 +2,12 @@
  * Scheduler: gives every pod without a node the one with the fewest pods, of those that it may run on.
  *
  * A pod that fits nowhere waits, and is looked at again when a node changes. One pod at a time, so that each sees where
- * the ones before it went. Resources, affinity and priorities are left out.
+ * the ones before it went. What counts is in node-fit.ts.
  */
 import { corev1, isApiError } from '../../client/index.ts';
 import { type ControllerDefinition, defineController, isBeingDeleted, whereObject } from '../../controller/index.ts';
 import { podIndexers } from '../workloads/indexes.ts';
+import { fitsNode } from './node-fit.ts';
 
 const isWaiting = (pod: corev1.Pod) => !pod.spec.nodeName && !isBeingDeleted(pod);
 
@@ -21,7 +22,7 @@ export const schedulerController: ControllerDefinition<corev1.Pod> = defineContr
     const [target] = cache
       .of(corev1.nodes)
       .list()
-      .filter((node) => fits(pod, node))
+      .filter((node) => fitsNode(pod, node))
       .sort((a, b) => podsOn(a) - podsOn(b) || (a.metadata.name < b.metadata.name ? -1 : 1));
     if (!target) {
       recorder.warning('FailedScheduling', `none of ${cache.of(corev1.nodes).size} nodes can take the pod`);
@@ -36,14 +37,3 @@ export const schedulerController: ControllerDefinition<corev1.Pod> = defineContr
     }
   },
 });
-
-function fits({ spec }: corev1.Pod, { metadata, spec: { unschedulable, taints = [] } }: corev1.Node): boolean {
-  const isWanted = Object.entries(spec.nodeSelector ?? {}).every(
-    ([label, value]) => metadata.labels?.[label] === value,
-  );
-  const isTolerated = taints.every(
-    ({ key, effect }) =>
-      effect === 'PreferNoSchedule' || (spec.tolerations ?? []).some((one) => one.key === undefined || one.key === key),
-  );
-  return !unschedulable && isWanted && isTolerated;
-}

@@ -5,7 +5,6 @@
  * A replica set is named after a hash of its template, so the same template always leads to the same one, also when a
  * rollout is undone. Progress deadlines and scaling in proportion during a rollout are left out.
  */
-import { createHash } from 'node:crypto';
 import { appsv1, mergePatch } from '../../client/index.ts';
 import {
   type ControllerDefinition,
@@ -17,6 +16,7 @@ import {
   setControllerReference,
 } from '../../controller/index.ts';
 import { byController } from './indexes.ts';
+import { hashOf } from './revisions.ts';
 import { boundOf, type Generation, nextReplicas } from './rollout.ts';
 
 const HASH_LABEL = 'pod-template-hash';
@@ -37,7 +37,7 @@ export const deploymentController: ControllerDefinition<appsv1.Deployment> = def
     if (!deployment) return; // its replica sets are the garbage collector's business
     const owned = context.cache.of(appsv1.replicaSets).by('byController', deployment.metadata.uid);
     const sets = owned.filter((set) => !isBeingDeleted(set)).sort((a, b) => revisionOf(a) - revisionOf(b));
-    const hash = hashOf(deployment);
+    const hash = hashOf(deployment.spec.template);
     const current = sets.find(({ metadata }) => metadata.labels?.[HASH_LABEL] === hash);
     if (!isBeingDeleted(deployment) && !deployment.spec.paused) {
       if (await adoptSets(deployment, context)) return; // they come back as our own
@@ -197,17 +197,4 @@ function generationOf({ metadata, spec, status }: appsv1.ReplicaSet): Generation
 
 function revisionOf({ metadata }: appsv1.ReplicaSet): number {
   return Number(metadata.annotations?.[REVISION] ?? 0);
-}
-
-function hashOf({ spec }: appsv1.Deployment): string {
-  return createHash('sha256').update(canonical(spec.template)).digest('hex').slice(0, 10);
-}
-
-/** The same text for the same template, in whatever order its fields came. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_name, part: unknown) =>
-    part !== null && typeof part === 'object' && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
 }

@@ -4,7 +4,11 @@ import { findCondition, isBeingDeleted } from '../../controller/index.ts';
 
 /** It runs, or it is going to. */
 export function isActive(pod: corev1.Pod): boolean {
-  return !isBeingDeleted(pod) && pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed';
+  return !isBeingDeleted(pod) && !isFinished(pod);
+}
+
+export function isFinished({ status }: corev1.Pod): boolean {
+  return status?.phase === 'Succeeded' || status?.phase === 'Failed';
 }
 
 export function isReady(pod: corev1.Pod): boolean {

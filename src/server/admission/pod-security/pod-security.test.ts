@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../api/index.ts';
-import type { RuleContext } from '../../strategy/strategy.ts';
+import type { StrategyContext } from '../../strategy/strategy.ts';
 import { admitted, type TestWrite } from '../admission.testing.ts';
 import { detailsOf, findingsOf } from './evaluate.ts';
 import { warningsAboutPods } from './existing-pods.ts';
@@ -298,7 +298,7 @@ describe('PodSecurity', () => {
 
   it('stops after so many Pods, or so much time, and says so', async () => {
     const objects = ['a', 'b', 'c'].map((name) => ({ kind: 'Pod', apiVersion: 'v1', metadata: { name }, ...pod() }));
-    const context = { walk: async () => ({ total: 3, objects }) } as unknown as RuleContext;
+    const context = { walk: async () => ({ total: 3, objects }) } as unknown as StrategyContext;
     const write = { context, name: 'ns', signal: new AbortController().signal };
     const enforce = { level: 'baseline', version: 'latest' } as const;
     const text = (checked: number) =>

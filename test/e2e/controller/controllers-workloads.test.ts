@@ -1,0 +1,236 @@
+/** What makes Pods, beside a server in this process with two pretended nodes: each comes to what is wished for. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  appsv1,
+  batchv1,
+  corev1,
+  discoveryv1,
+  isApiError,
+  type KubeClient,
+  mergePatch,
+  policyv1,
+} from '../../../src/client/index.ts';
+import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
+import { adminOf, until } from '../../support/client/client-under-test.ts';
+
+let server: TestServer;
+let client: KubeClient;
+let count = 0;
+
+beforeAll(async () => {
+  server = await startTestServer({ controllers: ['*'], pretendNodes: 2 });
+  client = await adminOf(server);
+});
+afterAll(async () => {
+  await client?.close();
+  await server?.[Symbol.asyncDispose]();
+});
+
+async function newNamespace(): Promise<string> {
+  const name = `ns-${count++}`;
+  await client.resource(corev1.namespaces).create({ metadata: { name } });
+  await until(async () => (await client.resource(corev1.serviceAccounts, name).find('default')) !== undefined);
+  return name;
+}
+
+const labels = { app: 'x' };
+const template = (image = 'example.com/x:1', more: object = {}) => ({
+  metadata: { labels },
+  spec: { containers: [{ name: 'x', image, ports: [{ name: 'web', containerPort: 8080 }] }], ...more },
+});
+const podsIn = async (namespace: string) => (await client.resource(corev1.pods, namespace).list()).items;
+const namesIn = async (namespace: string) => (await podsIn(namespace)).map(({ metadata }) => metadata.name).sort();
+
+describe('a job', () => {
+  const job = (name: string, spec: object, command?: string[]) => ({
+    metadata: { name },
+    spec: {
+      ...spec,
+      template: {
+        metadata: { labels },
+        spec: {
+          restartPolicy: 'Never' as const,
+          containers: [{ name: 'x', image: 'example.com/x:1', ...(command && { command }) }],
+        },
+      },
+    },
+  });
+  const until_ = async (namespace: string, name: string, type: string) => {
+    const jobs = client.resource(batchv1.jobs, namespace);
+    await until(async () =>
+      ((await jobs.get(name)).status?.conditions ?? []).some((one) => one.type === type && one.status === 'True'),
+    );
+    return jobs.get(name);
+  };
+
+  it('is complete when so many have succeeded, and its pods are free to go', async () => {
+    const n = await newNamespace();
+    await client.resource(batchv1.jobs, n).create(job('j', { completions: 3, parallelism: 2 }));
+    const { status } = await until_(n, 'j', 'Complete');
+    expect(status).toMatchObject({ succeeded: 3 });
+    expect(status?.completionTime).toBeDefined();
+    await until(async () => (await podsIn(n)).every(({ metadata }) => metadata.finalizers === undefined));
+    expect((await podsIn(n)).length).toBe(3);
+  });
+
+  it('with indexes gives each once', async () => {
+    const n = await newNamespace();
+    await client
+      .resource(batchv1.jobs, n)
+      .create(job('j', { completions: 3, parallelism: 3, completionMode: 'Indexed' }));
+    expect((await until_(n, 'j', 'Complete')).status?.completedIndexes).toBe('0-2');
+  });
+
+  it('has failed when too many have', async () => {
+    const n = await newNamespace();
+    await client.resource(batchv1.jobs, n).create(job('j', { backoffLimit: 0 }, ['false']));
+    const { status } = await until_(n, 'j', 'Failed');
+    expect(status?.conditions?.find(({ type }) => type === 'Failed')?.reason).toBe('BackoffLimitExceeded');
+    expect(status).toMatchObject({ failed: 1 });
+  });
+
+  it('goes some time after its end, with its pods, if it says so', async () => {
+    const n = await newNamespace();
+    await client.resource(batchv1.jobs, n).create(job('j', { ttlSecondsAfterFinished: 0 }));
+    await until(async () => (await client.resource(batchv1.jobs, n).find('j')) === undefined);
+    await until(async () => (await podsIn(n)).length === 0);
+  });
+
+  it('comes of a cron job when it is due, once', async () => {
+    const n = await newNamespace();
+    const past = `${new Date(Date.now() - 90_000).toISOString().slice(0, 19)}Z`;
+    const crons = client.resource(batchv1.cronJobs, n);
+    await crons.create({
+      metadata: { name: 'c' },
+      spec: { schedule: '* * * * *', suspend: true, jobTemplate: { spec: job('', {}).spec } },
+    });
+    await crons.status.patch('c', mergePatch({ status: { lastScheduleTime: past } }));
+    await crons.patch('c', mergePatch({ spec: { suspend: false } }));
+    await until(async () => (await client.resource(batchv1.jobs, n).list()).items.length > 0);
+    const [made] = (await client.resource(batchv1.jobs, n).list()).items;
+    expect(made?.metadata.name).toMatch(/^c-\d{8}$/);
+    await until(async () => ((await crons.get('c')).status?.lastScheduleTime ?? past) !== past);
+    await crons.delete('c', { propagationPolicy: 'Background' });
+    await until(async () => (await client.resource(batchv1.jobs, n).list()).items.length === 0);
+  });
+});
+
+describe('a stateful set', () => {
+  const set = (image: string, replicas = 3) => ({
+    metadata: { name: 's' },
+    spec: {
+      replicas,
+      serviceName: 's',
+      selector: { matchLabels: labels },
+      template: template(image),
+      volumeClaimTemplates: [
+        {
+          metadata: { name: 'data' },
+          spec: { accessModes: ['ReadWriteOnce' as const], resources: { requests: { storage: '1Gi' } } },
+        },
+      ],
+    },
+  });
+  const rolledOut = async (n: string) => {
+    const { spec, status, metadata } = await client.resource(appsv1.statefulSets, n).get('s');
+    return (
+      status?.observedGeneration === metadata.generation &&
+      status?.currentRevision === status?.updateRevision &&
+      status?.readyReplicas === spec.replicas &&
+      status?.replicas === spec.replicas
+    );
+  };
+
+  it('has pods with names, each with its claim; is updated from the last, and scaled down to the first', async () => {
+    const n = await newNamespace();
+    const sets = client.resource(appsv1.statefulSets, n);
+    await sets.create(set('example.com/x:1'));
+    await until(() => rolledOut(n));
+    expect(await namesIn(n)).toEqual(['s-0', 's-1', 's-2']);
+    const claims = (await client.resource(corev1.persistentVolumeClaims, n).list()).items;
+    expect(claims.map(({ metadata }) => metadata.name).sort()).toEqual(['data-s-0', 'data-s-1', 'data-s-2']);
+    const before = (await client.resource(corev1.pods, n).get('s-0')).metadata.uid;
+    await sets.patch('s', mergePatch({ spec: { template: template('example.com/x:2') } }));
+    await until(
+      async () =>
+        (await rolledOut(n)) && (await podsIn(n)).every(({ spec }) => spec.containers[0]!.image === 'example.com/x:2'),
+    );
+    expect((await client.resource(corev1.pods, n).get('s-0')).metadata.uid).not.toBe(before);
+    expect((await client.resource(appsv1.controllerRevisions, n).list()).items.length).toBe(2);
+    await sets.scale.patch('s', mergePatch({ spec: { replicas: 1 } }));
+    await until(async () => (await namesIn(n)).join() === 's-0');
+  });
+});
+
+it('a daemon set has one pod on every node that takes it, and replaces them when it changes', async () => {
+  const n = await newNamespace();
+  const sets = client.resource(appsv1.daemonSets, n);
+  await sets.create({ metadata: { name: 'd' }, spec: { selector: { matchLabels: labels }, template: template() } });
+  const isDone = async (image: string) => {
+    const { status, metadata } = await sets.get('d');
+    const pods = await podsIn(n);
+    const { numberAvailable = 0, updatedNumberScheduled = 0, observedGeneration } = status ?? {};
+    return (
+      observedGeneration === metadata.generation &&
+      [numberAvailable, updatedNumberScheduled, pods.length].every((is) => is === 2) &&
+      pods.every(({ spec }) => spec.containers[0]!.image === image)
+    );
+  };
+  await until(() => isDone('example.com/x:1'));
+  expect((await podsIn(n)).map(({ spec }) => spec.nodeName).sort()).toEqual(['node-1', 'node-2']);
+  await sets.patch('d', mergePatch({ spec: { template: template('example.com/x:2') } }));
+  await until(() => isDone('example.com/x:2'));
+  await sets.patch('d', mergePatch({ spec: { template: { spec: { nodeSelector: { none: 'here' } } } } }));
+  await until(async () => (await podsIn(n)).length === 0);
+});
+
+describe('behind a service', () => {
+  it('are the pods that are ready, by the number of the port they name', async () => {
+    const n = await newNamespace();
+    const ports = [{ port: 80, targetPort: 'web' }];
+    await client.resource(corev1.services, n).create({ metadata: { name: 'x' }, spec: { selector: labels, ports } });
+    const slices = async () => (await client.resource(discoveryv1.endpointSlices, n).list()).items;
+    await until(async () => (await slices()).length === 1);
+    await client.resource(appsv1.deployments, n).create({
+      metadata: { name: 'x' },
+      spec: { replicas: 3, selector: { matchLabels: labels }, template: template() },
+    });
+    const readyOnes = async () =>
+      (await slices()).flatMap(({ endpoints }) => (endpoints ?? []).filter(({ conditions }) => conditions?.ready));
+    await until(async () => (await readyOnes()).length === 3);
+    const [slice] = await slices();
+    expect(slice?.ports).toEqual([{ name: '', port: 8080, protocol: 'TCP' }]);
+    expect(slice?.metadata.labels).toMatchObject({
+      'kubernetes.io/service-name': 'x',
+      'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
+    });
+    const addresses = (await podsIn(n)).map(({ status }) => status?.podIP).sort();
+    expect((await readyOnes()).flatMap((one) => one.addresses).sort()).toEqual(addresses);
+    await client.resource(appsv1.deployments, n).scale.patch('x', mergePatch({ spec: { replicas: 0 } }));
+    await until(async () => (await readyOnes()).length === 0);
+    await client.resource(corev1.services, n).delete('x');
+    await until(async () => (await slices()).length === 0); // by the garbage collector
+  });
+
+  it('a budget says how many may go, and evictions obey', async () => {
+    const n = await newNamespace();
+    const budgets = client.resource(policyv1.podDisruptionBudgets, n);
+    await client.resource(appsv1.deployments, n).create({
+      metadata: { name: 'x' },
+      spec: { replicas: 3, selector: { matchLabels: labels }, template: template() },
+    });
+    await budgets.create({ metadata: { name: 'b' }, spec: { maxUnavailable: 1, selector: { matchLabels: labels } } });
+    const status = async () => (await budgets.get('b')).status;
+    await until(async () => (await status())?.disruptionsAllowed === 1);
+    expect(await status()).toMatchObject({ expectedPods: 3, desiredHealthy: 2, currentHealthy: 3 });
+    await budgets.patch('b', mergePatch({ spec: { maxUnavailable: 0 } }));
+    await until(async () => (await status())?.disruptionsAllowed === 0);
+    const [name] = await namesIn(n);
+    const eviction = client.resource(corev1.pods, n).subresource('eviction').create(name!, { metadata: { name } });
+    await expect(eviction).rejects.toSatisfy((err) => isApiError(err, 'TooManyRequests'));
+  });
+});
+
+it('nothing went wrong on the way', () => {
+  expect(server.logged).toEqual([]);
+});
