@@ -7,8 +7,8 @@ export default defineConfig({
   resolve: {
     alias: [
       {
-        find: 'longwatch/client/advanced',
-        replacement: fileURLToPath(new URL('src/client/advanced.ts', import.meta.url)),
+        find: /^longwatch\/(\w+)\/advanced$/,
+        replacement: fileURLToPath(new URL('src/$1/advanced.ts', import.meta.url)),
       },
       { find: /^longwatch\/(\w+)$/, replacement: fileURLToPath(new URL('src/$1/index.ts', import.meta.url)) },
     ],

@@ -17,7 +17,7 @@ await build({
   absWorkingDir: root,
   entryPoints: [
     ...doors.map((door) => ({ in: `dist/${door}/index.js`, out: door })),
-    { in: 'dist/client/advanced.js', out: 'client-advanced' },
+    ...['client', 'controller'].map((door) => ({ in: `dist/${door}/advanced.js`, out: `${door}-advanced` })),
     { in: 'dist/cli/main.js', out: 'cli' },
     { in: 'dist/server/codec/yaml/yaml-worker.js', out: 'yaml-worker' },
   ],

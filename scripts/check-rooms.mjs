@@ -36,7 +36,7 @@ const order = {
     ['reconcile'],
     ['manager'],
     ['with-finalizer.ts'],
-    ['index.ts'],
+    ['index.ts', 'advanced.ts'],
   ],
   'src/server': [
     ['request', 'schema', 'patterns', 'event-loop', 'serving', 'server-options.ts'],

@@ -1,7 +1,8 @@
 /** Real queues, workers and electors under a clock that is turned by hand, and what a scrape says of them. */
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { TerminalError, WorkerPool, WorkQueue } from '../controller/index.ts';
+import { WorkerPool, WorkQueue } from '../controller/advanced.ts';
+import { TerminalError } from '../controller/index.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { type ObservedController, type ObservedManager, observe } from './index.ts';
 

@@ -6,7 +6,7 @@
  * since the last look, and look a last time when something goes; so they never fall. What begins and ends between two
  * looks is not seen.
  */
-import type { PoolMetricsSnapshot, QueueMetricsSnapshot } from '../controller/index.ts';
+import type { PoolMetricsSnapshot, QueueMetricsSnapshot } from '../controller/advanced.ts';
 import type { Labels } from './family.ts';
 import type { MetricSet } from './metric-set.ts';
 

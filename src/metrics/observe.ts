@@ -9,7 +9,7 @@
  * if each has a name. Disposing ends it: gauges vanish, and with the last observation of a registry everything.
  */
 import type { Transport } from '../client/advanced.ts';
-import type { PoolMetricsSnapshot, QueueMetricsSnapshot } from '../controller/index.ts';
+import type { PoolMetricsSnapshot, QueueMetricsSnapshot } from '../controller/advanced.ts';
 import { ClientMetrics } from './client-metrics.ts';
 import { ControllerMetrics, type ObservedElector, type ObservedRest, type ObservedWork } from './controller-metrics.ts';
 import { type MetricRegistry, MetricSet } from './metric-set.ts';

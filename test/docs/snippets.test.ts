@@ -39,7 +39,7 @@ function folderOf(snippets: readonly Snippet[]): Disposable & { readonly path: s
     ...{ composite: false, declaration: false, sourceMap: false, isolatedDeclarations: false, noEmit: true },
     ...{ rewriteRelativeImportExtensions: false, allowImportingTsExtensions: true, rootDir: '../..' },
     paths: {
-      'longwatch/client/advanced': ['../../src/client/advanced.ts'],
+      'longwatch/*/advanced': ['../../src/*/advanced.ts'],
       'longwatch/*': ['../../src/*/index.ts'],
     },
   };

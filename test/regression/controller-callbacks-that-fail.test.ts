@@ -1,15 +1,8 @@
 /** Callbacks of those who use a manager: what they throw or reject with is a warning, and costs no key and no process. */
 import { expect, it } from 'vitest';
 import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
-import {
-  ClusterSet,
-  defineController,
-  LeaderElector,
-  type Lease,
-  Manager,
-  WorkerPool,
-  WorkQueue,
-} from '../../src/controller/index.ts';
+import { type Lease, WorkerPool, WorkQueue } from '../../src/controller/advanced.ts';
+import { ClusterSet, defineController, LeaderElector, Manager } from '../../src/controller/index.ts';
 import { FakeClock, startTestServer } from '../../src/testing/index.ts';
 import { adminOf, until } from '../support/client/client-under-test.ts';
 import { fastRetries } from '../support/client/controller-under-test.ts';

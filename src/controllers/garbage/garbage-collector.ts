@@ -21,7 +21,8 @@ import {
   type PartialObjectMetadata,
   type Resource,
 } from '../../client/index.ts';
-import { type EventRecorder, hasFinalizer, isBeingDeleted, WorkerPool, WorkQueue } from '../../controller/index.ts';
+import { WorkerPool, WorkQueue } from '../../controller/advanced.ts';
+import { type EventRecorder, hasFinalizer, isBeingDeleted } from '../../controller/index.ts';
 import { AbsentOwners } from './absent-owners.ts';
 import { type Dependent, WatchedKinds } from './watched-kinds.ts';
 

@@ -12,8 +12,8 @@ import {
 } from '../../../src/client/index.ts';
 import { deployments } from '../../../src/client/objects/generated/apps-v1.ts';
 import { configMaps } from '../../../src/client/objects/generated/core-v1.ts';
+import type { AddOptions } from '../../../src/controller/advanced.ts';
 import {
-  type AddOptions,
   type ControllerOptions,
   defineController,
   type ElectionOptions,

@@ -9,6 +9,7 @@ import {
 } from '../../../src/client/index.ts';
 import { customResourceDefinitions } from '../../../src/client/objects/generated/apiextensions-v1.ts';
 import { type ConfigMap, configMaps } from '../../../src/client/objects/generated/core-v1.ts';
+import type { WorkOutcome } from '../../../src/controller/advanced.ts';
 import {
   type ControllerDefinition,
   type ControllerOptions,
@@ -17,7 +18,6 @@ import {
   type ManagerOptions,
   type ReconcileContext,
   setControllerReference,
-  type WorkOutcome,
   withFinalizer,
 } from '../../../src/controller/index.ts';
 
