@@ -8,9 +8,9 @@
  * minutes of that (`Listeners`): then it was removed because of the closing. For so long, no moment after such a
  * deletion is written.
  *
- * Changes gather by key, so they take no more room than the store, however slow the disk is; nobody waits for it. A
- * disk that fails is reported once, and tried again with growing pauses; the informer goes on. Only a file that another
- * process has is an error of `open`.
+ * Changes gather by key, so they take no more room than the store, however slow the disk is; the informer never waits
+ * for it. A disk that fails is reported once, and tried again with growing pauses; the informer goes on. Only a file
+ * that another process has is an error of `open`.
  */
 import { type Clock, untilAborted } from '../../api/index.ts';
 import { type FileLock, lockFile } from '../../files/file-lock.ts';

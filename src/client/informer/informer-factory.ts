@@ -5,11 +5,11 @@
  *     await using handle = informers.acquire(corev1.pods, { allNamespaces: true });
  *     await handle.informer.synced(signal);
  *
- * Two selections are the same if resource, namespaces, selectors, `freeze` and the `transform` function are; indexes are
- * added to what is there, all other options are those of the first. The informer is closed with its last handle, or
- * `idleMs` after it if nobody has acquired it again by then. Handlers belong to whoever subscribed them, and must be
- * disposed on their own while others hold the informer. One with a checkpoint that is acquired again while it closes begins
- * when that is done: the file has one owner.
+ * Two selections are the same if resource, namespaces, selectors, `freeze` and the `transform` function are; indexes
+ * are added to what is there, all other options are those of the first. The informer is closed with its last handle, or
+ * `idleMs` after it if it was not acquired again by then. Handlers belong to whoever subscribed them, and must be
+ * disposed on their own while others hold the informer. One with a checkpoint that is acquired again while it closes
+ * begins when that is done: the file has one owner.
  */
 import { closeOnce, untilAborted } from '../../api/index.ts';
 import type { Resource } from '../objects/define-resource.ts';
@@ -31,7 +31,7 @@ export type InformerDefaults = Pick<
 >;
 
 export type InformerFactoryOptions = InformerDefaults & {
-  /** How long an informer that nobody holds runs on, in case somebody comes back: 0. */
+  /** How long an informer without a handle runs on, in case somebody comes back: 0. */
   readonly idleMs?: number | undefined;
 };
 

@@ -27,7 +27,8 @@ export type InformerOptions<T extends AnyObject, I extends Indexers<T> = Indexer
   readonly checkpoint?: string | CheckpointOptions | undefined;
   readonly reflector?: Omit<ReflectorOptions, keyof SelectOptions | 'namespace'> | undefined;
   /**
-   * Errors of handlers, index functions and `transform` that nobody else takes; without it they are process warnings.
+   * Errors of handlers, index functions and `transform` that have no other callback; without it they are process
+   * warnings.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
   /**

@@ -280,7 +280,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   async #run({ reflector }: Source<T>, restored: Promise<void>): Promise<void> {
     const { signal } = this.#stop;
     try {
-      await restored; // nobody is called before the constructor is through
+      await restored; // no callback runs before the constructor is through
       await reflector.run(signal);
     } catch (error) {
       if (signal.aborted || this.#bug?.error === error) return;

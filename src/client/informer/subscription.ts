@@ -1,7 +1,7 @@
 /**
  * One handler at work: takes events from its own queue, one at a time, and waits for each to be handled.
  *
- * A handler that is slow fills its own queue and nobody else's. One that throws, or whose promise rejects, is reported
+ * A handler that is slow fills its own queue and no other. One that throws, or whose promise rejects, is reported
  * to `onError`, and goes on with the next event; no event is delivered twice. Disposing forgets what waits, and
  * resolves when the event that is being handled is done, or has not ended `closeGraceMs` after its signal, which is
  * reported to `onError`: the handler is not called again. So a handler that waits for its own removal waits for that

@@ -20,7 +20,7 @@ export type ApiObject<Spec = UnknownFields, Status = UnknownFields> = AnyObject 
 /** An object whose kind is known only when the program runs. */
 export type DynamicObject = AnyObject & { [field: string]: unknown };
 
-/** Fields that nobody has described. */
+/** Fields without a description. */
 export type UnknownFields = { [field: string]: unknown };
 
 /** What happened to an object, as a watch says it. */

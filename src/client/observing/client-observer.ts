@@ -3,8 +3,8 @@
  *
  *     using watching = client.transport.observers.add({ onReconnect: (resource) => console.log(resource.plural) });
  *
- * Everything is called in the middle of the work it tells of, so it must be quick and must not wait. What it throws is a
- * process warning, the first time, and harms nobody else.
+ * Everything is called in the middle of the work it tells of, so it must be quick and must not wait. What it throws is
+ * a process warning, the first time, and harms no other observer.
  */
 import type { TransportPhase } from '../errors.ts';
 import type { Resource } from '../objects/define-resource.ts';

@@ -2,7 +2,7 @@
  * Who watches over one client, and which informers of it run. One for each transport, so that whatever uses the
  * connection is seen without registering itself.
  *
- * Telling costs next to nothing while nobody listens. An observer may come and go at any time; it sees what happens in
+ * It costs next to nothing while there is no observer. An observer may come and go at any time; it sees what happens in
  * between, and the informers that run already.
  */
 import { CallbackError, type Logger } from '../../api/index.ts';

@@ -1,6 +1,6 @@
 /**
- * What a request is about, read from its path as API servers read it. Verb, resource and template come from short lists,
- * so they can be labels and names of spans, where the path itself cannot.
+ * What a request is about, read from its path as API servers read it. Verb, resource and template come from short
+ * lists, so they can be labels and names of spans, where the path itself cannot.
  */
 import { resourceName } from '../objects/resource-name.ts';
 
@@ -19,7 +19,7 @@ export type RequestInfo = {
 const otherPaths = new Set(['version', 'healthz', 'livez', 'readyz', 'metrics', 'openapi', 'logs', '.well-known']);
 /** Not a resource within the namespace, but a part of the namespace itself. */
 const ofNamespaces = new Set(['status', 'finalize']);
-/** By their nature they hold what nobody may see, or (`proxy`) what is not ours to show. */
+/** By their nature they hold what no log may show, or (`proxy`) what is not ours to show. */
 const secretSegments = new Set(['secrets', 'tokenreviews', 'token', 'certificatesigningrequests', 'proxy']);
 
 /** `path` is without the query, and without the prefix that some clusters live under. */
@@ -48,7 +48,7 @@ export function requestInfo(method: string, path: string, isStream: boolean): Re
   };
 }
 
-/** Whether what is sent and answered there may be shown to nobody. Too many rather than one too few. */
+/** Whether what is sent and answered there must not be shown. Too many rather than one too few. */
 export function holdsSecrets(path: string): boolean {
   const end = path.indexOf('?');
   return segmentsOf(end < 0 ? path : path.slice(0, end)).some((segment) => secretSegments.has(segment));

@@ -1,12 +1,12 @@
 /**
- * Which history the versions of a server belong to. A version is a number; a server that has lost its data gives the same
- * numbers out again, for other objects, and a watch from one of them looks as if nothing had happened.
+ * Which history the versions of a server belong to. A version is a number; a server that has lost its data gives the
+ * same numbers out again, for other objects, and a watch from one of them looks as if nothing had happened.
  *
  * There are two ways to know. Servers of ours name their history in every answer (`HISTORY_HEADER`); who goes on from a
- * version names the history it had that version from, and is refused with 410 where that is no part of the server's own. Of
- * other servers it is the uid of the namespace `kube-system`, by custom: it is asked for after a watch has been accepted,
- * by all watches of a client that wait at that time together. Where neither can be had (a right that is missing) nothing
- * is known, and audits have to find out.
+ * version names the history it had that version from, and is refused with 410 where that is no part of the server's
+ * own. Of other servers it is the uid of the namespace `kube-system`, by custom: it is asked for after a watch has been
+ * accepted, by all watches of a client that wait at that time together. Where neither can be had (a right that is
+ * missing) nothing is known, and audits have to find out.
  */
 import { isApiError } from '../errors.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -37,7 +37,7 @@ export function historyIn(text: string | undefined): History | undefined {
   return by && id ? { by: by as History['by'], id } : undefined;
 }
 
-/** After a refusal, nobody asks again for so long. */
+/** After a refusal, it is not asked for again for so long. */
 const REFUSED_MS = 600_000;
 const TRIES = 5;
 const PAUSE_MS = 2_000;

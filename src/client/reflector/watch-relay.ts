@@ -4,7 +4,7 @@
  *
  * What is always true:
  * - Only the stream that is read, and that the server has accepted, grows old. A successor has no timer before it takes
- *   over, so nobody ever follows one that may still be refused.
+ *   over, so no successor ever follows one that may still be refused.
  * - There is at most one successor at a time, and the relay alone holds it.
  * - A successor takes over or is broken off, whatever happens: refused, aborted, not wanted any more, the relay disposed
  *   while it was on its way. Who was broken off changes nothing any more.
@@ -60,7 +60,9 @@ export class WatchRelay<T extends AnyObject> implements Disposable {
     this.#current[Symbol.dispose]();
   }
 
-  /** The server counts its life from some moment between the sending and the accepting: from the first, to be in time. */
+  /**
+   * The server counts its life from some moment between the sending and the accepting: from the first, to be in time.
+   */
   #letAge(request: WatchRequest<T>): void {
     const { lifeMs } = request;
     const oldMs = lifeMs - Math.min(ROTATION_MS, lifeMs / 4);

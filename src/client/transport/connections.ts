@@ -1,7 +1,7 @@
 /**
- * The connections to one cluster. Short requests share a bounded pool of them, kept open and used again. Every stream has
- * one of its own, which ends with it: so a slow reader of one watch delays nobody, watches never take the places of
- * requests, and one that is given up leaves nothing behind.
+ * The connections to one cluster. Short requests share a bounded pool of them, kept open and used again. Every stream
+ * has one of its own, which ends with it: so a slow reader of one watch delays no other request, watches never take the
+ * places of requests, and one that is given up leaves nothing behind.
  *
  * When certificates change, new connections are made with the new ones; streams that run on the old ones run on. The
  * HTTP client itself is loaded with the first request.

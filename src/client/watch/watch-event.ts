@@ -25,7 +25,7 @@ export type BookmarkEvent = {
   readonly isInitialEventsEnd: boolean;
 };
 
-/** An event is about an object without a name: nobody could say what it changes. */
+/** An event is about an object without a name: what it changes cannot be told. */
 export const NO_NAME = 'NO_NAME';
 const END_MARK = 'k8s.io/initial-events-end';
 

@@ -5,12 +5,12 @@
  *     manager.add(defineController({ ... }));
  *     await manager.run(signal); // until the signal fires; then all is stopped, in good order
  *
- * A controller waits for its own informers alone: a kind it may not read holds up nobody else, and `health` names it.
- * Those that need leadership run only while this process leads, over informers that are warm before. When it is lost
- * they stop at once and the manager campaigns again. Runtimes that cannot take work back end the process there; here
- * signals fire, writes are refused, and nobody campaigns before the last reconcile has ended or has used up its grace.
- * A reconcile that does not end by then is stuck: it is named in health and log, and blocks nothing but its own key;
- * `onStuck: 'exit'` ends the process instead. Whatever health says is said in the log when it changes.
+ * A controller waits for its own informers alone: a kind it may not read holds up no other controller, and `health`
+ * names it. Those that need leadership run only while this process leads, over informers that are warm before. When it
+ * is lost they stop at once and the manager campaigns again. Runtimes that cannot take work back end the process there;
+ * here signals fire, writes are refused, and the process does not campaign before the last reconcile has ended or has
+ * used up its grace. A reconcile that does not end by then is stuck: it is named in health and log, and blocks nothing
+ * but its own key; `onStuck: 'exit'` ends the process instead. Whatever health says is said in the log when it changes.
  *
  * Stopping: no new keys; reconciles have `graceMs` to end while the lease is kept, then their signals fire; the lease
  * is given away and events are written; informers close. A bug stops everything and is thrown by `run`.

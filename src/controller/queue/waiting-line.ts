@@ -5,10 +5,10 @@
  *     band 0    ring:  shop: d
  *     arrivals         d a x b c                           everybody, by when they came
  *
- * A take is served from the highest band, by the lane at the front of its ring, which then goes to the back: a namespace
- * with ten thousand keys costs another with one key a single turn. While there are several bands, every `agedTurn`th
- * take goes to whoever came first of all, once that one has waited `agedAfterMs`. So whoever has m others before it
- * in `arrivals` waits for no more than agedTurn * (m + 1) takes, whatever is added above it, and what is
+ * A take is served from the highest band, by the lane at the front of its ring, which then goes to the back: a
+ * namespace with ten thousand keys costs another with one key a single turn. While there are several bands, every
+ * `agedTurn`th take goes to whoever came first of all, once that one has waited `agedAfterMs`. So whoever has m others
+ * before it in `arrivals` waits for no more than agedTurn * (m + 1) takes, whatever is added above it, and what is
  * urgent keeps the other turns even behind a long backlog. Everything is O(1) or O(log bands).
  */
 import { Chain, type Link } from './chain.ts';
@@ -94,7 +94,7 @@ export class WaitingLine<T extends InLine> {
     this.#arrivals = new Chain();
   }
 
-  /** Within one band the ring starves nobody, and fairness between namespaces comes before age. */
+  /** Within one band the ring starves no namespace, and fairness between namespaces comes before age. */
   #byAge(now: number): Ticket<T> | undefined {
     if (this.#bands.size < 2) return undefined;
     this.#turn = (this.#turn + 1) % this.#ageing.agedTurn;
