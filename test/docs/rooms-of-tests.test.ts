@@ -23,6 +23,10 @@ it('no folder of tests or benchmarks imports another, but for what they share', 
   expect(crossing.map(({ file, imported }) => `${file} imports ${imported}`)).toEqual([]);
 });
 
+it('every end-to-end test and every test with faults lies in a room', () => {
+  expect(files.filter((file) => /^test\/(e2e|faults)\/[^/]*$/.test(file))).toEqual([]);
+});
+
 function importsOf(file: string): string[] {
   const text = readFileSync(`${ROOT}${file}`, 'utf8');
   return [...text.matchAll(/(?:from|import|import\(|new URL\() ?'(\.[^']*)'/g)].map(([, path]) =>
