@@ -4,7 +4,6 @@
  */
 import type { KubeObject } from '../../../api/index.ts';
 import type { Authorizer } from '../../auth/authorizer.ts';
-import { convertObject } from '../../kinds/conversion.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Resources } from '../../storage/resources.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
@@ -29,7 +28,7 @@ export type AdmissionPoliciesParts = {
   readonly authorizer: Authorizer;
   readonly metrics: Metrics;
   readonly log: (line: string) => void;
-  readonly convert?: ConvertObject;
+  readonly convert: ConvertObject;
 };
 
 type Followed = {
@@ -41,7 +40,7 @@ export class AdmissionPolicies {
   readonly plugins: readonly AdmissionPlugin[];
   readonly #resources: Resources;
 
-  constructor({ resources, authorizer, metrics, log, convert = convertObject }: AdmissionPoliciesParts) {
+  constructor({ resources, authorizer, metrics, log, convert }: AdmissionPoliciesParts) {
     this.#resources = resources;
     const validating = new PolicySource((object) => new ValidatingPolicy(object), readBinding, log);
     const mutating = new PolicySource((object) => new MutatingPolicy(object), readBinding, log);

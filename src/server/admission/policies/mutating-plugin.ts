@@ -16,7 +16,8 @@ import type { KnownRights } from '../expressions/known-rights.ts';
 import { type Matched, RequestValues } from '../expressions/request-values.ts';
 import type { MutatingPolicy, Mutation } from './mutating-policy.ts';
 import { MutationError } from './mutation-error.ts';
-import { convertedTo, type DispatchParts, type Invocation, invocationsOf, rightsOf } from './policy-dispatcher.ts';
+import { type DispatchParts, type Invocation, invocationsOf, rightsOf, VersionedObjects } from './policy-dispatcher.ts';
+import { ConfigurationError } from './policy-errors.ts';
 import { type CheckObserver, silentObserver } from './policy-metrics.ts';
 import { isJudged } from './policy-scope.ts';
 import type { PolicySource } from './policy-source.ts';
@@ -55,6 +56,7 @@ class MutationRun {
   readonly #rights: KnownRights;
   readonly #observer: CheckObserver;
   readonly #rounds: Rounds;
+  readonly #objects: VersionedObjects;
   readonly #faults: PolicyFault[] = [];
 
   constructor(parts: MutatingParts, a: AdmissionAttributes) {
@@ -64,6 +66,7 @@ class MutationRun {
     this.#rights = rightsOf(parts, a);
     this.#observer = parts.observer ?? silentObserver;
     this.#rounds = roundsOf(a);
+    this.#objects = new VersionedObjects(a, parts);
   }
 
   async run(): Promise<void> {
@@ -77,7 +80,13 @@ class MutationRun {
       else invocations.push(found);
     }
     for (const invocation of invocations)
-      for (const param of invocation.params) await this.#invoke(invocation, param, isSecondRun);
+      for (const param of invocation.params)
+        try {
+          await this.#invoke(invocation, param, isSecondRun);
+        } catch (err) {
+          if (!(err instanceof ConfigurationError)) throw err;
+          this.#fault(invocation.policy, undefined, `failed to configure policy: ${err.message}`, false);
+        }
     if (this.#rounds.ran.size + this.#rounds.due.size > 0) this.#rounds.left = a.object && cloneJson(a.object);
     if (this.#faults.length > 0) throw refusal(a, this.#faults);
   }
@@ -117,7 +126,7 @@ class MutationRun {
     const began = performance.now();
     const observe = (error: string, action: 'allow' | 'deny') =>
       this.#observer.checked(policy.name, binding.name, error, action, (performance.now() - began) / 1000);
-    const object = await convertedTo(matched, this.#a.object, this.#a, this.#parts);
+    const { object } = await this.#objects.in(matched);
     if (!object) return false;
     try {
       const input = {
@@ -163,10 +172,7 @@ class MutationRun {
   /** The request as it is now; conditions see no namespace. */
   async #request({ matched }: Invocation<MutatingPolicy>, hasNamespace: boolean): Promise<RequestValues> {
     const a = this.#a;
-    const objects = {
-      object: await convertedTo(matched, a.object, a, this.#parts),
-      oldObject: await convertedTo(matched, a.oldObject, a, this.#parts),
-    };
+    const objects = await this.#objects.in(matched);
     const namespace = hasNamespace ? await this.#parts.matcher.namespace(a) : undefined;
     return new RequestValues(a, matched, objects, this.#rights, namespace);
   }

@@ -8,6 +8,7 @@ import { EquivalentResources } from '../matching/equivalent-resources.ts';
 import { mutatingPolicies } from './mutating-plugin.ts';
 import { MutatingPolicy } from './mutating-policy.ts';
 import { readBinding } from './policy-binding.ts';
+import type { ConvertObject } from './policy-dispatcher.ts';
 import { PolicyMatcher } from './policy-matcher.ts';
 import type { CheckObserver } from './policy-metrics.ts';
 import { PolicySource } from './policy-source.ts';
@@ -24,6 +25,7 @@ export type PolicyTable = {
   readonly params?: readonly JsonObject[];
   readonly authorizer?: Authorizer;
   readonly observer?: CheckObserver;
+  readonly convert?: ConvertObject;
 };
 
 export const everyConfigMap: JsonObject = {
@@ -46,7 +48,7 @@ export function policyPlugin(table: PolicyTable): AdmissionPlugin {
   const parts = {
     matcher: new PolicyMatcher(new EquivalentResources(registry), (name) => namespaceOf(name, namespaces[name])),
     authorizer,
-    convert: convertObject,
+    convert: table.convert ?? convertObject,
     params: {
       resourceOf: (apiVersion: string, kind: string) => {
         const [version = '', group = ''] = apiVersion.split('/').reverse();

@@ -8,7 +8,7 @@ import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionAttributes } from '../admission.ts';
 import type { ExpressionTimer } from '../expressions/evaluation.ts';
 import { KnownRights } from '../expressions/known-rights.ts';
-import type { Matched } from '../expressions/request-values.ts';
+import type { Matched, RequestObjects } from '../expressions/request-values.ts';
 import { collectParams, type ParamKind, type ParamStore, paramResource } from './params.ts';
 import type { PolicyBinding } from './policy-binding.ts';
 import { ConfigurationError } from './policy-errors.ts';
@@ -90,13 +90,41 @@ export function rightsOf({ authorizer }: DispatchParts, { user }: AdmissionAttri
   return new KnownRights(authorizer, user);
 }
 
-/** An object in the version that the policy matched. */
-export async function convertedTo(
-  { resource: to, kind }: Matched,
-  object: KubeObject | undefined,
-  { resource: from, kind: asked, signal }: AdmissionAttributes,
-  { convert }: DispatchParts,
-): Promise<KubeObject | undefined> {
-  if (!object || to === from || asked.kind !== from.kind || kind.kind !== to.kind) return object;
-  return convert(object, from, to, signal);
+/** The objects of one request in the versions that policies match: each is converted once, however many ask for it. */
+export class VersionedObjects {
+  readonly #a: AdmissionAttributes;
+  readonly #convert: ConvertObject;
+  readonly #made = new WeakMap<KubeObject, Map<Resource, Promise<KubeObject>>>();
+
+  constructor(a: AdmissionAttributes, { convert }: DispatchParts) {
+    this.#a = a;
+    this.#convert = convert;
+  }
+
+  /** As they are now. What cannot be converted is a ConfigurationError. */
+  async in(matched: Matched): Promise<RequestObjects> {
+    const { object, oldObject } = this.#a;
+    try {
+      return { object: await this.#one(matched, object), oldObject: await this.#one(matched, oldObject) };
+    } catch (err) {
+      this.#a.signal.throwIfAborted();
+      throw new ConfigurationError(`failed to convert object version: ${(err as Error).message}`, { cause: err });
+    }
+  }
+
+  #one({ resource: to, kind }: Matched, object: KubeObject | undefined): KubeObject | undefined | Promise<KubeObject> {
+    const { resource: from, kind: asked, signal } = this.#a;
+    if (!object || to === from || asked.kind !== from.kind || kind.kind !== to.kind) return object;
+    let versions = this.#made.get(object);
+    if (!versions) {
+      versions = new Map();
+      this.#made.set(object, versions);
+    }
+    let converted = versions.get(to);
+    if (!converted) {
+      converted = Promise.resolve(this.#convert(object, from, to, signal));
+      versions.set(to, converted);
+    }
+    return converted;
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isStatusError, type JsonObject } from '../../../api/index.ts';
+import { isStatusError, type JsonObject, type KubeObject } from '../../../api/index.ts';
 import type { Authorizer } from '../../auth/authorizer.ts';
 import { makeMetrics } from '../../metrics/metrics.ts';
 import { admitted, type TestWrite } from '../admission.testing.ts';
@@ -76,6 +76,25 @@ describe('which requests a policy judges', () => {
     };
     const write = { resource: 'horizontalpodautoscalers.autoscaling', object };
     expect(await refusal({ policies: { p: spec } }, write)).toBe(want);
+  });
+
+  it('another version is converted once, however many policies ask, and what cannot be converted is refused', async () => {
+    const spec = {
+      matchConstraints: oldAutoscalers,
+      validations: [{ expression: 'object.apiVersion == "autoscaling/v1"' }],
+    };
+    const write = { resource: 'horizontalpodautoscalers.autoscaling', object: { spec: { scaleTargetRef: {} } } };
+    let conversions = 0;
+    const convert = async (object: KubeObject) => {
+      conversions++;
+      return { ...object, apiVersion: 'autoscaling/v1' };
+    };
+    expect(await refusal({ policies: { p: spec, q: spec, r: spec }, convert }, write)).toBe('');
+    expect(conversions).toBe(1);
+    const fail = async () => Promise.reject(new Error('no way'));
+    const why = 'failed to configure policy: failed to convert object version: no way';
+    expect(await refusal({ policies: { p: spec }, convert: fail }, write)).toBe(why);
+    expect(await refusal({ policies: { p: { ...spec, failurePolicy: 'Ignore' } }, convert: fail }, write)).toBe('');
   });
 
   it('a namespace by the labels it is to have', async () => {

@@ -10,7 +10,8 @@ import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../admission.ts';
 import { RequestValues } from '../expressions/request-values.ts';
 import type { PolicyBinding } from './policy-binding.ts';
-import { convertedTo, type DispatchParts, type Invocation, invocationsOf, rightsOf } from './policy-dispatcher.ts';
+import { type DispatchParts, type Invocation, invocationsOf, rightsOf, VersionedObjects } from './policy-dispatcher.ts';
+import { ConfigurationError } from './policy-errors.ts';
 import { type CheckObserver, silentObserver } from './policy-metrics.ts';
 import { isJudged } from './policy-scope.ts';
 import type { PolicySource } from './policy-source.ts';
@@ -49,6 +50,7 @@ class Validation {
   readonly #a: AdmissionAttributes;
   readonly #slices: WorkSlices;
   readonly #observer: CheckObserver;
+  readonly #objects: VersionedObjects;
   /** By policy and key: different bindings may say different things. */
   readonly #annotations = new Map<string, Set<string>>();
   #denial: Denial | undefined;
@@ -58,6 +60,7 @@ class Validation {
     this.#a = a;
     this.#slices = new WorkSlices(a.signal);
     this.#observer = parts.observer ?? silentObserver;
+    this.#objects = new VersionedObjects(a, parts);
   }
 
   async run(): Promise<void> {
@@ -68,7 +71,14 @@ class Validation {
         if (!policy.failsOpen) this.#deny(policy.name, binding?.name, why, 'Invalid');
         continue;
       }
-      await this.#ask(found, rights);
+      try {
+        await this.#ask(found, rights);
+      } catch (err) {
+        if (!(err instanceof ConfigurationError)) throw err;
+        const { policy } = found;
+        if (!policy.failsOpen)
+          this.#deny(policy.name, undefined, `failed to configure policy: ${err.message}`, 'Invalid');
+      }
     }
     for (const [key, values] of this.#annotations) this.#a.annotate(key, [...values].join(', '));
     if (this.#denial) throw refusal(this.#a, this.#denial);
@@ -77,10 +87,7 @@ class Validation {
   async #ask(found: Invocation<ValidatingPolicy>, rights: ReturnType<typeof rightsOf>): Promise<void> {
     const { policy, binding, matched, params } = found;
     if (params.length === 0) return;
-    const objects = {
-      object: await convertedTo(matched, this.#a.object, this.#a, this.#parts),
-      oldObject: await convertedTo(matched, this.#a.oldObject, this.#a, this.#parts),
-    };
+    const objects = await this.#objects.in(matched);
     const namespace = await this.#parts.matcher.namespace(this.#a);
     const bareRequest = new RequestValues(this.#a, matched, objects, rights);
     const request = new RequestValues(this.#a, matched, objects, rights, namespace);
