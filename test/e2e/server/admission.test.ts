@@ -2,10 +2,13 @@
  * The life of a write through admission, over the wire: in which order its phases come, that nothing refused is charged,
  * that writes at the same time never exceed a quota, and that every way to write passes the chain.
  */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { JsonObject, KubeObject } from '../../../src/api/index.ts';
 import { type ApiClient, startTestServer } from '../../../src/testing/index.ts';
 import { onEtcd, onEveryGround } from '../../support/server/grounds.ts';
+import { temporaryDir } from '../../support/temporary-dir.ts';
 
 const NAMESPACE = '/api/v1/namespaces/default';
 const QUOTA = `${NAMESPACE}/resourcequotas/q`;
@@ -73,6 +76,28 @@ it('what admission sets belongs to nobody', async () => {
   expect(made.spec).toMatchObject({ priority: 0, tolerations: [{}, {}] });
   expect(owned).toContain('f:containers');
   expect(owned).not.toMatch(/f:priority|f:tolerations/);
+});
+
+it('what admission says of a request is in its audit event', async () => {
+  await using dir = await temporaryDir();
+  const auditLogPath = join(dir.path, 'audit.log');
+  await using server = await startTestServer({ auditLogPath });
+  const { client } = server;
+  await client.patch(NAMESPACE, { metadata: { labels: { 'pod-security.kubernetes.io/audit': 'baseline' } } });
+  await remembered(client, NAMESPACE, ({ metadata }) => Object.keys(metadata.labels ?? {}).length > 1);
+  await client.create(PODS, pod('a', { hostPID: true }));
+  await server.stop();
+  const events = readFileSync(auditLogPath, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as { verb: string; objectRef?: { resource: string }; annotations: JsonObject });
+  const [created] = events.filter(({ verb, objectRef }) => verb === 'create' && objectRef?.resource === 'pods');
+  expect(created?.annotations).toEqual({
+    'authorization.k8s.io/decision': 'allow',
+    'pod-security.kubernetes.io/enforce-policy': 'privileged:latest',
+    'pod-security.kubernetes.io/audit-violations':
+      'would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)',
+  });
 });
 
 it('every way to create is admitted: POST, PUT, apply, with a name and without', async () => {
