@@ -30,6 +30,8 @@ export type AggregatorOptions = {
 };
 
 const OPENAPI = '/openapi/v3/apis/';
+/** What was authorised here must be what the other server answers: nothing that it could read as another path. */
+const LEADS_ELSEWHERE = /\/\.{0,2}\/|\/\.{1,2}$|[\u0000-\u001f\u007f\\]/;
 
 export class ApiAggregator {
   readonly #options: AggregatorOptions;
@@ -82,6 +84,7 @@ export class ApiAggregator {
   handle(exchange: RequestContext): Promise<void> | undefined {
     if (this.#remote.size === 0) return undefined;
     const { path } = exchange;
+    if (LEADS_ELSEWHERE.test(path)) return undefined;
     const isOpenApi = path.startsWith(OPENAPI);
     const [root, group = '', version = ''] = (
       isOpenApi ? path.slice(OPENAPI.length - 'apis/'.length) : path.slice(1)

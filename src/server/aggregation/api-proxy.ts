@@ -7,6 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { serviceUnavailable } from '../../api/index.ts';
 import { networkErrorText } from '../outbound/network-error.ts';
 import type { OutboundConnections } from '../outbound/outbound-connections.ts';
 import type { ByteStream, RequestContext } from '../request/request-context.ts';
@@ -17,6 +18,9 @@ const UNAVAILABLE = 'service unavailable';
 const TEXT = 'text/plain; charset=utf-8';
 /** Below what this server would compress itself. */
 const SHORT_BYTES = 64 * 1024;
+/** Of all but watches, from the first byte to the last. */
+const LONGEST_MS = 60_000;
+const OVER_TIME = 'context deadline exceeded';
 
 /** Between two servers only, or the client's own business with this one. */
 const NOT_SENT =
@@ -31,12 +35,11 @@ export async function proxyRequest(
   exchange: RequestContext,
   api: RemoteApi,
   connections: OutboundConnections,
-  path: string = exchange.path,
 ): Promise<void> {
   if (!api.isAvailable) return refuse(exchange, UNAVAILABLE);
   const address = await api.server.locate().catch(() => undefined);
   if (!address) return refuse(exchange, UNAVAILABLE);
-  const { method, signal } = exchange;
+  const { method, path, signal } = exchange;
   const target = api.server.targetAt(address);
   const escaped = encodeURI(path).replaceAll('?', '%3F').replaceAll('#', '%23');
   const query = exchange.queryText === '' ? '' : `?${exchange.queryText}`;
@@ -44,19 +47,31 @@ export async function proxyRequest(
   exchange.headers['audit-id'] ??= randomUUID();
   const hasBody = method !== 'GET' && method !== 'HEAD';
   const body = hasBody ? await exchange.readBody() : undefined;
+  const stop = new AbortController();
+  const giveUp = () => stop.abort(signal.reason);
+  signal.addEventListener('abort', giveUp, { once: true });
+  const isLong = isLongRunning(exchange.requestInfo);
+  const timer = isLong ? undefined : setTimeout(() => stop.abort(new Error(OVER_TIME)), LONGEST_MS);
+  const passing = { isBegun: false };
   try {
     const pool = await connections.poolOf(target);
     const answer = await pool.request({
       path: `${escaped}${query}`,
       method: method as 'GET',
       headers: forwardedHeaders(exchange, new URL(target.origin).host, escaped),
-      signal,
+      signal: stop.signal,
       ...(body && { body }),
     });
-    await passBack(exchange, answer.statusCode, answer.headers, answer.body);
+    await passBack(exchange, answer.statusCode, answer.headers, answer.body, passing);
   } catch (err) {
     signal.throwIfAborted();
-    refuse(exchange, `error trying to reach service: ${networkErrorText(err)}`);
+    const why = `error trying to reach service: ${stop.signal.aborted ? OVER_TIME : networkErrorText(err)}`;
+    // What has begun is cut off: a clean end would make half an answer look whole.
+    if (passing.isBegun) throw serviceUnavailable(why);
+    refuse(exchange, why);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', giveUp);
   }
 }
 
@@ -97,6 +112,7 @@ async function passBack(
   status: number,
   headers: IncomingHttpHeaders,
   body: AsyncIterable<Buffer>,
+  passing: { isBegun: boolean },
 ): Promise<void> {
   const passed: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers))
@@ -105,9 +121,11 @@ async function passBack(
   const type = String(headers['content-type'] ?? '');
   let held: Buffer[] = [];
   let heldBytes = 0;
-  let stream: ByteStream | undefined = isLongRunning(exchange.requestInfo)
-    ? exchange.stream(type, status, passed)
-    : undefined;
+  const begin = () => {
+    passing.isBegun = true;
+    return exchange.stream(type, status, passed);
+  };
+  let stream: ByteStream | undefined = isLongRunning(exchange.requestInfo) ? begin() : undefined;
   for await (const chunk of body) {
     if (stream) {
       if (!(await written(stream, chunk))) return;
@@ -116,7 +134,7 @@ async function passBack(
     held.push(chunk);
     heldBytes += chunk.length;
     if (heldBytes <= SHORT_BYTES) continue;
-    stream = exchange.stream(type, status, passed);
+    stream = begin();
     if (!(await written(stream, Buffer.concat(held)))) return;
     held = [];
   }

@@ -20,7 +20,7 @@ export type HookRequest = {
 };
 
 /** What is sent as JSON; a `raw` text with its status; nothing at all. */
-export type HookAnswer = JsonObject | { raw: string; status?: number; type?: string } | 'hang';
+export type HookAnswer = JsonObject | { raw: string; status?: number; type?: string; cut?: boolean } | 'hang';
 
 export type Hook = AsyncDisposable & {
   readonly url: string;
@@ -61,10 +61,13 @@ export async function startHook(answer: Hook['answer'], { hosts = [] as string[]
     hook.requests.push(got);
     const made = await hook.answer(got);
     if (made === 'hang') return;
-    const { raw, status, type } =
-      'raw' in made ? (made as { raw: string; status?: number; type?: string }) : { raw: JSON.stringify(made) };
+    const { raw, status, type, cut } =
+      'raw' in made
+        ? (made as { raw: string; status?: number; type?: string; cut?: boolean })
+        : { raw: JSON.stringify(made) };
     response.writeHead(status ?? 200, { 'content-type': type ?? 'application/json' });
-    response.end(raw);
+    if (cut) response.write(raw, () => request.socket.destroy());
+    else response.end(raw);
   });
   const sockets = new Set<Duplex>();
   server.on('connection', (socket) => {

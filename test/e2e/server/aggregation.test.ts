@@ -117,3 +117,27 @@ it('a server whose certificate is not vouched for is not available, and one that
   await hook.close();
   await expect(client.get(`/apis/${GROUP}/v1/echoes`)).rejects.toMatchObject({ code: 503 });
 });
+
+it('a path that could lead elsewhere on the other server does not get there', async () => {
+  await using server = await startTestServer();
+  await using hook = await extension();
+  await register(server, hook);
+  await condition(server, 'Passed');
+  hook.requests.length = 0;
+  for (const path of ['%2e%2e/secret', 'a/..%2f..%2fsecret', './a', 'a//b', '%2e', 'a%5c..%5cb', 'a%00b'])
+    expect((await server.client.ask('GET', `/apis/${GROUP}/v1/${path}`)).status, path).toBe(404);
+  expect(hook.requests.filter(({ headers }) => headers['x-forwarded-uri'] !== undefined)).toEqual([]);
+});
+
+it('long answers are passed on as they come; one that breaks off is cut off, not ended', async () => {
+  await using server = await startTestServer();
+  const long = 'x'.repeat(300_000);
+  await using hook = await extension(({ path }) =>
+    path.includes('broken') ? ({ raw: long, cut: true } as never) : { long },
+  );
+  await register(server, hook);
+  await condition(server, 'Passed');
+  const { client } = server;
+  expect(await client.get(`/apis/${GROUP}/v1/echoes/long`)).toEqual({ long });
+  await expect(client.get(`/apis/${GROUP}/v1/echoes/broken`)).rejects.toThrow(/aborted|hang up|reset/);
+});
