@@ -5,12 +5,14 @@
  * What cannot be found out (a namespace that is not there) counts only if the rules match. A condition that cannot be
  * evaluated refuses the request, or skips the webhook if that fails open; one that is false skips it in any case.
  */
+import { performance } from 'node:perf_hooks';
 import { forbidden, notFound } from '../../../api/index.ts';
 import type { AdmissionAttributes } from '../admission.ts';
 import type { EquivalentResources } from '../matching/equivalent-resources.ts';
 import { type RuledRequest, ruleMatches } from '../matching/resource-rules.ts';
 import type { Invocation, Versioned, VersionedRequest } from './versioned-request.ts';
 import type { MatchCondition, Webhook } from './webhook.ts';
+import type { WebhookObserver } from './webhook-metrics.ts';
 
 /** What conditions come to: those that are false decide before those that fail. */
 export type ConditionsVerdict = { readonly isMatch: boolean; readonly error?: string };
@@ -37,7 +39,11 @@ export class WebhookMatcher {
   }
 
   /** Undefined: it is not called. */
-  async invocation(webhook: Webhook, request: VersionedRequest): Promise<Invocation | undefined> {
+  async invocation(
+    webhook: Webhook,
+    request: VersionedRequest,
+    observer: WebhookObserver,
+  ): Promise<Invocation | undefined> {
     const { attributes } = request;
     // The cheapest first: what no rule names needs no look at any label. The outcome is the same.
     const invocation = this.#byRules(webhook, request);
@@ -46,8 +52,11 @@ export class WebhookMatcher {
     if (!(await namespaceMatches(webhook, attributes))) return undefined;
     const { matchConditions, failsOpen } = webhook;
     if (matchConditions.length === 0) return invocation;
+    const began = performance.now();
     const objects = await request.in(invocation);
     const { isMatch, error } = await this.#parts.judgeConditions(matchConditions, attributes, invocation, objects);
+    const outcome = error !== undefined ? 'error' : isMatch ? 'match' : 'excluded';
+    observer.judged(webhook.name, attributes.operation, (performance.now() - began) / 1000, outcome);
     if (error === undefined) return isMatch ? invocation : undefined;
     if (failsOpen) return undefined;
     throw forbidden(attributes.resource, attributes.name, error);

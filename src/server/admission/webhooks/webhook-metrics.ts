@@ -6,12 +6,16 @@ import { WebhookCallError } from './webhook-errors.ts';
 export type WebhookObserver = {
   /** `error` undefined: it let the request pass. */
   called(webhook: string, operation: string, seconds: number, error: unknown, failedOpen: boolean): void;
+  /** Its conditions were asked. */
+  judged(webhook: string, operation: string, seconds: number, outcome: 'match' | 'excluded' | 'error'): void;
 };
 
 const SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
 const MOST_CODE = 600;
 
-export const silentObserver: WebhookObserver = { called: () => {} };
+const CONDITION_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];
+
+export const silentObserver: WebhookObserver = { called: () => {}, judged: () => {} };
 
 export type WebhookMetrics = { readonly of: (type: 'admit' | 'validating') => WebhookObserver };
 
@@ -37,8 +41,31 @@ export function webhookMetrics(metrics: Metrics): WebhookMetrics {
     'Requests that were let pass although a webhook failed',
     ['name', 'type'],
   );
+  const about = ['name', 'kind', 'type', 'operation'] as const;
+  const conditionSeconds = metrics.histogram(
+    'apiserver_admission_match_condition_evaluation_seconds',
+    'How long match conditions took',
+    CONDITION_SECONDS,
+    about,
+  );
+  const conditionErrors = metrics.counter(
+    'apiserver_admission_match_condition_evaluation_errors_total',
+    'Match conditions that could not be evaluated',
+    about,
+  );
+  const exclusions = metrics.counter(
+    'apiserver_admission_match_condition_exclusions_total',
+    'Requests that match conditions kept from a webhook',
+    about,
+  );
   return {
     of: (type) => ({
+      judged: (name, operation, seconds, outcome) => {
+        const labels = { name, kind: 'webhook', type, operation };
+        conditionSeconds.labels(labels).observe(seconds);
+        if (outcome === 'error') conditionErrors.labels(labels).inc();
+        if (outcome === 'excluded') exclusions.labels(labels).inc();
+      },
       called: (name, operation, seconds, error, failedOpen) => {
         const isRejected = error !== undefined && !failedOpen;
         const rejected = String(isRejected);

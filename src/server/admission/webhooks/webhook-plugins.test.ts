@@ -1,6 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
 import { convertObject } from '../../kinds/conversion.ts';
+import { type Metrics, makeMetrics } from '../../metrics/metrics.ts';
 import { type Hook, type HookAnswer, type HookRequest, startHook } from '../../outbound/https-hook.testing.ts';
 import { OutboundConnections } from '../../outbound/outbound-connections.ts';
 import { serviceResolver } from '../../outbound/service-resolver.ts';
@@ -11,6 +12,7 @@ import { EquivalentResources } from '../matching/equivalent-resources.ts';
 import { WebhookCaller } from './webhook-caller.ts';
 import { WebhookList } from './webhook-list.ts';
 import { type ConditionsVerdict, WebhookMatcher } from './webhook-matcher.ts';
+import { webhookMetrics } from './webhook-metrics.ts';
 import { mutatingWebhooks, validatingWebhooks, type WebhookParts } from './webhook-plugins.ts';
 
 const open: (() => Promise<unknown>)[] = [];
@@ -56,6 +58,7 @@ function plugin(
   make: (parts: WebhookParts) => AdmissionPlugin,
   configurations: Readonly<Record<string, JsonObject[]>>,
   verdict: ConditionsVerdict = { isMatch: true },
+  metrics?: Metrics,
 ): AdmissionPlugin {
   const connections = new OutboundConnections(
     serviceResolver({ service: async () => undefined, endpointSlices: async () => [] }),
@@ -72,6 +75,7 @@ function plugin(
     }),
     caller: new WebhookCaller(connections),
     convert: convertObject,
+    ...(metrics && { metrics: webhookMetrics(metrics) }),
   });
 }
 
@@ -332,4 +336,36 @@ it('a dry run is not sent to webhooks that may have side effects', async () => {
   });
   await admitted(plugin(validatingWebhooks, { c: [webhook(hook)] }), { ...configMap(), isDryRun: true });
   expect(hook.requests.map((request) => reviewOf(request).dryRun)).toEqual([true]);
+});
+
+it('what webhooks do is counted: calls, refusals, failures that were passed over, conditions', async () => {
+  const metrics = makeMetrics();
+  const hook = await hookWith((request) => respond(request, { allowed: false, status: { code: 403 } }));
+  const conditions = { matchConditions: [{ name: 'a', expression: 'x' }] };
+  await admitted(
+    plugin(validatingWebhooks, { c: [webhook(hook, conditions)] }, { isMatch: false }, metrics),
+    configMap(),
+  );
+  const told = await metrics.text();
+  const about = 'name="hook.example.com",kind="webhook",type="validating",operation="CREATE"';
+  expect(told).toContain(`apiserver_admission_match_condition_exclusions_total{${about}} 1`);
+  const others = makeMetrics();
+  const refusing = plugin(validatingWebhooks, { c: [webhook(hook)] }, { isMatch: true }, others);
+  await expect(admitted(refusing, configMap())).rejects.toThrow('denied');
+  const call = 'name="hook.example.com",type="validating",operation="CREATE"';
+  expect(await others.text()).toContain(
+    `apiserver_admission_webhook_rejection_count{${call},error_type="no_error",rejection_code="403"} 1`,
+  );
+  const open = makeMetrics();
+  await hook.close();
+  const passing = plugin(
+    mutatingWebhooks,
+    { c: [webhook(hook, { failurePolicy: 'Ignore' })] },
+    { isMatch: true },
+    open,
+  );
+  await admitted(passing, configMap());
+  const text = await open.text();
+  expect(text).toContain('apiserver_admission_webhook_fail_open_count{name="hook.example.com",type="admit"} 1');
+  expect(text).toMatch(/apiserver_admission_webhook_request_total\{.*code="503",rejected="false"\} 1/);
 });

@@ -85,7 +85,7 @@ async function admit(parts: WebhookParts, observer: WebhookObserver, a: Admissio
   const { all } = parts.webhooks;
   for (let index = 0; index < all.length; index++) {
     const webhook = all[index]!;
-    const invocation = await parts.matcher.invocation(webhook, request);
+    const invocation = await parts.matcher.invocation(webhook, request, observer);
     if (!invocation || (isSecondRun && !rounds.due.has(webhook.id))) continue;
     const place = `round_${isSecondRun ? 1 : 0}_index_${index}`;
     let isChanged = false;
@@ -168,7 +168,7 @@ async function validate(parts: WebhookParts, observer: WebhookObserver, a: Admis
   const invocations: { webhook: Webhook; index: number; invocation: Invocation }[] = [];
   for (let index = 0; index < all.length; index++) {
     const webhook = all[index]!;
-    const invocation = await parts.matcher.invocation(webhook, request);
+    const invocation = await parts.matcher.invocation(webhook, request, observer);
     if (invocation) invocations.push({ webhook, index, invocation });
   }
   for (const { webhook, index, invocation } of invocations) {
