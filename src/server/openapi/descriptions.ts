@@ -91,7 +91,8 @@ export function parseDeclarations(source: string): ReadonlyMap<string, TypeTexts
 
 /** A line of a comment without what makes it one; what it is indented by within the comment stays. */
 function commentText(line: string): string {
-  return line.replace(/^\s*(?:\/\*\*|\*(?!\/)) ?/, '').replace(/\s*\*\/$/, '');
+  const text = line.replace(/^\s*(?:\/\*\*|\*(?!\/)) ?/, '');
+  return text.endsWith('*/') ? text.slice(0, -2).trimEnd() : text;
 }
 
 function isObject(value: JsonValue | undefined): value is JsonObject {

@@ -43,10 +43,8 @@ class Semver extends Opaque {
   }
 }
 
-const NUMBER = '(0|[1-9][0-9]{0,19})';
-const PATTERN = new RegExp(
-  `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(?:-((?:0|[1-9][0-9]{0,19}|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\\.(?:0|[1-9][0-9]{0,19}|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\\+[0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*)?$`,
-);
+const PATTERN =
+  /^(0|[1-9][0-9]{0,19})\.(0|[1-9][0-9]{0,19})\.(0|[1-9][0-9]{0,19})(?:-((?:0|[1-9][0-9]{0,19}|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9][0-9]{0,19}|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$/;
 const LARGEST = 2n ** 64n - 1n;
 
 const reading = (text: string) => 20 + traversal(text.length);
