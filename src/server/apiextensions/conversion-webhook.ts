@@ -3,8 +3,8 @@
  *
  * Always true: what comes back are the objects that were sent, in their order, in the version that was asked for; of
  * their metadata only labels and annotations can have changed. Objects that are in that version already are not sent.
- * Many objects go in few calls, each bounded in bytes and in time. What goes wrong is a plain 500 in the words of the
- * reference server; an abort is passed on.
+ * Many objects go in few calls, each bounded in bytes and in time. What goes wrong is a plain 500 in the words of
+ * kube-apiserver; an abort is passed on.
  */
 import { randomUUID } from 'node:crypto';
 import {

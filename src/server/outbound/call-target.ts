@@ -59,7 +59,7 @@ export function callTarget({ url, service, caBundle }: ClientConfig): CallTarget
   };
 }
 
-/** The authority of a bundle, or why there is none in the words of the reference server. */
+/** The authority of a bundle, or why there is none in the words of kube-apiserver. */
 export function readAuthority(caBundle: string): string {
   const pem = Buffer.from(caBundle, 'base64').toString('utf8');
   if (!isCertificates(pem)) throw new Error('unable to load root certificates: unable to parse bytes as PEM block');

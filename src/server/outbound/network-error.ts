@@ -1,5 +1,5 @@
 /**
- * What goes wrong between two servers, in the words in which the reference server tells it: people search for those.
+ * What goes wrong between two servers, in the words in which kube-apiserver tells it: people search for those.
  * What is not known here is told as it is.
  */
 const UNKNOWN_AUTHORITY = 'tls: failed to verify certificate: x509: certificate signed by unknown authority';

@@ -1,7 +1,7 @@
 /**
  * One JSON document posted to another server, and the one it answers. Within a time, and within so many bytes: whoever
  * answers more is cut off. An abort of the caller is passed on as it is; everything else that goes wrong is a CallError
- * whose text is that of the reference server.
+ * whose text is that of kube-apiserver.
  */
 import type { JsonObject, JsonValue } from '../../api/index.ts';
 import { jsonText } from '../../api/json-text.ts';

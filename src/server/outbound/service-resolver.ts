@@ -3,7 +3,7 @@
  * Service has. With `routesToEndpoints` a ready address of one of its EndpointSlices is taken instead, at random, for
  * servers whose own host does not reach cluster addresses.
  *
- * Pure over what it is given to look up with; fails in the words of the reference server.
+ * Pure over what it is given to look up with; fails in the words of kube-apiserver.
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The AdmissionReview that a webhook is sent, and the one it answers: checked as the reference server checks it, in its
+ * The AdmissionReview that a webhook is sent, and the one it answers: checked as kube-apiserver checks it, in its
  * words. Pure.
  */
 import type { JsonObject, JsonValue } from '../../../api/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Whether a webhook is to be called about a request, and in which version of its resource. Asked in the order of the
- * reference server: labels of the namespace, labels of the object, rules, rules of equivalent resources, conditions.
+ * Whether a webhook is to be called about a request, and in which version of its resource: by rules, by rules of equivalent
+ * resources, by labels of the object and of the namespace, by conditions. All must hold, so the cheapest is asked first.
  *
  * What cannot be found out (a namespace that is not there) counts only if the rules match. A condition that cannot be
  * evaluated refuses the request, or skips the webhook if that fails open; one that is false skips it in any case.
@@ -45,7 +45,6 @@ export class WebhookMatcher {
     observer: WebhookObserver,
   ): Promise<Invocation | undefined> {
     const { attributes } = request;
-    // The cheapest first: what no rule names needs no look at any label. The outcome is the same.
     const invocation = this.#byRules(webhook, request);
     if (!invocation) return undefined;
     if (!objectMatches(webhook, attributes)) return undefined;

@@ -1,4 +1,4 @@
-/** What happened to calls of webhooks, under the names of the reference server. */
+/** What happened to calls of webhooks, under the names of kube-apiserver. */
 import { isStatusError } from '../../../api/index.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { WebhookCallError } from './webhook-errors.ts';

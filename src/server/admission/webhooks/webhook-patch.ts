@@ -1,7 +1,7 @@
 /**
  * The JSON patch that a mutating webhook answers, applied to the object it was sent. Pure. What is no patch is the
  * webhook's fault; a patch that does not fit the object fails the request whatever the policy of the webhook is, in the
- * words of the reference server.
+ * words of kube-apiserver.
  */
 import { internalError, isStatusError, type JsonObject, type JsonValue } from '../../../api/index.ts';
 import { isObject } from '../../codec/json/json-objects.ts';
