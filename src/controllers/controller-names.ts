@@ -13,6 +13,7 @@ export type ControllerName =
   | 'root-ca-certificate-publisher-controller'
   | 'persistentvolumeclaim-protection-controller'
   | 'persistentvolume-protection-controller'
+  | 'resourcequota-controller'
   | 'validatingadmissionpolicy-status-controller'
   | 'deployment-controller'
   | 'replicaset-controller'
@@ -32,6 +33,7 @@ const IS_DEFAULT: Readonly<Record<ControllerName, boolean>> = {
   'root-ca-certificate-publisher-controller': true,
   'persistentvolumeclaim-protection-controller': true,
   'persistentvolume-protection-controller': true,
+  'resourcequota-controller': true,
   'validatingadmissionpolicy-status-controller': true,
   'deployment-controller': false,
   'replicaset-controller': false,
@@ -44,9 +46,14 @@ const IS_DEFAULT: Readonly<Record<ControllerName, boolean>> = {
   'disruption-controller': false,
 };
 
-/** It needs the schemas of all kinds and their compiler of expressions, so it runs in the server itself, or not at all. */
-export const POLICY_TYPE_CHECKING: 'validatingadmissionpolicy-status-controller' =
-  'validatingadmissionpolicy-status-controller';
+/** These need what only the server has, schemas and compiled expressions or how admission counts: run there, or not at all. */
+export const IN_SERVER = ['resourcequota-controller', 'validatingadmissionpolicy-status-controller'] as const;
+export type InServer = (typeof IN_SERVER)[number];
+
+export function isInServer(name: ControllerName): name is InServer {
+  return (IN_SERVER as readonly ControllerName[]).includes(name);
+}
+
 export const KNOWN_CONTROLLERS: readonly ControllerName[] = Object.keys(IS_DEFAULT) as ControllerName[];
 export const DEFAULT_CONTROLLERS: readonly ControllerName[] = KNOWN_CONTROLLERS.filter((name) => IS_DEFAULT[name]);
 

@@ -8,7 +8,7 @@
 import { closeOnce, untilAborted } from '../api/index.ts';
 import { isApiError, type KubeClient } from '../client/index.ts';
 import { type ControllerDefinition, type ElectionOptions, type LeaderElector, Manager } from '../controller/index.ts';
-import { type ControllerName, chooseControllers, POLICY_TYPE_CHECKING } from './controller-names.ts';
+import { type ControllerName, chooseControllers, type InServer, isInServer } from './controller-names.ts';
 import { GarbageCollector } from './garbage/garbage-collector.ts';
 import { namespaceController } from './namespaces/namespace-controller.ts';
 import { isRefusedByNamespace } from './namespaces/refused-by-namespace.ts';
@@ -120,9 +120,7 @@ function definitionsOf(
   client: KubeClient,
   { authorityPem = '' }: ControllersOptions,
 ): ControllerDefinition[] {
-  const definitions: Readonly<
-    Record<Exclude<ControllerName, typeof COLLECTOR | typeof POLICY_TYPE_CHECKING>, () => unknown>
-  > = {
+  const definitions: Readonly<Record<Exclude<ControllerName, typeof COLLECTOR | InServer>, () => unknown>> = {
     'namespace-controller': () => namespaceController(client),
     'serviceaccount-controller': () => serviceAccountController,
     [PUBLISHER]: () => rootCertificateController(authorityPem),
@@ -139,7 +137,7 @@ function definitionsOf(
     'disruption-controller': () => disruptionController,
   };
   return names.flatMap((name) =>
-    name === COLLECTOR || name === POLICY_TYPE_CHECKING ? [] : [definitions[name]() as ControllerDefinition],
+    name === COLLECTOR || isInServer(name) ? [] : [definitions[name]() as ControllerDefinition],
   );
 }
 

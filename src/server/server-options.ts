@@ -67,6 +67,8 @@ export type ServerOptions = {
   readonly disableAdmissionPlugins?: readonly string[];
   /** Whether the types of policies' expressions are checked into their status. */
   readonly checksPolicyTypes?: boolean;
+  /** Whether what ResourceQuotas restrain is counted into their status. */
+  readonly countsQuotas?: boolean;
 
   /** 400 and 200; their sum is the number of seats that flow control gives out. Both 0: it is off, and there is no limit. */
   readonly maxRequestsInflight?: number;

@@ -32,6 +32,7 @@ import { ServiceAddressKeeper } from './cluster/service-address-keeper.ts';
 import { ClusterRoleAggregator } from './controllers/cluster-role-aggregation.ts';
 import { CrdController } from './controllers/crd/crd-controller.ts';
 import { PolicyTypeChecking } from './controllers/policy-type-checking.ts';
+import { QuotaStatus } from './controllers/quota-status.ts';
 import { Discovery } from './discovery/discovery.ts';
 import { FLOW_CONTROL_GROUP } from './flow-control/configuration/flow-objects.ts';
 import { handleFlowDump } from './flow-control/debug-dumps.ts';
@@ -143,6 +144,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       const typeChecking = new PolicyTypeChecking(rest, log);
       closers.push(() => typeChecking.close());
     }
+    const quotaStatus = options.countsQuotas ? QuotaStatus.start({ rest, clock: backgroundClock, log }) : undefined;
+    closers.push(async () => quotaStatus?.close());
     await webhooks.ready();
 
     let frontProxy = tls.frontProxy;

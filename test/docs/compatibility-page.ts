@@ -28,7 +28,6 @@ export const missing: Readonly<Record<string, string>> = {
   persistentvolumes: 'nothing binds',
   pods: 'nothing schedules or runs them; with `--pretend-nodes` it is pretended',
   replicationcontrollers: NO_CONTROLLER,
-  resourcequotas: 'enforced by its status; no controller counts what is there already',
   services: 'addresses and node ports are given; EndpointSlices of their own with `--controllers=*`',
   'apiservices.apiregistration.k8s.io':
     'upgraded connections (exec) are not passed on; OpenAPI v2 of other servers is not merged',

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { closeOnce } from '../../api/index.ts';
-import { chooseControllers, POLICY_TYPE_CHECKING } from '../../controllers/controller-names.ts';
+import { chooseControllers, isInServer } from '../../controllers/controller-names.ts';
 import type { Controllers } from '../../controllers/index.ts';
 import type { RunningServer, ServerOptions } from '../../server/server-options.ts';
 import { logToStderr } from '../../server/serving/stderr-log.ts';
@@ -24,8 +24,12 @@ export async function startBeside(
   beside: ControllersBeside,
 ): Promise<RunningServer> {
   const names = chooseControllers(beside.controllers);
-  const options = { ...given, checksPolicyTypes: names.includes(POLICY_TYPE_CHECKING) };
-  const isBare = names.every((name) => name === POLICY_TYPE_CHECKING);
+  const options = {
+    ...given,
+    checksPolicyTypes: names.includes('validatingadmissionpolicy-status-controller'),
+    countsQuotas: names.includes('resourcequota-controller'),
+  };
+  const isBare = names.every(isInServer);
   if (isBare && beside.pretendNodes === 0) return startServer(options);
   const controllersToken = randomBytes(32).toString('base64url');
   const server = await startServer({ ...options, controllersToken });

@@ -32,7 +32,8 @@ export function resourceQuota(store: QuotaStore): AdmissionPlugin {
   };
 }
 
-function mayCount(operation: AdmissionOperation, resource: Resource, subresource: string): boolean {
+/** Whether a write of the kind can be of interest to any quota. */
+export function mayCount(operation: AdmissionOperation, resource: Resource, subresource: string): boolean {
   if (!resource.isNamespaced || UNCOUNTED.has(qualifiedName(resource))) return false;
   if (operation === 'CREATE') return subresource === '';
   if (operation !== 'UPDATE' || resource.isCustom) return false;
