@@ -53,11 +53,14 @@ export async function postJson(connections: OutboundConnections, call: JsonCall)
     const { statusCode, headers, body } = await pool.request({
       path: `${target.path}${query}`,
       method: 'POST',
-      headers: { ...REQUEST_HEADERS, host: new URL(target.origin).host },
+      headers: headersFor(target),
       body: call.body,
       signal: stop.signal,
     });
-    const bytes = await readBounded(body, call.limitBytes);
+    const length = headers['content-length'];
+    // What says how long it is can be taken as it comes; HTTP holds it to that.
+    const isShort = typeof length === 'string' && Number(length) <= call.limitBytes;
+    const bytes = isShort ? Buffer.from(await body.arrayBuffer()) : await readBounded(body, call.limitBytes);
     return readAnswer(statusCode, String(headers['content-type'] ?? ''), bytes);
   } catch (err) {
     signal.throwIfAborted();
@@ -68,6 +71,17 @@ export async function postJson(connections: OutboundConnections, call: JsonCall)
     clearTimeout(timer);
     signal.removeEventListener('abort', giveUp);
   }
+}
+
+const headersOf = new WeakMap<CallTarget, Readonly<Record<string, string>>>();
+
+function headersFor(target: CallTarget): Record<string, string> {
+  let headers = headersOf.get(target);
+  if (!headers) {
+    headers = { ...REQUEST_HEADERS, host: new URL(target.origin).host };
+    headersOf.set(target, headers);
+  }
+  return headers;
 }
 
 async function readBounded(body: AsyncIterable<Buffer> & { destroy(): unknown }, limitBytes: number): Promise<Buffer> {
