@@ -3,7 +3,7 @@
  * reconciles that are stuck are acted on. Health is the one judge: nothing is logged here that `health()` would not
  * say.
  *
- * Each problem is said once for as long as it lasts. With `onStuck: 'exit'` the first stuck reconcile ends the process.
+ * Each problem is said once for as long as it lasts, and again when there is another reason for it. With `onStuck: 'exit'` the first stuck reconcile ends the process.
  */
 import type { Clock } from '../../api/index.ts';
 import type { Problem } from './health.ts';
@@ -32,10 +32,13 @@ export type WatchdogOptions = {
 };
 
 const LOOK_MS = 1_000;
+/** Of one problem, while it lasts: a log is not flooded by texts that never repeat. */
+const MOST_REASONS = 10;
 
 export class Watchdog {
   readonly #options: WatchdogOptions;
-  readonly #said = new Set<string>();
+  /** Reasons that were logged, by what they are about. */
+  readonly #said = new Map<string, Set<string>>();
   readonly #stuck = new Set<string>();
 
   constructor(options: WatchdogOptions) {
@@ -55,12 +58,10 @@ export class Watchdog {
     const { log, problems, controllers } = this.#options;
     const found = problems();
     for (const { about, text } of found) {
-      if (this.#said.has(about)) continue;
-      this.#said.add(about);
-      log.problem(`${about}${text}`);
+      if (this.#isNew(about, text)) log.problem(`${about}${text}`);
     }
     const abouts = new Set(found.map(({ about }) => about));
-    for (const about of this.#said) if (!abouts.has(about) && this.#said.delete(about)) log.wellAgain(about);
+    for (const about of this.#said.keys()) if (!abouts.has(about) && this.#said.delete(about)) log.wellAgain(about);
     const ids = new Set<string>();
     for (const { name, stuck } of controllers())
       for (const { key } of stuck) {
@@ -68,6 +69,15 @@ export class Watchdog {
         this.#act(name, key);
       }
     for (const id of this.#stuck) if (!ids.has(id)) this.#stuck.delete(id);
+  }
+
+  /** A text in which only numbers differ, seconds and attempts, gives no other reason. */
+  #isNew(about: string, text: string): boolean {
+    const reason = text.replace(/\d+/g, '0');
+    const reasons = this.#said.get(about) ?? new Set();
+    if (reasons.has(reason) || reasons.size === MOST_REASONS) return false;
+    this.#said.set(about, reasons.add(reason));
+    return true;
   }
 
   #act(controller: string, key: string): void {
