@@ -4,7 +4,8 @@
  *
  * It fails when one fails that is named in recorded/conformance-passing.txt, or when one that is named there is no more;
  * one that passes for the first time is told, and `--update` writes the list anew. Runner args choose scenarios
- * (`--scenario 'watch/*'`); without any, all are played, those that need compaction and protobuf too.
+ * (`--scenario 'watch/*'`); without any, all are played, those that need compaction, protobuf or the
+ * plugin ServiceAccount too.
  */
 import { readList, suiteArgs, withSuite, writeList } from './recorded-suite.mjs';
 import { say } from './setup.mjs';
@@ -15,10 +16,21 @@ const LIST = 'conformance-passing.txt';
 const { isUpdate, runnerArgs } = suiteArgs();
 const known = readList(LIST);
 
-process.exitCode = await withSuite('conformance', { serverFlags: SHORT_HISTORY }, async (play) => {
-  const { results } = await play(['--jobs', '3', '--with', 'all', ...runnerArgs]);
-  return judge(await playAgain(play, results));
+const results = await withSuite('conformance', { serverFlags: SHORT_HISTORY }, async (play) => {
+  const played = await play(['--jobs', '3', '--with', 'all', ...runnerArgs]);
+  return playAgain(play, played.results);
 });
+process.exitCode = judge([...results, ...(await withAccounts(new Set(results.map(({ name }) => name))))]);
+
+/** Those about the plugin ServiceAccount; all others were recorded without it. */
+async function withAccounts(played) {
+  if (runnerArgs.length > 0) return [];
+  const serverFlags = ['--enable-admission-plugins', 'ServiceAccount'];
+  return withSuite('conformance', { serverFlags }, async (play) => {
+    const { results: found } = await play(['--with', 'serviceaccount', '--scenario', 'serviceaccounts/*']);
+    return found.filter(({ name }) => !played.has(name));
+  });
+}
 
 /** What passed before and fails now is played once more, alone: some scenarios measure time, and machines are busy. */
 async function playAgain(play, results) {
