@@ -7,6 +7,7 @@
  * Plain interfaces that name each other, so that compilers and editors read no more than they show; closed, so that a
  * misspelt field does not compile.
  */
+import '../bin/node-version.cjs';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtInTypes } from '../src/server/schema/built-in-types.ts';

@@ -7,6 +7,7 @@
  * The form is documented where it is read, in src/server/schema/built-in-types.ts. What was packed is unpacked again
  * and compared, so a fact that the form cannot hold stops the script instead of getting lost.
  */
+import '../bin/node-version.cjs';
 import { isDeepStrictEqual } from 'node:util';
 import { packedScalars } from '../src/server/schema/packed-scalars.ts';
 import { readFacts, writeGenerated } from './generated-file.mjs';

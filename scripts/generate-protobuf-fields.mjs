@@ -7,6 +7,7 @@
  * In: message -> [[number, JSON name, type], …]. Out: one line per message, `message: number name type; …`, where the
  * name `.` stands for a message whose fields belong to its parent.
  */
+import '../bin/node-version.cjs';
 import { readFacts, writeGenerated } from './generated-file.mjs';
 
 const { packageOfApiVersion, messages } = readFacts('protobuf-fields');

@@ -24,5 +24,7 @@ export const requestHeaders: Readonly<Record<string, readonly StallRequest[]>> =
   'impersonate-uid': [{ ...LIST, headers: { 'impersonate-user': 'somebody' } }],
   'impersonate-extra-': [{ ...LIST, headers: { 'impersonate-user': 'somebody' } }],
   'user-agent': [CREATE, GET],
+  // Read only to be passed on to the server behind an APIService, in one piece.
+  'x-forwarded-for': [GET],
   'longwatch-history': [{ path: `${MAPS}?watch=1&resourceVersion=1`, isStream: true }],
 };
