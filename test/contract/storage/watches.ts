@@ -1,5 +1,6 @@
 /** Watches: where they begin, that they give every change once and in order, and how they end. */
 import { describe, expect, it, vi } from 'vitest';
+import type { ObjectStorage } from '../../../src/server/storage/object-storage.ts';
 import type { StoredObject } from '../../../src/server/storage/stored-object.ts';
 import { Random } from '../../support/random.ts';
 import {
@@ -15,6 +16,7 @@ import {
 } from './storage-under-test.ts';
 
 const RED = { color: 'red' };
+const PATIENT = { timeout: 10_000 };
 
 export function describeWatches(open: OpenStorage): void {
   describe('watch()', () => {
@@ -76,6 +78,7 @@ export function describeWatches(open: OpenStorage): void {
     it('without a state and a version begins now', async () => {
       await using t = await open();
       await put(t.storage, configMap('a/old'));
+      await caughtUp(t.storage); // "now" is what a cache knows
       const { client, ...begun } = await watching(t.storage, '', { sendsInitialEvents: false });
       const next = await put(t.storage, configMap('a/new'));
       await expectEvents({ client, ...begun }, [`ADDED a/new@${next.revision}`]);
@@ -87,7 +90,7 @@ export function describeWatches(open: OpenStorage): void {
       const opening = watching(t.storage, '', { resourceVersion: String(first.revision + 1) });
       const second = await put(t.storage, configMap('a/y'));
       const { client } = await opening;
-      await vi.waitFor(() => expect(client.events).toHaveLength(3));
+      await vi.waitFor(() => expect(client.events).toHaveLength(3), PATIENT);
       expect(client.events[1]).toBe(`ADDED a/y@${second.revision}`);
       const future = String(second.revision + 1_000_000);
       const refused = await watching(t.storage, '', { resourceVersion: future });
@@ -102,27 +105,28 @@ export function describeWatches(open: OpenStorage): void {
       const after = current.revision - 1;
       for (let at = 1; at < 12; at++) current = await change(t.storage, current, configMap('a/x', String(at)));
       // A watch cache may know longer than the store: it may serve what was asked for, but never a part of it.
+      await caughtUp(t.storage);
       await t.store.compact(current.revision);
       const { client } = await watching(t.storage, '', { resourceVersion: String(after), sendsInitialEvents: false });
-      await vi.waitFor(() => expect(client.events.length).toBeGreaterThan(0));
+      await vi.waitFor(() => expect(client.events.length).toBeGreaterThan(0), PATIENT);
       if (client.events[0]!.startsWith('ERROR')) {
         expect(client.events).toEqual([expect.stringContaining('ERROR too old resource version: ')]);
-        await vi.waitFor(() => expect(client.ends).toBe(1));
-      } else await vi.waitFor(() => expect(client.events).toHaveLength(12));
+        await vi.waitFor(() => expect(client.ends).toBe(1), PATIENT);
+      } else await vi.waitFor(() => expect(client.events).toHaveLength(12), PATIENT);
     });
 
     it('loses nothing for a slow client, and sends it no bookmark meanwhile', async () => {
       await using t = await open();
       const begun = await watching(t.storage);
       const { client, watch } = begun;
-      await vi.waitFor(() => expect(client.events).toHaveLength(1));
+      await vi.waitFor(() => expect(client.events).toHaveLength(1), PATIENT);
       client.room = 0;
       const want = [client.events[0]!];
       for (let at = 0; at < 10; at++) {
         const { revision } = await put(t.storage, configMap(`a/${at}`, 'x'.repeat(1000)));
         want.push(`ADDED a/${at}@${revision}`);
       }
-      await vi.waitFor(() => expect(client.events.length).toBeGreaterThan(1));
+      await vi.waitFor(() => expect(client.events.length).toBeGreaterThan(1), PATIENT);
       expect([client.events.length < want.length, watch.sendBookmark()]).toEqual([true, false]);
       client.take(1e9);
       await expectEvents(begun, want);
@@ -138,7 +142,7 @@ export function describeWatches(open: OpenStorage): void {
         watch.askForProgress();
         expect(watch.sendBookmark()).toBe(true);
         expect(client.events.at(-1)).toBe(`BOOKMARK @${revision + 1}`);
-      });
+      }, PATIENT);
       const versions = client.events.map((event) => Number(event.match(/@(\d+)/)![1]));
       expect(versions).toEqual([...versions].sort((a, b) => a - b));
     });
@@ -148,7 +152,7 @@ export function describeWatches(open: OpenStorage): void {
       await t.storage.catchUp(3000, never);
       const before = (await t.store.status()).watchers;
       const { client, watch, done } = await watching(t.storage);
-      await vi.waitFor(() => expect(client.events).toHaveLength(1));
+      await vi.waitFor(() => expect(client.events).toHaveLength(1), PATIENT);
       const ended = vi.fn();
       watch.onEnd(ended);
       if (way === 'its client') client.leave();
@@ -159,7 +163,7 @@ export function describeWatches(open: OpenStorage): void {
       expect([client.ends, ended.mock.calls.length, watch.sendBookmark()]).toEqual([1, 1, false]);
       await put(t.storage, configMap('a/late'));
       expect(client.events).toHaveLength(1);
-      await vi.waitFor(async () => expect((await t.store.status()).watchers).toBe(before));
+      await vi.waitFor(async () => expect((await t.store.status()).watchers).toBe(before), PATIENT);
     });
 
     it('gives every reader its history, wherever it begins and whatever it selects', async () => {
@@ -220,15 +224,17 @@ function eventOf({ revision, key, now, before }: Change, isRed: boolean): string
   return sees(before) ? [`DELETED ${key}@${revision}`] : [];
 }
 
+/** Until the storage knows all that the store has. */
+async function caughtUp(storage: ObjectStorage): Promise<void> {
+  await vi.waitFor(async () => expect(await storage.catchUp(3000, new AbortController().signal)).toBe(true), PATIENT);
+}
+
 /** That these come, and for a few turns nothing else. */
 async function expectEvents({ client }: Watching, want: readonly string[], urge: () => void = () => {}): Promise<void> {
-  await vi.waitFor(
-    () => {
-      urge();
-      expect(client.events).toEqual(want);
-    },
-    { timeout: 10_000 },
-  );
+  await vi.waitFor(() => {
+    urge();
+    expect(client.events).toEqual(want);
+  }, PATIENT);
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
   expect(client.events).toEqual(want);
 }
