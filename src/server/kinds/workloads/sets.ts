@@ -10,7 +10,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, mostFaults } from '../../strategy/validation/append-all.ts';
 import { countOrPercent, labelSelector, named, notOver100Percent, oneOf } from '../../strategy/validation/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { isEmpty, mapAt, numberAt, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
@@ -167,8 +167,10 @@ export const statefulSetStrategy: Strategy = {
     validateStatefulStrategy(spec, errors);
     appendAll(errors, checkStatefulSet(object));
     if (!old) appendAll(errors, checkNewStatefulSet(object)); // neither it nor the claims can change
-    for (const [index, claim] of (old ? [] : objectsAt(spec, 'volumeClaimTemplates')).entries())
+    for (const [index, claim] of (old ? [] : objectsAt(spec, 'volumeClaimTemplates')).entries()) {
       appendAll(errors, validateClaimSpec(objectAt(claim, 'spec') ?? {}, `spec.volumeClaimTemplates[${index}].spec`));
+      if (errors.length > mostFaults) return errors;
+    }
     appendAll(
       errors,
       validateSelected(spec, 'statefulset', '', (isSelected) => validateStatefulTemplate(spec, isSelected)),
