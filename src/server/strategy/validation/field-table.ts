@@ -40,7 +40,7 @@ export function defaultsFrom(rows: readonly DefaultRow[]): (object: KubeObject) 
   return (object) => {
     for (const { steps, field, one, isPointer, when } of compiled) {
       if (steps[0]?.name === 'spec' && object.spec === undefined) object.spec = {};
-      walk(object as JsonObject, steps, 0, '', (owner) => {
+      eachOwner(object as JsonObject, steps, 0, (owner) => {
         if (isPointer && owner[field] === '') return;
         if (!when || when(owner)) fill(owner, one);
       });
@@ -168,6 +168,22 @@ function walk(owner: JsonObject, steps: readonly Step[], index: number, path: st
   for (const [element, place] of elementsOf(value, at)) {
     if (isObject(element)) walk(element, steps, index + 1, place, visit);
   }
+}
+
+/** The same in any order and without paths: for defaults, which every write sets. */
+function eachOwner(owner: JsonObject, steps: readonly Step[], index: number, visit: (owner: JsonObject) => void): void {
+  const step = steps[index];
+  if (!step) {
+    visit(owner);
+    return;
+  }
+  const value = owner[step.name];
+  if (step.each === '') {
+    if (isObject(value)) eachOwner(value, steps, index + 1, visit);
+    return;
+  }
+  const elements = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [];
+  for (const element of elements) if (isObject(element)) eachOwner(element, steps, index + 1, visit);
 }
 
 function elementsOf(value: JsonValue | undefined, path: string): (readonly [JsonValue | undefined, string])[] {
