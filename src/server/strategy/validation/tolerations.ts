@@ -7,6 +7,7 @@ import {
   type JsonObject,
   unsupportedValue,
 } from '../../../api/index.ts';
+import { appendAll, mostFaults } from './append-all.ts';
 import { oneOf } from './checks.ts';
 import { textAt } from './fields.ts';
 
@@ -16,7 +17,12 @@ const OPERATORS = ['Equal', 'Exists'];
 const COMPARING = ['Lt', 'Gt'];
 
 export function checkTolerations(tolerations: readonly JsonObject[], path: string): FieldError[] {
-  return tolerations.flatMap((toleration, index) => checkToleration(toleration ?? {}, `${path}[${index}]`));
+  const errors: FieldError[] = [];
+  for (const [index, toleration] of tolerations.entries()) {
+    appendAll(errors, checkToleration(toleration ?? {}, `${path}[${index}]`));
+    if (errors.length > mostFaults) break;
+  }
+  return errors;
 }
 
 function checkToleration(toleration: JsonObject, path: string): FieldError[] {
