@@ -18,7 +18,7 @@ import type { CelType } from '../../cel/values/types.ts';
 import { bool, plainType, string } from '../../cel/values/types.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { oneOf, required } from '../../strategy/validation/checks.ts';
 import { conditions } from '../../strategy/validation/conditions.ts';
 import { type CheckRow, checksFrom, defaultsFrom } from '../../strategy/validation/field-table.ts';
@@ -225,7 +225,7 @@ async function checkMutations(_policy: KubeObject, spec: JsonObject, inside: Ins
 
 function checkStatus(status: JsonObject | undefined): FieldError[] {
   const warnings = objectsAt(objectAt(status, 'typeChecking'), 'expressionWarnings');
-  const errors = warnings.flatMap((warning, index) => {
+  const errors = faultsOf(warnings, (warning, index) => {
     const at = `status.typeChecking.expressionWarnings[${index}]`;
     const found = textAt(warning, 'warning') === '' ? [requiredValue(`${at}.warning`)] : [];
     return textAt(warning, 'fieldRef').trim() === '' ? [...found, requiredValue(`${at}.fieldRef`)] : found;

@@ -12,7 +12,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { labelSelector, named, oneOf, required } from '../../strategy/validation/checks.ts';
 import { checksFrom, defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { isEmpty, objectAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
@@ -75,7 +75,7 @@ function checkParams(params: JsonObject, path: string): FieldError[] {
 function checkActions(actions: readonly string[], path: string): FieldError[] {
   if (actions.length === 0) return [requiredValue(path, 'at least one validation action is required')];
   const seen = new Set<string>();
-  const errors = actions.flatMap((action, index) => {
+  const errors = faultsOf(actions, (action, index) => {
     const at = `${path}[${index}]`;
     const found = ACTIONS.includes(action) ? [] : [unsupportedValue(at, action, ACTIONS)];
     if (seen.has(action)) found.push(duplicateValue(at, action));

@@ -12,7 +12,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { appendAll, mostFaults } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf, mostFaults } from '../../strategy/validation/append-all.ts';
 import { labelSelector, oneOf } from '../../strategy/validation/checks.ts';
 import type { DefaultRow } from '../../strategy/validation/field-table.ts';
 import { objectAt, objectsAt, textsAt } from '../../strategy/validation/fields.ts';
@@ -112,7 +112,7 @@ function checkResources(resources: readonly string[], path: string): FieldError[
 
 function checkNames(rule: JsonObject, path: string): FieldError[] {
   const seen = new Set<string>();
-  return entriesOf(rule, 'resourceNames').flatMap((name, index) => {
+  return faultsOf(entriesOf(rule, 'resourceNames'), (name, index) => {
     const at = childPath(path, index);
     const errors = checkPathSegment(name).map((problem) => invalidValue(at, name, problem));
     if (seen.has(name)) errors.push(duplicateValue(at, name));

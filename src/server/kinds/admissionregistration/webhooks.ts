@@ -15,7 +15,7 @@ import {
 } from '../../../api/index.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
-import { appendAll, mostFaults } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf, mostFaults } from '../../strategy/validation/append-all.ts';
 import { labelSelector, oneOf } from '../../strategy/validation/checks.ts';
 import { type CheckRow, checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { numberAt, objectAt, objectsAt, sameValue, textAt, textsAt } from '../../strategy/validation/fields.ts';
@@ -120,7 +120,7 @@ function checkReviews(webhook: JsonObject, path: string, wantsKnown: boolean): F
   const versions = textsAt(webhook, 'admissionReviewVersions').map((version) => version ?? '');
   if (versions.length === 0) return [requiredValue(path, `must specify one of ${reviewList}`)];
   const seen = new Set<string>();
-  const errors = versions.flatMap((version, index) => {
+  const errors = faultsOf(versions, (version, index) => {
     const at = `${path}[${index}]`;
     if (seen.has(version)) return [invalidValue(at, version, 'duplicate version')];
     seen.add(version);

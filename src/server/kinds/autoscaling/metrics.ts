@@ -13,7 +13,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import { quantityOf } from '../../strategy/validation/amounts.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { numberAt, objectAt, textAt } from '../../strategy/validation/fields.ts';
 import { checkContainerResourceName } from '../../strategy/validation/resource-names.ts';
 
@@ -35,7 +35,7 @@ export function checkMetrics(
   path: string,
   minReplicas: number | undefined,
 ): FieldError[] {
-  const errors = metrics.flatMap((metric, index) => checkMetric(metric ?? {}, `${path}[${index}]`));
+  const errors = faultsOf(metrics, (metric, index) => checkMetric(metric ?? {}, `${path}[${index}]`));
   const scalesToZero = metrics.some((metric) => metric?.type === 'Object' || metric?.type === 'External');
   if (minReplicas === 0 && !scalesToZero) {
     const why = 'must specify at least one Object or External metric to support scaling to zero replicas';

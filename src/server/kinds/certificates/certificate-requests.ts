@@ -3,6 +3,7 @@
  * stays. Whether it is granted is a condition that only `approval` sets and nobody takes back; the certificate comes by
  * `status`.
  */
+
 import {
   duplicateValue,
   type FieldError,
@@ -16,6 +17,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import type { Strategy, StrategyContext } from '../../strategy/strategy.ts';
+import { faultsOf } from '../../strategy/validation/append-all.ts';
 import { ensureObject, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
 import { checkCertificate, checkCertificateSpec } from './certificate-spec.ts';
 
@@ -48,7 +50,7 @@ export const certificateRequestStrategy: Strategy = {
     return [
       // What was asked for was judged when it was asked, and stays.
       ...(old ? [] : checkCertificateSpec(objectAt(request as JsonObject, 'spec') ?? {})),
-      ...conditionsOf(request).flatMap(checkCondition),
+      ...faultsOf(conditionsOf(request), checkCondition),
       ...checkTypes(request, old),
       ...(isNew ? checkCertificate(certificate, 'status.certificate') : []),
     ];

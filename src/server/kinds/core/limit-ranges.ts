@@ -2,6 +2,7 @@
  * Limit ranges: how much of each resource a thing of some type may ask for, and what it gets if it does not say. The
  * amounts of one resource must not contradict each other.
  */
+
 import {
   checkQualifiedName,
   duplicateValue,
@@ -17,6 +18,7 @@ import {
 import { ownValue } from '../../codec/json/json-objects.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
 import { quantityOf, roundAmounts } from '../../strategy/validation/amounts.ts';
+import { faultsOf } from '../../strategy/validation/append-all.ts';
 import {
   ensureObject,
   fill,
@@ -55,7 +57,7 @@ export const limitRangeStrategy: Strategy = {
   },
   validate: (range) => {
     const seen = new Set<string>();
-    return limitsOf(range).flatMap((limit, index) => {
+    return faultsOf(limitsOf(range), (limit, index) => {
       const at = `spec.limits[${index}]`;
       const type = textAt(limit, 'type');
       const errors = checkType(type, `${at}.type`);
@@ -83,7 +85,7 @@ function checkNames(limit: JsonObject, type: string, path: string): FieldError[]
     const amounts = objectAt(limit, part);
     if (type === 'Pod' && part.startsWith('default'))
       return isEmpty(amounts) ? [] : [forbiddenValue(`${path}.${part}`, "may not be specified when `type` is 'Pod'")];
-    return sortedEntries(amounts).flatMap(([name]) => check(name, `${path}.${part}[${name}]`));
+    return faultsOf(sortedEntries(amounts), ([name]) => check(name, `${path}.${part}[${name}]`));
   });
   const hasStorage = ['min', 'max'].some((part) => ownValue(objectAt(limit, part) ?? {}, 'storage') !== undefined);
   if (type === 'PersistentVolumeClaim' && !hasStorage) {
@@ -98,7 +100,7 @@ type Amounts = { readonly [part in Part]: Quantity | undefined };
 function checkAmounts(limit: JsonObject, path: string): FieldError[] {
   const names = new Set(PARTS.flatMap((part) => Object.keys(objectAt(limit, part) ?? {})));
   const isPod = limit.type === 'Pod';
-  return [...names].sort().flatMap((name) => {
+  return faultsOf([...names].sort(), (name) => {
     const amounts = Object.fromEntries(
       PARTS.map((part) => {
         const given = isPod && part.startsWith('default') ? undefined : objectAt(limit, part);

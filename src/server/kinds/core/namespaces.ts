@@ -2,6 +2,7 @@
  * Namespaces: each carries its name as a label, and a finalizer in its spec that only the `finalize` subresource may
  * take away. An object of this kind is gone for good when that one and those of its metadata are.
  */
+
 import {
   checkQualifiedName,
   checkStandardFinalizer,
@@ -11,6 +12,7 @@ import {
   type KubeObject,
 } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
+import { faultsOf } from '../../strategy/validation/append-all.ts';
 import { ensureObject, fill, objectAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
@@ -37,7 +39,7 @@ export const namespaceStrategy: Strategy = {
     if (context?.subresource === 'status') return validatePhase(namespace);
     const isFinalize = context?.subresource === 'finalize';
     if (old && !isFinalize) return []; // only its metadata may change
-    return textsAt(objectAt(namespace as JsonObject, 'spec'), 'finalizers').flatMap((finalizer, index) =>
+    return faultsOf(textsAt(objectAt(namespace as JsonObject, 'spec'), 'finalizers'), (finalizer, index) =>
       [...checkQualifiedName(finalizer), ...checkStandardFinalizer(finalizer)].map((problem) =>
         invalidValue(isFinalize ? `spec.finalizers[${index}]` : 'spec.finalizers', finalizer, problem),
       ),

@@ -5,7 +5,7 @@
 import { type FieldError, invalidValue, type JsonObject, requiredValue } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
 import { roundAmounts } from '../../strategy/validation/amounts.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { immutable } from '../../strategy/validation/field-table.ts';
 import { isObject, objectAt, objectsAt, sortedEntries, textAt, textsAt } from '../../strategy/validation/fields.ts';
 import {
@@ -61,7 +61,7 @@ export const resourceQuotaStrategy: Strategy = {
 };
 
 function checkAmounts(amounts: JsonObject | undefined, path: string): FieldError[] {
-  return sortedEntries(amounts).flatMap(([name, amount]) => {
+  return faultsOf(sortedEntries(amounts), ([name, amount]) => {
     const at = `${path}[${name}]`;
     return [...checkQuotaResourceName(name, at), ...checkResourceAmount(name, amount, at)];
   });

@@ -15,7 +15,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { named, requiredWith } from '../../strategy/validation/checks.ts';
 import { checksFrom } from '../../strategy/validation/field-table.ts';
 import { ensureObject, numberAt, objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
@@ -44,7 +44,7 @@ export const flowSchemaStrategy: Strategy = {
       ...checkPrecedence(spec, schema.metadata.name ?? ''),
       ...checkMethod(objectAt(spec, 'distinguisherMethod')),
       ...checkRows(schema),
-      ...objectsAt(spec, 'rules').flatMap((rule, index) => checkPolicyRule(rule ?? {}, `spec.rules[${index}]`)),
+      ...faultsOf(objectsAt(spec, 'rules'), (rule, index) => checkPolicyRule(rule ?? {}, `spec.rules[${index}]`)),
       ...checkFlowConditions(schema),
     ];
   },
@@ -57,7 +57,7 @@ const checkRows = checksFrom([
 /** Of conditions here only the types are looked at. */
 export function checkFlowConditions(object: KubeObject): FieldError[] {
   const seen = new Set<string>();
-  return objectsAt(objectAt(object as JsonObject, 'status'), 'conditions').flatMap((condition, index) => {
+  return faultsOf(objectsAt(objectAt(object as JsonObject, 'status'), 'conditions'), (condition, index) => {
     const type = textAt(condition, 'type');
     const at = `status.conditions[${index}].type`;
     const errors = seen.has(type) ? [duplicateValue(at, type)] : [];
@@ -85,7 +85,7 @@ function checkMethod(method: JsonObject | undefined): FieldError[] {
 function checkPolicyRule(rule: JsonObject, path: string): FieldError[] {
   const subjects = objectsAt(rule, 'subjects');
   const [resources, others] = [objectsAt(rule, 'resourceRules'), objectsAt(rule, 'nonResourceRules')];
-  const errors = subjects.flatMap((subject, index) => checkSubject(subject ?? {}, `${path}.subjects[${index}]`));
+  const errors = faultsOf(subjects, (subject, index) => checkSubject(subject ?? {}, `${path}.subjects[${index}]`));
   if (subjects.length === 0) errors.push(requiredValue(`${path}.subjects`, 'subjects must contain at least one value'));
   if (resources.length === 0 && others.length === 0)
     errors.push(requiredValue(path, 'at least one of resourceRules and nonResourceRules has to be non-empty'));

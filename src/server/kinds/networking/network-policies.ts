@@ -9,7 +9,7 @@ import {
   unsupportedValue,
 } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { checkPortName, labelSelector, oneOf, portNumber } from '../../strategy/validation/checks.ts';
 import { type Check, checksFrom, defaultsFrom, listOf, struct } from '../../strategy/validation/field-table.ts';
 import {
@@ -103,7 +103,7 @@ function checkPolicy(known: ReadonlySet<string>): (policy: KubeObject) => FieldE
 const policyTypes: Check = (value, path) => {
   const found = textsAt({ value: value ?? null }, 'value');
   if (found.length > 2) return [invalidValue(path, value, 'may not specify more than two policyTypes')];
-  return found.flatMap((type, index) =>
+  return faultsOf(found, (type, index) =>
     types.includes(type) ? [] : [unsupportedValue(`${path}[${index}]`, type ?? '', types)],
   );
 };

@@ -1,6 +1,8 @@
 /** Runtime classes: which handler runs a pod, what that costs beside the containers, and on which nodes it is found. */
+
 import { checkDnsLabel, type FieldError, forbiddenValue, type JsonObject } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
+import { faultsOf } from '../../strategy/validation/append-all.ts';
 import { named, required } from '../../strategy/validation/checks.ts';
 import { checksFrom, immutableFields } from '../../strategy/validation/field-table.ts';
 import { mapAt, objectAt, objectsAt, sortedEntries } from '../../strategy/validation/fields.ts';
@@ -25,7 +27,7 @@ export const runtimeClassStrategy: Strategy = {
 
 /** Judged, and told of, as limits of a container. */
 function checkOverhead(amounts: JsonObject | undefined): FieldError[] {
-  const errors = sortedEntries(amounts).flatMap(([name, amount]) => {
+  const errors = faultsOf(sortedEntries(amounts), ([name, amount]) => {
     const at = `overhead.limits[${name}]`;
     return [...checkContainerResourceName(name, at), ...checkResourceAmount(name, amount, at)];
   });

@@ -9,7 +9,7 @@ import {
   requiredValue,
 } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { labelSelector, named, oneOf, required } from '../../strategy/validation/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { isEmpty, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
@@ -29,7 +29,7 @@ export const clusterRoleBindingStrategy: Strategy = bindingStrategyOf('ClusterRo
 function roleStrategyOf(isNamespaced: boolean): Strategy {
   return {
     validate: (role) => [
-      ...objectsAt(role as JsonObject, 'rules').flatMap((rule, index) =>
+      ...faultsOf(objectsAt(role as JsonObject, 'rules'), (rule, index) =>
         validateRule(rule ?? {}, `rules[${index}]`, isNamespaced),
       ),
       ...validateAggregation(objectAt(role as JsonObject, 'aggregationRule')),
@@ -44,7 +44,7 @@ function validateAggregation(aggregation: JsonObject | undefined): FieldError[] 
   const selectors = objectsAt(aggregation, 'clusterRoleSelectors');
   if (selectors.length === 0)
     return [requiredValue(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
-  return selectors.flatMap((selector, index) => {
+  return faultsOf(selectors, (selector, index) => {
     const at = `${path}[${index}]`;
     const errors = labelSelector(selector ?? {}, at, aggregation);
     return errors.length === 0 ? [] : [...errors, invalidValue(at, null, 'invalid label selector.')];
@@ -79,7 +79,7 @@ function bindingStrategyOf(...roleKinds: string[]): Strategy {
     setDefaults: defaultsFrom(bindingDefaults),
     validate: (binding) => [
       ...check(binding),
-      ...objectsAt(binding as JsonObject, 'subjects').flatMap((subject, index) =>
+      ...faultsOf(objectsAt(binding as JsonObject, 'subjects'), (subject, index) =>
         validateSubject(subject ?? {}, `subjects[${index}]`, roleKinds.length > 1),
       ),
     ],

@@ -2,8 +2,10 @@
  * What a claim asks for: requests for devices, each exactly one or the first that can be had of several; constraints
  * between them; configuration for their drivers. Claims and templates of claims hold the same.
  */
+
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../../api/index.ts';
 import type { StrategyContext } from '../../strategy/strategy.ts';
+import { faultsOf } from '../../strategy/validation/append-all.ts';
 import { oneOf } from '../../strategy/validation/checks.ts';
 import { always, type Check, listOf, struct, textsOf } from '../../strategy/validation/field-table.ts';
 import { fill, isObject, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
@@ -83,7 +85,7 @@ export function requestRef(names: ReadonlySet<string>): Check {
     const name = typeof value === 'string' ? value : '';
     const parts = name.split('/');
     if (parts.length > 2) return [invalidValue(path, name, refText)];
-    const errors = parts.flatMap((part) => label(part, path, owner));
+    const errors = faultsOf(parts, (part) => label(part, path, owner));
     if (!names.has(name)) errors.push(invalidValue(path, name, refText));
     return errors;
   };

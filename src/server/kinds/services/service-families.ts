@@ -13,7 +13,7 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { oneOf } from '../../strategy/validation/checks.ts';
 import { isEmpty, textAt, textsAt } from '../../strategy/validation/fields.ts';
 import { checkIpAddress, parseAddress } from '../../strategy/validation/ip-address.ts';
@@ -61,7 +61,7 @@ export function validateAddressFields(spec: JsonObject): FieldError[] {
 }
 
 function validateAddresses(all: readonly string[]): FieldError[] {
-  return all.flatMap((one, index) => {
+  return faultsOf(all, (one, index) => {
     if (index === 0 && one === 'None')
       return all.length > 1 ? [invalidValue(addressPath, all, "'None' must be the first and only value")] : [];
     return checkIpAddress(one).map((problem) => invalidValue(`${addressPath}[${index}]`, one, problem));

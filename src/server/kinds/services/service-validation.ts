@@ -12,7 +12,7 @@ import {
   keyPath,
   requiredValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { oneOf, portNumber, portOrName, required, text } from '../../strategy/validation/checks.ts';
 import { type Check, checksFrom, struct } from '../../strategy/validation/field-table.ts';
 import { isEmpty, mapAt, numberAt, objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
@@ -142,7 +142,7 @@ function validateAffinity(spec: JsonObject): FieldError[] {
 
 function validateExternal(spec: JsonObject, before: JsonObject | undefined): FieldError[] {
   const known = new Set(textsAt(before, 'externalIPs'));
-  return textsAt(spec, 'externalIPs').flatMap((one, index) => {
+  return faultsOf(textsAt(spec, 'externalIPs'), (one, index) => {
     const address = one ?? '';
     const wrong = known.has(address) ? [] : checkIpAddress(address);
     const problems = wrong.length > 0 ? wrong : checkOrdinaryAddress(address);
@@ -239,7 +239,7 @@ export function validateServiceStatus(service: KubeObject, old: KubeObject): Fie
   if (type !== 'LoadBalancer' && found.length > 0)
     return [forbiddenValue(path, "may only be used when `spec.type` is 'LoadBalancer'")];
   const known = new Set(ingressOf(old).map((one) => textAt(one, 'ip')));
-  return found.flatMap((one, index) => validateIngress(one ?? {}, `${path}[${index}]`, known));
+  return faultsOf(found, (one, index) => validateIngress(one ?? {}, `${path}[${index}]`, known));
 }
 
 function validateIngress(one: JsonObject, path: string, known: ReadonlySet<string>): FieldError[] {

@@ -13,7 +13,7 @@ import {
 } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
 import { quantityOf } from '../../strategy/validation/amounts.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import {
   atLeast,
   atMostBytes,
@@ -167,7 +167,7 @@ export const csiNodeStrategy: Strategy = {
   validateUpdate: (node, old) => {
     const driversOf = (object: unknown) => objectsAt(objectAt(object as JsonObject, 'spec'), 'drivers');
     const had = new Map(driversOf(old).map((driver) => [textAt(driver, 'name'), driver]));
-    return driversOf(node).flatMap((driver) => {
+    return faultsOf(driversOf(node), (driver) => {
       const before = had.get(textAt(driver, 'name'));
       const isSame = !before || sameValue({ ...driver, allocatable: null }, { ...before, allocatable: null });
       return isSame ? [] : [immutable('spec.drivers', { ...driver, allocatable: null })];

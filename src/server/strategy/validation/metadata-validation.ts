@@ -25,7 +25,7 @@ import {
   type NameCheck,
 } from '../../../api/names.ts';
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../../../api/objects.ts';
-import { appendAll } from './append-all.ts';
+import { appendAll, faultsOf } from './append-all.ts';
 
 export type ObjectMetaRules = {
   readonly isNamespaced: boolean;
@@ -210,7 +210,7 @@ export function validateAnnotations(
 
 function validateOwnerReferences(references: readonly OwnerReference[] | undefined, path: string): FieldError[] {
   if (!references) return [];
-  const errors = references.flatMap((reference) => validateOwnerReference(reference, path));
+  const errors = faultsOf(references, (reference) => validateOwnerReference(reference, path));
   let controller: OwnerReference | undefined;
   let shown: string | undefined; // the same in every error
   for (const reference of references) {
@@ -248,21 +248,21 @@ function inWireOrder({ apiVersion, kind, name, uid, controller, blockOwnerDeleti
 }
 
 function validateFinalizers(finalizers: readonly string[], path: string, allowsPlain: boolean): FieldError[] {
-  const errors = finalizers.flatMap((finalizer) =>
+  const errors = faultsOf(finalizers, (finalizer) =>
     checkQualifiedName(finalizer).map((problem) => invalidValue(path, finalizer, problem)),
   );
   if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
     errors.push(invalidValue(path, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'));
   }
   if (allowsPlain) return errors;
-  const plain = finalizers.flatMap((finalizer, index) =>
+  const plain = faultsOf(finalizers, (finalizer, index) =>
     checkStandardFinalizer(finalizer).map((problem) => invalidValue(childPath(path, index), finalizer, problem)),
   );
   return [...errors, ...plain];
 }
 
 function validateManagedFields(entries: readonly ManagedFieldsEntry[] | undefined, path: string): FieldError[] {
-  return (entries ?? []).flatMap(({ manager = '', operation, fieldsType = '', subresource = '' }, index) => {
+  return faultsOf(entries ?? [], ({ manager = '', operation, fieldsType = '', subresource = '' }, index) => {
     const at = childPath(path, index);
     const errors: FieldError[] = [];
     if (operation !== 'Apply' && operation !== 'Update') {

@@ -2,6 +2,7 @@
  * Node selectors: terms of expressions over labels and fields of nodes, of which one must hold. They stand in volumes,
  * device slices and allocations (and, with others, in the affinity of pods).
  */
+
 import {
   checkDnsSubdomain,
   checkLabelValue,
@@ -12,6 +13,7 @@ import {
   type JsonObject,
   requiredValue,
 } from '../../../api/index.ts';
+import { faultsOf } from './append-all.ts';
 import { requiredWith, text } from './checks.ts';
 import { type Check, listOf, struct, textsOf } from './field-table.ts';
 import { objectsAt, textAt, textsAt } from './fields.ts';
@@ -95,14 +97,14 @@ export function labelWarning(key: string): string | undefined {
 
 /** What is told about the expressions of a node selector at `path`. */
 export function warningsForTerms(selector: JsonObject | undefined, path: string): string[] {
-  return objectsAt(selector, 'nodeSelectorTerms').flatMap((term, index) =>
+  return faultsOf(objectsAt(selector, 'nodeSelectorTerms'), (term, index) =>
     warningsForExpressions(term, `${path}.nodeSelectorTerms[${index}]`),
   );
 }
 
 /** The same for anything with `matchExpressions`. */
 export function warningsForExpressions(selector: JsonObject | undefined, path: string): string[] {
-  return objectsAt(selector, 'matchExpressions').flatMap((expression, index) => {
+  return faultsOf(objectsAt(selector, 'matchExpressions'), (expression, index) => {
     const key = textAt(expression, 'key');
     const text = labelWarning(key);
     return text ? [`${path}.matchExpressions[${index}].key: ${key} is ${text}`] : [];

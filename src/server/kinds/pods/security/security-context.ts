@@ -10,6 +10,7 @@ import {
   tooLong,
   unsupportedValue,
 } from '../../../../api/index.ts';
+import { faultsOf } from '../../../strategy/validation/append-all.ts';
 import { between, oneOf } from '../../../strategy/validation/checks.ts';
 import type { Check } from '../../../strategy/validation/field-table.ts';
 import { objectAt, objectsAt, textAt, textsAt } from '../../../strategy/validation/fields.ts';
@@ -81,7 +82,7 @@ export function validateContainerContext(
 }
 
 const groups: Check = (value, path, owner) =>
-  Array.isArray(value) ? value.flatMap((group, index) => userOrGroup(group, `${path}[${index}]`, owner)) : [];
+  Array.isArray(value) ? faultsOf(value, (group, index) => userOrGroup(group, `${path}[${index}]`, owner)) : [];
 
 const checkPodUsers = structChecks([
   ['fsGroup', userOrGroup],
