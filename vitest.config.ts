@@ -1,6 +1,11 @@
-/** Unit tests sit beside the code; test/ holds what runs against real parts. Forks, not threads: lmdb wants one thread. */
+/**
+ * Unit tests sit beside the code; test/ holds what runs against real parts. Forks, not threads: lmdb wants one thread.
+ * Tests that measure come last, one file at a time: what they measure is the server, not the tests beside them.
+ */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+
+const measuring = ['test/stall/**/*.test.ts', 'test/fuzz/**/*.test.ts', 'test/support/**/*.test.ts'];
 
 export default defineConfig({
   // Examples speak through the doors of the package; tests of them run what is in src/, not what was built last.
@@ -14,11 +19,25 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
-    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'behaviour',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: measuring,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'measures', include: measuring, maxWorkers: 1, sequence: { groupOrder: 2 } },
+      },
+    ],
     reporters: ['default', './test/closing-reporter.ts'],
   },
 });
