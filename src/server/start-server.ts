@@ -165,15 +165,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const openApi = new OpenApi({ registry, others: () => aggregation.openApiUrls() });
     let url = '';
     let flow: FlowControl | undefined;
-    const handle = async (exchange: RequestContext): Promise<void> => {
-      const proxied = aggregation.handle(exchange);
+    const handle = async (context: RequestContext): Promise<void> => {
+      const proxied = aggregation.handle(context);
       if (proxied !== undefined) return proxied;
-      if (await handleResource(rest, exchange)) return;
-      if (discovery.handle(exchange) || openApi.handle(exchange)) return;
-      if ((await health.handle(exchange)) || handleOpenId(exchange, access.tokens, () => url)) return;
-      if (flow && handleFlowDump(flow.controller, exchange)) return;
-      if (exchange.path === '/metrics') await metrics.handle(exchange);
-      else exchange.send(404, 'text/plain; charset=utf-8', PAGE_NOT_FOUND);
+      if (await handleResource(rest, context)) return;
+      if (discovery.handle(context) || openApi.handle(context)) return;
+      if ((await health.handle(context)) || handleOpenId(context, access.tokens, () => url)) return;
+      if (flow && handleFlowDump(flow.controller, context)) return;
+      if (context.path === '/metrics') await metrics.handle(context);
+      else context.send(404, 'text/plain; charset=utf-8', PAGE_NOT_FOUND);
     };
 
     let observer = requestLog(requestMetrics(metrics), options.verbosity ?? 0, log);

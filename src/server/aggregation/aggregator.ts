@@ -81,16 +81,16 @@ export class ApiAggregator {
   }
 
   /** Undefined: this server answers itself. */
-  handle(exchange: RequestContext): Promise<void> | undefined {
+  handle(context: RequestContext): Promise<void> | undefined {
     if (this.#remote.size === 0) return undefined;
-    const { path } = exchange;
+    const { path } = context;
     if (LEADS_ELSEWHERE.test(path)) return undefined;
     const isOpenApi = path.startsWith(OPENAPI);
     const [root, group = '', version = ''] = (
       isOpenApi ? path.slice(OPENAPI.length - 'apis/'.length) : path.slice(1)
     ).split('/');
     const api = root === 'apis' && version !== '' ? this.#remote.find(group, version) : undefined;
-    return api && proxyRequest(exchange, api, this.#options.connections);
+    return api && proxyRequest(context, api, this.#options.connections);
   }
 
   /** The OpenAPI of other servers, by name: where they have it. */

@@ -32,25 +32,25 @@ const NOT_PASSED_BACK =
 type Headers = Record<string, string | string[]>;
 
 export async function proxyRequest(
-  exchange: RequestContext,
+  context: RequestContext,
   api: RemoteApi,
   connections: OutboundConnections,
 ): Promise<void> {
-  if (!api.isAvailable) return refuse(exchange, UNAVAILABLE);
+  if (!api.isAvailable) return refuse(context, UNAVAILABLE);
   const address = await api.server.locate().catch(() => undefined);
-  if (!address) return refuse(exchange, UNAVAILABLE);
-  const { method, path, signal } = exchange;
+  if (!address) return refuse(context, UNAVAILABLE);
+  const { method, path, signal } = context;
   const target = api.server.targetAt(address);
   const escaped = encodeURI(path).replaceAll('?', '%3F').replaceAll('#', '%23');
-  const query = exchange.queryText === '' ? '' : `?${exchange.queryText}`;
+  const query = context.queryText === '' ? '' : `?${context.queryText}`;
   // The answer calls the request what the other server knows it by.
-  exchange.headers['audit-id'] ??= randomUUID();
+  context.headers['audit-id'] ??= randomUUID();
   const hasBody = method !== 'GET' && method !== 'HEAD';
-  const body = hasBody ? await exchange.readBody() : undefined;
+  const body = hasBody ? await context.readBody() : undefined;
   const stop = new AbortController();
   const giveUp = () => stop.abort(signal.reason);
   signal.addEventListener('abort', giveUp, { once: true });
-  const isLong = isLongRunning(exchange.requestInfo);
+  const isLong = isLongRunning(context.requestInfo);
   const timer = isLong ? undefined : setTimeout(() => stop.abort(new Error(OVER_TIME)), LONGEST_MS);
   const passing = { isBegun: false };
   try {
@@ -58,25 +58,25 @@ export async function proxyRequest(
     const answer = await pool.request({
       path: `${escaped}${query}`,
       method: method as 'GET',
-      headers: forwardedHeaders(exchange, new URL(target.origin).host, escaped),
+      headers: forwardedHeaders(context, new URL(target.origin).host, escaped),
       signal: stop.signal,
       ...(body && { body }),
     });
-    await passBack(exchange, answer.statusCode, answer.headers, answer.body, passing);
+    await passBack(context, answer.statusCode, answer.headers, answer.body, passing);
   } catch (err) {
     signal.throwIfAborted();
     const why = `error trying to reach service: ${stop.signal.aborted ? OVER_TIME : networkErrorText(err)}`;
     // What has begun is cut off: a clean end would make half an answer look whole.
     if (passing.isBegun) throw serviceUnavailable(why);
-    refuse(exchange, why);
+    refuse(context, why);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', giveUp);
   }
 }
 
-function refuse(exchange: RequestContext, text: string): void {
-  exchange.send(503, TEXT, Buffer.from(`${text}\n`), { 'X-Content-Type-Options': 'nosniff' });
+function refuse(context: RequestContext, text: string): void {
+  context.send(503, TEXT, Buffer.from(`${text}\n`), { 'X-Content-Type-Options': 'nosniff' });
 }
 
 function forwardedHeaders({ headers, user, remoteAddress }: RequestContext, host: string, path: string): Headers {
@@ -108,7 +108,7 @@ function headerKey(key: string): string {
 
 /** A short answer is sent whole, so that its client learns its length; a long one, or a watch, as it comes. */
 async function passBack(
-  exchange: RequestContext,
+  context: RequestContext,
   status: number,
   headers: IncomingHttpHeaders,
   body: AsyncIterable<Buffer>,
@@ -123,9 +123,9 @@ async function passBack(
   let heldBytes = 0;
   const begin = () => {
     passing.isBegun = true;
-    return exchange.stream(type, status, passed);
+    return context.stream(type, status, passed);
   };
-  let stream: ByteStream | undefined = isLongRunning(exchange.requestInfo) ? begin() : undefined;
+  let stream: ByteStream | undefined = isLongRunning(context.requestInfo) ? begin() : undefined;
   for await (const chunk of body) {
     if (stream) {
       if (!(await written(stream, chunk))) return;
@@ -139,7 +139,7 @@ async function passBack(
     held = [];
   }
   if (stream) stream.end();
-  else exchange.send(status, type, Buffer.concat(held), passed);
+  else context.send(status, type, Buffer.concat(held), passed);
 }
 
 /** Resolves when the client has room for more; false once it is gone. */

@@ -9,15 +9,15 @@ const LIMIT_KEYS = 100;
 
 const annotations = new WeakMap<RequestContext, Map<string, string>>();
 
-export function annotateAudit(exchange: RequestContext, key: string, value: string): void {
-  let those = annotations.get(exchange);
+export function annotateAudit(context: RequestContext, key: string, value: string): void {
+  let those = annotations.get(context);
   if (!those) {
     those = new Map();
-    annotations.set(exchange, those);
+    annotations.set(context, those);
   }
   if (!those.has(key) && those.size < LIMIT_KEYS) those.set(key, value);
 }
 
-export function auditAnnotationsOf(exchange: RequestContext): ReadonlyMap<string, string> | undefined {
-  return annotations.get(exchange);
+export function auditAnnotationsOf(context: RequestContext): ReadonlyMap<string, string> | undefined {
+  return annotations.get(context);
 }

@@ -32,13 +32,13 @@ const SHOWN_PARAMETERS = new Set([
   'watch',
 ]);
 export function auditEvent(
-  exchange: RequestContext,
+  context: RequestContext,
   { status, seconds }: Outcome,
   wasLetIn: boolean,
   nowMs: number,
 ): object {
-  const { user, impersonator, method, path, requestInfo, headers, remoteAddress, auditId } = exchange;
-  const attributes = attributesOf(method, path, requestInfo, () => exchange.query);
+  const { user, impersonator, method, path, requestInfo, headers, remoteAddress, auditId } = context;
+  const attributes = attributesOf(method, path, requestInfo, () => context.query);
   const bounded = new BoundedText();
   const cut = (text: string) => bounded.cut(text);
   const event = {
@@ -47,7 +47,7 @@ export function auditEvent(
     level: 'Metadata',
     auditID: auditId ?? '',
     stage: 'ResponseComplete',
-    requestURI: cut(shownUri(exchange)),
+    requestURI: cut(shownUri(context)),
     verb: cut(attributes.verb),
     user: shownUser(impersonator ?? user, bounded),
     ...(impersonator && { impersonatedUser: shownUser(user, bounded) }),
@@ -70,7 +70,7 @@ export function auditEvent(
     requestReceivedTimestamp: inMicroseconds(nowMs - seconds * 1000),
     stageTimestamp: inMicroseconds(nowMs),
   };
-  const said = [...(auditAnnotationsOf(exchange) ?? [])].map(([key, value]) => [cut(key), cut(value)]);
+  const said = [...(auditAnnotationsOf(context) ?? [])].map(([key, value]) => [cut(key), cut(value)]);
   const annotations = {
     ...Object.fromEntries(said),
     'authorization.k8s.io/decision': wasLetIn ? 'allow' : 'forbid',

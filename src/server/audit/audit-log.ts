@@ -28,11 +28,11 @@ export async function openAuditLog(options: AuditLogOptions, counting: RequestOb
 
 function audited(counting: RequestObserver, lines: Pick<LineFile, 'write'>): RequestObserver {
   return {
-    begin: (exchange) => counting.begin(exchange),
+    begin: (context) => counting.begin(context),
     seat: (kind, change) => counting.seat(kind, change),
-    end(exchange, outcome, wasLetIn) {
-      counting.end(exchange, outcome, wasLetIn);
-      lines.write(JSON.stringify(auditEvent(exchange, outcome, wasLetIn, Date.now())));
+    end(context, outcome, wasLetIn) {
+      counting.end(context, outcome, wasLetIn);
+      lines.write(JSON.stringify(auditEvent(context, outcome, wasLetIn, Date.now())));
     },
     handshakeFailed: () => counting.handshakeFailed(),
   };

@@ -19,7 +19,7 @@ import { LineFile } from './line-file.ts';
 import { type LineSink, openLineSink } from './line-sink.ts';
 import { requestLine } from './request-log.ts';
 
-function exchangeFor(method: string, url: string, more: object = {}): RequestContext {
+function contextFor(method: string, url: string, more: object = {}): RequestContext {
   const { pathname: path, searchParams: query } = new URL(url, 'http://x');
   return {
     method,
@@ -40,8 +40,8 @@ const at = Date.parse('2026-01-01T00:00:01.000Z');
 describe('auditEvent()', () => {
   it('says who did what, when, and how it ended', () => {
     const admin = { username: 'admin', groups: ['system:masters'] };
-    const exchange = exchangeFor('GET', '/apis/apps/v1/namespaces/x/deployments/d/scale', { impersonator: admin });
-    expect(auditEvent(exchange, outcome, true, at)).toEqual({
+    const context = contextFor('GET', '/apis/apps/v1/namespaces/x/deployments/d/scale', { impersonator: admin });
+    expect(auditEvent(context, outcome, true, at)).toEqual({
       kind: 'Event',
       apiVersion: 'audit.k8s.io/v1',
       level: 'Metadata',
@@ -69,8 +69,8 @@ describe('auditEvent()', () => {
   });
 
   it('shows no credential, neither of a header nor of a query', () => {
-    const exchange = exchangeFor('GET', '/api/v1/secrets?watch=1&access_token=s3cret&labelSelector=a%3Db');
-    const text = JSON.stringify(auditEvent(exchange, { ...outcome, status: 403 }, false, at));
+    const context = contextFor('GET', '/api/v1/secrets?watch=1&access_token=s3cret&labelSelector=a%3Db');
+    const text = JSON.stringify(auditEvent(context, { ...outcome, status: 403 }, false, at));
     expect(text).not.toMatch(/s3cret|t-0-p/);
     expect(JSON.parse(text)).toMatchObject({
       requestURI: '/api/v1/secrets?watch=1&labelSelector=a%3Db',
@@ -98,7 +98,7 @@ describe('the file', () => {
       const counting = { begin: () => {}, seat: () => {}, end: () => void counted++, handshakeFailed: () => {} };
       for (let run = 0; run < 2; run++) {
         const audit = await openAuditLog({ file, log: () => {} }, counting);
-        for (let i = 0; i < 500; i++) audit.observer.end(exchangeFor('GET', `/api/v1/nodes/n${i}`), outcome, true);
+        for (let i = 0; i < 500; i++) audit.observer.end(contextFor('GET', `/api/v1/nodes/n${i}`), outcome, true);
         await audit.close();
       }
       const names = readFileSync(file, 'utf8')
@@ -198,7 +198,7 @@ describe('the file', () => {
       for (let run = 0; run < 6; run++) {
         const file = join(folder, 'audit.log');
         const audit = await openAuditLog({ file, maxBytes: 1000, maxBackups: 2, log: () => {} }, counting);
-        for (let i = 0; i < 3; i++) audit.observer.end(exchangeFor('GET', `/run/${run}`), outcome, true);
+        for (let i = 0; i < 3; i++) audit.observer.end(contextFor('GET', `/run/${run}`), outcome, true);
         await audit.close();
       }
       const names = readdirSync(folder).sort();
@@ -213,7 +213,7 @@ describe('what a client can put into a line', () => {
   const long = (bytes: number) => 'ü'.repeat(bytes / 2);
 
   it('has a bound in bytes, and the line says that something was cut', () => {
-    const exchange = exchangeFor('GET', `/api/v1/namespaces/x/pods/${'n'.repeat(9000)}`, {
+    const context = contextFor('GET', `/api/v1/namespaces/x/pods/${'n'.repeat(9000)}`, {
       headers: { 'user-agent': `${'"'.repeat(100_000)}` },
       impersonator: { username: long(50_000), uid: long(50_000), groups: Array(9000).fill(long(100)) },
       user: {
@@ -222,7 +222,7 @@ describe('what a client can put into a line', () => {
         extra: Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`${long(2000)}${i}`, Array(90).fill('x')])),
       },
     });
-    const event = auditEvent(exchange, outcome, true, at) as {
+    const event = auditEvent(context, outcome, true, at) as {
       annotations: object;
       impersonatedUser: { username: string };
     };
@@ -232,10 +232,10 @@ describe('what a client can put into a line', () => {
   });
 
   it('is one line of the log, without what may be secret', () => {
-    const exchange = exchangeFor('GET', '/api/v1/pods?access_token=s3cret', {
+    const context = contextFor('GET', '/api/v1/pods?access_token=s3cret', {
       headers: { 'user-agent': 'x\n"HTTP" verb="forged"', authorization: 'Bearer t-0-p' },
     });
-    const line = requestLine(exchange, { ...outcome, status: 403 });
+    const line = requestLine(context, { ...outcome, status: 403 });
     expect(line).not.toMatch(/\n|s3cret|t-0-p/);
     expect(line).toMatch(/^"HTTP" verb="list" URI="\/api\/v1\/pods" latency="250.000ms" user="alice" .* resp="403"$/);
   });

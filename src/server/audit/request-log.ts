@@ -17,11 +17,11 @@ const ALL_LEVEL = 4;
 export function requestLog(counting: RequestObserver, verbosity: number, log: (line: string) => void): RequestObserver {
   if (verbosity < REFUSED_LEVEL) return counting;
   return {
-    begin: (exchange) => counting.begin(exchange),
+    begin: (context) => counting.begin(context),
     seat: (kind, change) => counting.seat(kind, change),
-    end(exchange, outcome, wasLetIn) {
-      counting.end(exchange, outcome, wasLetIn);
-      if (verbosity >= ALL_LEVEL || outcome.status >= 400) log(requestLine(exchange, outcome));
+    end(context, outcome, wasLetIn) {
+      counting.end(context, outcome, wasLetIn);
+      if (verbosity >= ALL_LEVEL || outcome.status >= 400) log(requestLine(context, outcome));
     },
     handshakeFailed() {
       counting.handshakeFailed();
@@ -30,14 +30,14 @@ export function requestLog(counting: RequestObserver, verbosity: number, log: (l
   };
 }
 
-export function requestLine(exchange: RequestContext, { status, seconds, sentBytes }: Outcome): string {
-  const { method, path, requestInfo, user, headers, remoteAddress, auditId } = exchange;
+export function requestLine(context: RequestContext, { status, seconds, sentBytes }: Outcome): string {
+  const { method, path, requestInfo, user, headers, remoteAddress, auditId } = context;
   const bounded = new BoundedText();
   const shown = (text: string | undefined) => JSON.stringify(bounded.cut(text ?? ''));
-  const { verb } = attributesOf(method, path, requestInfo, () => exchange.query);
+  const { verb } = attributesOf(method, path, requestInfo, () => context.query);
   const answer = status === 0 ? 'none, the client left' : String(status);
   return [
-    `"HTTP" verb=${shown(verb)} URI=${shown(shownUri(exchange))} latency="${(seconds * 1000).toFixed(3)}ms"`,
+    `"HTTP" verb=${shown(verb)} URI=${shown(shownUri(context))} latency="${(seconds * 1000).toFixed(3)}ms"`,
     `user=${shown(user?.username)} userAgent=${shown(headers['user-agent'])} audit-ID=${shown(auditId)}`,
     `srcIP=${shown(remoteAddress)} sentBytes=${sentBytes} resp=${JSON.stringify(answer)}`,
   ].join(' ');

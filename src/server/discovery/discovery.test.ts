@@ -10,7 +10,7 @@ type Answer = { status: number; type: string; body: Buffer; headers: Readonly<Re
 
 function ask(discovery: Discovery, path: string, headers: Record<string, string> = {}, method = 'GET') {
   let answer: Answer | undefined;
-  const exchange = {
+  const context = {
     method,
     path,
     headers: { host: '127.0.0.1:6443', ...headers },
@@ -18,7 +18,7 @@ function ask(discovery: Discovery, path: string, headers: Record<string, string>
       answer = { status, type, body, headers: more };
     },
   };
-  const isHandled = discovery.handle(exchange as unknown as RequestContext);
+  const isHandled = discovery.handle(context as unknown as RequestContext);
   expect(isHandled).toBe(answer !== undefined);
   return answer;
 }

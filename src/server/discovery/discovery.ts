@@ -41,82 +41,82 @@ export class Discovery {
   }
 
   /** False: nothing here by that path, and nothing has been answered. Throws a StatusError where one is due. */
-  handle(exchange: RequestContext): boolean {
-    const [root, ...rest] = exchange.path.replace(/^\//, '').replace(/\/$/, '').split('/');
-    if (root === '' && rest.length === 0) return this.#sendIndex(exchange);
-    if (root === 'version' && rest.length === 0) return this.#sendVersion(exchange);
-    if (root === 'api') return this.#handleCore(exchange, rest);
-    if (root === 'apis') return this.#handleGroups(exchange, rest);
+  handle(context: RequestContext): boolean {
+    const [root, ...rest] = context.path.replace(/^\//, '').replace(/\/$/, '').split('/');
+    if (root === '' && rest.length === 0) return this.#sendIndex(context);
+    if (root === 'version' && rest.length === 0) return this.#sendVersion(context);
+    if (root === 'api') return this.#handleCore(context, rest);
+    if (root === 'apis') return this.#handleGroups(context, rest);
     return false;
   }
 
-  #handleCore(exchange: RequestContext, [version, ...below]: string[]): boolean {
+  #handleCore(context: RequestContext, [version, ...below]: string[]): boolean {
     if (below.length > 0) return false;
-    if (version === undefined) return this.#sendRoot(exchange, 'api');
-    return this.#sendResources(exchange, '', version);
+    if (version === undefined) return this.#sendRoot(context, 'api');
+    return this.#sendResources(context, '', version);
   }
 
-  #handleGroups(exchange: RequestContext, [group, version, ...below]: string[]): boolean {
+  #handleGroups(context: RequestContext, [group, version, ...below]: string[]): boolean {
     if (below.length > 0) return false;
-    if (group === undefined) return this.#sendRoot(exchange, 'apis');
+    if (group === undefined) return this.#sendRoot(context, 'apis');
     if (group === '') return false; // the core group has its own root
-    if (version !== undefined) return this.#sendResources(exchange, group, version);
+    if (version !== undefined) return this.#sendResources(context, group, version);
     if (!this.#registry.isGroupServed(group)) return false;
-    return this.#sendLegacy(exchange, () => singleGroup(this.#registry, group));
+    return this.#sendLegacy(context, () => singleGroup(this.#registry, group));
   }
 
-  #sendRoot(exchange: RequestContext, root: Root): boolean {
-    requireGet(exchange);
-    const form = chooseForm(exchange.headers.accept, true) ?? refuse();
-    if (form === 'aggregated') return this.#sendAggregated(exchange, root);
-    const host = exchange.headers.host ?? (exchange.headers[':authority'] as string | undefined) ?? '';
+  #sendRoot(context: RequestContext, root: Root): boolean {
+    requireGet(context);
+    const form = chooseForm(context.headers.accept, true) ?? refuse();
+    if (form === 'aggregated') return this.#sendAggregated(context, root);
+    const host = context.headers.host ?? (context.headers[':authority'] as string | undefined) ?? '';
     const { body } =
       root === 'api'
         ? write(coreVersions(this.#registry, host))
         : this.#document('apis', () => groupList(this.#registry));
-    exchange.send(200, jsonType, body, { Vary: 'Accept' });
+    context.send(200, jsonType, body, { Vary: 'Accept' });
     return true;
   }
 
-  #sendAggregated(exchange: RequestContext, root: Root): boolean {
+  #sendAggregated(context: RequestContext, root: Root): boolean {
     const { body, etag } = this.#document(`aggregated ${root}`, () => aggregatedGroups(this.#registry, root));
     const headers = { ETag: etag, Vary: 'Accept', 'Cache-Control': 'public' };
     // A 304 has no body and so no type of one.
-    if (matchesEtag(exchange, etag)) exchange.send(304, '', Buffer.alloc(0), headers);
-    else exchange.send(200, aggregatedType, body, headers);
+    if (matchesEtag(context, etag)) context.send(304, '', Buffer.alloc(0), headers);
+    else context.send(200, aggregatedType, body, headers);
     return true;
   }
 
-  #sendResources(exchange: RequestContext, group: string, version: string): boolean {
+  #sendResources(context: RequestContext, group: string, version: string): boolean {
     if (this.#registry.isServed(group, version))
-      return this.#sendLegacy(exchange, () => resourceList(this.#registry, group, version));
+      return this.#sendLegacy(context, () => resourceList(this.#registry, group, version));
     // A built-in group answers for all of its versions, a custom one only for those it has.
     if (this.#registry.group(group)?.isCustom !== false) return false;
     throw resourceNotFound();
   }
 
-  #sendLegacy(exchange: RequestContext, make: () => JsonObject | undefined): boolean {
-    requireGet(exchange);
-    if (!chooseForm(exchange.headers.accept, false)) refuse();
-    const { body } = this.#document(exchange.path.replace(/\/$/, ''), make);
-    exchange.send(200, jsonType, body);
+  #sendLegacy(context: RequestContext, make: () => JsonObject | undefined): boolean {
+    requireGet(context);
+    if (!chooseForm(context.headers.accept, false)) refuse();
+    const { body } = this.#document(context.path.replace(/\/$/, ''), make);
+    context.send(200, jsonType, body);
     return true;
   }
 
-  #sendVersion(exchange: RequestContext): boolean {
-    requireGet(exchange);
-    exchange.send(200, jsonType, this.#version);
+  #sendVersion(context: RequestContext): boolean {
+    requireGet(context);
+    context.send(200, jsonType, this.#version);
     return true;
   }
 
-  #sendIndex(exchange: RequestContext): boolean {
+  #sendIndex(context: RequestContext): boolean {
     const paths = new Set(['/api', '/apis', ...this.#otherPaths]);
     for (const { group, versions } of this.#registry.groups()) {
       const root = group === '' ? '/api' : `/apis/${group}`;
       paths.add(root);
       for (const version of versions) paths.add(`${root}/${version}`);
     }
-    exchange.send(200, jsonType, indented({ paths: [...paths].sort() }));
+    context.send(200, jsonType, indented({ paths: [...paths].sort() }));
     return true;
   }
 

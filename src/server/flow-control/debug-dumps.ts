@@ -22,11 +22,11 @@ const REQUEST_COLUMNS =
 const DETAIL_COLUMNS = 'UserName Verb APIPath Namespace Name APIVersion Resource SubResource';
 
 /** False: the path is not one of these. Any method will do. */
-export function handleFlowDump(controller: FlowController, exchange: RequestContext): boolean {
-  if (!exchange.path.startsWith(ROOT)) return false;
-  const text = dumpOf(controller, exchange.path.slice(ROOT.length), !!exchange.query.get('includeRequestDetails'));
+export function handleFlowDump(controller: FlowController, context: RequestContext): boolean {
+  if (!context.path.startsWith(ROOT)) return false;
+  const text = dumpOf(controller, context.path.slice(ROOT.length), !!context.query.get('includeRequestDetails'));
   if (text === undefined) return false;
-  exchange.send(200, 'text/plain; charset=utf-8', Buffer.from(text));
+  context.send(200, 'text/plain; charset=utf-8', Buffer.from(text));
   return true;
 }
 

@@ -11,12 +11,12 @@ import { addStoreChecks } from './store-checks.ts';
 async function ask(health: Health, url: string): Promise<{ handled: boolean; status?: number; text?: string }> {
   const [path = '', query = ''] = url.split('?');
   const answer: { status?: number; text?: string } = {};
-  const exchange = {
+  const context = {
     path,
     query: new URLSearchParams(query),
     send: (status: number, _type: string, body: Buffer) => Object.assign(answer, { status, text: body.toString() }),
   } as unknown as RequestContext;
-  return { handled: await health.handle(exchange), ...answer };
+  return { handled: await health.handle(context), ...answer };
 }
 
 it('Health answers every probe, in full for those who want to know', async () => {

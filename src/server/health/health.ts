@@ -37,25 +37,25 @@ export class Health {
   }
 
   /** False: the path is not one of ours. Any method will do, as with kube-apiserver. */
-  async handle(exchange: RequestContext): Promise<boolean> {
-    const [, probe = '', ...names] = exchange.path.split('/');
+  async handle(context: RequestContext): Promise<boolean> {
+    const [, probe = '', ...names] = context.path.split('/');
     if (!isProbe(probe)) return false;
     const checks = this.#checks[probe];
     const name = names.join('/');
-    if (names.length === 0) await this.#probe(exchange, probe, checks);
+    if (names.length === 0) await this.#probe(context, probe, checks);
     else {
       const check = checks.get(name);
       if (!check) return false;
       const problem = await problemOf(check);
       if (problem !== undefined) this.#log(`Check ${probe}/${name} failed: ${problem}`);
-      if (problem === undefined) exchange.send(200, TEXT, Buffer.from('ok'));
-      else exchange.send(500, TEXT, Buffer.from(`internal server error: ${name} failed\n`));
+      if (problem === undefined) context.send(200, TEXT, Buffer.from('ok'));
+      else context.send(500, TEXT, Buffer.from(`internal server error: ${name} failed\n`));
     }
     return true;
   }
 
-  async #probe(exchange: RequestContext, probe: Probe, checks: ReadonlyMap<string, Check>): Promise<void> {
-    const excluded = new Set(exchange.query.getAll('exclude'));
+  async #probe(context: RequestContext, probe: Probe, checks: ReadonlyMap<string, Check>): Promise<void> {
+    const excluded = new Set(context.query.getAll('exclude'));
     const lines: string[] = [];
     const failed: string[] = [];
     for (const [name, check] of checks) {
@@ -76,10 +76,10 @@ export class Health {
     }
     if (failed.length > 0) {
       this.#log(`Probe ${probe} failed: ${failed.join('; ')}`);
-      exchange.send(500, TEXT, Buffer.from([...lines, `${probe} check failed\n`].join('\n')));
-    } else if (exchange.query.has('verbose')) {
-      exchange.send(200, TEXT, Buffer.from([...lines, `${probe} check passed\n`].join('\n')));
-    } else exchange.send(200, TEXT, Buffer.from('ok'));
+      context.send(500, TEXT, Buffer.from([...lines, `${probe} check failed\n`].join('\n')));
+    } else if (context.query.has('verbose')) {
+      context.send(200, TEXT, Buffer.from([...lines, `${probe} check passed\n`].join('\n')));
+    } else context.send(200, TEXT, Buffer.from('ok'));
   }
 }
 

@@ -32,7 +32,7 @@ type ChainLinks = {
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
   readonly gate: FlowGate;
-  readonly handle: (exchange: RequestContext) => void | Promise<void>;
+  readonly handle: (context: RequestContext) => void | Promise<void>;
   readonly observer: RequestObserver | undefined;
   readonly requestTimeoutMs: number;
   readonly isDraining: () => boolean;
@@ -45,30 +45,29 @@ export class HandlerChain {
     this.#links = links;
   }
 
-  async run(exchange: HttpRequestContext, head: RequestHead, certificate: ShownCertificate): Promise<void> {
+  async run(context: HttpRequestContext, head: RequestHead, certificate: ShownCertificate): Promise<void> {
     const { authorizer, handle, observer } = this.#links;
-    this.#mustServe(exchange);
-    const deadlineMs = this.#setDeadline(exchange, head);
-    const found = this.#authenticate(exchange, certificate);
+    this.#mustServe(context);
+    const deadlineMs = this.#setDeadline(context, head);
+    const found = this.#authenticate(context, certificate);
     const user = found instanceof Promise ? await found : found;
     if (!user) throw unauthorized();
-    exchange.user = user;
-    if (isImpersonating(exchange.headers)) {
-      exchange.user = await impersonate(user, head.rawHeaders, authorizer);
-      exchange.impersonator = user;
+    context.user = user;
+    if (isImpersonating(context.headers)) {
+      context.user = await impersonate(user, head.rawHeaders, authorizer);
+      context.impersonator = user;
     }
-    const { method, path, requestInfo } = exchange;
-    const attributes = attributesOf(method, path, requestInfo, () => exchange.query);
-    const entered = this.#enter(exchange, attributes, deadlineMs);
+    const { method, path, requestInfo } = context;
+    const attributes = attributesOf(method, path, requestInfo, () => context.query);
+    const entered = this.#enter(context, attributes, deadlineMs);
     if (!(entered instanceof Promise ? await entered : entered)) throw new RequestRejected();
-    const decision = authorizer.authorize(exchange.user, attributes);
+    const decision = authorizer.authorize(context.user, attributes);
     const { allowed, reason } = decision instanceof Promise ? await decision : decision;
-    if (!allowed) throw forbiddenBy(exchange.user, attributes, reason);
-    exchange.wasLetIn = true;
-    observer?.begin(exchange);
-    await handle(exchange);
-    if (!exchange.isBegun && exchange.abortReason === undefined)
-      throw new Error(`no handler answered ${method} ${path}`);
+    if (!allowed) throw forbiddenBy(context.user, attributes, reason);
+    context.wasLetIn = true;
+    observer?.begin(context);
+    await handle(context);
+    if (!context.isBegun && context.abortReason === undefined) throw new Error(`no handler answered ${method} ${path}`);
   }
 
   /** A server that stops still says how it is. */
@@ -77,27 +76,27 @@ export class HandlerChain {
   }
 
   /** Watches have a clock of their own. */
-  #setDeadline(exchange: HttpRequestContext, { queryText }: RequestHead): number {
+  #setDeadline(context: HttpRequestContext, { queryText }: RequestHead): number {
     const { requestTimeoutMs } = this.#links;
-    if (isLongRunning(exchange.requestInfo)) return requestTimeoutMs;
-    const query = queryText.includes('timeout') ? exchange.query : undefined;
+    if (isLongRunning(context.requestInfo)) return requestTimeoutMs;
+    const query = queryText.includes('timeout') ? context.query : undefined;
     const deadlineMs = requestDeadlineMs(query, requestTimeoutMs);
-    exchange.armDeadline(deadlineMs);
+    context.armDeadline(deadlineMs);
     return deadlineMs;
   }
 
-  #authenticate(exchange: HttpRequestContext, certificate: ShownCertificate): ReturnType<Authenticate> {
-    const { token, isIgnored } = parseBearerHeader(exchange.headers.authorization);
-    if (isIgnored) exchange.warn(IGNORED_TOKEN);
+  #authenticate(context: HttpRequestContext, certificate: ShownCertificate): ReturnType<Authenticate> {
+    const { token, isIgnored } = parseBearerHeader(context.headers.authorization);
+    if (isIgnored) context.warn(IGNORED_TOKEN);
     return this.#links.authenticate({ token, certificate: certificate() });
   }
 
   /** False: rejected. */
-  #enter(exchange: HttpRequestContext, attributes: Attributes, deadlineMs: number): boolean | Promise<boolean> {
-    const kind = requestKind(exchange.method);
-    if (kind === 'readOnly') exchange.ignoreBody();
+  #enter(context: HttpRequestContext, attributes: Attributes, deadlineMs: number): boolean | Promise<boolean> {
+    const kind = requestKind(context.method);
+    if (kind === 'readOnly') context.ignoreBody();
     const waitSeconds = Math.min(deadlineMs / 4000, MAX_WAIT_SECONDS);
-    const ticket = this.#links.gate.ticketFor(exchange, attributes, waitSeconds);
-    return !ticket || exchange.enter(ticket, kind === 'mutating');
+    const ticket = this.#links.gate.ticketFor(context, attributes, waitSeconds);
+    return !ticket || context.enter(ticket, kind === 'mutating');
   }
 }

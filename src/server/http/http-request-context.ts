@@ -39,7 +39,7 @@ export type SharedByRequests = BodyLimits & {
   readonly answerPace: PaceRule;
   /** Names the history that versions belong to, in every answer about resources. */
   readonly history: string | undefined;
-  readonly encodeStatus: ((exchange: RequestContext, error: StatusError) => EncodedStatus) | undefined;
+  readonly encodeStatus: ((context: RequestContext, error: StatusError) => EncodedStatus) | undefined;
   /** The server is going: connections are not kept, new streams end at once. */
   isDraining: boolean;
 };

@@ -44,13 +44,13 @@ export type HttpServerOptions = {
   readonly tls: TlsSettings;
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
-  readonly handle: (exchange: RequestContext) => void | Promise<void>;
+  readonly handle: (context: RequestContext) => void | Promise<void>;
   /** Who decides what may run now; plain counters, as the limits say, without it. */
   readonly flow?: FlowGate | undefined;
   readonly limits?: Partial<HttpLimits>;
   readonly observer?: RequestObserver;
   /** A refusal in the form the client asked for; JSON without it. */
-  readonly encodeStatus?: (exchange: RequestContext, error: StatusError) => EncodedStatus;
+  readonly encodeStatus?: (context: RequestContext, error: StatusError) => EncodedStatus;
   /** Names the history that versions belong to. */
   readonly history?: string | undefined;
   /** By which slow clients are found out. */
@@ -145,29 +145,29 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     }
     const { path, queryText } = parsed;
     const head: RequestHead = { method, path, queryText, ...origin };
-    const exchange = new HttpRequestContext(shared, wire, head, (query) => parseRequestInfo(method, path, query));
-    if (wire instanceof Http1Wire) wire.isLong = isLongRunning(exchange.requestInfo);
-    open.add(exchange);
-    exchange.onClose(() => {
-      open.delete(exchange);
-      const { status, sentBytes, startedAtMs } = exchange;
+    const context = new HttpRequestContext(shared, wire, head, (query) => parseRequestInfo(method, path, query));
+    if (wire instanceof Http1Wire) wire.isLong = isLongRunning(context.requestInfo);
+    open.add(context);
+    context.onClose(() => {
+      open.delete(context);
+      const { status, sentBytes, startedAtMs } = context;
       const outcome = { status, sentBytes, seconds: (performance.now() - startedAtMs) / 1000 };
-      observer?.end(exchange, outcome, exchange.wasLetIn);
+      observer?.end(context, outcome, context.wasLetIn);
     });
     chain
-      .run(exchange, head, certificate)
-      .catch((err: unknown) => refuse(exchange, err))
-      .finally(() => exchange.handled());
+      .run(context, head, certificate)
+      .catch((err: unknown) => refuse(context, err))
+      .finally(() => context.handled());
   }
 
-  function refuse(exchange: HttpRequestContext, err: unknown): void {
-    if (exchange.abortReason !== undefined) return; // the client is gone, or the HTTP server has answered
+  function refuse(context: HttpRequestContext, err: unknown): void {
+    if (context.abortReason !== undefined) return; // the client is gone, or the HTTP server has answered
     if (err instanceof RequestRejected) {
-      exchange.reject();
+      context.reject();
       return;
     }
-    if (!isStatusError(err)) log(`Cannot answer ${exchange.method} ${exchange.path}: ${String(err)}`, err);
-    exchange.fail(asStatusError(err));
+    if (!isStatusError(err)) log(`Cannot answer ${context.method} ${context.path}: ${String(err)}`, err);
+    context.fail(asStatusError(err));
   }
 
   const closing = new AbortController();
@@ -182,11 +182,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     const grace = setTimeout(() => connections.destroyAll(), limits.graceMs);
     const reason = new Error('the server is stopping');
     let ended = 0;
-    for (const exchange of [...open]) {
-      exchange.endStream(reason);
+    for (const context of [...open]) {
+      context.endStream(reason);
       if (++ended % STREAMS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    await Promise.all([...open].map((exchange) => new Promise<void>((resolve) => exchange.onClose(resolve))));
+    await Promise.all([...open].map((context) => new Promise<void>((resolve) => context.onClose(resolve))));
     listener.closeIdleConnections();
     await closed;
     clearTimeout(grace);
@@ -220,7 +220,7 @@ async function keepPace(clock: Clock, signal: AbortSignal, open: ReadonlySet<Htt
     await clock.sleep(PACE_CHECK_MS, signal).catch(() => {});
     if (signal.aborted) return;
     const nowMs = clock.now();
-    for (const exchange of open) exchange.checkPace(nowMs);
+    for (const context of open) context.checkPace(nowMs);
   }
 }
 

@@ -38,7 +38,7 @@ export interface Metrics {
   onScrape(update: () => void | Promise<void>): void;
   /** Everything, as text; `/metrics` is this. */
   text(): Promise<string>;
-  handle(exchange: RequestContext): Promise<void>;
+  handle(context: RequestContext): Promise<void>;
 }
 
 export function makeMetrics(): Metrics {
@@ -72,8 +72,8 @@ export function makeMetrics(): Metrics {
       updates.push(update);
     },
     text,
-    async handle(exchange) {
-      exchange.send(200, registry.contentType, Buffer.from(await text()));
+    async handle(context) {
+      context.send(200, registry.contentType, Buffer.from(await text()));
     },
   };
   addProcessMetrics(metrics);

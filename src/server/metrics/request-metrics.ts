@@ -83,9 +83,9 @@ export function requestMetrics(metrics: Metrics): RequestObserver {
   });
 
   const routes = new Map<string, Route>();
-  const routeOf = (exchange: RequestContext, isServed: boolean): Route => {
-    const dryRun = dryRunOf(exchange);
-    const labels = labelsOf(exchange);
+  const routeOf = (context: RequestContext, isServed: boolean): Route => {
+    const dryRun = dryRunOf(context);
+    const labels = labelsOf(context);
     const key = `${dryRun}\0${labels.verb}\0${labels.group}\0${labels.version}\0${labels.resource}\0${labels.subresource}\0${labels.scope}`;
     const known = routes.get(key);
     if (known) return known;
@@ -120,19 +120,19 @@ export function requestMetrics(metrics: Metrics): RequestObserver {
   const watching = new WeakMap<RequestContext, Route>();
 
   return {
-    begin(exchange) {
-      if (!isWatch(exchange.requestInfo)) return;
-      const route = routeOf(exchange, true);
+    begin(context) {
+      if (!isWatch(context.requestInfo)) return;
+      const route = routeOf(context, true);
       route.running?.inc();
-      watching.set(exchange, route);
+      watching.set(context, route);
     },
     seat(kind, change) {
       taken[kind] += change;
     },
-    end(exchange, { status, sentBytes, seconds }) {
+    end(context, { status, sentBytes, seconds }) {
       const isServed = status > 0 && status < 400;
-      const route = watching.get(exchange) ?? routeOf(exchange, isServed);
-      if (watching.has(exchange)) route.running?.dec();
+      const route = watching.get(context) ?? routeOf(context, isServed);
+      if (watching.has(context)) route.running?.dec();
       if (status === 0) {
         aborts.inc({ ...route.labels });
         return;
@@ -152,8 +152,8 @@ export function requestMetrics(metrics: Metrics): RequestObserver {
   };
 }
 
-function dryRunOf(exchange: RequestContext): string {
-  return exchange.method !== 'GET' && exchange.query.get('dryRun') === 'All' ? 'All' : '';
+function dryRunOf(context: RequestContext): string {
+  return context.method !== 'GET' && context.query.get('dryRun') === 'All' ? 'All' : '';
 }
 
 function isWatch(requestInfo: RequestInfo): boolean {

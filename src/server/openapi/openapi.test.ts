@@ -13,7 +13,7 @@ type Answer = { status: number; type: string; body: Buffer; headers: Readonly<Re
 function ask(openApi: OpenApi, url: string, headers: Record<string, string> = {}): Answer | undefined {
   const { pathname, searchParams } = new URL(url, 'http://localhost');
   let answer: Answer | undefined;
-  const exchange = {
+  const context = {
     method: 'GET',
     path: pathname,
     query: searchParams,
@@ -22,7 +22,7 @@ function ask(openApi: OpenApi, url: string, headers: Record<string, string> = {}
       answer = { status, type, body, headers: more };
     },
   };
-  expect(openApi.handle(exchange as unknown as RequestContext)).toBe(answer !== undefined);
+  expect(openApi.handle(context as unknown as RequestContext)).toBe(answer !== undefined);
   return answer;
 }
 

@@ -48,45 +48,45 @@ export class OpenApi {
   }
 
   /** False: not a path of ours, and nothing has been answered. */
-  handle(exchange: RequestContext): boolean {
-    const path = exchange.path.replace(/\/$/, '');
-    if (path === '/openapi/v2') this.#sendSwagger(exchange);
-    else if (path === indexPath) this.#sendIndex(exchange);
-    else if (path.startsWith(`${indexPath}/`)) this.#sendDocument(exchange, path.slice(indexPath.length + 1));
+  handle(context: RequestContext): boolean {
+    const path = context.path.replace(/\/$/, '');
+    if (path === '/openapi/v2') this.#sendSwagger(context);
+    else if (path === indexPath) this.#sendIndex(context);
+    else if (path.startsWith(`${indexPath}/`)) this.#sendDocument(context, path.slice(indexPath.length + 1));
     else return false;
     return true;
   }
 
-  #sendIndex(exchange: RequestContext): void {
+  #sendIndex(context: RequestContext): void {
     const own = [...this.#sourceIndex()].map(([name, { hash }]) => [name, urlOf(name, hash)] as const);
     const entries = [...own, ...this.#others()].map(([name, url]) => [name, { serverRelativeURL: url }]);
     const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(entries) }));
     // kube-apiserver calls it text whatever is asked for; clients do not look.
-    sendTagged(exchange, 'text/plain; charset=utf-8', body, sha512(body));
+    sendTagged(context, 'text/plain; charset=utf-8', body, sha512(body));
   }
 
-  #sendDocument(exchange: RequestContext, name: string): void {
+  #sendDocument(context: RequestContext, name: string): void {
     const source = this.#sourceIndex().get(name);
-    const asked = exchange.query.get('hash') ?? '';
-    if (!source) exchange.send(404, '', nothing);
-    else if (!acceptsJson(exchange)) exchange.send(406, '', nothing);
+    const asked = context.query.get('hash') ?? '';
+    if (!source) context.send(404, '', nothing);
+    else if (!acceptsJson(context)) context.send(406, '', nothing);
     else if (asked !== '' && asked !== source.hash)
-      exchange.send(301, 'application/json', nothing, { Location: urlOf(name, source.hash) });
+      context.send(301, 'application/json', nothing, { Location: urlOf(name, source.hash) });
     else {
       const caching = asked === '' ? mustAsk : { ...mayKeep, Expires: new Date(Date.now() + yearMs).toUTCString() };
-      sendTagged(exchange, 'application/json', () => this.#write(name, source), source.hash, caching);
+      sendTagged(context, 'application/json', () => this.#write(name, source), source.hash, caching);
     }
   }
 
-  #sendSwagger(exchange: RequestContext): void {
+  #sendSwagger(context: RequestContext): void {
     const resources = [...this.#registry.all()];
     const hash = fingerprint(['v2', ...resources.map(resourceDigest)]);
     const write = (form: string, toBytes: (document: JsonObject) => Buffer) => () =>
       this.#write(form, { hash, make: () => swaggerDocument(resources) }, toBytes);
-    if (acceptsJson(exchange)) sendTagged(exchange, 'application/json', write('v2', toJson), hash);
-    else if (protobufAsked.test(exchange.headers.accept ?? ''))
-      sendTagged(exchange, protobufType, write('v2 protobuf', swaggerProtobuf), `${hash}-P`);
-    else exchange.send(406, '', nothing);
+    if (acceptsJson(context)) sendTagged(context, 'application/json', write('v2', toJson), hash);
+    else if (protobufAsked.test(context.headers.accept ?? ''))
+      sendTagged(context, protobufType, write('v2 protobuf', swaggerProtobuf), `${hash}-P`);
+    else context.send(406, '', nothing);
   }
 
   #write(name: string, { hash, make }: Source, toBytes: (document: JsonObject) => Buffer = toJson): Buffer {
@@ -163,13 +163,13 @@ function acceptsJson({ headers: { accept } }: RequestContext): boolean {
 }
 
 function sendTagged(
-  exchange: RequestContext,
+  context: RequestContext,
   contentType: string,
   body: Buffer | (() => Buffer),
   hash: string,
   more: Readonly<Record<string, string>> = {},
 ): void {
   const headers = { ETag: `"${hash}"`, Vary: 'Accept', ...more };
-  if (matchesEtag(exchange, headers.ETag)) exchange.send(304, '', nothing, headers);
-  else exchange.send(200, contentType, typeof body === 'function' ? body() : body, headers);
+  if (matchesEtag(context, headers.ETag)) context.send(304, '', nothing, headers);
+  else context.send(200, contentType, typeof body === 'function' ? body() : body, headers);
 }

@@ -13,9 +13,9 @@ type RequestOutcome = {
 
 export interface RequestObserver {
   /** Whoever asks may do it. */
-  begin(exchange: RequestContext): void;
+  begin(context: RequestContext): void;
   /** Once for every request, let in or not. */
-  end(exchange: RequestContext, outcome: RequestOutcome, wasLetIn: boolean): void;
+  end(context: RequestContext, outcome: RequestOutcome, wasLetIn: boolean): void;
   /** A seat was taken (1) or given back (-1). */
   seat(kind: RequestKind, change: 1 | -1): void;
   handshakeFailed(): void;

@@ -18,8 +18,8 @@ import { handleCreate, handleUpdate } from './writing/write.ts';
 type ResourceRequestInfo = Extract<RequestInfo, { kind: 'resource' }>;
 
 /** False: nothing is served under this path, and nothing was answered. */
-export async function handleResource(rest: Rest, exchange: RequestContext): Promise<boolean> {
-  const { requestInfo } = exchange;
+export async function handleResource(rest: Rest, context: RequestContext): Promise<boolean> {
+  const { requestInfo } = context;
   if (requestInfo.kind !== 'resource') return false;
   const { registry } = rest.resources;
   const resource = registry.find(requestInfo.group, requestInfo.version, requestInfo.resource);
@@ -34,15 +34,15 @@ export async function handleResource(rest: Rest, exchange: RequestContext): Prom
   }
   const isAcrossAll = resource.isNamespaced && requestInfo.namespace === '';
   if (resource.isCustom && isAcrossAll && !['list', 'watch'].includes(requestInfo.verb)) return false;
-  if (resource.custom?.deprecation) exchange.warn(resource.custom.deprecation);
-  if (requestInfo.subresource !== '') await handleSubresource(rest, exchange, resource, requestInfo);
-  else await handleObject(rest, exchange, resource, requestInfo);
+  if (resource.custom?.deprecation) context.warn(resource.custom.deprecation);
+  if (requestInfo.subresource !== '') await handleSubresource(rest, context, resource, requestInfo);
+  else await handleObject(rest, context, resource, requestInfo);
   return true;
 }
 
 async function handleObject(
   rest: Rest,
-  exchange: RequestContext,
+  context: RequestContext,
   resource: Resource,
   requestInfo: ResourceRequestInfo,
 ): Promise<void> {
@@ -57,28 +57,28 @@ async function handleObject(
     throw resource.isCustom ? methodNotAllowed(verb, resource) : methodNotAllowed();
   if (['update', 'patch'].includes(verb) && !isOnObject) throw methodNotAllowed();
   const { deprecation } = kindTable[qualifiedName(resource)] ?? {};
-  if (deprecation && !resource.isCustom) exchange.warn(deprecation);
-  if (isVirtual(resource)) return handleVirtual(rest, exchange, resource, requestInfo);
-  if (isBindings(resource)) return handleBindings(rest, exchange, namespace);
+  if (deprecation && !resource.isCustom) context.warn(deprecation);
+  if (isVirtual(resource)) return handleVirtual(rest, context, resource, requestInfo);
+  if (isBindings(resource)) return handleBindings(rest, context, namespace);
   const view = rest.resources.view(resource);
   const place = { namespace, name, subresource: '' };
   switch (verb) {
     case 'get':
-      return handleGet(exchange, view, namespace, name);
+      return handleGet(context, view, namespace, name);
     case 'list':
-      return handleList(exchange, view, namespace);
+      return handleList(context, view, namespace);
     case 'watch':
-      return handleWatch(exchange, view, namespace, rest.trackerFor(exchange), name);
+      return handleWatch(context, view, namespace, rest.trackerFor(context), name);
     case 'create':
-      return handleCreate(rest, exchange, view, place);
+      return handleCreate(rest, context, view, place);
     case 'update':
-      return handleUpdate(rest, exchange, view, place);
+      return handleUpdate(rest, context, view, place);
     case 'patch':
-      return handlePatch(rest, exchange, view, place);
+      return handlePatch(rest, context, view, place);
     case 'delete':
-      return handleDelete(rest, exchange, view, place);
+      return handleDelete(rest, context, view, place);
     case 'deletecollection':
-      return handleDeleteCollection(rest, exchange, view, place);
+      return handleDeleteCollection(rest, context, view, place);
     default:
       throw methodNotAllowed();
   }

@@ -56,9 +56,9 @@ export class Rest {
   }
 
   /** Keeps a watch only as long as whoever asked for it may watch. */
-  trackerFor(exchange: RequestContext): WatchTracking {
-    const { user, method, path, requestInfo } = exchange;
-    const attributes = attributesOf(method, path, requestInfo, () => exchange.query);
+  trackerFor(context: RequestContext): WatchTracking {
+    const { user, method, path, requestInfo } = context;
+    const attributes = attributesOf(method, path, requestInfo, () => context.query);
     const mayGoOn = async () => (await this.authorizer.authorize(user, attributes)).allowed;
     return {
       minTimeoutMs: this.tracker.minTimeoutMs,

@@ -46,7 +46,7 @@ import {
 } from './writing/write.ts';
 import { admissionOf } from './writing/write-admission.ts';
 
-type Order = (rest: Rest, exchange: RequestContext, view: View, place: Place, part: Subresource) => Promise<void>;
+type Order = (rest: Rest, context: RequestContext, view: View, place: Place, part: Subresource) => Promise<void>;
 
 /** Subresources that are read and written like the object. */
 const PARTS = ['status', 'approval', 'ephemeralcontainers', 'resize'];
@@ -60,7 +60,7 @@ export function isServedPart(subresource: string): boolean {
 
 export async function handleSubresource(
   rest: Rest,
-  exchange: RequestContext,
+  context: RequestContext,
   resource: Resource,
   { subresource, verb, namespace, name }: Extract<RequestInfo, { kind: 'resource' }>,
 ): Promise<void> {
@@ -70,35 +70,35 @@ export async function handleSubresource(
   const view = rest.resources.view(resource);
   const place = { namespace, name, subresource };
   const order = orders[subresource];
-  if (order) return order(rest, exchange, view, place, part);
-  if (subresource === 'scale') return scale(rest, exchange, view, place, verb, part);
+  if (order) return order(rest, context, view, place, part);
+  if (subresource === 'scale') return scale(rest, context, view, place, verb, part);
   if (!isServedPart(subresource)) throw resourceNotFound();
-  if (verb === 'get') return handleGet(exchange, view, namespace, name);
-  if (verb === 'update') return handleUpdate(rest, exchange, view, place);
-  return handlePatch(rest, exchange, view, place);
+  if (verb === 'get') return handleGet(context, view, namespace, name);
+  if (verb === 'update') return handleUpdate(rest, context, view, place);
+  return handlePatch(rest, context, view, place);
 }
 
 async function scale(
   rest: Rest,
-  exchange: RequestContext,
+  context: RequestContext,
   view: View,
   place: Place,
   verb: string,
   part: Subresource,
 ): Promise<void> {
-  const format = negotiate(exchange.headers, view.resource);
+  const format = negotiate(context.headers, view.resource);
   const first = await mustRead(view, place);
   const paths = view.resource.custom?.scale;
   const scaleOf = (object: KubeObject) =>
     (paths ? toCustomScale(object, paths) : toScale(object)) as unknown as JsonObject;
   if (verb === 'get') {
-    sendJson(exchange, 200, format, scaleOf(view.toObject(first)));
+    sendJson(context, 200, format, scaleOf(view.toObject(first)));
     return;
   }
-  const isApply = verb === 'patch' && patchTypeOf(exchange.headers['content-type'], false) === 'apply';
-  const options = writeOptions(exchange, verb === 'patch' ? 'PatchOptions' : 'UpdateOptions', isApply);
-  const body = await readBody(exchange);
-  const admission = admissionOf(rest.admission, exchange, {
+  const isApply = verb === 'patch' && patchTypeOf(context.headers['content-type'], false) === 'apply';
+  const options = writeOptions(context, verb === 'patch' ? 'PatchOptions' : 'UpdateOptions', isApply);
+  const body = await readBody(context);
+  const admission = admissionOf(rest.admission, context, {
     operation: 'UPDATE',
     resource: view.resource,
     place,
@@ -108,14 +108,14 @@ async function scale(
   // The count is admitted as the Scale that stands for it, not as the object.
   const ofScale: UpdateAdmission = {
     admit: async (object) => object,
-    validate: (object, old, context) =>
-      admission.validate(asObject(scaleOf(object)), old && asObject(scaleOf(old)), context),
+    validate: (object, old, strategyContext) =>
+      admission.validate(asObject(scaleOf(object)), old && asObject(scaleOf(old)), strategyContext),
   };
   const change = async (old: KubeObject) => {
     const before = scaleOf(old);
-    const given = verb === 'patch' ? patchScale(exchange, before, body, part) : decodeScale(exchange, body, part);
-    const context = rest.strategyContext(exchange, place.subresource, options.isDryRun);
-    const wanted = await admission.admit(asObject(given), asObject(before), context);
+    const given = verb === 'patch' ? patchScale(context, before, body, part) : decodeScale(context, body, part);
+    const strategyContext = rest.strategyContext(context, place.subresource, options.isDryRun);
+    const wanted = await admission.admit(asObject(given), asObject(before), strategyContext);
     // Of a custom object it is the count itself that is refused, with the object.
     if (!paths) refuse({ kind: 'Scale', group: 'autoscaling' }, place.name, validateScale(wanted));
     const { resourceVersion } = wanted.metadata ?? {};
@@ -125,23 +125,23 @@ async function scale(
     return object;
   };
   const updated = await updateObject(
-    { rest, exchange, view, place, options },
+    { rest, context, view, place, options },
     { current: first, change, admission: ofScale },
   );
   const object = 'bytes' in updated ? view.toObject(updated as never) : updated;
-  sendJson(exchange, 200, format, scaleOf(object as KubeObject));
+  sendJson(context, 200, format, scaleOf(object as KubeObject));
 }
 
 /** Apply sets what it names, as a merge does: the count has one owner at a time. */
-function patchScale(exchange: RequestContext, before: JsonObject, bytes: Buffer, part: Subresource): JsonObject {
-  const type = patchTypeOf(exchange.headers['content-type'], false);
+function patchScale(context: RequestContext, before: JsonObject, bytes: Buffer, part: Subresource): JsonObject {
+  const type = patchTypeOf(context.headers['content-type'], false);
   const resource = bodyTypeOf(part.group ?? '', part.version ?? 'v1', part.kind);
   if (type === 'apply') return mergePatch(before, readApplyBody(bytes, resource, 'Ignore')) as JsonObject;
   return patchObject({ type, bytes, object: before, resource }).object;
 }
 
-function decodeScale(exchange: RequestContext, bytes: Buffer, part: Subresource): JsonObject {
-  return decodePart(exchange, bytes, part.group ?? '', part.version ?? 'v1', part.kind);
+function decodeScale(context: RequestContext, bytes: Buffer, part: Subresource): JsonObject {
+  return decodePart(context, bytes, part.group ?? '', part.version ?? 'v1', part.kind);
 }
 
 /** `bindings` are orders, not objects: the pod is the one that the binding names. */
@@ -149,18 +149,18 @@ export function isBindings({ group, plural }: Resource): boolean {
   return group === '' && plural === 'bindings';
 }
 
-export function handleBindings(rest: Rest, exchange: RequestContext, namespace: string): Promise<void> {
-  return bind(rest, exchange, rest.resources.viewOf('', 'pods'), { namespace, name: '', subresource: 'binding' });
+export function handleBindings(rest: Rest, context: RequestContext, namespace: string): Promise<void> {
+  return bind(rest, context, rest.resources.viewOf('', 'pods'), { namespace, name: '', subresource: 'binding' });
 }
 
-async function bind(rest: Rest, exchange: RequestContext, view: View, asked: Place): Promise<void> {
-  const format = negotiate(exchange.headers, view.resource);
-  const options = writeOptions(exchange, 'CreateOptions');
-  const body = await readBody(exchange);
-  const given = asObject(decodePart(exchange, body, '', 'v1', 'Binding', options.fieldValidation));
+async function bind(rest: Rest, context: RequestContext, view: View, asked: Place): Promise<void> {
+  const format = negotiate(context.headers, view.resource);
+  const options = writeOptions(context, 'CreateOptions');
+  const body = await readBody(context);
+  const given = asObject(decodePart(context, body, '', 'v1', 'Binding', options.fieldValidation));
   given.metadata ??= {};
   const place = { ...asked, name: asked.name || (given.metadata.name ?? '') };
-  const order = admittedOrder(rest, exchange, view, place, options, bodyTypeOf('', 'v1', 'Binding'));
+  const order = admittedOrder(rest, context, view, place, options, bodyTypeOf('', 'v1', 'Binding'));
   const binding = await order.admit(given);
   refuse({ kind: 'Binding', group: '' }, place.name, validateBinding(binding));
   await order.validate(binding);
@@ -171,25 +171,25 @@ async function bind(rest: Rest, exchange: RequestContext, view: View, asked: Pla
     delete pod.metadata.resourceVersion;
     return pod;
   };
-  await updateObject({ rest, exchange, view, place, options }, { current: first, change, admission: admittedBefore });
-  sendJson(exchange, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
+  await updateObject({ rest, context, view, place, options }, { current: first, change, admission: admittedBefore });
+  sendJson(context, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
 }
 
-async function evict(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, view.resource);
-  const options = writeOptions(exchange, 'CreateOptions');
+async function evict(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
+  const format = negotiate(context.headers, view.resource);
+  const options = writeOptions(context, 'CreateOptions');
   const { isDryRun } = options;
-  const given = asObject(decodePart(exchange, await readBody(exchange), 'policy', 'v1', 'Eviction'));
+  const given = asObject(decodePart(context, await readBody(context), 'policy', 'v1', 'Eviction'));
   given.metadata ??= {};
-  const order = admittedOrder(rest, exchange, view, place, options, bodyTypeOf('policy', 'v1', 'Eviction'));
+  const order = admittedOrder(rest, context, view, place, options, bodyTypeOf('policy', 'v1', 'Eviction'));
   const eviction = await order.admit(given);
   const { name } = eviction.metadata;
   if (name && name !== place.name) throw badRequest('name in URL does not match name in Eviction object');
   const first = await mustRead(view, place);
   await order.validate(eviction);
-  const { budget } = await allowEviction(view.toObject(first), rest.strategyContext(exchange, place.subresource));
-  if (budget && !isDryRun) await spend(rest, exchange, budget);
-  if (!isDryRun) await tellEvicted(rest, exchange, view, place, first);
+  const { budget } = await allowEviction(view.toObject(first), rest.strategyContext(context, place.subresource));
+  if (budget && !isDryRun) await spend(rest, context, budget);
+  if (!isDryRun) await tellEvicted(rest, context, view, place, first);
   const asked = (eviction as { deleteOptions?: Pick<DeleteOptions, 'gracePeriodSeconds' | 'preconditions'> })
     .deleteOptions;
   await deleteObject(view, place, {
@@ -199,12 +199,12 @@ async function evict(rest: Rest, exchange: RequestContext, view: View, place: Pl
     orphanDependents: undefined,
     preconditions: asked?.preconditions,
   });
-  sendJson(exchange, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
+  sendJson(context, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
 }
 
 async function tellEvicted(
   rest: Rest,
-  exchange: RequestContext,
+  context: RequestContext,
   view: View,
   asked: Place,
   first: Awaited<ReturnType<typeof mustRead>>,
@@ -216,28 +216,28 @@ async function tellEvicted(
     delete pod.metadata.resourceVersion;
     return pod;
   };
-  const options = writeOptions(exchange, 'CreateOptions');
-  await updateObject({ rest, exchange, view, place, options }, { current: first, change, admission: admittedBefore });
+  const options = writeOptions(context, 'CreateOptions');
+  await updateObject({ rest, context, view, place, options }, { current: first, change, admission: admittedBefore });
 }
 
 /** Writes down that one disruption fewer is allowed; whoever else evicts meanwhile makes this fail, and the client try again. */
-async function spend(rest: Rest, exchange: RequestContext, budget: KubeObject): Promise<void> {
+async function spend(rest: Rest, context: RequestContext, budget: KubeObject): Promise<void> {
   const view = rest.resources.viewOf('policy', 'poddisruptionbudgets');
   const { namespace = '', name = '' } = budget.metadata;
   const place = { namespace, name, subresource: 'status' };
-  const options = writeOptions(exchange, 'CreateOptions');
+  const options = writeOptions(context, 'CreateOptions');
   const current = await mustRead(view, place);
-  await updateObject({ rest, exchange, view, place, options }, { current, change: () => cloneJson(budget) });
+  await updateObject({ rest, context, view, place, options }, { current, change: () => cloneJson(budget) });
 }
 
-async function makeToken(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, view.resource);
-  const options = writeOptions(exchange, 'CreateOptions');
-  const body = await readBody(exchange);
-  const given = asObject(decodePart(exchange, body, 'authentication.k8s.io', 'v1', 'TokenRequest'));
+async function makeToken(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
+  const format = negotiate(context.headers, view.resource);
+  const options = writeOptions(context, 'CreateOptions');
+  const body = await readBody(context);
+  const given = asObject(decodePart(context, body, 'authentication.k8s.io', 'v1', 'TokenRequest'));
   given.metadata ??= {};
   const type = bodyTypeOf('authentication.k8s.io', 'v1', 'TokenRequest');
-  const order = admittedOrder(rest, exchange, view, place, options, type);
+  const order = admittedOrder(rest, context, view, place, options, type);
   const request = await order.admit(given);
   const account = view.toObject(await mustRead(view, place));
   request.metadata.name ||= place.name;
@@ -249,31 +249,31 @@ async function makeToken(rest: Rest, exchange: RequestContext, view: View, place
     viewOf: (group, plural) => rest.resources.viewOf(group, plural),
     read: async (other, namespace, name) => (await other.read(namespace, name))?.parse(),
   });
-  sendJson(exchange, 201, format, answer);
+  sendJson(context, 201, format, answer);
 }
 
 /** Admission of an order: it is a create of something that is not stored. */
 function admittedOrder(
   rest: Rest,
-  exchange: RequestContext,
+  context: RequestContext,
   { resource }: View,
   place: Place,
   options: WriteOptions,
   bodyType: BodyType,
 ): { admit(object: KubeObject): Promise<KubeObject>; validate(object: KubeObject): Promise<void> } {
-  const admission = admissionOf(rest.admission, exchange, { operation: 'CREATE', resource, place, options, bodyType });
-  const context = rest.strategyContext(exchange, place.subresource, options.isDryRun);
+  const admission = admissionOf(rest.admission, context, { operation: 'CREATE', resource, place, options, bodyType });
+  const strategyContext = rest.strategyContext(context, place.subresource, options.isDryRun);
   return {
-    admit: (object) => admission.admit(object, undefined, context),
-    validate: (object) => admission.validate(object, undefined, context),
+    admit: (object) => admission.admit(object, undefined, strategyContext),
+    validate: (object) => admission.validate(object, undefined, strategyContext),
   };
 }
 
 const asObject = (value: JsonObject): KubeObject => value as unknown as KubeObject;
 
 /** A Namespace whose spec is held by nobody any more, and that is being deleted, goes with this write. */
-function finalize(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
-  return handleUpdate(rest, exchange, view, place);
+function finalize(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
+  return handleUpdate(rest, context, view, place);
 }
 
 function refuse(what: { kind: string; group: string }, name: string, faults: readonly FieldError[]): void {
@@ -281,20 +281,20 @@ function refuse(what: { kind: string; group: string }, name: string, faults: rea
 }
 
 function decodePart(
-  exchange: RequestContext,
+  context: RequestContext,
   bytes: Buffer,
   group: string,
   version: string,
   kind: string,
-  fieldValidation: WriteOptions['fieldValidation'] = writeOptions(exchange, 'CreateOptions').fieldValidation,
+  fieldValidation: WriteOptions['fieldValidation'] = writeOptions(context, 'CreateOptions').fieldValidation,
 ): JsonObject {
   const { object, warnings } = decodeBody({
-    contentType: exchange.headers['content-type'],
+    contentType: context.headers['content-type'],
     bytes,
     resource: bodyTypeOf(group, version, kind),
     fieldValidation,
   });
-  for (const text of warnings) exchange.warn(text);
+  for (const text of warnings) context.warn(text);
   return object;
 }
 

@@ -19,7 +19,7 @@ import { admissionOf } from './writing/write-admission.ts';
 
 type Answer = (
   rest: Rest,
-  exchange: RequestContext,
+  context: RequestContext,
   object: KubeObject,
   namespace: string,
 ) => JsonObject | Promise<JsonObject>;
@@ -29,8 +29,8 @@ const answers: Readonly<Record<string, Answer>> = {
   'tokenreviews.authentication.k8s.io': reviewToken,
   'selfsubjectaccessreviews.authorization.k8s.io': ({ authorizer }, { user }, object) =>
     reviewOwnAccess(authorizer, user, object),
-  'subjectaccessreviews.authorization.k8s.io': ({ authorizer }, _exchange, object) => reviewAccess(authorizer, object),
-  'localsubjectaccessreviews.authorization.k8s.io': ({ authorizer }, _exchange, object, namespace) =>
+  'subjectaccessreviews.authorization.k8s.io': ({ authorizer }, _context, object) => reviewAccess(authorizer, object),
+  'localsubjectaccessreviews.authorization.k8s.io': ({ authorizer }, _context, object, namespace) =>
     reviewLocalAccess(authorizer, object, namespace),
   'selfsubjectrulesreviews.authorization.k8s.io': ({ authorizer }, { user }, object) =>
     reviewOwnRules(authorizer, user, object),
@@ -42,17 +42,17 @@ export function isVirtual(resource: Resource): boolean {
 
 export async function handleVirtual(
   rest: Rest,
-  exchange: RequestContext,
+  context: RequestContext,
   resource: Resource,
   { namespace }: Extract<RequestInfo, { kind: 'resource' }>,
 ): Promise<void> {
   const answer = answers[qualifiedName(resource)];
   if (!answer) throw methodNotAllowed();
-  const format = negotiate(exchange.headers, resource);
-  const options = writeOptions(exchange, 'CreateOptions');
+  const format = negotiate(context.headers, resource);
+  const options = writeOptions(context, 'CreateOptions');
   const { fieldValidation, manager } = options;
-  const object = await readBodyObject(exchange, resource, fieldValidation);
-  const slices = new WorkSlices(exchange.signal);
+  const object = await readBodyObject(context, resource, fieldValidation);
+  const slices = new WorkSlices(context.signal);
   const given = { ...(object as unknown as KubeObject) };
   const metadata: ObjectMeta = { ...given.metadata, ...(resource.isNamespaced && { namespace }) };
   for (const field of SYSTEM_FIELDS) delete (metadata as JsonObject)[field];
@@ -67,17 +67,17 @@ export async function handleVirtual(
   if (managedFields) metadata.managedFields = managedFields;
   if (slices.isOver) await slices.pause();
   const place = { namespace, name: '', subresource: '' };
-  const admission = admissionOf(rest.admission, exchange, { operation: 'CREATE', resource, place, options });
-  const context = rest.strategyContext(exchange, '', options.isDryRun);
-  const asked = await admission.admit(given, undefined, context);
-  await admission.validate(asked, undefined, context);
-  const status = await answer(rest, exchange, asked, namespace);
+  const admission = admissionOf(rest.admission, context, { operation: 'CREATE', resource, place, options });
+  const strategyContext = rest.strategyContext(context, '', options.isDryRun);
+  const asked = await admission.admit(given, undefined, strategyContext);
+  await admission.validate(asked, undefined, strategyContext);
+  const status = await answer(rest, context, asked, namespace);
   if (slices.isOver) await slices.pause();
   const shape = format.shape === 'object' ? format : plainFormat;
   const { kind, apiVersion } = object;
   const fresh = FRESH[resource.plural];
-  if (fresh) sendJson(exchange, 201, shape, { kind: kind!, apiVersion: apiVersion!, ...fresh(), status });
-  else sendJson(exchange, 201, shape, { ...(asked as unknown as JsonObject), status });
+  if (fresh) sendJson(context, 201, shape, { kind: kind!, apiVersion: apiVersion!, ...fresh(), status });
+  else sendJson(context, 201, shape, { ...(asked as unknown as JsonObject), status });
 }
 
 /** What a writer may say of metadata, and the server forgets. */
@@ -90,7 +90,7 @@ const FRESH: Readonly<Record<string, () => JsonObject>> = {
 };
 
 /** What the question says of its own answer stays where the answer says nothing. */
-async function reviewToken(rest: Rest, _exchange: RequestContext, { spec, status }: KubeObject): Promise<JsonObject> {
+async function reviewToken(rest: Rest, _context: RequestContext, { spec, status }: KubeObject): Promise<JsonObject> {
   const { token, audiences } = (spec ?? {}) as { token?: string; audiences?: string[] | null };
   if (!token) throw badRequest('token is required for TokenReview in authentication');
   // It is tried as a header would be, where what follows a blank is not the token: then nobody asks.

@@ -30,8 +30,8 @@ const GET_VERSION = Buffer.concat([
   header(':authority', 'x'),
 ]);
 
-const ok = (exchange: RequestContext) =>
-  exchange.send(200, 'application/json', Buffer.from(JSON.stringify(exchange.requestInfo)));
+const ok = (context: RequestContext) =>
+  context.send(200, 'application/json', Buffer.from(JSON.stringify(context.requestInfo)));
 
 it.each([
   ['no path', 'GET api HTTP/1.1', /^HTTP\/1\.1 400 Bad Request[\s\S]*400 Bad Request$/],
@@ -69,9 +69,9 @@ it('takes heads of almost a megabyte and refuses larger ones with 431', async ()
 it('does not wait for ever for a head or a body that comes drop by drop', async () => {
   const limits = { headersTimeoutMs: 50, receiveTimeoutMs: 100, requestTimeoutMs: 50 };
   await using server = await httpServerUnderTest(
-    async (exchange) => {
-      await exchange.readBody();
-      ok(exchange);
+    async (context) => {
+      await context.readBody();
+      ok(context);
     },
     { limits },
   );
@@ -102,9 +102,9 @@ it('closes a connection that never gets through its handshake', async () => {
 
 it('swallows only so much of a body that is too long', async () => {
   await using server = await httpServerUnderTest(
-    async (exchange) => {
-      await exchange.readBody();
-      ok(exchange);
+    async (context) => {
+      await context.readBody();
+      ok(context);
     },
     { limits: { maxBodyBytes: 1000 } },
   );
@@ -127,7 +127,7 @@ it('notices a client that closes its half while a stream runs, or sends a body n
   const gone = new Promise<void>((resolve) => {
     closed = resolve;
   });
-  await using server = await httpServerUnderTest((exchange) => exchange.stream('application/json').onClose(closed));
+  await using server = await httpServerUnderTest((context) => context.stream('application/json').onClose(closed));
   const socket = await server.raw();
   const bytes = 300_000;
   socket.write(`GET /api/v1/pods?watch=1 HTTP/1.1\r\n${HEAD}Content-Length: ${bytes}\r\n\r\n${'x'.repeat(bytes)}`);
@@ -139,12 +139,12 @@ it('notices a client that closes its half while a stream runs, or sends a body n
 it('answers pipelined requests in order, and forgets them all when the client leaves', async () => {
   let aborted = 0;
   await using server = await httpServerUnderTest(
-    (exchange) => {
-      if (exchange.path !== '/held') return exchange.send(200, 'text/plain', Buffer.from(`<${exchange.path}>`));
+    (context) => {
+      if (context.path !== '/held') return context.send(200, 'text/plain', Buffer.from(`<${context.path}>`));
       return new Promise((_, reject) =>
-        exchange.signal.addEventListener('abort', () => {
+        context.signal.addEventListener('abort', () => {
           aborted++;
-          reject(exchange.signal.reason);
+          reject(context.signal.reason);
         }),
       );
     },
@@ -199,9 +199,9 @@ it.each<[what: string, frame: (i: number) => Buffer]>([
 ])('is not harmed by a flood of HTTP/2: %s', async (_what, make) => {
   let handled = 0;
   await using server = await httpServerUnderTest(
-    (exchange) => {
+    (context) => {
       handled++;
-      ok(exchange);
+      ok(context);
     },
     { limits: { graceMs: 20 } },
   );
@@ -229,10 +229,10 @@ it.each<[what: string, frame: (i: number) => Buffer]>([
 it('survives streams that are opened and thrown away', async () => {
   let opened = 0;
   let closed = 0;
-  await using server = await httpServerUnderTest(async (exchange) => {
-    if (exchange.requestInfo.kind === 'other') return ok(exchange);
-    await exchange.readBody().catch(() => {});
-    const stream = exchange.stream('application/json');
+  await using server = await httpServerUnderTest(async (context) => {
+    if (context.requestInfo.kind === 'other') return ok(context);
+    await context.readBody().catch(() => {});
+    const stream = context.stream('application/json');
     opened++;
     stream.onClose(() => closed++);
     stream.write(Buffer.alloc(100_000));
@@ -261,8 +261,8 @@ it('cuts a list off when its reader stops reading, and asks for no more pieces',
     finished = resolve;
   });
   await using server = await httpServerUnderTest(
-    async (exchange) => {
-      await exchange.sendParts(200, 'application/json', pieces(), 150_000_000);
+    async (context) => {
+      await context.sendParts(200, 'application/json', pieces(), 150_000_000);
       finished();
     },
     { limits: { requestTimeoutMs: 100 } },

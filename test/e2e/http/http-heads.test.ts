@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import type { RequestContext } from '../../../src/server/request/request-context.ts';
 import { httpServerUnderTest, restOf, sendOneByOne, TOKEN } from './http-server-under-test.ts';
 
-const echo = (exchange: RequestContext) => {
-  const { user, headers } = exchange;
-  exchange.send(200, 'application/json', Buffer.from(JSON.stringify({ user, headers: Object.keys(headers) })));
+const echo = (context: RequestContext) => {
+  const { user, headers } = context;
+  context.send(200, 'application/json', Buffer.from(JSON.stringify({ user, headers: Object.keys(headers) })));
 };
 const plain = (line: string, body = line) =>
   `HTTP/1.1 ${line}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;

@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { httpServerUnderTest, TOKEN } from './http-server-under-test.ts';
 
-const server = await httpServerUnderTest((exchange) => {
-  if (exchange.requestInfo.kind === 'other') exchange.send(200, 'text/plain', Buffer.from('ok'));
-  else exchange.stream('application/json');
+const server = await httpServerUnderTest((context) => {
+  if (context.requestInfo.kind === 'other') context.send(200, 'text/plain', Buffer.from('ok'));
+  else context.stream('application/json');
 });
 const { status } = await server.get('/version');
 const watch = server.session().request({ ':path': '/api/v1/pods?watch=1', authorization: `Bearer ${TOKEN}` });

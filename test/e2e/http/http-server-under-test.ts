@@ -41,7 +41,7 @@ export type HttpServerUnderTest = AsyncDisposable & {
 };
 
 export async function httpServerUnderTest(
-  handle: (exchange: RequestContext) => void | Promise<void>,
+  handle: (context: RequestContext) => void | Promise<void>,
   options: Partial<HttpServerOptions> = {},
 ): Promise<HttpServerUnderTest> {
   const dataDir = mkdtempSync(join(tmpdir(), 'longwatch-front-'));

@@ -10,9 +10,9 @@ import type { RequestContext } from '../../../src/server/request/request-context
 import { httpServerUnderTest, TOKEN } from './http-server-under-test.ts';
 
 const JSON_TYPE = 'application/json';
-const echo = (exchange: RequestContext) => {
-  const { method, path, requestInfo, user } = exchange;
-  exchange.send(200, JSON_TYPE, Buffer.from(JSON.stringify({ method, path, requestInfo, user })));
+const echo = (context: RequestContext) => {
+  const { method, path, requestInfo, user } = context;
+  context.send(200, JSON_TYPE, Buffer.from(JSON.stringify({ method, path, requestInfo, user })));
 };
 const messageOf = (body: Buffer) => JSON.parse(body.toString()).message as string;
 
@@ -78,9 +78,9 @@ describe.each(['get', 'get2'] as const)('the HTTP server over %s', (get) => {
   });
 
   it('turns what handlers throw into a Status, and keeps serving', async () => {
-    await using server = await httpServerUnderTest(async (exchange) => {
-      if (exchange.path === '/known') throw notFound({ group: '', plural: 'pods' }, 'a');
-      if (exchange.path === '/silent') return;
+    await using server = await httpServerUnderTest(async (context) => {
+      if (context.path === '/known') throw notFound({ group: '', plural: 'pods' }, 'a');
+      if (context.path === '/silent') return;
       throw new TypeError('a <bug>');
     });
     const known = await server[get]('/known');
@@ -96,9 +96,9 @@ describe.each(['get', 'get2'] as const)('the HTTP server over %s', (get) => {
   });
 
   it('reads bodies up to the limit and refuses longer ones with 413', async () => {
-    await using server = await httpServerUnderTest(async (exchange) => {
-      const body = await exchange.readBody();
-      exchange.send(200, 'text/plain', Buffer.from(`${body.length}`));
+    await using server = await httpServerUnderTest(async (context) => {
+      const body = await context.readBody();
+      context.send(200, 'text/plain', Buffer.from(`${body.length}`));
     });
     const limit = 3 * 1024 * 1024;
     const whole = await server[get]('/x', { method: 'POST', body: Buffer.alloc(limit, 'a') });
@@ -115,10 +115,10 @@ describe.each(['get', 'get2'] as const)('the HTTP server over %s', (get) => {
   it('compresses what is large, for those who ask with the exact token', async () => {
     const large = Buffer.from('{"a":1}'.repeat(40_000));
     const parts = Array.from({ length: 40_000 }, () => Buffer.from('{"a":1}'));
-    await using server = await httpServerUnderTest((exchange) =>
-      exchange.path === '/parts'
-        ? exchange.sendParts(200, JSON_TYPE, parts, large.length)
-        : exchange.send(200, JSON_TYPE, exchange.path === '/small' ? large.subarray(0, 128 * 1024) : large),
+    await using server = await httpServerUnderTest((context) =>
+      context.path === '/parts'
+        ? context.sendParts(200, JSON_TYPE, parts, large.length)
+        : context.send(200, JSON_TYPE, context.path === '/small' ? large.subarray(0, 128 * 1024) : large),
     );
     for (const path of ['/whole', '/parts']) {
       const packed = await server[get](path, { headers: { 'accept-encoding': 'deflate, gzip' } });
@@ -134,11 +134,11 @@ describe.each(['get', 'get2'] as const)('the HTTP server over %s', (get) => {
   });
 
   it('warns once per text', async () => {
-    await using server = await httpServerUnderTest((exchange) => {
-      exchange.warn('unknown field "spec.\\x"');
-      exchange.warn('unknown field "spec.\\x"');
-      exchange.warn('über\n');
-      echo(exchange);
+    await using server = await httpServerUnderTest((context) => {
+      context.warn('unknown field "spec.\\x"');
+      context.warn('unknown field "spec.\\x"');
+      context.warn('über\n');
+      echo(context);
     });
     const { headers } = await server[get]('/version');
     const bytes = Buffer.from('über').toString('latin1');
@@ -146,9 +146,9 @@ describe.each(['get', 'get2'] as const)('the HTTP server over %s', (get) => {
   });
 
   it('gives no request more time than it has', async () => {
-    await using server = await httpServerUnderTest((exchange) => {
-      if (exchange.query.has('late')) return new Promise((_, no) => exchange.signal.addEventListener('abort', no));
-      return echo(exchange);
+    await using server = await httpServerUnderTest((context) => {
+      if (context.query.has('late')) return new Promise((_, no) => context.signal.addEventListener('abort', no));
+      return echo(context);
     });
     const late = await server[get]('/version?late&timeout=20ms');
     expect([late.status, messageOf(late.body)]).toEqual([
@@ -175,14 +175,14 @@ describe.each(['get', 'get2'] as const)('the HTTP server over %s', (get) => {
     });
     const limits = { maxReadOnly: 2, maxMutating: 1 };
     await using server = await httpServerUnderTest(
-      async (exchange) => {
-        if (exchange.method === 'POST') await exchange.readBody(); // a seat is taken when it is there
-        if (exchange.path === '/held') {
+      async (context) => {
+        if (context.method === 'POST') await context.readBody(); // a seat is taken when it is there
+        if (context.path === '/held') {
           if (++waiting === 3) allWaiting();
           await held;
         }
-        if (exchange.query.has('watch')) exchange.stream(JSON_TYPE).end();
-        else echo(exchange);
+        if (context.query.has('watch')) context.stream(JSON_TYPE).end();
+        else echo(context);
       },
       { limits },
     );
@@ -202,8 +202,8 @@ describe.each(['get', 'get2'] as const)('the HTTP server over %s', (get) => {
   });
 
   it('answers HEAD without a body', async () => {
-    await using server = await httpServerUnderTest((exchange) =>
-      exchange.path === '/parts' ? exchange.sendParts(200, 'text/plain', [Buffer.from('ok')], 2) : echo(exchange),
+    await using server = await httpServerUnderTest((context) =>
+      context.path === '/parts' ? context.sendParts(200, 'text/plain', [Buffer.from('ok')], 2) : echo(context),
     );
     const whole = await server[get]('/healthz', { method: 'HEAD' });
     expect([whole.status, whole.body.length]).toEqual([200, 0]);
@@ -251,9 +251,9 @@ it('serves curl over both protocols', async ({ skip }) => {
     return stdout;
   };
   if ((await run('--version').catch(() => '')) === '') skip('no curl here');
-  await using server = await httpServerUnderTest((exchange) => {
-    if (!exchange.query.has('watch')) return echo(exchange);
-    const stream = exchange.stream(JSON_TYPE);
+  await using server = await httpServerUnderTest((context) => {
+    if (!context.query.has('watch')) return echo(context);
+    const stream = context.stream(JSON_TYPE);
     for (const n of [1, 2, 3]) stream.write(Buffer.from(`{"n":${n}}\n`));
     return stream.end();
   });

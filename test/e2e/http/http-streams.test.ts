@@ -20,7 +20,7 @@ const HEAD = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
 
 /** Handlers that put every stream they open where the test finds it. */
 function collecting(): {
-  handle: (exchange: RequestContext) => void;
+  handle: (context: RequestContext) => void;
   next: () => Promise<ByteStream>;
   streams: ByteStream[];
 } {
@@ -28,9 +28,9 @@ function collecting(): {
   const waiting: ((stream: ByteStream) => void)[] = [];
   return {
     streams,
-    handle: (exchange) => {
-      if (exchange.requestInfo.kind === 'other') return exchange.send(200, 'text/plain', Buffer.from('ok'));
-      const stream = exchange.stream('application/json');
+    handle: (context) => {
+      if (context.requestInfo.kind === 'other') return context.send(200, 'text/plain', Buffer.from('ok'));
+      const stream = context.stream('application/json');
       streams.push(stream);
       return waiting.shift()?.(stream);
     },
@@ -100,9 +100,9 @@ describe('behind a stream on HTTP/1.1', () => {
   const opening = async () => {
     const asked: string[] = [];
     const { handle, next } = collecting();
-    const server = await httpServerUnderTest((exchange) => {
-      asked.push(exchange.path);
-      handle(exchange);
+    const server = await httpServerUnderTest((context) => {
+      asked.push(context.path);
+      handle(context);
     });
     const opened = next();
     const socket = await openRaw(server);
@@ -344,9 +344,9 @@ it('stops: streams end cleanly, requests under way finish, new ones are rejected
   const held = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  await using server = await httpServerUnderTest(async (exchange) => {
-    if (exchange.path === '/held') await held;
-    handle(exchange);
+  await using server = await httpServerUnderTest(async (context) => {
+    if (context.path === '/held') await held;
+    handle(context);
   });
   const openedFirst = next();
   const first = await openRaw(server);
@@ -378,7 +378,7 @@ it('stops: streams end cleanly, requests under way finish, new ones are rejected
 it('stops in time even when a client never finishes', async () => {
   const { handle } = collecting();
   await using server = await httpServerUnderTest(
-    (exchange) => (exchange.path === '/never' ? new Promise(() => {}) : handle(exchange)),
+    (context) => (context.path === '/never' ? new Promise(() => {}) : handle(context)),
     {
       limits: { graceMs: 50 },
     },

@@ -24,8 +24,8 @@ const AS_OTHER = `Host: localhost\r\nAuthorization: Bearer ${OTHER_TOKEN}\r\n`;
 const LARGE = 60 * MIB;
 const NO_WINDOW = { initialWindowSize: 0 };
 
-const text = (exchange: RequestContext, body: string | Buffer) => exchange.send(200, 'text/plain', Buffer.from(body));
-const readAndSend = async (exchange: RequestContext) => text(exchange, `${(await exchange.readBody()).length}`);
+const text = (context: RequestContext, body: string | Buffer) => context.send(200, 'text/plain', Buffer.from(body));
+const readAndSend = async (context: RequestContext) => text(context, `${(await context.readBody()).length}`);
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 async function until(isTrue: () => boolean): Promise<void> {
@@ -61,9 +61,9 @@ describe('seats', () => {
   });
 
   it.each([
-    ['small answers', (exchange: RequestContext) => text(exchange, 'small')],
-    ['large answers', (exchange: RequestContext) => text(exchange, Buffer.alloc(3 * MIB))],
-    ['lists', (exchange: RequestContext) => exchange.sendParts(200, 'text/plain', [Buffer.alloc(2 * MIB)], 2 * MIB)],
+    ['small answers', (context: RequestContext) => text(context, 'small')],
+    ['large answers', (context: RequestContext) => text(context, Buffer.alloc(3 * MIB))],
+    ['lists', (context: RequestContext) => context.sendParts(200, 'text/plain', [Buffer.alloc(2 * MIB)], 2 * MIB)],
   ])('are not held by %s that nobody reads', async (_what, handle) => {
     let taken = 0;
     const observer = {
@@ -99,9 +99,9 @@ describe('seats', () => {
       handshakeFailed: () => {},
     };
     await using server = await httpServerUnderTest(
-      async (exchange) => {
-        if (exchange.path === '/held') await held;
-        text(exchange, 'done');
+      async (context) => {
+        if (context.path === '/held') await held;
+        text(context, 'done');
       },
       { limits: { maxReadOnly: 1 }, observer },
     );
@@ -137,8 +137,8 @@ describe('a body', () => {
   });
 
   it('is invited when it is wanted, and only then', async () => {
-    await using server = await httpServerUnderTest((exchange) =>
-      exchange.path === '/no' ? exchange.send(404, 'text/plain', Buffer.from('no')) : readAndSend(exchange),
+    await using server = await httpServerUnderTest((context) =>
+      context.path === '/no' ? context.send(404, 'text/plain', Buffer.from('no')) : readAndSend(context),
     );
     const head = `Expect: 100-continue\r\nContent-Length: 3\r\n${AS_ADMIN}\r\n`;
     const socket = await server.raw();
@@ -202,7 +202,7 @@ describe('a body', () => {
   });
 
   it('to a request that has no use for one is thrown away', async () => {
-    await using server = await httpServerUnderTest((exchange) => text(exchange, 'ok'));
+    await using server = await httpServerUnderTest((context) => text(context, 'ok'));
     const body = Buffer.alloc(2 * MIB);
     const headers = { 'content-length': String(body.length) };
     expect((await server.get('/version', { body, headers })).status).toBe(200);
@@ -217,12 +217,12 @@ describe('a body', () => {
 
 describe('an answer', () => {
   it.each([
-    ['whole', (exchange: RequestContext) => text(exchange, Buffer.alloc(LARGE))],
+    ['whole', (context: RequestContext) => text(context, Buffer.alloc(LARGE))],
     [
       'in parts',
-      (exchange: RequestContext) => {
+      (context: RequestContext) => {
         const parts = Array.from({ length: LARGE / MIB }, () => Buffer.alloc(MIB));
-        return exchange.sendParts(200, 'text/plain', parts, LARGE);
+        return context.sendParts(200, 'text/plain', parts, LARGE);
       },
     ],
   ])('that is not read is cut off, one that is read slowly is not: %s', async (_what, handle) => {
@@ -265,8 +265,8 @@ describe('an answer', () => {
     const clock = new FakeClock();
     let write: (bytes: Buffer) => boolean = () => true;
     await using server = await httpServerUnderTest(
-      (exchange) => {
-        const stream = exchange.stream('application/json');
+      (context) => {
+        const stream = context.stream('application/json');
         write = (bytes) => stream.write(bytes);
       },
       { clock },
@@ -283,7 +283,7 @@ describe('an answer', () => {
   it('that finds no room is rejected, and others make room for who has less', async () => {
     const limits = { answers: { totalBytes: 3 * MIB }, graceMs: 20 };
     await using server = await httpServerUnderTest(
-      (exchange) => text(exchange, Buffer.alloc(Number(exchange.query.get('bytes')))),
+      (context) => text(context, Buffer.alloc(Number(context.query.get('bytes')))),
       { limits },
     );
     const session = server.session(NO_WINDOW);

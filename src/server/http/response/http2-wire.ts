@@ -84,7 +84,7 @@ export class Http2Wire implements Wire {
     return true;
   }
 
-  forgetHead(): void {} // nobody but the exchange has it
+  forgetHead(): void {} // nobody but the context has it
 
   abandonBody(): void {
     this.#isBodyAbandoned = true;

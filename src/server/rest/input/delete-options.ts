@@ -18,9 +18,9 @@ export type DeleteOptions = {
 const TYPE = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
 const POLICIES = ['Foreground', 'Background', 'Orphan'];
 
-export async function deleteOptions(exchange: RequestContext, resource: Resource): Promise<DeleteOptions> {
-  const bytes = await exchange.readBody();
-  const given = bytes.length > 0 ? await fromBody(exchange, resource) : fromQuery(exchange.query);
+export async function deleteOptions(context: RequestContext, resource: Resource): Promise<DeleteOptions> {
+  const bytes = await context.readBody();
+  const given = bytes.length > 0 ? await fromBody(context, resource) : fromQuery(context.query);
   const policy = given.propagationPolicy as string | undefined;
   const orphanDependents = given.orphanDependents as boolean | undefined;
   const dryRun = (given.dryRun as string[] | undefined) ?? [];
@@ -42,12 +42,12 @@ export async function deleteOptions(exchange: RequestContext, resource: Resource
   };
 }
 
-function fromBody(exchange: RequestContext, { groupVersion }: Resource): Promise<JsonObject> {
+function fromBody(context: RequestContext, { groupVersion }: Resource): Promise<JsonObject> {
   const schema = builtInSchemas().byName(TYPE);
   if (!schema) throw new Error(`Cannot find schema "${TYPE}"`);
   const alsoVersions = ['meta.k8s.io/v1', groupVersion];
   const type = { kind: 'DeleteOptions', groupVersion: 'v1', alsoVersions, schema, isCustom: false };
-  return readBodyObject(exchange, type, 'Ignore');
+  return readBodyObject(context, type, 'Ignore');
 }
 
 function fromQuery(query: URLSearchParams): JsonObject {

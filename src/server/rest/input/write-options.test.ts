@@ -4,7 +4,7 @@ import type { RequestContext } from '../../request/request-context.ts';
 import { type DeleteOptions, deleteOptions } from './delete-options.ts';
 import { type WriteOptions, writeOptions } from './write-options.ts';
 
-function exchangeOf(query: string, { agent = '', body = '', contentType = '' } = {}): RequestContext {
+function contextOf(query: string, { agent = '', body = '', contentType = '' } = {}): RequestContext {
   const headers = { ...(agent && { 'user-agent': agent }), ...(contentType && { 'content-type': contentType }) };
   const readBody = async () => Buffer.from(body);
   return { query: new URLSearchParams(query), headers, readBody } as unknown as RequestContext;
@@ -21,12 +21,12 @@ describe('writeOptions()', () => {
     ['fieldValidation=Strict', '', { fieldValidation: 'Strict' }],
     ['fieldValidation=', '', { fieldValidation: 'Warn' }],
   ])('reads "%s" from "%s"', (query, agent, want) => {
-    expect(writeOptions(exchangeOf(query, { agent }), 'CreateOptions')).toMatchObject(want);
+    expect(writeOptions(contextOf(query, { agent }), 'CreateOptions')).toMatchObject(want);
   });
 
   it('knows what only apply may say', () => {
-    const exchange = exchangeOf('fieldManager=me&force=true');
-    expect(writeOptions(exchange, 'PatchOptions', true)).toMatchObject({ manager: 'me', force: true });
+    const context = contextOf('fieldManager=me&force=true');
+    expect(writeOptions(context, 'PatchOptions', true)).toMatchObject({ manager: 'me', force: true });
   });
 
   const of = (kind: string) => `${kind}.meta.k8s.io "" is invalid: `;
@@ -65,7 +65,7 @@ describe('writeOptions()', () => {
       ['', 'PatchOptions', true, `${of('PatchOptions')}fieldManager: Required value: is required for apply patch`],
     ],
   )('refuses "%s" of %s (apply: %s)', (query, kind, isApply, message) => {
-    expect(() => writeOptions(exchangeOf(query), kind, isApply)).toThrow(
+    expect(() => writeOptions(contextOf(query), kind, isApply)).toThrow(
       expect.objectContaining({ code: 422, message }),
     );
   });
@@ -100,12 +100,12 @@ describe('deleteOptions()', () => {
     ['', '{"kind":"DeleteOptions","apiVersion":"v1"}', {}],
     ['', '{"kind":"DeleteOptions","apiVersion":"meta.k8s.io/v1","orphanDependents":true}', { orphanDependents: true }],
   ])('reads the query "%s" and the body %s', async (query, body, want) => {
-    expect(await deleteOptions(exchangeOf(query, { body }), configMaps)).toEqual({ ...plain, ...want });
+    expect(await deleteOptions(contextOf(query, { body }), configMaps)).toEqual({ ...plain, ...want });
   });
 
   it('takes a body of the version of the resource', async () => {
     const body = '{"kind":"DeleteOptions","apiVersion":"apps/v1","gracePeriodSeconds":3}';
-    expect(await deleteOptions(exchangeOf('', { body }), deployments)).toMatchObject({ gracePeriodSeconds: 3 });
+    expect(await deleteOptions(contextOf('', { body }), deployments)).toMatchObject({ gracePeriodSeconds: 3 });
   });
 
   const invalid = 'DeleteOptions.meta.k8s.io "" is invalid: ';
@@ -129,7 +129,7 @@ describe('deleteOptions()', () => {
     ['', '{"kind":"Pod","apiVersion":"v1"}', 400, /./],
   ])('refuses the query "%s" and the body %s', async (query, body, code, message) => {
     const text = typeof message === 'string' ? message : expect.stringMatching(message);
-    await expect(deleteOptions(exchangeOf(query, { body }), configMaps)).rejects.toThrow(
+    await expect(deleteOptions(contextOf(query, { body }), configMaps)).rejects.toThrow(
       expect.objectContaining({ code, message: text }),
     );
   });

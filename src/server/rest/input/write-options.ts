@@ -18,11 +18,11 @@ export type WriteOptions = {
 };
 
 export function writeOptions(
-  exchange: RequestContext,
+  context: RequestContext,
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
   isApply = false,
 ): WriteOptions {
-  const { query } = exchange;
+  const { query } = context;
   const faults: FieldError[] = [...dryRunFaults(query.getAll('dryRun'))];
   const given = query.get('fieldManager') ?? '';
   if (isApply && given === '') faults.push(requiredValue('fieldManager', 'is required for apply patch'));
@@ -36,7 +36,7 @@ export function writeOptions(
   if (faults.length > 0) throw invalid({ kind, group: 'meta.k8s.io' }, '', faults);
   return {
     isDryRun: query.has('dryRun'),
-    manager: given || managerOf(exchange),
+    manager: given || managerOf(context),
     fieldValidation: (fieldValidation || 'Warn') as FieldValidation,
     force,
     given: { ...(given && { fieldManager: given }), ...(fieldValidation && { fieldValidation }) },

@@ -41,7 +41,7 @@ afterAll(async () => {
 async function listAs(accept: string, query = '', signal: AbortSignal = new AbortController().signal) {
   let sent: Buffer | undefined;
   const headers = { accept };
-  const exchange = {
+  const context = {
     headers,
     query: new URLSearchParams(query),
     signal,
@@ -49,7 +49,7 @@ async function listAs(accept: string, query = '', signal: AbortSignal = new Abor
       sent = body;
     },
   } as unknown as RequestContext;
-  const work = () => sendList(exchange, negotiate(headers, view.resource), view, items, { resourceVersion: '9' });
+  const work = () => sendList(context, negotiate(headers, view.resource), view, items, { resourceVersion: '9' });
   const { longestCpuMs, turns } = await watchTurns(work);
   return { text: sent!.toString(), longestCpuMs, turns };
 }

@@ -27,31 +27,31 @@ const LINE_END = Buffer.from('\n');
 const LIST_END = Buffer.from(']}\n');
 
 export function sendCached(
-  exchange: RequestContext,
+  context: RequestContext,
   status: number,
   format: Format,
   view: View,
   cached: StoredObject,
 ): void {
   const { codec, bytes } = cached;
-  if (!isPlain(exchange, format) || !view.isStorageForm)
-    sendObject(exchange, status, format, view, view.toObject(cached));
-  else exchange.send(status, JSON_TYPE, Buffer.concat([codec.head, bytes.subarray(codec.skip), LINE_END]));
+  if (!isPlain(context, format) || !view.isStorageForm)
+    sendObject(context, status, format, view, view.toObject(cached));
+  else context.send(status, JSON_TYPE, Buffer.concat([codec.head, bytes.subarray(codec.skip), LINE_END]));
 }
 
 /** Any single object of a resource, also one that is not stored. */
 export function sendObject(
-  exchange: RequestContext,
+  context: RequestContext,
   status: number,
   format: Format,
   view: View,
   object: KubeObject,
 ): void {
   const { isCustom } = view.resource;
-  sendJson(exchange, status, format, shaped(exchange, format, view, object), isCustom && format.shape === 'object');
+  sendJson(context, status, format, shaped(context, format, view, object), isCustom && format.shape === 'object');
 }
 
-function shaped(exchange: RequestContext, format: Format, view: View, object: KubeObject): JsonObject {
+function shaped(context: RequestContext, format: Format, view: View, object: KubeObject): JsonObject {
   const { resource } = view;
   switch (format.shape) {
     case 'PartialObjectMetadataList':
@@ -62,7 +62,7 @@ function shaped(exchange: RequestContext, format: Format, view: View, object: Ku
       return partialObject(object, format.version) as unknown as JsonObject;
     case 'Table': {
       const listMeta = { resourceVersion: object.metadata.resourceVersion ?? '' };
-      return tableFor(resource, [object], tableOptions(exchange, format, view, listMeta)) as unknown as JsonObject;
+      return tableFor(resource, [object], tableOptions(context, format, view, listMeta)) as unknown as JsonObject;
     }
     case 'object':
       return object as unknown as JsonObject;
@@ -70,16 +70,16 @@ function shaped(exchange: RequestContext, format: Format, view: View, object: Ku
 }
 
 export async function sendList(
-  exchange: RequestContext,
+  context: RequestContext,
   format: Format,
   view: View,
   items: readonly StoredObject[],
   meta: ListMeta,
 ): Promise<void> {
   const { resource } = view;
-  if (isPlain(exchange, format) && view.isStorageForm) return sendItems(exchange, view, items, meta);
+  if (isPlain(context, format) && view.isStorageForm) return sendItems(context, view, items, meta);
   if (format.mediaType === 'protobuf' && format.shape !== 'PartialObjectMetadata')
-    return sendProtobufList(exchange, format, view, items, meta);
+    return sendProtobufList(context, format, view, items, meta);
   switch (format.shape) {
     case 'PartialObjectMetadata':
       throw shapeNotAcceptable(
@@ -88,19 +88,19 @@ export async function sendList(
     case 'PartialObjectMetadataList': {
       const list = emptyPartialList(meta, format.version) as unknown as JsonObject;
       const show = (object: KubeObject) => partialObject(object, format.version) as unknown as JsonObject;
-      return sendShaped(exchange, format, view, items, { document: list, name: 'items', show });
+      return sendShaped(context, format, view, items, { document: list, name: 'items', show });
     }
     case 'Table': {
-      const { table, rowOf } = tableParts(resource, tableOptions(exchange, format, view, meta));
+      const { table, rowOf } = tableParts(resource, tableOptions(context, format, view, meta));
       const show = rowOf as unknown as (object: KubeObject) => JsonObject;
-      return sendShaped(exchange, format, view, items, {
+      return sendShaped(context, format, view, items, {
         document: table as unknown as JsonObject,
         name: 'rows',
         show,
       });
     }
     case 'object':
-      return sendShaped(exchange, format, view, items, listShape(view, meta));
+      return sendShaped(context, format, view, items, listShape(view, meta));
   }
 }
 
@@ -114,28 +114,28 @@ type ListShape = {
 
 /** An object at a time, so that others get their turns. */
 async function sendShaped(
-  exchange: RequestContext,
+  context: RequestContext,
   { mediaType }: Format,
   view: View,
   items: readonly StoredObject[],
   { document, name, show, isCustom = false }: ListShape,
 ): Promise<void> {
-  const isPretty = wantsPretty(exchange.query, exchange.headers);
+  const isPretty = wantsPretty(context.query, context.headers);
   const isYaml = mediaType === 'yaml';
   const encoder = isYaml ? yamlListEncoder(document, name) : jsonListEncoder(document, name, { isCustom, isPretty });
   const parts = [encoder.head];
-  const slices = new WorkSlices(exchange.signal);
+  const slices = new WorkSlices(context.signal);
   for (const item of items) {
     parts.push(encoder.element(show(view.toObject(item))));
     if (slices.isOver) await slices.pause();
   }
   parts.push(encoder.tail());
-  exchange.send(200, mediaTypeNames[mediaType], Buffer.concat(parts));
+  context.send(200, mediaTypeNames[mediaType], Buffer.concat(parts));
 }
 
 /** A JSON document as protobuf, as YAML, indented, or as it is. */
 export function sendJson(
-  exchange: RequestContext,
+  context: RequestContext,
   status: number,
   format: Format,
   body: JsonObject,
@@ -143,11 +143,11 @@ export function sendJson(
 ): void {
   const { mediaType } = format;
   if (mediaType !== 'json') {
-    exchange.send(status, mediaTypeNames[mediaType], mediaType === 'yaml' ? encodeYaml(body) : encodeProtobuf(body));
+    context.send(status, mediaTypeNames[mediaType], mediaType === 'yaml' ? encodeYaml(body) : encodeProtobuf(body));
     return;
   }
-  const isPretty = wantsPretty(exchange.query, exchange.headers);
-  exchange.send(status, JSON_TYPE, encodeObject(body, { isCustom, isPretty }));
+  const isPretty = wantsPretty(context.query, context.headers);
+  context.send(status, JSON_TYPE, encodeObject(body, { isCustom, isPretty }));
 }
 
 /** A refusal, in what the client would rather have been answered in. */
@@ -160,19 +160,14 @@ export function encodeStatus({ headers, query }: RequestContext, { status }: Sta
 }
 
 /** The list as a gather of the bytes of its items. */
-function sendItems(
-  exchange: RequestContext,
-  view: View,
-  items: readonly StoredObject[],
-  meta: ListMeta,
-): Promise<void> {
+function sendItems(context: RequestContext, view: View, items: readonly StoredObject[], meta: ListMeta): Promise<void> {
   const { listKind, groupVersion, isCustom } = view.resource;
   const type = isCustom ? { apiVersion: groupVersion, kind: listKind } : { kind: listKind, apiVersion: groupVersion };
   const metadata = isCustom ? { continue: '', ...meta } : meta;
   const head = Buffer.from(`${goJson({ ...type, metadata }).slice(0, -1)},"items":[`);
   let bytes = head.length + LIST_END.length - (items.length > 0 ? 1 : 0);
   for (const item of items) bytes += item.bytes.length;
-  return exchange.sendParts(200, JSON_TYPE, partsOf(head, items), bytes);
+  return context.sendParts(200, JSON_TYPE, partsOf(head, items), bytes);
 }
 
 function* partsOf(head: Buffer, items: readonly StoredObject[]): Iterable<Buffer> {
@@ -201,18 +196,18 @@ function listShape({ resource }: View, meta: ListMeta): ListShape {
 }
 
 function tableOptions(
-  exchange: RequestContext,
+  context: RequestContext,
   { version }: Format,
   { resource }: View,
   listMeta: ListMeta,
 ): TableOptions {
-  const includeObject = parseIncludeObject(exchange.query.get('includeObject'));
+  const includeObject = parseIncludeObject(context.query.get('includeObject'));
   const printerColumns = resource.custom?.printerColumns ?? [];
   return { includeObject, now: Date.now(), listMeta, version, printerColumns };
 }
 
-function isPlain(exchange: RequestContext, format: Format): boolean {
-  return format.shape === 'object' && format.mediaType === 'json' && !wantsPretty(exchange.query, exchange.headers);
+function isPlain(context: RequestContext, format: Format): boolean {
+  return format.shape === 'object' && format.mediaType === 'json' && !wantsPretty(context.query, context.headers);
 }
 
 /** How kube-apiserver's own types are called, which its messages show. */

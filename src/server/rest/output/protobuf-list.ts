@@ -17,7 +17,7 @@ const STRETCH_ITEMS = 100;
 
 /** A list of objects, or of their metadata. */
 export async function sendProtobufList(
-  exchange: RequestContext,
+  context: RequestContext,
   { shape, version }: Format,
   view: View,
   items: Iterable<StoredObject>,
@@ -30,12 +30,12 @@ export async function sendProtobufList(
   for (const item of items) {
     if (encoded.length % STRETCH_ITEMS === STRETCH_ITEMS - 1) {
       await nextTurn();
-      exchange.signal.throwIfAborted();
+      context.signal.throwIfAborted();
     }
     encoded.push(encodeItem(view.toObject(item) as unknown as JsonObject, apiVersion, kind));
   }
   const parts = listParts(apiVersion, kind, meta, encoded);
   let bytes = 0;
   for (const part of parts) bytes += part.length;
-  return exchange.sendParts(200, mediaTypeNames.protobuf, parts, bytes);
+  return context.sendParts(200, mediaTypeNames.protobuf, parts, bytes);
 }

@@ -24,23 +24,23 @@ import { decodeToken, encodeToken } from '../input/continue-token.ts';
 import { isAnyVersion, type ListOptions, listOptions, versionFault } from '../input/list-options.ts';
 import { sendCached, sendList } from '../output/answer.ts';
 
-export async function handleGet(exchange: RequestContext, view: View, namespace: string, name: string): Promise<void> {
-  const format = negotiate(exchange.headers, view.resource);
-  if (exchange.query.get('export') === 'true')
+export async function handleGet(context: RequestContext, view: View, namespace: string, name: string): Promise<void> {
+  const format = negotiate(context.headers, view.resource);
+  if (context.query.get('export') === 'true')
     throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
-  const version = exchange.query.get('resourceVersion') ?? '';
+  const version = context.query.get('resourceVersion') ?? '';
   const why = versionFault(version);
   if (why !== undefined) throw plainError(why);
-  const found = await view.storage.get(namespace, name, { resourceVersion: version, signal: exchange.signal });
+  const found = await view.storage.get(namespace, name, { resourceVersion: version, signal: context.signal });
   if (!found) throw notFound(view.resource, name);
-  sendCached(exchange, 200, format, view, found);
+  sendCached(context, 200, format, view, found);
 }
 
-export async function handleList(exchange: RequestContext, view: View, namespace: string): Promise<void> {
-  const format = negotiate(exchange.headers, view.resource, false, true);
-  const options = listOptions(exchange.query, view.resource, namespace);
-  const { items, meta } = await listObjects(view.storage, options, exchange.signal);
-  await sendList(exchange, format, view, items, meta);
+export async function handleList(context: RequestContext, view: View, namespace: string): Promise<void> {
+  const format = negotiate(context.headers, view.resource, false, true);
+  const options = listOptions(context.query, view.resource, namespace);
+  const { items, meta } = await listObjects(view.storage, options, context.signal);
+  await sendList(context, format, view, items, meta);
 }
 
 export type ListedObjects = { readonly items: readonly StoredObject[]; readonly meta: ListMeta };

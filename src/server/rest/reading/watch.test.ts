@@ -69,14 +69,14 @@ class Asking implements WatchTracking {
         close();
       },
     };
-    const exchange = {
+    const context = {
       query: new URLSearchParams(query),
       headers: { accept },
       signal: new AbortController().signal,
       stream: () => stream,
       initialised: () => {},
     } as unknown as RequestContext;
-    void handleWatch(exchange, view, 'ns', this);
+    void handleWatch(context, view, 'ns', this);
   }
 
   add(watch: TrackedWatch, timeoutMs: number): void {

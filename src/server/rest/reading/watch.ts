@@ -28,23 +28,23 @@ export type WatchTracking = {
 
 /** `name`: the old spelling of a watch on one object. */
 export async function handleWatch(
-  exchange: RequestContext,
+  context: RequestContext,
   view: View,
   namespace: string,
   tracker: WatchTracking,
   name = '',
 ): Promise<void> {
-  const format = negotiate(exchange.headers, view.resource, true);
-  const options = watchOptions(exchange.query, view.resource, namespace, name);
+  const format = negotiate(context.headers, view.resource, true);
+  const options = watchOptions(context.query, view.resource, namespace, name);
   const { selection, resourceVersion, allowsBookmarks, sendInitialEvents } = options;
-  mustBeOfThisHistory(exchange, view.storage, options);
+  mustBeOfThisHistory(context, view.storage, options);
   return view.storage.watch({
     selection,
     resourceVersion,
     allowsBookmarks,
     sendsInitialEvents: sendInitialEvents ?? isAnyVersion(resourceVersion),
-    encoding: eventEncodingFor(view, format, exchange.query),
-    client: exchange,
+    encoding: eventEncodingFor(view, format, context.query),
+    client: context,
     onOpen: (watch) => tracker.add(watch, timeoutOf(options, tracker)),
   });
 }

@@ -23,31 +23,31 @@ const FOREGROUND = 'foregroundDeletion';
 /** What became of it: still there but marked, or gone. */
 export type Deletion = { readonly object: StoredObject | KubeObject; readonly isGone: boolean };
 
-export async function handleDelete(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, view.resource);
-  const options = await deleteOptions(exchange, view.resource);
-  const deletion = await deleteObject(view, place, options, deletionAdmission(rest, exchange, view, place, options));
-  answerDeletion(exchange, format, view, place, options, deletion);
+export async function handleDelete(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
+  const format = negotiate(context.headers, view.resource);
+  const options = await deleteOptions(context, view.resource);
+  const deletion = await deleteObject(view, place, options, deletionAdmission(rest, context, view, place, options));
+  answerDeletion(context, format, view, place, options, deletion);
 }
 
 export async function handleDeleteCollection(
   rest: Rest,
-  exchange: RequestContext,
+  context: RequestContext,
   view: View,
   place: Place,
 ): Promise<void> {
-  const format = negotiate(exchange.headers, view.resource, false, true);
-  const listed = listOptions(exchange.query, view.resource, place.namespace);
-  const options = await deleteOptions(exchange, view.resource);
-  const { items, meta } = await listObjects(view.storage, listed, exchange.signal);
-  const admitDeletion = deletionAdmission(rest, exchange, view, place, options);
+  const format = negotiate(context.headers, view.resource, false, true);
+  const listed = listOptions(context.query, view.resource, place.namespace);
+  const options = await deleteOptions(context, view.resource);
+  const { items, meta } = await listObjects(view.storage, listed, context.signal);
+  const admitDeletion = deletionAdmission(rest, context, view, place, options);
   for (const { namespace, name } of items) {
-    exchange.signal.throwIfAborted();
+    context.signal.throwIfAborted();
     await deleteObject(view, { namespace, name, subresource: '' }, options, admitDeletion).catch((err: unknown) => {
       if (!isStatusError(err, 'NotFound')) throw err;
     });
   }
-  await sendList(exchange, format, view, items, meta);
+  await sendList(context, format, view, items, meta);
 }
 
 /** Asked about what is to be deleted, again whenever that has changed; it refuses by throwing. */
@@ -56,14 +56,14 @@ export type AdmitDeletion = (old: KubeObject) => Promise<void>;
 /** Members of a collection are deleted without their names. */
 function deletionAdmission(
   rest: Rest,
-  exchange: RequestContext,
+  context: RequestContext,
   { resource }: View,
   place: Place,
   options: DeleteOptions,
 ): AdmitDeletion {
-  const admission = admissionOf(rest.admission, exchange, { operation: 'DELETE', resource, place, options });
-  const context = rest.strategyContext(exchange, '', options.isDryRun);
-  return (old) => admission.admitDeletion(old, context);
+  const admission = admissionOf(rest.admission, context, { operation: 'DELETE', resource, place, options });
+  const strategyContext = rest.strategyContext(context, '', options.isDryRun);
+  return (old) => admission.admitDeletion(old, strategyContext);
 }
 
 /** Without `admitDeletion` nobody is asked: what the server itself deletes, and what was admitted as something else. */
@@ -101,7 +101,7 @@ export async function deleteObject(
 }
 
 function answerDeletion(
-  exchange: RequestContext,
+  context: RequestContext,
   format: Format,
   view: View,
   { name }: Place,
@@ -110,13 +110,13 @@ function answerDeletion(
 ): void {
   const { resource, facts } = view;
   if (!isGone || facts.answersDeleted) {
-    answer(exchange, !isGone && orphanDependents === false ? 202 : 200, format, view, object);
+    answer(context, !isGone && orphanDependents === false ? 202 : 200, format, view, object);
     return;
   }
   const { uid } = ('bytes' in object ? (object as StoredObject).parse() : object).metadata;
   const { group, plural } = resource;
   const status = successStatus({ name, ...(group && { group }), kind: plural, ...(uid && { uid }) });
-  sendJson(exchange, 200, { ...format, shape: 'object' }, status as unknown as JsonObject);
+  sendJson(context, 200, { ...format, shape: 'object' }, status as unknown as JsonObject);
 }
 
 function checkPreconditions({ resource }: View, { metadata }: KubeObject, { preconditions = {} }: DeleteOptions): void {

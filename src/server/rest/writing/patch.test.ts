@@ -43,7 +43,7 @@ it('an apply that cannot create says so, however often it would have to try', as
   const admission = new AdmissionChain([]);
   const rest = new Rest({ resources, authorizer: alwaysAllow, admission, guard: () => {} } as unknown as RestParts);
   const body = { kind: 'Node', apiVersion: 'v1', metadata: { name: 'n1' } };
-  const exchange = {
+  const context = {
     query: new URLSearchParams('fieldManager=me'),
     headers: { 'content-type': 'application/apply-patch+yaml' },
     user: { username: 'u', groups: [] },
@@ -53,6 +53,6 @@ it('an apply that cannot create says so, however often it would have to try', as
   } as unknown as RequestContext;
   const place = { namespace: '', name: 'n1', subresource: '' };
   const view = resources.viewOf('', 'nodes');
-  await expect(handlePatch(rest, exchange, view, place)).rejects.toThrow('the store is full');
+  await expect(handlePatch(rest, context, view, place)).rejects.toThrow('the store is full');
   expect(tries).toBeLessThanOrEqual(2);
 });

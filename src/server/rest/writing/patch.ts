@@ -27,14 +27,14 @@ import { nowInSeconds, type Rest } from '../rest.ts';
 import { checkNames, ignoredFields } from './prepare.ts';
 import { answer, createObject, type Place, updateObject, type WriteRequest } from './write.ts';
 
-export async function handlePatch(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, view.resource);
+export async function handlePatch(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
+  const format = negotiate(context.headers, view.resource);
   const { resource } = view;
-  const type = patchTypeOf(exchange.headers['content-type'], resource.isCustom);
-  const options = writeOptions(exchange, 'PatchOptions', type === 'apply');
-  const bytes = await readBody(exchange);
+  const type = patchTypeOf(context.headers['content-type'], resource.isCustom);
+  const options = writeOptions(context, 'PatchOptions', type === 'apply');
+  const bytes = await readBody(context);
   const first = await view.read(place.namespace, place.name);
-  const write = { rest, exchange, view, place, options };
+  const write = { rest, context, view, place, options };
   if (type === 'apply') return handleApply(write, bytes);
   if (!first) throw notFound(resource, place.name);
   const warnings = new Set<string>();
@@ -50,8 +50,8 @@ export async function handlePatch(rest: Rest, exchange: RequestContext, view: Vi
     return object;
   };
   const updated = await updateObject(write, { current: first, change });
-  for (const text of warnings) exchange.warn(text);
-  answer(exchange, 200, format, view, updated);
+  for (const text of warnings) context.warn(text);
+  answer(context, 200, format, view, updated);
 }
 
 /** A patch cannot make one kind of another: the result is taken for what it says it is, and then does not fit. */
@@ -67,10 +67,10 @@ function checkKind({ resources }: Rest, { resource }: View, object: JsonObject):
 }
 
 async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
-  const { exchange, view, place, options } = write;
-  const format = negotiate(exchange.headers, view.resource);
+  const { context, view, place, options } = write;
+  const format = negotiate(context.headers, view.resource);
   const { resource } = view;
-  const slices = new WorkSlices(exchange.signal);
+  const slices = new WorkSlices(context.signal);
   const body = readApplyBody(bytes, resource, options.fieldValidation);
   const named = body.metadata as KubeObject['metadata'] | undefined;
   const apply = async (live?: KubeObject): Promise<KubeObject> => {
@@ -104,7 +104,7 @@ async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
         object.metadata.resourceVersion = seen || old.metadata.resourceVersion!;
         return object;
       };
-      answer(exchange, 200, format, view, await updateObject(tracked, { current, change }));
+      answer(context, 200, format, view, await updateObject(tracked, { current, change }));
       return;
     }
     if (place.subresource !== '') throw notFound(resource, place.name);
@@ -119,7 +119,7 @@ async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
       throw err;
     });
     if (!created) continue;
-    answer(exchange, 201, format, view, created);
+    answer(context, 201, format, view, created);
     return;
   }
 }

@@ -29,24 +29,24 @@ export class WriteAdmission {
   }
 
   /** The mutating phase: the object as it goes on to its strategy, which may be another one. */
-  async admit(object: KubeObject, old: KubeObject | undefined, context: StrategyContext): Promise<KubeObject> {
+  async admit(object: KubeObject, old: KubeObject | undefined, strategyContext: StrategyContext): Promise<KubeObject> {
     if (this.#isEmpty) return object;
-    const attributes = new WriteAttributes(this.#facts, context, object, old);
+    const attributes = new WriteAttributes(this.#facts, strategyContext, object, old);
     await this.#chain.admit(attributes);
     return attributes.object!;
   }
 
   /** The validating phase, on the object as it will be stored. */
-  async validate(object: KubeObject, old: KubeObject | undefined, context: StrategyContext): Promise<void> {
+  async validate(object: KubeObject, old: KubeObject | undefined, strategyContext: StrategyContext): Promise<void> {
     if (this.#isEmpty) return;
-    await this.#chain.validate(new WriteAttributes(this.#facts, context, object, old));
+    await this.#chain.validate(new WriteAttributes(this.#facts, strategyContext, object, old));
   }
 
   /** Both phases of a deletion. */
-  async admitDeletion(old: KubeObject, context: StrategyContext): Promise<void> {
+  async admitDeletion(old: KubeObject, strategyContext: StrategyContext): Promise<void> {
     if (this.#isEmpty) return;
-    await this.#chain.admit(new WriteAttributes(this.#facts, context, undefined, old));
-    await this.#chain.validate(new WriteAttributes(this.#facts, context, undefined, old));
+    await this.#chain.admit(new WriteAttributes(this.#facts, strategyContext, undefined, old));
+    await this.#chain.validate(new WriteAttributes(this.#facts, strategyContext, undefined, old));
   }
 }
 
@@ -61,19 +61,19 @@ export type AdmittedWrite = {
 
 export function admissionOf(
   chain: AdmissionChain,
-  exchange: RequestContext,
+  context: RequestContext,
   { operation, resource, place, options, bodyType }: AdmittedWrite,
 ): WriteAdmission {
   return new WriteAdmission(chain, {
     operation,
     resource,
     ...place,
-    user: exchange.user,
+    user: context.user,
     isDryRun: options.isDryRun,
     options: () => shownOptions(operation, options),
     ...(bodyType && { bodyType }),
-    annotate: (key, value) => annotateAudit(exchange, key, value),
-    signal: exchange.signal,
+    annotate: (key, value) => annotateAudit(context, key, value),
+    signal: context.signal,
   });
 }
 

@@ -41,7 +41,7 @@ export type Place = { readonly namespace: string; readonly name: string; readonl
 /** One request that writes: what it is on, and how the client wants it. */
 export type WriteRequest = {
   readonly rest: Rest;
-  readonly exchange: RequestContext;
+  readonly context: RequestContext;
   readonly view: View;
   readonly place: Place;
   readonly options: WriteOptions;
@@ -56,34 +56,34 @@ export type ObjectChange = {
   readonly admission?: UpdateAdmission;
 };
 
-export async function handleCreate(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, view.resource);
-  const options = writeOptions(exchange, 'CreateOptions');
-  const object = await decodeObject(exchange, view, options);
+export async function handleCreate(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
+  const format = negotiate(context.headers, view.resource);
+  const options = writeOptions(context, 'CreateOptions');
+  const object = await decodeObject(context, view, options);
   checkNames(view, object, place.namespace, place.name);
-  const created = await createObject({ rest, exchange, view, place, options }, object);
-  answer(exchange, 201, format, view, created);
+  const created = await createObject({ rest, context, view, place, options }, object);
+  answer(context, 201, format, view, created);
 }
 
 /** What was created, or what would have been; a 403 for who may not create it, whatever the request's own verb is. */
 export async function createObject(
-  { rest, exchange, view, place, options }: WriteRequest,
+  { rest, context, view, place, options }: WriteRequest,
   object: KubeObject,
 ): Promise<StoredObject | KubeObject> {
   const { resource } = view;
-  const context = rest.strategyContext(exchange, '', options.isDryRun);
-  const admission = admissionOf(rest.admission, exchange, { operation: 'CREATE', resource, place, options });
+  const strategyContext = rest.strategyContext(context, '', options.isDryRun);
+  const admission = admissionOf(rest.admission, context, { operation: 'CREATE', resource, place, options });
   let isGenerated = false;
-  const prepared = await prepareCreate(view, object, options, context, async (given) => {
-    const admitted = await admission.admit(given, undefined, context);
+  const prepared = await prepareCreate(view, object, options, strategyContext, async (given) => {
+    const admitted = await admission.admit(given, undefined, strategyContext);
     checkNames(view, admitted, place.namespace, place.name);
     isGenerated = !admitted.metadata.name && !!admitted.metadata.generateName;
-    await rest.guard(exchange.user, resource, admitted, undefined, '');
+    await rest.guard(context.user, resource, admitted, undefined, '');
     return admitted;
   });
   const { name = '', namespace = '' } = prepared.metadata;
-  const right = await CreateRight.ask(rest.authorizer, exchange.user, resource, place);
-  await admission.validate(prepared, undefined, context);
+  const right = await CreateRight.ask(rest.authorizer, context.user, resource, place);
+  await admission.validate(prepared, undefined, strategyContext);
   if (options.isDryRun) {
     if (await view.read(namespace, name)) throw alreadyExists(view.resource, name);
     return prepared;
@@ -104,16 +104,16 @@ export async function createObject(
   }
 }
 
-export async function handleUpdate(rest: Rest, exchange: RequestContext, view: View, place: Place): Promise<void> {
-  const format = negotiate(exchange.headers, view.resource);
-  const options = writeOptions(exchange, 'UpdateOptions');
-  const object = await decodeObject(exchange, view, options);
+export async function handleUpdate(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
+  const format = negotiate(context.headers, view.resource);
+  const options = writeOptions(context, 'UpdateOptions');
+  const object = await decodeObject(context, view, options);
   checkNames(view, object, place.namespace, place.name);
   const { facts } = view;
   const current = await view.read(place.namespace, place.name);
   if (!current && facts.createsOnUpdate && place.subresource === '') {
     delete object.metadata.resourceVersion;
-    answer(exchange, 201, format, view, await createObject({ rest, exchange, view, place, options }, object));
+    answer(context, 201, format, view, await createObject({ rest, context, view, place, options }, object));
     return;
   }
   const change = (old: KubeObject) => {
@@ -125,8 +125,8 @@ export async function handleUpdate(rest: Rest, exchange: RequestContext, view: V
     const isConditional = !isAnyVersion(resourceVersion ?? '');
     return isConditional ? { ...object, metadata: { ...object.metadata } } : cloneJson(object);
   };
-  const updated = await updateObject({ rest, exchange, view, place, options }, { current, change });
-  answer(exchange, 200, format, view, updated);
+  const updated = await updateObject({ rest, context, view, place, options }, { current, change });
+  answer(context, 200, format, view, updated);
 }
 
 /** The two phases of admission of an update, each on the object as it is then and on what it takes the place of. */
@@ -141,31 +141,31 @@ export const admittedBefore: UpdateAdmission = { admit: async (object) => object
  * anew.
  */
 export function updateObject(
-  { rest, exchange, view, place, options }: WriteRequest,
+  { rest, context, view, place, options }: WriteRequest,
   { current: first, change, admission: given }: ObjectChange,
 ): Promise<StoredObject | KubeObject> {
   const { resource } = view;
-  const admission = given ?? admissionOf(rest.admission, exchange, { operation: 'UPDATE', resource, place, options });
+  const admission = given ?? admissionOf(rest.admission, context, { operation: 'UPDATE', resource, place, options });
   return untilWritten<StoredObject | KubeObject>(view, first, place.name, async (current) => {
-    const slices = new WorkSlices(exchange.signal);
+    const slices = new WorkSlices(context.signal);
     const old = withoutNulls(
       view.toObject(current) as unknown as JsonObject,
       view.resource.schema,
     ) as unknown as KubeObject;
     const object = await change(old);
     if (slices.isOver) await slices.pause();
-    const context = rest.strategyContext(exchange, place.subresource, options.isDryRun);
+    const strategyContext = rest.strategyContext(context, place.subresource, options.isDryRun);
     const seen = object.metadata.resourceVersion;
     delete object.metadata.resourceVersion;
-    const prepared = await prepareUpdate(view, old, object, options, context, async (given) => {
+    const prepared = await prepareUpdate(view, old, object, options, strategyContext, async (given) => {
       if (seen !== undefined) given.metadata.resourceVersion = seen;
-      const admitted = await admission.admit(given, old, context);
-      await rest.guard(exchange.user, resource, admitted, old, place.subresource);
+      const admitted = await admission.admit(given, old, strategyContext);
+      await rest.guard(context.user, resource, admitted, old, place.subresource);
       checkVersionSeen(view, admitted, current, place.name);
       delete admitted.metadata.resourceVersion;
       return admitted;
     });
-    await admission.validate(withVersion(prepared, current.revision), old, context);
+    await admission.validate(withVersion(prepared, current.revision), old, strategyContext);
     if (isFinished(prepared)) return finishDeletion(view, current, prepared, options);
     if (options.isDryRun) return { done: withVersion(prepared, current.revision) };
     const outcome = await view.update(current, prepared);
@@ -174,18 +174,18 @@ export function updateObject(
 }
 
 export function answer(
-  exchange: RequestContext,
+  context: RequestContext,
   status: number,
   format: Format,
   view: View,
   object: StoredObject | KubeObject,
 ): void {
-  if ('bytes' in object) sendCached(exchange, status, format, view, object as StoredObject);
-  else sendObject(exchange, status, format, view, object);
+  if ('bytes' in object) sendCached(context, status, format, view, object as StoredObject);
+  else sendObject(context, status, format, view, object);
 }
 
-async function decodeObject(exchange: RequestContext, { resource }: View, options: WriteOptions): Promise<KubeObject> {
-  return (await readBodyObject(exchange, resource, options.fieldValidation)) as unknown as KubeObject;
+async function decodeObject(context: RequestContext, { resource }: View, options: WriteOptions): Promise<KubeObject> {
+  return (await readBodyObject(context, resource, options.fieldValidation)) as unknown as KubeObject;
 }
 
 function checkVersionSeen(view: View, object: KubeObject, current: StoredObject, name: string): void {
