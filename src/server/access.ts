@@ -16,7 +16,7 @@ import { type ReviewToken, tokenReviewer } from './auth/token-review.ts';
 import { escalationGuard, type WriteGuard } from './rbac/escalation.ts';
 import { RbacAuthorizer } from './rbac/rbac-authorizer.ts';
 import type { ServerOptions } from './server-options.ts';
-import type { Resources } from './storage/resources.ts';
+import type { ResourceStorages } from './storage/resource-storages.ts';
 import { ServiceAccountTokens } from './tokens/service-account-tokens.ts';
 import { ensureSigningKey } from './tokens/signing-key.ts';
 
@@ -36,7 +36,7 @@ export function makeAccess(
   options: ServerOptions,
   dataDir: string,
   administratorsToken: string,
-  resources: Resources,
+  storages: ResourceStorages,
   onRightsChanged: () => void,
 ): Access {
   const own = [adminToken(administratorsToken)];
@@ -44,13 +44,13 @@ export function makeAccess(
   const fromFile = options.tokenAuthFile ? readTokenFile(options.tokenAuthFile) : [];
   const known = tokenAuthenticator([...own, ...fromFile]);
   const tokens = new ServiceAccountTokens({
-    resources,
+    storages,
     key: ensureSigningKey(dataDir, options.serviceAccountSigningKeyFile),
     ...(options.serviceAccountIssuer && { issuer: options.serviceAccountIssuer }),
   });
   const byToken = [known, tokens];
   const rbac = new RbacAuthorizer();
-  rbac.follow(resources);
+  rbac.follow(storages);
   const authorizer = options.authorizationMode === 'AlwaysAllow' ? alwaysAllow : rbac;
   if (authorizer === rbac) rbac.onChange(onRightsChanged);
   return {

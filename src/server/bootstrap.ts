@@ -11,7 +11,7 @@ import { type BootstrapObject, bootstrapObjects } from './rbac/bootstrap-objects
 import { reconciled, refersElsewhere } from './rbac/reconcile.ts';
 import type { Rest } from './rest/rest.ts';
 import { atHand, createAsServer } from './rest/writing/create-as-server.ts';
-import type { View } from './storage/view.ts';
+import type { ResourceStorage } from './storage/resource-storage.ts';
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const FILL_MS = 10_000;
@@ -28,23 +28,23 @@ export async function bootstrap(rest: Rest): Promise<void> {
     object: { kind: 'Namespace', apiVersion: 'v1', metadata: { name } } as KubeObject,
   }));
   const wanted: BootstrapObject[] = [...namespaces, ...bootstrapObjects()];
-  const views = new Map(wanted.map(({ group, plural }) => [plural, rest.resources.viewOf(group, plural)]));
+  const storages = new Map(wanted.map(({ group, plural }) => [plural, rest.storages.storageOf(group, plural)]));
   const { signal } = new AbortController();
-  const settle = () => Promise.all([...views.values()].map(({ storage }) => storage.catchUp(FILL_MS, signal)));
+  const settle = () => Promise.all([...storages.values()].map(({ objects }) => objects.catchUp(FILL_MS, signal)));
   await settle();
-  await Promise.all(wanted.map(({ plural, object }) => ensure(rest, views.get(plural)!, object)));
+  await Promise.all(wanted.map(({ plural, object }) => ensure(rest, storages.get(plural)!, object)));
   await settle();
 }
 
-async function ensure(rest: Rest, view: View, wanted: KubeObject): Promise<void> {
-  const found = await atHand(view, wanted.metadata);
-  if (!found) return createAsServer(rest, view, wanted, managerOf(wanted));
-  const stored = view.toObject(found);
+async function ensure(rest: Rest, storage: ResourceStorage, wanted: KubeObject): Promise<void> {
+  const found = await atHand(storage, wanted.metadata);
+  if (!found) return createAsServer(rest, storage, wanted, managerOf(wanted));
+  const stored = storage.toObject(found);
   if (refersElsewhere(stored, wanted)) {
-    await view.delete(found);
-    return createAsServer(rest, view, wanted, managerOf(wanted));
+    await storage.delete(found);
+    return createAsServer(rest, storage, wanted, managerOf(wanted));
   }
   const better = reconciled(stored, wanted);
   // Lost to another server: it wanted the same.
-  if (better) await view.update(found, better);
+  if (better) await storage.update(found, better);
 }

@@ -70,7 +70,7 @@ import { logToStderr } from './serving/stderr-log.ts';
 import { loadTlsMaterial, type TlsFiles, type TlsMaterial, urlOf } from './serving/tls-material.ts';
 import { addCacheMetrics, addStoreMetrics } from './storage/cacher/cache-metrics.ts';
 import { defaultWatchCacheLimits, type WatchCacheLimits } from './storage/cacher/watch-cache.ts';
-import { Resources } from './storage/resources.ts';
+import { ResourceStorages } from './storage/resource-storages.ts';
 import { handleOpenId } from './tokens/openid.ts';
 
 const DEFAULT_PORT = 6443;
@@ -95,7 +95,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const hooks = new StartHooks(health);
     const registry = new Registry();
     const root = options.etcd?.prefix ?? '/registry';
-    const resources = new Resources({
+    const storages = new ResourceStorages({
       registry,
       store,
       root,
@@ -103,23 +103,23 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       log,
       watchCacheLimits: (resource) => watchCacheLimitsOf(options, resource),
     });
-    const tracker = new WatchTracker(options.minRequestTimeoutMs ?? 1_800_000, () => resources.cachers());
+    const tracker = new WatchTracker(options.minRequestTimeoutMs ?? 1_800_000, () => storages.cachers());
     closers.push(
-      () => resources.close(),
+      () => storages.close(),
       () => tracker.close(),
     );
-    const access = makeAccess(options, dataDir, token, resources, () => tracker.checkRights());
+    const access = makeAccess(options, dataDir, token, storages, () => tracker.checkRights());
     const { enableAdmissionPlugins: enabled = [], disableAdmissionPlugins: disabled = [] } = options;
     const metrics = makeMetrics();
     const { authorizer } = access;
     let self: Address | undefined;
     const routesToEndpoints = options.enableAggregatorRouting === true;
-    const resolveService = serviceResolver(serviceLookup(resources, { self: () => self, routesToEndpoints }));
+    const resolveService = serviceResolver(serviceLookup(storages, { self: () => self, routesToEndpoints }));
     const outbound = new OutboundConnections(resolveService);
     closers.push(() => outbound.close());
-    const policies = new AdmissionPolicies({ resources, authorizer, metrics, convert: convertVersion, log });
+    const policies = new AdmissionPolicies({ storages, authorizer, metrics, convert: convertVersion, log });
     const webhooks = makeWebhooks({
-      resources,
+      storages,
       connections: outbound,
       judgeConditions: webhookConditions(authorizer),
       convert: convertVersion,
@@ -129,8 +129,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const followers = [...policies.plugins, ...webhooks.plugins, resourceQuota(quotaStore(() => rest))];
     const admission = makeAdmissionChain({ enabled, disabled }, { authorizer, metrics, followers });
     const allowsPrivileged = options.allowPrivileged === true;
-    const rest = new Rest({ resources, tracker, ...access, admission, allowsPrivileged });
-    const aggregator = new ClusterRoleAggregator(resources.followedViewOf(RBAC_GROUP, 'clusterroles'), log);
+    const rest = new Rest({ storages, tracker, ...access, admission, allowsPrivileged });
+    const aggregator = new ClusterRoleAggregator(storages.followedStorageOf(RBAC_GROUP, 'clusterroles'), log);
     closers.push(() => aggregator.close());
     await bootstrap(rest);
     hooks.done('start-system-namespaces-controller', 'rbac/bootstrap-roles', 'priority-and-fairness-config-producer');
@@ -159,7 +159,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
     closers.push(() => aggregation.close());
     await aggregation.start();
-    addCacheMetrics(metrics, () => resources.cachers());
+    addCacheMetrics(metrics, () => storages.cachers());
     addStoreMetrics(metrics, store);
     const discovery = new Discovery({ registry: aggregation.groups });
     const openApi = new OpenApi({ registry, others: () => aggregation.openApiUrls() });

@@ -43,8 +43,8 @@ export class ApiAggregator {
   constructor(options: AggregatorOptions) {
     const { rest, connections, resolve, clientCertificate, metrics, log } = options;
     this.#options = options;
-    const view = rest.resources.followedViewOf(API_SERVICES.group, API_SERVICES.plural);
-    this.#remote = new RemoteApis(view, { connections, resolve, clientCertificate });
+    const storage = rest.storages.followedStorageOf(API_SERVICES.group, API_SERVICES.plural);
+    this.#remote = new RemoteApis(storage, { connections, resolve, clientCertificate });
     const unavailable = metrics?.gauge('aggregator_unavailable_apiservice', 'APIServices that cannot be used now', [
       'name',
     ]);
@@ -54,8 +54,8 @@ export class ApiAggregator {
       ['name', 'reason'],
     );
     this.#availability = new ApiAvailability({
-      resources: rest.resources,
-      view,
+      storages: rest.storages,
+      storage,
       serverOf: (name) => this.#remote.serverOf(name),
       names: () => this.#remote.names(),
       onChecked: (name, isAvailable, reason) => {
@@ -66,7 +66,7 @@ export class ApiAggregator {
     });
     this.#remote.onChange = (name) => this.#availability.wake(name);
     this.#own = new OwnApiServices(rest, log);
-    this.groups = new MergedGroups(rest.resources.registry, this.#remote);
+    this.groups = new MergedGroups(rest.storages.registry, this.#remote);
   }
 
   async start(): Promise<void> {

@@ -13,8 +13,8 @@ import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { trackUpdate } from '../managed-fields/track-update.ts';
 import { nowInSeconds } from '../rest/rest.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
-import type { Resources } from '../storage/resources.ts';
-import type { View } from '../storage/view.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
+import type { ResourceStorages } from '../storage/resource-storages.ts';
 import { type ApiService, type ApiServiceCondition, asApiService, withAvailable } from './api-service.ts';
 import type { RemoteServer } from './remote-server.ts';
 import { findNow, slicesOf } from './service-lookup.ts';
@@ -27,8 +27,8 @@ const LIMIT_BYTES = 4 * 1024 * 1024;
 const DEFAULT_PORT = 443;
 
 export type AvailabilityParts = {
-  readonly resources: Resources;
-  readonly view: View<Cacher>;
+  readonly storages: ResourceStorages;
+  readonly storage: ResourceStorage<Cacher>;
   /** Undefined for one that this server answers itself, or that is gone. */
   readonly serverOf: (name: string) => RemoteServer | undefined;
   readonly names: () => Iterable<string>;
@@ -38,8 +38,8 @@ export type AvailabilityParts = {
 
 export class ApiAvailability {
   readonly #parts: AvailabilityParts;
-  readonly #services: View;
-  readonly #slices: View;
+  readonly #services: ResourceStorage;
+  readonly #slices: ResourceStorage;
   readonly #stop = new AbortController();
   readonly #due = new Set<string>();
   readonly #busy = new Set<string>();
@@ -48,13 +48,13 @@ export class ApiAvailability {
 
   constructor(parts: AvailabilityParts) {
     this.#parts = parts;
-    const { resources } = parts;
-    this.#services = resources.viewOf('', 'services');
-    this.#slices = resources.viewOf('discovery.k8s.io', 'endpointslices');
-    resources
-      .cachedViewOf('', 'services')
-      ?.storage.follow((current, previous) => this.#wakeFor((current ?? previous)!, (current ?? previous)!.name));
-    resources.cachedViewOf('discovery.k8s.io', 'endpointslices')?.storage.follow((current, previous) => {
+    const { storages } = parts;
+    this.#services = storages.storageOf('', 'services');
+    this.#slices = storages.storageOf('discovery.k8s.io', 'endpointslices');
+    storages
+      .cachedStorageOf('', 'services')
+      ?.objects.follow((current, previous) => this.#wakeFor((current ?? previous)!, (current ?? previous)!.name));
+    storages.cachedStorageOf('discovery.k8s.io', 'endpointslices')?.objects.follow((current, previous) => {
       const slice = (current ?? previous)!;
       if (this.#hasNames()) this.#wakeFor(slice, slice.labels?.['kubernetes.io/service-name']);
     });
@@ -108,7 +108,7 @@ export class ApiAvailability {
   }
 
   #read(name: string): ApiService | undefined {
-    const found = this.#parts.view.storage.peek('', name);
+    const found = this.#parts.storage.objects.peek('', name);
     return found && asApiService(found.parse());
   }
 
@@ -182,8 +182,8 @@ export class ApiAvailability {
   }
 
   async #write(name: string, condition: ApiServiceCondition): Promise<void> {
-    const { view } = this.#parts;
-    for (let current = view.storage.peek('', name); current; ) {
+    const { storage } = this.#parts;
+    for (let current = storage.objects.peek('', name); current; ) {
       const before = current.parse();
       const service = asApiService(before);
       if (!service.spec.service) return;
@@ -194,14 +194,14 @@ export class ApiAvailability {
       const managedFields = trackUpdate({
         before: before as unknown as JsonObject,
         after: after as unknown as JsonObject,
-        schema: view.resource.schema,
+        schema: storage.resource.schema,
         manager: 'kube-apiserver',
-        apiVersion: view.resource.groupVersion,
+        apiVersion: storage.resource.groupVersion,
         subresource: 'status',
         now: nowInSeconds(),
       });
       if (managedFields) after.metadata.managedFields = managedFields;
-      const outcome = await view.update(current, after);
+      const outcome = await storage.update(current, after);
       if ('stored' in outcome) return;
       current = outcome.instead;
     }

@@ -16,13 +16,13 @@ export type AuthenticationInfo = {
 };
 
 export async function publishAuthenticationInfo(rest: Rest, info: AuthenticationInfo): Promise<void> {
-  const view = rest.resources.viewOf('', 'configmaps');
+  const storage = rest.storages.storageOf('', 'configmaps');
   const wanted = configMapOf(info);
-  const found = await atHand(view, wanted.metadata);
-  if (!found) return createAsServer(rest, view, wanted);
-  const stored = view.toObject(found);
+  const found = await atHand(storage, wanted.metadata);
+  if (!found) return createAsServer(rest, storage, wanted);
+  const stored = storage.toObject(found);
   if (isDeepStrictEqual(stored.data, wanted.data)) return;
-  await view.update(found, { ...stored, data: wanted.data! }); // lost to another server: it is as good
+  await storage.update(found, { ...stored, data: wanted.data! }); // lost to another server: it is as good
 }
 
 function configMapOf({ clientAuthorities, proxyAuthority, proxyNames }: AuthenticationInfo): KubeObject {

@@ -10,7 +10,7 @@ import type { KubeObject } from '../../api/index.ts';
 import { nowInSeconds, type Rest } from '../rest/rest.ts';
 import { createAsServer } from '../rest/writing/create-as-server.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
-import type { View } from '../storage/view.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
 import { API_SERVICES, LOCAL_CONDITION, nameOf, ownPriority } from './api-service.ts';
 
 const MANAGED = 'kube-aggregator.kubernetes.io/automanaged';
@@ -19,7 +19,7 @@ const FILL_MS = 10_000;
 
 export class OwnApiServices {
   readonly #rest: Rest;
-  readonly #view: View<Cacher>;
+  readonly #storage: ResourceStorage<Cacher>;
   readonly #log: (line: string) => void;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
@@ -28,23 +28,23 @@ export class OwnApiServices {
 
   constructor(rest: Rest, log: (line: string) => void) {
     this.#rest = rest;
-    this.#view = rest.resources.followedViewOf(API_SERVICES.group, API_SERVICES.plural);
+    this.#storage = rest.storages.followedStorageOf(API_SERVICES.group, API_SERVICES.plural);
     this.#log = log;
   }
 
   /** Resolves once every group of this server has its APIServices. */
   async start(): Promise<void> {
-    const { storage } = this.#view;
-    const { registry } = this.#rest.resources;
-    await storage.catchUp(FILL_MS, this.#stop.signal);
+    const { objects } = this.#storage;
+    const { registry } = this.#rest.storages;
+    await objects.catchUp(FILL_MS, this.#stop.signal);
     const missing: Promise<void>[] = [];
     for (const { group, versions, isCustom } of registry.groups()) {
       if (isCustom || group === API_SERVICES.group) continue;
       for (const version of versions)
-        if (!storage.peek('', nameOf(group, version))) missing.push(this.#create(group, version, false));
+        if (!objects.peek('', nameOf(group, version))) missing.push(this.#create(group, version, false));
     }
     await Promise.all(missing);
-    storage.follow((current, previous) => {
+    objects.follow((current, previous) => {
       if (!current || !previous) this.#wake();
     });
     this.#stopListening = registry.onChange(() => this.#wake());
@@ -81,19 +81,19 @@ export class OwnApiServices {
   }
 
   async #settle(): Promise<void> {
-    const { registry } = this.#rest.resources;
-    const { storage } = this.#view;
+    const { registry } = this.#rest.storages;
+    const { objects } = this.#storage;
     const wanted = new Set<string>();
     const writes: Promise<unknown>[] = [];
     for (const { group, versions, isCustom } of registry.groups()) {
       if (!isCustom) continue;
       for (const version of versions) {
         wanted.add(nameOf(group, version));
-        if (!storage.peek('', nameOf(group, version))) writes.push(this.#create(group, version, true));
+        if (!objects.peek('', nameOf(group, version))) writes.push(this.#create(group, version, true));
       }
     }
-    for (const found of storage.objects.values())
-      if (found.labels?.[MANAGED] === 'true' && !wanted.has(found.name)) writes.push(this.#view.delete(found));
+    for (const found of objects.objects.values())
+      if (found.labels?.[MANAGED] === 'true' && !wanted.has(found.name)) writes.push(this.#storage.delete(found));
     await Promise.all(writes);
   }
 
@@ -111,6 +111,6 @@ export class OwnApiServices {
       },
       status: { conditions: [{ ...LOCAL_CONDITION, lastTransitionTime: nowInSeconds() }] },
     };
-    return createAsServer(this.#rest, this.#view, service);
+    return createAsServer(this.#rest, this.#storage, service);
   }
 }

@@ -8,8 +8,8 @@
 import type { JsonObject } from '../../api/index.ts';
 import { compareVersions } from '../registry/version-order.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
-import type { View } from '../storage/view.ts';
 import { type ApiService, asApiService, isAvailable, nameOf } from './api-service.ts';
 import { AGGREGATED_ACCEPT, openApiUrl, resourcesFromAggregated, resourcesFromList } from './remote-discovery.ts';
 import { type RemoteParts, RemoteServer } from './remote-server.ts';
@@ -34,7 +34,7 @@ export type RemoteApi = {
 };
 
 export class RemoteApis {
-  readonly #view: View<Cacher>;
+  readonly #storage: ResourceStorage<Cacher>;
   readonly #parts: RemoteParts;
   readonly #byName = new Map<string, RemoteApi>();
   readonly #stop = new AbortController();
@@ -44,14 +44,14 @@ export class RemoteApis {
   /** Told which APIService came or changed. */
   onChange: (name: string) => void = () => {};
 
-  constructor(view: View<Cacher>, parts: RemoteParts) {
-    this.#view = view;
+  constructor(storage: ResourceStorage<Cacher>, parts: RemoteParts) {
+    this.#storage = storage;
     this.#parts = parts;
     this.#timer = setInterval(() => this.#refreshAll(), REFRESH_MS).unref();
   }
 
   start(): void {
-    this.#view.storage.follow((current, previous) => this.#onChange(current, previous));
+    this.#storage.objects.follow((current, previous) => this.#onChange(current, previous));
   }
 
   async close(): Promise<void> {

@@ -1,14 +1,14 @@
 /** Services and their EndpointSlices, as this server has them. */
 import type { KubeObject } from '../../api/index.ts';
 import type { Address, ServiceLookup } from '../outbound/service-resolver.ts';
-import type { Resources } from '../storage/resources.ts';
-import type { View } from '../storage/view.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
+import type { ResourceStorages } from '../storage/resource-storages.ts';
 
 export type LookupOptions = { readonly self: () => Address | undefined; readonly routesToEndpoints: boolean };
 
-export function serviceLookup(resources: Resources, { self, routesToEndpoints }: LookupOptions): ServiceLookup {
-  const services = resources.viewOf('', 'services');
-  const slices = resources.viewOf('discovery.k8s.io', 'endpointslices');
+export function serviceLookup(storages: ResourceStorages, { self, routesToEndpoints }: LookupOptions): ServiceLookup {
+  const services = storages.storageOf('', 'services');
+  const slices = storages.storageOf('discovery.k8s.io', 'endpointslices');
   return {
     self,
     routesToEndpoints,
@@ -18,19 +18,23 @@ export function serviceLookup(resources: Resources, { self, routesToEndpoints }:
 }
 
 /** What is at hand, else as the store has it. */
-export async function findNow(view: View, namespace: string, name: string): Promise<KubeObject | undefined> {
-  const found = view.storage.peek(namespace, name) ?? (await view.storage.get(namespace, name));
-  return found && view.toObject(found);
+export async function findNow(
+  storage: ResourceStorage,
+  namespace: string,
+  name: string,
+): Promise<KubeObject | undefined> {
+  const found = storage.objects.peek(namespace, name) ?? (await storage.objects.get(namespace, name));
+  return found && storage.toObject(found);
 }
 
 export async function slicesOf(
-  slices: View,
+  slices: ResourceStorage,
   namespace: string,
   service: string,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<readonly KubeObject[]> {
   const scope = `${namespace}/`;
-  const { objects } = await slices.storage.list({ scope, start: scope, at: { resourceVersion: '0' }, signal });
+  const { objects } = await slices.objects.list({ scope, start: scope, at: { resourceVersion: '0' }, signal });
   return objects
     .filter(({ labels }) => labels?.['kubernetes.io/service-name'] === service)
     .map((one) => slices.toObject(one));

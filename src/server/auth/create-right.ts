@@ -1,5 +1,5 @@
 /**
- * The right to create an object, as a thing one holds: `View.create` takes it, and asking the authoriser is how
+ * The right to create an object, as a thing one holds: `ResourceStorage.create` takes it, and asking the authoriser is how
  * one gets it. So no way to make an object, whatever its verb, passes the question by.
  *
  * Always true: it is good for objects of the resource and namespace it was asked for, and under a name if the request

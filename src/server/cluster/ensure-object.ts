@@ -12,12 +12,12 @@ export async function ensureObject(
   wanted: KubeObject,
   kept: readonly string[] = [],
 ): Promise<void> {
-  const view = rest.resources.viewOf(group, plural);
-  const found = await atHand(view, wanted.metadata);
-  if (!found) return createAsServer(rest, view, wanted);
-  const stored = view.toObject(found);
+  const storage = rest.storages.storageOf(group, plural);
+  const found = await atHand(storage, wanted.metadata);
+  if (!found) return createAsServer(rest, storage, wanted);
+  const stored = storage.toObject(found);
   if (kept.every((field) => sameValue(stored[field], wanted[field]))) return;
   const next: KubeObject = { ...stored };
   for (const field of kept) next[field] = wanted[field]!;
-  await view.update(found, next); // lost to another server: it is as good
+  await storage.update(found, next); // lost to another server: it is as good
 }

@@ -75,13 +75,13 @@ export class IdentityLease {
   }
 
   async #removeExpired(): Promise<void> {
-    const view = this.#options.rest.resources.viewOf('coordination.k8s.io', 'leases');
+    const storage = this.#options.rest.storages.storageOf('coordination.k8s.io', 'leases');
     const scope = `${NAMESPACE}/`;
     const at = { resourceVersion: '' };
-    const { objects } = await view.storage.list({ scope, start: scope, at, signal: this.#stop.signal });
+    const { objects } = await storage.objects.list({ scope, start: scope, at, signal: this.#stop.signal });
     for (const stored of objects) {
-      const lease = view.toObject(stored);
-      if (lease.metadata.labels?.[IDENTITY] === COMPONENT && isExpired(lease)) await view.delete(stored);
+      const lease = storage.toObject(stored);
+      if (lease.metadata.labels?.[IDENTITY] === COMPONENT && isExpired(lease)) await storage.delete(stored);
     }
   }
 

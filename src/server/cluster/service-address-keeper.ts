@@ -11,8 +11,8 @@ import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { Rest } from '../rest/rest.ts';
 import { createAsServer } from '../rest/writing/create-as-server.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
-import type { View } from '../storage/view.ts';
 import { objectAt, textAt, textsAt } from '../strategy/validation/fields.ts';
 
 const FAMILY = 'ipaddress.kubernetes.io/ip-family';
@@ -23,8 +23,8 @@ const MAX_RETRY_MS = 60_000;
 
 export class ServiceAddressKeeper {
   readonly #rest: Rest;
-  readonly #services: View<Cacher>;
-  readonly #addresses: View<Cacher>;
+  readonly #services: ResourceStorage<Cacher>;
+  readonly #addresses: ResourceStorage<Cacher>;
   readonly #log: (line: string) => void;
   readonly #stop = new AbortController();
   /** Services to look at, by key, with what they were. */
@@ -33,18 +33,23 @@ export class ServiceAddressKeeper {
 
   /** Undefined where one of them has no watch cache. */
   static start(rest: Rest, log: (line: string) => void): ServiceAddressKeeper | undefined {
-    const services = rest.resources.cachedViewOf('', 'services');
-    const addresses = rest.resources.cachedViewOf('networking.k8s.io', 'ipaddresses');
+    const services = rest.storages.cachedStorageOf('', 'services');
+    const addresses = rest.storages.cachedStorageOf('networking.k8s.io', 'ipaddresses');
     return services && addresses && new ServiceAddressKeeper(rest, services, addresses, log);
   }
 
-  private constructor(rest: Rest, services: View<Cacher>, addresses: View<Cacher>, log: (line: string) => void) {
+  private constructor(
+    rest: Rest,
+    services: ResourceStorage<Cacher>,
+    addresses: ResourceStorage<Cacher>,
+    log: (line: string) => void,
+  ) {
     this.#rest = rest;
     this.#services = services;
     this.#addresses = addresses;
     this.#log = log;
-    services.storage.follow((current, previous) => this.#wake((current ?? previous)!.key, previous));
-    addresses.storage.follow((address, previous) => {
+    services.objects.follow((current, previous) => this.#wake((current ?? previous)!.key, previous));
+    addresses.objects.follow((address, previous) => {
       if (address && !previous) this.#wakeParent(address);
     });
   }
@@ -57,7 +62,7 @@ export class ServiceAddressKeeper {
   /** An address whose service is gone: its end was missed. */
   #wakeParent(address: StoredObject): void {
     const key = parentOf(this.#addresses.toObject(address));
-    if (key !== undefined && !this.#services.storage.objects.get(key)) this.#wake(key, undefined);
+    if (key !== undefined && !this.#services.objects.objects.get(key)) this.#wake(key, undefined);
   }
 
   #wake(key: string, previous: StoredObject | undefined): void {
@@ -88,8 +93,8 @@ export class ServiceAddressKeeper {
   }
 
   async #settle(key: string, previous: StoredObject | undefined): Promise<void> {
-    const { objects } = this.#addresses.storage;
-    const current = this.#services.storage.objects.get(key);
+    const { objects } = this.#addresses.objects;
+    const current = this.#services.objects.objects.get(key);
     const wanted = addressesOf(current && this.#services.toObject(current));
     const had = previous ? addressesOf(this.#services.toObject(previous)) : this.#heldBy(current ? undefined : key);
     for (const address of had) {
@@ -105,7 +110,7 @@ export class ServiceAddressKeeper {
   /** What a service holds that nothing else is known of; rare, so all are looked at. */
   #heldBy(key: string | undefined): string[] {
     if (key === undefined) return [];
-    const all = this.#addresses.storage.objects.values();
+    const all = this.#addresses.objects.objects.values();
     return all.filter((one) => parentOf(this.#addresses.toObject(one)) === key).map(({ name }) => name);
   }
 }

@@ -8,28 +8,28 @@ import { CreateRight } from '../auth/create-right.ts';
 import { rulesIn } from '../rbac/policy-rule.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
-import { Resources } from '../storage/resources.ts';
-import type { View } from '../storage/view.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
+import { ResourceStorages } from '../storage/resource-storages.ts';
 import { ClusterRoleAggregator } from './cluster-role-aggregation.ts';
 
 let dataDir: string;
 let store: Store;
-let resources: Resources;
-let view: View<Cacher>;
+let storages: ResourceStorages;
+let storage: ResourceStorage<Cacher>;
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-aggregation-'));
   store = await openEmbeddedStore({ dataDir, durability: 'none' });
-  resources = new Resources({
+  storages = new ResourceStorages({
     registry: new Registry(),
     store,
     root: '/registry',
     clock: backgroundClock,
     log: () => {},
   });
-  view = resources.followedViewOf('rbac.authorization.k8s.io', 'clusterroles');
+  storage = storages.followedStorageOf('rbac.authorization.k8s.io', 'clusterroles');
 });
 afterEach(async () => {
-  await resources.close();
+  await storages.close();
   await store.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
@@ -44,8 +44,8 @@ const gathers = { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { gat
 
 it('a role whose rules cannot be written holds up no other', async () => {
   const told: string[] = [];
-  const update = view.update.bind(view);
-  view.update = (current, object) =>
+  const update = storage.update.bind(storage);
+  storage.update = (current, object) =>
     current.name === 'bad' ? Promise.reject(new Error('too large')) : update(current, object);
   const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
   for (const one of [
@@ -53,17 +53,17 @@ it('a role whose rules cannot be written holds up no other', async () => {
     role('good', { ...gathers, metadata: { name: 'good', uid: 'good' } }),
     role('source', { rules }),
   ])
-    await view.create(one, CreateRight.ofServer);
+    await storage.create(one, CreateRight.ofServer);
   let isGathered = () => {};
   const gathered = new Promise<void>((resolve) => {
     isGathered = resolve;
   });
-  view.storage.follow((current) => {
+  storage.objects.follow((current) => {
     if (current?.name === 'good' && rulesIn(current.parse()).length > 0) isGathered();
   });
-  const aggregator = new ClusterRoleAggregator(view, (line) => told.push(line));
+  const aggregator = new ClusterRoleAggregator(storage, (line) => told.push(line));
   await gathered;
   await aggregator.close();
-  const found = await view.read('', 'good');
+  const found = await storage.read('', 'good');
   expect(rulesIn(found!.parse())).toEqual(rules);
 });

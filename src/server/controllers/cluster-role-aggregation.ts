@@ -12,8 +12,8 @@ import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { aggregatedRules, selectorsOf } from '../rbac/aggregated-rules.ts';
 import { rulesIn } from '../rbac/policy-rule.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
-import type { View } from '../storage/view.ts';
 
 /** Changes that come close together are answered once. */
 const SETTLE_MS = 20;
@@ -21,9 +21,9 @@ const RETRY_MS = 1000;
 const MAX_RETRY_MS = 60_000;
 const ROLES_PER_TURN = 200;
 
-/** Runs until the signal fires; `view` is that of the cluster roles. */
+/** Runs until the signal fires; `storage` is that of the cluster roles. */
 export class ClusterRoleAggregator {
-  readonly #view: View<Cacher>;
+  readonly #storage: ResourceStorage<Cacher>;
   readonly #log: (line: string) => void;
   readonly #stop = new AbortController();
   /** Gone with the version they were made from. */
@@ -33,10 +33,10 @@ export class ClusterRoleAggregator {
   #retry: NodeJS.Timeout | undefined;
   #retryMs = RETRY_MS;
 
-  constructor(view: View<Cacher>, log: (line: string) => void) {
-    this.#view = view;
+  constructor(storage: ResourceStorage<Cacher>, log: (line: string) => void) {
+    this.#storage = storage;
     this.#log = log;
-    view.storage.follow(() => this.#wake());
+    storage.objects.follow(() => this.#wake());
   }
 
   async close(): Promise<void> {
@@ -72,7 +72,7 @@ export class ClusterRoleAggregator {
   }
 
   async #gather(): Promise<void> {
-    const cached = this.#view.storage.objects.values();
+    const cached = this.#storage.objects.objects.values();
     const all: KubeObject[] = [];
     for (const [i, one] of cached.entries()) {
       if (i % ROLES_PER_TURN === ROLES_PER_TURN - 1) await nextTurn();
@@ -86,7 +86,7 @@ export class ClusterRoleAggregator {
       if (isDeepStrictEqual(rules, rulesIn(role))) continue;
       const gathered = { ...role, rules: rules as unknown as JsonObject[] };
       // Lost to another writer: the change that won wakes us again.
-      await this.#view.update(cached[i]!, gathered).catch((err: unknown) => {
+      await this.#storage.update(cached[i]!, gathered).catch((err: unknown) => {
         failure = err;
       });
     }
@@ -96,7 +96,7 @@ export class ClusterRoleAggregator {
   #parse(cached: StoredObject): KubeObject {
     let role = this.#parsed.get(cached);
     if (!role) {
-      role = this.#view.toObject(cached);
+      role = this.#storage.toObject(cached);
       this.#parsed.set(cached, role);
     }
     return role;

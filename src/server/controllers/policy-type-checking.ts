@@ -12,14 +12,14 @@ import { WorkSlices } from '../event-loop/work-slices.ts';
 import { applySteps } from '../managed-fields/index.ts';
 import { nowInSeconds, type Rest } from '../rest/rest.ts';
 import { ignoredFields, prepareUpdate } from '../rest/writing/prepare.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
-import type { View } from '../storage/view.ts';
 
 const MANAGER = 'validatingadmissionpolicy-status';
 
 export class PolicyTypeChecking {
   readonly #rest: Rest;
-  readonly #view: View;
+  readonly #storage: ResourceStorage;
   readonly #log: (line: string) => void;
   readonly #due = new Map<string, StoredObject>();
   #running: Promise<void> | undefined;
@@ -27,10 +27,10 @@ export class PolicyTypeChecking {
 
   constructor(rest: Rest, log: (line: string) => void) {
     this.#rest = rest;
-    const view = rest.resources.followedViewOf('admissionregistration.k8s.io', 'validatingadmissionpolicies');
-    this.#view = view;
+    const storage = rest.storages.followedStorageOf('admissionregistration.k8s.io', 'validatingadmissionpolicies');
+    this.#storage = storage;
     this.#log = log;
-    view.storage.follow((current, previous) => {
+    storage.objects.follow((current, previous) => {
       if (current) this.#due.set(current.name, current);
       else this.#due.delete(previous!.name);
       if (!this.#isClosed) this.#running ??= this.#run();
@@ -57,21 +57,21 @@ export class PolicyTypeChecking {
   }
 
   async #check(stored: StoredObject): Promise<void> {
-    const policy = this.#view.toObject(stored);
+    const policy = this.#storage.toObject(stored);
     const { generation = 0, deletionTimestamp } = policy.metadata;
     const { observedGeneration = 0 } = (policy.status ?? {}) as { observedGeneration?: number };
     if (generation <= observedGeneration || deletionTimestamp) return;
-    const warnings = await expressionWarnings(policy, this.#rest.resources.registry);
+    const warnings = await expressionWarnings(policy, this.#rest.storages.registry);
     const typeChecking = warnings.length > 0 ? { expressionWarnings: warnings } : {};
     const object = await this.#applied(policy, { observedGeneration: generation, typeChecking });
     const context = this.#rest.ownContext('status');
-    const prepared = await prepareUpdate(this.#view, policy, object, { manager: MANAGER, isTracked: true }, context);
+    const prepared = await prepareUpdate(this.#storage, policy, object, { manager: MANAGER, isTracked: true }, context);
     // Lost to another writer: the change that won is told of again.
-    await this.#view.update(stored, prepared);
+    await this.#storage.update(stored, prepared);
   }
 
   async #applied(policy: KubeObject, status: JsonObject): Promise<KubeObject> {
-    const { schema, groupVersion, kind } = this.#view.resource;
+    const { schema, groupVersion, kind } = this.#storage.resource;
     const steps = applySteps({
       body: { apiVersion: groupVersion, kind, metadata: { name: policy.metadata.name! }, status },
       schema,
@@ -80,11 +80,11 @@ export class PolicyTypeChecking {
       subresource: 'status',
       force: true,
       now: nowInSeconds(),
-      ignored: ignoredFields(this.#view, 'status'),
+      ignored: ignoredFields(this.#storage, 'status'),
       live: policy as unknown as JsonObject,
     });
     const applied = await new WorkSlices().run(steps);
-    const decoded = checkDecoded(applied, this.#view.resource, 'Ignore', (why) => plainError(why));
+    const decoded = checkDecoded(applied, this.#storage.resource, 'Ignore', (why) => plainError(why));
     const object = decoded.object as unknown as KubeObject;
     object.metadata.resourceVersion = policy.metadata.resourceVersion!;
     return object;

@@ -17,8 +17,8 @@ import { qualifiedName, type Resource } from '../registry/resource.ts';
 import type { Rest } from '../rest/rest.ts';
 import { prepareUpdate } from '../rest/writing/prepare.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
-import type { View } from '../storage/view.ts';
 import { objectAt, sameValue } from '../strategy/validation/fields.ts';
 
 const MANAGER = 'kube-controller-manager';
@@ -35,7 +35,7 @@ export type QuotaStatusOptions = {
 
 export class QuotaStatus {
   readonly #options: QuotaStatusOptions;
-  readonly #quotas: View<Cacher>;
+  readonly #quotas: ResourceStorage<Cacher>;
   /** Names of quotas by namespace. */
   readonly #known = new Map<string, Set<string>>();
   /** Storages whose changes are heard of. */
@@ -46,14 +46,14 @@ export class QuotaStatus {
   #running: Promise<void> | undefined;
 
   static start(options: QuotaStatusOptions): QuotaStatus | undefined {
-    const quotas = options.rest.resources.cachedViewOf('', 'resourcequotas');
+    const quotas = options.rest.storages.cachedStorageOf('', 'resourcequotas');
     return quotas && new QuotaStatus(options, quotas);
   }
 
-  private constructor(options: QuotaStatusOptions, quotas: View<Cacher>) {
+  private constructor(options: QuotaStatusOptions, quotas: ResourceStorage<Cacher>) {
     this.#options = options;
     this.#quotas = quotas;
-    quotas.storage.follow((current, previous) => this.#onQuota(current, previous));
+    quotas.objects.follow((current, previous) => this.#onQuota(current, previous));
     this.#recounting = this.#recountAll();
   }
 
@@ -133,13 +133,13 @@ export class QuotaStatus {
       const usage = usageOf(resource);
       for (const name of names) if (usage.counts(name)) used.set(name, used.get(name) ?? ZERO);
       this.#follow(resource);
-      const view = this.#options.rest.resources.view(resource);
+      const storage = this.#options.rest.storages.storageFor(resource);
       const scope = `${namespace}/`;
       const at = { resourceVersion: '' };
-      const { objects } = await view.storage.list({ scope, start: scope, at, signal: this.#stop.signal });
+      const { objects } = await storage.objects.list({ scope, start: scope, at, signal: this.#stop.signal });
       for (const one of objects) {
         if (slices.isOver) await slices.pause();
-        const object = view.toObject(one);
+        const object = storage.toObject(one);
         if (!isInScopes(quota, resource, object)) continue;
         for (const [name, amount] of usage.of(object, now)) {
           const sum = used.get(name);
@@ -153,7 +153,7 @@ export class QuotaStatus {
   /** One resource for each kind that is stored. */
   #countedBy(names: readonly string[]): Resource[] {
     const found = new Map<string, Resource>();
-    for (const resource of this.#options.rest.resources.registry.all()) {
+    for (const resource of this.#options.rest.storages.registry.all()) {
       const name = qualifiedName(resource);
       if (found.has(name) || !resource.verbs.includes('list') || !mayCount('CREATE', resource, '')) continue;
       const usage = usageOf(resource);
@@ -163,13 +163,13 @@ export class QuotaStatus {
   }
 
   #follow(resource: Resource): void {
-    const { resources } = this.#options.rest;
+    const { storages } = this.#options.rest;
     const name = qualifiedName(resource);
     // A custom kind may go and come again, as another storage: those are counted every five minutes only.
     if (resource.isCustom || this.#followed.has(name)) return;
     this.#followed.add(name);
-    const view = resources.cachedViewOf(resource.group, resource.plural);
-    view?.storage.follow((current, previous) => {
+    const storage = storages.cachedStorageOf(resource.group, resource.plural);
+    storage?.objects.follow((current, previous) => {
       if (!previous || (current && !SHRINKING.has(name))) return;
       this.#wakeNamespace(previous.namespace);
     });

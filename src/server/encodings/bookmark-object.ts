@@ -2,11 +2,15 @@
 import type { JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { ObjectCodec } from '../storage/object-codec.ts';
-import type { View } from '../storage/view.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
 
 /** In the version that a resource is served in. */
-export function bookmarkFor({ resource, storage }: View, revision: number, isInitialEnd: boolean): KubeObject {
-  const bookmark = bookmarkObject(storage.codec, revision, isInitialEnd);
+export function bookmarkFor(
+  { resource, objects }: ResourceStorage,
+  revision: number,
+  isInitialEnd: boolean,
+): KubeObject {
+  const bookmark = bookmarkObject(objects.codec, revision, isInitialEnd);
   return { ...bookmark, kind: resource.kind, apiVersion: resource.groupVersion };
 }
 

@@ -1,31 +1,31 @@
 /** Events in JSON whose objects are put together from the parsed object: another version of it, or only its metadata. */
 import type { KubeObject } from '../../api/index.ts';
 import type { EventEncoding } from '../storage/event-encoding.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { EventType } from '../storage/selection.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
-import type { View } from '../storage/view.ts';
 import { bookmarkFor } from './bookmark-object.ts';
 import { errorLine, eventLine, JSON_EVENTS } from './event-line.ts';
 
 export class ObjectEvents implements EventEncoding {
   readonly id: string;
   readonly contentType: string = JSON_EVENTS;
-  readonly #view: View;
+  readonly #storage: ResourceStorage;
   readonly #show: (object: KubeObject) => object;
 
   /** `id`: the same for all that show the same. */
-  constructor(view: View, id: string, show: (object: KubeObject) => object) {
+  constructor(storage: ResourceStorage, id: string, show: (object: KubeObject) => object) {
     this.id = id;
-    this.#view = view;
+    this.#storage = storage;
     this.#show = show;
   }
 
   frame(type: EventType, stored: StoredObject): Buffer {
-    return eventLine(type, this.#show(this.#view.toObject(stored)));
+    return eventLine(type, this.#show(this.#storage.toObject(stored)));
   }
 
   bookmark(revision: number, isInitialEnd: boolean): Buffer {
-    return eventLine('BOOKMARK', this.#show(bookmarkFor(this.#view, revision, isInitialEnd)));
+    return eventLine('BOOKMARK', this.#show(bookmarkFor(this.#storage, revision, isInitialEnd)));
   }
 
   error(err: unknown): Buffer {

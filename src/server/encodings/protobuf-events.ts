@@ -7,9 +7,9 @@ import { Writer } from '../../api/protobuf.ts';
 import { encodeProtobuf } from '../codec/index.ts';
 import { asStatusError } from '../request/status-body.ts';
 import type { EventEncoding } from '../storage/event-encoding.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { EventType } from '../storage/selection.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
-import type { View } from '../storage/view.ts';
 import { partialObject } from '../tables/partial-metadata.ts';
 import { bookmarkFor } from './bookmark-object.ts';
 import { type Format, mediaTypeNames } from './negotiation.ts';
@@ -20,23 +20,23 @@ const LENGTH_BYTES = 4;
 export class ProtobufEvents implements EventEncoding {
   readonly id: string;
   readonly contentType: string = PROTOBUF_EVENTS;
-  readonly #view: View;
+  readonly #storage: ResourceStorage;
   readonly #show: (object: KubeObject) => object;
 
-  constructor(view: View, { shape, version }: Format) {
-    const { groupVersion } = view.resource;
-    this.#view = view;
+  constructor(storage: ResourceStorage, { shape, version }: Format) {
+    const { groupVersion } = storage.resource;
+    this.#storage = storage;
     const isWhole = shape === 'object';
     this.id = isWhole ? `protobuf ${groupVersion}` : `protobuf partial ${version} ${groupVersion}`;
     this.#show = isWhole ? (object) => object : (object) => partialObject(object, version);
   }
 
   frame(type: EventType, stored: StoredObject): Buffer {
-    return frameOf(type, this.#show(this.#view.toObject(stored)));
+    return frameOf(type, this.#show(this.#storage.toObject(stored)));
   }
 
   bookmark(revision: number, isInitialEnd: boolean): Buffer {
-    return frameOf('BOOKMARK', this.#show(bookmarkFor(this.#view, revision, isInitialEnd)));
+    return frameOf('BOOKMARK', this.#show(bookmarkFor(this.#storage, revision, isInitialEnd)));
   }
 
   error(err: unknown): Buffer {

@@ -1,9 +1,9 @@
 /** Events whose objects are tables. Columns are named in the first event of each stream only, so no two streams share one. */
 import type { KubeObject } from '../../api/index.ts';
 import type { EventEncoding } from '../storage/event-encoding.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { EventType } from '../storage/selection.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
-import type { View } from '../storage/view.ts';
 import type { MetaVersion } from '../tables/partial-metadata.ts';
 import { bookmarkTable, type IncludeObject, tableFor } from '../tables/table.ts';
 import { bookmarkFor } from './bookmark-object.ts';
@@ -14,25 +14,25 @@ export class TableEvents implements EventEncoding {
   readonly isPrivate = true;
   static #count = 0;
   readonly id: string = `table ${TableEvents.#count++}`;
-  readonly #view: View;
+  readonly #storage: ResourceStorage;
   readonly #includeObject: IncludeObject;
   readonly #version: MetaVersion;
   #isFirst = true;
 
-  constructor(view: View, includeObject: IncludeObject, version: MetaVersion) {
-    this.#view = view;
+  constructor(storage: ResourceStorage, includeObject: IncludeObject, version: MetaVersion) {
+    this.#storage = storage;
     this.#includeObject = includeObject;
     this.#version = version;
   }
 
   frame(type: EventType, stored: StoredObject): Buffer {
-    const object = this.#view.toObject(stored);
-    return eventLine(type, tableFor(this.#view.resource, [object], this.#options(object)));
+    const object = this.#storage.toObject(stored);
+    return eventLine(type, tableFor(this.#storage.resource, [object], this.#options(object)));
   }
 
   bookmark(revision: number, isInitialEnd: boolean): Buffer {
-    const object = bookmarkFor(this.#view, revision, isInitialEnd);
-    return eventLine('BOOKMARK', bookmarkTable(this.#view.resource, object, this.#options(object)));
+    const object = bookmarkFor(this.#storage, revision, isInitialEnd);
+    return eventLine('BOOKMARK', bookmarkTable(this.#storage.resource, object, this.#options(object)));
   }
 
   error(err: unknown): Buffer {
@@ -43,7 +43,7 @@ export class TableEvents implements EventEncoding {
     const hasColumns = this.#isFirst;
     this.#isFirst = false;
     const listMeta = { resourceVersion: object.metadata.resourceVersion ?? '' };
-    const printerColumns = this.#view.resource.custom?.printerColumns ?? [];
+    const printerColumns = this.#storage.resource.custom?.printerColumns ?? [];
     const shape = { includeObject: this.#includeObject, version: this.#version, hasColumns, printerColumns };
     return { ...shape, now: Date.now(), listMeta };
   }

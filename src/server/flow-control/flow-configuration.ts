@@ -38,20 +38,22 @@ export class FlowConfiguration {
   }
 
   follow(): void {
-    const { resources } = this.#rest;
-    resources.followedViewOf(FLOW_CONTROL_GROUP, 'flowschemas').storage.follow((current, previous) => {
+    const { storages } = this.#rest;
+    storages.followedStorageOf(FLOW_CONTROL_GROUP, 'flowschemas').objects.follow((current, previous) => {
       if (previous) this.#schemas.delete(previous.name);
       if (!current) this.#status.forget(previous!.name);
       this.#changed();
       const schema = current && readFlowSchema(current.parse());
       if (schema) this.#schemas.set(schema.name, { schema, cached: current });
     });
-    resources.followedViewOf(FLOW_CONTROL_GROUP, 'prioritylevelconfigurations').storage.follow((current, previous) => {
-      if (previous) this.#levels.delete(previous.name);
-      this.#changed();
-      const level = current && readPriorityLevel(current.parse());
-      if (level) this.#levels.set(level.name, level);
-    });
+    storages
+      .followedStorageOf(FLOW_CONTROL_GROUP, 'prioritylevelconfigurations')
+      .objects.follow((current, previous) => {
+        if (previous) this.#levels.delete(previous.name);
+        this.#changed();
+        const level = current && readPriorityLevel(current.parse());
+        if (level) this.#levels.set(level.name, level);
+      });
     this.#digest();
   }
 

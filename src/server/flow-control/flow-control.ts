@@ -49,8 +49,8 @@ export async function startFlowControl(options: FlowControlOptions): Promise<Flo
 const UNCOUNTED: ResourceSize = { count: 1e9, averageBytes: 1_500_000 };
 
 /** Sizes are those of the cache, always true: there is no time after a restart in which nobody knows them. */
-function resourceSize({ resources }: Rest, group: string, version: string, plural: string): ResourceSize | undefined {
-  const stats = resources.storageIfMade(group, version, plural)?.stats;
+function resourceSize({ storages }: Rest, group: string, version: string, plural: string): ResourceSize | undefined {
+  const stats = storages.storageIfMade(group, version, plural)?.stats;
   if (stats === 'uncounted') return UNCOUNTED;
   return stats === 'filling' ? undefined : stats;
 }

@@ -6,7 +6,7 @@
  */
 import type { Attributes, Authorizer, Decision, UserRules } from '../auth/authorizer.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import type { Resources } from '../storage/resources.ts';
+import type { ResourceStorages } from '../storage/resource-storages.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import { RoleIndex, showErrors } from './role-index.ts';
 
@@ -34,10 +34,10 @@ export class RbacAuthorizer implements Authorizer {
   }
 
   /** Learns all roles and bindings as their caches fill, and every change from then on. */
-  follow(resources: Pick<Resources, 'followedViewOf'>): void {
+  follow(storages: Pick<ResourceStorages, 'followedStorageOf'>): void {
     for (const plural of KINDS) {
       const isBinding = plural.endsWith('bindings');
-      resources.followedViewOf(RBAC_GROUP, plural).storage.follow((current, previous) => {
+      storages.followedStorageOf(RBAC_GROUP, plural).objects.follow((current, previous) => {
         try {
           if (isBinding) this.#bindingChanged(current, previous);
           else this.#roleChanged(current, previous);

@@ -21,7 +21,7 @@ type ResourceRequestInfo = Extract<RequestInfo, { kind: 'resource' }>;
 export async function handleResource(rest: Rest, context: RequestContext): Promise<boolean> {
   const { requestInfo } = context;
   if (requestInfo.kind !== 'resource') return false;
-  const { registry } = rest.resources;
+  const { registry } = rest.storages;
   const resource = registry.find(requestInfo.group, requestInfo.version, requestInfo.resource);
   if (!resource) {
     // Of a group of our own it is the resource that is missing; of any other the path leads nowhere.
@@ -60,25 +60,25 @@ async function handleObject(
   if (deprecation && !resource.isCustom) context.warn(deprecation);
   if (isVirtual(resource)) return handleVirtual(rest, context, resource, requestInfo);
   if (isBindings(resource)) return handleBindings(rest, context, namespace);
-  const view = rest.resources.view(resource);
+  const storage = rest.storages.storageFor(resource);
   const place = { namespace, name, subresource: '' };
   switch (verb) {
     case 'get':
-      return handleGet(context, view, namespace, name);
+      return handleGet(context, storage, namespace, name);
     case 'list':
-      return handleList(context, view, namespace);
+      return handleList(context, storage, namespace);
     case 'watch':
-      return handleWatch(context, view, namespace, rest.trackerFor(context), name);
+      return handleWatch(context, storage, namespace, rest.trackerFor(context), name);
     case 'create':
-      return handleCreate(rest, context, view, place);
+      return handleCreate(rest, context, storage, place);
     case 'update':
-      return handleUpdate(rest, context, view, place);
+      return handleUpdate(rest, context, storage, place);
     case 'patch':
-      return handlePatch(rest, context, view, place);
+      return handlePatch(rest, context, storage, place);
     case 'delete':
-      return handleDelete(rest, context, view, place);
+      return handleDelete(rest, context, storage, place);
     case 'deletecollection':
-      return handleDeleteCollection(rest, context, view, place);
+      return handleDeleteCollection(rest, context, storage, place);
     default:
       throw methodNotAllowed();
   }

@@ -6,15 +6,15 @@ import type { ReviewToken } from '../auth/token-review.ts';
 import type { WriteGuard } from '../rbac/escalation.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import type { Resources } from '../storage/resources.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
+import type { ResourceStorages } from '../storage/resource-storages.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
-import type { View } from '../storage/view.ts';
 import type { StrategyContext } from '../strategy/strategy.ts';
 import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
 import type { WatchTracking } from './reading/watch.ts';
 
 export type RestParts = {
-  readonly resources: Resources;
+  readonly storages: ResourceStorages;
   readonly tracker: WatchTracking;
   readonly authorizer: Authorizer;
   readonly reviewToken: ReviewToken;
@@ -32,7 +32,7 @@ type Asking = Pick<RequestContext, 'signal' | 'warn'> & { readonly user?: UserIn
 const serverItself: Asking = { warn: () => {}, signal: new AbortController().signal };
 
 export class Rest {
-  readonly resources: Resources;
+  readonly storages: ResourceStorages;
   readonly tracker: WatchTracking;
   readonly authorizer: Authorizer;
   readonly reviewToken: ReviewToken;
@@ -44,8 +44,8 @@ export class Rest {
   readonly #parsed = new WeakMap<StoredObject, KubeObject>();
 
   constructor(parts: RestParts) {
-    const { resources, tracker, authorizer, reviewToken, tokens, admission, guard, allowsPrivileged = false } = parts;
-    this.resources = resources;
+    const { storages, tracker, authorizer, reviewToken, tokens, admission, guard, allowsPrivileged = false } = parts;
+    this.storages = storages;
     this.tracker = tracker;
     this.authorizer = authorizer;
     this.reviewToken = reviewToken;
@@ -66,10 +66,10 @@ export class Rest {
     };
   }
 
-  #known(view: View, cached: StoredObject): KubeObject {
+  #known(storage: ResourceStorage, cached: StoredObject): KubeObject {
     let object = this.#parsed.get(cached);
     if (!object) {
-      object = view.toObject(cached);
+      object = storage.toObject(cached);
       this.#parsed.set(cached, object);
     }
     return object;
@@ -89,38 +89,38 @@ export class Rest {
       ...(asking.user && { user: asking.user }),
       warn: (text) => asking.warn(text),
       listKnown: async (group, plural, namespace) => {
-        const view = this.resources.viewOf(group, plural);
+        const storage = this.storages.storageOf(group, plural);
         const scope = namespace ? `${namespace}/` : '';
         const at = { resourceVersion: '0' };
-        const { objects } = await view.storage.list({ scope, start: scope, at, signal: asking.signal });
-        return objects.map((cached) => this.#known(view, cached));
+        const { objects } = await storage.objects.list({ scope, start: scope, at, signal: asking.signal });
+        return objects.map((cached) => this.#known(storage, cached));
       },
       known: (group, plural, namespace, name) => {
-        const view = this.resources.viewOf(group, plural);
-        const cached = view.storage.peek(namespace, name);
-        if (cached) return this.#known(view, cached);
-        return view.read(namespace, name).then((found) => found && view.toObject(found));
+        const storage = this.storages.storageOf(group, plural);
+        const cached = storage.objects.peek(namespace, name);
+        if (cached) return this.#known(storage, cached);
+        return storage.read(namespace, name).then((found) => found && storage.toObject(found));
       },
       walk: async (group, plural, namespace) => {
-        const view = this.resources.viewOf(group, plural);
+        const storage = this.storages.storageOf(group, plural);
         const scope = `${namespace}/`;
         const at = { resourceVersion: '' };
-        const { objects, count } = await view.storage.list({ scope, start: scope, at, signal: asking.signal });
-        return { total: count, objects: readEach(view, objects) };
+        const { objects, count } = await storage.objects.list({ scope, start: scope, at, signal: asking.signal });
+        return { total: count, objects: readEach(storage, objects) };
       },
       list: async (group, plural, namespace) => {
-        const view = this.resources.viewOf(group, plural);
+        const storage = this.storages.storageOf(group, plural);
         const scope = namespace ? `${namespace}/` : '';
         const at = { resourceVersion: '' };
-        const { objects } = await view.storage.list({ scope, start: scope, at, signal: asking.signal });
-        return objects.map((cached) => view.toObject(cached));
+        const { objects } = await storage.objects.list({ scope, start: scope, at, signal: asking.signal });
+        return objects.map((cached) => storage.toObject(cached));
       },
     };
   }
 }
 
-function* readEach(view: View, stored: readonly StoredObject[]): Generator<KubeObject> {
-  for (const object of stored) yield view.toObject(object);
+function* readEach(storage: ResourceStorage, stored: readonly StoredObject[]): Generator<KubeObject> {
+  for (const object of stored) yield storage.toObject(object);
 }
 
 let lastSecond = 0;

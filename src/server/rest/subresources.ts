@@ -25,7 +25,7 @@ import type { Resource, Subresource } from '../registry/resource.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
-import type { View } from '../storage/view.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
 import { applyScale, toScale, validateScale } from '../strategy/scale.ts';
 import { answerTokenRequest } from '../tokens/token-request.ts';
 import type { DeleteOptions } from './input/delete-options.ts';
@@ -46,7 +46,13 @@ import {
 } from './writing/write.ts';
 import { admissionOf } from './writing/write-admission.ts';
 
-type Order = (rest: Rest, context: RequestContext, view: View, place: Place, part: Subresource) => Promise<void>;
+type Order = (
+  rest: Rest,
+  context: RequestContext,
+  storage: ResourceStorage,
+  place: Place,
+  part: Subresource,
+) => Promise<void>;
 
 /** Subresources that are read and written like the object. */
 const PARTS = ['status', 'approval', 'ephemeralcontainers', 'resize'];
@@ -67,32 +73,32 @@ export async function handleSubresource(
   const part = resource.subresources.find((one) => one.name === subresource);
   if (!part) throw resource.isCustom ? notFound(resource, name) : resourceNotFound();
   if (!part.verbs.includes(verb)) throw methodNotAllowed();
-  const view = rest.resources.view(resource);
+  const storage = rest.storages.storageFor(resource);
   const place = { namespace, name, subresource };
   const order = orders[subresource];
-  if (order) return order(rest, context, view, place, part);
-  if (subresource === 'scale') return scale(rest, context, view, place, verb, part);
+  if (order) return order(rest, context, storage, place, part);
+  if (subresource === 'scale') return scale(rest, context, storage, place, verb, part);
   if (!isServedPart(subresource)) throw resourceNotFound();
-  if (verb === 'get') return handleGet(context, view, namespace, name);
-  if (verb === 'update') return handleUpdate(rest, context, view, place);
-  return handlePatch(rest, context, view, place);
+  if (verb === 'get') return handleGet(context, storage, namespace, name);
+  if (verb === 'update') return handleUpdate(rest, context, storage, place);
+  return handlePatch(rest, context, storage, place);
 }
 
 async function scale(
   rest: Rest,
   context: RequestContext,
-  view: View,
+  storage: ResourceStorage,
   place: Place,
   verb: string,
   part: Subresource,
 ): Promise<void> {
-  const format = negotiate(context.headers, view.resource);
-  const first = await mustRead(view, place);
-  const paths = view.resource.custom?.scale;
+  const format = negotiate(context.headers, storage.resource);
+  const first = await mustRead(storage, place);
+  const paths = storage.resource.custom?.scale;
   const scaleOf = (object: KubeObject) =>
     (paths ? toCustomScale(object, paths) : toScale(object)) as unknown as JsonObject;
   if (verb === 'get') {
-    sendJson(context, 200, format, scaleOf(view.toObject(first)));
+    sendJson(context, 200, format, scaleOf(storage.toObject(first)));
     return;
   }
   const isApply = verb === 'patch' && patchTypeOf(context.headers['content-type'], false) === 'apply';
@@ -100,7 +106,7 @@ async function scale(
   const body = await readBody(context);
   const admission = admissionOf(rest.admission, context, {
     operation: 'UPDATE',
-    resource: view.resource,
+    resource: storage.resource,
     place,
     options,
     bodyType: bodyTypeOf(part.group ?? '', part.version ?? 'v1', part.kind),
@@ -125,10 +131,10 @@ async function scale(
     return object;
   };
   const updated = await updateObject(
-    { rest, context, view, place, options },
+    { rest, context, storage, place, options },
     { current: first, change, admission: ofScale },
   );
-  const object = 'bytes' in updated ? view.toObject(updated as never) : updated;
+  const object = 'bytes' in updated ? storage.toObject(updated as never) : updated;
   sendJson(context, 200, format, scaleOf(object as KubeObject));
 }
 
@@ -150,49 +156,49 @@ export function isBindings({ group, plural }: Resource): boolean {
 }
 
 export function handleBindings(rest: Rest, context: RequestContext, namespace: string): Promise<void> {
-  return bind(rest, context, rest.resources.viewOf('', 'pods'), { namespace, name: '', subresource: 'binding' });
+  return bind(rest, context, rest.storages.storageOf('', 'pods'), { namespace, name: '', subresource: 'binding' });
 }
 
-async function bind(rest: Rest, context: RequestContext, view: View, asked: Place): Promise<void> {
-  const format = negotiate(context.headers, view.resource);
+async function bind(rest: Rest, context: RequestContext, storage: ResourceStorage, asked: Place): Promise<void> {
+  const format = negotiate(context.headers, storage.resource);
   const options = writeOptions(context, 'CreateOptions');
   const body = await readBody(context);
   const given = asObject(decodePart(context, body, '', 'v1', 'Binding', options.fieldValidation));
   given.metadata ??= {};
   const place = { ...asked, name: asked.name || (given.metadata.name ?? '') };
-  const order = admittedOrder(rest, context, view, place, options, bodyTypeOf('', 'v1', 'Binding'));
+  const order = admittedOrder(rest, context, storage, place, options, bodyTypeOf('', 'v1', 'Binding'));
   const binding = await order.admit(given);
   refuse({ kind: 'Binding', group: '' }, place.name, validateBinding(binding));
   await order.validate(binding);
-  const first = await mustRead(view, place);
+  const first = await mustRead(storage, place);
   const change = (old: KubeObject) => {
     const pod = cloneJson(old);
     applyBinding(pod, binding, nowInSeconds());
     delete pod.metadata.resourceVersion;
     return pod;
   };
-  await updateObject({ rest, context, view, place, options }, { current: first, change, admission: admittedBefore });
+  await updateObject({ rest, context, storage, place, options }, { current: first, change, admission: admittedBefore });
   sendJson(context, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
 }
 
-async function evict(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
-  const format = negotiate(context.headers, view.resource);
+async function evict(rest: Rest, context: RequestContext, storage: ResourceStorage, place: Place): Promise<void> {
+  const format = negotiate(context.headers, storage.resource);
   const options = writeOptions(context, 'CreateOptions');
   const { isDryRun } = options;
   const given = asObject(decodePart(context, await readBody(context), 'policy', 'v1', 'Eviction'));
   given.metadata ??= {};
-  const order = admittedOrder(rest, context, view, place, options, bodyTypeOf('policy', 'v1', 'Eviction'));
+  const order = admittedOrder(rest, context, storage, place, options, bodyTypeOf('policy', 'v1', 'Eviction'));
   const eviction = await order.admit(given);
   const { name } = eviction.metadata;
   if (name && name !== place.name) throw badRequest('name in URL does not match name in Eviction object');
-  const first = await mustRead(view, place);
+  const first = await mustRead(storage, place);
   await order.validate(eviction);
-  const { budget } = await allowEviction(view.toObject(first), rest.strategyContext(context, place.subresource));
+  const { budget } = await allowEviction(storage.toObject(first), rest.strategyContext(context, place.subresource));
   if (budget && !isDryRun) await spend(rest, context, budget);
-  if (!isDryRun) await tellEvicted(rest, context, view, place, first);
+  if (!isDryRun) await tellEvicted(rest, context, storage, place, first);
   const asked = (eviction as { deleteOptions?: Pick<DeleteOptions, 'gracePeriodSeconds' | 'preconditions'> })
     .deleteOptions;
-  await deleteObject(view, place, {
+  await deleteObject(storage, place, {
     isDryRun,
     gracePeriodSeconds: asked?.gracePeriodSeconds,
     propagationPolicy: undefined,
@@ -205,7 +211,7 @@ async function evict(rest: Rest, context: RequestContext, view: View, place: Pla
 async function tellEvicted(
   rest: Rest,
   context: RequestContext,
-  view: View,
+  storage: ResourceStorage,
   asked: Place,
   first: Awaited<ReturnType<typeof mustRead>>,
 ): Promise<void> {
@@ -217,36 +223,36 @@ async function tellEvicted(
     return pod;
   };
   const options = writeOptions(context, 'CreateOptions');
-  await updateObject({ rest, context, view, place, options }, { current: first, change, admission: admittedBefore });
+  await updateObject({ rest, context, storage, place, options }, { current: first, change, admission: admittedBefore });
 }
 
 /** Writes down that one disruption fewer is allowed; whoever else evicts meanwhile makes this fail, and the client try again. */
 async function spend(rest: Rest, context: RequestContext, budget: KubeObject): Promise<void> {
-  const view = rest.resources.viewOf('policy', 'poddisruptionbudgets');
+  const storage = rest.storages.storageOf('policy', 'poddisruptionbudgets');
   const { namespace = '', name = '' } = budget.metadata;
   const place = { namespace, name, subresource: 'status' };
   const options = writeOptions(context, 'CreateOptions');
-  const current = await mustRead(view, place);
-  await updateObject({ rest, context, view, place, options }, { current, change: () => cloneJson(budget) });
+  const current = await mustRead(storage, place);
+  await updateObject({ rest, context, storage, place, options }, { current, change: () => cloneJson(budget) });
 }
 
-async function makeToken(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
-  const format = negotiate(context.headers, view.resource);
+async function makeToken(rest: Rest, context: RequestContext, storage: ResourceStorage, place: Place): Promise<void> {
+  const format = negotiate(context.headers, storage.resource);
   const options = writeOptions(context, 'CreateOptions');
   const body = await readBody(context);
   const given = asObject(decodePart(context, body, 'authentication.k8s.io', 'v1', 'TokenRequest'));
   given.metadata ??= {};
   const type = bodyTypeOf('authentication.k8s.io', 'v1', 'TokenRequest');
-  const order = admittedOrder(rest, context, view, place, options, type);
+  const order = admittedOrder(rest, context, storage, place, options, type);
   const request = await order.admit(given);
-  const account = view.toObject(await mustRead(view, place));
+  const account = storage.toObject(await mustRead(storage, place));
   request.metadata.name ||= place.name;
   request.metadata.namespace ||= place.namespace;
   await order.validate(request);
   const answer = await answerTokenRequest(request as unknown as JsonObject, account, {
     tokens: rest.tokens,
     nowMs: Date.now(),
-    viewOf: (group, plural) => rest.resources.viewOf(group, plural),
+    storageOf: (group, plural) => rest.storages.storageOf(group, plural),
     read: async (other, namespace, name) => (await other.read(namespace, name))?.parse(),
   });
   sendJson(context, 201, format, answer);
@@ -256,7 +262,7 @@ async function makeToken(rest: Rest, context: RequestContext, view: View, place:
 function admittedOrder(
   rest: Rest,
   context: RequestContext,
-  { resource }: View,
+  { resource }: ResourceStorage,
   place: Place,
   options: WriteOptions,
   bodyType: BodyType,
@@ -272,8 +278,8 @@ function admittedOrder(
 const asObject = (value: JsonObject): KubeObject => value as unknown as KubeObject;
 
 /** A Namespace whose spec is held by nobody any more, and that is being deleted, goes with this write. */
-function finalize(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
-  return handleUpdate(rest, context, view, place);
+function finalize(rest: Rest, context: RequestContext, storage: ResourceStorage, place: Place): Promise<void> {
+  return handleUpdate(rest, context, storage, place);
 }
 
 function refuse(what: { kind: string; group: string }, name: string, faults: readonly FieldError[]): void {

@@ -10,22 +10,22 @@ import { JsonEvents } from '../encodings/json-events.ts';
 import { Registry } from '../registry/registry.ts';
 import type { DirectStorage } from './direct-storage.ts';
 import { DirectWatch } from './direct-watch.ts';
-import { Resources } from './resources.ts';
+import type { ResourceStorage } from './resource-storage.ts';
+import { ResourceStorages } from './resource-storages.ts';
 import { Selection } from './selection.ts';
 import type { StoredObject } from './stored-object.ts';
 import { StreamClient } from './stream-client.testing.ts';
-import type { View } from './view.ts';
 
 let dataDir: string;
 let store: Store;
-let view: View;
+let configMaps: ResourceStorage;
 let storage: DirectStorage;
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-uncached-'));
   store = await openEmbeddedStore({ dataDir, durability: 'none' });
   const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
-  view = new Resources({ ...options, watchCacheLimits: () => 'off' }).viewOf('', 'configmaps');
-  storage = view.storage as DirectStorage;
+  configMaps = new ResourceStorages({ ...options, watchCacheLimits: () => 'off' }).storageOf('', 'configmaps');
+  storage = configMaps.objects as DirectStorage;
 });
 afterEach(async () => {
   await store.close();
@@ -38,7 +38,7 @@ function configMap(key: string, labels: Record<string, string> = {}): KubeObject
 }
 
 async function relabel(current: StoredObject, labels: Record<string, string>): Promise<StoredObject> {
-  const outcome = await view.update(current, configMap(current.key, labels));
+  const outcome = await configMaps.update(current, configMap(current.key, labels));
   if (!('stored' in outcome)) throw new Error('Cannot relabel: it changed meanwhile');
   return outcome.stored;
 }
@@ -53,8 +53,8 @@ const watchersOfStore = async () => (await store.status()).watchers;
 
 describe('DirectWatch', () => {
   it('gives the state, a bookmark, and then what happens to whoever selects it', async () => {
-    const one = await view.create(configMap('a/one', { color: 'red' }), CreateRight.ofServer);
-    await view.create(configMap('a/two'), CreateRight.ofServer);
+    const one = await configMaps.create(configMap('a/one', { color: 'red' }), CreateRight.ofServer);
+    await configMaps.create(configMap('a/two'), CreateRight.ofServer);
     const everything = { scope: '', start: '', at: { resourceVersion: '' }, signal: new AbortController().signal };
     const { objects, revision } = await storage.list(everything);
     const client = new StreamClient();
@@ -63,7 +63,7 @@ describe('DirectWatch', () => {
     await nextTurn();
     const left = await relabel(one, {});
     const back = await relabel(left, { color: 'red' });
-    const removal = await view.delete(back);
+    const removal = await configMaps.delete(back);
     const gone = 'deleted' in removal ? removal.deleted.revision : 0;
     await vi.waitFor(() =>
       expect(client.events).toEqual([
@@ -85,7 +85,7 @@ describe('DirectWatch', () => {
     const watch = watchOn(client, after);
     void watch.start();
     await nextTurn();
-    const { revision } = await view.create(configMap('a/first'), CreateRight.ofServer);
+    const { revision } = await configMaps.create(configMap('a/first'), CreateRight.ofServer);
     await vi.waitFor(() => expect(client.events).toEqual([`ADDED a/first@${revision}`]));
     await vi.waitFor(() => expect(watch.sendBookmark()).toBe(true));
     client.text = '';
@@ -93,7 +93,7 @@ describe('DirectWatch', () => {
     const want: string[] = [];
     await nextTurn();
     for (let at = 0; at < 10; at++)
-      want.push(`ADDED a/${at}@${(await view.create(configMap(`a/${at}`), CreateRight.ofServer)).revision}`);
+      want.push(`ADDED a/${at}@${(await configMaps.create(configMap(`a/${at}`), CreateRight.ofServer)).revision}`);
     await nextTurn();
     expect([client.events.length, watch.sendBookmark()]).toEqual([1, false]);
     client.take(1e9);
@@ -103,7 +103,7 @@ describe('DirectWatch', () => {
 
   it('says so when its history is gone', async () => {
     const start = await store.revision();
-    const first = await view.create(configMap('a/1'), CreateRight.ofServer);
+    const first = await configMaps.create(configMap('a/1'), CreateRight.ofServer);
     await store.compact((await relabel(first, { x: 'y' })).revision);
     const client = new StreamClient();
     await watchOn(client, start - 1).start();
@@ -128,7 +128,7 @@ describe('DirectWatch', () => {
   });
 
   it('lets others have their turn while nothing of a long state matches', async () => {
-    const one = await view.create(configMap('a/1'), CreateRight.ofServer);
+    const one = await configMaps.create(configMap('a/1'), CreateRight.ofServer);
     let passed = 0;
     let isOver = false;
     const count = () => {

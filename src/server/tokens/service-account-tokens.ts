@@ -11,7 +11,7 @@ import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { type Authenticator, asAuthenticated, type Verdict } from '../auth/authenticator.ts';
 import { serviceAccountGroups, serviceAccountUser } from '../auth/service-account-name.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import type { Resources } from '../storage/resources.ts';
+import type { ResourceStorages } from '../storage/resource-storages.ts';
 import { publicJwk, signToken, type TokenKey, verifiedClaims } from './jwt.ts';
 
 const DEFAULT_ISSUER = 'https://kubernetes.default.svc.cluster.local';
@@ -24,7 +24,7 @@ const MAX_TOKEN_LENGTH = 16 * 1024;
 const DELETION_LEEWAY_MS = 60_000;
 
 export type TokensOptions = {
-  readonly resources: Pick<Resources, 'viewOf'>;
+  readonly storages: Pick<ResourceStorages, 'storageOf'>;
   /** Signs; all others are only good for checking. */
   readonly key: TokenKey;
   readonly issuer?: string;
@@ -58,13 +58,13 @@ export class ServiceAccountTokens implements Authenticator {
   readonly issuer: string;
   readonly audiences: readonly string[];
   readonly #key: TokenKey;
-  readonly #resources: Pick<Resources, 'viewOf'>;
+  readonly #storages: Pick<ResourceStorages, 'storageOf'>;
   readonly #now: () => number;
   /** By the hash of the token, oldest first. Only good ones: a flood of bad ones must not push them out. */
   readonly #verified = new Map<string, { readonly claims: Claims; readonly until: number }>();
 
-  constructor({ resources, key, issuer = DEFAULT_ISSUER, audiences = [issuer], now = Date.now }: TokensOptions) {
-    this.#resources = resources;
+  constructor({ storages, key, issuer = DEFAULT_ISSUER, audiences = [issuer], now = Date.now }: TokensOptions) {
+    this.#storages = storages;
     this.#key = key;
     this.issuer = issuer;
     this.audiences = audiences;
@@ -152,10 +152,10 @@ export class ServiceAccountTokens implements Authenticator {
 
   /** What is not at hand may be too new for that, so then the store is asked. */
   #exists(plural: string, namespace: string, { name, uid }: Named): boolean | Promise<boolean> {
-    const view = this.#resources.viewOf('', plural);
-    const cached = view.storage.peek(namespace, name);
+    const storage = this.#storages.storageOf('', plural);
+    const cached = storage.objects.peek(namespace, name);
     if (cached && this.#isAlive(cached.parse(), uid)) return true;
-    return view.read(namespace, name).then((found) => found !== undefined && this.#isAlive(found.parse(), uid));
+    return storage.read(namespace, name).then((found) => found !== undefined && this.#isAlive(found.parse(), uid));
   }
 
   #isAlive({ metadata }: KubeObject, uid: string): boolean {

@@ -14,7 +14,7 @@ import {
   type KubeObject,
   notFound,
 } from '../../api/index.ts';
-import type { View } from '../storage/view.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { BoundObject, ServiceAccountTokens } from './service-account-tokens.ts';
 
 const DEFAULT_SECONDS = 3600;
@@ -26,8 +26,8 @@ type Spec = { audiences?: string[] | null; expirationSeconds?: number | null; bo
 
 export type TokenRequestTools = {
   readonly tokens: ServiceAccountTokens;
-  readonly viewOf: (group: string, plural: string) => View;
-  readonly read: (view: View, namespace: string, name: string) => Promise<KubeObject | undefined>;
+  readonly storageOf: (group: string, plural: string) => ResourceStorage;
+  readonly read: (storage: ResourceStorage, namespace: string, name: string) => Promise<KubeObject | undefined>;
   readonly nowMs: number;
 };
 
@@ -74,19 +74,19 @@ const PLURALS: Readonly<Record<BoundObject['kind'], string>> = { Pod: 'pods', Se
 async function boundObject(
   { kind = '', apiVersion = '', name = '', uid = '' }: BoundRef,
   account: KubeObject,
-  { viewOf, read }: TokenRequestTools,
+  { storageOf, read }: TokenRequestTools,
 ): Promise<BoundObject> {
   if (apiVersion !== 'v1' || !Object.hasOwn(PLURALS, kind))
     throw badRequest(`cannot bind token to object of type ${apiVersion}, Kind=${kind}`);
   const bound = kind as BoundObject['kind'];
-  const view = viewOf('', PLURALS[bound]);
-  const object = await read(view, bound === 'Node' ? '' : (account.metadata.namespace ?? ''), name);
-  if (!object) throw notFound(view.resource, name);
+  const storage = storageOf('', PLURALS[bound]);
+  const object = await read(storage, bound === 'Node' ? '' : (account.metadata.namespace ?? ''), name);
+  if (!object) throw notFound(storage.resource, name);
   if (bound === 'Pod') checkPod(object, account);
   const found = object.metadata.uid ?? '';
   if (uid !== '' && uid !== found)
     throw conflict(
-      view.resource,
+      storage.resource,
       name,
       `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`,
     );

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
-import type { View } from '../storage/view.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
 import { publicJwk, signToken, tokenKey, verifiedClaims } from './jwt.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
 import { ensureSigningKey } from './signing-key.ts';
@@ -91,15 +91,15 @@ function world(...objects: KubeObject[]) {
   const resource = (plural: string) => ({ group: '', plural });
   return {
     there,
-    viewOf: (_group: string, plural: string) =>
-      ({ storage: { peek }, read, resource: resource(plural) }) as unknown as View,
+    storageOf: (_group: string, plural: string) =>
+      ({ objects: { peek }, read, resource: resource(plural) }) as unknown as ResourceStorage,
   };
 }
 
 describe('tokens of service accounts', () => {
   let now = 1_000_000_000_000;
-  const { there, viewOf } = world(account, pod);
-  const tokens = new ServiceAccountTokens({ resources: { viewOf }, key: curve, now: () => now });
+  const { there, storageOf } = world(account, pod);
+  const tokens = new ServiceAccountTokens({ storages: { storageOf }, key: curve, now: () => now });
   const login = (token: string, audiences?: string[]) =>
     Promise.resolve(
       tokens.authenticate({
@@ -184,11 +184,11 @@ describe('tokens of service accounts', () => {
 });
 
 describe('answerTokenRequest()', () => {
-  const { viewOf, there } = world(account, pod);
-  const tokens = new ServiceAccountTokens({ resources: { viewOf }, key: curve });
+  const { storageOf, there } = world(account, pod);
+  const tokens = new ServiceAccountTokens({ storages: { storageOf }, key: curve });
   const tools: TokenRequestTools = {
     tokens,
-    viewOf,
+    storageOf,
     nowMs: 1_000_000_000_500,
     read: async (_view, namespace, name) => there.get(`${namespace}/${name}`),
   };

@@ -13,7 +13,7 @@ import { AsStoredCodec, ConvertingStorage } from '../../../src/server/storage/co
 import type { ObjectKeys } from '../../../src/server/storage/object-keys.ts';
 import type { ListRequest, ObjectStorage, WatchRequest } from '../../../src/server/storage/object-storage.ts';
 import type { ObjectWatch } from '../../../src/server/storage/object-watch.ts';
-import { Resources } from '../../../src/server/storage/resources.ts';
+import { ResourceStorages } from '../../../src/server/storage/resource-storages.ts';
 import { Selection } from '../../../src/server/storage/selection.ts';
 import type { StoredObject } from '../../../src/server/storage/stored-object.ts';
 import { StreamClient } from '../../../src/server/storage/stream-client.testing.ts';
@@ -41,7 +41,7 @@ export function opening(open: Open, implementation: Implementation): OpenStorage
   return async () => {
     const under = await open();
     const limits = { ...defaultWatchCacheLimits, ...(implementation === 'short' && { minEvents: 1, maxEvents: 2 }) };
-    const resources = new Resources({
+    const storages = new ResourceStorages({
       registry: new Registry(),
       store: under.store,
       root: `${under.prefix}registry`,
@@ -49,7 +49,7 @@ export function opening(open: Open, implementation: Implementation): OpenStorage
       log: () => {},
       watchCacheLimits: () => (implementation === 'direct' || implementation === 'converted' ? 'off' : limits),
     });
-    const storageOf = (group: string, plural: string) => resources.viewOf(group, plural).storage;
+    const storageOf = (group: string, plural: string) => storages.storageOf(group, plural).objects;
     const storage =
       implementation === 'converted'
         ? converted(under.store, storageOf('', 'configmaps').keys)
@@ -60,7 +60,7 @@ export function opening(open: Open, implementation: Implementation): OpenStorage
       storageOf,
       async [Symbol.asyncDispose]() {
         storage.endWatches();
-        await resources.close();
+        await storages.close();
         await under[Symbol.asyncDispose]();
       },
     };

@@ -5,7 +5,7 @@
 import type { KubeObject } from '../../../api/index.ts';
 import type { Authorizer } from '../../auth/authorizer.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import type { Resources } from '../../storage/resources.ts';
+import type { ResourceStorages } from '../../storage/resource-storages.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
 import type { AdmissionPlugin } from '../admission.ts';
 import { EquivalentResources } from '../matching/equivalent-resources.ts';
@@ -24,7 +24,7 @@ export const ADMISSION_GROUP = 'admissionregistration.k8s.io';
 const FILL_MS = 60_000;
 
 export type AdmissionPoliciesParts = {
-  readonly resources: Resources;
+  readonly storages: ResourceStorages;
   readonly authorizer: Authorizer;
   readonly metrics: Metrics;
   readonly log: (line: string) => void;
@@ -38,17 +38,17 @@ type Followed = {
 
 export class AdmissionPolicies {
   readonly plugins: readonly AdmissionPlugin[];
-  readonly #resources: Resources;
+  readonly #storages: ResourceStorages;
 
-  constructor({ resources, authorizer, metrics, log, convert }: AdmissionPoliciesParts) {
-    this.#resources = resources;
+  constructor({ storages, authorizer, metrics, log, convert }: AdmissionPoliciesParts) {
+    this.#storages = storages;
     const validating = new PolicySource((object) => new ValidatingPolicy(object), readBinding, log);
     const mutating = new PolicySource((object) => new MutatingPolicy(object), readBinding, log);
     this.#follow('validatingadmissionpolicies', 'validatingadmissionpolicybindings', validating);
     this.#follow('mutatingadmissionpolicies', 'mutatingadmissionpolicybindings', mutating);
-    const matcher = new PolicyMatcher(new EquivalentResources(resources.registry), namespaces(resources));
+    const matcher = new PolicyMatcher(new EquivalentResources(storages.registry), namespaces(storages));
     const timer = expressionTimer(metrics);
-    const parts = { matcher, authorizer, convert, timer, params: paramStore(resources, convert) };
+    const parts = { matcher, authorizer, convert, timer, params: paramStore(storages, convert) };
     this.plugins = [
       mutatingPolicies({ ...parts, policies: mutating, observer: mutatingMetrics(metrics) }),
       validatingPolicies({ ...parts, policies: validating, observer: validatingMetrics(metrics) }),
@@ -59,29 +59,29 @@ export class AdmissionPolicies {
   async ready(signal: AbortSignal = new AbortController().signal): Promise<void> {
     for (const kind of ['validating', 'mutating'])
       for (const plural of [`${kind}admissionpolicies`, `${kind}admissionpolicybindings`]) {
-        const { storage } = this.#resources.followedViewOf(ADMISSION_GROUP, plural);
-        if (!(await storage.waitFor(1, FILL_MS, signal)))
+        const { objects } = this.#storages.followedStorageOf(ADMISSION_GROUP, plural);
+        if (!(await objects.waitFor(1, FILL_MS, signal)))
           throw new Error(`Cannot read ${plural}: the store does not answer`);
       }
   }
 
   #follow(policies: string, bindings: string, source: Followed): void {
     const follow = (plural: string, set: (name: string, object?: KubeObject) => void) =>
-      this.#resources
-        .followedViewOf(ADMISSION_GROUP, plural)
-        .storage.follow((current, previous) => set((current ?? previous)!.name, current?.parse()));
+      this.#storages
+        .followedStorageOf(ADMISSION_GROUP, plural)
+        .objects.follow((current, previous) => set((current ?? previous)!.name, current?.parse()));
     follow(policies, (name, object) => source.setPolicy(name, object));
     follow(bindings, (name, object) => source.setBinding(name, object));
   }
 }
 
 /** As the cache has them; the store is asked for what it does not have. */
-function namespaces(resources: Resources): NamespaceNamed {
+function namespaces(storages: ResourceStorages): NamespaceNamed {
   const parsed = new WeakMap<StoredObject, KubeObject>();
   return (name) => {
-    const view = resources.viewOf('', 'namespaces');
-    const cached = view.storage.peek('', name);
-    if (!cached) return view.read('', name).then((found) => found?.parse());
+    const storage = storages.storageOf('', 'namespaces');
+    const cached = storage.objects.peek('', name);
+    if (!cached) return storage.read('', name).then((found) => found?.parse());
     let object = parsed.get(cached);
     if (!object) {
       object = cached.parse();
@@ -91,22 +91,22 @@ function namespaces(resources: Resources): NamespaceNamed {
   };
 }
 
-function paramStore(resources: Resources, convert: ConvertObject): ParamStore {
-  const { registry } = resources;
+function paramStore(storages: ResourceStorages, convert: ConvertObject): ParamStore {
+  const { registry } = storages;
   return {
     resourceOf: (apiVersion, kind) => {
       const [version = '', group = ''] = apiVersion.split('/').reverse();
       return registry.findByKind(group, version, kind);
     },
     get: async (resource, namespace, name) => {
-      const view = resources.view(resource);
-      const found = await view.read(namespace, name);
-      return found && view.toObject(found);
+      const storage = storages.storageFor(resource);
+      const found = await storage.read(namespace, name);
+      return found && storage.toObject(found);
     },
     list: async (resource, namespace, { context, signal }) => {
       const { group, plural } = resource;
       const found = await context.list(group, plural, namespace);
-      const { resource: listed } = resources.viewOf(group, plural);
+      const { resource: listed } = storages.storageOf(group, plural);
       return Promise.all(found.map((object) => convert(object, listed, resource, signal)));
     },
   };

@@ -5,7 +5,7 @@
  */
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { OutboundConnections } from '../../outbound/outbound-connections.ts';
-import type { Resources } from '../../storage/resources.ts';
+import type { ResourceStorages } from '../../storage/resource-storages.ts';
 import type { AdmissionPlugin } from '../admission.ts';
 import { EquivalentResources } from '../matching/equivalent-resources.ts';
 import type { ConvertObject } from './versioned-request.ts';
@@ -16,7 +16,7 @@ import { webhookMetrics } from './webhook-metrics.ts';
 import { mutatingWebhooks, validatingWebhooks } from './webhook-plugins.ts';
 
 export type WebhooksOptions = {
-  readonly resources: Resources;
+  readonly storages: ResourceStorages;
   readonly connections: OutboundConnections;
   readonly judgeConditions: JudgeConditions;
   readonly convert: ConvertObject;
@@ -34,8 +34,8 @@ const GROUP = 'admissionregistration.k8s.io';
 const FILL_MS = 10_000;
 
 export function makeWebhooks(options: WebhooksOptions): Webhooks {
-  const { resources, connections, judgeConditions, convert, metrics, log } = options;
-  const matcher = new WebhookMatcher({ equivalents: new EquivalentResources(resources.registry), judgeConditions });
+  const { storages, connections, judgeConditions, convert, metrics, log } = options;
+  const matcher = new WebhookMatcher({ equivalents: new EquivalentResources(storages.registry), judgeConditions });
   const shared = {
     matcher,
     caller: new WebhookCaller(connections),
@@ -44,11 +44,11 @@ export function makeWebhooks(options: WebhooksOptions): Webhooks {
   };
   const lists = { mutating: new WebhookList(log), validating: new WebhookList(log) };
   const follow = (plural: string, list: WebhookList) => {
-    const { storage } = resources.followedViewOf(GROUP, plural);
-    storage.follow((current, previous) => list.set((current ?? previous)!.name, current?.parse()));
-    return storage;
+    const { objects } = storages.followedStorageOf(GROUP, plural);
+    objects.follow((current, previous) => list.set((current ?? previous)!.name, current?.parse()));
+    return objects;
   };
-  const storages = [
+  const followed = [
     follow('mutatingwebhookconfigurations', lists.mutating),
     follow('validatingwebhookconfigurations', lists.validating),
   ];
@@ -58,8 +58,8 @@ export function makeWebhooks(options: WebhooksOptions): Webhooks {
       validatingWebhooks({ ...shared, webhooks: lists.validating }),
     ],
     ready: async (signal = new AbortController().signal) => {
-      for (const storage of storages)
-        if (!(await storage.waitFor(1, FILL_MS, signal)))
+      for (const objects of followed)
+        if (!(await objects.waitFor(1, FILL_MS, signal)))
           throw new Error('Cannot read the webhook configurations: the store does not answer');
     },
   };

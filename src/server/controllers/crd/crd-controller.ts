@@ -31,8 +31,8 @@ import type { Resource } from '../../registry/resource.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
 import type { Cacher } from '../../storage/cacher/cacher.ts';
 import type { ObjectStorage } from '../../storage/object-storage.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
-import type { View } from '../../storage/view.ts';
 import { judgeNames, namesInUse } from './accepted-names.ts';
 import { removeInstances } from './instance-cleanup.ts';
 
@@ -63,7 +63,7 @@ type Known = {
 
 export class CrdController {
   readonly #options: CrdControllerOptions;
-  readonly #view: View<Cacher>;
+  readonly #storage: ResourceStorage<Cacher>;
   readonly #stop = new AbortController();
   readonly #known = new Map<string, Known>();
   /** By the name of the definition, all that the cache has. */
@@ -77,14 +77,14 @@ export class CrdController {
 
   constructor(options: CrdControllerOptions) {
     this.#options = options;
-    this.#view = options.rest.resources.followedViewOf('apiextensions.k8s.io', 'customresourcedefinitions');
+    this.#storage = options.rest.storages.followedStorageOf('apiextensions.k8s.io', 'customresourcedefinitions');
   }
 
   /** Resolves once everything that is stored is served. */
   async start(): Promise<void> {
-    const { storage } = this.#view;
-    await storage.catchUp(WAIT_MS, this.#stop.signal);
-    storage.follow((current, previous) => this.#onChange(current, previous));
+    const { objects } = this.#storage;
+    await objects.catchUp(WAIT_MS, this.#stop.signal);
+    objects.follow((current, previous) => this.#onChange(current, previous));
   }
 
   async close(): Promise<void> {
@@ -115,7 +115,7 @@ export class CrdController {
       return;
     }
     const life = { isTerminating };
-    const { registry } = this.#options.rest.resources;
+    const { registry } = this.#options.rest.storages;
     try {
       const resources = customResources(definition, revision, life, this.#options.converterOf(definition));
       this.#known.set(name, { id, resources, life });
@@ -132,13 +132,13 @@ export class CrdController {
     const known = this.#known.get(name);
     if (!known) return;
     this.#known.delete(name);
-    for (const resource of known.resources.served) this.#options.rest.resources.registry.remove(resource);
+    for (const resource of known.resources.served) this.#options.rest.storages.registry.remove(resource);
     this.#retire(known.resources.stored);
   }
 
   /** Watchers are first given what has happened until now. */
   #retire(stored: Resource): void {
-    const storage = this.#options.rest.resources.forget(stored);
+    const storage = this.#options.rest.storages.forget(stored);
     if (!storage) return;
     const { signal } = this.#stop;
     const task = async () => {
@@ -196,7 +196,7 @@ export class CrdController {
   }
 
   async #settle(name: string): Promise<void> {
-    let current: StoredObject | undefined = this.#view.storage.peek('', name);
+    let current: StoredObject | undefined = this.#storage.objects.peek('', name);
     while (current) {
       const definition = asDefinition(current.parse());
       if (definition.metadata.deletionTimestamp !== undefined) {
@@ -207,7 +207,7 @@ export class CrdController {
       if (isDeepStrictEqual(status, definition.status)) return;
       current = await this.#writeStatus(current, definition, status);
       // The names of this one must be known before another is judged.
-      if (current) await this.#view.storage.waitFor(current.revision, WAIT_MS, this.#stop.signal);
+      if (current) await this.#storage.objects.waitFor(current.revision, WAIT_MS, this.#stop.signal);
     }
   }
 
@@ -240,7 +240,7 @@ export class CrdController {
       shortNames,
       kind,
       listKind,
-    } of this.#options.rest.resources.registry.all())
+    } of this.#options.rest.storages.registry.all())
       if (!isCustom && group === spec.group) yield { plural, singular, shortNames: [...shortNames], kind, listKind };
   }
 
@@ -253,7 +253,7 @@ export class CrdController {
     const before = definition as unknown as KubeObject;
     const after: KubeObject = { ...before, metadata: { ...before.metadata }, status: status as unknown as JsonObject };
     delete after.metadata.resourceVersion;
-    const { schema, groupVersion } = this.#view.resource;
+    const { schema, groupVersion } = this.#storage.resource;
     const managedFields = trackUpdate({
       before: before as unknown as JsonObject,
       after: after as unknown as JsonObject,
@@ -264,7 +264,7 @@ export class CrdController {
       now: nowInSeconds(),
     });
     if (managedFields) after.metadata.managedFields = managedFields;
-    const outcome = await this.#view.update(current, after);
+    const outcome = await this.#storage.update(current, after);
     return 'stored' in outcome ? outcome.stored : undefined;
   }
 
@@ -276,7 +276,7 @@ export class CrdController {
       this.#known.get(name)?.resources.stored ??
       customResources(definition, revision, { isTerminating: true }, this.#options.converterOf(definition)).stored;
     const { signal } = this.#stop;
-    const task = removeInstances({ rest, definitions: this.#view, name, stored, signal })
+    const task = removeInstances({ rest, definitions: this.#storage, name, stored, signal })
       .catch(async (err: unknown) => {
         if (signal.aborted) return;
         log(`cannot remove the objects of custom resource definition ${name}: ${(err as Error).message}; trying again`);

@@ -9,8 +9,8 @@ import type { Resource } from '../../registry/resource.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
 import { deleteObject } from '../../rest/writing/delete.ts';
 import type { WriteGuard } from '../../storage/object-storage.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
-import type { View } from '../../storage/view.ts';
 
 /** Deletes that share a flush of the store. */
 const AT_ONCE = 50;
@@ -28,7 +28,7 @@ const PLAIN_DELETE = {
 export type Cleanup = {
   readonly rest: Rest;
   /** Of the definitions. */
-  readonly definitions: View;
+  readonly definitions: ResourceStorage;
   readonly name: string;
   /** The resource in whose form the objects are stored. */
   readonly stored: Resource;
@@ -37,8 +37,8 @@ export type Cleanup = {
 
 /** Returns when the definition is gone, or is no longer to be deleted by us. */
 export async function removeInstances({ rest, definitions, name, stored, signal }: Cleanup): Promise<void> {
-  const view = rest.resources.view(stored);
-  const { direct, keys } = view.storage; // the kind may have no watch cache any more
+  const storage = rest.storages.storageFor(stored);
+  const { direct, keys } = storage.objects; // the kind may have no watch cache any more
   for (let pollMs = POLL_MS; !signal.aborted; pollMs = Math.min(pollMs * 2, LIMIT_POLL_MS)) {
     const definition = await definitions.read('', name);
     if (!definition || !isOurs(definition)) return;
@@ -48,16 +48,16 @@ export async function removeInstances({ rest, definitions, name, stored, signal 
       continue;
     }
     if (!(await tellProgress(definitions, definition))) continue;
-    if (!(await removeAll(view, signal))) await delay(pollMs, undefined, { signal, ref: false });
+    if (!(await removeAll(storage, signal))) await delay(pollMs, undefined, { signal, ref: false });
   }
 }
 
 /** Asks every object to go; true if at least one went. */
-async function removeAll(view: View, signal: AbortSignal): Promise<boolean> {
+async function removeAll(storage: ResourceStorage, signal: AbortSignal): Promise<boolean> {
   let hasRemoved = false;
   for (let start = ''; ; ) {
-    const { objects, count } = await view.storage.direct.list({ ...ALL_NOW, start, limit: AT_ONCE, signal });
-    const gone = await Promise.all(objects.map((object) => remove(view, object)));
+    const { objects, count } = await storage.objects.direct.list({ ...ALL_NOW, start, limit: AT_ONCE, signal });
+    const gone = await Promise.all(objects.map((object) => remove(storage, object)));
     hasRemoved ||= gone.includes(true);
     if (count <= objects.length) return hasRemoved;
     start = `${objects.at(-1)!.key}\0`;
@@ -65,9 +65,9 @@ async function removeAll(view: View, signal: AbortSignal): Promise<boolean> {
 }
 
 /** True: it is gone, by us or by somebody else. */
-async function remove(view: View, { namespace, name }: StoredObject): Promise<boolean> {
+async function remove(storage: ResourceStorage, { namespace, name }: StoredObject): Promise<boolean> {
   try {
-    return (await deleteObject(view, { namespace, name, subresource: '' }, PLAIN_DELETE)).isGone;
+    return (await deleteObject(storage, { namespace, name, subresource: '' }, PLAIN_DELETE)).isGone;
   } catch (err) {
     if (isStatusError(err, 'NotFound')) return true;
     throw err;
@@ -80,7 +80,7 @@ function isOurs(definition: StoredObject): boolean {
 }
 
 /** False: the definition has changed meanwhile. */
-async function tellProgress(definitions: View, current: StoredObject): Promise<boolean> {
+async function tellProgress(definitions: ResourceStorage, current: StoredObject): Promise<boolean> {
   const definition = asDefinition(current.parse());
   if (conditionOf(definition, 'Terminating')?.reason === 'InstanceDeletionInProgress') return true;
   const { status } = definition;
@@ -99,7 +99,7 @@ async function tellProgress(definitions: View, current: StoredObject): Promise<b
 }
 
 /** Takes our finalizer off, and with the last one the definition, if there is still no object of it. */
-async function release(definitions: View, current: StoredObject, guard: WriteGuard): Promise<boolean> {
+async function release(definitions: ResourceStorage, current: StoredObject, guard: WriteGuard): Promise<boolean> {
   const definition = current.parse();
   const left = (definition.metadata.finalizers ?? []).filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
   if (left.length === 0) return 'deleted' in (await definitions.delete(current, guard));

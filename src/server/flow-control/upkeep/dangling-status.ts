@@ -9,8 +9,8 @@ import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { applySteps } from '../../managed-fields/index.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
 import { ignoredFields, prepareUpdate } from '../../rest/writing/prepare.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
-import type { View } from '../../storage/view.ts';
 import { FLOW_CONTROL_GROUP } from '../configuration/flow-objects.ts';
 
 export type DanglingCondition = { type: string; status: string; reason: string; message: string };
@@ -47,12 +47,12 @@ export class DanglingStatus {
     const recent = (this.#writtenAt.get(cached.name) ?? []).filter((at) => now - at < MINUTE_MS);
     if (recent.length >= WRITES_PER_MINUTE) return false;
     this.#writtenAt.set(cached.name, [...recent, now]);
-    const view = this.#rest.resources.viewOf(FLOW_CONTROL_GROUP, 'flowschemas');
-    const stored = view.toObject(cached);
-    const object = await applied(view, stored, condition);
+    const storage = this.#rest.storages.storageOf(FLOW_CONTROL_GROUP, 'flowschemas');
+    const stored = storage.toObject(cached);
+    const object = await applied(storage, stored, condition);
     const context = this.#rest.ownContext('status');
-    const prepared = await prepareUpdate(view, stored, object, { manager: CONSUMER, isTracked: true }, context);
-    await view.update(cached, prepared);
+    const prepared = await prepareUpdate(storage, stored, object, { manager: CONSUMER, isTracked: true }, context);
+    await storage.update(cached, prepared);
     return true;
   }
 
@@ -61,8 +61,12 @@ export class DanglingStatus {
   }
 }
 
-async function applied(view: View, stored: KubeObject, condition: DanglingCondition): Promise<KubeObject> {
-  const { schema, groupVersion, kind } = view.resource;
+async function applied(
+  storage: ResourceStorage,
+  stored: KubeObject,
+  condition: DanglingCondition,
+): Promise<KubeObject> {
+  const { schema, groupVersion, kind } = storage.resource;
   const now = nowInSeconds();
   const body: JsonObject = {
     apiVersion: groupVersion,
@@ -78,7 +82,7 @@ async function applied(view: View, stored: KubeObject, condition: DanglingCondit
     subresource: 'status',
     force: true,
     now,
-    ignored: ignoredFields(view, 'status'),
+    ignored: ignoredFields(storage, 'status'),
     live: stored as unknown as JsonObject,
   });
   const object = (await new WorkSlices().run(steps)) as unknown as KubeObject;

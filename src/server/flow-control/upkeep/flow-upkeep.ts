@@ -14,7 +14,7 @@ import type { Rest } from '../../rest/rest.ts';
 import { createAsServer } from '../../rest/writing/create-as-server.ts';
 import { prepareUpdate } from '../../rest/writing/prepare.ts';
 import type { Cacher } from '../../storage/cacher/cacher.ts';
-import type { View } from '../../storage/view.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import { FLOW_CONTROL_GROUP } from '../configuration/flow-objects.ts';
 import { CATCH_ALL, EXEMPT } from '../configuration/mandatory.ts';
 
@@ -54,7 +54,7 @@ export class FlowUpkeep {
     this.#afterwards = afterwards;
     this.#wanted = bootstrapObjects().filter(({ group }) => group === FLOW_CONTROL_GROUP);
     for (const { plural, object } of this.#wanted)
-      strategyOf(rest.resources.viewOf(FLOW_CONTROL_GROUP, plural).resource).setDefaults?.(object);
+      strategyOf(rest.storages.storageOf(FLOW_CONTROL_GROUP, plural).resource).setDefaults?.(object);
   }
 
   /** Once a minute, until it is closed. */
@@ -74,11 +74,11 @@ export class FlowUpkeep {
       const ofKind = names.get(plural) ?? new Set();
       names.set(plural, ofKind.add(object.metadata.name!));
     }
-    await Promise.all(this.#wanted.map(({ plural, object }) => this.#keepOne(this.#view(plural), object)));
+    await Promise.all(this.#wanted.map(({ plural, object }) => this.#keepOne(this.#storage(plural), object)));
     for (const [plural, known] of names) {
-      const view = this.#view(plural);
-      for (const cached of view.storage.objects.values())
-        if (isLeftOver(view.toObject(cached), known)) await view.delete(cached);
+      const storage = this.#storage(plural);
+      for (const cached of storage.objects.objects.values())
+        if (isLeftOver(storage.toObject(cached), known)) await storage.delete(cached);
     }
   }
 
@@ -96,21 +96,21 @@ export class FlowUpkeep {
     }
   }
 
-  async #keepOne(view: View, wanted: KubeObject): Promise<void> {
-    const cached = view.storage.peek('', wanted.metadata.name!);
+  async #keepOne(storage: ResourceStorage, wanted: KubeObject): Promise<void> {
+    const cached = storage.objects.peek('', wanted.metadata.name!);
     if (!cached) {
-      await createAsServer(this.#rest, view, cloneJson(wanted), FLOW_PRODUCER);
+      await createAsServer(this.#rest, storage, cloneJson(wanted), FLOW_PRODUCER);
       return;
     }
-    const stored = view.toObject(cached);
+    const stored = storage.toObject(cached);
     const better = upkept(stored, wanted);
     if (!better) return;
     const context = this.#rest.ownContext('');
-    await view.update(cached, await prepareUpdate(view, stored, better, { manager: FLOW_PRODUCER }, context));
+    await storage.update(cached, await prepareUpdate(storage, stored, better, { manager: FLOW_PRODUCER }, context));
   }
 
-  #view(plural: string): View<Cacher> {
-    return this.#rest.resources.followedViewOf(FLOW_CONTROL_GROUP, plural);
+  #storage(plural: string): ResourceStorage<Cacher> {
+    return this.#rest.storages.followedStorageOf(FLOW_CONTROL_GROUP, plural);
   }
 }
 

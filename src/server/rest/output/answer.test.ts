@@ -8,23 +8,23 @@ import { openEmbeddedStore, type Store } from '../../../store/index.ts';
 import { negotiate } from '../../encodings/negotiation.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { RequestContext } from '../../request/request-context.ts';
-import { Resources } from '../../storage/resources.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
+import { ResourceStorages } from '../../storage/resource-storages.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
-import type { View } from '../../storage/view.ts';
 import { sendList } from './answer.ts';
 
 const COUNT = 6_000;
 
 let dataDir: string;
 let store: Store;
-let view: View;
+let storage: ResourceStorage;
 let items: StoredObject[];
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-answer-'));
   store = await openEmbeddedStore({ dataDir, durability: 'none' });
   const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
-  view = new Resources({ ...options, watchCacheLimits: () => 'off' }).viewOf('', 'configmaps');
-  const { codec } = view.storage;
+  storage = new ResourceStorages({ ...options, watchCacheLimits: () => 'off' }).storageOf('', 'configmaps');
+  const { codec } = storage.objects;
   items = Array.from({ length: COUNT }, (_, i) => {
     const data = Object.fromEntries(Array.from({ length: 20 }, (_, k) => [`key-${k}`, `value ${i}`]));
     const metadata = { name: `cm-${i}`, namespace: 'ns', uid: `u-${i}` };
@@ -49,7 +49,7 @@ async function listAs(accept: string, query = '', signal: AbortSignal = new Abor
       sent = body;
     },
   } as unknown as RequestContext;
-  const work = () => sendList(context, negotiate(headers, view.resource), view, items, { resourceVersion: '9' });
+  const work = () => sendList(context, negotiate(headers, storage.resource), storage, items, { resourceVersion: '9' });
   const { longestCpuMs, turns } = await watchTurns(work);
   return { text: sent!.toString(), longestCpuMs, turns };
 }

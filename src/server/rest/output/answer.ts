@@ -15,9 +15,9 @@ import { type Format, mediaTypeNames, statusMediaType } from '../../encodings/ne
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { EncodedStatus, RequestContext } from '../../request/request-context.ts';
 import { statusBody, wantsPretty } from '../../request/status-body.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import { piecesOf } from '../../storage/slab.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
-import type { View } from '../../storage/view.ts';
 import { emptyPartialList, type ListMeta, partialObject } from '../../tables/partial-metadata.ts';
 import { parseIncludeObject, type TableOptions, tableFor, tableParts } from '../../tables/table.ts';
 import { sendProtobufList } from './protobuf-list.ts';
@@ -30,12 +30,12 @@ export function sendCached(
   context: RequestContext,
   status: number,
   format: Format,
-  view: View,
+  storage: ResourceStorage,
   cached: StoredObject,
 ): void {
   const { codec, bytes } = cached;
-  if (!isPlain(context, format) || !view.isStorageForm)
-    sendObject(context, status, format, view, view.toObject(cached));
+  if (!isPlain(context, format) || !storage.isStorageForm)
+    sendObject(context, status, format, storage, storage.toObject(cached));
   else context.send(status, JSON_TYPE, Buffer.concat([codec.head, bytes.subarray(codec.skip), LINE_END]));
 }
 
@@ -44,15 +44,15 @@ export function sendObject(
   context: RequestContext,
   status: number,
   format: Format,
-  view: View,
+  storage: ResourceStorage,
   object: KubeObject,
 ): void {
-  const { isCustom } = view.resource;
-  sendJson(context, status, format, shaped(context, format, view, object), isCustom && format.shape === 'object');
+  const { isCustom } = storage.resource;
+  sendJson(context, status, format, shaped(context, format, storage, object), isCustom && format.shape === 'object');
 }
 
-function shaped(context: RequestContext, format: Format, view: View, object: KubeObject): JsonObject {
-  const { resource } = view;
+function shaped(context: RequestContext, format: Format, storage: ResourceStorage, object: KubeObject): JsonObject {
+  const { resource } = storage;
   switch (format.shape) {
     case 'PartialObjectMetadataList':
       throw shapeNotAcceptable(
@@ -62,7 +62,7 @@ function shaped(context: RequestContext, format: Format, view: View, object: Kub
       return partialObject(object, format.version) as unknown as JsonObject;
     case 'Table': {
       const listMeta = { resourceVersion: object.metadata.resourceVersion ?? '' };
-      return tableFor(resource, [object], tableOptions(context, format, view, listMeta)) as unknown as JsonObject;
+      return tableFor(resource, [object], tableOptions(context, format, storage, listMeta)) as unknown as JsonObject;
     }
     case 'object':
       return object as unknown as JsonObject;
@@ -72,14 +72,14 @@ function shaped(context: RequestContext, format: Format, view: View, object: Kub
 export async function sendList(
   context: RequestContext,
   format: Format,
-  view: View,
+  storage: ResourceStorage,
   items: readonly StoredObject[],
   meta: ListMeta,
 ): Promise<void> {
-  const { resource } = view;
-  if (isPlain(context, format) && view.isStorageForm) return sendItems(context, view, items, meta);
+  const { resource } = storage;
+  if (isPlain(context, format) && storage.isStorageForm) return sendItems(context, storage, items, meta);
   if (format.mediaType === 'protobuf' && format.shape !== 'PartialObjectMetadata')
-    return sendProtobufList(context, format, view, items, meta);
+    return sendProtobufList(context, format, storage, items, meta);
   switch (format.shape) {
     case 'PartialObjectMetadata':
       throw shapeNotAcceptable(
@@ -88,19 +88,19 @@ export async function sendList(
     case 'PartialObjectMetadataList': {
       const list = emptyPartialList(meta, format.version) as unknown as JsonObject;
       const show = (object: KubeObject) => partialObject(object, format.version) as unknown as JsonObject;
-      return sendShaped(context, format, view, items, { document: list, name: 'items', show });
+      return sendShaped(context, format, storage, items, { document: list, name: 'items', show });
     }
     case 'Table': {
-      const { table, rowOf } = tableParts(resource, tableOptions(context, format, view, meta));
+      const { table, rowOf } = tableParts(resource, tableOptions(context, format, storage, meta));
       const show = rowOf as unknown as (object: KubeObject) => JsonObject;
-      return sendShaped(context, format, view, items, {
+      return sendShaped(context, format, storage, items, {
         document: table as unknown as JsonObject,
         name: 'rows',
         show,
       });
     }
     case 'object':
-      return sendShaped(context, format, view, items, listShape(view, meta));
+      return sendShaped(context, format, storage, items, listShape(storage, meta));
   }
 }
 
@@ -116,7 +116,7 @@ type ListShape = {
 async function sendShaped(
   context: RequestContext,
   { mediaType }: Format,
-  view: View,
+  storage: ResourceStorage,
   items: readonly StoredObject[],
   { document, name, show, isCustom = false }: ListShape,
 ): Promise<void> {
@@ -126,7 +126,7 @@ async function sendShaped(
   const parts = [encoder.head];
   const slices = new WorkSlices(context.signal);
   for (const item of items) {
-    parts.push(encoder.element(show(view.toObject(item))));
+    parts.push(encoder.element(show(storage.toObject(item))));
     if (slices.isOver) await slices.pause();
   }
   parts.push(encoder.tail());
@@ -160,8 +160,13 @@ export function encodeStatus({ headers, query }: RequestContext, { status }: Sta
 }
 
 /** The list as a gather of the bytes of its items. */
-function sendItems(context: RequestContext, view: View, items: readonly StoredObject[], meta: ListMeta): Promise<void> {
-  const { listKind, groupVersion, isCustom } = view.resource;
+function sendItems(
+  context: RequestContext,
+  storage: ResourceStorage,
+  items: readonly StoredObject[],
+  meta: ListMeta,
+): Promise<void> {
+  const { listKind, groupVersion, isCustom } = storage.resource;
   const type = isCustom ? { apiVersion: groupVersion, kind: listKind } : { kind: listKind, apiVersion: groupVersion };
   const metadata = isCustom ? { continue: '', ...meta } : meta;
   const head = Buffer.from(`${goJson({ ...type, metadata }).slice(0, -1)},"items":[`);
@@ -180,7 +185,7 @@ function* partsOf(head: Buffer, items: readonly StoredObject[]): Iterable<Buffer
   yield LIST_END;
 }
 
-function listShape({ resource }: View, meta: ListMeta): ListShape {
+function listShape({ resource }: ResourceStorage, meta: ListMeta): ListShape {
   const { listKind, groupVersion, isCustom } = resource;
   const metadata = isCustom ? { continue: '', ...meta } : meta;
   return {
@@ -198,7 +203,7 @@ function listShape({ resource }: View, meta: ListMeta): ListShape {
 function tableOptions(
   context: RequestContext,
   { version }: Format,
-  { resource }: View,
+  { resource }: ResourceStorage,
   listMeta: ListMeta,
 ): TableOptions {
   const includeObject = parseIncludeObject(context.query.get('includeObject'));

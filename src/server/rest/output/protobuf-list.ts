@@ -9,8 +9,8 @@ import type { JsonObject } from '../../../api/index.ts';
 import { encodeItem, listParts } from '../../codec/index.ts';
 import { type Format, mediaTypeNames } from '../../encodings/negotiation.ts';
 import type { RequestContext } from '../../request/request-context.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
-import type { View } from '../../storage/view.ts';
 import type { ListMeta } from '../../tables/partial-metadata.ts';
 
 const STRETCH_ITEMS = 100;
@@ -19,11 +19,11 @@ const STRETCH_ITEMS = 100;
 export async function sendProtobufList(
   context: RequestContext,
   { shape, version }: Format,
-  view: View,
+  storage: ResourceStorage,
   items: Iterable<StoredObject>,
   meta: ListMeta,
 ): Promise<void> {
-  const { groupVersion, listKind } = view.resource;
+  const { groupVersion, listKind } = storage.resource;
   const [apiVersion, kind] =
     shape === 'object' ? [groupVersion, listKind] : [`meta.k8s.io/${version}`, 'PartialObjectMetadataList'];
   const encoded: Buffer[] = [];
@@ -32,7 +32,7 @@ export async function sendProtobufList(
       await nextTurn();
       context.signal.throwIfAborted();
     }
-    encoded.push(encodeItem(view.toObject(item) as unknown as JsonObject, apiVersion, kind));
+    encoded.push(encodeItem(storage.toObject(item) as unknown as JsonObject, apiVersion, kind));
   }
   const parts = listParts(apiVersion, kind, meta, encoded);
   let bytes = 0;

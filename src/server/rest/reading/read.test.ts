@@ -7,30 +7,30 @@ import { openEmbeddedStore, type Store } from '../../../store/index.ts';
 import { CreateRight } from '../../auth/create-right.ts';
 import { Registry } from '../../registry/registry.ts';
 import { defaultWatchCacheLimits } from '../../storage/cacher/watch-cache.ts';
-import { Resources } from '../../storage/resources.ts';
-import type { View } from '../../storage/view.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
+import { ResourceStorages } from '../../storage/resource-storages.ts';
 import { listOptions } from '../input/list-options.ts';
 import { type ListedObjects, listObjects } from './read.ts';
 
 let dataDir: string;
 let store: Store;
-let resources: Resources;
+let storages: ResourceStorages;
 const never = new AbortController().signal;
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-read-'));
   store = await openEmbeddedStore({ dataDir, durability: 'none' });
 });
 afterEach(async () => {
-  await resources.close();
+  await storages.close();
   await store.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-function open(isKept: boolean, maxEvents = 1000): Resources {
+function open(isKept: boolean, maxEvents = 1000): ResourceStorages {
   const watchCacheLimits = () => (isKept ? { ...defaultWatchCacheLimits, minEvents: 1, maxEvents } : ('off' as const));
   const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
-  resources = new Resources({ ...options, watchCacheLimits });
-  return resources;
+  storages = new ResourceStorages({ ...options, watchCacheLimits });
+  return storages;
 }
 
 function configMap(key: string, text = '', labels: Record<string, string> = {}): KubeObject {
@@ -38,20 +38,20 @@ function configMap(key: string, text = '', labels: Record<string, string> = {}):
   return { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name, namespace, uid: 'u', labels }, data: { text } };
 }
 
-async function change(view: View, key: string, text: string): Promise<number> {
+async function change(storage: ResourceStorage, key: string, text: string): Promise<number> {
   const [namespace = '', name = ''] = key.split('/');
-  const current = await view.read(namespace, name);
-  const outcome = await view.update(current!, configMap(key, text));
+  const current = await storage.read(namespace, name);
+  const outcome = await storage.update(current!, configMap(key, text));
   return 'stored' in outcome ? outcome.stored.revision : 0;
 }
 
-async function remove(view: View, key: string): Promise<void> {
+async function remove(storage: ResourceStorage, key: string): Promise<void> {
   const [namespace = '', name = ''] = key.split('/');
-  await view.delete((await view.read(namespace, name))!);
+  await storage.delete((await storage.read(namespace, name))!);
 }
 
-const list = (view: View, query: string, namespace = '') =>
-  listObjects(view.storage, listOptions(new URLSearchParams(query), view.resource, namespace), never);
+const list = (storage: ResourceStorage, query: string, namespace = '') =>
+  listObjects(storage.objects, listOptions(new URLSearchParams(query), storage.resource, namespace), never);
 const keysOf = ({ items }: ListedObjects) => items.map(({ key }) => key);
 
 describe.each([
@@ -59,36 +59,36 @@ describe.each([
   ['with a cache that forgets soon', true, 1],
   ['without a cache', false, 0],
 ])('listObjects() %s', (_claim, isKept, maxEvents) => {
-  async function filled(): Promise<View> {
-    const view = open(isKept, maxEvents).viewOf('', 'configmaps');
+  async function filled(): Promise<ResourceStorage> {
+    const storage = open(isKept, maxEvents).storageOf('', 'configmaps');
     for (const key of ['b/1', 'a/2', 'a/1', 'a-b/1', 'a/3', 'c/1'])
-      await view.create(configMap(key), CreateRight.ofServer);
-    return view;
+      await storage.create(configMap(key), CreateRight.ofServer);
+    return storage;
   }
 
   it('has everything that was acknowledged, in order of keys', async () => {
-    const view = await filled();
-    const all = await list(view, '');
+    const storage = await filled();
+    const all = await list(storage, '');
     expect(keysOf(all)).toEqual(['a-b/1', 'a/1', 'a/2', 'a/3', 'b/1', 'c/1']);
     expect(all.meta).toEqual({ resourceVersion: String(await store.revision()) });
-    expect(keysOf(await list(view, '', 'a'))).toEqual(['a/1', 'a/2', 'a/3']);
-    expect(keysOf(await list(view, '', 'none'))).toEqual([]);
-    expect(keysOf(await list(view, 'fieldSelector=metadata.name%3D1'))).toEqual(['a-b/1', 'a/1', 'b/1', 'c/1']);
-    expect(keysOf(await list(view, 'fieldSelector=metadata.namespace%3Da'))).toEqual(['a/1', 'a/2', 'a/3']);
+    expect(keysOf(await list(storage, '', 'a'))).toEqual(['a/1', 'a/2', 'a/3']);
+    expect(keysOf(await list(storage, '', 'none'))).toEqual([]);
+    expect(keysOf(await list(storage, 'fieldSelector=metadata.name%3D1'))).toEqual(['a-b/1', 'a/1', 'b/1', 'c/1']);
+    expect(keysOf(await list(storage, 'fieldSelector=metadata.namespace%3Da'))).toEqual(['a/1', 'a/2', 'a/3']);
   });
 
   it('gives pages of one snapshot, whatever happens in between', async () => {
-    const view = await filled();
-    const before = keysOf(await list(view, ''));
-    const first = await list(view, 'limit=2');
+    const storage = await filled();
+    const before = keysOf(await list(storage, ''));
+    const first = await list(storage, 'limit=2');
     expect(first.meta.remainingItemCount).toBe(4);
     const seen = keysOf(first);
     let token = first.meta.continue;
     for (let page = 0; token; page++) {
-      await view.create(configMap(`a/new-${page}`), CreateRight.ofServer);
-      if (page === 0) await remove(view, 'b/1');
-      await change(view, 'c/1', `changed ${page}`);
-      const next = await list(view, `limit=2&continue=${token}`);
+      await storage.create(configMap(`a/new-${page}`), CreateRight.ofServer);
+      if (page === 0) await remove(storage, 'b/1');
+      await change(storage, 'c/1', `changed ${page}`);
+      const next = await list(storage, `limit=2&continue=${token}`);
       expect(next.meta.resourceVersion).toBe(first.meta.resourceVersion);
       for (const item of next.items) expect(item.revision).toBeLessThanOrEqual(Number(first.meta.resourceVersion));
       seen.push(...keysOf(next));
@@ -98,40 +98,40 @@ describe.each([
   });
 
   it('gives pages of a selection without counting what is left', async () => {
-    const view = await filled();
-    await view.create(configMap('a/red', '', { color: 'red' }), CreateRight.ofServer);
-    await view.create(configMap('b/red', '', { color: 'red' }), CreateRight.ofServer);
-    await view.create(configMap('c/red', '', { color: 'red' }), CreateRight.ofServer);
-    const first = await list(view, 'limit=2&labelSelector=color%3Dred');
+    const storage = await filled();
+    await storage.create(configMap('a/red', '', { color: 'red' }), CreateRight.ofServer);
+    await storage.create(configMap('b/red', '', { color: 'red' }), CreateRight.ofServer);
+    await storage.create(configMap('c/red', '', { color: 'red' }), CreateRight.ofServer);
+    const first = await list(storage, 'limit=2&labelSelector=color%3Dred');
     expect([keysOf(first), first.meta.remainingItemCount]).toEqual([['a/red', 'b/red'], undefined]);
-    const second = await list(view, `limit=2&labelSelector=color%3Dred&continue=${first.meta.continue}`);
+    const second = await list(storage, `limit=2&labelSelector=color%3Dred&continue=${first.meta.continue}`);
     expect([keysOf(second), second.meta.continue]).toEqual([['c/red'], undefined]);
   });
 
   it('says 410 when the snapshot of a token is compacted, with a token that goes on in the present', async () => {
-    const view = await filled();
-    const first = await list(view, 'limit=2');
-    const last = await change(view, 'a/3', 'new');
+    const storage = await filled();
+    const first = await list(storage, 'limit=2');
+    const last = await change(storage, 'a/3', 'new');
     await store.compact(last);
-    const refused = (await list(view, `limit=2&continue=${first.meta.continue}`).catch((err: unknown) => err)) as {
+    const refused = (await list(storage, `limit=2&continue=${first.meta.continue}`).catch((err: unknown) => err)) as {
       code: number;
       status: { metadata: { continue: string } };
     };
     expect(refused.code).toBe(410);
-    const rest = await list(view, `continue=${refused.status.metadata.continue}`);
+    const rest = await list(storage, `continue=${refused.status.metadata.continue}`);
     expect([keysOf(rest), rest.meta.resourceVersion]).toEqual([['a/2', 'a/3', 'b/1', 'c/1'], String(last)]);
     await expect(
-      list(view, `resourceVersion=${Number(first.meta.resourceVersion)}&resourceVersionMatch=Exact`),
+      list(storage, `resourceVersion=${Number(first.meta.resourceVersion)}&resourceVersionMatch=Exact`),
     ).rejects.toThrow('The resourceVersion for the provided list is too old.');
   });
 
   it('reads at, or not before, the revision that was asked for', async () => {
-    const view = await filled();
-    const old = await change(view, 'a/1', 'old');
-    const now = await change(view, 'a/1', 'new');
-    await list(view, '');
+    const storage = await filled();
+    const old = await change(storage, 'a/1', 'old');
+    const now = await change(storage, 'a/1', 'new');
+    await list(storage, '');
     const textAt = async (query: string) => {
-      const { items, meta } = await list(view, query, 'a');
+      const { items, meta } = await list(storage, query, 'a');
       return [meta.resourceVersion, (items[0]!.parse().data as { text: string }).text, items.length];
     };
     expect(await textAt(`resourceVersion=${old}&resourceVersionMatch=Exact`)).toEqual([String(old), 'old', 3]);
@@ -146,18 +146,18 @@ describe.each([
   });
 
   it('refuses a version beside a token', async () => {
-    const view = await filled();
-    const { meta } = await list(view, 'limit=2');
-    await expect(list(view, `continue=${meta.continue}&resourceVersion=5`)).rejects.toThrow(
+    const storage = await filled();
+    const { meta } = await list(storage, 'limit=2');
+    await expect(list(storage, `continue=${meta.continue}&resourceVersion=5`)).rejects.toThrow(
       'specifying resource version is not allowed when using continue',
     );
-    expect(keysOf(await list(view, `limit=1&continue=${meta.continue}&resourceVersion=0`))).toHaveLength(4);
+    expect(keysOf(await list(storage, `limit=1&continue=${meta.continue}&resourceVersion=0`))).toHaveLength(4);
   });
 });
 
 describe('a resource that is stored in the form of another', () => {
   it('is selected by the fields it shows', async () => {
-    const view = open(true).viewOf('events.k8s.io', 'events');
+    const storage = open(true).storageOf('events.k8s.io', 'events');
     const of = (name: string): KubeObject => ({
       kind: 'Event',
       apiVersion: 'events.k8s.io/v1',
@@ -167,18 +167,18 @@ describe('a resource that is stored in the form of another', () => {
       reason: 'Because',
       type: 'Normal',
     });
-    for (const name of ['a', 'b']) await view.create(of(name), CreateRight.ofServer);
-    expect(keysOf(await list(view, 'fieldSelector=regarding.name%3Da'))).toEqual(['ns/a']);
-    expect(keysOf(await list(view, 'fieldSelector=reportingController%3Dcontroller-of-b'))).toEqual(['ns/b']);
-    expect(keysOf(await list(view, 'fieldSelector=reason%3DBecause'))).toEqual(['ns/a', 'ns/b']);
+    for (const name of ['a', 'b']) await storage.create(of(name), CreateRight.ofServer);
+    expect(keysOf(await list(storage, 'fieldSelector=regarding.name%3Da'))).toEqual(['ns/a']);
+    expect(keysOf(await list(storage, 'fieldSelector=reportingController%3Dcontroller-of-b'))).toEqual(['ns/b']);
+    expect(keysOf(await list(storage, 'fieldSelector=reason%3DBecause'))).toEqual(['ns/a', 'ns/b']);
   });
 });
 
 describe('listObjects() with selectors', () => {
   it('lets others have their turn, and ends when whoever asked has gone', async () => {
-    const view = open(true).viewOf('', 'configmaps');
-    for (let i = 0; i < 20; i++) await view.create(configMap(`a/${i}`, 'x', { a: 'b' }), CreateRight.ofServer);
-    const options = listOptions(new URLSearchParams('labelSelector=a%3Dc'), view.resource, '');
+    const storage = open(true).storageOf('', 'configmaps');
+    for (let i = 0; i < 20; i++) await storage.create(configMap(`a/${i}`, 'x', { a: 'b' }), CreateRight.ofServer);
+    const options = listOptions(new URLSearchParams('labelSelector=a%3Dc'), storage.resource, '');
     const { selection } = options;
     const judge = selection.matches.bind(selection);
     let judged = 0;
@@ -190,7 +190,7 @@ describe('listObjects() with selectors', () => {
     };
     const gone = new AbortController();
     setImmediate(() => setImmediate(() => setImmediate(() => gone.abort(new Error('gone')))));
-    await expect(listObjects(view.storage, options, gone.signal)).rejects.toThrow('gone');
+    await expect(listObjects(storage.objects, options, gone.signal)).rejects.toThrow('gone');
     expect(judged).toBeLessThan(20);
   });
 });
@@ -200,25 +200,25 @@ describe.each([
   ['without a cache', false],
 ])('a version written with zeros in front, %s', (_claim, isKept) => {
   it('is what it is without them', async () => {
-    const view = open(isKept).viewOf('', 'configmaps');
-    for (const key of ['a/1', 'a/2', 'a/3']) await view.create(configMap(key), CreateRight.ofServer);
+    const storage = open(isKept).storageOf('', 'configmaps');
+    for (const key of ['a/1', 'a/2', 'a/3']) await storage.create(configMap(key), CreateRight.ofServer);
     const now = String(await store.revision());
     for (const query of ['', '&limit=2', '&resourceVersionMatch=NotOlderThan', '&resourceVersionMatch=Exact']) {
       const [plain, padded] = [
-        await list(view, `resourceVersion=${now}${query}`),
-        await list(view, `resourceVersion=00${now}${query}`),
+        await list(storage, `resourceVersion=${now}${query}`),
+        await list(storage, `resourceVersion=00${now}${query}`),
       ];
       expect([keysOf(padded), padded.meta]).toEqual([keysOf(plain), plain.meta]);
     }
-    const zero = await list(view, 'resourceVersion=00');
+    const zero = await list(storage, 'resourceVersion=00');
     expect([keysOf(zero), zero.meta]).toEqual([['a/1', 'a/2', 'a/3'], { resourceVersion: now }]);
     // Only a single zero stands for whatever there is; a page of any other is one of the newest state.
-    const page = await list(view, 'resourceVersion=00&limit=2');
+    const page = await list(storage, 'resourceVersion=00&limit=2');
     expect([keysOf(page), page.meta.resourceVersion, page.meta.continue]).toEqual([
       ['a/1', 'a/2'],
       now,
       expect.any(String),
     ]);
-    expect(keysOf(await list(view, 'resourceVersion=00&resourceVersionMatch=Exact'))).toHaveLength(3);
+    expect(keysOf(await list(storage, 'resourceVersion=00&resourceVersionMatch=Exact'))).toHaveLength(3);
   });
 });

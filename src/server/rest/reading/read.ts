@@ -16,31 +16,36 @@ import {
   type Revision,
   scopeOf,
 } from '../../storage/object-storage.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import type { Selection } from '../../storage/selection.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
-import type { View } from '../../storage/view.ts';
 import type { ListMeta } from '../../tables/partial-metadata.ts';
 import { decodeToken, encodeToken } from '../input/continue-token.ts';
 import { isAnyVersion, type ListOptions, listOptions, versionFault } from '../input/list-options.ts';
 import { sendCached, sendList } from '../output/answer.ts';
 
-export async function handleGet(context: RequestContext, view: View, namespace: string, name: string): Promise<void> {
-  const format = negotiate(context.headers, view.resource);
+export async function handleGet(
+  context: RequestContext,
+  storage: ResourceStorage,
+  namespace: string,
+  name: string,
+): Promise<void> {
+  const format = negotiate(context.headers, storage.resource);
   if (context.query.get('export') === 'true')
     throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
   const version = context.query.get('resourceVersion') ?? '';
   const why = versionFault(version);
   if (why !== undefined) throw plainError(why);
-  const found = await view.storage.get(namespace, name, { resourceVersion: version, signal: context.signal });
-  if (!found) throw notFound(view.resource, name);
-  sendCached(context, 200, format, view, found);
+  const found = await storage.objects.get(namespace, name, { resourceVersion: version, signal: context.signal });
+  if (!found) throw notFound(storage.resource, name);
+  sendCached(context, 200, format, storage, found);
 }
 
-export async function handleList(context: RequestContext, view: View, namespace: string): Promise<void> {
-  const format = negotiate(context.headers, view.resource, false, true);
-  const options = listOptions(context.query, view.resource, namespace);
-  const { items, meta } = await listObjects(view.storage, options, context.signal);
-  await sendList(context, format, view, items, meta);
+export async function handleList(context: RequestContext, storage: ResourceStorage, namespace: string): Promise<void> {
+  const format = negotiate(context.headers, storage.resource, false, true);
+  const options = listOptions(context.query, storage.resource, namespace);
+  const { items, meta } = await listObjects(storage.objects, options, context.signal);
+  await sendList(context, format, storage, items, meta);
 }
 
 export type ListedObjects = { readonly items: readonly StoredObject[]; readonly meta: ListMeta };

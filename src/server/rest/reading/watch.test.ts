@@ -9,28 +9,28 @@ import { CreateRight } from '../../auth/create-right.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { ByteStream, RequestContext } from '../../request/request-context.ts';
 import { defaultWatchCacheLimits } from '../../storage/cacher/watch-cache.ts';
-import { Resources } from '../../storage/resources.ts';
-import type { View } from '../../storage/view.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
+import { ResourceStorages } from '../../storage/resource-storages.ts';
 import { handleWatch, type TrackedWatch, type WatchTracking } from './watch.ts';
 
 let dataDir: string;
 let store: Store;
-let resources: Resources;
+let storages: ResourceStorages;
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'longwatch-handle-watch-'));
   store = await openEmbeddedStore({ dataDir, durability: 'none' });
 });
 afterEach(async () => {
-  await resources.close();
+  await storages.close();
   await store.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-function open(isKept: boolean): View {
+function open(isKept: boolean): ResourceStorage {
   const watchCacheLimits = () => (isKept ? defaultWatchCacheLimits : ('off' as const));
   const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
-  resources = new Resources({ ...options, watchCacheLimits });
-  return resources.viewOf('', 'configmaps');
+  storages = new ResourceStorages({ ...options, watchCacheLimits });
+  return storages.storageOf('', 'configmaps');
 }
 
 function configMap(name: string): KubeObject {
@@ -46,7 +46,7 @@ class Asking implements WatchTracking {
   isEnded = false;
   #text = '';
 
-  constructor(view: View, query: string, accept = 'application/json') {
+  constructor(storage: ResourceStorage, query: string, accept = 'application/json') {
     let close = () => {};
     const stream: ByteStream = {
       bufferedBytes: 0,
@@ -76,7 +76,7 @@ class Asking implements WatchTracking {
       stream: () => stream,
       initialised: () => {},
     } as unknown as RequestContext;
-    void handleWatch(context, view, 'ns', this);
+    void handleWatch(context, storage, 'ns', this);
   }
 
   add(watch: TrackedWatch, timeoutMs: number): void {
@@ -123,14 +123,14 @@ describe.each([
     ['sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=FIRST', ['ADDED b']],
     ['fieldSelector=metadata.name%3Db', ['ADDED b']],
   ])('begins "%s" where it should, and goes on from there', async (query, want) => {
-    const view = open(isKept);
-    const { revision: first } = await view.create(configMap('a'), CreateRight.ofServer);
-    const { revision: last } = await view.create(configMap('b'), CreateRight.ofServer);
-    await view.storage.catchUp(3000, new AbortController().signal);
-    const asking = new Asking(view, query.replace('FIRST', String(first)).replace('LAST', String(last)));
+    const storage = open(isKept);
+    const { revision: first } = await storage.create(configMap('a'), CreateRight.ofServer);
+    const { revision: last } = await storage.create(configMap('b'), CreateRight.ofServer);
+    await storage.objects.catchUp(3000, new AbortController().signal);
+    const asking = new Asking(storage, query.replace('FIRST', String(first)).replace('LAST', String(last)));
     await vi.waitFor(() => expect(asking.shown).toEqual(want));
     for (let turn = 0; turn < 5; turn++) await nextTurn();
-    await view.create(configMap('later'), CreateRight.ofServer);
+    await storage.create(configMap('later'), CreateRight.ofServer);
     const isOthers = query.startsWith('fieldSelector');
     await vi.waitFor(() => expect(asking.shown).toEqual(isOthers ? want : [...want, 'ADDED later']));
     asking.kept[0]!.watch.end();
@@ -138,9 +138,9 @@ describe.each([
   });
 
   it('lives as long as it says, or as long as the server wants', async () => {
-    const view = open(isKept);
-    const asked = new Asking(view, 'timeoutSeconds=7');
-    const plain = new Asking(view, '');
+    const storage = open(isKept);
+    const asked = new Asking(storage, 'timeoutSeconds=7');
+    const plain = new Asking(storage, '');
     await vi.waitFor(() => expect([asked.kept.length, plain.kept.length]).toEqual([1, 1]));
     expect(asked.kept[0]!.timeoutMs).toBe(7000);
     expect(plain.kept[0]!.timeoutMs).toBeGreaterThanOrEqual(1000);
@@ -149,9 +149,9 @@ describe.each([
   });
 
   it('names the columns of a table in the first event only', async () => {
-    const view = open(isKept);
-    for (const name of ['a', 'b']) await view.create(configMap(name), CreateRight.ofServer);
-    const asking = new Asking(view, '', 'application/json;as=Table;g=meta.k8s.io;v=v1');
+    const storage = open(isKept);
+    for (const name of ['a', 'b']) await storage.create(configMap(name), CreateRight.ofServer);
+    const asking = new Asking(storage, '', 'application/json;as=Table;g=meta.k8s.io;v=v1');
     await vi.waitFor(() => expect(asking.events).toHaveLength(2));
     expect(asking.events.map(({ object }) => Array.isArray(object.columnDefinitions))).toEqual([true, false]);
     asking.kept[0]!.watch.end();
@@ -160,15 +160,15 @@ describe.each([
 
 it('handleWatch() does not keep what it made for one reader only', async () => {
   open(true);
-  const view = resources.followedViewOf('', 'configmaps');
+  const storage = storages.followedStorageOf('', 'configmaps');
   const signal = new AbortController().signal;
-  await view.storage.catchUp(3000, signal);
+  await storage.objects.catchUp(3000, signal);
   const accept = 'application/json;as=Table;g=meta.k8s.io;v=v1';
-  const readers = Array.from({ length: 20 }, () => new Asking(view, 'resourceVersion=0', accept));
-  await vi.waitFor(() => expect(view.storage.watchers.size).toBe(20));
-  for (let at = 0; at < 5; at++) await view.create(configMap(`n${at}`), CreateRight.ofServer);
+  const readers = Array.from({ length: 20 }, () => new Asking(storage, 'resourceVersion=0', accept));
+  await vi.waitFor(() => expect(storage.objects.watchers.size).toBe(20));
+  for (let at = 0; at < 5; at++) await storage.create(configMap(`n${at}`), CreateRight.ofServer);
   await vi.waitFor(() => expect(readers.every(({ events }) => events.length === 5)).toBe(true));
-  const frames = view.storage.watchCache.after(view.storage.watchCache.since).map((event) => event.frames.size);
+  const frames = storage.objects.watchCache.after(storage.objects.watchCache.since).map((event) => event.frames.size);
   expect(Math.max(...frames)).toBeLessThanOrEqual(1);
   for (const { kept } of readers) kept[0]!.watch.end();
 });

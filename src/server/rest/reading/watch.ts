@@ -7,7 +7,7 @@ import { negotiate } from '../../encodings/negotiation.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import type { ObjectStorage } from '../../storage/object-storage.ts';
 import type { ObjectWatch } from '../../storage/object-watch.ts';
-import type { View } from '../../storage/view.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import { isAnyVersion, type WatchOptions, watchOptions } from '../input/list-options.ts';
 
 /** What the tracker must be able to ask of a watch, wherever it reads from. */
@@ -29,21 +29,21 @@ export type WatchTracking = {
 /** `name`: the old spelling of a watch on one object. */
 export async function handleWatch(
   context: RequestContext,
-  view: View,
+  storage: ResourceStorage,
   namespace: string,
   tracker: WatchTracking,
   name = '',
 ): Promise<void> {
-  const format = negotiate(context.headers, view.resource, true);
-  const options = watchOptions(context.query, view.resource, namespace, name);
+  const format = negotiate(context.headers, storage.resource, true);
+  const options = watchOptions(context.query, storage.resource, namespace, name);
   const { selection, resourceVersion, allowsBookmarks, sendInitialEvents } = options;
-  mustBeOfThisHistory(context, view.storage, options);
-  return view.storage.watch({
+  mustBeOfThisHistory(context, storage.objects, options);
+  return storage.objects.watch({
     selection,
     resourceVersion,
     allowsBookmarks,
     sendsInitialEvents: sendInitialEvents ?? isAnyVersion(resourceVersion),
-    encoding: eventEncodingFor(view, format, context.query),
+    encoding: eventEncodingFor(storage, format, context.query),
     client: context,
     onOpen: (watch) => tracker.add(watch, timeoutOf(options, tracker)),
   });

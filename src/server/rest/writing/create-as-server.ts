@@ -4,8 +4,8 @@
  */
 import { isStatusError, type KubeObject } from '../../../api/index.ts';
 import { CreateRight } from '../../auth/create-right.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
-import type { View } from '../../storage/view.ts';
 import type { Rest } from '../rest.ts';
 import { prepareCreate } from './prepare.ts';
 
@@ -15,22 +15,22 @@ const MANAGER = 'longwatch';
 /** A status that is given is kept: nobody else writes it. */
 export async function createAsServer(
   rest: Rest,
-  view: View,
+  storage: ResourceStorage,
   object: KubeObject,
   manager: string = MANAGER,
 ): Promise<void> {
   const { status } = object;
-  const prepared = await prepareCreate(view, object, { manager }, rest.ownContext(''));
+  const prepared = await prepareCreate(storage, object, { manager }, rest.ownContext(''));
   if (status !== undefined) prepared.status = status;
-  await view.create(prepared, CreateRight.ofServer).catch((err: unknown) => {
+  await storage.create(prepared, CreateRight.ofServer).catch((err: unknown) => {
     if (!isStatusError(err, 'AlreadyExists')) throw err; // another server on the same store was faster
   });
 }
 
 /** The newest there is, as far as this server knows. */
 export function atHand(
-  view: View,
+  storage: ResourceStorage,
   { namespace = '', name = '' }: KubeObject['metadata'],
 ): Promise<StoredObject | undefined> {
-  return view.storage.get(namespace, name, { resourceVersion: '0' });
+  return storage.objects.get(namespace, name, { resourceVersion: '0' });
 }

@@ -7,8 +7,8 @@ import { type Format, negotiate } from '../../encodings/negotiation.ts';
 import { strategyOf } from '../../kinds/strategy-of.ts';
 import { qualifiedName } from '../../registry/resource.ts';
 import type { RequestContext } from '../../request/request-context.ts';
+import { type ResourceStorage, untilWritten } from '../../storage/resource-storage.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
-import { untilWritten, type View } from '../../storage/view.ts';
 import { type DeleteOptions, deleteOptions } from '../input/delete-options.ts';
 import { listOptions } from '../input/list-options.ts';
 import { sendJson, sendList } from '../output/answer.ts';
@@ -23,31 +23,41 @@ const FOREGROUND = 'foregroundDeletion';
 /** What became of it: still there but marked, or gone. */
 export type Deletion = { readonly object: StoredObject | KubeObject; readonly isGone: boolean };
 
-export async function handleDelete(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
-  const format = negotiate(context.headers, view.resource);
-  const options = await deleteOptions(context, view.resource);
-  const deletion = await deleteObject(view, place, options, deletionAdmission(rest, context, view, place, options));
-  answerDeletion(context, format, view, place, options, deletion);
+export async function handleDelete(
+  rest: Rest,
+  context: RequestContext,
+  storage: ResourceStorage,
+  place: Place,
+): Promise<void> {
+  const format = negotiate(context.headers, storage.resource);
+  const options = await deleteOptions(context, storage.resource);
+  const deletion = await deleteObject(
+    storage,
+    place,
+    options,
+    deletionAdmission(rest, context, storage, place, options),
+  );
+  answerDeletion(context, format, storage, place, options, deletion);
 }
 
 export async function handleDeleteCollection(
   rest: Rest,
   context: RequestContext,
-  view: View,
+  storage: ResourceStorage,
   place: Place,
 ): Promise<void> {
-  const format = negotiate(context.headers, view.resource, false, true);
-  const listed = listOptions(context.query, view.resource, place.namespace);
-  const options = await deleteOptions(context, view.resource);
-  const { items, meta } = await listObjects(view.storage, listed, context.signal);
-  const admitDeletion = deletionAdmission(rest, context, view, place, options);
+  const format = negotiate(context.headers, storage.resource, false, true);
+  const listed = listOptions(context.query, storage.resource, place.namespace);
+  const options = await deleteOptions(context, storage.resource);
+  const { items, meta } = await listObjects(storage.objects, listed, context.signal);
+  const admitDeletion = deletionAdmission(rest, context, storage, place, options);
   for (const { namespace, name } of items) {
     context.signal.throwIfAborted();
-    await deleteObject(view, { namespace, name, subresource: '' }, options, admitDeletion).catch((err: unknown) => {
+    await deleteObject(storage, { namespace, name, subresource: '' }, options, admitDeletion).catch((err: unknown) => {
       if (!isStatusError(err, 'NotFound')) throw err;
     });
   }
-  await sendList(context, format, view, items, meta);
+  await sendList(context, format, storage, items, meta);
 }
 
 /** Asked about what is to be deleted, again whenever that has changed; it refuses by throwing. */
@@ -57,7 +67,7 @@ export type AdmitDeletion = (old: KubeObject) => Promise<void>;
 function deletionAdmission(
   rest: Rest,
   context: RequestContext,
-  { resource }: View,
+  { resource }: ResourceStorage,
   place: Place,
   options: DeleteOptions,
 ): AdmitDeletion {
@@ -68,34 +78,36 @@ function deletionAdmission(
 
 /** Without `admitDeletion` nobody is asked: what the server itself deletes, and what was admitted as something else. */
 export async function deleteObject(
-  view: View,
+  storage: ResourceStorage,
   place: Place,
   options: DeleteOptions,
   admitDeletion?: AdmitDeletion,
 ): Promise<Deletion> {
-  const { resource, facts } = view;
-  const first = await view.read(place.namespace, place.name);
-  return untilWritten<Deletion>(view, first, place.name, async (current) => {
-    const object = view.toObject(current);
-    checkPreconditions(view, object, options);
+  const { resource, facts } = storage;
+  const first = await storage.read(place.namespace, place.name);
+  return untilWritten<Deletion>(storage, first, place.name, async (current) => {
+    const object = storage.toObject(current);
+    checkPreconditions(storage, object, options);
     await admitDeletion?.(object);
-    const marked = mark(view, object, options, facts.hasGeneration);
+    const marked = mark(storage, object, options, facts.hasGeneration);
     const stays =
-      (marked.metadata.finalizers ?? []).length > 0 || isHeldBySpec(view, marked, object) || gracePeriodOf(marked) > 0;
+      (marked.metadata.finalizers ?? []).length > 0 ||
+      isHeldBySpec(storage, marked, object) ||
+      gracePeriodOf(marked) > 0;
     if (stays) {
       if (options.isDryRun) return { done: { object: withVersion(marked, current.revision), isGone: false } };
-      const outcome = await view.update(current, marked);
+      const outcome = await storage.update(current, marked);
       return 'stored' in outcome ? { done: { object: outcome.stored, isGone: false } } : outcome;
     }
     if (options.isDryRun) return { done: { object: withVersion(marked, current.revision), isGone: true } };
     let last = current;
     if (strategyOf(resource).gracePeriodSeconds) {
       // Whoever looks after the object sees first that it must stop, and then that it is gone.
-      const outcome = await view.update(current, marked);
+      const outcome = await storage.update(current, marked);
       if (!('stored' in outcome)) return outcome;
       last = outcome.stored;
     }
-    const outcome = await view.delete(last);
+    const outcome = await storage.delete(last);
     return 'deleted' in outcome ? { done: { object: outcome.deleted, isGone: true } } : outcome;
   });
 }
@@ -103,14 +115,14 @@ export async function deleteObject(
 function answerDeletion(
   context: RequestContext,
   format: Format,
-  view: View,
+  storage: ResourceStorage,
   { name }: Place,
   { orphanDependents }: DeleteOptions,
   { object, isGone }: Deletion,
 ): void {
-  const { resource, facts } = view;
+  const { resource, facts } = storage;
   if (!isGone || facts.answersDeleted) {
-    answer(context, !isGone && orphanDependents === false ? 202 : 200, format, view, object);
+    answer(context, !isGone && orphanDependents === false ? 202 : 200, format, storage, object);
     return;
   }
   const { uid } = ('bytes' in object ? (object as StoredObject).parse() : object).metadata;
@@ -119,7 +131,11 @@ function answerDeletion(
   sendJson(context, 200, { ...format, shape: 'object' }, status as unknown as JsonObject);
 }
 
-function checkPreconditions({ resource }: View, { metadata }: KubeObject, { preconditions = {} }: DeleteOptions): void {
+function checkPreconditions(
+  { resource }: ResourceStorage,
+  { metadata }: KubeObject,
+  { preconditions = {} }: DeleteOptions,
+): void {
   const { uid, resourceVersion } = preconditions;
   const what = { group: resource.group, plural: resource.kind }; // here kube-apiserver names the kind
   const name = metadata.name!;
@@ -134,10 +150,15 @@ function checkPreconditions({ resource }: View, { metadata }: KubeObject, { prec
 }
 
 /** The object with what its deletion sets: when, how long, and who must let go of it first. */
-function mark(view: View, object: KubeObject, options: DeleteOptions, hasGeneration: boolean): KubeObject {
+function mark(
+  storage: ResourceStorage,
+  object: KubeObject,
+  options: DeleteOptions,
+  hasGeneration: boolean,
+): KubeObject {
   const { metadata } = object;
   const finalizers = finalizersFor(metadata.finalizers ?? [], options);
-  const strategy = strategyOf(view.resource);
+  const strategy = strategyOf(storage.resource);
   const isNew = metadata.deletionTimestamp === undefined;
   const grace =
     strategy.gracePeriodSeconds?.(
@@ -150,11 +171,11 @@ function mark(view: View, object: KubeObject, options: DeleteOptions, hasGenerat
   if (!isNew && grace >= (metadata.deletionGracePeriodSeconds ?? 0)) return marked; // it may only become shorter
   const end = new Date(Date.parse(nowInSeconds()) + millisecondsOf(grace));
   marked.metadata.deletionTimestamp = `${end.toISOString().slice(0, 19)}Z`;
-  if (hasOwnGracePeriod(view)) marked.metadata.deletionGracePeriodSeconds = grace;
+  if (hasOwnGracePeriod(storage)) marked.metadata.deletionGracePeriodSeconds = grace;
   if (isNew) strategy.markDeleted?.(marked, nowInSeconds());
   if (isNew && hasGeneration && !strategy.markDeleted && (metadata.generation ?? 0) > 0)
     marked.metadata.generation = metadata.generation! + 1;
-  if (view.resource.plural === 'namespaces' && view.resource.group === '')
+  if (storage.resource.plural === 'namespaces' && storage.resource.group === '')
     marked.status = { ...(object.status as JsonObject | undefined), phase: 'Terminating' };
   return marked;
 }
@@ -165,12 +186,12 @@ function millisecondsOf(seconds: number): number {
 }
 
 /** Namespaces and definitions go when their finalizers do; nobody waits for a time. */
-function hasOwnGracePeriod({ resource }: View): boolean {
+function hasOwnGracePeriod({ resource }: ResourceStorage): boolean {
   return !['namespaces', 'customresourcedefinitions.apiextensions.k8s.io'].includes(qualifiedName(resource));
 }
 
 /** A Namespace is only marked by its first deletion, and then held by the finalizers of its spec. */
-function isHeldBySpec({ resource }: View, { spec }: KubeObject, { metadata }: KubeObject): boolean {
+function isHeldBySpec({ resource }: ResourceStorage, { spec }: KubeObject, { metadata }: KubeObject): boolean {
   if (resource.group !== '' || resource.plural !== 'namespaces') return false;
   if (metadata.deletionTimestamp === undefined) return true;
   return ((spec as { finalizers?: unknown[] } | undefined)?.finalizers ?? []).length > 0;

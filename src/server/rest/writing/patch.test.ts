@@ -8,7 +8,7 @@ import { AdmissionChain } from '../../admission/admission-chain.ts';
 import { alwaysAllow } from '../../auth/authorizer.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { RequestContext } from '../../request/request-context.ts';
-import { Resources } from '../../storage/resources.ts';
+import { ResourceStorages } from '../../storage/resource-storages.ts';
 import { Rest, type RestParts } from '../rest.ts';
 import { handlePatch } from './patch.ts';
 
@@ -39,9 +39,9 @@ it('an apply that cannot create says so, however often it would have to try', as
   });
   const registry = new Registry();
   const options = { registry, store: full, root: '/registry', clock: backgroundClock, log: () => {} };
-  const resources = new Resources({ ...options, watchCacheLimits: () => 'off' });
+  const storages = new ResourceStorages({ ...options, watchCacheLimits: () => 'off' });
   const admission = new AdmissionChain([]);
-  const rest = new Rest({ resources, authorizer: alwaysAllow, admission, guard: () => {} } as unknown as RestParts);
+  const rest = new Rest({ storages, authorizer: alwaysAllow, admission, guard: () => {} } as unknown as RestParts);
   const body = { kind: 'Node', apiVersion: 'v1', metadata: { name: 'n1' } };
   const context = {
     query: new URLSearchParams('fieldManager=me'),
@@ -52,7 +52,7 @@ it('an apply that cannot create says so, however often it would have to try', as
     warn: () => {},
   } as unknown as RequestContext;
   const place = { namespace: '', name: 'n1', subresource: '' };
-  const view = resources.viewOf('', 'nodes');
-  await expect(handlePatch(rest, context, view, place)).rejects.toThrow('the store is full');
+  const storage = storages.storageOf('', 'nodes');
+  await expect(handlePatch(rest, context, storage, place)).rejects.toThrow('the store is full');
   expect(tries).toBeLessThanOrEqual(2);
 });

@@ -20,21 +20,26 @@ import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { applySteps, readApplyBody } from '../../managed-fields/index.ts';
 import { patchObject, patchTypeOf } from '../../patch/index.ts';
 import type { RequestContext } from '../../request/request-context.ts';
-import type { View } from '../../storage/view.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import { readBody } from '../input/read-body.ts';
 import { writeOptions } from '../input/write-options.ts';
 import { nowInSeconds, type Rest } from '../rest.ts';
 import { checkNames, ignoredFields } from './prepare.ts';
 import { answer, createObject, type Place, updateObject, type WriteRequest } from './write.ts';
 
-export async function handlePatch(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
-  const format = negotiate(context.headers, view.resource);
-  const { resource } = view;
+export async function handlePatch(
+  rest: Rest,
+  context: RequestContext,
+  storage: ResourceStorage,
+  place: Place,
+): Promise<void> {
+  const format = negotiate(context.headers, storage.resource);
+  const { resource } = storage;
   const type = patchTypeOf(context.headers['content-type'], resource.isCustom);
   const options = writeOptions(context, 'PatchOptions', type === 'apply');
   const bytes = await readBody(context);
-  const first = await view.read(place.namespace, place.name);
-  const write = { rest, context, view, place, options };
+  const first = await storage.read(place.namespace, place.name);
+  const write = { rest, context, storage, place, options };
   if (type === 'apply') return handleApply(write, bytes);
   if (!first) throw notFound(resource, place.name);
   const warnings = new Set<string>();
@@ -45,31 +50,31 @@ export async function handlePatch(rest: Rest, context: RequestContext, view: Vie
     // What the patch does not touch is shared with the stored object, and preparing changes what it is given.
     const metadata = { ...(patched.object.metadata as KubeObject['metadata'] | undefined) };
     const object = { ...patched.object, metadata } as unknown as KubeObject;
-    checkKind(rest, view, patched.object);
-    checkNames(view, object, place.namespace, place.name);
+    checkKind(rest, storage, patched.object);
+    checkNames(storage, object, place.namespace, place.name);
     return object;
   };
   const updated = await updateObject(write, { current: first, change });
   for (const text of warnings) context.warn(text);
-  answer(context, 200, format, view, updated);
+  answer(context, 200, format, storage, updated);
 }
 
 /** A patch cannot make one kind of another: the result is taken for what it says it is, and then does not fit. */
-function checkKind({ resources }: Rest, { resource }: View, object: JsonObject): void {
+function checkKind({ storages }: Rest, { resource }: ResourceStorage, object: JsonObject): void {
   const { kind, apiVersion } = object;
   if (kind === resource.kind && apiVersion === resource.groupVersion) return;
   const refuse = (why: string) => invalid({ kind: '', group: '' }, '', [invalidValue('patch', goJson(object), why)]);
   const [version = '', group = ''] = String(apiVersion).split('/').reverse();
-  const other = resources.registry.findByKind(group, version, String(kind));
+  const other = storages.registry.findByKind(group, version, String(kind));
   if (!other) throw refuse(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
   checkDecoded(object, other, 'Ignore', refuse);
   throw refuse(`${String(kind)} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${resource.kind}`);
 }
 
 async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
-  const { context, view, place, options } = write;
-  const format = negotiate(context.headers, view.resource);
-  const { resource } = view;
+  const { context, storage, place, options } = write;
+  const format = negotiate(context.headers, storage.resource);
+  const { resource } = storage;
   const slices = new WorkSlices(context.signal);
   const body = readApplyBody(bytes, resource, options.fieldValidation);
   const named = body.metadata as KubeObject['metadata'] | undefined;
@@ -84,18 +89,18 @@ async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
       subresource: place.subresource,
       force: options.force,
       now: nowInSeconds(),
-      ignored: ignoredFields(view, place.subresource),
+      ignored: ignoredFields(storage, place.subresource),
       ...(live && { live: live as unknown as JsonObject }),
     });
     const applied = await slices.run(steps);
     if (slices.isOver) await slices.pause();
     const { object } = checkDecoded(applied, resource, 'Ignore', (why) => plainError(why));
-    checkNames(view, object as unknown as KubeObject, place.namespace, place.name);
+    checkNames(storage, object as unknown as KubeObject, place.namespace, place.name);
     return object as unknown as KubeObject;
   };
   const tracked = { ...write, options: { ...options, isTracked: true } };
   for (;;) {
-    const current = await view.read(place.namespace, place.name);
+    const current = await storage.read(place.namespace, place.name);
     if (current) {
       const change = async (old: KubeObject) => {
         const seen = named?.resourceVersion;
@@ -104,7 +109,7 @@ async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
         object.metadata.resourceVersion = seen || old.metadata.resourceVersion!;
         return object;
       };
-      answer(context, 200, format, view, await updateObject(tracked, { current, change }));
+      answer(context, 200, format, storage, await updateObject(tracked, { current, change }));
       return;
     }
     if (place.subresource !== '') throw notFound(resource, place.name);
@@ -119,7 +124,7 @@ async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
       throw err;
     });
     if (!created) continue;
-    answer(context, 201, format, view, created);
+    answer(context, 201, format, storage, created);
     return;
   }
 }

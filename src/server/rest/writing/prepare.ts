@@ -33,7 +33,7 @@ import {
 } from '../../managed-fields/index.ts';
 import type { NameRule } from '../../registry/kind-table.ts';
 import { qualifiedName } from '../../registry/resource.ts';
-import type { View } from '../../storage/view.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import { generatedName } from '../../strategy/generated-name.ts';
 import type { StrategyContext } from '../../strategy/strategy.ts';
 import { checkIpAddress } from '../../strategy/validation/ip-address.ts';
@@ -56,20 +56,20 @@ export type Admit = (object: KubeObject) => KubeObject | Promise<KubeObject>;
 
 /** The object as it will be created; the caller's is not used any more. */
 export async function prepareCreate(
-  view: View,
+  storage: ResourceStorage,
   given: KubeObject,
   { manager, isTracked }: Tracking,
   context: StrategyContext,
   admit?: Admit,
 ): Promise<KubeObject> {
-  const strategy = strategyOf(view.resource);
+  const strategy = strategyOf(storage.resource);
   const slices = new WorkSlices();
   wipeSystemMetadata(given, isTracked);
   mergeOwners(given, context);
   strategy.setDefaults?.(given);
   if (slices.isOver) await slices.pause();
-  const fits = canFit(view, given, { isTracked, isNew: true });
-  if (!isTracked && fits) track(view, undefined, given, manager, context);
+  const fits = canFit(storage, given, { isTracked, isNew: true });
+  if (!isTracked && fits) track(storage, undefined, given, manager, context);
   if (slices.isOver) await slices.pause();
   const owned = given.metadata.managedFields;
   const object = admit ? await admit(given) : given;
@@ -77,16 +77,16 @@ export async function prepareCreate(
     wipeSystemMetadata(object, true);
     tidyReplacement(object, owned, context);
   }
-  setSystemMetadata(view, object, context);
+  setSystemMetadata(storage, object, context);
   await strategy.prepareCreate?.(object, context);
   if (slices.isOver) await slices.pause();
-  const faults = validateObjectMeta(object.metadata, metaRules(view));
+  const faults = validateObjectMeta(object.metadata, metaRules(storage));
   if (slices.isOver) await slices.pause();
-  refuse(view, object, context, [...faults, ...((await strategy.validate?.(object, undefined, context)) ?? [])]);
+  refuse(storage, object, context, [...faults, ...((await strategy.validate?.(object, undefined, context)) ?? [])]);
   for (const text of strategy.warnings?.(object, undefined, context) ?? []) context.warn(text);
-  if (!fits) throw bodyTooLarge(mostBytes(view));
+  if (!fits) throw bodyTooLarge(mostBytes(storage));
   if (slices.isOver) await slices.pause();
-  return asWritten(view, object);
+  return asWritten(storage, object);
 }
 
 /** What a writer cannot say of a new object. */
@@ -102,7 +102,7 @@ function wipeSystemMetadata({ metadata }: KubeObject, isTracked = false): void {
 }
 
 /** What the server says of a new object; who owns what of it is told last. */
-function setSystemMetadata({ facts }: View, object: KubeObject, { now }: StrategyContext): void {
+function setSystemMetadata({ facts }: ResourceStorage, object: KubeObject, { now }: StrategyContext): void {
   const { managedFields, ...said } = object.metadata;
   const generation = facts.hasGeneration && { generation: 1 };
   const metadata = { ...said, uid: crypto.randomUUID(), creationTimestamp: now, ...generation };
@@ -125,59 +125,59 @@ function tidyReplacement(object: KubeObject, owned: ManagedFieldsEntry[] | undef
 
 /** The object that will take the place of `old`. */
 export async function prepareUpdate(
-  view: View,
+  storage: ResourceStorage,
   old: KubeObject,
   given: KubeObject,
   { manager, isTracked }: Tracking,
   context: StrategyContext,
   admit?: Admit,
 ): Promise<KubeObject> {
-  const { resource, facts } = view;
+  const { resource, facts } = storage;
   const strategy = strategyOf(resource);
   const slices = new WorkSlices();
   keepSystemMetadata(given, old);
   mergeOwners(given, context);
-  keepOtherPart(view, given, old, context.subresource);
+  keepOtherPart(storage, given, old, context.subresource);
   strategy.setDefaults?.(given);
   if (slices.isOver) await slices.pause();
-  const fits = canFit(view, given, { isTracked, isNew: false });
-  if (!isTracked && fits) track(view, old, given, manager, context);
+  const fits = canFit(storage, given, { isTracked, isNew: false });
+  if (!isTracked && fits) track(storage, old, given, manager, context);
   if (slices.isOver) await slices.pause();
   const owned = given.metadata.managedFields;
   const object = admit ? await admit(given) : given;
   if (object !== given) {
     keepSystemMetadata(object, old);
     tidyReplacement(object, owned, context);
-    keepOtherPart(view, object, old, context.subresource);
+    keepOtherPart(storage, object, old, context.subresource);
   }
   await strategy.prepareUpdate?.(object, old, context);
   if (slices.isOver) await slices.pause();
   if (facts.hasGeneration && context.subresource !== 'binding')
-    object.metadata.generation = nextGeneration(view, object, old, strategy.isRenewed?.(object, old));
+    object.metadata.generation = nextGeneration(storage, object, old, strategy.isRenewed?.(object, old));
   const repeated = repeatedChecksOf(qualifiedName(resource), resource.isCustom);
-  const faults = validateReplacedMeta(object.metadata, old.metadata, metaRules(view), repeated);
+  const faults = validateReplacedMeta(object.metadata, old.metadata, metaRules(storage), repeated);
   if (slices.isOver) await slices.pause();
-  refuse(view, object, context, [
+  refuse(storage, object, context, [
     ...faults,
     ...((await strategy.validate?.(object, old, context)) ?? []),
     // A binding is what may change a pod's node, which nobody else may.
     ...(context.subresource === 'binding' ? [] : (strategy.validateUpdate?.(object, old, context) ?? [])),
   ]);
   for (const text of strategy.warnings?.(object, old, context) ?? []) context.warn(text);
-  if (!fits) throw bodyTooLarge(mostBytes(view));
+  if (!fits) throw bodyTooLarge(mostBytes(storage));
   if (slices.isOver) await slices.pause();
-  return asWritten(view, object);
+  return asWritten(storage, object);
 }
 
-function asWritten({ resource }: View, object: KubeObject): KubeObject {
+function asWritten({ resource }: ResourceStorage, object: KubeObject): KubeObject {
   return withNulls(object as unknown as JsonObject, resource.schema) as unknown as KubeObject;
 }
 
 /** Name and namespace of the body must be those of the path; a missing namespace is taken from there. */
-export function checkNames(view: View, object: KubeObject, namespace: string, name: string): void {
+export function checkNames(storage: ResourceStorage, object: KubeObject, namespace: string, name: string): void {
   object.metadata ??= {};
   const { metadata } = object;
-  if (view.resource.isNamespaced) {
+  if (storage.resource.isNamespaced) {
     if (metadata.namespace && metadata.namespace !== namespace)
       throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
     metadata.namespace = namespace;
@@ -224,8 +224,8 @@ function mergeOwners({ metadata }: KubeObject, { warn }: Pick<StrategyContext, '
 }
 
 /** A write to the object leaves its status alone, a write to the status everything else. */
-function keepOtherPart(view: View, object: KubeObject, old: KubeObject, subresource: string): void {
-  if (!view.facts.hasStatus) return;
+function keepOtherPart(storage: ResourceStorage, object: KubeObject, old: KubeObject, subresource: string): void {
+  if (!storage.facts.hasStatus) return;
   if (subresource === '') {
     if (old.status === undefined) delete object.status;
     else object.status = cloneJson(old.status);
@@ -236,20 +236,20 @@ function keepOtherPart(view: View, object: KubeObject, old: KubeObject, subresou
     if (!['kind', 'apiVersion', 'metadata', 'status'].includes(field)) delete object[field];
   for (const [field, value] of Object.entries(old))
     if (!['kind', 'apiVersion', 'metadata', 'status'].includes(field)) object[field] = cloneJson(value);
-  if (view.resource.isCustom) object.metadata = { ...cloneJson(old.metadata), ...managedOf(object) };
+  if (storage.resource.isCustom) object.metadata = { ...cloneJson(old.metadata), ...managedOf(object) };
 }
 
 function managedOf({ metadata }: KubeObject): Pick<KubeObject['metadata'], 'managedFields'> {
   return metadata.managedFields ? { managedFields: metadata.managedFields } : {};
 }
 
-function nextGeneration(view: View, object: KubeObject, old: KubeObject, isRenewed = false): number {
+function nextGeneration(storage: ResourceStorage, object: KubeObject, old: KubeObject, isRenewed = false): number {
   const generation = old.metadata.generation ?? 0;
-  return !isRenewed && jsonEqual(wanted(view, object), wanted(view, old)) ? generation : generation + 1;
+  return !isRenewed && jsonEqual(wanted(storage, object), wanted(storage, old)) ? generation : generation + 1;
 }
 
 /** A custom kind without a status of its own may call anything so: then it is a field like others. */
-function wanted({ resource, facts }: View, object: KubeObject): JsonObject {
+function wanted({ resource, facts }: ResourceStorage, object: KubeObject): JsonObject {
   const { kind: _kind, apiVersion: _version, metadata: _metadata, status, ...rest } = object;
   return (resource.isCustom && !facts.hasStatus ? { ...rest, status } : rest) as JsonObject;
 }
@@ -259,33 +259,33 @@ function wanted({ resource, facts }: View, object: KubeObject): JsonObject {
  * made; what else is wrong with it is told first. The status of a new one is not kept.
  */
 function canFit(
-  view: View,
+  storage: ResourceStorage,
   { metadata, status, ...rest }: KubeObject,
   { isTracked = false, isNew }: { isTracked: boolean | undefined; isNew: boolean },
 ): boolean {
   const { managedFields: _entries, ...others } = metadata;
-  const isStatusKept = !(isNew && view.facts.hasStatus);
+  const isStatusKept = !(isNew && storage.facts.hasStatus);
   const counted = { ...rest, metadata: isTracked ? metadata : others, ...(isStatusKept && { status }) };
-  const limit = mostBytes(view) + UNCOUNTED_BYTES;
+  const limit = mostBytes(storage) + UNCOUNTED_BYTES;
   const room = limit - leastBytes(counted as unknown as JsonObject, limit);
   if (room < 0 || isTracked || !isNew) return room >= 0;
   const parts = Object.keys(rest).filter((field) => field !== 'kind' && field !== 'apiVersion');
-  return leastOwnedBytes(rest as unknown as JsonObject, view.resource.schema, parts, room) <= room;
+  return leastOwnedBytes(rest as unknown as JsonObject, storage.resource.schema, parts, room) <= room;
 }
 
-function mostBytes({ storage }: View): number {
-  return storage.maxObjectBytes ?? LIMIT_BODY_BYTES;
+function mostBytes({ objects }: ResourceStorage): number {
+  return objects.maxObjectBytes ?? LIMIT_BODY_BYTES;
 }
 
 function track(
-  view: View,
+  storage: ResourceStorage,
   old: KubeObject | undefined,
   object: KubeObject,
   manager: string,
   context: StrategyContext,
 ): void {
-  const { schema, groupVersion } = view.resource;
-  if (untracked.has(qualifiedName(view.resource))) {
+  const { schema, groupVersion } = storage.resource;
+  if (untracked.has(qualifiedName(storage.resource))) {
     delete object.metadata.managedFields;
     return;
   }
@@ -296,7 +296,7 @@ function track(
     apiVersion: groupVersion,
     subresource: context.subresource,
     now: context.subresource === 'scale' ? '' : context.now, // a change of scale is not dated
-    ignored: ignoredFields(view, context.subresource),
+    ignored: ignoredFields(storage, context.subresource),
     ...(old && { before: old as unknown as JsonObject }),
   });
   if (managedFields) object.metadata.managedFields = managedFields;
@@ -309,13 +309,13 @@ const untracked: ReadonlySet<string> = new Set(['certificatesigningrequests.cert
 const STATUS: FieldSet = setOfPaths([['f:status']]);
 
 /** What a write to this part of the object does not own, whatever its body says. */
-export function ignoredFields({ facts }: View, subresource: string): FieldSet {
+export function ignoredFields({ facts }: ResourceStorage, subresource: string): FieldSet {
   return facts.hasStatus && subresource === '' ? STATUS : emptySet;
 }
 
 /** Events are the same kind in both groups, and are refused under its older name. */
 function refuse(
-  { resource }: View,
+  { resource }: ResourceStorage,
   { metadata }: KubeObject,
   { allowsPrivileged }: StrategyContext,
   found: readonly FieldError[],
@@ -327,7 +327,7 @@ function refuse(
   throw invalid(isEvent ? { kind: resource.kind, group: '' } : resource, metadata.name ?? '', faults);
 }
 
-function metaRules({ resource, facts }: View) {
+function metaRules({ resource, facts }: ResourceStorage) {
   return {
     isNamespaced: resource.isNamespaced,
     validateName: nameChecks[facts.nameRule],

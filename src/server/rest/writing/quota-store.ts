@@ -32,20 +32,20 @@ export function quotaStore(restOf: () => Rest): QuotaStore {
     },
     writeUsed: async (quota, used) => {
       const rest = restOf();
-      const view = rest.resources.viewOf('', 'resourcequotas');
+      const storage = rest.storages.storageOf('', 'resourcequotas');
       const { namespace = '', name = '' } = quota.metadata;
-      const current = await view.read(namespace, name);
-      if (!current || current.revision !== versionOf(quota)) return { instead: current && view.toObject(current) };
-      const old = view.toObject(current);
+      const current = await storage.read(namespace, name);
+      if (!current || current.revision !== versionOf(quota)) return { instead: current && storage.toObject(current) };
+      const old = storage.toObject(current);
       const object = cloneJson(old);
       object.status = { ...(object.status as JsonObject | undefined), used };
       delete object.metadata.resourceVersion;
       const context = rest.ownContext('status');
-      const prepared = await prepareUpdate(view, old, object, { manager: MANAGER }, context);
-      const outcome = await view.update(current, prepared);
-      if (!('stored' in outcome)) return { instead: outcome.instead && view.toObject(outcome.instead) };
+      const prepared = await prepareUpdate(storage, old, object, { manager: MANAGER }, context);
+      const outcome = await storage.update(current, prepared);
+      if (!('stored' in outcome)) return { instead: outcome.instead && storage.toObject(outcome.instead) };
       if (ownWrites.size >= LIMIT_OWN_WRITES) ownWrites.clear();
-      const stored = view.toObject(outcome.stored);
+      const stored = storage.toObject(outcome.stored);
       ownWrites.set(keyOf(stored), stored);
       return 'written';
     },

@@ -23,8 +23,8 @@ import { cloneJson, withoutNulls } from '../../codec/index.ts';
 import { type Format, negotiate } from '../../encodings/negotiation.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { RequestContext } from '../../request/request-context.ts';
+import { type ResourceStorage, untilWritten } from '../../storage/resource-storage.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
-import { untilWritten, type View } from '../../storage/view.ts';
 import { generatedName } from '../../strategy/generated-name.ts';
 import { isAnyVersion, versionFault } from '../input/list-options.ts';
 import { readBodyObject } from '../input/read-body.ts';
@@ -42,7 +42,7 @@ export type Place = { readonly namespace: string; readonly name: string; readonl
 export type WriteRequest = {
   readonly rest: Rest;
   readonly context: RequestContext;
-  readonly view: View;
+  readonly storage: ResourceStorage;
   readonly place: Place;
   readonly options: WriteOptions;
 };
@@ -56,27 +56,32 @@ export type ObjectChange = {
   readonly admission?: UpdateAdmission;
 };
 
-export async function handleCreate(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
-  const format = negotiate(context.headers, view.resource);
+export async function handleCreate(
+  rest: Rest,
+  context: RequestContext,
+  storage: ResourceStorage,
+  place: Place,
+): Promise<void> {
+  const format = negotiate(context.headers, storage.resource);
   const options = writeOptions(context, 'CreateOptions');
-  const object = await decodeObject(context, view, options);
-  checkNames(view, object, place.namespace, place.name);
-  const created = await createObject({ rest, context, view, place, options }, object);
-  answer(context, 201, format, view, created);
+  const object = await decodeObject(context, storage, options);
+  checkNames(storage, object, place.namespace, place.name);
+  const created = await createObject({ rest, context, storage, place, options }, object);
+  answer(context, 201, format, storage, created);
 }
 
 /** What was created, or what would have been; a 403 for who may not create it, whatever the request's own verb is. */
 export async function createObject(
-  { rest, context, view, place, options }: WriteRequest,
+  { rest, context, storage, place, options }: WriteRequest,
   object: KubeObject,
 ): Promise<StoredObject | KubeObject> {
-  const { resource } = view;
+  const { resource } = storage;
   const strategyContext = rest.strategyContext(context, '', options.isDryRun);
   const admission = admissionOf(rest.admission, context, { operation: 'CREATE', resource, place, options });
   let isGenerated = false;
-  const prepared = await prepareCreate(view, object, options, strategyContext, async (given) => {
+  const prepared = await prepareCreate(storage, object, options, strategyContext, async (given) => {
     const admitted = await admission.admit(given, undefined, strategyContext);
-    checkNames(view, admitted, place.namespace, place.name);
+    checkNames(storage, admitted, place.namespace, place.name);
     isGenerated = !admitted.metadata.name && !!admitted.metadata.generateName;
     await rest.guard(context.user, resource, admitted, undefined, '');
     return admitted;
@@ -85,48 +90,53 @@ export async function createObject(
   const right = await CreateRight.ask(rest.authorizer, context.user, resource, place);
   await admission.validate(prepared, undefined, strategyContext);
   if (options.isDryRun) {
-    if (await view.read(namespace, name)) throw alreadyExists(view.resource, name);
+    if (await storage.read(namespace, name)) throw alreadyExists(storage.resource, name);
     return prepared;
   }
   for (let attempt = 1; ; attempt++) {
     try {
-      return await view.create(prepared, right);
+      return await storage.create(prepared, right);
     } catch (err) {
       if (!isStatusError(err, 'AlreadyExists')) throw err;
       if (isGenerated) {
-        if (attempt === NAME_TRIES) throw noUniqueName(view.resource, prepared.metadata.name!);
+        if (attempt === NAME_TRIES) throw noUniqueName(storage.resource, prepared.metadata.name!);
         prepared.metadata.name = generatedName(prepared.metadata.generateName!);
         continue;
       }
-      const existing = await view.read(namespace, name);
-      throw existing?.parse().metadata.deletionTimestamp ? alreadyExists(view.resource, name, true) : err;
+      const existing = await storage.read(namespace, name);
+      throw existing?.parse().metadata.deletionTimestamp ? alreadyExists(storage.resource, name, true) : err;
     }
   }
 }
 
-export async function handleUpdate(rest: Rest, context: RequestContext, view: View, place: Place): Promise<void> {
-  const format = negotiate(context.headers, view.resource);
+export async function handleUpdate(
+  rest: Rest,
+  context: RequestContext,
+  storage: ResourceStorage,
+  place: Place,
+): Promise<void> {
+  const format = negotiate(context.headers, storage.resource);
   const options = writeOptions(context, 'UpdateOptions');
-  const object = await decodeObject(context, view, options);
-  checkNames(view, object, place.namespace, place.name);
-  const { facts } = view;
-  const current = await view.read(place.namespace, place.name);
+  const object = await decodeObject(context, storage, options);
+  checkNames(storage, object, place.namespace, place.name);
+  const { facts } = storage;
+  const current = await storage.read(place.namespace, place.name);
   if (!current && facts.createsOnUpdate && place.subresource === '') {
     delete object.metadata.resourceVersion;
-    answer(context, 201, format, view, await createObject({ rest, context, view, place, options }, object));
+    answer(context, 201, format, storage, await createObject({ rest, context, storage, place, options }, object));
     return;
   }
   const change = (old: KubeObject) => {
     const { uid } = object.metadata;
     if (uid && uid !== old.metadata.uid)
-      throw conflict(view.resource, place.name, uidMismatch(view, place, options, uid, old.metadata.uid!));
+      throw conflict(storage.resource, place.name, uidMismatch(storage, place, options, uid, old.metadata.uid!));
     // Preparing changes the object. One that names its version gets no second attempt, and needs no whole copy.
     const { resourceVersion } = object.metadata;
     const isConditional = !isAnyVersion(resourceVersion ?? '');
     return isConditional ? { ...object, metadata: { ...object.metadata } } : cloneJson(object);
   };
-  const updated = await updateObject({ rest, context, view, place, options }, { current, change });
-  answer(context, 200, format, view, updated);
+  const updated = await updateObject({ rest, context, storage, place, options }, { current, change });
+  answer(context, 200, format, storage, updated);
 }
 
 /** The two phases of admission of an update, each on the object as it is then and on what it takes the place of. */
@@ -141,34 +151,34 @@ export const admittedBefore: UpdateAdmission = { admit: async (object) => object
  * anew.
  */
 export function updateObject(
-  { rest, context, view, place, options }: WriteRequest,
+  { rest, context, storage, place, options }: WriteRequest,
   { current: first, change, admission: given }: ObjectChange,
 ): Promise<StoredObject | KubeObject> {
-  const { resource } = view;
+  const { resource } = storage;
   const admission = given ?? admissionOf(rest.admission, context, { operation: 'UPDATE', resource, place, options });
-  return untilWritten<StoredObject | KubeObject>(view, first, place.name, async (current) => {
+  return untilWritten<StoredObject | KubeObject>(storage, first, place.name, async (current) => {
     const slices = new WorkSlices(context.signal);
     const old = withoutNulls(
-      view.toObject(current) as unknown as JsonObject,
-      view.resource.schema,
+      storage.toObject(current) as unknown as JsonObject,
+      storage.resource.schema,
     ) as unknown as KubeObject;
     const object = await change(old);
     if (slices.isOver) await slices.pause();
     const strategyContext = rest.strategyContext(context, place.subresource, options.isDryRun);
     const seen = object.metadata.resourceVersion;
     delete object.metadata.resourceVersion;
-    const prepared = await prepareUpdate(view, old, object, options, strategyContext, async (given) => {
+    const prepared = await prepareUpdate(storage, old, object, options, strategyContext, async (given) => {
       if (seen !== undefined) given.metadata.resourceVersion = seen;
       const admitted = await admission.admit(given, old, strategyContext);
       await rest.guard(context.user, resource, admitted, old, place.subresource);
-      checkVersionSeen(view, admitted, current, place.name);
+      checkVersionSeen(storage, admitted, current, place.name);
       delete admitted.metadata.resourceVersion;
       return admitted;
     });
     await admission.validate(withVersion(prepared, current.revision), old, strategyContext);
-    if (isFinished(prepared)) return finishDeletion(view, current, prepared, options);
+    if (isFinished(prepared)) return finishDeletion(storage, current, prepared, options);
     if (options.isDryRun) return { done: withVersion(prepared, current.revision) };
-    const outcome = await view.update(current, prepared);
+    const outcome = await storage.update(current, prepared);
     return 'stored' in outcome ? { done: outcome.stored } : outcome;
   });
 }
@@ -177,28 +187,32 @@ export function answer(
   context: RequestContext,
   status: number,
   format: Format,
-  view: View,
+  storage: ResourceStorage,
   object: StoredObject | KubeObject,
 ): void {
-  if ('bytes' in object) sendCached(context, status, format, view, object as StoredObject);
-  else sendObject(context, status, format, view, object);
+  if ('bytes' in object) sendCached(context, status, format, storage, object as StoredObject);
+  else sendObject(context, status, format, storage, object);
 }
 
-async function decodeObject(context: RequestContext, { resource }: View, options: WriteOptions): Promise<KubeObject> {
+async function decodeObject(
+  context: RequestContext,
+  { resource }: ResourceStorage,
+  options: WriteOptions,
+): Promise<KubeObject> {
   return (await readBodyObject(context, resource, options.fieldValidation)) as unknown as KubeObject;
 }
 
-function checkVersionSeen(view: View, object: KubeObject, current: StoredObject, name: string): void {
+function checkVersionSeen(storage: ResourceStorage, object: KubeObject, current: StoredObject, name: string): void {
   const seen = object.metadata.resourceVersion ?? '';
   const why = versionFault(seen);
   if (why !== undefined) throw plainError(why);
   if (isAnyVersion(seen)) {
-    if (view.facts.allowsUnconditionalUpdate) return;
+    if (storage.facts.allowsUnconditionalUpdate) return;
     const fault = invalidValue('metadata.resourceVersion', 0, 'must be specified for an update');
-    const { plural, group } = view.resource;
+    const { plural, group } = storage.resource;
     throw invalid({ kind: plural, group }, name, [fault]); // here kube-apiserver names the resource
   }
-  if (Number(seen) !== current.revision) throw staleVersion(view.resource, name);
+  if (Number(seen) !== current.revision) throw staleVersion(storage.resource, name);
 }
 
 /** Marked for deletion, and nothing holds it any more. */
@@ -211,14 +225,19 @@ function isFinished({ metadata }: KubeObject): boolean {
 }
 
 /** The answer shows the object without its finalizers under its old version; watchers see it as it was stored last. */
-async function finishDeletion(view: View, current: StoredObject, object: KubeObject, options: WriteOptions) {
+async function finishDeletion(
+  storage: ResourceStorage,
+  current: StoredObject,
+  object: KubeObject,
+  options: WriteOptions,
+) {
   const done = withVersion(object, current.revision);
   if (options.isDryRun || holdsSpecFinalizers(object)) {
     if (options.isDryRun) return { done };
-    const outcome = await view.update(current, object);
+    const outcome = await storage.update(current, object);
     return 'stored' in outcome ? { done: outcome.stored } : outcome;
   }
-  const outcome = await view.delete(current);
+  const outcome = await storage.delete(current);
   return 'deleted' in outcome ? { done } : outcome;
 }
 
@@ -233,13 +252,13 @@ export function withVersion(object: KubeObject, revision: number): KubeObject {
 }
 
 function uidMismatch(
-  { storage, facts }: View,
+  { objects, facts }: ResourceStorage,
   { namespace, name }: Place,
   { isDryRun }: WriteOptions,
   asked: string,
   found: string,
 ): string {
-  const storeKey = storage.keys.of(namespace, name);
+  const storeKey = objects.keys.of(namespace, name);
   // What is not written is not looked up below the root of all keys either.
   const key = isDryRun ? storeKey.slice(storeKey.indexOf(`/${facts.keyPrefix}/`)) : storeKey;
   return (
@@ -249,8 +268,8 @@ function uidMismatch(
 }
 
 /** The object or a 404. */
-export async function mustRead(view: View, { namespace, name }: Place): Promise<StoredObject> {
-  const found = await view.read(namespace, name);
-  if (!found) throw notFound(view.resource, name);
+export async function mustRead(storage: ResourceStorage, { namespace, name }: Place): Promise<StoredObject> {
+  const found = await storage.read(namespace, name);
+  if (!found) throw notFound(storage.resource, name);
   return found;
 }

@@ -1,6 +1,6 @@
 /**
  * One resource as it is served: its stored objects in the version of the resource, and refusals in its name. Several
- * resources may share what is stored (versions of a kind, events in two groups); a view converts, and adds nothing else.
+ * resources may share what is stored (versions of a kind, events in two groups); this converts, and adds nothing else.
  *
  * Writes answer what the store has acknowledged, with its revision. A write that finds the object changed says so; the
  * caller decides whether to try again on what is there now. Nothing is created without the right to.
@@ -23,17 +23,17 @@ import type { Resource } from '../registry/resource.ts';
 import type { Instead, ObjectStorage, WriteGuard } from './object-storage.ts';
 import type { StoredObject } from './stored-object.ts';
 
-export class View<Storage extends ObjectStorage = ObjectStorage> {
+export class ResourceStorage<Storage extends ObjectStorage = ObjectStorage> {
   readonly resource: Resource;
   readonly facts: KindFacts;
-  readonly storage: Storage;
+  readonly objects: Storage;
   readonly #stored: Resource;
 
-  constructor(resource: Resource, facts: KindFacts, storage: Storage) {
+  constructor(resource: Resource, facts: KindFacts, objects: Storage) {
     this.resource = resource;
     this.facts = facts;
-    this.storage = storage;
-    this.#stored = storage.codec.resource;
+    this.objects = objects;
+    this.#stored = objects.codec.resource;
   }
 
   /** Shown as it is stored: bytes can be sent as they are. */
@@ -47,14 +47,14 @@ export class View<Storage extends ObjectStorage = ObjectStorage> {
 
   /** The object as the store has it now: what a write is prepared on. */
   read(namespace: string, name: string): Promise<StoredObject | undefined> {
-    return this.storage.direct.get(namespace, name);
+    return this.objects.direct.get(namespace, name);
   }
 
   async create(object: KubeObject, right: CreateRight): Promise<StoredObject> {
     const { namespace = '', name = '' } = object.metadata;
     right.check(this.resource, namespace, name);
     try {
-      const created = await this.storage.create(this.isStorageForm ? object : await this.#convert(object));
+      const created = await this.objects.create(this.isStorageForm ? object : await this.#convert(object));
       if (!created) throw alreadyExists(this.resource, name);
       return created;
     } catch (err) {
@@ -69,7 +69,7 @@ export class View<Storage extends ObjectStorage = ObjectStorage> {
     guard?: WriteGuard,
   ): Promise<{ stored: StoredObject } | Instead> {
     try {
-      return await this.storage.update(current, this.isStorageForm ? object : await this.#convert(object), guard);
+      return await this.objects.update(current, this.isStorageForm ? object : await this.#convert(object), guard);
     } catch (err) {
       throw this.#refusalFor(err, 'update');
     }
@@ -78,7 +78,7 @@ export class View<Storage extends ObjectStorage = ObjectStorage> {
   /** The object as it was, under the revision of its deletion. */
   async delete(current: StoredObject, guard?: WriteGuard): Promise<{ deleted: StoredObject } | Instead> {
     try {
-      return await this.storage.delete(current, guard);
+      return await this.objects.delete(current, guard);
     } catch (err) {
       throw this.#refusalFor(err, 'delete');
     }
@@ -106,7 +106,7 @@ export class View<Storage extends ObjectStorage = ObjectStorage> {
 
 /** Tries a write on what is there now until it fits; gives up only when the object is gone. */
 export async function untilWritten<T>(
-  { resource }: View,
+  { resource }: ResourceStorage,
   first: StoredObject | undefined,
   name: string,
   attempt: (current: StoredObject) => Promise<{ done: T } | Instead>,

@@ -6,8 +6,8 @@ import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store, StoreError } from '../../store/index.ts';
 import { CreateRight } from '../auth/create-right.ts';
 import { Registry } from '../registry/registry.ts';
-import { Resources } from './resources.ts';
-import { untilWritten, type View } from './view.ts';
+import { type ResourceStorage, untilWritten } from './resource-storage.ts';
+import { ResourceStorages } from './resource-storages.ts';
 
 let dataDir: string;
 let store: Store;
@@ -21,9 +21,9 @@ afterAll(async () => {
 });
 
 /** No cache: what is tested here is between the writes and the store. */
-function viewOver(over: Store, group: string, plural: string): View {
+function viewOver(over: Store, group: string, plural: string): ResourceStorage {
   const options = { registry: new Registry(), store: over, root: '/registry', clock: backgroundClock, log: () => {} };
-  return new Resources({ ...options, watchCacheLimits: () => 'off' }).viewOf(group, plural);
+  return new ResourceStorages({ ...options, watchCacheLimits: () => 'off' }).storageOf(group, plural);
 }
 
 function withOther(other: Partial<Store>): Store {
@@ -44,44 +44,44 @@ function configMap(data: Record<string, string> = {}): KubeObject {
 const statusOf = (code: number, reason?: string) =>
   expect.objectContaining({ code, ...(reason && { status: expect.objectContaining({ reason }) }) });
 
-describe('View', () => {
+describe('ResourceStorage', () => {
   it('creates once: the second finds it taken', async () => {
-    const view = viewOver(store, '', 'configmaps');
+    const storage = viewOver(store, '', 'configmaps');
     const object = configMap({ a: '1' });
-    const created = await view.create(object, CreateRight.ofServer);
+    const created = await storage.create(object, CreateRight.ofServer);
     expect(created.parse()).toMatchObject({
       data: { a: '1' },
       metadata: { resourceVersion: String(created.revision) },
     });
     expect(await store.revision()).toBe(created.revision);
-    await expect(view.create(object, CreateRight.ofServer)).rejects.toThrow(statusOf(409, 'AlreadyExists'));
-    expect((await view.read('ns', object.metadata.name!))?.bytes).toEqual(created.bytes);
+    await expect(storage.create(object, CreateRight.ofServer)).rejects.toThrow(statusOf(409, 'AlreadyExists'));
+    expect((await storage.read('ns', object.metadata.name!))?.bytes).toEqual(created.bytes);
   });
 
   it('replaces what it has seen and nothing else', async () => {
-    const view = viewOver(store, '', 'configmaps');
+    const storage = viewOver(store, '', 'configmaps');
     const object = configMap({ a: '1' });
-    const first = await view.create(object, CreateRight.ofServer);
-    const done = await view.update(first, { ...object, data: { a: '2' } });
+    const first = await storage.create(object, CreateRight.ofServer);
+    const done = await storage.update(first, { ...object, data: { a: '2' } });
     const second = 'stored' in done ? done.stored : undefined;
     expect(second?.revision).toBe(first.revision + 1);
-    const late = await view.update(first, { ...object, data: { a: '3' } });
+    const late = await storage.update(first, { ...object, data: { a: '3' } });
     expect('instead' in late && late.instead?.bytes).toEqual(second?.bytes);
-    expect(await view.delete(first)).toMatchObject({ instead: { revision: second?.revision } });
-    const removal = await view.delete(second!);
+    expect(await storage.delete(first)).toMatchObject({ instead: { revision: second?.revision } });
+    const removal = await storage.delete(second!);
     const removed = 'deleted' in removal ? removal.deleted : undefined;
     expect(removed?.parse()).toMatchObject({
       data: { a: '2' },
       metadata: { resourceVersion: String(first.revision + 2) },
     });
-    expect(await view.update(second!, object)).toEqual({ instead: undefined });
-    expect(await view.delete(second!)).toEqual({ instead: undefined });
+    expect(await storage.update(second!, object)).toEqual({ instead: undefined });
+    expect(await storage.delete(second!)).toEqual({ instead: undefined });
   });
 
   it('writes nothing when nothing changes, whatever the order of fields', async () => {
-    const view = viewOver(store, '', 'configmaps');
+    const storage = viewOver(store, '', 'configmaps');
     const object = { ...configMap({ a: '1', b: '2' }), immutable: false };
-    const first = await view.create(object, CreateRight.ofServer);
+    const first = await storage.create(object, CreateRight.ofServer);
     const { kind, apiVersion, metadata, immutable } = object;
     const turned: KubeObject = {
       immutable,
@@ -90,38 +90,38 @@ describe('View', () => {
       kind,
       apiVersion,
     };
-    expect(await view.update(first, turned)).toEqual({ stored: first });
+    expect(await storage.update(first, turned)).toEqual({ stored: first });
     expect(await store.revision()).toBe(first.revision);
-    const done = await view.update(first, { ...turned, data: { b: '1', a: '2' } });
+    const done = await storage.update(first, { ...turned, data: { b: '1', a: '2' } });
     expect('stored' in done && done.stored.revision).toBe(first.revision + 1);
   });
 
   it('loses none of many changes made at once', async () => {
-    const view = viewOver(store, '', 'configmaps');
+    const storage = viewOver(store, '', 'configmaps');
     const object = configMap();
-    const first = await view.create(object, CreateRight.ofServer);
+    const first = await storage.create(object, CreateRight.ofServer);
     await Promise.all(
       Array.from({ length: 12 }, (_, writer) =>
-        untilWritten(view, first, object.metadata.name!, async (current) => {
+        untilWritten(storage, first, object.metadata.name!, async (current) => {
           const old = current.parse();
           const next = { ...old, data: { ...(old.data as object), [`w${writer}`]: '1' } };
-          const outcome = await view.update(current, next);
+          const outcome = await storage.update(current, next);
           return 'stored' in outcome ? { done: outcome.stored } : outcome;
         }),
       ),
     );
-    const last = await view.read('ns', object.metadata.name!);
+    const last = await storage.read('ns', object.metadata.name!);
     expect(Object.keys(last!.parse().data as object)).toHaveLength(12);
     expect(last!.revision).toBe(first.revision + 12);
   });
 
   it('gives up on what is gone', async () => {
-    const view = viewOver(store, '', 'configmaps');
+    const storage = viewOver(store, '', 'configmaps');
     const attempt = vi.fn(async () => ({ instead: undefined }));
-    await expect(untilWritten(view, undefined, 'x', attempt)).rejects.toThrow(statusOf(404));
+    await expect(untilWritten(storage, undefined, 'x', attempt)).rejects.toThrow(statusOf(404));
     expect(attempt).not.toHaveBeenCalled();
-    const first = await view.create(configMap(), CreateRight.ofServer);
-    await expect(untilWritten(view, first, 'x', attempt)).rejects.toThrow('configmaps "x" not found');
+    const first = await storage.create(configMap(), CreateRight.ofServer);
+    await expect(untilWritten(storage, first, 'x', attempt)).rejects.toThrow('configmaps "x" not found');
   });
 
   describe('of events', () => {
@@ -131,11 +131,11 @@ describe('View', () => {
     };
 
     it('gives them about an hour, by leases that close ones share', async () => {
-      const view = viewOver(store, '', 'events');
+      const storage = viewOver(store, '', 'events');
       const before = (await store.leases()).length;
-      for (let at = 0; at < 5; at++) await view.create(event(`e${names++}`), CreateRight.ofServer);
-      const first = await view.create(event('changed'), CreateRight.ofServer);
-      const outcome = await view.update(first, { ...event('changed'), message: 'again' });
+      for (let at = 0; at < 5; at++) await storage.create(event(`e${names++}`), CreateRight.ofServer);
+      const first = await storage.create(event('changed'), CreateRight.ofServer);
+      const outcome = await storage.update(first, { ...event('changed'), message: 'again' });
       expect('stored' in outcome).toBe(true);
       const leases = await store.leases();
       expect(leases.length).toBe(before + 1);
@@ -150,16 +150,16 @@ describe('View', () => {
       try {
         const grantLease = vi.fn<Store['grantLease']>((...args) => store.grantLease(...args));
         grantLease.mockRejectedValueOnce(new StoreError('Unavailable', 'Cannot grant'));
-        const view = viewOver(withOther({ grantLease }), '', 'events');
-        await expect(view.create(event(`e${names++}`), CreateRight.ofServer)).rejects.toThrow(
+        const storage = viewOver(withOther({ grantLease }), '', 'events');
+        await expect(storage.create(event(`e${names++}`), CreateRight.ofServer)).rejects.toThrow(
           statusOf(500, 'ServerTimeout'),
         );
-        await view.create(event(`e${names++}`), CreateRight.ofServer);
+        await storage.create(event(`e${names++}`), CreateRight.ofServer);
         vi.setSystemTime(Date.now() + 59_000);
-        await view.create(event(`e${names++}`), CreateRight.ofServer);
+        await storage.create(event(`e${names++}`), CreateRight.ofServer);
         expect(grantLease).toHaveBeenCalledTimes(2);
         vi.setSystemTime(Date.now() + 2000);
-        await view.create(event(`e${names++}`), CreateRight.ofServer);
+        await storage.create(event(`e${names++}`), CreateRight.ofServer);
         expect(grantLease).toHaveBeenCalledTimes(3);
       } finally {
         vi.useRealTimers();

@@ -1,6 +1,6 @@
 /**
- * The resources of one server at work: for each kind of thing that is stored, its storage, with a watch cache or
- * without; for each resource that is served, a view of that storage. They are made when they are first asked for and
+ * The storages of one server: for each kind of thing that is stored, its objects, with a watch cache or
+ * without; for each resource that is served, those objects in its version. They are made when they are first asked for and
  * live as long as the server. The store itself is reached through them only.
  */
 import type { Clock } from '../../api/index.ts';
@@ -16,10 +16,10 @@ import { DirectStorage } from './direct-storage.ts';
 import { ObjectCodec } from './object-codec.ts';
 import { ObjectKeys } from './object-keys.ts';
 import type { ObjectStorage } from './object-storage.ts';
+import { ResourceStorage } from './resource-storage.ts';
 import { SharedLease } from './shared-lease.ts';
-import { View } from './view.ts';
 
-export type ResourcesOptions = {
+export type ResourceStoragesOptions = {
   readonly registry: Registry;
   readonly store: Store;
   /** The root of all keys, as in `/registry`. */
@@ -36,55 +36,58 @@ const TTL_SECONDS: ReadonlyMap<string, number> = new Map([
   ['events.events.k8s.io', 3600],
 ]);
 
-export class Resources {
+export class ResourceStorages {
   readonly registry: Registry;
-  readonly #options: ResourcesOptions;
+  readonly #options: ResourceStoragesOptions;
   /** By the prefix of their keys. */
   readonly #storages = new Map<string, ObjectStorage>();
   readonly #cachers = new Map<string, Cacher>();
   /** Of versions that a webhook converts, by the same. */
   readonly #converting = new Map<string, ConvertingStorage[]>();
-  readonly #views = new WeakMap<Resource, View>();
+  readonly #served = new WeakMap<Resource, ResourceStorage>();
 
-  constructor(options: ResourcesOptions) {
+  constructor(options: ResourceStoragesOptions) {
     this.registry = options.registry;
     this.#options = options;
   }
 
-  view(resource: Resource): View {
-    let view = this.#views.get(resource);
-    if (!view) {
-      view = this.#makeView(resource);
-      this.#views.set(resource, view);
+  storageFor(resource: Resource): ResourceStorage {
+    let storage = this.#served.get(resource);
+    if (!storage) {
+      storage = this.#makeStorage(resource);
+      this.#served.set(resource, storage);
     }
-    return view;
+    return storage;
   }
 
   /** By group and plural, in the preferred version. */
-  viewOf(group: string, plural: string): View {
+  storageOf(group: string, plural: string): ResourceStorage {
     const version = this.registry.preferredVersion(group);
     const resource = version && this.registry.find(group, version, plural);
     if (!resource) throw new Error(`Cannot find resource "${qualifiedName({ group, plural })}"`);
-    return this.view(resource);
+    return this.storageFor(resource);
   }
 
   /** For who decides from memory and follows changes: undefined where the resource has no watch cache. */
-  cachedViewOf(group: string, plural: string): View<Cacher> | undefined {
-    const view = this.viewOf(group, plural);
-    return this.#cachers.get(view.storage.keys.prefix) === view.storage ? (view as View<Cacher>) : undefined;
+  cachedStorageOf(group: string, plural: string): ResourceStorage<Cacher> | undefined {
+    const storage = this.storageOf(group, plural);
+    return this.#cachers.get(storage.objects.keys.prefix) === storage.objects
+      ? (storage as ResourceStorage<Cacher>)
+      : undefined;
   }
 
   /** The same where there must be one: the server decides by these objects, and always caches them. */
-  followedViewOf(group: string, plural: string): View<Cacher> {
-    const view = this.cachedViewOf(group, plural);
-    if (!view) throw new Error(`Cannot follow resource "${qualifiedName({ group, plural })}": it has no watch cache`);
-    return view;
+  followedStorageOf(group: string, plural: string): ResourceStorage<Cacher> {
+    const storage = this.cachedStorageOf(group, plural);
+    if (!storage)
+      throw new Error(`Cannot follow resource "${qualifiedName({ group, plural })}": it has no watch cache`);
+    return storage;
   }
 
   /** The storage of a resource, if somebody has asked for it before. */
   storageIfMade(group: string, version: string, plural: string): ObjectStorage | undefined {
     const resource = this.registry.find(group, version, plural);
-    return resource && this.#views.get(resource)?.storage;
+    return resource && this.#served.get(resource)?.objects;
   }
 
   cachers(): IterableIterator<Cacher> {
@@ -106,14 +109,14 @@ export class Resources {
     await Promise.all([...this.#storages.values()].map((storage) => storage.close()));
   }
 
-  #makeView(resource: Resource): View {
+  #makeStorage(resource: Resource): ResourceStorage {
     const facts = factsOf(resource);
     const { group, version, plural } = facts.storage;
     const stored = resource.custom?.storedAs() ?? this.registry.find(group, version, plural) ?? resource;
     const { convert, hasOtherVersions = false } = resource.custom ?? {};
     if (convert && (resource !== stored || hasOtherVersions))
-      return new View(resource, facts, this.#convertingStorage(resource, stored, convert));
-    return new View(resource, facts, this.#storageOf(stored));
+      return new ResourceStorage(resource, facts, this.#convertingStorage(resource, stored, convert));
+    return new ResourceStorage(resource, facts, this.#objectsOf(stored));
   }
 
   #convertingStorage(resource: Resource, stored: Resource, convert: ConvertObjects): ConvertingStorage {
@@ -130,17 +133,17 @@ export class Resources {
     return `${this.#options.root}/${keyFromText(factsOf(resource).keyPrefix)}/`;
   }
 
-  #storageOf(stored: Resource): ObjectStorage {
+  #objectsOf(stored: Resource): ObjectStorage {
     const prefix = this.#keyPrefixOf(stored);
     let storage = this.#storages.get(prefix);
     if (!storage) {
-      storage = this.#makeStorage(stored, prefix);
+      storage = this.#makeObjects(stored, prefix);
       this.#storages.set(prefix, storage);
     }
     return storage;
   }
 
-  #makeStorage(stored: Resource, prefix: string): ObjectStorage {
+  #makeObjects(stored: Resource, prefix: string): ObjectStorage {
     const { store, clock, log, watchCacheLimits } = this.#options;
     const ttlSeconds = TTL_SECONDS.get(qualifiedName(stored));
     const direct = new DirectStorage({
