@@ -42,7 +42,11 @@ const BATCH = 240;
 /** After the first batches, when everything has been loaded and compiled. */
 const WARM_BATCHES = 20;
 const TIDY_BATCHES = 20;
-const MOST_GROWN_BYTES = 200 * 1024 * 1024;
+const MOST_GROWN_BYTES = 150 * 1024 * 1024;
+/** History included. */
+const MOST_HELD_BYTES = 400 * 1024 * 1024;
+/** The store keeps the history of some minutes, and what was large in it goes with it: growth is what stays longer. */
+const LOOKS_OF_HISTORY = 15;
 
 /** Answers of 500 that are kube-apiserver's own, by what they say. */
 const EXPECTED_500: readonly RegExp[] = [
@@ -92,6 +96,8 @@ class Run {
   #worstMs = 0;
   #restBytes: number | undefined;
   #grownBytes = 0;
+  /** What it was at the last looks. */
+  readonly #looks: number[] = [];
 
   constructor(victim: Victim<ServerReady>, options: FuzzOptions) {
     this.#victim = victim;
@@ -190,7 +196,10 @@ class Run {
     const restBytes = await this.#victim.memoryAtRest();
     if (batch <= WARM_BATCHES || this.#restBytes === undefined) this.#restBytes = restBytes;
     this.#grownBytes = restBytes - this.#restBytes;
-    if (this.#grownBytes > MOST_GROWN_BYTES)
+    this.#looks.push(this.#grownBytes);
+    if (this.#looks.length > LOOKS_OF_HISTORY) this.#looks.shift();
+    const hasStayed = this.#looks.length === LOOKS_OF_HISTORY && Math.min(...this.#looks) > MOST_GROWN_BYTES;
+    if (hasStayed || this.#grownBytes > MOST_HELD_BYTES)
       this.#failures.push({
         what: `holds ${(this.#grownBytes / 1024 / 1024).toFixed(0)} MiB more than at the beginning`,
         index: batch * BATCH,
