@@ -30,6 +30,7 @@ const order = {
     ['kube-client.ts'],
     ['index.ts', 'advanced.ts'],
   ],
+  'src/client/informer': [['.'], ['audit'], ['informer.ts'], ['informer-factory.ts']],
   'src/controller': [
     ['conditions.ts', 'finalizers.ts', 'owner-references.ts'],
     ['election', 'events', 'queue'],
@@ -63,6 +64,8 @@ const order = {
     ['policies', 'webhooks'],
     ['make-chain.ts'],
   ],
+  'src/server/admission/plugins': [['certificates', 'limit-ranger', '.']],
+  'src/server/admission/policies': [['.'], ['mutating', 'type-checking', 'validating'], ['admission-policies.ts']],
   'src/server/cel': [['values'], ['library', 'syntax'], ['compiler'], ['.']],
   'src/server/codec': [['scalars'], ['json'], ['protobuf', 'yaml'], ['.']],
   'src/server/controllers': [['crd', '.']],

@@ -12,7 +12,7 @@ export type { AccessOptions, ContextSummary, Environment, LoadOptions } from './
 export type { Impersonation } from './config/kubeconfig-file.ts';
 export { RotatingFile, type RotatingFileOptions } from './config/rotating-file.ts';
 export type { TransportPhase } from './errors.ts';
-export type { AuditReport } from './informer/audit.ts';
+export type { AuditReport } from './informer/audit/audit.ts';
 export type { IndexFunction } from './informer/indexer.ts';
 export { Informer } from './informer/informer.ts';
 export { type InformerDefaults, InformerFactory, type InformerFactoryOptions } from './informer/informer-factory.ts';

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../api/index.ts';
 import { admitted } from './admission.testing.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import { defaultTolerationSeconds } from './plugins/default-toleration-seconds.ts';
-import { limitRanger } from './plugins/limit-ranger.ts';
+import { limitRanger } from './plugins/limit-ranger/limit-ranger.ts';
 import { runtimeClass } from './plugins/runtime-class.ts';
 import { serviceAccount } from './plugins/service-account.ts';
 import { podSecurity } from './pod-security/pod-security.ts';

@@ -12,11 +12,15 @@ import { admissionMetrics } from './admission-metrics.ts';
 import { choiceFaults, chosenPlugins, defaultPlugins, type PluginChoice } from './plugin-names.ts';
 import { alwaysAdmit, alwaysDeny } from './plugins/always.ts';
 import { alwaysPullImages } from './plugins/always-pull-images.ts';
-import { certificateApproval, certificateSigning, certificateSubjectRestriction } from './plugins/certificates.ts';
+import {
+  certificateApproval,
+  certificateSigning,
+  certificateSubjectRestriction,
+} from './plugins/certificates/certificates.ts';
 import { defaultIngressClass, defaultStorageClass } from './plugins/default-classes.ts';
 import { defaultTolerationSeconds } from './plugins/default-toleration-seconds.ts';
 import { denyServiceExternalIps } from './plugins/deny-service-external-ips.ts';
-import { limitRanger } from './plugins/limit-ranger.ts';
+import { limitRanger } from './plugins/limit-ranger/limit-ranger.ts';
 import { namespaceLifecycle } from './plugins/namespace-lifecycle.ts';
 import { persistentVolumeClaimResize } from './plugins/persistent-volume-claim-resize.ts';
 import { podTopologyLabels } from './plugins/pod-topology-labels.ts';

@@ -6,7 +6,7 @@
  * that was checked. What fails is logged and done again with the next change of the policy.
  */
 import { type JsonObject, type KubeObject, plainError } from '../../api/index.ts';
-import { expressionWarnings } from '../admission/policies/type-checking.ts';
+import { expressionWarnings } from '../admission/policies/type-checking/type-checking.ts';
 import { checkDecoded } from '../codec/index.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { applySteps } from '../managed-fields/index.ts';

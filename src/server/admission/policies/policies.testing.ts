@@ -5,15 +5,15 @@ import { convertObject } from '../../kinds/conversion.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { AdmissionPlugin } from '../admission.ts';
 import { EquivalentResources } from '../matching/equivalent-resources.ts';
-import { mutatingPolicies } from './mutating-plugin.ts';
-import { MutatingPolicy } from './mutating-policy.ts';
+import { mutatingPolicies } from './mutating/mutating-plugin.ts';
+import { MutatingPolicy } from './mutating/mutating-policy.ts';
 import { readBinding } from './policy-binding.ts';
 import type { ConvertObject } from './policy-dispatcher.ts';
 import { PolicyMatcher } from './policy-matcher.ts';
 import type { CheckObserver } from './policy-metrics.ts';
 import { PolicySource } from './policy-source.ts';
-import { validatingPolicies } from './validating-plugin.ts';
-import { ValidatingPolicy } from './validating-policy.ts';
+import { validatingPolicies } from './validating/validating-plugin.ts';
+import { ValidatingPolicy } from './validating/validating-policy.ts';
 
 export type PolicyTable = {
   /** Specs by name; those with mutations are mutating policies. */

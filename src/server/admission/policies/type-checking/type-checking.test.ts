@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { JsonObject, KubeObject } from '../../../api/index.ts';
-import { Registry } from '../../registry/registry.ts';
+import type { JsonObject, KubeObject } from '../../../../api/index.ts';
+import { Registry } from '../../../registry/registry.ts';
 import { expressionWarnings } from './type-checking.ts';
 
 const rule = (resources: string[], apiGroups = ['apps'], apiVersions = ['v1']) => ({

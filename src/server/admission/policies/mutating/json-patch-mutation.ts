@@ -2,12 +2,12 @@
  * A mutation of type JSONPatch: the operations that the expression gives, applied in order. One whose `test` fails
  * changes nothing and is no error.
  */
-import type { JsonObject, JsonValue } from '../../../api/index.ts';
-import { isPatch } from '../../cel/patch-types.ts';
-import { StructValue } from '../../cel/values/struct-types.ts';
-import { CelError, type Value } from '../../cel/values/values.ts';
-import { isObject } from '../../codec/json/json-objects.ts';
-import { jsonPatch, patchFaultOf } from '../../patch/json-patch.ts';
+import type { JsonObject, JsonValue } from '../../../../api/index.ts';
+import { isPatch } from '../../../cel/patch-types.ts';
+import { StructValue } from '../../../cel/values/struct-types.ts';
+import { CelError, type Value } from '../../../cel/values/values.ts';
+import { isObject } from '../../../codec/json/json-objects.ts';
+import { jsonPatch, patchFaultOf } from '../../../patch/json-patch.ts';
 import { MutationError } from './mutation-error.ts';
 import { misplacedNames, valueToJson } from './value-to-json.ts';
 

@@ -4,16 +4,16 @@
  * A source that does not agree is fetched anew. A list that fails says nothing about the store: the caller gets the
  * error, and in the background the next round tries again.
  */
-import { isApiError, isTransportError } from '../errors.ts';
-import type { Resource } from '../objects/define-resource.ts';
-import type { AnyObject } from '../objects/objects.ts';
-import type { SelectOptions } from '../resources/options.ts';
-import type { Transport } from '../transport/transport.ts';
+import { isApiError, isTransportError } from '../../errors.ts';
+import type { Resource } from '../../objects/define-resource.ts';
+import type { AnyObject } from '../../objects/objects.ts';
+import type { SelectOptions } from '../../resources/options.ts';
+import type { Transport } from '../../transport/transport.ts';
+import type { Indexer } from '../indexer.ts';
+import type { Listeners } from '../listeners.ts';
+import type { Notifier } from '../notifier.ts';
+import type { Source } from '../source.ts';
 import { type AuditReport, auditSource } from './audit.ts';
-import type { Indexer } from './indexer.ts';
-import type { Listeners } from './listeners.ts';
-import type { Notifier } from './notifier.ts';
-import type { Source } from './source.ts';
 
 type AuditorContext<T extends AnyObject> = {
   readonly transport: Transport;

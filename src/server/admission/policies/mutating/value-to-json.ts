@@ -2,11 +2,11 @@
  * What an expression made, as JSON. An object that was made by name must lie where its name says:
  * `Object.spec{...}` below `spec` of an `Object{...}`, and nowhere else.
  */
-import type { JsonObject, JsonValue } from '../../../api/index.ts';
-import { durationText, timestampText } from '../../cel/library/conversions.ts';
-import { StructValue } from '../../cel/values/struct-types.ts';
-import { CelError, Duration, kindOf, Timestamp, Uint, type Value } from '../../cel/values/values.ts';
-import { setKey } from '../../codec/json/json-objects.ts';
+import type { JsonObject, JsonValue } from '../../../../api/index.ts';
+import { durationText, timestampText } from '../../../cel/library/conversions.ts';
+import { StructValue } from '../../../cel/values/struct-types.ts';
+import { CelError, Duration, kindOf, Timestamp, Uint, type Value } from '../../../cel/values/values.ts';
+import { setKey } from '../../../codec/json/json-objects.ts';
 
 export function valueToJson(value: Value): JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number')

@@ -5,20 +5,20 @@
  * What cannot be worked out is a refusal, or nothing, as the failure policy says. Messages are worked out only for what
  * is refused, in what is left of the budget.
  */
-import type { JsonObject, KubeObject } from '../../../api/index.ts';
-import { jsonValue } from '../../cel/values/json-values.ts';
-import { bool, plainType, string } from '../../cel/values/types.ts';
-import { kindOf } from '../../cel/values/values.ts';
-import type { WorkSlices } from '../../event-loop/work-slices.ts';
-import { objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
-import { CostBudget, LIMIT_POLICY_COST, OutOfBudgetError } from '../expressions/cost-budget.ts';
-import { Evaluation, type EvaluationParts, type ExpressionTimer, type Outcome } from '../expressions/evaluation.ts';
-import { type ConditionText, MatchConditions } from '../expressions/match-conditions.ts';
-import { PolicyVariables, type VariableText } from '../expressions/policy-variables.ts';
-import type { RequestValues } from '../expressions/request-values.ts';
-import { StoredExpression } from '../expressions/stored-expression.ts';
-import { type ParamKind, readParamKind } from './params.ts';
-import { type MatchResources, readMatchResources } from './policy-matcher.ts';
+import type { JsonObject, KubeObject } from '../../../../api/index.ts';
+import { jsonValue } from '../../../cel/values/json-values.ts';
+import { bool, plainType, string } from '../../../cel/values/types.ts';
+import { kindOf } from '../../../cel/values/values.ts';
+import type { WorkSlices } from '../../../event-loop/work-slices.ts';
+import { objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';
+import { CostBudget, LIMIT_POLICY_COST, OutOfBudgetError } from '../../expressions/cost-budget.ts';
+import { Evaluation, type EvaluationParts, type ExpressionTimer, type Outcome } from '../../expressions/evaluation.ts';
+import { type ConditionText, MatchConditions } from '../../expressions/match-conditions.ts';
+import { PolicyVariables, type VariableText } from '../../expressions/policy-variables.ts';
+import type { RequestValues } from '../../expressions/request-values.ts';
+import { StoredExpression } from '../../expressions/stored-expression.ts';
+import { type ParamKind, readParamKind } from '../params.ts';
+import { type MatchResources, readMatchResources } from '../policy-matcher.ts';
 
 export type ErrorType = 'no_error' | 'compile_error' | 'invalid_error' | 'out_of_budget';
 

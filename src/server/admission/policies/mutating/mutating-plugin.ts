@@ -6,21 +6,27 @@
  * A change asks for the mutating phase to run once more; then only policies run that want to, ran before, and after which
  * something changed. Where there are no policies nothing is done and nothing is waited for.
  */
-import { badRequest, internalError, type JsonObject, type KubeObject, StatusError } from '../../../api/index.ts';
-import { checkDecoded, cloneJson, jsonEqual } from '../../codec/index.ts';
-import { WorkSlices } from '../../event-loop/work-slices.ts';
-import type { Schema } from '../../schema/schema.ts';
-import { builtInSchemas } from '../../schema/schemas.ts';
-import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../admission.ts';
-import type { KnownRights } from '../expressions/known-rights.ts';
-import { type Matched, RequestValues } from '../expressions/request-values.ts';
+import { badRequest, internalError, type JsonObject, type KubeObject, StatusError } from '../../../../api/index.ts';
+import { checkDecoded, cloneJson, jsonEqual } from '../../../codec/index.ts';
+import { WorkSlices } from '../../../event-loop/work-slices.ts';
+import type { Schema } from '../../../schema/schema.ts';
+import { builtInSchemas } from '../../../schema/schemas.ts';
+import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../../admission.ts';
+import type { KnownRights } from '../../expressions/known-rights.ts';
+import { type Matched, RequestValues } from '../../expressions/request-values.ts';
+import {
+  type DispatchParts,
+  type Invocation,
+  invocationsOf,
+  rightsOf,
+  VersionedObjects,
+} from '../policy-dispatcher.ts';
+import { ConfigurationError } from '../policy-errors.ts';
+import { type CheckObserver, silentObserver } from '../policy-metrics.ts';
+import { isJudged } from '../policy-scope.ts';
+import type { PolicySource } from '../policy-source.ts';
 import type { MutatingPolicy, Mutation } from './mutating-policy.ts';
 import { MutationError } from './mutation-error.ts';
-import { type DispatchParts, type Invocation, invocationsOf, rightsOf, VersionedObjects } from './policy-dispatcher.ts';
-import { ConfigurationError } from './policy-errors.ts';
-import { type CheckObserver, silentObserver } from './policy-metrics.ts';
-import { isJudged } from './policy-scope.ts';
-import type { PolicySource } from './policy-source.ts';
 
 const NAME = 'MutatingAdmissionPolicy';
 

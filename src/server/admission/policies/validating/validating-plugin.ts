@@ -5,16 +5,22 @@
  * Where there are no policies nothing is done and nothing is waited for. What configures admission is never judged, so
  * that no policy can keep itself from being changed; neither are the reviews that the cluster lives by.
  */
-import { StatusError } from '../../../api/index.ts';
-import { WorkSlices } from '../../event-loop/work-slices.ts';
-import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../admission.ts';
-import { RequestValues } from '../expressions/request-values.ts';
-import type { PolicyBinding } from './policy-binding.ts';
-import { type DispatchParts, type Invocation, invocationsOf, rightsOf, VersionedObjects } from './policy-dispatcher.ts';
-import { ConfigurationError } from './policy-errors.ts';
-import { type CheckObserver, silentObserver } from './policy-metrics.ts';
-import { isJudged } from './policy-scope.ts';
-import type { PolicySource } from './policy-source.ts';
+import { StatusError } from '../../../../api/index.ts';
+import { WorkSlices } from '../../../event-loop/work-slices.ts';
+import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../../admission.ts';
+import { RequestValues } from '../../expressions/request-values.ts';
+import type { PolicyBinding } from '../policy-binding.ts';
+import {
+  type DispatchParts,
+  type Invocation,
+  invocationsOf,
+  rightsOf,
+  VersionedObjects,
+} from '../policy-dispatcher.ts';
+import { ConfigurationError } from '../policy-errors.ts';
+import { type CheckObserver, silentObserver } from '../policy-metrics.ts';
+import { isJudged } from '../policy-scope.ts';
+import type { PolicySource } from '../policy-source.ts';
 import type { Decision, ValidatingPolicy } from './validating-policy.ts';
 
 const NAME = 'ValidatingAdmissionPolicy';

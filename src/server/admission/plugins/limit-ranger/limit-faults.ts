@@ -4,9 +4,9 @@
  * Bounds are read once for all containers. Findings come one container at a time, so that whoever asks can give others their
  * turn in between: containers and bounds are as many as two bodies have room for, and each is held against each.
  */
-import type { JsonObject, Quantity } from '../../../api/index.ts';
-import { objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
-import { type Amounts, amountsIn, podAmounts } from '../pod-amounts.ts';
+import type { JsonObject, Quantity } from '../../../../api/index.ts';
+import { objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';
+import { type Amounts, amountsIn, podAmounts } from '../../pod-amounts.ts';
 
 /** Beyond this, thousandths do not fit into 64 bits. */
 const MOST_MILLI = (2n ** 63n - 1n) / 1000n;

@@ -4,12 +4,12 @@
  * enough), and nobody asks for a client certificate of the group system:masters.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type JsonObject, type KubeObject, quote } from '../../../api/index.ts';
-import type { Attributes, Authorizer } from '../../auth/authorizer.ts';
-import { signingRequestOf } from '../../kinds/certificates/certificate-spec.ts';
-import { objectAt, textAt } from '../../strategy/validation/fields.ts';
-import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../admission.ts';
-import { concerns } from '../concerns.ts';
+import { type JsonObject, type KubeObject, quote } from '../../../../api/index.ts';
+import type { Attributes, Authorizer } from '../../../auth/authorizer.ts';
+import { signingRequestOf } from '../../../kinds/certificates/certificate-spec.ts';
+import { objectAt, textAt } from '../../../strategy/validation/fields.ts';
+import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../../admission.ts';
+import { concerns } from '../../concerns.ts';
 import { organizationsOf } from './signing-request.ts';
 
 const GROUP = 'certificates.k8s.io';

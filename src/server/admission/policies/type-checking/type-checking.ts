@@ -4,19 +4,19 @@
  *
  * As in kube-controller-manager, rules with wildcards and subresources are left out, and a rule counts for ten kinds.
  */
-import type { JsonObject, KubeObject } from '../../../api/index.ts';
-import type { CelType } from '../../cel/values/types.ts';
-import { WorkSlices } from '../../event-loop/work-slices.ts';
+import type { JsonObject, KubeObject } from '../../../../api/index.ts';
+import type { CelType } from '../../../cel/values/types.ts';
+import { WorkSlices } from '../../../event-loop/work-slices.ts';
 import {
   compileAdmission,
   type Surroundings,
   typeOfExpression,
   variableType,
-} from '../../kinds/admissionregistration/expressions.ts';
-import type { Registry } from '../../registry/registry.ts';
-import type { Resource } from '../../registry/resource.ts';
-import { objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
-import { kindText } from './policy-errors.ts';
+} from '../../../kinds/admissionregistration/expressions.ts';
+import type { Registry } from '../../../registry/registry.ts';
+import type { Resource } from '../../../registry/resource.ts';
+import { objectAt, objectsAt, textAt, textsAt } from '../../../strategy/validation/fields.ts';
+import { kindText } from '../policy-errors.ts';
 import { typeOfSchema } from './schema-types.ts';
 
 export type ExpressionWarning = { readonly fieldRef: string; readonly warning: string };

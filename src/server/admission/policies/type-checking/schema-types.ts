@@ -3,8 +3,8 @@
  * declared are not there; what a schema leaves open may be anything. Types are made when somebody looks, since schemas
  * may be recursive, and each once.
  */
-import { type CelType, dyn, listOf, mapOf, plainType, string } from '../../cel/values/types.ts';
-import type { Schema } from '../../schema/schema.ts';
+import { type CelType, dyn, listOf, mapOf, plainType, string } from '../../../cel/values/types.ts';
+import type { Schema } from '../../../schema/schema.ts';
 
 const known = new WeakMap<Schema, CelType>();
 

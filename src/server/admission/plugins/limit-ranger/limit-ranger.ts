@@ -6,11 +6,11 @@
  * Templates are left alone: it is their Pods that are looked at. All faults that one LimitRange finds are told together;
  * the next is asked only if it found none. What is being deleted is not looked at any more.
  */
-import type { JsonObject, KubeObject } from '../../../api/index.ts';
-import { WorkSlices } from '../../event-loop/work-slices.ts';
-import { ensureObject, objectAt, objectsAt, sortedEntries, textAt } from '../../strategy/validation/fields.ts';
-import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../admission.ts';
-import { concerns } from '../concerns.ts';
+import type { JsonObject, KubeObject } from '../../../../api/index.ts';
+import { WorkSlices } from '../../../event-loop/work-slices.ts';
+import { ensureObject, objectAt, objectsAt, sortedEntries, textAt } from '../../../strategy/validation/fields.ts';
+import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../../admission.ts';
+import { concerns } from '../../concerns.ts';
 import { claimFaults, podFaults } from './limit-faults.ts';
 
 const ANNOTATION = 'kubernetes.io/limit-ranger';

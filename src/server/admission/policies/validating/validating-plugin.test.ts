@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { isStatusError, type JsonObject, type KubeObject } from '../../../api/index.ts';
-import type { Authorizer } from '../../auth/authorizer.ts';
-import { makeMetrics } from '../../metrics/metrics.ts';
-import { admitted, type TestWrite } from '../admission.testing.ts';
-import { everyConfigMap, type PolicyTable, policyPlugin } from './policies.testing.ts';
-import { validatingMetrics } from './policy-metrics.ts';
+import { isStatusError, type JsonObject, type KubeObject } from '../../../../api/index.ts';
+import type { Authorizer } from '../../../auth/authorizer.ts';
+import { makeMetrics } from '../../../metrics/metrics.ts';
+import { admitted, type TestWrite } from '../../admission.testing.ts';
+import { everyConfigMap, type PolicyTable, policyPlugin } from '../policies.testing.ts';
+import { validatingMetrics } from '../policy-metrics.ts';
 
 const configMap = (data: JsonObject = {}, metadata: JsonObject = {}): TestWrite => ({
   resource: 'configmaps',

@@ -3,11 +3,11 @@
  * without anybody owning it. What can only be replaced as a whole may not be in it, since whoever names a part of that
  * would take away the rest.
  */
-import type { JsonObject, JsonValue } from '../../../api/index.ts';
-import type { Value } from '../../cel/values/values.ts';
-import { isObject } from '../../codec/json/json-objects.ts';
-import { mergeTyped, setOfObject, shapeOfValue, TypedError } from '../../managed-fields/index.ts';
-import type { Schema } from '../../schema/schema.ts';
+import type { JsonObject, JsonValue } from '../../../../api/index.ts';
+import type { Value } from '../../../cel/values/values.ts';
+import { isObject } from '../../../codec/json/json-objects.ts';
+import { mergeTyped, setOfObject, shapeOfValue, TypedError } from '../../../managed-fields/index.ts';
+import type { Schema } from '../../../schema/schema.ts';
 import { MutationError } from './mutation-error.ts';
 import { misplacedNames, valueToJson } from './value-to-json.ts';
 

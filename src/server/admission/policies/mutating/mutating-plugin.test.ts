@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { isStatusError, type JsonObject } from '../../../api/index.ts';
-import { admitted, type TestWrite } from '../admission.testing.ts';
-import type { AdmissionPlugin } from '../admission.ts';
-import { type PolicyTable, policyPlugin } from './policies.testing.ts';
+import { isStatusError, type JsonObject } from '../../../../api/index.ts';
+import { admitted, type TestWrite } from '../../admission.testing.ts';
+import type { AdmissionPlugin } from '../../admission.ts';
+import { type PolicyTable, policyPlugin } from '../policies.testing.ts';
 
 const apply = (expression: string) => ({ patchType: 'ApplyConfiguration', applyConfiguration: { expression } });
 const patch = (expression: string) => ({ patchType: 'JSONPatch', jsonPatch: { expression } });

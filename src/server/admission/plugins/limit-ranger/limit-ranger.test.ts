@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../api/index.ts';
-import { admitted } from '../admission.testing.ts';
+import type { JsonObject } from '../../../../api/index.ts';
+import { admitted } from '../../admission.testing.ts';
 import { limitRanger } from './limit-ranger.ts';
 
 const rangeOf = (...limits: JsonObject[]) => ({ metadata: { name: 'l', namespace: 'ns' }, spec: { limits } });

@@ -2,24 +2,24 @@
  * A MutatingAdmissionPolicy, read once, and what it makes of one object with one parameter: its mutations in order, each
  * on what the one before left. Each has a budget of its own.
  */
-import type { JsonObject, KubeObject } from '../../../api/index.ts';
-import { jsonValue } from '../../cel/values/json-values.ts';
-import { CelError, type Value } from '../../cel/values/values.ts';
-import type { WorkSlices } from '../../event-loop/work-slices.ts';
-import { typesOfPatch } from '../../kinds/admissionregistration/mutations.ts';
-import type { Schema } from '../../schema/schema.ts';
-import { objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
-import { CostBudget, LIMIT_POLICY_COST, OutOfBudgetError } from '../expressions/cost-budget.ts';
-import { Evaluation, type ExpressionTimer } from '../expressions/evaluation.ts';
-import { type ConditionsVerdict, type ConditionText, MatchConditions } from '../expressions/match-conditions.ts';
-import { PolicyVariables, type VariableText } from '../expressions/policy-variables.ts';
-import type { RequestValues } from '../expressions/request-values.ts';
-import { StoredExpression } from '../expressions/stored-expression.ts';
+import type { JsonObject, KubeObject } from '../../../../api/index.ts';
+import { jsonValue } from '../../../cel/values/json-values.ts';
+import { CelError, type Value } from '../../../cel/values/values.ts';
+import type { WorkSlices } from '../../../event-loop/work-slices.ts';
+import { typesOfPatch } from '../../../kinds/admissionregistration/mutations.ts';
+import type { Schema } from '../../../schema/schema.ts';
+import { objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';
+import { CostBudget, LIMIT_POLICY_COST, OutOfBudgetError } from '../../expressions/cost-budget.ts';
+import { Evaluation, type ExpressionTimer } from '../../expressions/evaluation.ts';
+import { type ConditionsVerdict, type ConditionText, MatchConditions } from '../../expressions/match-conditions.ts';
+import { PolicyVariables, type VariableText } from '../../expressions/policy-variables.ts';
+import type { RequestValues } from '../../expressions/request-values.ts';
+import { StoredExpression } from '../../expressions/stored-expression.ts';
+import { type ParamKind, readParamKind } from '../params.ts';
+import { type MatchResources, readMatchResources } from '../policy-matcher.ts';
 import { applyConfiguration } from './apply-configuration.ts';
 import { applyJsonPatch } from './json-patch-mutation.ts';
 import { MutationError } from './mutation-error.ts';
-import { type ParamKind, readParamKind } from './params.ts';
-import { type MatchResources, readMatchResources } from './policy-matcher.ts';
 
 export type Mutation = { readonly expression: StoredExpression; readonly isJsonPatch: boolean };
 

@@ -5,15 +5,15 @@
  * it is left out; all else must agree, key by key, in uid and version. A store that does not catch up in time may have
  * a stream that is dead, though it is open: another one is opened, but it is not called wrong for that.
  */
-import { type Clock, isBehind } from '../../api/index.ts';
-import { metadataOf } from '../objects/define-resource.ts';
-import { keyOf } from '../objects/object-key.ts';
-import type { AnyObject } from '../objects/objects.ts';
-import type { ReflectorOptions } from '../reflector/reflector-options.ts';
-import { ResourceClient } from '../resources/resource-client.ts';
-import type { Transport } from '../transport/transport.ts';
-import type { Notifier } from './notifier.ts';
-import type { Source } from './source.ts';
+import { type Clock, isBehind } from '../../../api/index.ts';
+import { metadataOf } from '../../objects/define-resource.ts';
+import { keyOf } from '../../objects/object-key.ts';
+import type { AnyObject } from '../../objects/objects.ts';
+import type { ReflectorOptions } from '../../reflector/reflector-options.ts';
+import { ResourceClient } from '../../resources/resource-client.ts';
+import type { Transport } from '../../transport/transport.ts';
+import type { Notifier } from '../notifier.ts';
+import type { Source } from '../source.ts';
 
 export type AuditReport = {
   /** How many objects were held against the server. */
