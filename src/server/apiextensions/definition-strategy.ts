@@ -39,8 +39,10 @@ export const definitionStrategy: Strategy = {
   markDeleted: (object, now) => markTerminating(object, now),
 };
 
-function setDefinitionDefaults({ spec }: Definition): void {
+function setDefinitionDefaults({ spec, status }: Definition): void {
   if (!spec) return;
+  const stored = spec.versions?.find(({ storage }) => storage)?.name;
+  if (asObject(status) && !status.storedVersions?.length && stored !== undefined) status.storedVersions = [stored];
   if (spec.names) {
     const { names } = spec;
     if (names.kind && !names.singular) names.singular = names.kind.toLowerCase();

@@ -19,6 +19,7 @@ import {
   tooMany,
   unsupportedValue,
 } from '../../api/index.ts';
+import { givenEmptyIn } from '../codec/given-empty.ts';
 import { jsonEqual } from '../codec/json/json-objects.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { appendAll } from '../strategy/validation/append-all.ts';
@@ -213,7 +214,8 @@ async function checkSchema(
   const path = `${place}.openAPIV3Schema`;
   const before = validation.length;
   const isSaid = (word: string) => !isNothing(openApi[word]) || (word === 'not' && asObject(openApi.not) !== undefined);
-  if (subresources?.status && Object.keys(openApi).some((word) => !ROOT_WORDS.has(word) && isSaid(word)))
+  const said = [...Object.keys(openApi).filter(isSaid), ...givenEmptyIn(openApi)];
+  if (subresources?.status && said.some((word) => !ROOT_WORDS.has(word)))
     validation.push(invalidValue(path, openApi, ROOT_TEXT));
   const root = await checkStructural(openApi, path, validation, slices);
   if (root && validation.length === before) await checkRules(root, path, validation, slices);

@@ -53,6 +53,30 @@ describe('checkObject() of a built-in kind', () => {
     });
   });
 
+  it('reads a schema in a union as one: unknown fields go untold, a wrong type is one of the union', () => {
+    const crd = (openAPIV3Schema: JsonObject) => ({ spec: { versions: [{ schema: { openAPIV3Schema } }] } });
+    const checkCrd = (schema: JsonObject) => check('CustomResourceDefinition', crd(schema), 'apiextensions.k8s.io');
+    const { object, unknownFields } = checkCrd({ items: { k: 1, additionalProperties: { j: 2, type: 'string' } } });
+    expect(object).toMatchObject(crd({ items: { additionalProperties: { type: 'string' } } }));
+    expect(JSON.stringify(object)).not.toMatch(/"[jk]"/);
+    expect(unknownFields).toEqual([]);
+    expect(() => checkCrd({ items: { not: { type: 5 } } })).toThrow(
+      'json: cannot unmarshal number into Go struct field JSONSchemaProps.spec.versions.schema.openAPIV3Schema.items of type string',
+    );
+  });
+
+  it('takes any JSON where Go keeps it raw, an empty object too', () => {
+    expect(check('ControllerRevision', { data: {} }, 'apps').object).toMatchObject({ data: {} });
+    const managed = { metadata: { managedFields: [{ fieldsV1: 'x' }] } };
+    expect(check('ConfigMap', managed).object).toEqual(managed);
+  });
+
+  it('names the type of values in a map', () => {
+    expect(() => check('SubjectAccessReview', { spec: { extra: { k: 'x' } } }, 'authorization.k8s.io')).toThrow(
+      'json: cannot unmarshal string into Go struct field SubjectAccessReviewSpec.spec.extra of type v1.ExtraValue',
+    );
+  });
+
   it('sorts the keys of maps', () => {
     const { object } = check('ConfigMap', { data: { b: '1', a: '2' } });
     expect(Object.keys(object.data as JsonObject)).toEqual(['a', 'b']);

@@ -12,6 +12,8 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { canonicalQuantity, QuantityError } from '../../api/quantity.ts';
 import type { Schema } from '../schema/schema.ts';
+import { builtInSchemas } from '../schema/schemas.ts';
+import { noteGivenEmpty } from './given-empty.ts';
 import { stringTypeOf, wholeTypeOf } from './go-type-names.ts';
 import { type FaultPath, faultPathText, maxFaults } from './json/fault-paths.ts';
 import { isObject, setKey } from './json/json-objects.ts';
@@ -43,12 +45,19 @@ export function checkObject(value: JsonObject, schema: Schema, { isCustom = fals
   return { object: object as JsonObject, unknownFields };
 }
 
+const API_EXTENSIONS = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1';
+const SCHEMA_PROPS = `${API_EXTENSIONS}.JSONSchemaProps`;
+const SCHEMA_UNION = `${SCHEMA_PROPS}Or`;
+let schemaProps: Plan | undefined;
+
 class Walk {
   readonly unknown: FaultPath[] = [];
   /** Where the walk is, with indexes: `spec.containers[0]`. Put into words only for those who must be told. */
   readonly #steps: (string | number)[] = [];
   /** The same as Go tells it: the names of fields only. */
   readonly #fields: string[] = [];
+  /** The field of the outermost union around, in those words. */
+  #union: string | undefined;
 
   /** `owner`: the struct around, as Go calls it. */
   read(value: JsonValue, plan: Plan, owner: string): JsonValue {
@@ -60,6 +69,7 @@ class Walk {
       case 'list':
         return Array.isArray(value) ? this.#list(value, plan, owner) : this.#mismatch(value, plan, owner);
       case 'any':
+        if (plan.schema.name?.startsWith(SCHEMA_UNION)) return this.#schemaUnion(value, owner);
         if (plan.schema.type === 'object' && !isObject(value) && !isRaw(plan.schema))
           return this.#mismatch(value, plan, owner);
         return value;
@@ -84,6 +94,7 @@ class Walk {
       }
       result ??= firstOf(value, keys, i);
       if (kept !== undefined) result[key] = kept;
+      else if (field?.isEmptyTold && given !== null) noteGivenEmpty(result, key);
     }
     for (const name of plan.alwaysWritten) {
       if ((result ?? value)[name] !== undefined) continue;
@@ -194,7 +205,24 @@ class Walk {
   }
 
   #tellUnknown(key: string): void {
-    if (this.unknown.length < maxFaults) this.unknown.push([...this.#steps, key]);
+    if (this.#union === undefined && this.unknown.length < maxFaults) this.unknown.push([...this.#steps, key]);
+  }
+
+  /**
+   * A schema of a custom kind, or a list of them, in a field that may also hold something else. Go reads it apart: it
+   * does not tell of unknown fields in it, and of a wrong type only in which field the union is.
+   */
+  #schemaUnion(value: JsonValue, owner: string): JsonValue {
+    if (typeof value !== 'object' || value === null) return value;
+    const isOutermost = this.#union === undefined;
+    this.#union ??= `${owner}.${this.#fields.join('.')}`;
+    schemaProps ??= planOf(builtInSchemas().byName(SCHEMA_PROPS)!);
+    const plan = schemaProps;
+    const kept = Array.isArray(value)
+      ? mapShared(value, (item) => (isObject(item) ? this.read(item, plan, owner) : item))
+      : this.read(value, plan, owner);
+    if (isOutermost) this.#union = undefined;
+    return kept;
   }
 
   #scalar(value: JsonValue, plan: Plan, owner: string): JsonValue {
@@ -240,19 +268,22 @@ class Walk {
   }
 
   #mismatch(value: JsonValue, plan: Plan, owner: string, word = jsonWord(value), type?: string): never {
-    const where = this.#fields.length === 0 ? 'Go value' : `Go struct field ${owner}.${this.#fields.join('.')}`;
+    const field = this.#union ?? `${owner}.${this.#fields.join('.')}`;
+    const where = this.#fields.length === 0 ? 'Go value' : `Go struct field ${field}`;
     throw new TypeMismatchError(
       `json: cannot unmarshal ${word} into ${where} of type ${type ?? namedType(plan, owner, this.#fields.at(-1) ?? '')}`,
     );
   }
 }
 
+const MAP = 'map[string]';
+
 /** As Go names the type of a field: many strings and lists have names of their own. */
 function namedType(plan: Plan, owner: string, field: string): string {
   const isList = plan.kind === 'list';
   if (isList || plan.kind === 'map') {
     const whole = wholeTypeOf(owner, field);
-    if (whole !== undefined) return whole;
+    if (whole !== undefined) return isList && whole.startsWith(MAP) ? whole.slice(MAP.length) : whole;
   }
   const isText = plan.kind === 'string' || (isList && plan.element?.type === 'string');
   const name = isText ? stringTypeOf(owner, field) : undefined;
@@ -286,7 +317,7 @@ function isZero(value: JsonValue, { schema }: FieldPlan): boolean {
   if (typeof value !== 'object') return value === '' || value === 0 || value === false;
   if (value === null) return true;
   if (Array.isArray(value)) return value.length === 0;
-  if (schema.properties) return false; // a pointer to an empty struct is a value
+  if (schema.properties || isRaw(schema)) return false; // a pointer to an empty struct is a value
   for (const _ in value) return false;
   return true;
 }
@@ -323,5 +354,5 @@ function sortedPaths(paths: readonly FaultPath[]): FaultPath[] {
 
 /** JSON of any shape that Go keeps as it is: rules of the kind say what it must be. */
 function isRaw({ name }: Schema): boolean {
-  return name?.endsWith('.RawExtension') === true;
+  return name?.endsWith('.RawExtension') === true || name?.endsWith('.FieldsV1') === true;
 }

@@ -146,6 +146,7 @@ v1.ResourceList: ResourceRequirements.limits ResourceRequirements.requests Volum
   ResourceQuotaStatus.hard ResourceQuotaStatus.used
 v1.ValidationRules: JSONSchemaProps.x-kubernetes-validations
 []v1.JSON: JSONSchemaProps.enum
+map[string]v1.ExtraValue: CertificateSigningRequestSpec.extra SubjectAccessReviewSpec.extra UserInfo.extra
 `;
 
 const stringNames = read(strings);

@@ -6,6 +6,7 @@
  * in error texts. Types that Go does not have (hand-made or custom) keep their zeros.
  */
 import type { Schema } from '../schema/schema.ts';
+import { isEmptyTold } from './given-empty.ts';
 import { type MessageField, messageOfSchema } from './protobuf/message-tables.ts';
 
 export type PlanKind =
@@ -33,6 +34,8 @@ export type FieldPlan = {
   readonly isAlwaysWritten: boolean;
   /** Written as null when it is empty: a list without omitempty, a time that is no pointer. */
   readonly isNullWhenEmpty: boolean;
+  /** A list or map that is left out when it is empty, but not unnoticed. */
+  readonly isEmptyTold: boolean;
 };
 
 export type Plan = {
@@ -56,13 +59,15 @@ class LazyFieldPlan implements FieldPlan {
   readonly dropsZero: boolean;
   readonly isAlwaysWritten: boolean;
   readonly isNullWhenEmpty: boolean;
+  readonly isEmptyTold: boolean;
   #plan: Plan | undefined;
 
-  constructor(schema: Schema, dropsZero: boolean, isAlwaysWritten: boolean, isNullWhenEmpty: boolean) {
+  constructor({ schema, dropsZero, isAlwaysWritten, isNullWhenEmpty, isEmptyTold }: Omit<FieldPlan, 'plan'>) {
     this.schema = schema;
     this.dropsZero = dropsZero;
     this.isAlwaysWritten = isAlwaysWritten;
     this.isNullWhenEmpty = isNullWhenEmpty;
+    this.isEmptyTold = isEmptyTold;
   }
 
   get plan(): Plan {
@@ -121,7 +126,17 @@ function makePlan(schema: Schema): Plan {
       const isNull = known !== undefined && isNullWhenEmpty(schema, name, field, known);
       const isEmptyKept =
         isNull || schema.required?.includes(name) === true || known?.hasPresence === true || name === 'managedFields';
-      fields.set(name, new LazyFieldPlan(field, isTyped && !isWritten && !isEmptyKept, isAlwaysWritten, isNull));
+      const dropsZero = isTyped && !isWritten && !isEmptyKept;
+      fields.set(
+        name,
+        new LazyFieldPlan({
+          schema: field,
+          dropsZero,
+          isAlwaysWritten,
+          isNullWhenEmpty: isNull,
+          isEmptyTold: dropsZero && isEmptyTold(struct, name),
+        }),
+      );
       if (isAlwaysWritten) alwaysWritten.push(name);
       if (isNull) nullWhenEmpty.push(name);
     }

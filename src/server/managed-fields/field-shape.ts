@@ -47,17 +47,18 @@ export function memberSchema(schema: Schema, key: string): Schema | undefined {
   return known ?? (schema.preserveUnknownFields ? free : undefined);
 }
 
-/** The step of a list element; undefined for one that lacks a key, or is no value of a set. */
+/** The step of a list element, by the keys that it has; undefined for one that has none of them, or is no value of a set. */
 export function elementStep(item: JsonValue, schema: Schema): string | undefined {
   if (schema.listType === 'set') return typeof item === 'object' ? undefined : valueStep(item);
   if (!isObject(item)) return undefined;
   let keys = '';
   for (const name of sortedKeysOf(schema.listMapKeys!)) {
     const value = ownValue(item, name) ?? schema.items?.properties?.get(name)?.default;
-    if (value === undefined || typeof value === 'object') return undefined;
+    if (value === undefined) continue;
+    if (typeof value === 'object') return undefined;
     keys += `${keys === '' ? '' : ','}${JSON.stringify(name)}:${jsonText(value)}`;
   }
-  return `k:{${keys}}`;
+  return keys === '' ? undefined : `k:{${keys}}`;
 }
 
 const sortedKeys = new WeakMap<readonly string[], readonly string[]>();
@@ -71,11 +72,11 @@ function sortedKeysOf(names: readonly string[]): readonly string[] {
   return sorted;
 }
 
-/** An element of a keyed list lacks a key, or one of a set is no value: the list has no fields that could be owned. */
+/** An element of a keyed list lacks all keys, or one of a set is no value: the list has no fields that could be owned. */
 export class KeylessElementError extends Error {
   override readonly name = 'KeylessElementError';
   constructor() {
-    super('Cannot tell the elements of a list apart: one lacks its key');
+    super('Cannot tell the elements of a list apart: one lacks its keys');
   }
 }
 

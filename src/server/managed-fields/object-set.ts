@@ -75,8 +75,10 @@ function elementsOf(list: readonly JsonValue[], schema: Schema, path: string[]):
 
 function missingKey(item: JsonValue, { listType, listMapKeys = [] }: Schema): string {
   if (listType === 'set') return 'sets may not contain lists or maps';
-  const lacking = listMapKeys.find((key) => !isObject(item) || item[key] === undefined) ?? listMapKeys[0];
-  return `associative list with keys has an element that omits key field ${JSON.stringify(lacking)} (and doesn't have default value)`;
+  if (item === null) return 'associative list with keys may not have a null element';
+  if (!isObject(item)) return 'associative list with keys may not have non-map elements';
+  const keys = listMapKeys.map((key) => JSON.stringify(key)).join(' ');
+  return `associative list with keys has an element that omits all key fields [${keys}] (and doesn't have default values for any key fields)`;
 }
 
 /** A leaf that is a list or a map is owned as a whole; what is inside is held to its type all the same. */

@@ -88,6 +88,25 @@ describe('trackUpdate()', () => {
     expect(track({ spec: { matchingPrecedence: 1 }, status }, { schema: flow, ignored })).toBeUndefined();
   });
 
+  it('does not track an object with which keyless elements were sent, though they are not kept', () => {
+    const discarded = { status: { conditions: [{ status: 'True' }] } };
+    const flow = schemas.byKind('flowcontrol.apiserver.k8s.io', 'v1', 'FlowSchema')!;
+    const one = { metadata: { name: 'a' }, spec: { matchingPrecedence: 1 } };
+    const before = { ...one, metadata: { name: 'a', managedFields: track(one, { schema: flow }) } } as JsonObject;
+    expect(track(before, { before, schema: flow })).toBeDefined();
+    expect(track(before, { before, schema: flow, discarded })).toBeUndefined();
+  });
+
+  it('tells elements apart by the keys that they have', () => {
+    const claim = schemas.byKind('resource.k8s.io', 'v1', 'ResourceClaim')!;
+    const device = { driver: 'd', pool: 'p', device: 'x' }; // without the fourth key
+    const status = { devices: [device, { ...device, device: 'y' }, { ...device, device: 'y' }] };
+    const [owned] = track({ status }, { schema: claim })!;
+    const step = (name: string) => `k:{"device":"${name}","driver":"d","pool":"p"}`;
+    expect(JSON.stringify(owned)).toContain(JSON.stringify(step('x')));
+    expect(JSON.stringify(owned)).toContain(`${JSON.stringify(step('y'))}:{}`);
+  });
+
   it('takes from others what its owner writes again', () => {
     const shared = [
       entry('alpha', 0, { 'f:data': { '.': {}, 'f:k': {} } }),

@@ -28,6 +28,8 @@ export type UpdateToTrack = {
   readonly subresource?: string;
   /** The time as it is written, e.g. `2026-11-15T08:00:07Z`. */
   readonly now: string;
+  /** What was sent besides, and will not be kept: it counts only in that its elements must be told apart. */
+  readonly discarded?: JsonObject;
   /** Fields that do not count, with all below them. */
   readonly ignored?: FieldSet;
 };
@@ -61,7 +63,12 @@ export function trackUpdate(update: UpdateToTrack): ManagedFieldsEntry[] | undef
   const managers = readManagers(entries);
   if (managers.length === 0) return undefined;
 
-  const comparison = orUndefined(() => compareObjects(before, after, schema));
+  const { discarded } = update;
+  const comparison = orUndefined(() => {
+    for (const [key, value] of Object.entries(discarded ?? {}))
+      compareObjects({ [key]: before[key] ?? null }, { [key]: value }, schema);
+    return compareObjects(before, after, schema);
+  });
   if (!comparison) return undefined;
   const notTracked = notTrackedWith(ignored);
   const counted = (set: FieldSet) => withoutSubtrees(difference(set, metadataItself), notTracked);

@@ -180,7 +180,7 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
   'ipaddresses.networking.k8s.io': { nameRule: 'ip' },
   'networkpolicies.networking.k8s.io': generation,
   'runtimeclasses.node.k8s.io': { ...createsOnUpdate, ...needsVersion },
-  'poddisruptionbudgets.policy': { ...generation, ...needsVersion },
+  'poddisruptionbudgets.policy': { ...generation, ...needsVersion, nameRule: 'segment' },
   'clusterrolebindings.rbac.authorization.k8s.io': rbac,
   'clusterroles.rbac.authorization.k8s.io': rbac,
   'rolebindings.rbac.authorization.k8s.io': rbac,

@@ -31,11 +31,12 @@ import { answerTokenRequest } from '../tokens/token-request.ts';
 import type { DeleteOptions } from './input/delete-options.ts';
 import { readBody } from './input/read-body.ts';
 import { type WriteOptions, writeOptions } from './input/write-options.ts';
-import { sendJson } from './output/answer.ts';
+import { sendJson, sendScale } from './output/answer.ts';
 import { handleGet } from './reading/read.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
 import { deleteObject } from './writing/delete.ts';
 import { handlePatch } from './writing/patch.ts';
+import { mergeOwners } from './writing/prepare.ts';
 import {
   admittedBefore,
   handleUpdate,
@@ -98,7 +99,7 @@ async function scale(
   const scaleOf = (object: KubeObject) =>
     (paths ? toCustomScale(object, paths) : toScale(object)) as unknown as JsonObject;
   if (verb === 'get') {
-    sendJson(context, 200, format, scaleOf(storage.toObject(first)));
+    sendScale(context, format, storage, asObject(scaleOf(storage.toObject(first))));
     return;
   }
   const isApply = verb === 'patch' && patchTypeOf(context.headers['content-type'], false) === 'apply';
@@ -135,7 +136,7 @@ async function scale(
     { current: first, change, admission: ofScale },
   );
   const object = 'bytes' in updated ? storage.toObject(updated as never) : updated;
-  sendJson(context, 200, format, scaleOf(object as KubeObject));
+  sendScale(context, format, storage, asObject(scaleOf(object as KubeObject)));
 }
 
 /** Apply sets what it names, as a merge does: the count has one owner at a time. */
@@ -165,6 +166,7 @@ async function bind(rest: Rest, context: RequestContext, storage: ResourceStorag
   const body = await readBody(context);
   const given = asObject(decodePart(context, body, '', 'v1', 'Binding', options.fieldValidation));
   given.metadata ??= {};
+  mergeOwners(given, { warn: (text) => context.warn(text) });
   const place = { ...asked, name: asked.name || (given.metadata.name ?? '') };
   const order = admittedOrder(rest, context, storage, place, options, bodyTypeOf('', 'v1', 'Binding'));
   const binding = await order.admit(given);
@@ -187,6 +189,7 @@ async function evict(rest: Rest, context: RequestContext, storage: ResourceStora
   const { isDryRun } = options;
   const given = asObject(decodePart(context, await readBody(context), 'policy', 'v1', 'Eviction'));
   given.metadata ??= {};
+  mergeOwners(given, { warn: (text) => context.warn(text) });
   const order = admittedOrder(rest, context, storage, place, options, bodyTypeOf('policy', 'v1', 'Eviction'));
   const eviction = await order.admit(given);
   const { name } = eviction.metadata;

@@ -13,6 +13,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../api/index.ts';
+import { isGivenEmpty } from '../codec/given-empty.ts';
 import { ownValue } from '../codec/json/json-objects.ts';
 import type { WorkSlices } from '../event-loop/work-slices.ts';
 import { checkRuleText } from './rule-text.ts';
@@ -93,7 +94,8 @@ function checkWords(schema: JsonObject, path: string, faults: Validation): void 
     faults.push(unsupportedValue(`${path}.type`, type, TYPES));
   for (const field of NOT_SUPPORTED) if (!isNothing(schema[field])) forbid(field, `${field} is not supported`);
   for (const field of NEVER_SUPPORTED)
-    if (schema[field] !== undefined && schema[field] !== null) forbid(field, `${field} is not supported`);
+    if ((schema[field] !== undefined && schema[field] !== null) || isGivenEmpty(schema, field))
+      forbid(field, `${field} is not supported`);
   if (schema.uniqueItems === true)
     forbid('uniqueItems', 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic');
   if (Array.isArray(schema.items)) forbid('items', 'items must be a schema object and not an array');

@@ -60,6 +60,9 @@ export const nameColumn: Column = column('Name', (object) => object.metadata.nam
   description: 'The name of the object, unique among its kind within its namespace.',
 });
 
+/** For what has a name of another kind of object. */
+export const plainNameColumn: Column = { ...nameColumn, definition: { ...nameColumn.definition, format: '' } };
+
 export const ageColumn: Column = column('Age', (object, { nowMs }) => age(object.metadata.creationTimestamp, nowMs), {
   description: 'How long ago the object was created.',
 });

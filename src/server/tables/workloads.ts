@@ -18,6 +18,7 @@ import {
   list,
   nameColumn,
   number,
+  plainNameColumn,
   scalarText,
   text,
   wideColumn,
@@ -54,6 +55,14 @@ export const workloadTables: KindTables = {
   },
   '/replicationcontrollers': replicaTable((object) => labelsText(object, 'spec', 'selector')),
   'apps/replicasets': replicaTable(selector('spec', 'selector')),
+  'autoscaling/scales': {
+    columns: [
+      plainNameColumn,
+      integerColumn('Desired', (scale) => number(scale, 'spec', 'replicas')),
+      integerColumn('Available', (scale) => number(scale, 'status', 'replicas')),
+      ageColumn,
+    ],
+  },
   'apps/deployments': {
     columns: [
       nameColumn,

@@ -112,6 +112,10 @@ onEveryGround((ground) => {
     expect(done).toMatchObject({ spec: { replicas: 2 }, status: { phase: 'Ready' }, metadata: { generation: 1 } });
     const scale = await client.get(`${WIDGETS}/a/scale`);
     expect(scale).toMatchObject({ kind: 'Scale', spec: { replicas: 2 }, status: { replicas: 1 } });
+    const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+    const table = JSON.parse((await client.ask('GET', `${WIDGETS}/a/scale`, { headers: { accept } })).body.toString());
+    expect(table.columnDefinitions[0]).toMatchObject({ name: 'Name', format: 'name' }); // as of the kind itself
+    expect(table.rows).toMatchObject([{ cells: ['a', null], object: { metadata: { name: 'a' } } }]);
     await client.update(`${WIDGETS}/a/scale`, { ...scale, spec: { replicas: 5 } });
     expect(await client.get(`${WIDGETS}/a`)).toMatchObject({ spec: { replicas: 5 }, metadata: { generation: 2 } });
     await expect(client.patch(`${WIDGETS}/a/scale`, { spec: { replicas: -1 } })).rejects.toThrow('non-negative');

@@ -1,5 +1,6 @@
 /** Parts of objects with a path of their own, by the ways that clients write them. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { JsonObject } from '../../../src/api/index.ts';
 import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
 
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
@@ -54,6 +55,45 @@ it.each<[claim: string, type: string, body: unknown, status: number, message: Re
   expect(await server.client.get(`${DEPLOYMENTS}/web`)).toEqual(before);
 });
 
+it.each(['GET', 'PATCH'])('%s of a scale as a Table is a row of it, not of its object', async (method) => {
+  const answer = await server.client.ask(method, `${DEPLOYMENTS}/web/scale`, {
+    headers: {
+      accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+      ...(method === 'PATCH' && { 'content-type': 'application/merge-patch+json' }),
+    },
+    ...(method === 'PATCH' && { body: '{"spec":{"replicas":7}}' }),
+  });
+  const table = JSON.parse(answer.body.toString());
+  const { spec } = await server.client.get(`${DEPLOYMENTS}/web`);
+  expect(table.columnDefinitions.map(({ name, type, format }: JsonObject) => [name, type, format])).toEqual([
+    ['Name', 'string', ''],
+    ['Desired', 'integer', ''],
+    ['Available', 'integer', ''],
+    ['Age', 'string', ''],
+  ]);
+  const { replicas } = spec as JsonObject;
+  expect(table.rows).toMatchObject([
+    { cells: ['web', replicas, 0, expect.any(String)], object: { kind: 'PartialObjectMetadata' } },
+  ]);
+});
+
+it('bindings and evictions that name an owner twice are told so', async () => {
+  await server.client.create(PODS, { metadata: { name: 'owned' }, spec: { containers: [container] } });
+  const owner = { apiVersion: 'v1', kind: 'Thing', name: 'x', uid: 'u-1' };
+  const warningOf = async (part: string, body: JsonObject) => {
+    const metadata = { name: 'owned', ownerReferences: [owner, owner] };
+    const { headers, status } = await server.client.ask('POST', `${PODS}/owned/${part}`, {
+      query: { dryRun: 'All' },
+      body: JSON.stringify({ metadata, ...body }),
+    });
+    expect(status).toBe(201);
+    return String(headers.warning);
+  };
+  const binding = { apiVersion: 'v1', kind: 'Binding', target: { kind: 'Node', name: 'n' } };
+  expect(await warningOf('binding', binding)).toContain('duplicate UID(s) observed: u-1');
+  expect(await warningOf('eviction', { apiVersion: 'policy/v1', kind: 'Eviction' })).toContain('duplicate UID(s)');
+});
+
 it('an eviction of another pod than the one of its path is refused, and both stay', async () => {
   for (const name of ['one', 'other'])
     await server.client.create(PODS, { metadata: { name }, spec: { containers: [container] } });
@@ -63,7 +103,11 @@ it('an eviction of another pod than the one of its path is refused, and both sta
     code: 400,
     message: 'name in URL does not match name in Eviction object',
   });
-  expect((await server.client.list(PODS)).items.map(({ metadata }) => metadata.name)).toEqual(['one', 'other']);
+  expect((await server.client.list(PODS)).items.map(({ metadata }) => metadata.name)).toEqual([
+    'one',
+    'other',
+    'owned',
+  ]);
   await evict('one');
-  expect((await server.client.list(PODS)).items.map(({ metadata }) => metadata.name)).toEqual(['other']);
+  expect((await server.client.list(PODS)).items.map(({ metadata }) => metadata.name)).toEqual(['other', 'owned']);
 });

@@ -3,6 +3,7 @@
  * class accounts for is refused.
  */
 import { type JsonObject, type KubeObject, quote } from '../../../api/index.ts';
+import { isGivenEmpty } from '../../codec/given-empty.ts';
 import { cloneJson } from '../../codec/json/json-objects.ts';
 import { sameField } from '../../kinds/pods/pod-update.ts';
 import { ensureObject, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
@@ -54,7 +55,7 @@ function setOverhead(a: AdmissionAttributes, spec: JsonObject, runtime: KubeObje
 }
 
 function checkOverhead(a: AdmissionAttributes, spec: JsonObject, overhead: JsonObject | undefined): void {
-  if (!overhead && spec.overhead !== undefined) throw refuse(a, noOverhead);
+  if (!overhead && (spec.overhead !== undefined || isGivenEmpty(spec, 'overhead'))) throw refuse(a, noOverhead);
   if (overhead && !sameField(spec.overhead, overhead)) throw refuse(a, otherOverhead);
 }
 

@@ -13,6 +13,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
+import { hasGivenEmpty } from '../../codec/given-empty.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll, faultsOf, mostFaults } from '../../strategy/validation/append-all.ts';
@@ -44,11 +45,18 @@ const checkRows = checksFrom(rows);
 export const validatingWebhookStrategy: Strategy = {
   setDefaults: defaultsFrom(defaults),
   validate: validateWebhooks,
+  isRenewed,
 };
 export const mutatingWebhookStrategy: Strategy = {
   setDefaults: defaultsFrom([...defaults, ['webhooks[].reinvocationPolicy?', 'Never']]),
   validate: validateWebhooks,
+  isRenewed,
 };
+
+/** kube-apiserver takes an empty list for another one than none: what is stored has none. */
+function isRenewed(object: KubeObject): boolean {
+  return hasGivenEmpty((object as JsonObject).webhooks);
+}
 
 const QUIET = ['None', 'NoneOnDryRun'];
 const SIDE_EFFECTS = ['None', 'NoneOnDryRun', 'Some', 'Unknown'];

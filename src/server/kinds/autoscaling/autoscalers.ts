@@ -3,6 +3,7 @@
  * under the names of the newer one, as by kube-apiserver.
  */
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../../api/index.ts';
+import { isGivenEmpty } from '../../codec/given-empty.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { atLeast, oneOf } from '../../strategy/validation/checks.ts';
@@ -22,14 +23,16 @@ const policies = {
   ],
   scaleDown: [{ type: 'Percent', value: 100, periodSeconds: 15 }],
 };
+/** An empty list is one, which is refused. */
+const hasNoPolicies = (rules: JsonObject) => !isGivenEmpty(rules, 'policies');
 const behaviorDefaults: DefaultRow[] = [
   ['spec.behavior.scaleUp', {}],
   ['spec.behavior.scaleUp.stabilizationWindowSeconds', 0],
   ['spec.behavior.scaleUp.selectPolicy?', 'Max'],
-  ['spec.behavior.scaleUp.policies', policies.scaleUp],
+  ['spec.behavior.scaleUp.policies', policies.scaleUp, hasNoPolicies],
   ['spec.behavior.scaleDown', {}],
   ['spec.behavior.scaleDown.selectPolicy?', 'Max'],
-  ['spec.behavior.scaleDown.policies', policies.scaleDown],
+  ['spec.behavior.scaleDown.policies', policies.scaleDown, hasNoPolicies],
 ];
 const setDefaults = defaultsFrom([['spec.minReplicas', 1], ...behaviorDefaults]);
 const checkStatus = checksFrom([

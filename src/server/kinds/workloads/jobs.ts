@@ -19,7 +19,6 @@ import { atLeast, labelSelector } from '../../strategy/validation/checks.ts';
 import { type DefaultRow, defaultsFrom, immutable } from '../../strategy/validation/field-table.ts';
 import {
   ensureObject,
-  isEmpty,
   mapAt,
   numberAt,
   objectAt,
@@ -57,7 +56,8 @@ export const jobStrategy: Strategy = {
     setJobDefaults(job);
     setPodTemplateDefaults(ensureObject(job as JsonObject, 'spec'));
     const labels = mapAt(objectAt(objectAt(specOf(job), 'template'), 'metadata'), 'labels');
-    if (isEmpty(job.metadata.labels) && labels && !isEmpty(labels)) job.metadata.labels = { ...labels };
+    if (labels && Object.keys(job.metadata.labels ?? {}).length === 0 && Object.keys(labels).length > 0)
+      job.metadata.labels = { ...labels };
   },
   prepareCreate: (job) => {
     dropDisabledInTemplate(job);

@@ -13,6 +13,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
+import { isGivenEmpty } from '../../codec/given-empty.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { labelSelector } from '../../strategy/validation/checks.ts';
 import { ensureObject, mapAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
@@ -63,8 +64,13 @@ export function selectsTemplate(
 }
 
 export function unselected(template: JsonObject | undefined, path: string): FieldError {
-  const labels = mapAt(objectAt(template, 'metadata'), 'labels');
-  return invalidValue(`${path}.metadata.labels`, labels ?? null, '`selector` does not match template `labels`');
+  const metadata = objectAt(template, 'metadata');
+  const none = isGivenEmpty(metadata, 'labels') ? {} : null;
+  return invalidValue(
+    `${path}.metadata.labels`,
+    mapAt(metadata, 'labels') ?? none,
+    '`selector` does not match template `labels`',
+  );
 }
 
 /** A selector that must be there and select something; then the template, unless the selector is none. */

@@ -13,13 +13,14 @@ import {
 } from '../../codec/index.ts';
 import { type Format, mediaTypeNames, statusMediaType } from '../../encodings/negotiation.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
+import type { Resource } from '../../registry/resource.ts';
 import type { EncodedStatus, RequestContext } from '../../request/request-context.ts';
 import { statusBody, wantsPretty } from '../../request/status-body.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import { piecesOf } from '../../storage/slab.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
 import { emptyPartialList, type ListMeta, partialObject } from '../../tables/partial-metadata.ts';
-import { parseIncludeObject, type TableOptions, tableFor, tableParts } from '../../tables/table.ts';
+import { parseIncludeObject, type TableOptions, type TableResource, tableFor, tableParts } from '../../tables/table.ts';
 import { sendProtobufList } from './protobuf-list.ts';
 
 const JSON_TYPE = 'application/json';
@@ -51,8 +52,25 @@ export function sendObject(
   sendJson(context, status, format, shaped(context, format, storage, object), isCustom && format.shape === 'object');
 }
 
-function shaped(context: RequestContext, format: Format, storage: ResourceStorage, object: KubeObject): JsonObject {
-  const { resource } = storage;
+/** The scale of an object. Of a custom one a table has the columns of its kind, though what is asked is the scale. */
+export function sendScale(context: RequestContext, format: Format, storage: ResourceStorage, scale: KubeObject): void {
+  sendJson(
+    context,
+    200,
+    format,
+    shaped(context, format, storage, scale, storage.resource.isCustom ? undefined : SCALES),
+  );
+}
+
+const SCALES = { group: 'autoscaling', plural: 'scales', isCustom: false, version: 'autoscaling', kind: 'Scale' };
+
+function shaped(
+  context: RequestContext,
+  format: Format,
+  storage: ResourceStorage,
+  object: KubeObject,
+  resource: TableResource & Pick<Resource, 'version' | 'kind'> = storage.resource,
+): JsonObject {
   switch (format.shape) {
     case 'PartialObjectMetadataList':
       throw shapeNotAcceptable(

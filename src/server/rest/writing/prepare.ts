@@ -20,6 +20,7 @@ import {
   plainError,
 } from '../../../api/index.ts';
 import { cloneJson, jsonEqual, leastBytes, withNulls } from '../../codec/index.ts';
+import { isObject } from '../../codec/json/json-objects.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { withoutClusterPolicy } from '../../kinds/pods/security/cluster-policy.ts';
 import { strategyOf } from '../../kinds/strategy-of.ts';
@@ -137,11 +138,13 @@ export async function prepareUpdate(
   const slices = new WorkSlices();
   keepSystemMetadata(given, old);
   mergeOwners(given, context);
+  const { status } = given;
   keepOtherPart(storage, given, old, context.subresource);
+  const discarded = given.status !== status && isObject(status) ? { status } : undefined;
   strategy.setDefaults?.(given);
   if (slices.isOver) await slices.pause();
   const fits = canFit(storage, given, { isTracked, isNew: false });
-  if (!isTracked && fits) track(storage, old, given, manager, context);
+  if (!isTracked && fits) track(storage, old, given, manager, context, discarded);
   if (slices.isOver) await slices.pause();
   const owned = given.metadata.managedFields;
   const object = admit ? await admit(given) : given;
@@ -203,7 +206,7 @@ function keepSystemMetadata({ metadata }: KubeObject, { metadata: old }: KubeObj
 }
 
 /** An owner named twice is one owner; the client is told, since it may be refused one day. */
-function mergeOwners({ metadata }: KubeObject, { warn }: Pick<StrategyContext, 'warn'>): void {
+export function mergeOwners({ metadata }: KubeObject, { warn }: Pick<StrategyContext, 'warn'>): void {
   const owners = metadata.ownerReferences;
   if (!owners || owners.length < 2) return;
   const seen = new Set<string>();
@@ -283,6 +286,7 @@ function track(
   object: KubeObject,
   manager: string,
   context: StrategyContext,
+  discarded?: JsonObject,
 ): void {
   const { schema, groupVersion } = storage.resource;
   if (untracked.has(qualifiedName(storage.resource))) {
@@ -298,6 +302,7 @@ function track(
     now: context.subresource === 'scale' ? '' : context.now, // a change of scale is not dated
     ignored: ignoredFields(storage, context.subresource),
     ...(old && { before: old as unknown as JsonObject }),
+    ...(discarded && { discarded }),
   });
   if (managedFields) object.metadata.managedFields = managedFields;
   else delete object.metadata.managedFields;

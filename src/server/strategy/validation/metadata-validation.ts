@@ -230,8 +230,8 @@ function validateOwnerReferences(references: readonly OwnerReference[] | undefin
 function validateOwnerReference(reference: OwnerReference, path: string): FieldError[] {
   const { apiVersion = '', kind = '', name = '', uid = '' } = reference;
   const errors: FieldError[] = [];
-  const slash = apiVersion.indexOf('/');
-  if (apiVersion.slice(slash + 1) === '') {
+  const [group, version = group] = apiVersion.split('/', 3);
+  if (version === '' || apiVersion.split('/', 3).length > 2) {
     errors.push(invalidValue(`${path}.apiVersion`, apiVersion, 'version must not be empty'));
   }
   for (const [field, value] of Object.entries({ kind, name, uid })) {

@@ -15,6 +15,7 @@ import {
   unsupportedValue,
   valueNotFound,
 } from '../../../../api/index.ts';
+import { isGivenEmpty } from '../../../codec/given-empty.ts';
 import { appendAll } from '../../../strategy/validation/append-all.ts';
 import { checkPortName, oneOf, portNumber, required } from '../../../strategy/validation/checks.ts';
 import { numberAt, objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';
@@ -78,7 +79,7 @@ function refuseFields(
   errors: FieldError[],
 ): void {
   for (const field of fields)
-    if (container[field] !== undefined && container[field] !== null)
+    if ((container[field] !== undefined && container[field] !== null) || isGivenEmpty(container, field))
       errors.push(forbiddenValue(`${path}.${field}`, why));
 }
 
