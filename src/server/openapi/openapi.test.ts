@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../api/json.ts';
 import { Reader } from '../../api/protobuf.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -120,7 +121,7 @@ describe('the documents of a group version', () => {
       digest.update(ask(openApi, `/openapi/v3/${name}`)!.body);
     digest.update(ask(openApi, '/openapi/v2')!.body);
     expect({ documentForm, digest: digest.digest('hex').slice(0, 16) }).toEqual({
-      documentForm: 2,
+      documentForm: 3,
       digest: 'f44d2874f1fe2fee',
     });
   });
@@ -156,7 +157,7 @@ describe('OpenApi', () => {
     const { paths, components } = read(ask(changing, url));
     expect(components.schemas['io.example.v1.Widget']).toMatchObject({
       properties: {
-        metadata: { $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' },
+        metadata: { allOf: [{ $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' }] },
         spec: { properties: { size: { type: 'integer', minimum: 1, nullable: true } } },
       },
       'x-kubernetes-group-version-kind': [{ group: 'example.io', kind: 'Widget', version: 'v1' }],
@@ -180,11 +181,74 @@ describe('OpenApi', () => {
     expect(swagger).toBe('2.0');
     const { spec, status } = definitions['io.example.v1.Widget'].properties;
     expect(spec.properties.size).toEqual({ minimum: 1 });
-    expect(status).toEqual({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true });
+    expect(status).toEqual({ 'x-kubernetes-preserve-unknown-fields': true });
     expect(definitions['io.k8s.apimachinery.pkg.api.resource.Quantity']).toMatchObject({ type: 'string' });
     expect(paths['/api/v1/nodes/{name}'].patch.consumes).toContain('application/strategic-merge-patch+json');
     expect(String(answer?.body)).not.toContain('components/schemas');
   });
+
+  const open = { 'x-kubernetes-preserve-unknown-fields': true };
+  const mark = { 'x-kubernetes-group-version-kind': [{ group: 'example.io', kind: 'Widget', version: 'v1' }] };
+  const publish = (openApi: JsonObject, path: '/openapi/v2' | '/openapi/v3/apis/example.io/v1') => {
+    const registry = new Registry();
+    registry.add(widgets({ openApi }));
+    const document = read(ask(new OpenApi({ registry }), path));
+    return (document.definitions ?? document.components.schemas)['io.example.v1.Widget'];
+  };
+
+  it('says nothing in version 2 of fields of a kind that keeps unknown ones', () => {
+    const schema = { type: 'object', ...open, properties: { spec: { type: 'object' } } };
+    expect(publish(schema, '/openapi/v2')).toEqual({ type: 'object', ...mark });
+    expect(publish(schema, '/openapi/v3/apis/example.io/v1')).toMatchObject({
+      properties: { spec: {}, kind: {} },
+      ...open,
+    });
+  });
+
+  it.each<[claim: string, schema: JsonObject, v2: JsonObject]>([
+    ['an open list', { type: 'array', items: { type: 'string' }, ...open }, open],
+    [
+      'open values',
+      { type: 'object', additionalProperties: { type: 'object', ...open } },
+      { type: 'object', additionalProperties: open },
+    ],
+    [
+      'a nullable map',
+      { type: 'object', nullable: true, additionalProperties: { type: 'string' } },
+      { additionalProperties: { type: 'string' } },
+    ],
+    [
+      'required fields that may be null',
+      {
+        type: 'object',
+        required: ['a', 'b'],
+        properties: { a: { type: 'string', nullable: true }, b: { type: 'string' } },
+      },
+      { type: 'object', required: ['b'], properties: { a: {}, b: { type: 'string' } } },
+    ],
+    [
+      'an open embedded object',
+      { type: 'object', 'x-kubernetes-embedded-resource': true, ...open },
+      { 'x-kubernetes-embedded-resource': true, ...open },
+    ],
+  ])('shows in version 2 %s', (_claim, schema, v2) => {
+    expect(publish({ type: 'object', properties: { spec: schema } }, '/openapi/v2').properties.spec).toEqual(v2);
+  });
+
+  it.each(['/openapi/v2', '/openapi/v3/apis/example.io/v1'] as const)(
+    'shows in %s what an embedded object is',
+    (path) => {
+      const spec = {
+        type: 'object',
+        'x-kubernetes-embedded-resource': true,
+        required: ['kind'],
+        properties: { a: { type: 'string' } },
+      };
+      const shown = publish({ type: 'object', properties: { spec } }, path).properties.spec;
+      expect(shown.required).toEqual(['kind', 'apiVersion']);
+      expect(Object.keys(shown.properties)).toEqual(['a', 'apiVersion', 'kind', 'metadata']);
+    },
+  );
 
   it('writes version 2 in protobuf for the clients that take nothing else', () => {
     const accept = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';

@@ -2,12 +2,20 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { Resource } from '../registry/resource.ts';
 import { builtInTypes } from '../schema/built-in-types.ts';
-import { customTypes } from './custom-types.ts';
+import { customTypes, type SchemaChange } from './custom-types.ts';
 import { described } from './descriptions.ts';
 
-/** Types by name, in the order of their names; `$ref` holds bare names. */
-export function reachableTypes(roots: Iterable<string>, resources: Iterable<Resource>): Map<string, JsonObject> {
-  const custom = new Map([...resources].filter(({ isCustom }) => isCustom).flatMap(customTypes));
+/**
+ * Types by name, in the order of their names; `$ref` holds bare names. `change`: what becomes of schemas of custom kinds
+ * before the fields that every object has come in.
+ */
+export function reachableTypes(
+  roots: Iterable<string>,
+  resources: Iterable<Resource>,
+  change: SchemaChange = (schema) => schema,
+): Map<string, JsonObject> {
+  const ofCustomKinds = [...resources].filter(({ isCustom }) => isCustom);
+  const custom = new Map(ofCustomKinds.flatMap((resource) => customTypes(resource, change)));
   const found = new Map<string, JsonObject>();
   const queue = [...roots];
   for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
@@ -19,19 +27,6 @@ export function reachableTypes(roots: Iterable<string>, resources: Iterable<Reso
     collectReferences(type, queue);
   }
   return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** A schema with every type it holds, itself first, replaced by what `change` makes of it. */
-export function mapSchema(schema: JsonObject, change: (schema: JsonObject) => JsonObject): JsonObject {
-  const changed = { ...change(schema) };
-  const { properties, items, additionalProperties } = changed;
-  if (isObject(properties))
-    changed.properties = Object.fromEntries(
-      Object.entries(properties).map(([name, type]) => [name, isObject(type) ? mapSchema(type, change) : type]),
-    );
-  if (isObject(items)) changed.items = mapSchema(items, change);
-  if (isObject(additionalProperties)) changed.additionalProperties = mapSchema(additionalProperties, change);
-  return changed;
 }
 
 function collectReferences(schema: JsonObject, into: string[]): void {

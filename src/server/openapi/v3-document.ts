@@ -8,10 +8,11 @@
 import type { JsonObject } from '../../api/json.ts';
 import { apiVersion } from '../discovery/version-info.ts';
 import type { Resource } from '../registry/resource.ts';
+import { mapSchema } from './map-schema.ts';
 import { answersOf, basePath, type Operation, type Path, parameterTypes, pathsOf } from './operations.ts';
-import { mapSchema, reachableTypes } from './reachable-types.ts';
+import { reachableTypes } from './reachable-types.ts';
 
-export const documentForm = 2;
+export const documentForm = 3;
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const text = { type: 'string' };
