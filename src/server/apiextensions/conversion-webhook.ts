@@ -33,8 +33,9 @@ export type ConversionObserver = (fromVersion: string, toVersion: string, second
 const GROUP = 'apiextensions.k8s.io';
 const KNOWN_VERSIONS: readonly string[] = ['v1', 'v1beta1'];
 const TIMEOUT_SECONDS = 30;
-const LIMIT_REQUEST_BYTES = 8 * 1024 * 1024;
-const LIMIT_ANSWER_BYTES = 64 * 1024 * 1024;
+/** One answer is parsed in one turn of the event loop: few objects at a time keep it short. */
+const LIMIT_REQUEST_BYTES = 2 * 1024 * 1024;
+const LIMIT_ANSWER_BYTES = 16 * 1024 * 1024;
 
 export class ConversionWebhook {
   readonly #connections: OutboundConnections;
