@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
 import { type TemporaryDir, temporaryDir } from '../../test/support/temporary-dir.ts';
 import { type FileLock, lockFile } from './file-lock.ts';
 
@@ -120,7 +121,7 @@ describe('the lock of a file', () => {
     // Where SIGCHLD is ignored nobody has to ask: then it is simply gone, which must do as well.
     const stat = `/proc/${pid}/stat`;
     const hasEnded = () => !existsSync(stat) || readFileSync(stat, 'utf8').split(') ')[1]![0] === 'Z';
-    await vi.waitUntil(hasEnded);
+    await eventually(() => expect(hasEnded()).toBe(true));
     put({ pid, started: '' });
     await lockAndRelease();
     parent.kill('SIGKILL');

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import { backgroundClock, type KubeObject, parseLabelSelector } from '../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../store/index.ts';
 import { CreateRight } from '../auth/create-right.ts';
@@ -65,7 +66,7 @@ describe('DirectWatch', () => {
     const back = await relabel(left, { color: 'red' });
     const removal = await configMaps.delete(back);
     const gone = 'deleted' in removal ? removal.deleted.revision : 0;
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(client.events).toEqual([
         `ADDED a/one@${one.revision}`,
         `BOOKMARK @${revision} end`,
@@ -74,7 +75,7 @@ describe('DirectWatch', () => {
         `DELETED a/one@${gone}`,
       ]),
     );
-    await vi.waitFor(() => expect(watch.sendBookmark()).toBe(true));
+    await eventually(() => expect(watch.sendBookmark()).toBe(true));
     expect(client.events.at(-1)).toBe(`BOOKMARK @${gone}`);
     watch.end();
   });
@@ -86,8 +87,8 @@ describe('DirectWatch', () => {
     void watch.start();
     await nextTurn();
     const { revision } = await configMaps.create(configMap('a/first'), CreateRight.ofServer);
-    await vi.waitFor(() => expect(client.events).toEqual([`ADDED a/first@${revision}`]));
-    await vi.waitFor(() => expect(watch.sendBookmark()).toBe(true));
+    await eventually(() => expect(client.events).toEqual([`ADDED a/first@${revision}`]));
+    await eventually(() => expect(watch.sendBookmark()).toBe(true));
     client.text = '';
     client.room = 0;
     const want: string[] = [];
@@ -97,7 +98,7 @@ describe('DirectWatch', () => {
     await nextTurn();
     expect([client.events.length, watch.sendBookmark()]).toEqual([1, false]);
     client.take(1e9);
-    await vi.waitFor(() => expect(client.events).toEqual(want));
+    await eventually(() => expect(client.events).toEqual(want));
     watch.end();
   });
 
@@ -142,7 +143,7 @@ describe('DirectWatch', () => {
     const many = Array.from({ length: 5000 }, (_, at) => codec.decode('a', `n${at}`, 5, stored));
     const watch = watchOn(client, one.revision, 'color=red', many);
     const running = watch.start();
-    await vi.waitFor(() => expect(client.text).not.toBe(''), { timeout: 20_000 });
+    await eventually(() => expect(client.text).not.toBe(''));
     isOver = true;
     watch.end();
     await running;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect, constants, createServer, type Http2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import { frame } from '../etcd/grpc/frames.ts';
 import { GrpcStream } from './grpc-stream.ts';
 import { MemoryBudget } from './memory-budget.ts';
@@ -53,13 +54,13 @@ it('what all have sent of their requests has a limit, and is given back', async 
   const half = frame(Buffer.alloc(200 * KIBIBYTE)).subarray(0, 150 * KIBIBYTE);
   const first = open();
   first.write(half);
-  await vi.waitUntil(() => budget.usedBytes >= half.length);
+  await eventually(() => expect(budget.usedBytes >= half.length).toBe(true));
   const second = open();
   second.write(half);
   const [headers] = (await once(second, 'response')) as [Record<string, string>];
   expect(headers).toMatchObject({ 'grpc-status': '8', 'grpc-message': 'etcdserver: too many requests' });
   first.close();
-  await vi.waitUntil(() => budget.usedBytes === 0);
+  await eventually(() => expect(budget.usedBytes === 0).toBe(true));
 });
 
 it('a request that does not come is not waited for without end', async () => {
@@ -90,7 +91,7 @@ it('an answer that is not taken is not kept without end', async () => {
   stream.end(frame(Buffer.alloc(0)));
   await once(stream, 'response');
   const end = closed(stream);
-  await vi.waitUntil(() => vi.getTimerCount() > 0);
+  await eventually(() => expect(vi.getTimerCount() > 0).toBe(true));
   vi.advanceTimersByTime(61_000);
   await end;
   await settled;

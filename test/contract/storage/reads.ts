@@ -1,6 +1,7 @@
 /** Gets and lists: how new they are, and of which state. */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isExpired } from '../../../src/server/storage/object-storage.ts';
+import { eventually } from '../../support/eventually.ts';
 import {
   change,
   configMap,
@@ -66,7 +67,7 @@ export function describeReads(open: OpenStorage): void {
       await using t = await open();
       const { revision } = await put(t.storage, configMap('a/x', '1'));
       // A store that does not tell of its progress is not waited for: then it is asked again.
-      await vi.waitFor(async () => expect(await t.storage.catchUp(3000, never)).toBe(true), { timeout: 10_000 });
+      await eventually(async () => expect(await t.storage.catchUp(3000, never)).toBe(true));
       expect((await t.storage.get('a', 'x', { resourceVersion: '0', signal: never }))?.revision).toBe(revision);
       expect([undefined, revision]).toContain(t.storage.peek('a', 'x')?.revision);
       expect(t.storage.peek('a', 'none')).toBeUndefined();

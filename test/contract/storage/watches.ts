@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { ObjectStorage } from '../../../src/server/storage/object-storage.ts';
 import type { StoredObject } from '../../../src/server/storage/stored-object.ts';
+import { eventually } from '../../support/eventually.ts';
 import { Random } from '../../support/random.ts';
 import {
   change,
@@ -16,7 +17,6 @@ import {
 } from './storage-under-test.ts';
 
 const RED = { color: 'red' };
-const PATIENT = { timeout: 10_000 };
 
 export function describeWatches(open: OpenStorage): void {
   describe('watch()', () => {
@@ -90,7 +90,7 @@ export function describeWatches(open: OpenStorage): void {
       const opening = watching(t.storage, '', { resourceVersion: String(first.revision + 1) });
       const second = await put(t.storage, configMap('a/y'));
       const { client } = await opening;
-      await vi.waitFor(() => expect(client.events).toHaveLength(3), PATIENT);
+      await eventually(() => expect(client.events).toHaveLength(3));
       expect(client.events[1]).toBe(`ADDED a/y@${second.revision}`);
       const future = String(second.revision + 1_000_000);
       const refused = await watching(t.storage, '', { resourceVersion: future });
@@ -108,25 +108,25 @@ export function describeWatches(open: OpenStorage): void {
       await caughtUp(t.storage);
       await t.store.compact(current.revision);
       const { client } = await watching(t.storage, '', { resourceVersion: String(after), sendsInitialEvents: false });
-      await vi.waitFor(() => expect(client.events.length).toBeGreaterThan(0), PATIENT);
+      await eventually(() => expect(client.events.length).toBeGreaterThan(0));
       if (client.events[0]!.startsWith('ERROR')) {
         expect(client.events).toEqual([expect.stringContaining('ERROR too old resource version: ')]);
-        await vi.waitFor(() => expect(client.ends).toBe(1), PATIENT);
-      } else await vi.waitFor(() => expect(client.events).toHaveLength(12), PATIENT);
+        await eventually(() => expect(client.ends).toBe(1));
+      } else await eventually(() => expect(client.events).toHaveLength(12));
     });
 
     it('loses nothing for a slow client, and sends it no bookmark meanwhile', async () => {
       await using t = await open();
       const begun = await watching(t.storage);
       const { client, watch } = begun;
-      await vi.waitFor(() => expect(client.events).toHaveLength(1), PATIENT);
+      await eventually(() => expect(client.events).toHaveLength(1));
       client.room = 0;
       const want = [client.events[0]!];
       for (let at = 0; at < 10; at++) {
         const { revision } = await put(t.storage, configMap(`a/${at}`, 'x'.repeat(1000)));
         want.push(`ADDED a/${at}@${revision}`);
       }
-      await vi.waitFor(() => expect(client.events.length).toBeGreaterThan(1), PATIENT);
+      await eventually(() => expect(client.events.length).toBeGreaterThan(1));
       expect([client.events.length < want.length, watch.sendBookmark()]).toEqual([true, false]);
       client.take(1e9);
       await expectEvents(begun, want);
@@ -138,11 +138,11 @@ export function describeWatches(open: OpenStorage): void {
       const { client, watch } = begun;
       const { revision } = await put(t.storage, configMap('a/x'));
       await put(t.storageOf('', 'secrets'), { ...configMap('a/other'), kind: 'Secret' });
-      await vi.waitFor(() => {
+      await eventually(() => {
         watch.askForProgress();
         expect(watch.sendBookmark()).toBe(true);
         expect(client.events.at(-1)).toBe(`BOOKMARK @${revision + 1}`);
-      }, PATIENT);
+      });
       const versions = client.events.map((event) => Number(event.match(/@(\d+)/)![1]));
       expect(versions).toEqual([...versions].sort((a, b) => a - b));
     });
@@ -152,7 +152,7 @@ export function describeWatches(open: OpenStorage): void {
       await t.storage.catchUp(3000, never);
       const before = (await t.store.status()).watchers;
       const { client, watch, done } = await watching(t.storage);
-      await vi.waitFor(() => expect(client.events).toHaveLength(1), PATIENT);
+      await eventually(() => expect(client.events).toHaveLength(1));
       const ended = vi.fn();
       watch.onEnd(ended);
       if (way === 'its client') client.leave();
@@ -163,7 +163,7 @@ export function describeWatches(open: OpenStorage): void {
       expect([client.ends, ended.mock.calls.length, watch.sendBookmark()]).toEqual([1, 1, false]);
       await put(t.storage, configMap('a/late'));
       expect(client.events).toHaveLength(1);
-      await vi.waitFor(async () => expect((await t.store.status()).watchers).toBe(before), PATIENT);
+      await eventually(async () => expect((await t.store.status()).watchers).toBe(before));
     });
 
     it('gives every reader its history, wherever it begins and whatever it selects', async () => {
@@ -226,15 +226,15 @@ function eventOf({ revision, key, now, before }: Change, isRed: boolean): string
 
 /** Until the storage knows all that the store has. */
 async function caughtUp(storage: ObjectStorage): Promise<void> {
-  await vi.waitFor(async () => expect(await storage.catchUp(3000, new AbortController().signal)).toBe(true), PATIENT);
+  await eventually(async () => expect(await storage.catchUp(3000, new AbortController().signal)).toBe(true));
 }
 
 /** That these come, and for a few turns nothing else. */
 async function expectEvents({ client }: Watching, want: readonly string[], urge: () => void = () => {}): Promise<void> {
-  await vi.waitFor(() => {
+  await eventually(() => {
     urge();
     expect(client.events).toEqual(want);
-  }, PATIENT);
+  });
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
   expect(client.events).toEqual(want);
 }

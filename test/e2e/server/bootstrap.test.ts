@@ -1,8 +1,8 @@
 /** What a server makes of an empty store, of its own store on a later start, and of roles that gather others. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { KubeObject } from '../../../src/api/index.ts';
 import { startTestServer } from '../../../src/testing/test-server.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const AUTO = 'rbac.authorization.kubernetes.io/autoupdate';
@@ -61,16 +61,12 @@ it('roles that gather others follow them', async () => {
   const { client } = server;
   const holds = async (name: string) =>
     JSON.stringify((await client.get(`${RBAC}/clusterroles/${name}`)).rules).includes('gadgets');
-  const until = async (name: string, wanted: boolean) => {
-    for (let i = 0; i < 100 && (await holds(name)) !== wanted; i++) await sleep(20);
-    return holds(name);
-  };
   await client.create(`${RBAC}/clusterroles`, {
     metadata: { name: 'gadget-viewer', labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },
     rules: [{ verbs: ['get'], apiGroups: ['example.com'], resources: ['gadgets'] }],
   });
-  for (const name of ['view', 'edit', 'admin']) expect(await until(name, true)).toBe(true);
+  for (const name of ['view', 'edit', 'admin']) await eventually(async () => expect(await holds(name)).toBe(true));
   await client.delete(`${RBAC}/clusterroles/gadget-viewer`);
-  for (const name of ['view', 'edit', 'admin']) expect(await until(name, false)).toBe(false);
+  for (const name of ['view', 'edit', 'admin']) await eventually(async () => expect(await holds(name)).toBe(false));
   expect(server.logged).toEqual([]);
 });

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { KubeObject } from '../../../src/api/index.ts';
 import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const ROOT = '/api/v1/namespaces/default';
 const map = (name: string) => ({ metadata: { name } });
@@ -12,11 +13,10 @@ const pod = (name: string) => ({
 });
 
 async function until(server: TestServer, used: Record<string, string>): Promise<void> {
-  await expect
-    .poll(async () => ((await server.client.get(`${ROOT}/resourcequotas/few`)) as KubeObject).status, {
-      timeout: 20_000,
-    })
-    .toMatchObject({ used });
+  await eventually(async () => {
+    const { status } = (await server.client.get(`${ROOT}/resourcequotas/few`)) as KubeObject;
+    expect(status).toMatchObject({ used });
+  });
 }
 
 it('a quota counts what was there before it, holds, and gives back what goes', async () => {

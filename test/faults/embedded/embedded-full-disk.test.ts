@@ -6,6 +6,7 @@ import { type EmbeddedStoreOptions, openEmbeddedStore, type StoreError } from '.
 import { everyKey } from '../../../src/store/keys.ts';
 import type { Revision, Store } from '../../../src/store/kv.ts';
 import { FakeClock } from '../../../src/testing/fake-clock.ts';
+import { eventually } from '../../support/eventually.ts';
 import { expectRefusal, keysIn, put, remove, textOf } from '../../support/store/store-under-test.ts';
 import { eventsIn, readThrough } from '../../support/store/watching.ts';
 import { canMount, type FullDisk, mountDisk } from './full-disk.ts';
@@ -124,7 +125,7 @@ describe.skipIf(!canMount)(`on a disk that others fill${canMount ? '' : ' (skipp
     for (let i = 0; i < 50; i++) await put(store, `k${i}`, value);
     await clock.advance(10_000);
     const reserve = join(dataDir, 'RESERVE');
-    await expect.poll(() => statSync(reserve, { throwIfNoEntry: false })?.size).toBe(16 * MIB);
+    await eventually(() => expect(statSync(reserve, { throwIfNoEntry: false })?.size).toBe(16 * MIB));
     disk.fill(0);
     for (let i = 0; i < 50; i++) await remove(store, { key: `k${i}` });
     await store.compact(await store.revision(), { physical: true });

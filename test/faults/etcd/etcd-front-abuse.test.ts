@@ -379,12 +379,15 @@ describe('leases by the thousand', () => {
     for (let i = 0; i < puts.length; i += 128) await store.txn({ then: puts.slice(i, i + 128) });
     const cpuMs = async (wantsKeys: boolean) => {
       const asked = [framed(new Writer().int64(1, id).bool(2, wantsKeys).finish())];
-      const before = process.cpuUsage();
-      for (let i = 0; i < 20; i++) await client.call('Lease/LeaseTimeToLive', asked);
-      const { user, system } = process.cpuUsage(before);
-      return (user + system) / 1000;
+      let best = Number.POSITIVE_INFINITY;
+      for (let round = 0; round < 4; round++) {
+        const before = process.cpuUsage();
+        for (let i = 0; i < 20; i++) await client.call('Lease/LeaseTimeToLive', asked);
+        const { user, system } = process.cpuUsage(before);
+        best = Math.min(best, (user + system) / 1000);
+      }
+      return best;
     };
-    await cpuMs(false);
     expect((await cpuMs(false)) * 3).toBeLessThan(await cpuMs(true));
     await store.revokeLease(id);
   });

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { eventually } from '../../../../test/support/eventually.ts';
 import type { Selection } from '../selection.ts';
 import { StreamClient } from '../stream-client.testing.ts';
 import { Ground, labelled, store, turns, useStore } from './cache-watcher.testing.ts';
@@ -166,7 +167,7 @@ describe('CacheWatcher', () => {
           const last = await ground.settled();
           for (const { client } of readers) client.take(1e9);
           for (const { client, watch } of readers)
-            await vi.waitFor(() => {
+            await eventually(() => {
               client.take(1e9);
               expect(watch.isLive).toBe(true);
             });

@@ -2,6 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it, vi } from 'vitest';
+import { eventually } from '../../../../test/support/eventually.ts';
 import { type Store, StoreError } from '../../../store/index.ts';
 import { Selection } from '../selection.ts';
 import { StreamClient } from '../stream-client.testing.ts';
@@ -88,7 +89,7 @@ describe('CacheWatcher', () => {
     expect(client.events.length).toBeLessThan(20);
     expect(watch.sendBookmark()).toBe(false);
     client.take(Number.POSITIVE_INFINITY);
-    await vi.waitFor(() => expect(watch.isLive).toBe(true));
+    await eventually(() => expect(watch.isLive).toBe(true));
     for (let at = 20; at < 25; at++) await write(at);
     await ground.settled();
     expect(client.events).toEqual(want);
@@ -109,7 +110,7 @@ describe('CacheWatcher', () => {
     }
     await ground.settled();
     const stop = client.takeAlways();
-    await vi.waitFor(() => expect(watch.isLive).toBe(true));
+    await eventually(() => expect(watch.isLive).toBe(true));
     stop();
     expect(client.events).toEqual(want);
   });
@@ -229,7 +230,7 @@ describe('CacheWatcher', () => {
     await ground.settled();
     await ground.write(ground.put('a/5'));
     await ground.settled();
-    await vi.waitFor(() => expect(client.events).toEqual([`ADDED a/4@${later}`, `ADDED a/5@${later + 1}`]));
+    await eventually(() => expect(client.events).toEqual([`ADDED a/4@${later}`, `ADDED a/5@${later + 1}`]));
   });
 
   it('gives only the later part of a batch in the middle of which it starts', async () => {
@@ -239,7 +240,7 @@ describe('CacheWatcher', () => {
     await ground.watch(client, { after: now + 3 }).start();
     await Promise.all(['1', '2', '3', '4', '5'].map((name) => ground.write(ground.put(`a/${name}`))));
     await ground.settled();
-    await vi.waitFor(() => expect(client.events).toEqual([`ADDED a/4@${now + 4}`, `ADDED a/5@${now + 5}`]));
+    await eventually(() => expect(client.events).toEqual([`ADDED a/4@${now + 4}`, `ADDED a/5@${now + 5}`]));
   });
 
   it('sends a bookmark when it is live and has something new to say', async () => {
