@@ -3,7 +3,14 @@
  * and custom ones (all alike).
  */
 import type { JsonValue } from '../../api/json.ts';
-import { type KindRow, kindTable, type NameRule, type SelectableField, type UnknownFieldText } from './kind-table.ts';
+import {
+  type DependentsRule,
+  type KindRow,
+  kindTable,
+  type NameRule,
+  type SelectableField,
+  type UnknownFieldText,
+} from './kind-table.ts';
 import { qualifiedName, type Resource } from './resource.ts';
 
 /** The resource in whose form objects are kept. */
@@ -27,6 +34,8 @@ export type KindFacts = {
   readonly createsOnUpdate: boolean;
   /** A delete answers with the object, not with a Status. */
   readonly answersDeleted: boolean;
+  readonly dependents: DependentsRule | undefined;
+  readonly dependentsWarning: string | undefined;
   /** `status` belongs to a subresource and is ignored elsewhere. */
   readonly hasStatus: boolean;
   /** All that a field selector may name, `metadata.name` among them. */
@@ -69,6 +78,8 @@ function builtInFacts(resource: Resource): KindFacts {
     allowsUnconditionalUpdate: !row.needsResourceVersion,
     createsOnUpdate: row.createsOnUpdate ?? false,
     answersDeleted: row.answersDeleted ?? false,
+    dependents: row.dependents,
+    dependentsWarning: row.dependentsWarning,
     hasStatus: hasStatus(resource),
     fields: fieldsOf(resource, row.fields, row.unknownField),
     unknownField: row.unknownField ?? 'known',
@@ -85,6 +96,8 @@ function customFacts(resource: Resource): KindFacts {
     allowsUnconditionalUpdate: false,
     createsOnUpdate: false,
     answersDeleted: false,
+    dependents: undefined,
+    dependentsWarning: undefined,
     hasStatus: hasStatus(resource),
     fields: fieldsOf(resource, Object.fromEntries(selectableFields.map((path) => [path, path])), 'plain'),
     unknownField: 'plain',

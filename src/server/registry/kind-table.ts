@@ -27,6 +27,9 @@ export type SelectableField = {
  */
 export type UnknownFieldText = 'plain' | 'kind' | 'known';
 
+/** `orphan`: they stay, ownerless; `ignore`: there are none, and nothing that a deletion says of them counts. */
+export type DependentsRule = 'orphan' | 'ignore';
+
 export type KindRow = {
   /** Below the root of all keys, where it is not the plural. */
   readonly storedUnder?: string;
@@ -37,6 +40,10 @@ export type KindRow = {
   readonly needsResourceVersion?: true;
   readonly createsOnUpdate?: true;
   readonly answersDeleted?: true;
+  /** What becomes of dependents where a deletion does not say: most kinds leave it to the garbage collector. */
+  readonly dependents?: DependentsRule;
+  /** Told to who leaves that open. */
+  readonly dependentsWarning?: string;
   /** Told to everybody who asks for it, whatever is asked. */
   readonly deprecation?: string;
   readonly fields?: Readonly<Record<string, string | SelectableField>>;
@@ -67,6 +74,7 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
   },
   events: {
     ...createsOnUpdate,
+    dependents: 'ignore',
     unknownField: 'plain',
     fields: {
       ...eventFields('involvedObject'),
@@ -110,6 +118,7 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
   podtemplates: { ...generation, ...answersDeleted },
   replicationcontrollers: {
     ...generation,
+    dependents: 'orphan',
     storedUnder: 'controllers',
     unknownField: 'plain',
     fields: { 'status.replicas': { path: 'status.replicas', absent: '0' } },
@@ -152,6 +161,10 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
   'cronjobs.batch': { ...generation, nameRule: 'subdomain52' },
   'jobs.batch': {
     ...generation,
+    dependents: 'orphan',
+    dependentsWarning:
+      'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set ' +
+      'propagationPolicy=Orphan to suppress this warning',
     unknownField: 'kind',
     fields: { 'status.successful': { path: 'status.succeeded', absent: '0' } },
   },
@@ -164,6 +177,7 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
   'endpointslices.discovery.k8s.io': generation,
   'events.events.k8s.io': {
     ...createsOnUpdate,
+    dependents: 'ignore',
     storedAs: '/v1/events',
     unknownField: 'plain',
     fields: {

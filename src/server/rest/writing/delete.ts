@@ -5,6 +5,7 @@
 import { conflict, isStatusError, type JsonObject, type KubeObject, successStatus } from '../../../api/index.ts';
 import { type Format, negotiate } from '../../encodings/negotiation.ts';
 import { strategyOf } from '../../kinds/strategy-of.ts';
+import type { DependentsRule } from '../../registry/kind-table.ts';
 import { qualifiedName } from '../../registry/resource.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import { type ResourceStorage, untilWritten } from '../../storage/resource-storage.ts';
@@ -31,6 +32,7 @@ export async function handleDelete(
 ): Promise<void> {
   const format = negotiate(context.headers, storage.resource);
   const options = await deleteOptions(context, storage.resource);
+  warnOfOrphans(context, storage, options);
   const deletion = await deleteObject(
     storage,
     place,
@@ -49,6 +51,7 @@ export async function handleDeleteCollection(
   const format = negotiate(context.headers, storage.resource, false, true);
   const listed = listOptions(context.query, storage.resource, place.namespace);
   const options = await deleteOptions(context, storage.resource);
+  warnOfOrphans(context, storage, options);
   const { items, meta } = await listObjects(storage.objects, listed, context.signal);
   const admitDeletion = deletionAdmission(rest, context, storage, place, options);
   for (const { namespace, name } of items) {
@@ -58,6 +61,10 @@ export async function handleDeleteCollection(
     });
   }
   await sendList(context, format, storage, items, meta);
+}
+
+function warnOfOrphans(context: RequestContext, { facts }: ResourceStorage, options: DeleteOptions): void {
+  if (facts.dependentsWarning !== undefined && policyOf(options) === undefined) context.warn(facts.dependentsWarning);
 }
 
 /** Asked about what is to be deleted, again whenever that has changed; it refuses by throwing. */
@@ -157,7 +164,7 @@ function mark(
   hasGeneration: boolean,
 ): KubeObject {
   const { metadata } = object;
-  const finalizers = finalizersFor(metadata.finalizers ?? [], options);
+  const finalizers = finalizersFor(metadata.finalizers ?? [], options, storage.facts.dependents);
   const strategy = strategyOf(storage.resource);
   const isNew = metadata.deletionTimestamp === undefined;
   const grace =
@@ -201,11 +208,20 @@ function gracePeriodOf({ metadata }: KubeObject): number {
   return metadata.deletionGracePeriodSeconds ?? 0;
 }
 
-function finalizersFor(known: readonly string[], { propagationPolicy, orphanDependents }: DeleteOptions): string[] {
-  const policy =
-    propagationPolicy ?? (orphanDependents === undefined ? undefined : orphanDependents ? 'Orphan' : 'Background');
-  if (policy === undefined) return [...known];
+/** What a deletion says of dependents; undefined: nothing. */
+function policyOf({ propagationPolicy, orphanDependents }: DeleteOptions): DeleteOptions['propagationPolicy'] {
+  return propagationPolicy ?? (orphanDependents === undefined ? undefined : orphanDependents ? 'Orphan' : 'Background');
+}
+
+/** What was decided before stays so, unless this deletion decides; only then it is the kind's to say. */
+function finalizersFor(
+  known: readonly string[],
+  options: DeleteOptions,
+  dependents: DependentsRule | undefined,
+): string[] {
+  const policy = dependents === 'ignore' ? 'Background' : policyOf(options);
   const others = known.filter((finalizer) => finalizer !== ORPHAN && finalizer !== FOREGROUND);
-  if (policy === 'Orphan') return [...others, ORPHAN];
-  return policy === 'Foreground' ? [...others, FOREGROUND] : others;
+  if (policy === undefined && (others.length < known.length || dependents !== 'orphan')) return [...known];
+  if (policy === 'Foreground') return [...others, FOREGROUND];
+  return policy === 'Background' ? others : [...others, ORPHAN];
 }
