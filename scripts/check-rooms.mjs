@@ -40,7 +40,8 @@ const order = {
     ['index.ts', 'advanced.ts'],
   ],
   'src/server': [
-    ['request', 'schema', 'patterns', 'event-loop', 'serving', 'server-options.ts'],
+    ['schema', 'patterns', 'event-loop', 'serving', 'server-options.ts'],
+    ['request'],
     ['cel', 'codec', 'health', 'metrics', 'open-store.ts'],
     ['managed-fields', 'outbound', 'patch', 'structural-schema'],
     ['registry'],

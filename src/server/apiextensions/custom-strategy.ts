@@ -48,7 +48,7 @@ function makeStrategy(resource: Resource, kind: CustomKind): Strategy {
       }
       if (hasStatus) delete object.status;
     },
-    validate: (object, old) => validateCustom(object, old, kind),
+    validate: (object, old, context) => validateCustom(object, old, kind, context?.signal),
   };
 }
 
@@ -57,10 +57,11 @@ async function validateCustom(
   object: KubeObject,
   old: KubeObject | undefined,
   kind: CustomKind,
+  signal: AbortSignal | undefined,
 ): Promise<FieldError[]> {
   const validation = new Validation();
   try {
-    await check(object as unknown as JsonObject, old as unknown as JsonObject | undefined, kind, validation);
+    await check(object as unknown as JsonObject, old as unknown as JsonObject | undefined, kind, validation, signal);
   } catch (err) {
     if (!(err instanceof ValidationEnd)) throw err;
   }
@@ -73,9 +74,10 @@ async function check(
   before: JsonObject | undefined,
   kind: CustomKind,
   validation: Validation,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
   const { structural, check: checkSchema, scale, rules } = kind;
-  const slices = new WorkSlices();
+  const slices = new WorkSlices(signal);
   checkSchema(value, before, undefined, validation);
   if (slices.isOver) await slices.pause();
   if (scale) {
@@ -87,7 +89,7 @@ async function check(
   checkListTypes(value, structural, validation);
   if (slices.isOver) await slices.pause();
   if (!rules) return;
-  if (validation.length === 0) return rules.check(value, before, validation);
+  if (validation.length === 0) return rules.check(value, before, validation, signal);
   const why =
     'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
   validation.push(invalidValue('<nil>', null, why));

@@ -1,19 +1,23 @@
 /**
- * Long work in slices: whoever walks over many objects asks between two of them whether it is somebody else's turn.
+ * Long work in slices: whoever walks over many objects asks between two of them whether it is somebody else's turn. It goes
+ * on when it is its own again (run-queue.ts), which is the later the more its flow has used.
  *
  * By time and not by number: one object may take a microsecond or, when it is as large as they come, twenty milliseconds.
  * With a signal the work ends, with its reason, at the next pause after whoever wanted it has gone.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { accountOf, type CpuAccount, runQueue } from './run-queue.ts';
 
 const SLICE_MS = 5;
 
 export class WorkSlices {
   readonly #signal: AbortSignal | undefined;
+  #account: CpuAccount | undefined;
   #until: number = performance.now() + SLICE_MS;
 
-  constructor(signal?: AbortSignal) {
+  /** `account`: who is charged, where the signal does not say it. */
+  constructor(signal?: AbortSignal, account?: CpuAccount) {
     this.#signal = signal;
+    this.#account = account;
   }
 
   /** To be asked before `pause` is awaited: to wait for nothing costs more than most objects do. */
@@ -31,7 +35,8 @@ export class WorkSlices {
   }
 
   async pause(): Promise<void> {
-    await nextTurn();
+    this.#account ??= accountOf(this.#signal);
+    await runQueue.turn(this.#account);
     this.#signal?.throwIfAborted();
     this.#until = performance.now() + SLICE_MS;
   }

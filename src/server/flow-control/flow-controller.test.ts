@@ -189,11 +189,11 @@ it('a level that was lent out gets its seats back with the next look', () => {
   expect(set.executing).toBe(1);
 });
 
-it('a write that many watch holds seats for them; a watch counts until it is closed', () => {
+it('a write that many watch holds seats for them; a watch counts until it is closed', async () => {
   const flow = controller();
   const watches = Array.from({ length: 150 }, () => ticket(flow, alice, 'GET', `${PODS}?watch=1&resourceVersion=5`));
   for (const watch of watches) {
-    expect(watch.enter()).toBe(true);
+    expect(await watch.enter()).toBe(true);
     watch.leave(); // initialised
   }
   const write = ticket(flow, named('bob'), 'POST', PODS);

@@ -10,6 +10,7 @@
  * configuration and every ten seconds.
  */
 import type { Attributes } from '../auth/authorizer.ts';
+import { CpuAccount } from '../event-loop/run-queue.ts';
 import { requestKind } from '../request/request-kind.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { FlowSchema, PriorityLevel } from './configuration/flow-objects.ts';
@@ -59,6 +60,9 @@ export class FlowController implements FlowGate {
   readonly #options: FlowControllerOptions;
   readonly #timer: SeatTimer;
   readonly #levels = new Map<string, LevelState>();
+  /** Of the flows that were there since the last look at the seats. */
+  #accounts = new Map<string, CpuAccount>();
+  #accountsBefore = this.#accounts;
   #placements: readonly Placement[] = [];
   #catchAll!: Placement;
   #stopAdjusting: () => void = () => {};
@@ -102,6 +106,8 @@ export class FlowController implements FlowGate {
     this.#stopAdjusting();
     this.#stopAdjusting = this.#timer.after(ADJUST_SECONDS, () => {
       this.#dropIdle();
+      this.#accountsBefore = this.#accounts;
+      this.#accounts = new Map();
       this.adjust();
     });
     const levels = [...this.#levels.values()];
@@ -141,6 +147,7 @@ export class FlowController implements FlowGate {
         })
       : undefined;
     return new SeatTicket({
+      account: this.#accountOf(schema.name, distinguisher),
       level,
       schema,
       distinguisher,
@@ -159,6 +166,16 @@ export class FlowController implements FlowGate {
 
   close(): void {
     this.#stopAdjusting();
+  }
+
+  /** Whoever stays away for a while begins anew. */
+  #accountOf(schemaName: string, distinguisher: string): CpuAccount {
+    const flow = `${schemaName}/${distinguisher}`;
+    let account = this.#accounts.get(flow);
+    if (account) return account;
+    account = this.#accountsBefore.get(flow) ?? new CpuAccount();
+    this.#accounts.set(flow, account);
+    return account;
   }
 
   readonly #second = (): number => Math.floor((this.#options.wallClock ?? wallSeconds)());

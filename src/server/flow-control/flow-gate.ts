@@ -5,6 +5,7 @@
  * given back once.
  */
 import type { Attributes } from '../auth/authorizer.ts';
+import type { CpuAccount } from '../event-loop/run-queue.ts';
 import type { RequestKind } from '../request/request-kind.ts';
 import type { UserInfo } from '../request/user-info.ts';
 
@@ -22,6 +23,8 @@ export type FlowUids = { readonly flowSchemaUid: string; readonly priorityLevelU
 export type SeatObserver = (kind: RequestKind, change: 1 | -1) => void;
 
 export interface FlowTicket {
+  /** Who is charged for the CPU that its work takes. */
+  readonly account: CpuAccount;
   /** For the headers of the answer, if there are any. */
   readonly uids: FlowUids | undefined;
   /** How long those who are rejected should stay away. */

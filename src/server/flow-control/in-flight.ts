@@ -6,6 +6,7 @@
  * the answer is, or when the handler has come to its end. A client that sends or reads slowly holds none.
  */
 import type { Attributes } from '../auth/authorizer.ts';
+import { CpuAccount } from '../event-loop/run-queue.ts';
 import { type RequestKind, requestKind } from '../request/request-kind.ts';
 import type { FlowGate, FlowTicket, GatedRequest, SeatObserver } from './flow-gate.ts';
 
@@ -22,6 +23,8 @@ export class InFlight implements FlowGate {
   readonly #limits: Record<RequestKind, number>;
   readonly #taken: Record<RequestKind, number> = { readOnly: 0, mutating: 0 };
   readonly #observe: SeatObserver | undefined;
+  /** Nobody is told from anybody else here. */
+  readonly #account = new CpuAccount();
 
   constructor({ maxReadOnly, maxMutating }: InFlightLimits, observe?: SeatObserver) {
     this.#limits = {
@@ -33,7 +36,7 @@ export class InFlight implements FlowGate {
 
   ticketFor({ method, path }: GatedRequest, attributes: Attributes): FlowTicket | undefined {
     if (attributes.kind === 'resource' ? attributes.verb === 'watch' : HEALTH_PATH.test(path)) return undefined;
-    return new Seat(this, requestKind(method));
+    return new Seat(this, requestKind(method), this.#account);
   }
 
   /** False: no seat left. */
@@ -53,12 +56,14 @@ export class InFlight implements FlowGate {
 /** The seat of one request. */
 class Seat implements FlowTicket {
   readonly uids = undefined;
+  readonly account: CpuAccount;
   readonly retryAfterSeconds = 1;
   readonly #inFlight: InFlight;
   readonly #kind: RequestKind;
   #state: 'free' | 'taken' | 'given back' = 'free';
 
-  constructor(inFlight: InFlight, kind: RequestKind) {
+  constructor(inFlight: InFlight, kind: RequestKind, account: CpuAccount) {
+    this.account = account;
     this.#inFlight = inFlight;
     this.#kind = kind;
   }

@@ -5,8 +5,12 @@
  *
  * Always true: one `enter` has one answer; whichever door it leaves by, and however often, its seats are given back once
  * and no timer stays behind. Whoever gives up while waiting is counted as timed out, as kube-apiserver does.
+ *
+ * A seat is not the thread: whoever has waited for one, will work long or belongs to a flow that has used more than others
+ * also waits for its turn. Else all that wait for seats could be served one after the other before a socket is looked at.
  */
 
+import { type CpuAccount, runQueue } from '../event-loop/run-queue.ts';
 import type { RequestKind } from '../request/request-kind.ts';
 import type { FlowSchema } from './configuration/flow-objects.ts';
 import { FlowRequest, ONE_SEAT, type RequestAbout, type WorkEstimate } from './fair-queuing/flow-request.ts';
@@ -16,6 +20,7 @@ import type { FlowObserver } from './flow-observer.ts';
 import type { LevelState } from './priority-level/level-state.ts';
 
 export type SeatTicketOptions = {
+  readonly account: CpuAccount;
   readonly level: LevelState;
   readonly schema: FlowSchema;
   readonly distinguisher: string;
@@ -44,6 +49,7 @@ export class SeatTicket implements FlowTicket {
   #stopTimer: (() => void) | undefined;
   #endWatch: (() => void) | undefined;
   #isClosed = false;
+  #isGone = false;
 
   constructor(options: SeatTicketOptions) {
     this.#options = options;
@@ -52,17 +58,22 @@ export class SeatTicket implements FlowTicket {
     this.#request = new FlowRequest(schema.name, distinguisher, estimate, () => this.#start(), about);
   }
 
+  get account(): CpuAccount {
+    return this.#options.account;
+  }
+
   enter(): boolean | Promise<boolean> {
     if (this.#state !== 'new') return this.#state === 'inside';
     const { level, timer, waitSeconds } = this.#options;
     const arrival = level.set.arrive(this.#request);
     if (arrival === 'executing') {
       this.#start();
-      return true;
+      return this.#mayRunAtOnce() || this.#turn();
     }
     if (arrival !== 'waiting') {
       this.#drop(arrival);
-      return false;
+      // Whoever comes again at once, over and over, is not answered faster than others get their turns.
+      return runQueue.mayRun(this.account) ? false : this.#turn().then(() => false);
     }
     this.#state = 'waiting';
     return new Promise((resolve) => {
@@ -72,6 +83,7 @@ export class SeatTicket implements FlowTicket {
   }
 
   giveUp(): void {
+    this.#isGone = true;
     if (this.#state !== 'waiting') return;
     this.#options.level.set.eject(this.#request);
     this.#drop('time-out');
@@ -101,6 +113,18 @@ export class SeatTicket implements FlowTicket {
     this.#answer(true);
   }
 
+  #mayRunAtOnce(): boolean {
+    const { level, account } = this.#options;
+    if (level.config.queuing.kind === 'exempt') return true;
+    return this.#request.initialSeats === 1 && runQueue.mayRun(account);
+  }
+
+  /** False: whoever asked has gone meanwhile. */
+  async #turn(): Promise<boolean> {
+    await runQueue.turn(this.#options.account);
+    return !this.#isGone;
+  }
+
   #drop(reason: Parameters<FlowObserver['dropped']>[2]): void {
     this.#state = 'left';
     const { level, observer, second } = this.#options;
@@ -111,7 +135,10 @@ export class SeatTicket implements FlowTicket {
   #answer(mayRun: boolean): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
-    this.#settle?.(mayRun);
+    const settle = this.#settle;
     this.#settle = undefined;
+    if (!settle) return;
+    if (mayRun) void this.#turn().then(settle);
+    else settle(false);
   }
 }

@@ -9,6 +9,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gzip } from 'node:zlib';
 import { type StatusError, timeout } from '../../api/status-error.ts';
+import { CpuAccount, chargeTo } from '../event-loop/run-queue.ts';
 import type { FlowTicket } from '../flow-control/flow-gate.ts';
 import type { ByteStream, EncodedStatus, RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
@@ -80,6 +81,7 @@ export class HttpRequestContext implements RequestContext {
   #controller: AbortController | undefined;
   #abortReason: unknown;
   #ticket: FlowTicket | undefined;
+  #ownAccount: CpuAccount | undefined;
   #isOverTime = false;
   #body: RequestBody | undefined;
   #readBody: Promise<Buffer> | undefined;
@@ -122,9 +124,16 @@ export class HttpRequestContext implements RequestContext {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
+      chargeTo(this.account, this.#controller.signal);
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
     }
     return this.#controller.signal;
+  }
+
+  get account(): CpuAccount {
+    if (this.#ticket) return this.#ticket.account;
+    this.#ownAccount ??= new CpuAccount();
+    return this.#ownAccount;
   }
 
   /** Why the signal fired; undefined while it has not. */
@@ -209,7 +218,7 @@ export class HttpRequestContext implements RequestContext {
       return;
     }
     const begin = () => this.#wire.begin(status, answer, body.length);
-    void writeParts(this.#wire, begin, piecesOf(body), () => this.#slicesTaken++).then(() => {
+    void writeParts(this.#wire, begin, piecesOf(body), () => this.#slicesTaken++, this.account).then(() => {
       this.#isOver = this.#wire.isOpen;
     });
   }
@@ -231,7 +240,10 @@ export class HttpRequestContext implements RequestContext {
     const answer = this.#begin(status, contentType, {});
     if (!answer) return;
     this.#bodyBytes = bytes;
-    const stalled = setTimeout(() => this.#ticket?.leave(), STALLED_MS);
+    const stalled = setTimeout(() => {
+      if (this.#wire.needsDrain) this.#ticket?.leave();
+      else stalled.refresh(); // it is not the client that is waited for
+    }, STALLED_MS);
     const onTaken = () => {
       this.#slicesTaken++;
       stalled.refresh();
@@ -243,8 +255,8 @@ export class HttpRequestContext implements RequestContext {
         this.#wire.end();
       } else if (isGzip) {
         this.#wire.begin(status, asGzip(answer));
-        await writePartsGzipped(this.#wire, parts, onTaken);
-      } else await writeParts(this.#wire, () => this.#wire.begin(status, answer, bytes), parts, onTaken);
+        await writePartsGzipped(this.#wire, parts, onTaken, this.account);
+      } else await writeParts(this.#wire, () => this.#wire.begin(status, answer, bytes), parts, onTaken, this.account);
     } finally {
       clearTimeout(stalled);
     }

@@ -6,6 +6,7 @@
  * An answer is begun once. Whatever a handler throws, the HTTP server turns into a Status.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { CpuAccount } from '../event-loop/run-queue.ts';
 import type { RequestInfo } from './request-info.ts';
 import type { UserInfo } from './user-info.ts';
 
@@ -25,6 +26,8 @@ export interface RequestContext {
   /** What the answer calls this request by, once it has begun. */
   readonly auditId?: string | undefined;
   readonly requestInfo: RequestInfo;
+  /** Who is charged for work that lasts; somebody of its own without one. What is done under `signal` is charged there, too. */
+  readonly account?: CpuAccount | undefined;
   /** Fires when the client is gone or the request's time is over. */
   readonly signal: AbortSignal;
   /**

@@ -88,6 +88,9 @@ export class Rest {
       subresource,
       ...(asking.user && { user: asking.user }),
       warn: (text) => asking.warn(text),
+      get signal() {
+        return asking.signal; // made when somebody asks
+      },
       listKnown: async (group, plural, namespace) => {
         const storage = this.storages.storageOf(group, plural);
         const scope = namespace ? `${namespace}/` : '';

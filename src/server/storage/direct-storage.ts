@@ -128,7 +128,7 @@ export class DirectStorage implements ObjectStorage {
     const stream = client.stream(encoding.contentType);
     const watch = new DirectWatch(
       this,
-      { stream, selection, encoding, after, allowsBookmarks, initial: state?.objects },
+      { stream, selection, encoding, after, allowsBookmarks, initial: state?.objects, account: client.account },
       () => client.initialised(),
     );
     onOpen(watch);

@@ -16,6 +16,7 @@
 import type { KubeObject } from '../../api/index.ts';
 import { isStoreError, type Revision } from '../../store/index.ts';
 import type { StoreHistory } from '../../store/kv.ts';
+import type { CpuAccount } from '../event-loop/run-queue.ts';
 import type { ByteStream } from '../request/request-context.ts';
 import type { EventEncoding } from './event-encoding.ts';
 import type { ObjectCodec } from './object-codec.ts';
@@ -106,6 +107,8 @@ export type WatchRequest = {
 };
 
 export type WatchClient = {
+  /** Who is charged for what the watch takes until it is live. */
+  readonly account?: CpuAccount | undefined;
   /** Asked for only if somebody waits: most watches never need one, and would keep it as long as they live. */
   readonly signal: AbortSignal;
   stream(contentType: string): ByteStream;

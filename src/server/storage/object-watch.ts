@@ -10,8 +10,8 @@
  * it. A slow client costs its own place and nothing else. Only when its history is compacted away is it sent 410 and
  * ended.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Revision, Watch } from '../../store/index.ts';
+import { CpuAccount, runQueue } from '../event-loop/run-queue.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { ByteStream } from '../request/request-context.ts';
 import type { DirectStorage } from './direct-storage.ts';
@@ -29,6 +29,8 @@ export type ObjectWatchOptions = {
   /** The state to begin with, as of `after`; unfiltered. */
   readonly initial?: readonly StoredObject[] | undefined;
   readonly allowsBookmarks: boolean;
+  /** Who is charged for what it takes until it is live, and whenever it has fallen behind. */
+  readonly account?: CpuAccount | undefined;
 };
 
 const STRETCH_BYTES = 256 * 1024;
@@ -47,6 +49,7 @@ export abstract class ObjectWatch {
   protected complete: Revision;
   /** Until it is written: it would keep objects alive that have long changed. */
   #initial: readonly StoredObject[] | undefined;
+  readonly #account: CpuAccount;
   #onDrained: (() => void) | undefined;
   /** While it reads from the store's log. */
   #log: Watch | undefined;
@@ -60,6 +63,7 @@ export abstract class ObjectWatch {
     this.allowsBookmarks = options.allowsBookmarks;
     this.stream = options.stream;
     this.#initial = options.initial;
+    this.#account = options.account ?? new CpuAccount();
     this.complete = options.after;
     direct.watches.add(this);
     options.stream.onDrain(() => this.#onDrained?.());
@@ -131,7 +135,7 @@ export abstract class ObjectWatch {
       for await (const { events, revision } of watch) {
         if (this.isEnded()) return;
         this.state = 'behind';
-        const slices = new WorkSlices(); // waiting for the batch was no work
+        const slices = new WorkSlices(undefined, this.#account); // waiting for the batch was no work
         const frames: Buffer[] = [];
         for (const event of events) {
           const read = this.direct.readEvent(event);
@@ -183,7 +187,7 @@ export abstract class ObjectWatch {
     const { direct } = this.encoding;
     let stretch: StoredObject[] = [];
     let bytes = 0;
-    const slices = new WorkSlices();
+    const slices = new WorkSlices(undefined, this.#account);
     for (const object of objects) {
       if (slices.isOver) await slices.pause();
       if (this.isEnded()) return;
@@ -208,7 +212,8 @@ export abstract class ObjectWatch {
     await this.#turn(canTakeMore);
   }
 
-  #turn(canTakeMore: boolean): Promise<void> {
-    return canTakeMore ? nextTurn() : this.drained();
+  async #turn(canTakeMore: boolean): Promise<void> {
+    if (!canTakeMore) await this.drained();
+    if (!this.isEnded()) await runQueue.turn(this.#account);
   }
 }

@@ -44,6 +44,8 @@ export type StrategyContext = {
     namespace: string,
   ) => Promise<{ readonly total: number; readonly objects: Iterable<KubeObject> }>;
   readonly warn: (text: string) => void;
+  /** Of the request: whoever works long under it is charged for it. */
+  readonly signal?: AbortSignal;
 };
 
 export type DeleteOptions = { readonly gracePeriodSeconds?: number };

@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import type { ProbeOrder, ProbeReport } from './probe-process.ts';
+import type { Probed, ProbeOrder, ProbeReport } from './probe-process.ts';
 import { forgetPeak, mainThreadTime, memoryOf } from './process-meter.ts';
 
 const CUT_OFF_CPU_MS = 6_000;
@@ -45,6 +45,7 @@ export class Victim<R extends Ready = Ready> implements AsyncDisposable {
   #ready: R | undefined;
   #faults: string[] = [];
   #restBytes = 0;
+  #authority: string | undefined;
 
   constructor(options: VictimOptions) {
     this.#options = options;
@@ -83,10 +84,34 @@ export class Victim<R extends Ready = Ready> implements AsyncDisposable {
       if (message.kind === 'fault') this.#faults.push(message.text!);
     });
     this.#ready = (await Promise.race([nextMessage(child), exited])) as R;
-    const ca = authority?.(this.#ready);
-    this.#order({ kind: 'aim', pid: this.pid, url: this.#ready.url, ...(ca && { ca }) });
+    this.#authority = authority?.(this.#ready);
+    this.probe();
     await this.#settle(this.pid);
     this.#restBytes = memoryOf(this.pid).nowBytes;
+  }
+
+  /** From now on this is asked for, all the while; `/livez` without it. */
+  probe(probed: Partial<Probed> = {}): void {
+    const ca = this.#authority;
+    this.#probe.send({
+      kind: 'aim',
+      pid: this.pid,
+      url: this.ready.url,
+      ...(ca && { ca }),
+      ...probed,
+    } satisfies ProbeOrder);
+  }
+
+  /** What the process works before each of the next so many answers to the probe, in CPU time, the least first. */
+  async cpusMs(count: number): Promise<readonly number[]> {
+    await this.#report();
+    const cpus: number[] = [];
+    while (cpus.length < count) {
+      if (!this.isAlive) throw new Error('the process is gone');
+      await pause(WATCH_MS);
+      cpus.push(...(await this.#report()).cpusMs);
+    }
+    return cpus.sort((a, b) => a - b);
   }
 
   /** Sends the child something and waits for what it says. */
@@ -164,12 +189,11 @@ export class Victim<R extends Ready = Ready> implements AsyncDisposable {
   }
 
   async #worstMs(): Promise<number> {
-    const report = (await askChild(this.#probe, { kind: 'worst' } satisfies ProbeOrder)) as ProbeReport;
-    return report.worstMs;
+    return (await this.#report()).worstMs;
   }
 
-  #order(order: ProbeOrder): void {
-    this.#probe.send(order);
+  async #report(): Promise<ProbeReport> {
+    return (await askChild(this.#probe, { kind: 'worst' } satisfies ProbeOrder)) as ProbeReport;
   }
 
   async #kill(): Promise<void> {

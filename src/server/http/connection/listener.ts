@@ -7,6 +7,7 @@ import { createSecureServer, type Http2SecureServer, type ServerHttp2Stream } fr
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import { MAX_HEADERS } from './head-limits.ts';
+import { paceConnections } from './paced-accept.ts';
 import { answerPlainHttp } from './plain-http.ts';
 
 export type TlsSettings = {
@@ -78,6 +79,7 @@ export function makeListener(tls: TlsSettings, limits: ListenerLimits, handlers:
       enablePush: false,
     },
   }) as Listener;
+  paceConnections(server);
   server.maxHeaderSize = limits.maxHeaderBytes;
   server.maxHeadersCount = MAX_HEADERS;
   server.requireHostHeader = false; // newer ones of Node would refuse it themselves, without a word

@@ -2,9 +2,10 @@
  * Writes a long body that exists in many pieces, a list of ten thousand objects for example, without joining it.
  *
  * Always true: no turn of the loop is held for more than a few milliseconds, and no more than one slice waits for a
- * slow client. If the client leaves, the pieces not yet taken are never asked for.
+ * slow client. Each slice waits for the turn of whoever is charged for it. If the client leaves, the pieces not yet taken are never asked for.
  */
 import { constants, createGzip } from 'node:zlib';
+import { type CpuAccount, runQueue } from '../../event-loop/run-queue.ts';
 import { drained, type Wire } from './wire.ts';
 
 /** Measured: slices of this size go out in one system call and stall nobody. */
@@ -24,6 +25,7 @@ export async function writeParts(
   begin: () => void,
   parts: Iterable<Buffer>,
   onTaken: () => void,
+  account: CpuAccount,
 ): Promise<void> {
   let isBegun = false;
   for (const slice of slices(parts, SLICE_PARTS, SLICE_BYTES)) {
@@ -35,13 +37,19 @@ export async function writeParts(
     await drained(wire);
     if (!wire.isOpen) return;
     onTaken();
+    await runQueue.turn(account);
   }
   if (!isBegun) begin();
   wire.end();
 }
 
 /** The head has gone out without a length. Compression runs on the thread pool, slice by slice. */
-export async function writePartsGzipped(wire: Wire, parts: Iterable<Buffer>, onTaken: () => void): Promise<void> {
+export async function writePartsGzipped(
+  wire: Wire,
+  parts: Iterable<Buffer>,
+  onTaken: () => void,
+  account: CpuAccount,
+): Promise<void> {
   const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 });
   gzip.on('error', () => {}); // whoever waits hears of it below
   gzip.on('data', (bytes: Buffer) => wire.write(bytes));
@@ -52,6 +60,7 @@ export async function writePartsGzipped(wire: Wire, parts: Iterable<Buffer>, onT
       await drained(wire);
       if (!wire.isOpen) return;
       onTaken();
+      await runQueue.turn(account);
     }
     await new Promise<void>((resolve, reject) => {
       gzip.once('end', resolve).once('error', reject).end();

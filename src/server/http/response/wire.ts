@@ -47,10 +47,7 @@ export interface Wire {
   destroy(): void;
 }
 
-/** Resolves when there is room again, at the earliest in the next turn of the loop. */
-export function drained(wire: Wire): Promise<void> {
-  return new Promise((resolve) => {
-    if (wire.needsDrain) wire.onceDrained(resolve);
-    else setImmediate(resolve);
-  });
+/** Resolves when there is room again. */
+export function drained(wire: Wire): Promise<void> | undefined {
+  return wire.needsDrain ? new Promise((resolve) => wire.onceDrained(resolve)) : undefined;
 }

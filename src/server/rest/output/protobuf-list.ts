@@ -4,16 +4,14 @@
  * A list says its length before its items, so all items are encoded before the first byte goes out, a stretch at a
  * time so that others get their turns.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '../../../api/index.ts';
 import { encodeItem, listParts } from '../../codec/index.ts';
 import { type Format, mediaTypeNames } from '../../encodings/negotiation.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import type { StoredObject } from '../../storage/stored-object.ts';
 import type { ListMeta } from '../../tables/partial-metadata.ts';
-
-const STRETCH_ITEMS = 100;
 
 /** A list of objects, or of their metadata. */
 export async function sendProtobufList(
@@ -27,11 +25,9 @@ export async function sendProtobufList(
   const [apiVersion, kind] =
     shape === 'object' ? [groupVersion, listKind] : [`meta.k8s.io/${version}`, 'PartialObjectMetadataList'];
   const encoded: Buffer[] = [];
+  const slices = new WorkSlices(context.signal);
   for (const item of items) {
-    if (encoded.length % STRETCH_ITEMS === STRETCH_ITEMS - 1) {
-      await nextTurn();
-      context.signal.throwIfAborted();
-    }
+    if (slices.isOver) await slices.pause();
     encoded.push(encodeItem(storage.toObject(item) as unknown as JsonObject, apiVersion, kind));
   }
   const parts = listParts(apiVersion, kind, meta, encoded);

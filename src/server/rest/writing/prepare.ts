@@ -64,7 +64,7 @@ export async function prepareCreate(
   admit?: Admit,
 ): Promise<KubeObject> {
   const strategy = strategyOf(storage.resource);
-  const slices = new WorkSlices();
+  const slices = new WorkSlices(context.signal);
   wipeSystemMetadata(given, isTracked);
   mergeOwners(given, context);
   strategy.setDefaults?.(given);
@@ -135,7 +135,7 @@ export async function prepareUpdate(
 ): Promise<KubeObject> {
   const { resource, facts } = storage;
   const strategy = strategyOf(resource);
-  const slices = new WorkSlices();
+  const slices = new WorkSlices(context.signal);
   keepSystemMetadata(given, old);
   mergeOwners(given, context);
   const { status } = given;

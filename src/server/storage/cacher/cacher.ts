@@ -156,6 +156,7 @@ export class Cacher implements ObjectStorage {
       allowsBookmarks,
       after: sendsInitialEvents || asked === 0 ? this.revision : asked,
       initial: sendsInitialEvents && !isTooNew ? this.#candidatesOf(selection) : undefined,
+      account: client.account,
     });
     request.onOpen(watcher);
     if (isTooNew) watcher.fail(tooLargeResourceVersion(asked, this.revision));

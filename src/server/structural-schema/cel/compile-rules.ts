@@ -18,7 +18,13 @@ import { MadeValues, type ValueForm, ValueForms } from './value-forms.ts';
 
 export type CompiledRules = {
   /** Finds what is wrong with an object, given what it was before. */
-  readonly check: (value: JsonObject, old: JsonObject | undefined, validation: Validation) => Promise<void>;
+  /** `signal`: of the request that is charged for it. */
+  readonly check: (
+    value: JsonObject,
+    old: JsonObject | undefined,
+    validation: Validation,
+    signal?: AbortSignal,
+  ) => Promise<void>;
 };
 
 /** What all rules together may cost on one object: kube-apiserver's figure for a second. */
@@ -31,7 +37,7 @@ export type RuledNode = { readonly form: ValueForm; readonly rules: readonly Rul
 export function compileRules(root: Structural): CompiledRules | undefined {
   if (!root.hasRules) return undefined;
   const ruled = ruledNodes(root);
-  return { check: (value, old, validation) => new Check(ruled, validation).run(root, value, old) };
+  return { check: (value, old, validation, signal) => new Check(ruled, validation, signal).run(root, value, old) };
 }
 
 /** The rules of every node that has some. */
@@ -65,10 +71,11 @@ class Check {
   readonly #ruled: ReadonlyMap<Structural, RuledNode>;
   readonly #validation: Validation;
   readonly #made: MadeValues;
-  readonly #slices = new WorkSlices();
+  readonly #slices: WorkSlices;
   #left = LIMIT_COST;
 
-  constructor(ruled: ReadonlyMap<Structural, RuledNode>, validation: Validation) {
+  constructor(ruled: ReadonlyMap<Structural, RuledNode>, validation: Validation, signal: AbortSignal | undefined) {
+    this.#slices = new WorkSlices(signal);
     this.#ruled = ruled;
     this.#validation = validation;
     this.#made = new MadeValues(ruled.size > 1);

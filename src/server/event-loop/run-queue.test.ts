@@ -1,0 +1,96 @@
+import { expect, it } from 'vitest';
+import { CpuAccount, RunQueue } from './run-queue.ts';
+import { WorkSlices } from './work-slices.ts';
+
+/** Holds the thread for so much of its own time. */
+function burn(ms: number): void {
+  const begin = process.cpuUsage();
+  for (;;) {
+    const { user, system } = process.cpuUsage(begin);
+    if ((user + system) / 1000 >= ms) return;
+  }
+}
+
+it('of many who work all the time, sockets and timers wait for about two slices, not for all of them', async () => {
+  const queue = new RunQueue();
+  const accounts = Array.from({ length: 50 }, () => new CpuAccount());
+  let slices = 0;
+  let isOver = false;
+  const workers = accounts.map(async (account) => {
+    while (!isOver) {
+      await queue.turn(account);
+      burn(4);
+      slices++;
+    }
+  });
+  const inTurns: number[] = [];
+  for (let i = 0; i < 10; i++) {
+    const before = slices;
+    await new Promise((resolve) => setImmediate(resolve));
+    inTurns.push(slices - before);
+  }
+  isOver = true;
+  await Promise.all(workers);
+  expect(Math.max(...inTurns)).toBeLessThanOrEqual(2);
+});
+
+it('a flow with a hundred workers gets no more of the thread than one with a single worker', async () => {
+  const queue = new RunQueue();
+  const [loud, quiet] = [new CpuAccount(), new CpuAccount()];
+  let isOver = false;
+  const work = async (account: CpuAccount) => {
+    while (!isOver) {
+      await queue.turn(account);
+      if (!isOver) burn(1);
+    }
+  };
+  const workers = [...Array.from({ length: 100 }, () => work(loud)), work(quiet)];
+  while (quiet.usedMs < 60) await new Promise((resolve) => setImmediate(resolve));
+  isOver = true;
+  await Promise.all(workers);
+  expect(loud.usedMs / quiet.usedMs).toBeGreaterThan(0.5);
+  expect(loud.usedMs / quiet.usedMs).toBeLessThan(2);
+});
+
+it('whoever comes anew goes before those who have worked, and nobody who worked long waits for ever', async () => {
+  const queue = new RunQueue();
+  const order: string[] = [];
+  const loud = new CpuAccount();
+  const first = queue.turn(loud).then(() => burn(20));
+  await first;
+  const turns = [
+    queue.turn(loud).then(() => order.push('loud')),
+    queue.turn(new CpuAccount()).then(() => order.push('new')),
+  ];
+  await Promise.all(turns);
+  expect(order).toEqual(['new', 'loud']);
+});
+
+it('what is short runs at once, until its flow is ahead of the others', async () => {
+  const queue = new RunQueue();
+  const account = new CpuAccount();
+  let atOnce = 0;
+  while (queue.mayRun(account)) atOnce++;
+  expect(atOnce).toBeGreaterThan(5);
+  expect(atOnce).toBeLessThan(100);
+  expect(queue.mayRun(new CpuAccount())).toBe(true);
+  await queue.turn(account);
+  expect(queue.mayRun(account)).toBe(true); // nobody else wants the thread
+});
+
+it('an account is charged for what its work took up to its next wait, microtasks and all', async () => {
+  const queue = new RunQueue();
+  const account = new CpuAccount();
+  await queue.turn(account);
+  burn(3);
+  await Promise.resolve();
+  burn(3);
+  await queue.turn(account);
+  expect(account.usedMs).toBeGreaterThanOrEqual(6);
+});
+
+it('slices without a signal are somebody’s of their own; what throws leaves the queue working', async () => {
+  const slices = new WorkSlices(AbortSignal.abort(new Error('gone')));
+  await expect(slices.pause()).rejects.toThrow('gone');
+  await new WorkSlices().pause();
+});

@@ -1,0 +1,156 @@
+/**
+ * Whose turn it is on the one thread: work that lasts asks for a turn between two slices, and gets it in the order of what
+ * its account has used so far.
+ *
+ *   turn(account) ─► by virtual time, the account that had least first ─► in every turn of the loop, 5 ms of all of them
+ *
+ * Always true: however many are at work, sockets are looked at after about two slices; an account is charged for what its
+ * work took, to the microtask, and one that comes anew begins where the others are; nobody owes more than `MOST_DEBT_MS`,
+ * so nobody waits for ever. The loop is the process's, and so is this queue.
+ */
+const TURN_MS = 5;
+/** What an account may be ahead of the others before it has to wait for a turn even for something short. */
+const AHEAD_MS = 5;
+const MOST_DEBT_MS = 500;
+/** What a short request is taken to cost, where nobody measures it. */
+const SHORT_MS = 0.25;
+
+/** Whoever is charged for CPU: a flow of requests, or the server itself. */
+export class CpuAccount {
+  /** All that it was charged for. */
+  usedMs = 0;
+  /** Of the queue: virtual time, up to which it has had its share. */
+  virtualMs = 0;
+  /** Of the queue: the same when it last took its place there. */
+  placeMs = 0;
+  /** Of the queue: who waits in its name, in the order they came. */
+  readonly waiting: (() => void)[] = [];
+}
+
+export class RunQueue {
+  /** A heap: the account with the least is the first. Whoever was charged meanwhile is moved back when its turn comes. */
+  readonly #heap: CpuAccount[] = [];
+  #virtualMs = 0;
+  #isScheduled = false;
+  #untilMs = 0;
+  #running: CpuAccount | undefined;
+  #resumedAtMs = 0;
+
+  /** Resolves when it may go on; at the earliest in the next turn of the loop. */
+  turn(account: CpuAccount): Promise<void> {
+    return new Promise((resolve) => {
+      account.waiting.push(resolve);
+      if (account.waiting.length === 1) this.#join(account);
+      if (this.#isScheduled) return;
+      this.#isScheduled = true;
+      setImmediate(this.#begin);
+    });
+  }
+
+  /** Whether something short may run at once; it is charged for it. False: it should ask for a turn. */
+  mayRun(account: CpuAccount): boolean {
+    if (account.virtualMs > this.#virtualMs + AHEAD_MS) return false;
+    this.#charge(account, SHORT_MS);
+    return true;
+  }
+
+  readonly #begin = (): void => {
+    this.#untilMs = performance.now() + TURN_MS;
+    this.#step();
+  };
+
+  /** Settles what has just run, and lets the next one run. */
+  readonly #step = (): void => {
+    const now = performance.now();
+    if (this.#running) this.#charge(this.#running, now - this.#resumedAtMs);
+    this.#running = undefined;
+    if (this.#heap.length === 0) {
+      this.#isScheduled = false;
+      return;
+    }
+    if (now >= this.#untilMs) {
+      setImmediate(this.#begin);
+      return;
+    }
+    this.#resume(now);
+    queueMicrotask(this.#afterMicrotasks);
+  };
+
+  /** A tick that a microtask asks for comes when there are no microtasks left: all that the one resumed did at once is done. */
+  readonly #afterMicrotasks = (): void => process.nextTick(this.#step);
+
+  #resume(now: number): void {
+    const account = this.#first();
+    const resolve = account.waiting.shift()!;
+    this.#virtualMs = Math.max(this.#virtualMs, account.virtualMs);
+    if (account.waiting.length === 0) this.#leave();
+    this.#running = account;
+    this.#resumedAtMs = now;
+    resolve();
+  }
+
+  #first(): CpuAccount {
+    for (;;) {
+      const account = this.#heap[0]!;
+      if (account.placeMs >= account.virtualMs) return account;
+      account.placeMs = account.virtualMs;
+      this.#sink(account);
+    }
+  }
+
+  #charge(account: CpuAccount, ms: number): void {
+    account.usedMs += ms;
+    const from = Math.max(account.virtualMs, this.#virtualMs);
+    account.virtualMs = Math.min(from + ms, this.#virtualMs + MOST_DEBT_MS);
+  }
+
+  #join(account: CpuAccount): void {
+    account.virtualMs = Math.max(account.virtualMs, this.#virtualMs);
+    account.placeMs = account.virtualMs;
+    const heap = this.#heap;
+    let at = heap.length;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      if (heap[above]!.placeMs <= account.placeMs) break;
+      heap[at] = heap[above]!;
+      at = above;
+    }
+    heap[at] = account;
+  }
+
+  /** The first one. */
+  #leave(): void {
+    const last = this.#heap.pop()!;
+    if (this.#heap.length > 0) this.#sink(last);
+  }
+
+  /** From the first place to where it belongs. */
+  #sink(account: CpuAccount): void {
+    const heap = this.#heap;
+    let at = 0;
+    for (;;) {
+      let below = 2 * at + 1;
+      if (below >= heap.length) break;
+      if (below + 1 < heap.length && heap[below + 1]!.placeMs < heap[below]!.placeMs) below++;
+      if (heap[below]!.placeMs >= account.placeMs) break;
+      heap[at] = heap[below]!;
+      at = below;
+    }
+    heap[at] = account;
+  }
+}
+
+/** Of this process. */
+export const runQueue: RunQueue = new RunQueue();
+
+const accounts = new WeakMap<AbortSignal, CpuAccount>();
+
+/** What is done under this signal is charged to this account. */
+export function chargeTo(account: CpuAccount, signal: AbortSignal): void {
+  accounts.set(signal, account);
+}
+
+/** Whoever works without a signal, or under one that nobody charges, is somebody of its own. */
+export function accountOf(signal: AbortSignal | undefined): CpuAccount {
+  return (signal && accounts.get(signal)) ?? new CpuAccount();
+}
