@@ -4,6 +4,8 @@
  * Only `dataDir` has to be given; what is left out has the default that the flag's help names. Times are in
  * milliseconds here, whatever people write on the command line.
  */
+import type { Clock } from '../api/clock.ts';
+
 export type ServerOptions = {
   /** Certificates, tokens, kubeconfig, and the embedded store. */
   readonly dataDir: string;
@@ -79,6 +81,17 @@ export type ServerOptions = {
   readonly requestTimeoutMs?: number;
   /** A watch without a time of its own lasts this long and up to twice as long: 30 min. */
   readonly minRequestTimeoutMs?: number;
+
+  /** The chance, up to 0.02, that a request is the last on its HTTP/2 connection: 0. */
+  readonly goawayChance?: number;
+  /** How long everything is still served once the server is told to stop, while `/readyz` fails already: 0. */
+  readonly shutdownDelayMs?: number;
+  /** By which that is measured; the system's. */
+  readonly shutdownClock?: Clock;
+  /** While it stops, it listens until the requests under way are answered, and sends new ones away with Retry-After: false. */
+  readonly shutdownSendRetryAfter?: boolean;
+  /** Over how long watches end, once it stops: 0, all at once. */
+  readonly shutdownWatchTerminationGraceMs?: number;
 
   /** 0: errors, and what happens to the server; 2: also requests that were refused or failed; 4: every request. */
   readonly verbosity?: number;

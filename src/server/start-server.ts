@@ -8,7 +8,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { backgroundClock, closeOnce } from '../api/index.ts';
+import { backgroundClock, closeOnce, systemClock } from '../api/index.ts';
 import { type EtcdFront, type Store, startEtcdFront } from '../store/index.ts';
 import { makeAccess } from './access.ts';
 import { webhookConditions } from './admission/expressions/webhook-conditions.ts';
@@ -212,6 +212,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       observer,
       encodeStatus,
       history: store.history?.name,
+      goawayChance: options.goawayChance ?? 0,
+      shutdown: {
+        sendsRetryAfter: options.shutdownSendRetryAfter ?? false,
+        watchGraceMs: options.shutdownWatchTerminationGraceMs ?? 0,
+      },
       limits: {
         ...(options.maxRequestsInflight !== undefined && { maxReadOnly: options.maxRequestsInflight }),
         ...(options.maxMutatingRequestsInflight !== undefined && { maxMutating: options.maxMutatingRequestsInflight }),
@@ -222,10 +227,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       const isAboutPort = (err as NodeJS.ErrnoException).syscall !== undefined;
       throw isAboutPort ? listenError(err, bindAddress, securePort, '--bind-address and --secure-port') : err;
     });
-    closers.push(() => {
-      health.stop();
-      return httpServer.close();
-    });
+    closers.push(() => httpServer.close());
     url = urlOf(bindAddress, httpServer.port);
     self = { host: new URL(url).hostname.replace(/^\[|\]$/g, ''), port: httpServer.port };
     const tellExtensions = (material: TlsMaterial) =>
@@ -288,7 +290,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const reload = () => {
       for (const one of reloading) one.check();
     };
-    return { url, kubeconfigPath, etcdUrls: etcdFront?.urls ?? [], reload, close };
+    const stopServing = closeOnce(async () => {
+      health.stop();
+      flow?.controller.close();
+      if (options.shutdownDelayMs) await (options.shutdownClock ?? systemClock).sleep(options.shutdownDelayMs);
+      await close();
+    });
+    return { url, kubeconfigPath, etcdUrls: etcdFront?.urls ?? [], reload, close: stopServing };
   } catch (err) {
     await close();
     throw err;

@@ -52,6 +52,10 @@ export type ServeFlags = {
   enablePriorityAndFairness: boolean;
   requestTimeout: number;
   minRequestTimeout: number;
+  goawayChance: number;
+  shutdownDelayDuration: number;
+  shutdownSendRetryAfter: boolean;
+  shutdownWatchTerminationGracePeriod: number;
   controllers?: string[];
   pretendNodes: number;
   leaderElect?: boolean;
@@ -96,6 +100,10 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     enablePriorityAndFairness,
     requestTimeoutMs: flags.requestTimeout,
     minRequestTimeoutMs: flags.minRequestTimeout,
+    goawayChance: flags.goawayChance,
+    shutdownDelayMs: flags.shutdownDelayDuration,
+    shutdownSendRetryAfter: flags.shutdownSendRetryAfter,
+    shutdownWatchTerminationGraceMs: flags.shutdownWatchTerminationGracePeriod,
     autoCompaction: toAutoCompaction(flags),
     verbosity: flags.v,
     ...(etcd && { etcd }),
@@ -173,6 +181,14 @@ export function parseDuration(text: string): number {
 /** A duration, or a plain number of seconds as kube-apiserver takes it. */
 export function parseSeconds(text: string): number {
   return /^[0-9]+$/.test(text) ? Number(text) * 1000 : parseDuration(text);
+}
+
+/** Of GOAWAY: more often, and clients would do nothing but connect. */
+export function parseChance(text: string): number {
+  const chance = text.trim() === '' ? Number.NaN : Number(text);
+  if (!(chance >= 0 && chance <= 0.02))
+    throw new InvalidArgumentError('--goaway-chance can not be less than 0 or greater than 0.02');
+  return chance;
 }
 
 export function parseCount(text: string): number {

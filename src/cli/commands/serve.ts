@@ -14,6 +14,7 @@ import { type ControllersBeside, startBeside } from './serve-controllers.ts';
 import {
   parseBoolean,
   parseCacheSizes,
+  parseChance,
   parseControllers,
   parseCount,
   parseDuration,
@@ -154,6 +155,29 @@ export function addServeCommand(program: Command, start: StartServer = startReal
         .argParser(parseSeconds),
     )
     .addOption(
+      option('--goaway-chance <p>', 'chance, up to 0.02, that a request is the last on its HTTP/2 connection')
+        .default(0)
+        .argParser(parseChance),
+    )
+    .addOption(
+      option('--shutdown-delay-duration <duration>', 'how long all is served after SIGTERM, while /readyz fails')
+        .default(0, '0s')
+        .argParser(parseDuration),
+    )
+    .addOption(
+      option(
+        '--shutdown-send-retry-after <true|false>',
+        'while stopping, listen until all is answered, and send new requests away with Retry-After',
+      )
+        .default(false)
+        .argParser(parseBoolean),
+    )
+    .addOption(
+      option('--shutdown-watch-termination-grace-period <duration>', 'over how long watches end; 0s is all at once')
+        .default(0, '0s')
+        .argParser(parseDuration),
+    )
+    .addOption(
       option(
         '--controllers <list>',
         'controllers that run beside the server: *, name, -name; -* is none (default: what a bare server needs)',
@@ -195,7 +219,7 @@ async function serve(flags: ServeFlags, command: Command, start: StartServer): P
     process.exitCode = 1;
     return;
   }
-  const stopped = untilSignalled(server).then(() => stop(server));
+  const stopped = untilSignalled(server).then(() => stop(server, options));
   // Since the process began, which is what a user waits for; set-up that came before it in a clone does not count.
   const begin = performance.getEntriesByName('set up')[0]?.startTime ?? 0;
   const readyMs = Math.round(performance.now() - begin);
@@ -224,12 +248,15 @@ function hasTerminal(): boolean {
   return [0, 1, 2].some((fd) => isatty(fd));
 }
 
-async function stop(server: RunningServer): Promise<void> {
+async function stop(server: RunningServer, options: ServerOptions): Promise<void> {
   logToStderr('longwatch: stopping');
-  const limit = setTimeout(() => {
-    logToStderr('longwatch: something did not end in time');
-    process.exit(0);
-  }, STOP_LIMIT_MS);
+  const limit = setTimeout(
+    () => {
+      logToStderr('longwatch: something did not end in time');
+      process.exit(0);
+    },
+    STOP_LIMIT_MS + (options.shutdownDelayMs ?? 0) + (options.shutdownWatchTerminationGraceMs ?? 0),
+  );
   limit.unref();
   try {
     await server.close();

@@ -28,6 +28,16 @@ const MAX_WAIT_SECONDS = 60;
 /** What the client of a connection showed in its handshake. */
 export type ShownCertificate = () => PeerCertificate | 'unverified' | undefined;
 
+/** Paths that begin so are answered by a server that tells others to come again. */
+const SERVED_TO_THE_END = ['/readyz', '/livez', '/healthz', '/metrics'];
+
+/** The server is going: come again, to another one. */
+export class ServerGoing extends Error {
+  constructor() {
+    super('the server is going');
+  }
+}
+
 type ChainLinks = {
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
@@ -36,6 +46,8 @@ type ChainLinks = {
   readonly observer: RequestObserver | undefined;
   readonly requestTimeoutMs: number;
   readonly isDraining: () => boolean;
+  /** A server that goes tells new requests to come again, instead of that it goes. */
+  readonly sendsRetryAfter: boolean;
 };
 
 export class HandlerChain {
@@ -71,8 +83,14 @@ export class HandlerChain {
   }
 
   /** A server that stops still says how it is. */
-  #mustServe({ path }: HttpRequestContext): void {
-    if (this.#links.isDraining() && !HEALTH_PATH.test(path)) throw serviceUnavailable('apiserver is shutting down', 1);
+  #mustServe({ path, headers }: HttpRequestContext): void {
+    if (!this.#links.isDraining()) return;
+    if (!this.#links.sendsRetryAfter) {
+      if (!HEALTH_PATH.test(path)) throw serviceUnavailable('apiserver is shutting down', 1);
+      return;
+    }
+    const isOurOwn = headers['user-agent']?.startsWith('kube-apiserver/') === true;
+    if (!isOurOwn && !SERVED_TO_THE_END.some((prefix) => path.startsWith(prefix))) throw new ServerGoing();
   }
 
   /** Watches have a clock of their own. */

@@ -58,6 +58,7 @@ export type RequestHead = {
 /** An answer is work while the client takes it; one that lets it lie this long is waited for without a seat. */
 const STALLED_MS = 100;
 
+const GOING = Buffer.from('The apiserver is shutting down, please try again later.\n');
 const TOO_MANY = Buffer.from('Too many requests, please try again later.\n');
 
 export class HttpRequestContext implements RequestContext {
@@ -143,6 +144,11 @@ export class HttpRequestContext implements RequestContext {
 
   get isBegun(): boolean {
     return this.status !== 0;
+  }
+
+  /** Whether its answer has no end known in advance. */
+  get isLive(): boolean {
+    return this.#live !== undefined;
   }
 
   get sentBytes(): number {
@@ -233,6 +239,19 @@ export class HttpRequestContext implements RequestContext {
     this.#isOver = true;
     this.#bodyBytes = TOO_MANY.length;
     this.#wire.whole(429, answer, TOO_MANY);
+  }
+
+  /** The server is going: whoever asks should ask again, on another connection. */
+  comeAgain(): void {
+    const answer = this.#begin(429, 'text/plain; charset=utf-8', {
+      'Retry-After': '5',
+      'X-Content-Type-Options': 'nosniff',
+    });
+    if (!answer) return;
+    this.#isOver = true;
+    this.#bodyBytes = GOING.length;
+    this.#wire.closeAfter();
+    this.#wire.whole(429, answer, GOING);
   }
 
   async sendParts(status: number, contentType: string, parts: Iterable<Buffer>, bytes: number): Promise<void> {

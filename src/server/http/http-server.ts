@@ -28,7 +28,7 @@ import { limitHead } from './connection/head-limits.ts';
 import { HeadPieces } from './connection/head-pieces.ts';
 import { http1Fault, refuseHttp1 } from './connection/http1-faults.ts';
 import { makeListener, secureContext, type TlsSettings } from './connection/listener.ts';
-import { HandlerChain, type ShownCertificate } from './handler-chain.ts';
+import { HandlerChain, ServerGoing, type ShownCertificate } from './handler-chain.ts';
 import { type HttpLimits, httpLimits } from './http-limits.ts';
 import { HttpRequestContext, type RequestHead, type SharedByRequests } from './http-request-context.ts';
 import { Http1Wire } from './response/http1-wire.ts';
@@ -36,6 +36,7 @@ import { Http2Wire } from './response/http2-wire.ts';
 import { StreamRoom } from './response/stream-room.ts';
 import { TurnFlusher } from './response/turn-flusher.ts';
 import type { Wire } from './response/wire.ts';
+import { type ShutdownOptions, shutDown } from './shutdown.ts';
 
 export type HttpServerOptions = {
   readonly host: string;
@@ -53,6 +54,10 @@ export type HttpServerOptions = {
   readonly encodeStatus?: (context: RequestContext, error: StatusError) => EncodedStatus;
   /** Names the history that versions belong to. */
   readonly history?: string | undefined;
+  readonly shutdown?: ShutdownOptions;
+  /** The chance that a request of HTTP/2 is the last one on its connection, so that clients spread over servers: 0. */
+  readonly goawayChance?: number;
+  readonly random?: () => number;
   /** By which slow clients are found out. */
   readonly clock?: Clock;
   /** Told of errors that are nobody's fault but ours. */
@@ -69,7 +74,7 @@ export interface HttpServer extends AsyncDisposable {
 }
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { observer, clock = backgroundClock, log = () => {} } = options;
+  const { observer, clock = backgroundClock, log = () => {}, goawayChance = 0, random = Math.random } = options;
   const limits = httpLimits(options.limits);
   const connections = new Connections();
   const heads = new HeadPieces();
@@ -96,6 +101,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     observer,
     requestTimeoutMs: limits.requestTimeoutMs,
     isDraining: () => shared.isDraining,
+    sendsRetryAfter: options.shutdown?.sendsRetryAfter ?? false,
   });
 
   const listener = makeListener(options.tls, limits, {
@@ -117,6 +123,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       const wire = new Http2Wire(stream, method);
       const { session } = stream;
       if (!session) return wire.destroy();
+      if (goawayChance > 0 && random() < goawayChance) wire.closeAfter();
       const certificate = () => connections.certificateOf(session, () => session.socket as TLSSocket);
       const remoteAddress = session.destroyed ? undefined : session.socket.remoteAddress;
       accept(wire, method, url, { headers: headers as IncomingHttpHeaders, rawHeaders, remoteAddress }, certificate);
@@ -166,6 +173,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       context.reject();
       return;
     }
+    if (err instanceof ServerGoing) {
+      context.comeAgain();
+      return;
+    }
     if (!isStatusError(err)) log(`Cannot answer ${context.method} ${context.path}: ${String(err)}`, err);
     context.fail(asStatusError(err));
   }
@@ -175,21 +186,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
   const close = closeOnce(async () => {
     shared.isDraining = true;
-    const closed = new Promise<void>((resolve) => {
-      listener.close(() => resolve());
-    });
-    connections.sayGoAway();
-    const grace = setTimeout(() => connections.destroyAll(), limits.graceMs);
-    const reason = new Error('the server is stopping');
-    let ended = 0;
-    for (const context of [...open]) {
-      context.endStream(reason);
-      if (++ended % STREAMS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
-    }
-    await Promise.all([...open].map((context) => new Promise<void>((resolve) => context.onClose(resolve))));
-    listener.closeIdleConnections();
-    await closed;
-    clearTimeout(grace);
+    const { shutdown = {} } = options;
+    await shutDown({ open, listener, connections, options: shutdown, graceMs: limits.graceMs, clock });
     closing.abort();
   });
 
@@ -211,7 +209,6 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
 }
 
-const STREAMS_PER_TURN = 200;
 const PACE_CHECK_MS = 1000;
 
 /** Until the signal fires. */

@@ -90,7 +90,11 @@ export class Http2Wire implements Wire {
     this.#isBodyAbandoned = true;
   }
 
-  closeAfter(): void {} // GOAWAY has told the client already
+  /** GOAWAY: no new streams, while those that are open go on to their end. */
+  closeAfter(): void {
+    const { session } = this.#stream;
+    if (session && !session.closed) session.close();
+  }
 
   readonly #stopSending = (): void => {
     if (this.isOpen) this.#stream.close(constants.NGHTTP2_NO_ERROR);
