@@ -1,14 +1,12 @@
 #!/usr/bin/env node
 /**
- * The command line: one program, a file per verb in commands/. Logs go to stderr, answers to stdout.
+ * The command line: one program, a file or folder per verb in commands/. Logs go to stderr, answers to stdout.
  *
- * A verb loads what it needs only when it runs: help and mistakes are answered at once. Alone, `longwatch` prints its
- * help.
+ * A verb is loaded only when it runs: help and mistakes are answered at once. Alone, `longwatch` prints its help.
  */
 import * as module from 'node:module';
 import { Command } from 'commander';
-import { addControllersCommand } from './commands/controllers.ts';
-import { addServeCommand } from './commands/serve.ts';
+import { addVerbs } from './verbs.ts';
 
 // Where Node can (22 and newer), compiled code is kept for the next start.
 (module as { enableCompileCache?: () => unknown }).enableCompileCache?.();
@@ -21,9 +19,9 @@ const program = new Command('longwatch')
   .version(version)
   // 2: it was called the wrong way, and will not do better the next time; 1: it could not do it.
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
-  .showHelpAfterError('(longwatch COMMAND --help lists what there is)');
-addServeCommand(program);
-addControllersCommand(program);
+  .showHelpAfterError('(longwatch COMMAND --help lists what there is)')
+  .addHelpText('after', '\nStart with `longwatch serve`, and in another terminal `longwatch watch pods -A`.');
+await addVerbs(program, process.argv.slice(2));
 
 if (process.argv.length <= 2) program.outputHelp();
 else await program.parseAsync();

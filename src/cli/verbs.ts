@@ -1,0 +1,66 @@
+/**
+ * The verbs: what each is for, in a line, and where it is loaded from. Only the verb that is wanted is loaded, so that one
+ * more verb costs the others nothing; the list of all is printed from here.
+ */
+import type { Command } from 'commander';
+
+type Verb = {
+  readonly name: string;
+  readonly summary: string;
+  /** Adds it to the program. */
+  readonly load: () => Promise<(program: Command) => unknown>;
+};
+
+export const VERBS: readonly Verb[] = [
+  {
+    name: 'serve',
+    summary: 'run the API server',
+    load: async () => (await import('./commands/serve.ts')).addServeCommand,
+  },
+  {
+    name: 'controllers',
+    summary: 'run the controllers of a cluster, against any server',
+    load: async () => (await import('./commands/controllers.ts')).addControllersCommand,
+  },
+  {
+    name: 'kubeconfig',
+    summary: "print the administrator's kubeconfig of a server, or merge it into yours",
+    load: async () => (await import('./commands/kubeconfig/kubeconfig-command.ts')).addKubeconfigCommand,
+  },
+  {
+    name: 'watch',
+    summary: 'follow a resource: what is there, then every change',
+    load: async () => (await import('./commands/watch/watch-command.ts')).addWatchCommand,
+  },
+  {
+    name: 'snapshot',
+    summary: 'save, restore and look at backups of the store',
+    load: async () => (await import('./commands/snapshot/snapshot-command.ts')).addSnapshotCommand,
+  },
+  {
+    name: 'completion',
+    summary: 'print the completion script for a shell',
+    load: async () => {
+      const { addCompletionCommand } = await import('./commands/completion.ts');
+      return (program) => addCompletionCommand(program, addAllVerbs);
+    },
+  },
+  {
+    name: 'version',
+    summary: 'print the versions of this program and of the server',
+    load: async () => (await import('./commands/version.ts')).addVersionCommand,
+  },
+];
+
+/** The verb that is asked for, whole; of the others what the list shows. */
+export async function addVerbs(program: Command, args: readonly string[]): Promise<void> {
+  const wanted = args[0] === 'help' ? args[1] : args[0];
+  for (const { name, summary, load } of VERBS) {
+    if (name === wanted) (await load())(program);
+    else program.command(name).description(summary);
+  }
+}
+
+export async function addAllVerbs(program: Command): Promise<void> {
+  for (const add of await Promise.all(VERBS.map(({ load }) => load()))) add(program);
+}
