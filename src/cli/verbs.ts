@@ -33,6 +33,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/watch/watch-command.ts')).addWatchCommand,
   },
   {
+    name: 'doctor',
+    summary: 'look at any cluster: can it list and watch, are streams cut, how long is its history',
+    load: async () => (await import('./commands/doctor/doctor-command.ts')).addDoctorCommand,
+  },
+  {
     name: 'snapshot',
     summary: 'save, restore and look at backups of the store',
     load: async () => (await import('./commands/snapshot/snapshot-command.ts')).addSnapshotCommand,
