@@ -48,6 +48,7 @@ export { CallbackError } from './observing/callback-error.ts';
 export type { LogFields, Logger } from './observing/logger.ts';
 export { tellSafely } from './observing/tell-safely.ts';
 export { failSpan, SPAN_ERROR, type Span, type SpanAttributes, type Tracer, traced } from './observing/tracer.ts';
+export { isPretendNode, PRETEND_LABEL } from './pretend-node.ts';
 export {
   canonicalQuantity,
   parseQuantity,

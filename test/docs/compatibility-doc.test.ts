@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { builtInResources } from '../../src/server/registry/built-in-resources.ts';
 import { qualifiedName } from '../../src/server/registry/resource.ts';
-import { compatibilityPage, missing, PAGE } from './compatibility-page.ts';
+import { compatibilityPage, missing, missingParts, PAGE } from './compatibility-page.ts';
 
 it('is up to date', () => {
   expect(readFileSync(PAGE, 'utf8')).toBe(compatibilityPage());
@@ -12,4 +12,8 @@ it('is up to date', () => {
 it('names what is missing of resources that there are', () => {
   const names = new Set(builtInResources().map(qualifiedName));
   expect(Object.keys(missing).filter((name) => !names.has(name))).toEqual([]);
+  const parts = new Set(
+    builtInResources().flatMap((one) => one.subresources.map(({ name }) => `${one.plural}/${name}`)),
+  );
+  expect(Object.keys(missingParts).filter((name) => !parts.has(name))).toEqual([]);
 });

@@ -44,6 +44,15 @@ export const missing: Readonly<Record<string, string>> = {
   'volumeattachments.storage.k8s.io': 'nothing attaches',
 };
 
+const NO_KUBELET = 'no kubelet is called: everything up to the node is answered, then a sentence that says why it ends';
+/** The same of subresources, by `RESOURCE/NAME`. */
+export const missingParts: Readonly<Record<string, string>> = {
+  'pods/attach': NO_KUBELET,
+  'pods/exec': NO_KUBELET,
+  'pods/log': 'no kubelet is called: empty without a node; on a pretended one a line that says that nothing runs there',
+  'pods/portforward': NO_KUBELET,
+};
+
 export function compatibilityPage(): string {
   const groups = new Map<string, Resource[]>();
   for (const resource of builtInResources())
@@ -110,7 +119,9 @@ function pluginRow(name: string): string {
 
 function partRow({ plural, subresources }: Resource, name: string): string {
   const { kind } = subresources.find((part) => part.name === name)!;
-  return `| ${plural}/${name} | ${kind} | ${isServedPart(name) ? 'served' : 'not served: 404'} |`;
+  const lack = missingParts[`${plural}/${name}`];
+  const served = lack === undefined ? 'served' : `in part: ${lack}`;
+  return `| ${plural}/${name} | ${kind} | ${isServedPart(name) ? served : 'not served: 404'} |`;
 }
 
 function flags(): string[] {

@@ -7,6 +7,7 @@
  * after it has started; with the command `false` it has failed.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { isPretendNode, PRETEND_LABEL } from '../../api/index.ts';
 import { corev1, isApiError, type KubeClient, mergePatch } from '../../client/index.ts';
 import {
   type Cached,
@@ -30,7 +31,6 @@ export type KubeletOptions = {
 /** What a container runtime would know of a pod. */
 type Sandbox = { readonly uid: string; readonly ip: string; readonly since: number; stopsAt?: number };
 
-const PRETEND = 'longwatch.example.com/pretend';
 const NOT_READY = 'node.kubernetes.io/not-ready';
 /** Of one node, in two bytes of an address. */
 const HOSTS = 255 * 254;
@@ -114,11 +114,11 @@ export function pretendNodeNames(count: number): string[] {
 /** Makes the nodes, or takes over those of an earlier run. Refuses a cluster that has nodes of its own. */
 export async function registerNodes(client: KubeClient, names: readonly string[], signal: AbortSignal): Promise<void> {
   const known = (await client.resource(corev1.nodes).list({ signal })).items;
-  const real = known.find(({ metadata }) => metadata.labels?.[PRETEND] === undefined);
+  const real = known.find((node) => !isPretendNode(node));
   if (real)
     throw new Error(`Cannot pretend to be a cluster: node "${real.metadata.name}" is real, and so are its controllers`);
   for (const name of names) {
-    const labels = { [PRETEND]: 'true', 'kubernetes.io/hostname': name };
+    const labels = { [PRETEND_LABEL]: 'true', 'kubernetes.io/hostname': name };
     if (!known.some(({ metadata }) => metadata.name === name))
       await client.resource(corev1.nodes).create({ metadata: { name, labels }, spec: {} }, { signal });
     const node = await client

@@ -30,7 +30,7 @@ export type AdmissionAttributes = {
   readonly user: UserInfo;
   readonly isDryRun: boolean;
   /** CreateOptions, UpdateOptions or DeleteOptions with their kind; a patch has those of what it comes to. */
-  readonly options: JsonObject;
+  readonly options: JsonObject | null;
   /**
    * What will be stored; absent on DELETE. In `admit` it is defaulted and not yet prepared by its strategy (no uid, no
    * creationTimestamp) and may be changed in place; in `validate` nobody may change it.

@@ -18,7 +18,8 @@ export type WriteFacts = {
   readonly name: string;
   readonly user: UserInfo;
   readonly isDryRun: boolean;
-  readonly options: () => JsonObject;
+  /** Null for a connection. */
+  readonly options: () => JsonObject | null;
   /** What the subresource takes, where that is not the resource's own kind. */
   readonly bodyType?: BodyType;
   readonly annotate: (key: string, value: string) => void;
@@ -82,7 +83,7 @@ export class WriteAttributes implements AdmissionAttributes {
     return this.#facts.isDryRun;
   }
 
-  get options(): JsonObject {
+  get options(): JsonObject | null {
     return this.#facts.options();
   }
 
@@ -99,7 +100,7 @@ export class WriteAttributes implements AdmissionAttributes {
     const { bodyType, resource } = this.#facts;
     const decoded = checkDecoded(object, bodyType ?? resource, 'Ignore', (why) => internalError(why));
     const fresh = decoded.object as unknown as KubeObject;
-    fresh.metadata ??= {};
+    if (this.operation !== 'CONNECT') fresh.metadata ??= {};
     if (!bodyType) strategyOf(resource).setDefaults?.(fresh);
     this.object = fresh;
     this.#isReplaced = true;

@@ -9,7 +9,11 @@ export function booleanParameter(query: URLSearchParams, name: string): boolean 
 
 /** Undefined when absent or empty; 400 when it is no 64-bit integer. Beyond 2^53 the nearest number stands for it. */
 export function integerParameter(query: URLSearchParams, name: string): number | undefined {
-  const value = query.get(name);
+  return parseInteger(query.get(name));
+}
+
+/** One of several values of a parameter. */
+export function parseInteger(value: string | null): number | undefined {
   if (value === null || value === '') return undefined;
   const wrong = (what: string) => badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: ${what}`);
   const match = /^([+-]?)([0-9]+)$/.exec(value);

@@ -1,6 +1,7 @@
 /**
  * Parts of objects with a path of their own. `status` goes the way of the object itself, with the other parts kept;
- * `scale` is a small object of its own that stands for a count; the rest are orders in the form of a create.
+ * `scale` is a small object of its own that stands for a count; the rest are orders in the form of a create, and what is
+ * asked of the containers of a Pod (`connecting/`).
  */
 
 import {
@@ -28,6 +29,8 @@ import { builtInSchemas } from '../schema/schemas.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
 import { applyScale, toScale, validateScale } from '../strategy/scale.ts';
 import { answerTokenRequest } from '../tokens/token-request.ts';
+import { handleLog } from './connecting/pod-log.ts';
+import { handlePodStream } from './connecting/pod-stream.ts';
 import type { DeleteOptions } from './input/delete-options.ts';
 import { readBody } from './input/read-body.ts';
 import { type WriteOptions, writeOptions } from './input/write-options.ts';
@@ -58,7 +61,16 @@ type Order = (
 /** Subresources that are read and written like the object. */
 const PARTS = ['status', 'approval', 'ephemeralcontainers', 'resize'];
 
-const orders: Readonly<Record<string, Order>> = { binding: bind, eviction: evict, finalize, token: makeToken };
+const orders: Readonly<Record<string, Order>> = {
+  binding: bind,
+  eviction: evict,
+  finalize,
+  token: makeToken,
+  log: handleLog,
+  exec: handlePodStream,
+  attach: handlePodStream,
+  portforward: handlePodStream,
+};
 
 /** Whether somebody answers for it; discovery names all that kube-apiserver has. */
 export function isServedPart(subresource: string): boolean {

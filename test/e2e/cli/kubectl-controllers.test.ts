@@ -71,6 +71,31 @@ describe.skipIf(!newest)('kubectl', () => {
     expect(await kubectl.run('get', 'pods', '-l', 'app=web', '-o', 'name')).toBe('');
   }, 60_000);
 
+  it('what would have to run somewhere says that nothing does', async () => {
+    await using server = serve('--controllers=*', '--pretend-nodes=1');
+    const { kubeconfig } = await server.ready();
+    const kubectl = new Kubectl(newest!.path, kubeconfig, home);
+    const refused = async (...args: string[]) => (await kubectl.try(args)).err;
+    await kubectl.run('create', 'deployment', 'web', '--image=example.com/web:1');
+    await kubectl.run('rollout', 'status', 'deployment/web', '--timeout=25s');
+    const pod = (await kubectl.run('get', 'pods', '-l', 'app=web', '-o', 'name')).trim().slice('pod/'.length);
+    const nothing = 'error dialing backend: node "node-1" is only pretended, and nothing runs there';
+    expect(await kubectl.run('logs', 'deployment/web')).toMatch(/^Nothing runs here: node "node-1" is only pretended/);
+    expect(await refused('exec', pod, '--', 'ls')).toContain(nothing);
+    expect(await refused('attach', pod)).toContain(nothing);
+    expect(await refused('cp', `${pod}:/etc/hosts`, join(home, 'hosts'))).toContain(nothing);
+    expect(await refused('port-forward', pod, ':80')).toContain(nothing);
+    expect(await refused('top', 'pods')).toBe('error: Metrics API not available\n');
+    const overrides = JSON.stringify({ spec: { nodeName: 'nowhere' } });
+    await kubectl.run('run', 'lost', '--image=example.com/lost:1', `--overrides=${overrides}`);
+    for (const args of [
+      ['logs', 'lost'],
+      ['exec', 'lost', '--', 'ls'],
+      ['attach', 'lost'],
+    ])
+      expect(await refused(...args)).toContain('nodes "nowhere" not found');
+  }, 60_000);
+
   it('longwatch controllers does the same for a server that has none', async () => {
     await using server = serve('--controllers=-*');
     const { kubeconfig } = await server.ready();

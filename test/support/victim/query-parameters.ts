@@ -20,6 +20,9 @@ const PATCH: StallRequest = {
   body: '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"q"}}',
 };
 const DELETE: StallRequest = { method: 'DELETE', path: `${MAPS}/none` };
+const LOG: StallRequest = { path: '/api/v1/namespaces/stall/pods/none/log' };
+const EXEC: StallRequest = { path: '/api/v1/namespaces/stall/pods/none/exec' };
+const FORWARD: StallRequest = { path: '/api/v1/namespaces/stall/pods/none/portforward' };
 const HEALTH: StallRequest = { path: '/healthz', as: 'nobody' };
 
 export const queryParameters: Readonly<Record<string, readonly StallRequest[]>> = {
@@ -45,6 +48,18 @@ export const queryParameters: Readonly<Record<string, readonly StallRequest[]>> 
   propagationPolicy: [DELETE],
   orphanDependents: [DELETE],
   gracePeriodSeconds: [DELETE],
+  container: [LOG, EXEC],
+  previous: [LOG],
+  timestamps: [LOG],
+  tailLines: [LOG],
+  limitBytes: [LOG],
+  sinceSeconds: [LOG],
+  sinceTime: [LOG],
+  stream: [LOG],
+  stdin: [EXEC],
+  tty: [EXEC],
+  command: [EXEC],
+  ports: [FORWARD],
   exclude: [HEALTH],
   verbose: [HEALTH],
   hash: [{ path: '/openapi/v3/api/v1' }],

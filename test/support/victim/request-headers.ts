@@ -16,6 +16,7 @@ export const requestHeaders: Readonly<Record<string, readonly StallRequest[]>> =
   'accept-encoding': [{ path: '/apis' }],
   'audit-id': [VERSION],
   authorization: [{ path: '/version' }],
+  connection: [{ path: '/api/v1/namespaces/stall/pods/none/exec' }],
   'content-type': [CREATE, PATCH, { method: 'DELETE', path: `${MAPS}/none`, body: '{}' }],
   host: [{ path: '/api' }],
   'if-none-match': [{ path: '/openapi/v3' }],

@@ -54,7 +54,8 @@ export type AdmittedWrite = {
   readonly operation: AdmissionOperation;
   readonly resource: Resource;
   readonly place: Place;
-  readonly options: WriteOptions | DeleteOptions;
+  /** A connection has none. */
+  readonly options?: WriteOptions | DeleteOptions;
   /** What the subresource takes, where that is not the resource's own kind. */
   readonly bodyType?: BodyType;
 };
@@ -69,8 +70,8 @@ export function admissionOf(
     resource,
     ...place,
     user: context.user,
-    isDryRun: options.isDryRun,
-    options: () => shownOptions(operation, options),
+    isDryRun: options?.isDryRun ?? false,
+    options: () => (operation === 'CONNECT' || !options ? null : shownOptions(operation, options)),
     ...(bodyType && { bodyType }),
     annotate: (key, value) => annotateAudit(context, key, value),
     signal: context.signal,
@@ -80,9 +81,8 @@ export function admissionOf(
 const KINDS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
 /** As the client gave them; a patch is by now a create or an update, and has their options. */
-function shownOptions(operation: AdmissionOperation, options: WriteOptions | DeleteOptions): JsonObject {
-  const kind = operation === 'CONNECT' ? '' : KINDS[operation];
-  const shown: JsonObject = { kind, apiVersion: 'meta.k8s.io/v1' };
+function shownOptions(operation: keyof typeof KINDS, options: WriteOptions | DeleteOptions): JsonObject {
+  const shown: JsonObject = { kind: KINDS[operation], apiVersion: 'meta.k8s.io/v1' };
   const dryRun = options.isDryRun && { dryRun: ['All'] };
   if (!('preconditions' in options)) return { ...shown, ...dryRun, ...options.given };
   const { gracePeriodSeconds, preconditions, orphanDependents, propagationPolicy } = options;
