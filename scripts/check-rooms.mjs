@@ -69,7 +69,7 @@ const order = {
   ],
   'src/server/admission/plugins': [['certificates', 'limit-ranger', '.']],
   'src/server/admission/policies': [['.'], ['mutating', 'type-checking', 'validating'], ['admission-policies.ts']],
-  'src/server/cel': [['values'], ['library', 'syntax'], ['compiler'], ['.']],
+  'src/server/cel': [['values'], ['library', 'syntax'], ['compiler', 'cost'], ['.']],
   'src/server/codec': [['scalars'], ['json'], ['protobuf', 'yaml'], ['.']],
   'src/server/controllers': [['crd', '.']],
   'src/server/flow-control': [['fair-queuing'], ['configuration'], ['priority-level', 'upkeep'], ['.']],

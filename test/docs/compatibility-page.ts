@@ -33,7 +33,6 @@ export const missing: Readonly<Record<string, string>> = {
     'upgraded connections (exec) are not passed on; OpenAPI v2 of other servers is not merged',
   'controllerrevisions.apps': WITH_ALL,
   'cronjobs.batch': WITH_ALL,
-  'customresourcedefinitions.apiextensions.k8s.io': 'no cost estimate of CEL rules',
   'daemonsets.apps': WITH_ALL,
   'deployments.apps': WITH_ALL,
   'horizontalpodautoscalers.autoscaling': NO_CONTROLLER,

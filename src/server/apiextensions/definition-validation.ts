@@ -78,7 +78,9 @@ async function checkDefinition(
   const places = placesOf(versions);
   for (const [index, version] of versions.entries()) {
     const [subresources, columns, selectable] = PLACED.slice(1).map((field) => places(field, index));
-    await checkSchema(version, index, places('schema', index), validation, slices);
+    const before = old?.spec.versions?.find(({ name }) => name === version.name);
+    const isKnown = before !== undefined && jsonEqual(before.schema as JsonValue, version.schema as JsonValue);
+    await checkSchema(version, { index, place: places('schema', index), isKnown }, validation, slices);
     if (subresources !== undefined) validation.pushAll(subresourceFaults(version, subresources));
     if (columns !== undefined) await checkColumns(version, columns, validation, slices);
     if (selectable !== undefined) validation.pushAll(selectableFaults(version, selectable));
@@ -198,10 +200,12 @@ function nameFaults(names: Partial<DefinitionNames>): FieldError[] {
   return faults;
 }
 
+/** `place`: where it is told of, if it is; `isKnown`: the version had it before. */
+type SchemaPlace = { readonly index: number; readonly place: string | undefined; readonly isKnown: boolean };
+
 async function checkSchema(
   { schema, subresources }: DefinitionVersion,
-  index: number,
-  place: string | undefined,
+  { index, place, isKnown }: SchemaPlace,
   validation: Validation,
   slices: WorkSlices,
 ): Promise<void> {
@@ -218,7 +222,7 @@ async function checkSchema(
   if (subresources?.status && said.some((word) => !ROOT_WORDS.has(word)))
     validation.push(invalidValue(path, openApi, ROOT_TEXT));
   const root = await checkStructural(openApi, path, validation, slices);
-  if (root && validation.length === before) await checkRules(root, path, validation, slices);
+  if (root && validation.length === before) await checkRules(root, path, validation, slices, isKnown);
 }
 
 function subresourceFaults({ subresources }: DefinitionVersion, path: string): FieldError[] {

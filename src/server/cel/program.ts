@@ -8,6 +8,7 @@
 import { Compiler } from './compiler/compiler.ts';
 import { baseEnvironment, type Environment } from './compiler/environment.ts';
 import { Frame, type Scope } from './compiler/scope.ts';
+import { estimateCost, type LengthAt } from './cost/estimate-cost.ts';
 import { parseExpression } from './syntax/parser.ts';
 import { ExpressionError, ExpressionFault } from './syntax/syntax.ts';
 import type { Budget } from './values/budget.ts';
@@ -24,20 +25,36 @@ export type Program = {
   readonly run: (values: readonly Value[], budget: Budget) => Value;
 };
 
+/** An expression, and what it may cost at most, given how long the values that it reads may be. */
+export type CostedProgram = { readonly program: Program; readonly mostCost: (lengthAt: LengthAt) => number };
+
 /** What does not compile is an ExpressionError. */
 export function compileExpression(
   text: string,
   variables: readonly Variable[],
   environment: Environment = baseEnvironment(),
 ): Program {
+  return compileCosted(text, variables, environment).program;
+}
+
+/** The same for who wants to know the cost before anything runs; the tree is kept as long as the answer. */
+export function compileCosted(
+  text: string,
+  variables: readonly Variable[],
+  environment: Environment = baseEnvironment(),
+): CostedProgram {
   const compiler = new Compiler(variables.length, environment);
   try {
     let scope: Scope | undefined;
     for (const [slot, { name, type }] of variables.entries()) scope = { name, type, slot, outer: scope };
-    const { type, run } = compiler.compile(parseExpression(text), scope);
+    const expression = parseExpression(text);
+    const { type, run } = compiler.compile(expression, scope);
     if (compiler.faults.length > 0) throw new ExpressionError(text, compiler.faults);
-    const { slots, used } = compiler;
-    return { type, uses: used, run: (values, budget) => run(new Frame(values, slots, budget)) };
+    const { slots, used, types } = compiler;
+    return {
+      program: { type, uses: used, run: (values, budget) => run(new Frame(values, slots, budget)) },
+      mostCost: (lengthAt) => estimateCost(expression, (part) => types.get(part), lengthAt),
+    };
   } catch (err) {
     if (err instanceof ExpressionFault) throw new ExpressionError(text, [err]);
     throw err;

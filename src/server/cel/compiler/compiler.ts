@@ -48,6 +48,8 @@ export class Compiler implements Compiling {
   readonly #environment: Environment;
   readonly #structs = new Map<string, StructType | undefined>();
   slots: number;
+  /** What each part was found to be. */
+  readonly types: Map<Expression, CelType> = new Map();
 
   constructor(variables: number, environment: Environment) {
     this.slots = variables;
@@ -56,6 +58,12 @@ export class Compiler implements Compiling {
   }
 
   compile(expression: Expression, scope: Scope | undefined, takesMixed = false): Compiled {
+    const compiled = this.#compile(expression, scope, takesMixed);
+    this.types.set(expression, compiled.type);
+    return compiled;
+  }
+
+  #compile(expression: Expression, scope: Scope | undefined, takesMixed: boolean): Compiled {
     switch (expression.kind) {
       case 'literal':
         return constant(expression.value);

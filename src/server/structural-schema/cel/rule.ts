@@ -3,12 +3,13 @@
  * words of kube-apiserver; what fails while it runs is a verdict, never an exception.
  */
 
-import { compileExpression, type Program, type Variable } from '../../cel/program.ts';
+import { compileCosted, compileExpression, type Program, type Variable } from '../../cel/program.ts';
 import { ExpressionError } from '../../cel/syntax/syntax.ts';
 import { Budget, BudgetError } from '../../cel/values/budget.ts';
 import { type CelType, optionalOf } from '../../cel/values/types.ts';
 import { CelError, Optional, type Value } from '../../cel/values/values.ts';
 import type { RuleText } from '../structural.ts';
+import { type Lengths, lengthAt } from './value-lengths.ts';
 
 export class RuleError extends Error {
   override readonly name = 'RuleError';
@@ -76,12 +77,24 @@ export class Rule {
     return found;
   }
 
-  #compile(): Compiled {
-    const { rule, messageExpression, optionalOldSelf } = this.text;
-    const variables: Variable[] = [
+  /** What it may cost at most to judge a value, and to say what is wrong with it; asked of a rule that compiles. */
+  mostCosts(lengths: Lengths): { readonly rule: number; readonly message: number } {
+    const { rule, messageExpression } = this.text;
+    const variables = this.#variables();
+    const most = (text: string) => compileCosted(text, variables).mostCost((path) => lengthAt(lengths, path));
+    return { rule: most(rule), message: messageExpression ? most(messageExpression) : 0 };
+  }
+
+  #variables(): Variable[] {
+    return [
       { name: 'self', type: this.#type },
-      { name: 'oldSelf', type: optionalOldSelf ? optionalOf(this.#type) : this.#type },
+      { name: 'oldSelf', type: this.text.optionalOldSelf ? optionalOf(this.#type) : this.#type },
     ];
+  }
+
+  #compile(): Compiled {
+    const { rule, messageExpression } = this.text;
+    const variables = this.#variables();
     return {
       rule: compile('rule', rule, variables, 'bool'),
       message: messageExpression ? compile('messageExpression', messageExpression, variables, 'string') : undefined,

@@ -51,7 +51,7 @@ const metadataNode: JsonObject = {
 };
 
 /** The spelling of a field name in a rule; undefined if there is none. */
-function celName(name: string): string | undefined {
+export function celName(name: string): string | undefined {
   if (reserved.has(name)) return `__${name}__`;
   const escaped = name
     .replaceAll('__', '__underscores__')
@@ -189,12 +189,17 @@ function fieldsOf({ properties }: Structural, isWhole: boolean): ReadonlyMap<str
   const add = (name: string, node: Structural) =>
     fields.set(name, { spelling: celName(name) ?? `\0${name}`, node, form: undefined });
   for (const [name, node] of properties) add(name, node);
-  if (isWhole) {
-    add('apiVersion', readStructural({ type: 'string' }));
-    add('kind', readStructural({ type: 'string' }));
-    add('metadata', readStructural(metadataNode));
-  }
+  if (isWhole) for (const [name, node] of objectFields()) add(name, node);
   return fields;
+}
+
+/** What rules see of every whole object, whatever its schema says. */
+export function objectFields(): [name: string, node: Structural][] {
+  return [
+    ['apiVersion', readStructural({ type: 'string' })],
+    ['kind', readStructural({ type: 'string' })],
+    ['metadata', readStructural(metadataNode)],
+  ];
 }
 
 const plainText: ValueForm = { type: string, toValue: (value) => value };
