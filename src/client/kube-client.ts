@@ -11,6 +11,7 @@
 import type { VersionCheckpoint } from './checkpoint/version-checkpoint.ts';
 import { type WatchFromOptions, watchFrom } from './checkpoint/watch-from.ts';
 import type { ClusterAccess } from './config/cluster-access.ts';
+import type { Credentials } from './config/credentials.ts';
 import { type AccessOptions, KubeConfig, type LoadOptions } from './config/kube-config.ts';
 import type { Indexers } from './informer/indexer.ts';
 import { Informer } from './informer/informer.ts';
@@ -30,9 +31,15 @@ export class KubeClient implements AsyncDisposable {
   readonly transport: Transport;
   readonly discovery: Discovery;
 
-  constructor(access: ClusterAccess, options: TransportOptions = {}) {
-    this.transport = new Transport(access, options);
+  constructor(access: ClusterAccess, options: TransportOptions = {}, transport?: Transport) {
+    this.transport = transport ?? new Transport(access, options);
     this.discovery = new Discovery(this.transport);
+  }
+
+  /** Another user over the connections of this one, and no longer than it. For credentials that are no certificates. */
+  as(credentials: Credentials, options: TransportOptions = {}): KubeClient {
+    const transport = this.transport.as(credentials, options);
+    return new KubeClient(transport.access, options, transport);
   }
 
   /** That of the context. */

@@ -6,6 +6,6 @@ export {
   KNOWN_CONTROLLERS,
   UnknownControllerError,
 } from './controller-names.ts';
-export { connectLoopback, type Loopback, type LoopbackOptions } from './loopback-client.ts';
+export { type ClientFor, connectLoopback, type Loopback, type LoopbackOptions } from './loopback-client.ts';
 export { type Controllers, type ControllersOptions, startControllers } from './start-controllers.ts';
 export { isActive, isReady } from './workloads/pod-state.ts';

@@ -10,6 +10,7 @@ import { isApiError, type KubeClient } from '../client/index.ts';
 import { type ControllerDefinition, type ElectionOptions, type LeaderElector, Manager } from '../controller/index.ts';
 import { type ControllerName, chooseControllers, type InServer, isInServer } from './controller-names.ts';
 import { GarbageCollector } from './garbage/garbage-collector.ts';
+import type { ClientFor } from './loopback-client.ts';
 import { namespaceController } from './namespaces/namespace-controller.ts';
 import { isRefusedByNamespace } from './namespaces/refused-by-namespace.ts';
 import { rootCertificateController } from './namespaces/root-certificate.ts';
@@ -38,6 +39,8 @@ export type ControllersOptions = Partial<Omit<KubeletOptions, 'nodeNames'>> & {
   /** Among those that share a cluster; without it they run at once. */
   readonly isElected?: boolean | undefined;
   readonly election?: Partial<ElectionOptions> | undefined;
+  /** As whom each of them writes; all as the one client without it. */
+  readonly clientFor?: ClientFor | undefined;
   /** What goes wrong and is tried again. */
   readonly onError?: ((message: string) => void) | undefined;
 };
@@ -60,7 +63,7 @@ type Duty = (signal: AbortSignal, onReady: () => void) => Promise<void>;
 
 export function startControllers(client: KubeClient, options: ControllersOptions = {}): Controllers {
   const names = chooseControllers(options.controllers).filter((name) => name !== PUBLISHER || options.authorityPem);
-  const { isElected = false, pretendNodes = 0, startMs = 500, stopMs = 500 } = options;
+  const { isElected = false, pretendNodes = 0, startMs = 500, stopMs = 500, clientFor = () => client } = options;
   const stop = new AbortController();
   const report = (error: unknown, what: string) => {
     if (stop.signal.aborted || isRace(error)) return;
@@ -68,6 +71,7 @@ export function startControllers(client: KubeClient, options: ControllersOptions
   };
   const manager = new Manager({
     client,
+    clientFor,
     graceMs: 1000,
     logger: false,
     ...(isElected && { election: { ...LEASE, ...options.election } }),
@@ -76,7 +80,7 @@ export function startControllers(client: KubeClient, options: ControllersOptions
   for (const definition of definitionsOf(names, client, options)) manager.add(definition);
 
   const collect: Duty = async (signal, onReady) => {
-    await using collector = new GarbageCollector(client, {
+    await using collector = new GarbageCollector(clientFor(COLLECTOR), {
       onError: (error, key) => report(error, `${COLLECTOR} ${key}`),
       recorder: manager.recorder,
     });
@@ -86,7 +90,7 @@ export function startControllers(client: KubeClient, options: ControllersOptions
   };
   const pretend: Duty = async (signal, onReady) => {
     const nodeNames = pretendNodeNames(pretendNodes);
-    await registerNodes(client, nodeNames, signal);
+    await registerNodes(clientFor('kubelet'), nodeNames, signal);
     await using _scheduler = manager.add(schedulerController);
     await using _kubelet = manager.add(kubeletController({ nodeNames, startMs, stopMs }));
     onReady();

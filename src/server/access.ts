@@ -5,13 +5,8 @@
 
 import { type Authenticate, authenticateBy, certificateAuthenticator } from './auth/authenticator.ts';
 import { type Authorizer, alwaysAllow } from './auth/authorizer.ts';
-import {
-  adminToken,
-  controllersToken,
-  type KnownToken,
-  readTokenFile,
-  tokenAuthenticator,
-} from './auth/bearer-tokens.ts';
+import { adminToken, type KnownToken, readTokenFile, tokenAuthenticator } from './auth/bearer-tokens.ts';
+import { controllerTokens } from './auth/controller-tokens.ts';
 import { type ReviewToken, tokenReviewer } from './auth/token-review.ts';
 import { escalationGuard, type WriteGuard } from './rbac/escalation.ts';
 import { RbacAuthorizer } from './rbac/rbac-authorizer.ts';
@@ -40,7 +35,6 @@ export function makeAccess(
   onRightsChanged: () => void,
 ): Access {
   const own = [adminToken(administratorsToken)];
-  if (options.controllersToken) own.push(controllersToken(options.controllersToken));
   const fromFile = options.tokenAuthFile ? readTokenFile(options.tokenAuthFile) : [];
   const known = tokenAuthenticator([...own, ...fromFile]);
   const tokens = new ServiceAccountTokens({
@@ -48,7 +42,8 @@ export function makeAccess(
     key: ensureSigningKey(dataDir, options.serviceAccountSigningKeyFile),
     ...(options.serviceAccountIssuer && { issuer: options.serviceAccountIssuer }),
   });
-  const byToken = [known, tokens];
+  const { controllersToken } = options;
+  const byToken = [...(controllersToken ? [controllerTokens(controllersToken)] : []), known, tokens];
   const rbac = new RbacAuthorizer();
   rbac.follow(storages);
   const authorizer = options.authorizationMode === 'AlwaysAllow' ? alwaysAllow : rbac;

@@ -4,6 +4,7 @@
  * Only `dataDir` has to be given; what is left out has the default that the flag's help names. Times are in
  * milliseconds here, whatever people write on the command line.
  */
+import type { Duplex } from 'node:stream';
 import type { Clock } from '../api/clock.ts';
 
 export type ServerOptions = {
@@ -56,7 +57,10 @@ export type ServerOptions = {
   readonly auditLogMaxBytes?: number;
   /** How many that were set aside are kept, 10; 0 keeps all. */
   readonly auditLogMaxBackups?: number;
-  /** Whoever shows it is `system:kube-controller-manager`: for controllers that run beside the server, in its process. */
+  /**
+   * Whoever shows it is `system:kube-controller-manager`, with `.NAME` behind it the controller of that name: for those
+   * that run beside the server, in its process.
+   */
   readonly controllersToken?: string;
   /** RBAC */
   readonly authorizationMode?: AuthorizationMode;
@@ -118,6 +122,8 @@ export type AutoCompactionOptions =
 export type RunningServer = {
   readonly url: string;
   readonly kubeconfigPath: string;
+  /** The client's end of a connection from within this process: HTTP/1.1, without a socket and without TLS. */
+  readonly connectInProcess: () => Duplex;
   /** Where the store is served as an etcd, if it is. */
   readonly etcdUrls: readonly string[];
   /** Reads certificates, authorities and tokens again now; every minute it does so by itself. */

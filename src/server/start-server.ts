@@ -296,7 +296,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       if (options.shutdownDelayMs) await (options.shutdownClock ?? systemClock).sleep(options.shutdownDelayMs);
       await close();
     });
-    return { url, kubeconfigPath, etcdUrls: etcdFront?.urls ?? [], reload, close: stopServing };
+    const { connectInProcess } = httpServer;
+    return { url, kubeconfigPath, connectInProcess, etcdUrls: etcdFront?.urls ?? [], reload, close: stopServing };
   } catch (err) {
     await close();
     throw err;

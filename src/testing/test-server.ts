@@ -79,13 +79,15 @@ export class TestServer implements AsyncDisposable {
     this.#running = running;
     this.#port = Number(new URL(running.url).port);
     if (own.controllersToken === undefined) return;
-    const { kubeconfigPath } = running;
-    const { client, authorityPem } = await connectLoopback({ kubeconfigPath, token: own.controllersToken });
+    const { kubeconfigPath, connectInProcess: dial } = running;
+    const token = own.controllersToken;
+    const { client, clientFor, authorityPem } = await connectLoopback({ kubeconfigPath, token, dial });
     const names = controllers ?? ['-*'];
     const beside = startControllers(client, {
       controllers: names,
       pretendNodes,
       authorityPem,
+      clientFor,
       onError: log,
       startMs: 20,
       stopMs: 20,

@@ -48,19 +48,18 @@ export async function startBeside(
 }
 
 async function load(
-  { kubeconfigPath }: RunningServer,
+  { kubeconfigPath, connectInProcess: dial }: RunningServer,
   token: string,
-  { tlsCertFile, log = logToStderr }: ServerOptions,
+  { log = logToStderr }: ServerOptions,
   beside: ControllersBeside,
   signal: AbortSignal,
 ): Promise<AsyncDisposable | undefined> {
   await new Promise((resolve) => setImmediate(resolve)); // whoever waits for the server comes first
   if (signal.aborted) return undefined;
   const { connectLoopback, startControllers } = await import('../../controllers/index.ts');
-  const loopback = await connectLoopback({ kubeconfigPath, token, hasGivenCertificate: tlsCertFile !== undefined });
-  const { client, authorityPem } = loopback;
+  const { client, clientFor, authorityPem } = await connectLoopback({ kubeconfigPath, token, dial });
   const onError = (message: string) => log(`longwatch: controllers: ${message}`);
-  const controllers: Controllers = startControllers(client, { ...beside, authorityPem, onError });
+  const controllers: Controllers = startControllers(client, { ...beside, clientFor, authorityPem, onError });
   controllers.ended.catch((err: unknown) => onError(`ended by ${(err as Error).stack ?? String(err)}`));
   return {
     async [Symbol.asyncDispose]() {

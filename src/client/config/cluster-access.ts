@@ -2,6 +2,7 @@
  * All that is needed to speak to one cluster as one user; a transport is made from it. Made from a kubeconfig, from the
  * pod we run in, or by hand.
  */
+import type { Duplex } from 'node:stream';
 import { ConfigError } from '../errors.ts';
 import { type Credentials, credentialsOf, noCredentials } from './credentials.ts';
 import type { ExecCluster } from './exec-plugin.ts';
@@ -19,6 +20,8 @@ export type ClusterAccess = {
   readonly skipsTlsVerify?: boolean;
   readonly tlsServerName?: string;
   readonly proxy?: URL;
+  /** For a server in this process: a new connection to it. Neither TLS nor a proxy is then asked for. */
+  readonly dial?: () => Duplex;
   readonly credentials?: Credentials;
   readonly impersonate?: Impersonation;
 };

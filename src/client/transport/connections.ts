@@ -9,7 +9,7 @@
 import type { Client, Dispatcher, Pool } from 'undici';
 import type { ClusterAccess } from '../config/cluster-access.ts';
 import type { Identity } from '../config/credentials.ts';
-import { type Connector, makeConnector, type TlsMaterial } from './connector.ts';
+import { type Connector, dialConnector, makeConnector, type TlsMaterial } from './connector.ts';
 
 export type Purpose = 'short' | 'stream';
 
@@ -52,13 +52,16 @@ export class Connections {
     if (!this.#current || !isSame(this.#current.material, material)) {
       const { connectMs: timeoutMs, maxConnections: connections } = this.#options;
       const { skipsTlsVerify = false, tlsServerName, proxy } = access;
-      const connect = makeConnector(buildConnector, {
-        ...material,
-        skipsTlsVerify,
-        ...(tlsServerName !== undefined && { tlsServerName }),
-        ...(proxy && { proxy }),
-        timeoutMs,
-      });
+      const dial = access.dial && dialConnector(access.dial);
+      const connect =
+        dial ??
+        makeConnector(buildConnector, {
+          ...material,
+          skipsTlsVerify,
+          ...(tlsServerName !== undefined && { tlsServerName }),
+          ...(proxy && { proxy }),
+          timeoutMs,
+        });
       if (this.#current) this.#retire(this.#current.pool);
       const pool = new Pool(access.server.origin, { ...noLimits, connections, connect });
       this.#open.add(pool);

@@ -3,6 +3,7 @@
  * Whatever goes wrong here is a TransportError of the phase `connect`: nothing of any request was sent.
  */
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { buildConnector as BuildConnector } from 'undici';
 import { TransportError } from '../errors.ts';
 
@@ -48,6 +49,19 @@ export function makeConnector(
       fail,
     );
   };
+}
+
+/** To a server in this process. */
+export function dialConnector(dial: () => Duplex): Connector {
+  // Not at once: the HTTP client does not expect to be called back while it asks.
+  return (_asked, done) =>
+    queueMicrotask(() => {
+      try {
+        done(null, dial() as Socket);
+      } catch (error) {
+        done(connectError('the server in this process', error, undefined), null);
+      }
+    });
 }
 
 function connectError(target: string, cause: unknown, proxy: URL | undefined): TransportError {

@@ -8,7 +8,7 @@
 import type { Dispatcher } from 'undici';
 import { CallbackError, type Clock, systemClock, tellSafely } from '../../api/index.ts';
 import type { ClusterAccess } from '../config/cluster-access.ts';
-import { type Identity, identityOf, mayHaveAnother, noCredentials } from '../config/credentials.ts';
+import { type Credentials, type Identity, identityOf, mayHaveAnother, noCredentials } from '../config/credentials.ts';
 import type { Impersonation } from '../config/kubeconfig-file.ts';
 import { isApiError, isTransportError, TransportError, type TransportPhase } from '../errors.ts';
 import type { RequestSample } from '../observing/client-observer.ts';
@@ -52,6 +52,8 @@ export class Transport implements AsyncDisposable {
   readonly #options: TransportOptions;
   readonly #timeouts: Timeouts;
   readonly #connections: Connections;
+  /** They are another transport's, which closes them. */
+  readonly #isShared: boolean;
   readonly #log: RequestLog;
   readonly #limiter: RateLimiter | undefined;
   readonly #running = new Set<Deadline>();
@@ -59,7 +61,7 @@ export class Transport implements AsyncDisposable {
   #isClosed = false;
   #hasFailedWarning = false;
 
-  constructor(access: ClusterAccess, options: TransportOptions = {}) {
+  constructor(access: ClusterAccess, options: TransportOptions = {}, shared?: Connections) {
     this.access = access;
     this.clock = options.clock ?? systemClock;
     this.random = options.random ?? Math.random;
@@ -70,7 +72,8 @@ export class Transport implements AsyncDisposable {
     this.observers = new Observers(options);
     this.#basePath = withoutEndSlashes(access.server.pathname);
     const { maxConnections = 32 } = options;
-    this.#connections = new Connections({ access, connectMs: this.#timeouts.connectMs, maxConnections });
+    this.#isShared = shared !== undefined;
+    this.#connections = shared ?? new Connections({ access, connectMs: this.#timeouts.connectMs, maxConnections });
   }
 
   /** A whole answer. Throws ApiError for everything but success, TransportError if there is no answer. */
@@ -124,7 +127,12 @@ export class Transport implements AsyncDisposable {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const deadline of this.#running) deadline.cut(closedError());
-    await this.#connections.close();
+    if (!this.#isShared) await this.#connections.close();
+  }
+
+  /** Another user over the same connections, which end with this one. For credentials that are no certificates. */
+  as(credentials: Credentials, options: TransportOptions = {}): Transport {
+    return new Transport({ ...this.access, credentials }, { ...this.#options, ...options }, this.#connections);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -33,6 +33,8 @@ export type ManagerObserver = {
 export type ManagerOptions = {
   /** Stays its owner's: a manager does not close it. */
   readonly client: KubeClient;
+  /** What the reconciles of a controller, by its name, read and write with; informers, events and leases stay `client`'s. */
+  readonly clientFor?: ((controller: string) => KubeClient) | undefined;
   /** `context.cluster` of its reconciles, in log lines and errors too; for more than one: see ClusterSet. */
   readonly cluster?: string | undefined;
   /** Where controllers look that name no namespace themselves; everywhere without it. */

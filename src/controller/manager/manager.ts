@@ -216,7 +216,8 @@ export class Manager implements AsyncDisposable {
     }, this.#failing('observer.queue'));
     const logger = this.#logger;
     controller.start({
-      ...{ client: this.client, recorder: this.recorder, clock: this.#clock, logger, tracer, graceMs, abortGraceMs },
+      client: this.#options.clientFor?.(name) ?? this.client,
+      ...{ recorder: this.recorder, clock: this.#clock, logger, tracer, graceMs, abortGraceMs },
       ...{ informers: this.#informers, elector: this.elector, namespace, cluster },
       queueObserver,
       onOutcome: (outcome) => this.#onOutcome(name, outcome),

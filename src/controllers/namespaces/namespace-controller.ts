@@ -7,7 +7,7 @@
  * gone. So the last round also begins a moment after the first: a create that was let in before the deletion was
  * known everywhere has been stored by then.
  */
-import { corev1, isApiError, type KubeClient, mergePatch } from '../../client/index.ts';
+import { corev1, isApiError, type KubeClient } from '../../client/index.ts';
 import {
   type ControllerDefinition,
   defineController,
@@ -17,6 +17,7 @@ import {
   whereObject,
 } from '../../controller/index.ts';
 import { discoverKinds } from '../served-kinds.ts';
+import { writeStatus } from '../write-status.ts';
 import { namespaceConditions } from './namespace-conditions.ts';
 import { deleteContent, type Round } from './namespace-content.ts';
 
@@ -62,17 +63,15 @@ export function namespaceController(client: KubeClient): ControllerDefinition<co
 
 /** The namespace as it is now; undefined if it is gone. */
 async function writeConditions(
-  { metadata, status = {} }: corev1.Namespace,
+  namespace: corev1.Namespace,
   round: Round,
   { client, name, cache }: ReconcileContext,
 ): Promise<corev1.Namespace | undefined> {
-  const conditions = namespaceConditions(status.conditions, round, new Date());
-  if (conditions === status.conditions) return cache.of(corev1.namespaces).get(name);
-  const patch = mergePatch<corev1.Namespace>({
-    metadata: { uid: metadata.uid },
-    status: { phase: 'Terminating', conditions },
-  });
-  return client.resource(corev1.namespaces).status.patch(name, patch).catch(ignoreGone);
+  const known = namespace.status?.conditions;
+  const conditions = namespaceConditions(known, round, new Date());
+  if (conditions === known) return cache.of(corev1.namespaces).get(name);
+  const status = { phase: 'Terminating', conditions };
+  return writeStatus(client.resource(corev1.namespaces), namespace, status).catch(ignoreGone);
 }
 
 /** Only if it is still the one that was emptied, with no finalizer that we have not seen. */

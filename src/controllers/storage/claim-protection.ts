@@ -15,14 +15,15 @@ import {
 import { addFinalizerOf, removeFinalizerOf } from './protection-finalizer.ts';
 
 const FINALIZER = 'kubernetes.io/pvc-protection';
-const claims: Resource<PartialObjectMetadata> = metadataOf(corev1.persistentVolumeClaims);
+/** Whole, since their finalizers are written by updates: the role of this controller allows no patches. */
+const claims: Resource<corev1.PersistentVolumeClaim> = corev1.persistentVolumeClaims;
 /** Only that something happened to one: which claims it has is asked when one of them is to go. */
 const podChanges: Resource<PartialObjectMetadata> = metadataOf(corev1.pods);
 
 const toGoingClaims: Mapper<PartialObjectMetadata> = ({ metadata }, { cache }) =>
   cache.of(claims).list({ namespace: metadata.namespace! }).filter(isBeingDeleted);
 
-export const claimProtectionController: ControllerDefinition<PartialObjectMetadata> = defineController({
+export const claimProtectionController: ControllerDefinition<corev1.PersistentVolumeClaim> = defineController({
   name: 'persistentvolumeclaim-protection-controller',
   for: claims,
   watches: [{ resource: podChanges, map: toGoingClaims, debounceMs: 100 }],
@@ -40,7 +41,7 @@ export const claimProtectionController: ControllerDefinition<PartialObjectMetada
 });
 
 /** A Pod without a node does not start with a claim that is going. */
-function usesClaim({ metadata, spec }: corev1.Pod, name: string, claim: PartialObjectMetadata): boolean {
+function usesClaim({ metadata, spec }: corev1.Pod, name: string, claim: corev1.PersistentVolumeClaim): boolean {
   if (!spec.nodeName) return false;
   const isShutDown = metadata.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0;
   return (spec.volumes ?? []).some((volume) => {

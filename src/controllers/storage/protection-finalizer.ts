@@ -1,27 +1,24 @@
 /** A finalizer put on or taken off, of the very version that was judged: a newer one is judged anew. */
-import { type AnyObject, mergePatch, type ResourceClient } from '../../client/index.ts';
+import type { AnyObject, Draft, ResourceClient } from '../../client/index.ts';
 
 export async function addFinalizerOf<T extends AnyObject>(
   resource: ResourceClient<T>,
-  { metadata }: T,
+  object: T,
   finalizer: string,
 ): Promise<void> {
-  await patch(resource, metadata, [...(metadata.finalizers ?? []), finalizer]);
+  await write(resource, object, [...(object.metadata.finalizers ?? []), finalizer]);
 }
 
 export async function removeFinalizerOf<T extends AnyObject>(
   resource: ResourceClient<T>,
-  { metadata }: T,
+  object: T,
   finalizer: string,
 ): Promise<void> {
-  const left = (metadata.finalizers ?? []).filter((one) => one !== finalizer);
-  await patch(resource, metadata, left.length > 0 ? left : null);
+  const left = (object.metadata.finalizers ?? []).filter((one) => one !== finalizer);
+  await write(resource, object, left);
 }
 
-async function patch<T extends AnyObject>(
-  resource: ResourceClient<T>,
-  { name, uid, resourceVersion }: T['metadata'],
-  finalizers: readonly string[] | null,
-): Promise<void> {
-  await resource.patch(name, mergePatch<AnyObject>({ metadata: { uid, resourceVersion, finalizers } as object }));
+/** An update, which is all that the roles of these controllers allow. */
+async function write<T extends AnyObject>(resource: ResourceClient<T>, object: T, finalizers: string[]): Promise<void> {
+  await resource.update({ ...object, metadata: { ...object.metadata, finalizers } } as unknown as Draft<T>);
 }

@@ -4,7 +4,7 @@
  * Of several times that were missed the last is made up for, if it is not longer ago than `startingDeadlineSeconds`. What
  * happens when the one before still runs is `concurrencyPolicy`; old Jobs beyond the history limits go.
  */
-import { batchv1, isApiError, mergePatch } from '../../client/index.ts';
+import { batchv1, isApiError } from '../../client/index.ts';
 import {
   type ControllerDefinition,
   defineController,
@@ -15,6 +15,7 @@ import {
   setControllerReference,
 } from '../../controller/index.ts';
 import { isRefusedByNamespace } from '../namespaces/refused-by-namespace.ts';
+import { writeStatus } from '../write-status.ts';
 import { CronSchedule } from './cron-schedule.ts';
 import { byController } from './indexes.ts';
 
@@ -39,7 +40,7 @@ export const cronJobController: ControllerDefinition<batchv1.CronJob> = defineCo
     const due = schedule && !suspend ? dueAt(cron, schedule) : undefined;
     const started = due === undefined ? undefined : await start(cron, due, active, context);
     const ends = jobs.filter(isComplete).map(({ status }) => status?.completionTime ?? '');
-    await writeStatus(cron, started ? [...active, started] : active, started && due, ends.sort().at(-1), context);
+    await updateStatus(cron, started ? [...active, started] : active, started && due, ends.sort().at(-1), context);
     const next = suspend ? undefined : schedule?.next(Date.now());
     return next === undefined ? undefined : requeueAfter(Math.max(0, next - Date.now()) + 50);
   },
@@ -106,12 +107,12 @@ async function forgetJobs(done: readonly batchv1.Job[], limit: number, { client 
       .delete(metadata.name, { propagationPolicy: 'Background', preconditions: { uid: metadata.uid } });
 }
 
-async function writeStatus(
+async function updateStatus(
   cron: batchv1.CronJob,
   active: readonly batchv1.Job[],
   dueMs: number | undefined,
   lastSuccessfulTime: string | undefined,
-  { client, name }: ReconcileContext,
+  { client }: ReconcileContext,
 ): Promise<void> {
   const known = cron.status ?? {};
   const status = {
@@ -131,5 +132,5 @@ async function writeStatus(
     uids(known.active) === uids(status.active) &&
     (status.lastScheduleTime ?? known.lastScheduleTime) === known.lastScheduleTime &&
     (status.lastSuccessfulTime ?? known.lastSuccessfulTime) === known.lastSuccessfulTime;
-  if (!isSame) await client.resource(batchv1.cronJobs).status.patch(name, mergePatch({ status }));
+  if (!isSame) await writeStatus(client.resource(batchv1.cronJobs), cron, status);
 }

@@ -3,7 +3,7 @@
  *
  * An update replaces Pods a few at a time (`maxUnavailable`), or all whose owner deletes them (OnDelete). Surge is left out.
  */
-import { appsv1, corev1, mergePatch } from '../../client/index.ts';
+import { appsv1, corev1 } from '../../client/index.ts';
 import {
   type ControllerDefinition,
   defineController,
@@ -12,6 +12,7 @@ import {
   requeueAfter,
 } from '../../controller/index.ts';
 import { fitsNode } from '../nodes/node-fit.ts';
+import { writeStatus } from '../write-status.ts';
 import { podIndexers } from './indexes.ts';
 import { createPods, deletePods, podFrom } from './own-pods.ts';
 import { isActive, isFinished, isReady, msUntilAvailable } from './pod-state.ts';
@@ -125,7 +126,7 @@ async function updateStatus(
   wanted: readonly corev1.Node[],
   byNode: ReadonlyMap<string, readonly corev1.Pod[]>,
   update: string,
-  { client, name }: ReconcileContext,
+  { client }: ReconcileContext,
 ): Promise<void> {
   const names = new Set(wanted.map(({ metadata }) => metadata.name));
   const there = [...names].flatMap((node) => byNode.get(node)?.find(isActive) ?? []);
@@ -147,5 +148,5 @@ async function updateStatus(
   const isNews = (Object.keys(status) as (keyof typeof status)[]).some(
     (field) => status[field] !== (known[field] ?? 0),
   );
-  if (isNews) await client.resource(appsv1.daemonSets).status.patch(name, mergePatch({ status }));
+  if (isNews) await writeStatus(client.resource(appsv1.daemonSets), set, status);
 }

@@ -15,6 +15,7 @@ import {
   setCondition,
   setControllerReference,
 } from '../../controller/index.ts';
+import { writeStatus } from '../write-status.ts';
 import { byController } from './indexes.ts';
 import { hashOf } from './revisions.ts';
 import { boundOf, type Generation, nextReplicas } from './rollout.ts';
@@ -39,12 +40,13 @@ export const deploymentController: ControllerDefinition<appsv1.Deployment> = def
     const sets = owned.filter((set) => !isBeingDeleted(set)).sort((a, b) => revisionOf(a) - revisionOf(b));
     const hash = hashOf(deployment.spec.template);
     const current = sets.find(({ metadata }) => metadata.labels?.[HASH_LABEL] === hash);
+    let told = deployment;
     if (!isBeingDeleted(deployment) && !deployment.spec.paused) {
       if (await adoptSets(deployment, context)) return; // they come back as our own
       if (!current) await createSet(deployment, hash, sets, context);
-      else await rollOut(deployment, current, sets, context);
+      else told = await rollOut(deployment, current, sets, context);
     }
-    await updateStatus(deployment, current, sets, context);
+    await updateStatus(told, current, sets, context);
   },
 });
 
@@ -86,21 +88,22 @@ async function createSet(
   await client.resource(appsv1.replicaSets).create(set);
 }
 
+/** The Deployment as it is then. */
 async function rollOut(
   deployment: appsv1.Deployment,
   current: appsv1.ReplicaSet,
   sets: readonly appsv1.ReplicaSet[],
   { client, recorder }: ReconcileContext,
-): Promise<void> {
+): Promise<appsv1.Deployment> {
   const { revisionHistoryLimit = 10 } = deployment.spec;
   const old = sets.filter((set) => set !== current);
   const newest = Math.max(0, ...old.map(revisionOf));
   if (revisionOf(current) < newest) await setRevision(current, newest + 1, client); // back to an earlier template
-  if (deployment.metadata.annotations?.[REVISION] !== current.metadata.annotations?.[REVISION]) {
-    const annotations = { [REVISION]: current.metadata.annotations?.[REVISION] ?? '1' };
-    await client
-      .resource(appsv1.deployments)
-      .patch(deployment.metadata.name, mergePatch({ metadata: { annotations } }));
+  const { metadata } = deployment;
+  let told = deployment;
+  if (metadata.annotations?.[REVISION] !== current.metadata.annotations?.[REVISION]) {
+    const annotations = { ...metadata.annotations, [REVISION]: current.metadata.annotations?.[REVISION] ?? '1' };
+    told = await client.resource(appsv1.deployments).update({ ...deployment, metadata: { ...metadata, annotations } });
   }
   for (const [name, replicas] of replicasNext(deployment, current, old)) {
     const before = sets.find(({ metadata }) => metadata.name === name)?.spec.replicas;
@@ -111,6 +114,7 @@ async function rollOut(
   const retired = old.filter(({ spec, status }) => spec.replicas === 0 && !status?.replicas);
   for (const { metadata } of retired.slice(0, Math.max(0, retired.length - revisionHistoryLimit)))
     await client.resource(appsv1.replicaSets).delete(metadata.name, { preconditions: { uid: metadata.uid } });
+  return told;
 }
 
 function replicasNext(
@@ -186,9 +190,7 @@ async function updateStatus(
   const counts: Partial<typeof status> = known;
   const isNews = (Object.keys(status) as (keyof typeof status)[]).some((name) => status[name] !== (counts[name] ?? 0));
   if (isNews || conditions !== known.conditions)
-    await client
-      .resource(appsv1.deployments)
-      .status.patch(metadata.name, mergePatch({ status: { ...status, conditions: [...conditions] } }));
+    await writeStatus(client.resource(appsv1.deployments), deployment, { ...status, conditions: [...conditions] });
 }
 
 function generationOf({ metadata, spec, status }: appsv1.ReplicaSet): Generation {

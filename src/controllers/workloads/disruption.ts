@@ -6,7 +6,7 @@
  * controllers want. A Pod that an eviction has named counts as gone until it is, for two minutes at most.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { appsv1, corev1, mergePatch, policyv1 } from '../../client/index.ts';
+import { appsv1, corev1, policyv1 } from '../../client/index.ts';
 import {
   type ControllerDefinition,
   controllerOf,
@@ -16,6 +16,7 @@ import {
   requeueAfter,
   setCondition,
 } from '../../controller/index.ts';
+import { writeStatus } from '../write-status.ts';
 import { isFinished, isReady } from './pod-state.ts';
 import { boundOf } from './rollout.ts';
 
@@ -34,7 +35,7 @@ export const disruptionController: ControllerDefinition<policyv1.PodDisruptionBu
   ],
   async reconcile(budget, context) {
     if (!budget || isBeingDeleted(budget)) return undefined;
-    const { cache, client, name, namespace } = context;
+    const { cache, client, namespace } = context;
     const { selector, minAvailable, maxUnavailable } = budget.spec ?? {};
     const found = selector ? cache.of(corev1.pods).list({ namespace, labelSelector: selector }) : [];
     const pods = found.filter((pod) => !isFinished(pod));
@@ -70,10 +71,10 @@ export const disruptionController: ControllerDefinition<policyv1.PodDisruptionBu
       (pod) => !disrupted.some(([one]) => one === pod),
     );
     if (conditions !== known || !isDeepStrictEqual(before, counts) || gone.length > 0) {
-      const disruptedPods = Object.fromEntries(gone.map((pod) => [pod, null]));
-      const { resourceVersion } = budget.metadata; // an eviction may have counted meanwhile
-      const patch = { metadata: { resourceVersion }, status: { ...counts, conditions, disruptedPods } };
-      await client.resource(policyv1.podDisruptionBudgets).status.patch(name, mergePatch(patch as object));
+      const disruptedPods = disrupted.length > 0 ? Object.fromEntries(disrupted) : null;
+      // An eviction that has counted meanwhile makes it fail.
+      const budgets = client.resource(policyv1.podDisruptionBudgets);
+      await writeStatus(budgets, budget, { ...counts, conditions, disruptedPods });
     }
     return disrupted.length > 0 ? requeueAfter(BELIEVED_MS) : undefined;
   },

@@ -17,6 +17,7 @@ import {
   requeueAfter,
   setCondition,
 } from '../../controller/index.ts';
+import { writeStatus } from '../write-status.ts';
 import { podIndexers } from './indexes.ts';
 import { freeIndexes, indexesText, indexOf } from './job-indexes.ts';
 import { createPods, deletePods, podFrom } from './own-pods.ts';
@@ -51,12 +52,12 @@ export const jobController: ControllerDefinition<batchv1.Job> = defineController
     if (verdict || suspend) await deletePods(active, context);
     else {
       const wait = await startMore(job, status, pods, active, context);
-      await writeStatus(job, { ...status, active: active.length }, pods, undefined, context);
+      await updateStatus(job, { ...status, active: active.length }, pods, undefined, context);
       await release(uncounted, context);
       return wait;
     }
     const isOver = verdict && uncounted.length === 0;
-    await writeStatus(job, status, pods, isOver ? verdict : undefined, context);
+    await updateStatus(job, status, pods, isOver ? verdict : undefined, context);
     await release(uncounted, context);
     return undefined;
   },
@@ -173,12 +174,12 @@ function startOf({ status, metadata }: batchv1.Job): number {
   return Date.parse(status?.startTime ?? metadata.creationTimestamp);
 }
 
-async function writeStatus(
+async function updateStatus(
   job: batchv1.Job,
   counted: Status,
   pods: readonly corev1.Pod[],
   verdict: Verdict | undefined,
-  { client, name, recorder }: ReconcileContext,
+  { client, recorder }: ReconcileContext,
 ): Promise<void> {
   const known = job.status ?? {};
   const active = verdict ? 0 : (counted.active ?? 0);
@@ -212,14 +213,13 @@ async function writeStatus(
       JSON.stringify(value) !== JSON.stringify(known[field as keyof Status] ?? (typeof value === 'number' ? 0 : {})),
   );
   if (!isNews && conditions === (known.conditions ?? conditions)) return;
-  // Null removes what is empty now; lists within are replaced whole.
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
   const uncountedTerminatedPods = {
-    succeeded: succeeded.length > 0 ? succeeded : null,
-    failed: failed.length > 0 ? failed : null,
+    ...(succeeded.length > 0 && { succeeded }),
+    ...(failed.length > 0 && { failed }),
   };
   const change = { ...status, uncountedTerminatedPods, conditions, ...(suspend && { startTime: null }) };
-  await client.resource(batchv1.jobs).status.patch(name, mergePatch<batchv1.Job>({ status: change as object }));
+  await writeStatus(client.resource(batchv1.jobs), job, change);
   if (verdict?.type === 'Complete') recorder.normal('Completed', 'Job completed');
   if (verdict?.type === 'Failed') recorder.warning(verdict.reason, verdict.message);
 }

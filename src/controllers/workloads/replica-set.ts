@@ -16,6 +16,7 @@ import {
   setControllerReference,
 } from '../../controller/index.ts';
 import { isRefusedByNamespace } from '../namespaces/refused-by-namespace.ts';
+import { writeStatus } from '../write-status.ts';
 import { podIndexers } from './indexes.ts';
 import { isActive, isReady, msUntilAvailable } from './pod-state.ts';
 
@@ -46,8 +47,13 @@ export const replicaSetController: ControllerDefinition<appsv1.ReplicaSet> = def
 
 async function adoptPods(set: appsv1.ReplicaSet, { cache, client, namespace }: ReconcileContext): Promise<void> {
   const found = cache.of(corev1.pods).list({ namespace, labelSelector: set.spec.selector });
-  for (const orphan of found.filter((pod) => isActive(pod) && !controllerOf(pod)))
-    await client.resource(corev1.pods).update(setControllerReference(set, orphan));
+  for (const orphan of found.filter((pod) => isActive(pod) && !controllerOf(pod))) await adopt(set, orphan, client);
+}
+
+async function adopt(set: appsv1.ReplicaSet, orphan: corev1.Pod, client: ReconcileContext['client']): Promise<void> {
+  const { ownerReferences = [], uid, resourceVersion, name } = setControllerReference(set, orphan).metadata;
+  const metadata = { uid, resourceVersion, ownerReferences } as object;
+  await client.resource(corev1.pods).patch(name, mergePatch<corev1.Pod>({ metadata }));
 }
 
 async function createPods(
@@ -87,7 +93,7 @@ async function updateStatus(set: appsv1.ReplicaSet, owned: readonly corev1.Pod[]
   };
   const known: Partial<typeof status> = set.status ?? {};
   const isNews = (Object.keys(status) as (keyof typeof status)[]).some((name) => status[name] !== (known[name] ?? 0));
-  if (isNews) await client.resource(appsv1.replicaSets).status.patch(set.metadata.name, mergePatch({ status }));
+  if (isNews) await writeStatus(client.resource(appsv1.replicaSets), set, status);
   const next = Math.min(...waits.filter((wait) => wait > 0));
   return Number.isFinite(next) ? requeueAfter(next) : undefined;
 }

@@ -6,7 +6,7 @@
  * highest ordinal down to `partition`, and waits for each to be available. One decision per reconcile: the next comes when
  * the cache has what this one did. Retention of claims is left out: they stay.
  */
-import { appsv1, corev1, isApiError, mergePatch } from '../../client/index.ts';
+import { appsv1, corev1, isApiError } from '../../client/index.ts';
 import {
   type ControllerDefinition,
   defineController,
@@ -14,6 +14,7 @@ import {
   type ReconcileContext,
   requeueAfter,
 } from '../../controller/index.ts';
+import { writeStatus } from '../write-status.ts';
 import { podIndexers } from './indexes.ts';
 import { createPods, deletePods, podFrom } from './own-pods.ts';
 import { isActive, isFinished, isReady, msUntilAvailable } from './pod-state.ts';
@@ -133,7 +134,7 @@ async function updateStatus(
   set: StatefulSet,
   pods: readonly corev1.Pod[],
   { current, update }: Revisions,
-  { client, name }: ReconcileContext,
+  { client }: ReconcileContext,
 ): Promise<void> {
   const { minReadySeconds = 0 } = set.spec;
   const active = pods.filter(isActive);
@@ -157,7 +158,7 @@ async function updateStatus(
   const isNews = (Object.keys(status) as (keyof typeof status)[]).some(
     (field) => status[field] !== (known[field] ?? 0),
   );
-  if (isNews) await client.resource(appsv1.statefulSets).status.patch(name, mergePatch({ status }));
+  if (isNews) await writeStatus(client.resource(appsv1.statefulSets), set, status);
 }
 
 /** -1: a Pod of it that it would not have made. */

@@ -16,11 +16,6 @@ export function adminToken(token: string): KnownToken {
   return { token, user: { username: 'kubernetes-admin', uid: 'kubernetes-admin', groups: ['system:masters'] } };
 }
 
-/** Controllers beside the server: they delete what belongs to nobody, of whatever kind, so they may do everything. */
-export function controllersToken(token: string): KnownToken {
-  return { token, user: { username: 'system:kube-controller-manager', groups: ['system:masters'] } };
-}
-
 /** `know` puts others in the place of the tokens that were known. */
 export type TokenAuthenticator = Authenticator & { know(tokens: readonly KnownToken[]): void };
 

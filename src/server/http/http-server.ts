@@ -6,8 +6,9 @@
  *
  * `close` lets requests under way finish, ends live streams cleanly and leaves no connection behind.
  */
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { backgroundClock, type Clock } from '../../api/clock.ts';
 import { closeOnce } from '../../api/closing.ts';
@@ -27,6 +28,7 @@ import { Connections } from './connection/connections.ts';
 import { limitHead } from './connection/head-limits.ts';
 import { HeadPieces } from './connection/head-pieces.ts';
 import { http1Fault, refuseHttp1 } from './connection/http1-faults.ts';
+import { makeInProcessDoor } from './connection/in-process.ts';
 import { makeListener, secureContext, type TlsSettings } from './connection/listener.ts';
 import { HandlerChain, ServerGoing, type ShownCertificate } from './handler-chain.ts';
 import { type HttpLimits, httpLimits } from './http-limits.ts';
@@ -70,6 +72,8 @@ export interface HttpServer extends AsyncDisposable {
   readonly openRequests: number;
   /** For connections from now on; those that are open stay as they are. */
   setTls(tls: TlsSettings): void;
+  /** The client's end of a connection from within this process. */
+  connectInProcess(): Duplex;
   close(): Promise<void>;
 }
 
@@ -104,20 +108,22 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     sendsRetryAfter: options.shutdown?.sendsRetryAfter ?? false,
   });
 
+  const onHttp1 = (request: IncomingMessage, response: ServerResponse) => {
+    heads.isWhole(request);
+    const fault = http1Fault(request);
+    if (fault) return refuseHttp1(response, fault);
+    const socket = request.socket as TLSSocket;
+    connections.inTurn(socket, () => {
+      const wire = new Http1Wire(request, response);
+      const { method = '', url = '', headers, rawHeaders } = request;
+      connections.addWire(socket, wire);
+      const certificate = () => connections.certificateOf(socket, () => socket);
+      accept(wire, method, url, { headers, rawHeaders, remoteAddress: socket.remoteAddress }, certificate);
+    });
+  };
+
   const listener = makeListener(options.tls, limits, {
-    http1: (request, response) => {
-      heads.isWhole(request);
-      const fault = http1Fault(request);
-      if (fault) return refuseHttp1(response, fault);
-      const socket = request.socket as TLSSocket;
-      connections.inTurn(socket, () => {
-        const wire = new Http1Wire(request, response);
-        const { method = '', url = '', headers, rawHeaders } = request;
-        connections.addWire(socket, wire);
-        const certificate = () => connections.certificateOf(socket, () => socket);
-        accept(wire, method, url, { headers, rawHeaders, remoteAddress: socket.remoteAddress }, certificate);
-      });
-    },
+    http1: onHttp1,
     http2: (stream, headers, rawHeaders) => {
       const [method, url] = [String(headers[':method']), String(headers[':path'])];
       const wire = new Http2Wire(stream, method);
@@ -130,6 +136,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     },
     owesAnswer: (socket) => connections.owesAnswer(socket),
   });
+  const inProcess = makeInProcessDoor(onHttp1, limits, (socket) => connections.addSocket(socket));
   listener.on('connection', (socket) => connections.addSocket(socket));
   listener.on('secureConnection', (socket) => {
     connections.addSocket(socket);
@@ -188,6 +195,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     shared.isDraining = true;
     const { shutdown = {} } = options;
     await shutDown({ open, listener, connections, options: shutdown, graceMs: limits.graceMs, clock });
+    inProcess.close();
     closing.abort();
   });
 
@@ -203,6 +211,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     get openRequests() {
       return open.size;
     },
+    connectInProcess: () => inProcess.connect(),
     setTls: (tls) => listener.setSecureContext(secureContext(tls)),
     close,
     [Symbol.asyncDispose]: close,

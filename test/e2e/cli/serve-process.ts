@@ -1,5 +1,6 @@
 /** `longwatch serve` with a server that only listens: run by serve.test.ts. `HANG` makes closing take for ever. */
 import { createServer } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { Command } from 'commander';
 import { addServeCommand } from '../../../src/cli/commands/serve.ts';
 
@@ -9,6 +10,7 @@ addServeCommand(program, async ({ dataDir }) => {
   return {
     url: 'https://127.0.0.1:1',
     kubeconfigPath: `${dataDir}/admin.kubeconfig`,
+    connectInProcess: () => new PassThrough(),
     etcdUrls: [],
     reload: () => process.stderr.write('reloaded\n'),
     close: () =>

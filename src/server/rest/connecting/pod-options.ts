@@ -73,10 +73,6 @@ const parts: Readonly<Record<string, StreamPart>> = {
   portforward: { kind: 'PodPortForwardOptions', fields: { ports: numbers } },
 };
 
-export function isStreamPart(subresource: string): boolean {
-  return Object.hasOwn(parts, subresource);
-}
-
 /** As an object of the API: what was not said is left out. */
 export function readStreamOptions(subresource: string, query: URLSearchParams): JsonObject {
   const options: JsonObject = { kind: parts[subresource]!.kind, apiVersion: 'v1' };
