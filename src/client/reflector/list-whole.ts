@@ -9,6 +9,7 @@ import { isApiError, isExpired, isTransportError } from '../errors.ts';
 import type { ObjectList } from '../objects/objects.ts';
 import { listPages } from '../resources/list-pages.ts';
 import type { ListOptions } from '../resources/options.ts';
+import { notBefore } from '../transport/retry-policy.ts';
 import { isClosed } from '../transport/transport.ts';
 import { isTooLarge } from './reflector-state.ts';
 
@@ -59,7 +60,9 @@ async function listPage<T>(
       return await list(page);
     } catch (error) {
       if (page.continue === undefined || tries === PAGE_TRIES || !mayPass(error)) throw error;
-      await clock.sleep(random() * Math.min(minMs * 2 ** tries, maxMs), signal);
+      const asked = isApiError(error) ? (error.retryAfterMs ?? 0) : 0;
+      const pauseMs = random() * Math.min(minMs * 2 ** tries, maxMs);
+      await clock.sleep(Math.max(notBefore(asked, random()), pauseMs), signal);
     }
   }
 }
@@ -67,5 +70,5 @@ async function listPage<T>(
 /** A connection that broke, or a server that could not just now. One that was set back will never have that snapshot. */
 function mayPass(error: unknown): boolean {
   if (isTooLarge(error)) return false;
-  return isTransportError(error) ? !isClosed(error) : isApiError(error) && error.code >= 500;
+  return isTransportError(error) ? !isClosed(error) : isApiError(error) && (error.code >= 500 || error.code === 429);
 }

@@ -101,10 +101,10 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
   ['pauses grow', listing('stream', 3), ended(reset), waiting(listing('stream', 4), { delayMs: 3200 })],
   ['pauses are limited', listing('stream', 30), ended(reset), waiting(listing('stream', 31), { delayMs: 15_000 })],
   [
-    'a wish of the server counts',
+    'a wish of the server counts, and a little is added to it',
     listing(),
     ended(refused(429, 'TooManyRequests', { retryAfterSeconds: 9 })),
-    { delayMs: 9000 },
+    { delayMs: 10_125 },
   ],
   ['a clean end is taken up at once', watching(), ended(undefined), watching({ isOpen: false })],
   [

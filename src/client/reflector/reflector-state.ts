@@ -11,6 +11,7 @@
  */
 import { compareVersions, isBehind } from '../../api/index.ts';
 import { ConfigError, isApiError, isExpired, isTransportError } from '../errors.ts';
+import { notBefore } from '../transport/retry-policy.ts';
 import { isClosed } from '../transport/transport.ts';
 import { afterEnd, isShortAndEmpty } from '../watch/after-end.ts';
 import { NO_NAME } from '../watch/watch-event.ts';
@@ -266,7 +267,7 @@ function relist(error: unknown, failures: number, policy: Policy, minResourceVer
 
 function pause(error: unknown, next: Listing | Watching, atLeastMs: number, policy: Policy): Waiting {
   const ceiling = Math.min(policy.minMs * 2 ** next.failures, policy.maxMs);
-  const delayMs = Math.max(atLeastMs, policy.random * ceiling);
+  const delayMs = Math.max(notBefore(atLeastMs, policy.random), policy.random * ceiling);
   return {
     kind: 'waiting',
     delayMs,

@@ -12,6 +12,7 @@
 import { TransportError } from '../errors.ts';
 import type { Resource } from '../objects/define-resource.ts';
 import type { AnyObject } from '../objects/objects.ts';
+import { notBefore } from '../transport/retry-policy.ts';
 import type { Transport } from '../transport/transport.ts';
 import { afterEnd, isShortAndEmpty } from './after-end.ts';
 import { Backoff, type BackoffOptions } from './backoff.ts';
@@ -98,7 +99,7 @@ export async function* watchResuming<T extends AnyObject>(
     const step = afterEnd({ error, livedMs, events, emptyBefore: empty });
     if (step.kind === 'stop') throw step.error;
     empty = error === undefined && isShortAndEmpty(livedMs, events) ? empty + 1 : 0;
-    const delayMs = step.isFailure ? Math.max(step.atLeastMs, backoff.next()) : 0;
+    const delayMs = step.isFailure ? Math.max(notBefore(step.atLeastMs, random()), backoff.next()) : 0;
     onInterruption?.({ error, resourceVersion: version ?? '', livedMs, delayMs, failures: backoff.failures });
     if (delayMs > 0) await clock.sleep(delayMs, signal);
   }
