@@ -13,6 +13,7 @@ import type { QueueSet, QueueSetObserver } from './fair-queuing/queue-set.ts';
 import type { FlowController } from './flow-controller.ts';
 import type { DropReason, FlowObserver } from './flow-observer.ts';
 import type { LevelState } from './priority-level/level-state.ts';
+import { ReadWriteMetrics } from './read-write-metrics.ts';
 
 const PREFIX = 'apiserver_flowcontrol_';
 const SECONDS = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
@@ -21,6 +22,7 @@ const SEATS = [1, 2, 4, 8, 16, 32, 64, 100];
 const WATCHES = [0, 1, 10, 100, 1000, 10_000];
 const UTILIZATION = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1];
 const REQUEST_UTILIZATION = [0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 1];
+const BOUNDS = ['min', 'max'] as const;
 const DEMAND = [0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.7, 2, 2.8, 4, 6];
 
 /** Of one schema in one level. */
@@ -51,12 +53,14 @@ type LevelTimes = {
 export class FlowMetrics implements FlowObserver {
   readonly #flows = new Map<string, Map<string, FlowCounts>>();
   readonly #times = new Map<string, LevelTimes>();
+  readonly #readWrite: ReadWriteMetrics;
   readonly #now: () => number;
   readonly #idleWhole: number;
 
   /** `now` in seconds. */
   constructor(totalSeats: number, now: () => number) {
     this.#now = now;
+    this.#readWrite = new ReadWriteMetrics(now);
     this.#idleWhole = Math.max(1, Math.round(totalSeats / 10));
   }
 
@@ -74,11 +78,13 @@ export class FlowMetrics implements FlowObserver {
     this.#times.set(levelName, times);
     const of = ({ schemaName }: FlowRequest) => flows.get(schemaName) ?? this.#countsOf(levelName, schemaName);
     const isExempt = levelName === EXEMPT; // nobody waits there
+    const readWrite = this.#readWrite;
     return {
       enqueued(request, queueLength) {
         const counts = of(request);
         counts.waiting++;
         counts.waitingSeats += request.width;
+        readWrite.change(request, 'waiting', 1, request.arrivedAt);
         counts.queueLength.observe(queueLength);
       },
       started(request) {
@@ -87,10 +93,12 @@ export class FlowMetrics implements FlowObserver {
         counts.executing++;
         counts.executingSeats += request.width;
         counts.seats.observe(request.width);
+        readWrite.change(request, 'executing', 1, request.startedAt);
         if (!isExempt) counts.waitedToRun.observe(request.startedAt - request.arrivedAt);
       },
-      dequeued(request) {
+      dequeued(request, at) {
         const counts = of(request);
+        readWrite.change(request, 'waiting', -1, at);
         counts.waiting--;
         counts.waitingSeats -= request.width;
       },
@@ -100,6 +108,7 @@ export class FlowMetrics implements FlowObserver {
       finished(request, seconds) {
         const counts = of(request);
         counts.executing--;
+        readWrite.change(request, 'executing', -1, request.startedAt + seconds);
         counts.ran[isWatch(request) ? 'watch' : 'regular'].observe(seconds);
       },
       freed(request) {
@@ -132,6 +141,7 @@ export class FlowMetrics implements FlowObserver {
     this.#addCounts(metrics);
     this.#addHistograms(metrics);
     addLevelGauges(metrics, controller);
+    this.#readWrite.addTo(metrics);
   }
 
   #countsOf(levelName: string, schemaName: string): FlowCounts {
@@ -239,6 +249,30 @@ function addLevelGauges(metrics: Metrics, controller: FlowController): void {
   add('demand_seats_smoothed', 'Seats asked for, smoothed.', ({ demand }) => demand.smoothed);
   add('target_seats', 'Seats a level should have.', ({ look }) => look.target);
   add('current_r', 'Virtual time of a level.', ({ set }) => set.currentR);
+  add('dispatch_r', 'Virtual time when a request last began to run.', ({ set }) => set.lastDispatch.r);
+  add('latest_s', 'Virtual time at which the request began that was last dispatched.', ({ set }) => set.lastDispatch.s);
+  const addBounds = (name: string, help: string, bounds: (level: LevelState) => readonly [min: number, max: number]) =>
+    metrics.collected({
+      name: PREFIX + name,
+      help,
+      type: 'gauge',
+      samples: () =>
+        [...controller.levels].flatMap(([name, level]) =>
+          bounds(level).map((value, i) => ({ labels: { priority_level: name, bound: BOUNDS[i]! }, value })),
+        ),
+    });
+  addBounds('next_s_bounds', 'Bounds of the virtual times at which queues go on.', ({ set }) => set.lastDispatch.next);
+  addBounds(
+    'next_discounted_s_bounds',
+    'The same, less the work that is guessed to be going on in each queue.',
+    ({ set }) => set.lastDispatch.discounted,
+  );
+  metrics.collected({
+    name: `${PREFIX}epoch_advance_total`,
+    help: 'Times that virtual time was set back to keep it small; here its numbers have room for ever.',
+    type: 'counter',
+    samples: () => [],
+  });
   metrics.collected({
     name: `${PREFIX}seat_fair_frac`,
     help: 'What the targets of all levels were multiplied by.',

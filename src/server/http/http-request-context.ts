@@ -74,6 +74,8 @@ export class HttpRequestContext implements RequestContext {
   status = 0;
   /** Whether they may do what they ask for. */
   wasLetIn = false;
+  /** Whether it had no seat, or took too long. */
+  isTerminated = false;
   readonly #shared: SharedByRequests;
   readonly #wire: Wire;
   readonly queryText: string;
@@ -231,6 +233,7 @@ export class HttpRequestContext implements RequestContext {
 
   /** Nothing was done, and the client may come again after a while. */
   reject(): void {
+    this.isTerminated = true;
     const answer = this.#begin(429, 'text/plain; charset=utf-8', {
       'Retry-After': String(this.#ticket?.retryAfterSeconds ?? 1),
       'X-Content-Type-Options': 'nosniff',
@@ -336,6 +339,7 @@ export class HttpRequestContext implements RequestContext {
       const error = timeout('request did not complete within the allotted timeout');
       if (this.#body?.comingBytes !== undefined) this.#body.abandon();
       this.#isOverTime = true;
+      this.isTerminated = true;
       this.#abort(error);
       this.fail(error);
     }, ms);

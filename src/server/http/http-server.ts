@@ -164,8 +164,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     open.add(context);
     context.onClose(() => {
       open.delete(context);
-      const { status, sentBytes, startedAtMs } = context;
-      const outcome = { status, sentBytes, seconds: (performance.now() - startedAtMs) / 1000 };
+      const { status, sentBytes, startedAtMs, isTerminated } = context;
+      const outcome = { status, sentBytes, seconds: (performance.now() - startedAtMs) / 1000, isTerminated };
       observer?.end(context, outcome, context.wasLetIn);
     });
     chain

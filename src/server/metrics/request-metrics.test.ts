@@ -20,12 +20,27 @@ const request = (of: RequestInfo, method = 'GET', path = '/x', query = ''): Requ
   ({ method, path, requestInfo: of, headers: {}, query: new URLSearchParams(query) }) as unknown as RequestContext;
 const outcome = (status: number) => ({ status, sentBytes: 2000, seconds: 0.01 });
 
-it('requestMetrics() counts under the names and labels dashboards know', async () => {
+it('requestMetrics() counts what the server ended before its time', async () => {
   const metrics = makeMetrics();
   const observer = requestMetrics(metrics);
+  observer.end(request(target('pods', 'list')), { ...outcome(200) }, true);
+  observer.end(request(target('pods', 'list')), { ...outcome(429), isTerminated: true }, false);
+  observer.end(request(target('pods', 'list')), outcome(429), true); // said by a handler
+  const text = await metrics.text();
+  expect(text).toContain(
+    'apiserver_request_terminations_total{verb="LIST",group="",version="v1",resource="pods",subresource="",scope="cluster",component="apiserver",code="429"} 1',
+  );
+  expect(text).toMatch(/apiserver_request_total\{verb="LIST"[^}]*code="429"\} 2/);
+});
+
+it('requestMetrics() counts under the names and labels dashboards know', async () => {
+  const metrics = makeMetrics();
+  let second = 1;
+  const observer = requestMetrics(metrics, () => second);
   const list = request(target('pods', 'list'));
   observer.begin(list);
   observer.seat('readOnly', 1);
+  second++; // it tells of the last one
   expect(await metrics.text()).toContain('apiserver_current_inflight_requests{request_kind="readOnly"} 1');
   observer.end(list, outcome(200), true);
   observer.seat('readOnly', -1);

@@ -10,6 +10,7 @@ import type { RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import type { Metrics } from './metrics.ts';
+import { SecondPeak } from './second-peak.ts';
 
 const DURATION_BUCKETS = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
@@ -32,7 +33,8 @@ type Route = {
   readonly totals: Map<number, Counter.Internal>;
 };
 
-export function requestMetrics(metrics: Metrics): RequestObserver {
+/** `now` in seconds. */
+export function requestMetrics(metrics: Metrics, now?: () => number): RequestObserver {
   const total = metrics.counter<string>(
     'apiserver_request_total',
     'Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.',
@@ -71,15 +73,20 @@ export function requestMetrics(metrics: Metrics): RequestObserver {
     'Number of requests which apiserver aborted possibly due to a timeout, for each group, version, verb, resource, subresource and scope.',
     ROUTE,
   );
+  const terminations = metrics.counter<string>(
+    'apiserver_request_terminations_total',
+    'Number of requests which apiserver terminated in self-defense.',
+    [...ROUTE_OF, 'code'],
+  );
   const handshakeErrors = metrics.counter(
     'apiserver_tls_handshake_errors_total',
     "Number of requests dropped with 'TLS handshake error from' error",
   );
   const seats = { readOnly: inFlight.labels('readOnly'), mutating: inFlight.labels('mutating') };
-  const taken = { readOnly: 0, mutating: 0 };
+  const taken = { readOnly: new SecondPeak(now), mutating: new SecondPeak(now) };
   metrics.onScrape(() => {
-    seats.readOnly.set(taken.readOnly);
-    seats.mutating.set(taken.mutating);
+    seats.readOnly.set(taken.readOnly.lastSecond);
+    seats.mutating.set(taken.mutating.lastSecond);
   });
 
   const routes = new Map<string, Route>();
@@ -127,9 +134,9 @@ export function requestMetrics(metrics: Metrics): RequestObserver {
       watching.set(context, route);
     },
     seat(kind, change) {
-      taken[kind] += change;
+      taken[kind].change(change);
     },
-    end(context, { status, sentBytes, seconds }) {
+    end(context, { status, sentBytes, seconds, isTerminated }) {
       const isServed = status > 0 && status < 400;
       const route = watching.get(context) ?? routeOf(context, isServed);
       if (watching.has(context)) route.running?.dec();
@@ -144,6 +151,7 @@ export function requestMetrics(metrics: Metrics): RequestObserver {
         route.totals.set(status, counter);
       }
       counter.inc();
+      if (isTerminated) terminations.inc({ ...route.labels, component: 'apiserver', code: String(status) });
       route.duration.observe(seconds);
       route.sli?.observe(seconds);
       route.sizes?.observe(sentBytes);

@@ -9,6 +9,8 @@ type RequestOutcome = {
   readonly status: number;
   readonly sentBytes: number;
   readonly seconds: number;
+  /** The server ended it before its time: it had no seat left for it, or it took too long. */
+  readonly isTerminated?: boolean;
 };
 
 export interface RequestObserver {

@@ -60,6 +60,18 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
 const rowOf = async (client: ApiClient, name: string) =>
   (await dump(client, 'dump_priority_levels')).find((row) => row.PriorityLevelName === name)!;
 
+/** All that kube-apiserver has. */
+const FLOW_METRICS = [
+  ...['current_executing_requests', 'current_executing_seats', 'current_inqueue_requests', 'current_inqueue_seats'],
+  ...['current_limit_seats', 'current_r', 'demand_seats', 'demand_seats_average', 'demand_seats_high_watermark'],
+  ...['demand_seats_smoothed', 'demand_seats_stdev', 'dispatch_r', 'dispatched_requests_total', 'epoch_advance_total'],
+  ...['latest_s', 'lower_limit_seats', 'next_discounted_s_bounds', 'next_s_bounds', 'nominal_limit_seats'],
+  ...['priority_level_request_utilization', 'priority_level_seat_utilization', 'read_vs_write_current_requests'],
+  ...['rejected_requests_total', 'request_dispatch_no_accommodation_total', 'request_execution_seconds'],
+  ...['request_queue_length_after_enqueue', 'request_wait_duration_seconds', 'seat_fair_frac', 'target_seats'],
+  ...['upper_limit_seats', 'watch_count_samples', 'work_estimated_seats'],
+];
+
 describe('a server with few seats', () => {
   let server: TestServer;
   let client: ApiClient;
@@ -148,6 +160,14 @@ describe('a server with few seats', () => {
     expect(of('current_inqueue_requests')).toBe('0');
     expect(of('current_executing_seats')).toBe('0');
     expect(of('request_wait_duration_seconds_count', ',execute="false"')).toBe('1');
+    const names = new Set([...text.matchAll(/^# TYPE apiserver_flowcontrol_(\w+)/gm)].map(([, name]) => name));
+    expect([...names].sort()).toEqual(FLOW_METRICS);
+    expect(text).toMatch(/^apiserver_flowcontrol_next_s_bounds\{priority_level="one",bound="max"\} /m);
+    expect(text).toMatch(
+      /^apiserver_flowcontrol_read_vs_write_current_requests_count\{phase="waiting",request_kind="mutating"\} /m,
+    );
+    expect(text).toMatch(/^apiserver_current_inqueue_requests\{request_kind="readOnly"\} \d/m);
+    expect(text).toMatch(/^apiserver_request_terminations_total\{verb="LIST"[^}]*code="429"\} [1-9]/m);
   });
 
   // Well before their time to wait is over, which is when the server would notice by itself.

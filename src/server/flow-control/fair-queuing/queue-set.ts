@@ -30,7 +30,7 @@ export type Arrival = 'executing' | 'waiting' | RejectReason;
 export interface QueueSetObserver {
   enqueued?(request: FlowRequest, queueLength: number): void;
   /** Waits no more, whether it runs now or was ejected. */
-  dequeued?(request: FlowRequest): void;
+  dequeued?(request: FlowRequest, at: number): void;
   started?(request: FlowRequest): void;
   /** Ejected while it waited. */
   ejected?(request: FlowRequest): void;
@@ -42,7 +42,16 @@ export interface QueueSetObserver {
   changed?(set: QueueSet): void;
 }
 
+/** How virtual time stood when a request last began to run: `r` itself, its queue's own `s`, and the bounds of all queues'. */
+type LastDispatch = {
+  r: number;
+  s: number;
+  readonly next: [min: number, max: number];
+  readonly discounted: [min: number, max: number];
+};
+
 export class QueueSet {
+  readonly lastDispatch: LastDispatch = { r: 0, s: 0, next: [0, 0], discounted: [0, 0] };
   limit: number;
   seatsInUse = 0;
   waitingSeats = 0;
@@ -221,7 +230,7 @@ export class QueueSet {
 
   #dequeue(queue: RequestQueue, request: FlowRequest): void {
     queue.remove(request);
-    this.#observer.dequeued?.(request);
+    this.#observer.dequeued?.(request, this.#at);
     if (queue.length === 0) this.#withWaiting.delete(queue);
     this.waiting--;
     this.waitingSeats -= request.width;
@@ -237,6 +246,7 @@ export class QueueSet {
         return;
       }
       this.#robin = queue.index;
+      this.#noteDispatch(queue);
       this.#dequeue(queue, request);
       if (request.finalSeats > this.limit) {
         request.extraSeconds = (request.finalSeats * request.extraSeconds) / this.limit;
@@ -246,6 +256,23 @@ export class QueueSet {
       queue.bound();
       this.#start(request, queue);
       if (request !== arriving) request.onStart();
+    }
+  }
+
+  #noteDispatch({ nextDispatchR }: RequestQueue): void {
+    const { lastDispatch } = this;
+    const { next, discounted } = lastDispatch;
+    lastDispatch.r = this.#currentR;
+    lastDispatch.s = nextDispatchR;
+    next[0] = discounted[0] = Number.POSITIVE_INFINITY;
+    next[1] = discounted[1] = Number.NEGATIVE_INFINITY;
+    for (const queue of this.#withWaiting) {
+      const s = queue.nextDispatchR;
+      const less = s - queue.seatsInUse * GUESSED_SECONDS;
+      if (s < next[0]) next[0] = s;
+      if (s > next[1]) next[1] = s;
+      if (less < discounted[0]) discounted[0] = less;
+      if (less > discounted[1]) discounted[1] = less;
     }
   }
 

@@ -64,6 +64,11 @@ const gauges: readonly CacheFigure[] = [
     help: 'Watchers that are up to date and live.',
     read: ({ watchers }) => watchers.size,
   },
+  {
+    name: 'apiserver_resource_size_estimate_bytes',
+    help: 'Bytes that the objects take; -1 while nobody knows.',
+    read: ({ isReady, objects }) => (isReady ? objects.bytes : -1),
+  },
   { name: 'apiserver_resource_objects', help: 'Objects there are.', read: ({ objects }) => objects.size },
 ];
 
