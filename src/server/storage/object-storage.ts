@@ -85,6 +85,8 @@ export type ListRequest = {
   /** How new it must be, or exactly which state it must be: then it fails where that is compacted. */
   readonly at: { readonly resourceVersion: string } | { readonly revision: Revision };
   readonly signal: AbortSignal;
+  /** While a cache is still being filled, whoever wants all of it is told to come again: reading it once more would not help. */
+  readonly isPatient?: boolean;
 };
 
 /** Objects in order, and how many there are from the first of them on in all. */

@@ -68,7 +68,7 @@ export async function listObjects(
   const at = exact === undefined ? { resourceVersion: freshnessOf(options) } : { revision: exact };
   let found: ObjectList;
   try {
-    found = await storage.list({ scope, start, limit: needed, at, signal });
+    found = await storage.list({ scope, start, limit: needed, at, signal, isPatient: true });
   } catch (err) {
     if (exact === undefined || !isExpired(err)) throw err;
     throw token ? continueExpired(encodeToken({ revision: -1, start }, scope)) : listExpired();

@@ -165,6 +165,49 @@ describe('Cacher', () => {
     expect(cache.counts).toMatchObject({ received: 2, initializations: 1 });
   });
 
+  it('tells who wants all of it, or to watch it, to come again while it is not filled; single objects and pages are read', async () => {
+    await using corner = new Corner();
+    await corner.write(corner.put('a/x'), corner.put('a/y'));
+    let isReading = false;
+    let go: () => void = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const cache = corner.open(
+      withOther({
+        range: async (request, options) => {
+          if (isReading) return store.range(request, options);
+          await gate;
+          return store.range(request, options);
+        },
+      }),
+    );
+    await corner.clock.advance(40_000);
+    const { signal } = new AbortController();
+    const all = { scope: '', start: '', at: { resourceVersion: '' }, signal };
+    const refusal = {
+      code: 429,
+      message: 'storage is (re)initializing',
+      status: { reason: 'TooManyRequests', details: { retryAfterSeconds: 11 } }, // e to the 2.4
+    };
+    await expect(cache.list({ ...all, isPatient: true })).rejects.toMatchObject(refusal);
+    const client = { signal, stream: () => expect.fail('it began'), initialised: () => {} };
+    const watch = {
+      selection: new Selection({ namespace: '' }),
+      encoding: undefined as never,
+      client,
+      onOpen: () => {},
+    };
+    await expect(
+      cache.watch({ ...watch, resourceVersion: '', sendsInitialEvents: true, allowsBookmarks: false }),
+    ).rejects.toMatchObject(refusal);
+    isReading = true;
+    expect(shown((await cache.list({ ...all, limit: 1, isPatient: true })).objects)).toHaveLength(1);
+    expect((await cache.get('a', 'x'))?.key).toBe('a/x');
+    expect((await cache.list(all)).objects).toHaveLength(2); // the server itself does not come again
+    go();
+  }, 60_000);
+
   it('tells followers of what is there and of every change, in order', async () => {
     await using corner = new Corner();
     await corner.write(corner.put('a/x'));

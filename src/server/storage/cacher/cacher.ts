@@ -11,7 +11,13 @@
  * When the store's history is gone (an etcd that was away too long) the state is read anew and the difference becomes
  * events, deletes at the revision of the new state: watchers live on and miss nothing.
  */
-import { type Clock, type KubeObject, tooLargeResourceVersion } from '../../../api/index.ts';
+import {
+  type Clock,
+  type KubeObject,
+  type StatusError,
+  tooLargeResourceVersion,
+  tooManyRequests,
+} from '../../../api/index.ts';
 import { isStoreError, type Revision, type Store, StoreError, type WatchBatch } from '../../../store/index.ts';
 import type { StoreHistory } from '../../../store/kv.ts';
 import type { DirectStorage } from '../direct-storage.ts';
@@ -91,6 +97,7 @@ export class Cacher implements ObjectStorage {
   readonly #reflector: StoreReflector;
   readonly #waiters = new RevisionWaiters(() => this.#reflector.requestProgress());
   #impatientUntil = 0;
+  #unreadySince: number;
   #followers: ChangeListener[] = [];
   /** Stretches of revisions whose single changes were missed: the window holds only what became of them. */
   #gaps: { readonly after: Revision; readonly until: Revision }[] = [];
@@ -102,6 +109,7 @@ export class Cacher implements ObjectStorage {
     this.keys = direct.keys;
     this.watchCache = new WatchCache(0, limits);
     this.#clock = clock;
+    this.#unreadySince = clock.now();
     this.#log = log;
     const replace = (found: ReadonlyMap<string, StoredObject>, at: Revision) => this.#replace(found, at);
     const apply = (batch: WatchBatch) => this.#apply(batch);
@@ -136,6 +144,7 @@ export class Cacher implements ObjectStorage {
     const { scope, start, at, limit, signal } = request;
     if ('revision' in at) return this.#listExactly(request, at.revision);
     if (!(await this.#isFreshEnough(at.resourceVersion, request))) {
+      if (request.isPatient && !this.isReady && limit === undefined) throw this.#notReady();
       return this.direct.list({ scope, start, limit, at: { resourceVersion: '' }, signal });
     }
     this.counts.lists++;
@@ -146,6 +155,7 @@ export class Cacher implements ObjectStorage {
   async watch(request: WatchRequest): Promise<void> {
     const { selection, encoding, allowsBookmarks, resourceVersion, sendsInitialEvents, client } = request;
     const isFresh = await this.#isFreshEnough(sendsInitialEvents && resourceVersion === '' ? '' : '0', client);
+    if (!isFresh && !this.isReady) throw this.#notReady();
     if (!isFresh) return this.direct.watch(request);
     const asked = Number(resourceVersion || '0');
     const isTooNew = sendsInitialEvents && asked > 0 && !(await this.waitFor(asked, WAIT_MS, client.signal));
@@ -277,6 +287,7 @@ export class Cacher implements ObjectStorage {
     this.objects.clear();
     this.#gaps = []; // of the other history
     this.revision = 0;
+    this.#unreadySince = this.#clock.now();
     for (const watch of [...this.direct.watches])
       watch.fail(new StoreError('Compacted', 'Cannot go on: the store was set back'));
   }
@@ -365,6 +376,15 @@ export class Cacher implements ObjectStorage {
       return (resourceVersion !== '' && this.isReady) || this.catchUp(WAIT_MS, asking.signal);
     if (await this.waitFor(Number(resourceVersion), WAIT_MS, asking.signal)) return true;
     throw tooLargeResourceVersion(resourceVersion.replace(/^0+/, ''), this.revision);
+  }
+
+  /** The longer it takes, the later those who wait should come again. */
+  #notReady(): StatusError {
+    const seconds = (this.#clock.now() - this.#unreadySince) / 1000;
+    return tooManyRequests(
+      'storage is (re)initializing',
+      Math.trunc(Math.min(30, Math.max(1, Math.exp(0.06 * seconds)))),
+    );
   }
 
   /** What a selection can match at all: one object, if it names it. */
