@@ -56,7 +56,7 @@ const order = {
     ['rest'],
     ['flow-control'],
     ['bootstrap.ts'],
-    ['aggregation', 'cluster', 'controllers', 'http'],
+    ['aggregation', 'cluster', 'controllers', 'http', 'introspection'],
     ['start-server.ts'],
     ['index.ts'],
   ],
@@ -85,7 +85,7 @@ const order = {
   ],
   'src/server/kinds/pods': [['fields'], ['security', 'volumes'], ['containers'], ['.']],
   'src/server/rest': [['input', 'output'], ['reading'], ['rest.ts'], ['writing'], ['connecting'], ['.']],
-  'src/server/storage': [['.'], ['cacher'], ['resource-storages.ts']],
+  'src/server/storage': [['.'], ['cacher'], ['live'], ['resource-storages.ts']],
   'src/server/strategy': [['validation'], ['.']],
   'src/server/structural-schema': [['.'], ['cel']],
 };

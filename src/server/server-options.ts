@@ -96,6 +96,8 @@ export type ServerOptions = {
   readonly shutdownSendRetryAfter?: boolean;
   /** Over how long watches end, once it stops: 0, all at once. */
   readonly shutdownWatchTerminationGraceMs?: number;
+  /** Whether what the server knows of itself is served as `introspection.longwatch.dev`: see docs/introspection.md. */
+  readonly introspection?: boolean;
 
   /** 0: errors, and what happens to the server; 2: also requests that were refused or failed; 4: every request. */
   readonly verbosity?: number;

@@ -44,6 +44,9 @@ import { StartHooks } from './health/start-hooks.ts';
 import { addStoreChecks } from './health/store-checks.ts';
 import type { TlsSettings } from './http/connection/listener.ts';
 import { startHttpServer } from './http/http-server.ts';
+import { Expirations, type HistoryState } from './introspection/expirations.ts';
+import { serveIntrospection } from './introspection/introspection.ts';
+import { WatcherMetrics } from './introspection/watcher-metrics.ts';
 import { convertVersion } from './kinds/conversion.ts';
 import { makeMetrics } from './metrics/metrics.ts';
 import { requestMetrics } from './metrics/request-metrics.ts';
@@ -56,6 +59,7 @@ import { Registry } from './registry/registry.ts';
 import { qualifiedName, type Resource } from './registry/resource.ts';
 import type { RequestContext } from './request/request-context.ts';
 import { encodeStatus } from './rest/output/answer.ts';
+import type { Expiry } from './rest/reading/expiry.ts';
 import { WatchTracker } from './rest/reading/watch-tracker.ts';
 import { handleResource } from './rest/resource-handler.ts';
 import { Rest } from './rest/rest.ts';
@@ -129,7 +133,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const followers = [...policies.plugins, ...webhooks.plugins, resourceQuota(quotaStore(() => rest))];
     const admission = makeAdmissionChain({ enabled, disabled }, { authorizer, metrics, followers });
     const allowsPrivileged = options.allowPrivileged === true;
-    const rest = new Rest({ storages, tracker, ...access, admission, allowsPrivileged });
+    const expirations = new Expirations({ history: () => historyOf(store), log });
+    const onExpiry = (expiry: Expiry) => expirations.note(expiry);
+    const rest = new Rest({ storages, tracker, ...access, admission, allowsPrivileged, onExpiry });
+    let flow: FlowControl | undefined;
+    const introspect = options.introspection
+      ? serveIntrospection({ rest, expirations, flow: () => flow?.controller })
+      : undefined;
+    const watcherMetrics = new WatcherMetrics(metrics, storages, expirations);
+    closers.push(() => watcherMetrics.close());
     const aggregator = new ClusterRoleAggregator(storages.followedStorageOf(RBAC_GROUP, 'clusterroles'), log);
     closers.push(() => aggregator.close());
     await bootstrap(rest);
@@ -164,10 +176,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const discovery = new Discovery({ registry: aggregation.groups });
     const openApi = new OpenApi({ registry, others: () => aggregation.openApiUrls() });
     let url = '';
-    let flow: FlowControl | undefined;
     const handle = async (context: RequestContext): Promise<void> => {
       const proxied = aggregation.handle(context);
       if (proxied !== undefined) return proxied;
+      if (introspect && (await introspect(context))) return;
       if (await handleResource(rest, context)) return;
       if (discovery.handle(context) || openApi.handle(context)) return;
       if ((await health.handle(context)) || handleOpenId(context, access.tokens, () => url)) return;
@@ -336,6 +348,21 @@ function authenticationInfoOf(material: TlsMaterial, options: ServerOptions): Au
 
 function settingsOf({ serving, clientAuthorities }: TlsMaterial): TlsSettings {
   return { cert: serving.certPem, key: serving.keyPem, clientAuthorities };
+}
+
+/** How long an explanation of a 410 waits for the store: it is worth little more. */
+const HISTORY_MS = 1000;
+
+/** Where the history of the store begins, and since when; nothing, where it does not tell. */
+async function historyOf(store: Store): Promise<HistoryState> {
+  try {
+    const { revision, compaction } = await store.status({ signal: AbortSignal.timeout(HISTORY_MS) });
+    if (!compaction) return { revision };
+    const at = compaction.lastAtUnixSeconds;
+    return { revision, oldest: compaction.revision, ...(at > 0 && { compactedAt: at * 1000 }) };
+  } catch {
+    return {};
+  }
 }
 
 /** Sizes of caches as the flags give them; the window still grows and shrinks by itself above that. */

@@ -50,6 +50,7 @@ export type ServeFlags = {
   maxRequestsInflight: number;
   maxMutatingRequestsInflight: number;
   enablePriorityAndFairness: boolean;
+  introspection: boolean;
   requestTimeout: number;
   minRequestTimeout: number;
   goawayChance: number;
@@ -98,6 +99,7 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     maxRequestsInflight,
     maxMutatingRequestsInflight,
     enablePriorityAndFairness,
+    introspection: flags.introspection,
     requestTimeoutMs: flags.requestTimeout,
     minRequestTimeoutMs: flags.minRequestTimeout,
     goawayChance: flags.goawayChance,

@@ -145,6 +145,11 @@ export function addServeCommand(program: Command, start: StartServer = startReal
         .argParser(parseBoolean),
     )
     .addOption(
+      option('--introspection <true|false>', 'serve what the server knows of itself: kubectl get watches')
+        .default(true)
+        .argParser(parseBoolean),
+    )
+    .addOption(
       option('--request-timeout <duration>', 'longest time for anything but a watch')
         .default(60_000, '1m')
         .argParser(parseDuration),

@@ -31,7 +31,7 @@ export function eventEncodingFor(storage: ResourceStorage, format: Format, query
       return new TableEvents(storage, parseIncludeObject(query.get('includeObject')), version);
     default: {
       const partial = (object: KubeObject) => partialObject(object, version);
-      return new ObjectEvents(storage, `partial ${version} ${groupVersion}`, partial);
+      return new ObjectEvents(storage, `partial ${version} ${groupVersion}`, partial, true);
     }
   }
 }

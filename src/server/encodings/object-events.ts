@@ -10,12 +10,14 @@ import { errorLine, eventLine, JSON_EVENTS } from './event-line.ts';
 export class ObjectEvents implements EventEncoding {
   readonly id: string;
   readonly contentType: string = JSON_EVENTS;
+  readonly isMetadataOnly: boolean;
   readonly #storage: ResourceStorage;
   readonly #show: (object: KubeObject) => object;
 
   /** `id`: the same for all that show the same. */
-  constructor(storage: ResourceStorage, id: string, show: (object: KubeObject) => object) {
+  constructor(storage: ResourceStorage, id: string, show: (object: KubeObject) => object, isMetadataOnly = false) {
     this.id = id;
+    this.isMetadataOnly = isMetadataOnly;
     this.#storage = storage;
     this.#show = show;
   }

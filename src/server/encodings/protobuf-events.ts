@@ -20,6 +20,7 @@ const LENGTH_BYTES = 4;
 export class ProtobufEvents implements EventEncoding {
   readonly id: string;
   readonly contentType: string = PROTOBUF_EVENTS;
+  readonly isMetadataOnly: boolean;
   readonly #storage: ResourceStorage;
   readonly #show: (object: KubeObject) => object;
 
@@ -27,6 +28,7 @@ export class ProtobufEvents implements EventEncoding {
     const { groupVersion } = storage.resource;
     this.#storage = storage;
     const isWhole = shape === 'object';
+    this.isMetadataOnly = !isWhole;
     this.id = isWhole ? `protobuf ${groupVersion}` : `protobuf partial ${version} ${groupVersion}`;
     this.#show = isWhole ? (object) => object : (object) => partialObject(object, version);
   }

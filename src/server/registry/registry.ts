@@ -78,7 +78,8 @@ export class Registry {
   /** Adds a custom resource, or puts it in the place of the one with the same group, version and plural. */
   add(resource: Resource): void {
     const old = this.find(resource.group, resource.version, resource.plural);
-    if (old && !old.isCustom) throw new Error(`Cannot add "${qualifiedName(resource)}": it is built in`);
+    if (old && (!old.isCustom || old.isLive))
+      throw new Error(`Cannot add "${qualifiedName(resource)}": it is built in`);
     if (old) this.#drop(old);
     this.#put(resource);
     this.#changed();
@@ -87,7 +88,7 @@ export class Registry {
   /** False if there is no such custom resource. */
   remove({ group, version, plural }: ResourceId): boolean {
     const resource = this.find(group, version, plural);
-    if (!resource?.isCustom) return false;
+    if (!resource?.isCustom || resource.isLive) return false;
     this.#drop(resource);
     this.#changed();
     return true;

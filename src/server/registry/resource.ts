@@ -29,6 +29,8 @@ export interface Resource {
   readonly subresources: readonly Subresource[];
   readonly schema: Schema;
   readonly isCustom: boolean;
+  /** Made by the server itself, of its own state: no definition takes its place. */
+  readonly isLive?: boolean;
   /** Custom kinds: the version objects are stored in, where it is not this one. */
   readonly storageVersion?: string;
   /** Custom kinds: what a field selector may name, as paths without a leading dot: `spec.color`. */

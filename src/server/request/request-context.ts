@@ -64,6 +64,8 @@ export interface ByteStream {
   readonly stretchBytes: number;
   /** Bytes taken but not yet handed to the system. */
   readonly bufferedBytes: number;
+  /** All bytes taken so far. */
+  readonly takenBytes: number;
   /** Called whenever there is room again after a write that said false. A later listener takes the earlier one's place. */
   onDrain(listener: () => void): void;
   /** Called once, when the client is gone or after `end`. */

@@ -36,7 +36,11 @@ export async function handleResource(rest: Rest, context: RequestContext): Promi
   if (resource.isCustom && isAcrossAll && !['list', 'watch'].includes(requestInfo.verb)) return false;
   if (resource.custom?.deprecation) context.warn(resource.custom.deprecation);
   if (requestInfo.subresource !== '') await handleSubresource(rest, context, resource, requestInfo);
-  else await handleObject(rest, context, resource, requestInfo);
+  else
+    await handleObject(rest, context, resource, requestInfo).catch((err: unknown) => {
+      rest.noteRefusal(context, err);
+      throw err;
+    });
   return true;
 }
 

@@ -1,17 +1,23 @@
 /** What every handler of the resource API works with. */
-import type { KubeObject } from '../../api/index.ts';
+import { isStatusError, type KubeObject } from '../../api/index.ts';
 import type { AdmissionChain } from '../admission/admission-chain.ts';
 import { type Authorizer, attributesOf } from '../auth/authorizer.ts';
 import type { ReviewToken } from '../auth/token-review.ts';
 import type { WriteGuard } from '../rbac/escalation.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { UserInfo } from '../request/user-info.ts';
+import type { WatchExpiry } from '../storage/object-watch.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { ResourceStorages } from '../storage/resource-storages.ts';
+import { SetBackError } from '../storage/set-back-error.ts';
 import type { StoredObject } from '../storage/stored-object.ts';
 import type { StrategyContext } from '../strategy/strategy.ts';
 import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
-import type { WatchTracking } from './reading/watch.ts';
+import type { OnExpiry } from './reading/expiry.ts';
+import { OpenWatches } from './reading/open-watches.ts';
+import { RecentWriters } from './reading/recent-writers.ts';
+import { listedRevision, type RequestFacts, requestFacts } from './reading/request-facts.ts';
+import type { WatchOpening, WatchTracking } from './reading/watch.ts';
 
 export type RestParts = {
   readonly storages: ResourceStorages;
@@ -24,6 +30,8 @@ export type RestParts = {
   /** Part of the strategy of roles and bindings: asked after admission could change them. */
   readonly guard: WriteGuard;
   readonly allowsPrivileged?: boolean;
+  /** Told of every answer that history is gone. */
+  readonly onExpiry?: OnExpiry;
 };
 
 /** Whose write it is. */
@@ -39,12 +47,15 @@ export class Rest {
   readonly tokens: ServiceAccountTokens;
   readonly admission: AdmissionChain;
   readonly guard: WriteGuard;
+  readonly openWatches: OpenWatches = new OpenWatches();
+  readonly writers: RecentWriters = new RecentWriters();
   readonly #allowsPrivileged: boolean;
+  readonly #onExpiry: OnExpiry;
   /** Objects that every write of some kind asks for, parsed; gone with the version they were made from. */
   readonly #parsed = new WeakMap<StoredObject, KubeObject>();
 
   constructor(parts: RestParts) {
-    const { storages, tracker, authorizer, reviewToken, tokens, admission, guard, allowsPrivileged = false } = parts;
+    const { storages, tracker, authorizer, reviewToken, tokens, admission, guard } = parts;
     this.storages = storages;
     this.tracker = tracker;
     this.authorizer = authorizer;
@@ -52,18 +63,51 @@ export class Rest {
     this.tokens = tokens;
     this.admission = admission;
     this.guard = guard;
-    this.#allowsPrivileged = allowsPrivileged;
+    this.#allowsPrivileged = parts.allowsPrivileged ?? false;
+    this.#onExpiry = parts.onExpiry ?? (() => {});
   }
 
   /** Keeps a watch only as long as whoever asked for it may watch. */
-  trackerFor(context: RequestContext): WatchTracking {
+  trackerFor(context: RequestContext): WatchOpening {
     const { user, method, path, requestInfo } = context;
     const attributes = attributesOf(method, path, requestInfo, () => context.query);
     const mayGoOn = async () => (await this.authorizer.authorize(user, attributes)).allowed;
+    const request = requestFacts(context); // its headers go when the stream begins
     return {
       minTimeoutMs: this.tracker.minTimeoutMs,
-      add: (watch, timeoutMs) => this.tracker.add(watch, timeoutMs, mayGoOn),
+      add: (watch, timeoutMs) => {
+        watch.onExpired = (expiry) => this.#onWatchExpired(request, expiry);
+        this.openWatches.add(watch, request, timeoutMs);
+        this.tracker.add(watch, timeoutMs, mayGoOn);
+      },
     };
+  }
+
+  /** Tells of a refusal before any stream has begun, if it is that history is gone. */
+  noteRefusal(context: RequestContext, err: unknown): void {
+    if (!isStatusError(err, 'Expired')) return;
+    const { message, status } = err;
+    const isOther = status.details?.causes?.some(({ reason }) => reason === 'OtherHistory') ?? false;
+    this.#onExpiry({
+      request: requestFacts(context),
+      askedRevision: listedRevision(context),
+      wasOpen: false,
+      oldestRevision: undefined,
+      reason: isOther ? 'history' : 'compaction',
+      message,
+    });
+  }
+
+  #onWatchExpired(request: RequestFacts, { asked, wasLive, oldest, cause, message }: WatchExpiry): void {
+    const isLive = this.storages.isLive(request.group, request.version, request.resource);
+    this.#onExpiry({
+      request,
+      askedRevision: asked,
+      wasOpen: wasLive,
+      oldestRevision: oldest,
+      reason: cause instanceof SetBackError ? 'history' : isLive ? 'window' : 'compaction',
+      message,
+    });
   }
 
   #known(storage: ResourceStorage, cached: StoredObject): KubeObject {

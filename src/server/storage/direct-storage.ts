@@ -59,6 +59,7 @@ export class DirectStorage implements ObjectStorage {
   readonly stats = 'uncounted';
   /** All that are open, wherever they read from. */
   readonly watches: Set<ObjectWatch> = new Set();
+  readonly sent: { events: number; bytes: number } = { events: 0, bytes: 0 };
   readonly #store: Store;
   readonly #lease: SharedLease | undefined;
 
@@ -183,9 +184,10 @@ export class DirectStorage implements ObjectStorage {
 
   async close(): Promise<void> {}
 
-  /** The store's log of these objects; what was before is attached to each change. */
-  openLog(fromRevision: Revision): Watch {
-    return this.#store.watch({ prefix: this.keys.prefix }, { fromRevision, prevKv: true, progress: true });
+  /** The store's log of these objects, or of one; what was before is attached to each change. */
+  openLog(fromRevision: Revision, only?: { readonly namespace: string; readonly name: string }): Watch {
+    const range = only ? { key: this.keys.of(only.namespace, only.name) } : { prefix: this.keys.prefix };
+    return this.#store.watch(range, { fromRevision, prevKv: true, progress: true });
   }
 
   /** A change of the store as one of an object; fails where what was before is compacted. */

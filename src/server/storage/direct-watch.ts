@@ -32,6 +32,7 @@ export class DirectWatch extends ObjectWatch {
   sendBookmark(): boolean {
     if (!this.isLive || this.complete <= this.after) return false;
     this.stream.write(this.encoding.bookmark(this.complete, false));
+    this.bookmarksSent++;
     return true;
   }
 
@@ -43,7 +44,7 @@ export class DirectWatch extends ObjectWatch {
   protected leave(): void {}
 
   #waitForMore(): boolean {
-    this.state = 'live';
+    this.goLive();
     return false;
   }
 }

@@ -12,6 +12,8 @@ export interface EventEncoding {
   readonly contentType: string;
   /** True: made for one reader only, so that keeping its frames would serve nobody. */
   readonly isPrivate?: boolean;
+  /** True: nothing but the metadata of objects is shown. */
+  readonly isMetadataOnly?: boolean;
   /** One event, complete with what ends or begins it. */
   frame(type: EventType, object: StoredObject): Buffer;
   /** How to put many events together without a buffer for each: for what is sent to one reader only. */

@@ -10,11 +10,11 @@
  * it. A slow client costs its own place and nothing else. Only when its history is compacted away is it sent 410 and
  * ended.
  */
-import type { Revision, Watch } from '../../store/index.ts';
+import { isStatusError } from '../../api/index.ts';
+import { isStoreError, type Revision, type Watch, type WatchEvent } from '../../store/index.ts';
 import { CpuAccount, runQueue } from '../event-loop/run-queue.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { ByteStream } from '../request/request-context.ts';
-import type { DirectStorage } from './direct-storage.ts';
 import { type EventEncoding, frameOf } from './event-encoding.ts';
 import type { ObjectEvent } from './object-event.ts';
 import type { Selection } from './selection.ts';
@@ -33,6 +33,45 @@ export type ObjectWatchOptions = {
   readonly account?: CpuAccount | undefined;
 };
 
+/** What a watch reads from, as far as all of them do. */
+export type WatchedStorage = {
+  /** All that are open. */
+  readonly watches: Set<ObjectWatch>;
+  /** What those that have ended sent. */
+  readonly sent: { events: number; bytes: number };
+  openLog(fromRevision: Revision): Watch;
+  readEvent(event: WatchEvent): ObjectEvent | Promise<ObjectEvent>;
+};
+
+/** Where a watch is, at the moment somebody looks. */
+export type WatchReport = {
+  /** `log`: behind, and read from the store's log. */
+  readonly state: 'initial' | 'live' | 'behind' | 'log' | 'ended';
+  /** Everything up to it was written. */
+  readonly complete: Revision;
+  readonly ahead: Ahead;
+  /** How long it has not been live; 0 while it is. */
+  readonly notLiveMs: number;
+  /** What waits for the client to read. */
+  readonly unreadBytes: number;
+  readonly eventsSent: number;
+  readonly bytesSent: number;
+  readonly bookmarksSent: number;
+};
+
+/** What a watch has before it: how far the others are, how many changes that is and how old the first of them is. */
+export type Ahead = { readonly revision?: Revision; readonly events?: number; readonly oldestMs?: number };
+
+/** Why a watch was told that its history is gone. */
+export type WatchExpiry = {
+  readonly asked: Revision;
+  /** It was open and up to date before: too slow, not too late. */
+  readonly wasLive: boolean;
+  readonly oldest: Revision | undefined;
+  readonly cause: unknown;
+  readonly message: string;
+};
+
 const STRETCH_BYTES = 256 * 1024;
 
 export abstract class ObjectWatch {
@@ -43,7 +82,11 @@ export abstract class ObjectWatch {
   readonly allowsBookmarks: boolean;
   /** When the next bookmark is due, by the clock of whoever asks. */
   bookmarkAt = 0;
-  protected readonly direct: DirectStorage;
+  /** Told once, if it ends because its history is gone. */
+  onExpired: ((expiry: WatchExpiry) => void) | undefined;
+  protected eventsSent = 0;
+  protected bookmarksSent = 0;
+  protected readonly direct: WatchedStorage;
   protected readonly stream: ByteStream;
   protected state: 'initial' | 'behind' | 'live' | 'ended' = 'initial';
   protected complete: Revision;
@@ -54,8 +97,10 @@ export abstract class ObjectWatch {
   /** While it reads from the store's log. */
   #log: Watch | undefined;
   #endListeners: readonly (() => void)[] = [];
+  #notLiveSince = performance.now();
+  #wasLive = false;
 
-  constructor(direct: DirectStorage, options: ObjectWatchOptions) {
+  constructor(direct: WatchedStorage, options: ObjectWatchOptions) {
     this.direct = direct;
     this.selection = options.selection;
     this.encoding = options.encoding;
@@ -72,6 +117,20 @@ export abstract class ObjectWatch {
 
   get isLive(): boolean {
     return this.state === 'live';
+  }
+
+  /** Where it is now. Costs a look into the window at most: all else is counted anyway. */
+  report(): WatchReport {
+    return {
+      state: this.state === 'behind' && this.#log ? 'log' : this.state,
+      complete: this.complete,
+      ahead: this.ahead(),
+      notLiveMs: this.isLive ? 0 : performance.now() - this.#notLiveSince,
+      unreadBytes: this.stream.bufferedBytes,
+      eventsSent: this.eventsSent,
+      bytesSent: this.stream.takenBytes,
+      bookmarksSent: this.bookmarksSent,
+    };
   }
 
   /** Never rejects: what fails is told to the client. */
@@ -99,7 +158,16 @@ export abstract class ObjectWatch {
   /** Tells the client why, and ends. */
   fail(err: unknown): void {
     if (this.isEnded()) return;
-    this.stream.write(this.encoding.error(this.refusalFor(err)));
+    const refusal = this.refusalFor(err);
+    if (isStatusError(refusal, 'Expired'))
+      this.onExpired?.({
+        asked: this.#wasLive ? this.complete : this.after,
+        wasLive: this.#wasLive,
+        oldest: isStoreError(err) ? err.compactRevision : undefined,
+        cause: err,
+        message: refusal.message,
+      });
+    this.stream.write(this.encoding.error(refusal));
     this.end();
   }
 
@@ -107,11 +175,28 @@ export abstract class ObjectWatch {
     if (this.isEnded()) return;
     this.leave();
     this.direct.watches.delete(this);
+    this.direct.sent.events += this.eventsSent;
+    this.direct.sent.bytes += this.stream.takenBytes;
     this.state = 'ended';
     this.#onDrained?.();
     void this.#log?.return();
     this.stream.end();
     for (const listener of this.#endListeners) listener();
+  }
+
+  /** What lies between it and those that have everything. */
+  protected ahead(): Ahead {
+    return {};
+  }
+
+  protected goLive(): void {
+    this.state = 'live';
+    this.#wasLive = true;
+  }
+
+  protected fallBehind(): void {
+    if (this.isLive) this.#notLiveSince = performance.now();
+    this.state = 'behind';
   }
 
   protected isEnded(): boolean {
@@ -123,7 +208,9 @@ export abstract class ObjectWatch {
     if (!this.#initial) return;
     await this.#writeMatching(this.#initial);
     this.#initial = undefined;
-    if (this.allowsBookmarks && !this.isEnded()) this.stream.write(this.encoding.bookmark(this.after, true));
+    if (!this.allowsBookmarks || this.isEnded()) return;
+    this.stream.write(this.encoding.bookmark(this.after, true));
+    this.bookmarksSent++;
   }
 
   /** From the store's own history, until that is enough, the watch ends, or the history does. */
@@ -134,7 +221,7 @@ export abstract class ObjectWatch {
     try {
       for await (const { events, revision } of watch) {
         if (this.isEnded()) return;
-        this.state = 'behind';
+        this.fallBehind();
         const slices = new WorkSlices(undefined, this.#account); // waiting for the batch was no work
         const frames: Buffer[] = [];
         for (const event of events) {
@@ -156,7 +243,9 @@ export abstract class ObjectWatch {
   protected addFrame(event: ObjectEvent, frames: Buffer[]): void {
     if (event.revision <= this.after) return;
     const type = this.selection.typeOf(event);
-    if (type) frames.push(frameOf(event, type, this.encoding));
+    if (!type) return;
+    frames.push(frameOf(event, type, this.encoding));
+    this.eventsSent++;
   }
 
   /** Writes a stretch at a time and waits until the client can take the next; others get their turn in between. */
@@ -203,6 +292,7 @@ export abstract class ObjectWatch {
   }
 
   async #writeAdded(objects: readonly StoredObject[], bytes: number): Promise<void> {
+    this.eventsSent += objects.length;
     const { direct } = this.encoding;
     if (!direct) return this.write(objects.map((object) => this.encoding.frame('ADDED', object)));
     const canTakeMore = this.stream.writeLong(bytes, (target, begin) => {

@@ -13,9 +13,11 @@ import { Cacher } from './cacher/cacher.ts';
 import type { WatchCacheLimits } from './cacher/watch-cache.ts';
 import { AsStoredCodec, ConvertingStorage } from './converting-storage.ts';
 import { DirectStorage } from './direct-storage.ts';
+import { type LiveSource, LiveStorage } from './live/live-storage.ts';
 import { ObjectCodec } from './object-codec.ts';
 import { ObjectKeys } from './object-keys.ts';
 import type { ObjectStorage } from './object-storage.ts';
+import type { WatchedStorage } from './object-watch.ts';
 import { ResourceStorage } from './resource-storage.ts';
 import { SharedLease } from './shared-lease.ts';
 
@@ -40,7 +42,7 @@ export class ResourceStorages {
   readonly registry: Registry;
   readonly #options: ResourceStoragesOptions;
   /** By the prefix of their keys. */
-  readonly #storages = new Map<string, ObjectStorage>();
+  readonly #storages = new Map<string, Cacher | DirectStorage | LiveStorage>();
   readonly #cachers = new Map<string, Cacher>();
   /** Of versions that a webhook converts, by the same. */
   readonly #converting = new Map<string, ConvertingStorage[]>();
@@ -90,6 +92,28 @@ export class ResourceStorages {
     return resource && this.#served.get(resource)?.objects;
   }
 
+  /** Answers a resource from what the server knows now, and not from the store. */
+  serveLive(resource: Resource, source: LiveSource): void {
+    const prefix = this.#keyPrefixOf(resource);
+    const facts = factsOf(resource);
+    const codec = new ObjectCodec(resource, facts);
+    const storage = new LiveStorage({ codec, keys: new ObjectKeys(prefix, resource.isNamespaced), source });
+    this.#storages.set(prefix, storage);
+    this.#served.set(resource, new ResourceStorage(resource, facts, storage));
+    this.registry.add(resource);
+  }
+
+  /** Whether a resource is answered so. */
+  isLive(group: string, version: string, plural: string): boolean {
+    return this.registry.find(group, version, plural)?.isLive ?? false;
+  }
+
+  /** Everything that can be watched and has been asked for, with the watches on it. */
+  *watched(): Generator<WatchedStorage & { readonly codec: ObjectCodec }> {
+    for (const storage of this.#storages.values()) yield storage.direct;
+    for (const storages of this.#converting.values()) yield* storages;
+  }
+
   cachers(): IterableIterator<Cacher> {
     return this.#cachers.values();
   }
@@ -133,7 +157,7 @@ export class ResourceStorages {
     return `${this.#options.root}/${keyFromText(factsOf(resource).keyPrefix)}/`;
   }
 
-  #objectsOf(stored: Resource): ObjectStorage {
+  #objectsOf(stored: Resource): Cacher | DirectStorage | LiveStorage {
     const prefix = this.#keyPrefixOf(stored);
     let storage = this.#storages.get(prefix);
     if (!storage) {
@@ -143,7 +167,7 @@ export class ResourceStorages {
     return storage;
   }
 
-  #makeObjects(stored: Resource, prefix: string): ObjectStorage {
+  #makeObjects(stored: Resource, prefix: string): Cacher | DirectStorage {
     const { store, clock, log, watchCacheLimits } = this.#options;
     const ttlSeconds = TTL_SECONDS.get(qualifiedName(stored));
     const direct = new DirectStorage({

@@ -46,6 +46,10 @@ export class StreamClient implements ByteStream {
     return this.#waiting;
   }
 
+  get takenBytes(): number {
+    return Buffer.byteLength(this.text);
+  }
+
   /** Takes all that waits, and is told of more. */
   take(room = this.room): void {
     this.#waiting = 0;

@@ -234,6 +234,7 @@ export class CrdController {
       if (name !== metadata.name && group === spec.group && acceptedNames) yield acceptedNames;
     for (const {
       isCustom,
+      isLive,
       group,
       plural,
       singular,
@@ -241,7 +242,8 @@ export class CrdController {
       kind,
       listKind,
     } of this.#options.rest.storages.registry.all())
-      if (!isCustom && group === spec.group) yield { plural, singular, shortNames: [...shortNames], kind, listKind };
+      if ((!isCustom || isLive) && group === spec.group)
+        yield { plural, singular, shortNames: [...shortNames], kind, listKind };
   }
 
   /** What is stored now; undefined if somebody else was faster, whose change wakes us again. */

@@ -56,6 +56,10 @@ export class LiveStream implements ByteStream, Flushable {
     return this.#sentBytes;
   }
 
+  get takenBytes(): number {
+    return this.#sentBytes + this.#pendingBytes;
+  }
+
   write(bytes: Buffer): boolean {
     if (this.#state !== 'open') return true;
     if (bytes.length === 0) return !this.#isSlow; // an empty chunk would end the body

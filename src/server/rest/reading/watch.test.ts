@@ -51,6 +51,7 @@ class Asking implements WatchTracking {
     let close = () => {};
     const stream: ByteStream = {
       bufferedBytes: 0,
+      takenBytes: 0,
       write: (bytes) => {
         this.#text += bytes.toString();
         return true;

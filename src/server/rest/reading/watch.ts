@@ -26,12 +26,15 @@ export type WatchTracking = {
   readonly minTimeoutMs: number;
 };
 
+/** Who is told of a watch as it opens. */
+export type WatchOpening = Pick<WatchTracking, 'minTimeoutMs'> & { add(watch: ObjectWatch, timeoutMs: number): void };
+
 /** `name`: the old spelling of a watch on one object. */
 export async function handleWatch(
   context: RequestContext,
   storage: ResourceStorage,
   namespace: string,
-  tracker: WatchTracking,
+  tracker: WatchOpening,
   name = '',
 ): Promise<void> {
   const format = negotiate(context.headers, storage.resource, true);
@@ -62,6 +65,6 @@ function mustBeOfThisHistory(
 }
 
 /** Between once and twice the minimum, so that watches that began together do not end together. */
-function timeoutOf({ timeoutSeconds }: WatchOptions, { minTimeoutMs }: WatchTracking): number {
+function timeoutOf({ timeoutSeconds }: WatchOptions, { minTimeoutMs }: WatchOpening): number {
   return timeoutSeconds > 0 ? timeoutSeconds * 1000 : minTimeoutMs * (1 + Math.random());
 }

@@ -39,6 +39,8 @@ export async function handleDelete(
     options,
     deletionAdmission(rest, context, storage, place, options),
   );
+  const { object, isGone } = deletion;
+  if (isGone && 'bytes' in object) rest.writers.note((object as StoredObject).revision, context.user.username);
   answerDeletion(context, format, storage, place, options, deletion);
 }
 

@@ -95,7 +95,9 @@ export async function createObject(
   }
   for (let attempt = 1; ; attempt++) {
     try {
-      return await storage.create(prepared, right);
+      const created = await storage.create(prepared, right);
+      rest.writers.note(created.revision, context.user.username);
+      return created;
     } catch (err) {
       if (!isStatusError(err, 'AlreadyExists')) throw err;
       if (isGenerated) {
@@ -179,7 +181,9 @@ export function updateObject(
     if (isFinished(prepared)) return finishDeletion(storage, current, prepared, options);
     if (options.isDryRun) return { done: withVersion(prepared, current.revision) };
     const outcome = await storage.update(current, prepared);
-    return 'stored' in outcome ? { done: outcome.stored } : outcome;
+    if (!('stored' in outcome)) return outcome;
+    if (outcome.stored !== current) rest.writers.note(outcome.stored.revision, context.user.username);
+    return { done: outcome.stored };
   });
 }
 

@@ -10,7 +10,7 @@
 import { tooOldResourceVersion } from '../../../api/index.ts';
 import type { Revision } from '../../../store/index.ts';
 import { isExpired } from '../object-storage.ts';
-import { ObjectWatch, type ObjectWatchOptions } from '../object-watch.ts';
+import { type Ahead, ObjectWatch, type ObjectWatchOptions } from '../object-watch.ts';
 import type { Cacher } from './cacher.ts';
 import type { Subscriber } from './watch-index.ts';
 
@@ -35,7 +35,7 @@ export class CacheWatcher extends ObjectWatch implements Subscriber {
     }
   }
 
-  deliver(frames: readonly Buffer[], revision: Revision): void {
+  deliver(frames: readonly Buffer[], revision: Revision, events: number): void {
     if (!this.isLive) return;
     if (revision <= this.after) return; // it starts in the future
     if (this.#startsInFuture) {
@@ -45,6 +45,7 @@ export class CacheWatcher extends ObjectWatch implements Subscriber {
       return;
     }
     this.complete = revision;
+    this.eventsSent += events;
     let canTakeMore = true;
     for (const frame of frames) canTakeMore = this.stream.write(frame);
     if (!canTakeMore) this.#goBehind(this.drained());
@@ -56,6 +57,7 @@ export class CacheWatcher extends ObjectWatch implements Subscriber {
     this.complete = revision;
     this.stream.write(this.encoding.bookmark(revision, false));
     counts.bookmarks++;
+    this.bookmarksSent++;
     return true;
   }
 
@@ -70,6 +72,14 @@ export class CacheWatcher extends ObjectWatch implements Subscriber {
     return tooOldResourceVersion(this.after, this.#cacher.watchCache.since);
   }
 
+  protected override ahead(): Ahead {
+    const cacher = this.#cacher;
+    const { revision } = cacher;
+    if (!this.#isInWatchCache()) return { revision };
+    const { events, first } = cacher.watchCache.ahead(this.complete);
+    return { revision, events, ...(first !== undefined && { oldestMs: cacher.now() - first }) };
+  }
+
   protected leave(): void {
     this.#cacher.watchers.leave(this);
   }
@@ -77,13 +87,13 @@ export class CacheWatcher extends ObjectWatch implements Subscriber {
   #goBehind(until: Promise<void>): void {
     if (this.isEnded()) return; // the client left in the middle of a write
     this.#cacher.watchers.leave(this);
-    this.state = 'behind';
+    this.fallBehind();
     void until.then(() => this.#catchUp()).catch((err: unknown) => this.fail(err));
   }
 
   async #catchUp(): Promise<void> {
     const cacher = this.#cacher;
-    if (!this.isEnded()) this.state = 'behind';
+    if (!this.isEnded()) this.fallBehind();
     while (!this.isEnded()) {
       if (!this.#isInWatchCache()) {
         await this.readLog(() => this.#isInWatchCache());
@@ -95,7 +105,7 @@ export class CacheWatcher extends ObjectWatch implements Subscriber {
         // There is nothing more: in this very turn it becomes live.
         this.#startsInFuture = this.complete > cacher.revision;
         this.complete = Math.max(this.complete, cacher.revision);
-        this.state = 'live';
+        this.goLive();
         cacher.watchers.join(this);
         return;
       }

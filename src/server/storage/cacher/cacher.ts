@@ -18,7 +18,7 @@ import {
   tooLargeResourceVersion,
   tooManyRequests,
 } from '../../../api/index.ts';
-import { isStoreError, type Revision, type Store, StoreError, type WatchBatch } from '../../../store/index.ts';
+import { isStoreError, type Revision, type Store, type WatchBatch } from '../../../store/index.ts';
 import type { StoreHistory } from '../../../store/kv.ts';
 import type { DirectStorage } from '../direct-storage.ts';
 import type { ObjectCodec } from '../object-codec.ts';
@@ -39,6 +39,7 @@ import {
   type WriteGuard,
 } from '../object-storage.ts';
 import type { Selection } from '../selection.ts';
+import { SetBackError } from '../set-back-error.ts';
 import type { StoredObject } from '../stored-object.ts';
 import { CacheWatcher } from './cache-watcher.ts';
 import { PackedObjects } from './packed-objects.ts';
@@ -193,6 +194,11 @@ export class Cacher implements ObjectStorage {
     return this.revision > 0;
   }
 
+  /** By the clock that its events have their times from. */
+  now(): number {
+    return this.#clock.now();
+  }
+
   /** True once the cache has reached `revision`; false if it has not within the time. */
   async waitFor(revision: Revision, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     return this.revision >= revision || this.#waiters.wait(revision, timeoutMs, signal);
@@ -248,6 +254,15 @@ export class Cacher implements ObjectStorage {
     return { objects: limit === undefined ? objects : objects.slice(0, limit), count };
   }
 
+  /** When changes of an object came that are still in the window, by their revision; milliseconds ago. */
+  agesOf(key: string): ReadonlyMap<Revision, number> {
+    const now = this.now();
+    const ages = new Map<Revision, number>();
+    for (const event of this.watchCache.after(this.watchCache.since))
+      if (event.object.key === key) ages.set(event.revision, now - event.at);
+    return ages;
+  }
+
   /** Whether the state at this revision, and so the changes after it, are not known here. */
   isMissed(revision: Revision): boolean {
     return this.#gaps.some(({ after, until }) => after < revision && revision < until);
@@ -288,8 +303,7 @@ export class Cacher implements ObjectStorage {
     this.#gaps = []; // of the other history
     this.revision = 0;
     this.#unreadySince = this.#clock.now();
-    for (const watch of [...this.direct.watches])
-      watch.fail(new StoreError('Compacted', 'Cannot go on: the store was set back'));
+    for (const watch of [...this.direct.watches]) watch.fail(new SetBackError());
   }
 
   #publishDifference(found: ReadonlyMap<string, StoredObject>, revision: Revision): void {

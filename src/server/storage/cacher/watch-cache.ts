@@ -69,8 +69,39 @@ export class WatchCache {
     this.since = since;
   }
 
+  /** How many events are above `revision`, and when the first of them came. */
+  ahead(revision: number): { readonly events: number; readonly first: number | undefined } {
+    const at = this.#firstAbove(revision);
+    return { events: this.#events.length - at, first: this.#events[at]?.at };
+  }
+
+  /** How many events have come since a moment. */
+  countSince(time: number): number {
+    let count = 0;
+    for (let at = this.#events.length - 1; at >= this.#start && this.#events[at]!.at >= time; at--) count++;
+    return count;
+  }
+
+  /** When the first and the last of its events came. */
+  get times(): { readonly first: number; readonly last: number } | undefined {
+    if (this.size === 0) return undefined;
+    return { first: this.#events[this.#start]!.at, last: this.#events[this.#events.length - 1]!.at };
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Events above `revision`, at most `limit`, but never part of a revision; `since` must not be above it. */
   after(revision: number, limit: number = Number.POSITIVE_INFINITY): ObjectEvent[] {
+    const low = this.#firstAbove(revision);
+    if (this.#events.length - low <= limit) return this.#events.slice(low) as ObjectEvent[];
+    let end = low + limit;
+    while (end < this.#events.length && this.#events[end]!.revision === this.#events[end - 1]!.revision) end++;
+    return this.#events.slice(low, end) as ObjectEvent[];
+  }
+
+  #firstAbove(revision: number): number {
     let low = this.#start;
     let high = this.#events.length;
     while (low < high) {
@@ -78,10 +109,7 @@ export class WatchCache {
       if (this.#events[middle]!.revision <= revision) low = middle + 1;
       else high = middle;
     }
-    if (this.#events.length - low <= limit) return this.#events.slice(low) as ObjectEvent[];
-    let end = low + limit;
-    while (end < this.#events.length && this.#events[end]!.revision === this.#events[end - 1]!.revision) end++;
-    return this.#events.slice(low, end) as ObjectEvent[];
+    return low;
   }
 
   #drop(): void {

@@ -15,8 +15,8 @@ import type { Selection } from '../selection.ts';
 export interface Subscriber {
   readonly selection: Selection;
   readonly encoding: EventEncoding;
-  /** Frames of one batch, in order; must not throw and may leave the index. */
-  deliver(frames: readonly Buffer[], revision: number): void;
+  /** Frames of one batch, in order, and how many events they are; must not throw and may leave the index. */
+  deliver(frames: readonly Buffer[], revision: number, events: number): void;
   /** What it wants cannot be put into bytes: it must end, since it would miss something. */
   fail?(err: unknown): void;
 }
@@ -94,7 +94,7 @@ export class WatchIndex {
       deliveries += frames.length * group.members.size;
       // Joined once here: every member then hands the very same buffer to its socket.
       const joined = frames.length === 1 ? frames : [Buffer.concat(frames)];
-      for (const member of [...group.members]) member.deliver(joined, revision);
+      for (const member of [...group.members]) member.deliver(joined, revision, frames.length);
     }
     return deliveries;
   }

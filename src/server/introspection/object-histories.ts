@@ -1,0 +1,254 @@
+/**
+ * The kept revisions of one object: when, who, which fields; the difference between two of them, and the object as it
+ * was. Read from the store's own history, so it reaches back to its last compaction and no further.
+ *
+ * Always true: nobody learns of an object's history who may not get the object: its own right is asked for, beside the
+ * right to read histories.
+ */
+import { badRequest, expired, type JsonObject, type KubeObject, methodNotAllowed, notFound } from '../../api/index.ts';
+import { type Attributes, forbiddenBy } from '../auth/authorizer.ts';
+import { negotiate } from '../encodings/negotiation.ts';
+import { qualifiedName, type Resource } from '../registry/resource.ts';
+import { integerParameter } from '../request/query-parameters.ts';
+import type { RequestContext } from '../request/request-context.ts';
+import { sendJson } from '../rest/output/answer.ts';
+import type { Rest } from '../rest/rest.ts';
+import { Cacher } from '../storage/cacher/cacher.ts';
+import { DirectStorage } from '../storage/direct-storage.ts';
+import {
+  type HistoryBounds,
+  type ObjectChange,
+  readAt,
+  readHistory,
+  type StoredPlace,
+} from '../storage/object-history.ts';
+import { objectKey } from '../storage/object-keys.ts';
+import { isExpired } from '../storage/object-storage.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
+import { partialObject } from '../tables/partial-metadata.ts';
+import { changedFields } from './changed-fields.ts';
+import { historyTable } from './history-table.ts';
+import { type HistoryTarget, historyTarget } from './history-target.ts';
+import { latestManager } from './latest-manager.ts';
+import { GROUP, VERSION } from './live-kind.ts';
+import { timeText } from './live-object.ts';
+
+const DEFAULT_REVISIONS = 100;
+const MAX_REVISIONS = 500;
+const MAX_CHANGED = 50;
+const MAX_DIFF = 1000;
+
+export type ShownRevision = {
+  readonly revision: number;
+  readonly change: 'Created' | 'Updated' | 'Deleted' | 'Kept';
+  readonly time?: string;
+  readonly manager?: string;
+  readonly operation?: string;
+  readonly subresource?: string;
+  readonly user?: string;
+  readonly changed: string[];
+  readonly changedCount: number;
+  readonly bytes: number;
+};
+
+/** Answers a GET of one history; `own` is the resource of histories. */
+export async function handleHistory(
+  rest: Rest,
+  context: RequestContext,
+  own: Resource,
+  at: { readonly namespace: string; readonly name: string },
+): Promise<void> {
+  const format = negotiate(context.headers, own);
+  const target = historyTarget(rest.storages.registry, at.namespace, at.name);
+  await mustBeAllowed(rest, context, target);
+  const served = rest.storages.storageFor(target.resource);
+  const storage = served.objects.direct;
+  if (!(storage instanceof DirectStorage)) throw methodNotAllowed();
+  const place: StoredPlace = { storage, namespace: target.namespace, name: target.name };
+  const asked = readQuery(context.query);
+  const { signal } = context;
+  const { shown, bounds, isComplete } = await collect(rest, served, place, asked.limit, signal);
+  if (shown.length === 0) throw notFound(target.resource, target.name);
+  const history = await historyObject(target, shown, bounds, isComplete);
+  const read = (revision: number) => objectAt(served, place, revision, bounds, signal);
+  if (asked.revision !== undefined) {
+    const object = await read(asked.revision);
+    if (!object) throw notFound(target.resource, target.name);
+    history.object = object;
+  }
+  if (asked.diff) {
+    const [from, to] = asked.diff;
+    const { changes, count } = changedFields(await read(from), await read(to), MAX_DIFF);
+    history.diff = { from, to, changes: [...changes] as unknown as JsonObject[], isTruncated: count > changes.length };
+  }
+  if (format.shape === 'Table')
+    sendJson(context, 200, format, historyTable(history, shown, context.query, format.version));
+  else if (format.shape === 'object') sendJson(context, 200, format, history, true);
+  else
+    sendJson(
+      context,
+      200,
+      format,
+      partialObject(history as unknown as KubeObject, format.version) as unknown as JsonObject,
+    );
+}
+
+async function mustBeAllowed(rest: Rest, { user }: RequestContext, target: HistoryTarget): Promise<void> {
+  const { resource, name } = target;
+  const { group, version, plural } = resource;
+  const namespace = plural === 'namespaces' && group === '' ? name : target.namespace;
+  const attributes: Attributes = {
+    kind: 'resource',
+    verb: 'get',
+    group,
+    version,
+    resource: plural,
+    subresource: '',
+    namespace,
+    name,
+  };
+  const { allowed, reason } = await rest.authorizer.authorize(user, attributes);
+  if (!allowed) throw forbiddenBy(user, attributes, reason);
+}
+
+type HistoryQuery = {
+  readonly limit: number;
+  readonly revision: number | undefined;
+  readonly diff: readonly [from: number, to: number] | undefined;
+};
+
+function readQuery(query: URLSearchParams): HistoryQuery {
+  const limit = integerParameter(query, 'limit') ?? 0;
+  const revision = query.get('revision');
+  const diff = query.get('diff');
+  const parts = diff?.split(',').map(asRevision);
+  if (parts && parts.length !== 2)
+    throw badRequest(`diff takes two revisions, as in "diff=12,15"; this is ${JSON.stringify(diff)}`);
+  return {
+    limit: limit > 0 ? Math.min(limit, MAX_REVISIONS) : DEFAULT_REVISIONS,
+    revision: revision === null ? undefined : asRevision(revision),
+    diff: parts && [parts[0]!, parts[1]!],
+  };
+}
+
+function asRevision(text: string): number {
+  const revision = /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+  if (revision === undefined) throw badRequest(`${JSON.stringify(text)} is no revision`);
+  return revision;
+}
+
+/** The newest revisions, the newest first. */
+async function collect(
+  rest: Rest,
+  served: ResourceStorage,
+  place: StoredPlace,
+  limit: number,
+  signal: AbortSignal,
+): Promise<{ shown: ShownRevision[]; bounds: HistoryBounds; isComplete: boolean }> {
+  let newer: ShownRevision[] = [];
+  const older: ShownRevision[] = [];
+  let isCut = false;
+  const { objects } = served;
+  const ages =
+    objects instanceof Cacher ? objects.agesOf(objectKey(place.namespace, place.name)) : new Map<number, number>();
+  const show = (change: ObjectChange) =>
+    describe(served, change, ages.get(change.revision), rest.writers.of(change.revision));
+  const bounds = await readHistory(
+    place,
+    {
+      newer(change) {
+        newer.push(show(change));
+        if (newer.length < 2 * limit) return;
+        newer = newer.slice(-limit);
+        isCut = true;
+      },
+      older(change) {
+        const hasRoom = newer.length + older.length < limit;
+        if (hasRoom) older.push(show(change));
+        else isCut = true;
+        return hasRoom;
+      },
+    },
+    signal,
+  );
+  if (newer.length > limit) isCut = true;
+  const shown = [...newer.slice(-limit).reverse(), ...older];
+  return { shown, bounds, isComplete: !isCut && shown[shown.length - 1]?.change === 'Created' };
+}
+
+function describe(
+  served: ResourceStorage,
+  change: ObjectChange,
+  ageMs: number | undefined,
+  user: string | undefined,
+): ShownRevision {
+  const { revision, current, previous, isFirstKept } = change;
+  const now = current && (served.toObject(current) as unknown as JsonObject);
+  const before = previous && (served.toObject(previous) as unknown as JsonObject);
+  const isUpdate = now !== undefined && before !== undefined;
+  const { changes, count } = isUpdate ? changedFields(before, now, MAX_CHANGED) : { changes: [], count: 0 };
+  const manager = now && latestManager(before, now);
+  const time = ageMs !== undefined ? timeText(Date.now() - ageMs) : manager?.time;
+  return {
+    revision,
+    change: !current ? 'Deleted' : isFirstKept ? 'Kept' : before ? 'Updated' : 'Created',
+    ...(time !== undefined && { time }),
+    ...(manager && { manager: manager.manager, operation: manager.operation }),
+    ...(manager?.subresource !== undefined && { subresource: manager.subresource }),
+    ...(user !== undefined && { user }),
+    changed: changes.map(({ path }) => path),
+    changedCount: count,
+    bytes: (current ?? previous)?.bytes.length ?? 0,
+  };
+}
+
+/** Undefined where there was none. A 410 where nobody knows any more, a 400 of the future. */
+async function objectAt(
+  served: ResourceStorage,
+  place: StoredPlace,
+  revision: number,
+  bounds: HistoryBounds,
+  signal: AbortSignal,
+): Promise<JsonObject | undefined> {
+  if (revision === 0) return undefined;
+  if (revision > bounds.revision)
+    throw badRequest(`revision ${revision} is yet to come: the store is at ${bounds.revision}`);
+  try {
+    const { object } = await readAt(place, revision, signal);
+    return object && (served.toObject(object) as unknown as JsonObject);
+  } catch (err) {
+    if (!isExpired(err)) throw err;
+    throw expired(
+      `revision ${revision} is compacted${bounds.compacted === undefined ? '' : `: the oldest that is kept is ${bounds.compacted}`}`,
+    );
+  }
+}
+
+async function historyObject(
+  { resource, namespace, name }: HistoryTarget,
+  shown: readonly ShownRevision[],
+  { revision, compacted }: HistoryBounds,
+  isComplete: boolean,
+): Promise<JsonObject> {
+  const { group, version, plural, kind } = resource;
+  const newest = shown[0]!;
+  const oldest = shown[shown.length - 1]!;
+  return {
+    apiVersion: `${GROUP}/${VERSION}`,
+    kind: 'ObjectHistory',
+    metadata: {
+      name: `${qualifiedName(resource)}:${name}`,
+      ...(namespace !== '' && { namespace }),
+      resourceVersion: String(newest.revision),
+      ...(oldest.time !== undefined && { creationTimestamp: oldest.time }),
+    },
+    spec: { group, version, resource: plural, kind, ...(namespace !== '' && { namespace }), name },
+    status: {
+      exists: newest.change !== 'Deleted',
+      currentRevision: revision,
+      ...(compacted !== undefined && { compactedRevision: compacted }),
+      isComplete,
+      revisions: shown.map((one) => ({ ...one })),
+    },
+  };
+}
