@@ -112,7 +112,8 @@ export abstract class ObjectWatch {
     this.complete = options.after;
     direct.watches.add(this);
     options.stream.onDrain(() => this.#onDrained?.());
-    options.stream.onClose(() => this.end());
+    // Who has left already is told so at once, and a watch cannot end before it is made.
+    queueMicrotask(() => this.stream.onClose(() => this.end()));
   }
 
   get isLive(): boolean {

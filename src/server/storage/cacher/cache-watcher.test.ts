@@ -42,6 +42,21 @@ describe('CacheWatcher', () => {
     ]);
   });
 
+  it('ends quietly for a client that has left before it was made', async () => {
+    const ground = new Ground();
+    await ground.write(ground.put('a/x'));
+    await ground.settled();
+    const client = new StreamClient();
+    client.end();
+    const watch = ground.watch(client, { initial: ground.cache.objects.values() });
+    await watch.start();
+    expect([watch.report().state, ground.cache.direct.watches.size, ground.cache.watchers.size]).toEqual([
+      'ended',
+      0,
+      0,
+    ]);
+  });
+
   it('sends no bookmark to who has not asked for any', async () => {
     const ground = new Ground();
     await ground.write(ground.put('a/x'));
