@@ -4,7 +4,9 @@ import type { Random } from '../support/random.ts';
 import { anAccept, aScope, type Maker, marksOf, need, type Try } from './access-try.ts';
 import { KINDS, pathOf } from './access-world.ts';
 
-export const reads: readonly Maker[] = [getObject, getPart, list, list, listPage, watch, watch, watchOne, getNamespace];
+export const reads: readonly Maker[] = [
+  ...[getObject, getPart, getHistory, list, list, listPage, watch, watch, watchOne, getNamespace],
+];
 
 function getObject(random: Random): Try {
   const kind = random.pick(KINDS);
@@ -19,6 +21,34 @@ function getObject(random: Random): Try {
     accept: anAccept(random, kind, false),
     needs: [need(kind, 'get', namespace, name)],
     codes: [name === 'new' ? 404 : 200],
+    tells: marksOf(kind, namespace, is(name)),
+  };
+}
+
+/** What an object was is told to who may get it: in its namespace, whatever namespace the history is asked for in. */
+function getHistory(random: Random): Try {
+  const kind = random.pick(KINDS);
+  const namespace = aScope(random, kind);
+  const name = random.pick(['a', 'b']);
+  const plural = kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
+  const asked = { group: 'introspection.longwatch.dev', plural: 'objecthistories' };
+  const home = namespace === '' ? 'one' : namespace;
+  const shown = `${plural}:${name}`;
+  const right = {
+    verb: 'get',
+    group: asked.group,
+    resource: asked.plural,
+    subresource: '',
+    namespace: home,
+    name: shown,
+  };
+  return {
+    method: 'GET',
+    path: `/apis/${asked.group}/v1alpha1/namespaces/${home}/${asked.plural}/${shown}`,
+    query: random.chance(0.3) ? { diff: '0,1' } : {},
+    accept: random.pick(['application/json', 'application/json;as=Table;v=v1;g=meta.k8s.io']),
+    needs: [right, need(kind, 'get', namespace, name)],
+    codes: [200, 404, 410],
     tells: marksOf(kind, namespace, is(name)),
   };
 }

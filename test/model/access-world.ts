@@ -97,7 +97,7 @@ export class AccessWorld implements AsyncDisposable {
     const tokenAuthFile = join(folder.path, 'tokens.csv'); // read once
     const lines = USERS.map(({ name, groups }) => `token-of-${name},${name},,"${groups.slice(0, -1).join(',')}"`);
     writeFileSync(tokenAuthFile, `${lines.join('\n')}\n`);
-    const world = new AccessWorld(await startTestServer({ tokenAuthFile }));
+    const world = new AccessWorld(await startTestServer({ tokenAuthFile, introspection: true }));
     await world.#furnish();
     return world;
   }

@@ -20,6 +20,7 @@ const RESOURCES: readonly [group: string, resource: string][] = [
   ['example.com', 'widgets/status'],
   ['example.com', '*'],
   ['example.com', 'gadgets'],
+  ['introspection.longwatch.dev', 'objecthistories'],
   ['*', '*'],
   ['*', '*/scale'],
 ];

@@ -11,55 +11,68 @@ export type FieldChange = { readonly path: string; readonly from?: JsonValue; re
 export type FieldChanges = { readonly changes: readonly FieldChange[]; readonly count: number };
 
 const IGNORED = new Set(['metadata.managedFields', 'metadata.resourceVersion', 'metadata.generation']);
+const IGNORED_DEPTH = 2;
+const LONGEST_IGNORED = 30;
 const LONGEST_PATH = 400;
 /** Deeper than any object that passes the server's own checks of nesting is shown as one value. */
 const DEEPEST = 100;
 
-export function changedFields(from: JsonObject | undefined, to: JsonObject | undefined, limit: number): FieldChanges {
-  const found = new Changes(limit);
-  found.compare('', from, to, 0);
+/** In steps, so that others get their turns; the last is the result. */
+export function* changedFields(
+  from: JsonObject | undefined,
+  to: JsonObject | undefined,
+  limit: number,
+): Generator<void, FieldChanges, undefined> {
+  const found: { changes: FieldChange[]; count: number } = { changes: [], count: 0 };
+  // An object that was not there has fields that were not there. What is compared next is on top.
+  const open: Comparison[] = [{ path: '', from: from ?? {}, to: to ?? {}, depth: 0 }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    if (next.from === next.to || isIgnored(next)) continue;
+    const parts = next.depth < DEEPEST ? partsOf(next) : undefined;
+    if (!parts) addChange(found, next, limit);
+    else for (let i = parts.length - 1; i >= 0; i--) open.push(parts[i]!);
+    yield;
+  }
   return found;
 }
 
-class Changes implements FieldChanges {
-  readonly changes: FieldChange[] = [];
-  count = 0;
-  readonly #limit: number;
+/** Paths may be as long as the object: no more of them are looked at than must be. */
+function isIgnored({ path, depth }: Comparison): boolean {
+  return depth === IGNORED_DEPTH && path.length <= LONGEST_IGNORED && IGNORED.has(path);
+}
 
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
+type Comparison = {
+  readonly path: string;
+  readonly from: JsonValue | undefined;
+  readonly to: JsonValue | undefined;
+  readonly depth: number;
+};
 
-  compare(path: string, from: JsonValue | undefined, to: JsonValue | undefined, depth: number): void {
-    if (from === to || IGNORED.has(path)) return;
-    const isAtRoot = path === ''; // an object that was not there has fields that were not there
-    if (
-      depth < DEEPEST &&
-      (isFields(from) || (isAtRoot && from === undefined)) &&
-      (isFields(to) || (isAtRoot && to === undefined))
-    )
-      this.#compareFields(path, from ?? {}, to ?? {}, depth);
-    else if (depth < DEEPEST && Array.isArray(from) && Array.isArray(to)) this.#compareLists(path, from, to, depth);
-    else this.#add(path, from, to);
-  }
-
-  #compareFields(path: string, from: JsonObject, to: JsonObject, depth: number): void {
-    for (const name of Object.keys(from)) this.compare(pathTo(path, name), from[name], ownValue(to, name), depth + 1);
-    for (const name of Object.keys(to))
-      if (!Object.hasOwn(from, name)) this.compare(pathTo(path, name), undefined, to[name], depth + 1);
-  }
-
-  #compareLists(path: string, from: readonly JsonValue[], to: readonly JsonValue[], depth: number): void {
+/** What is in both, or in one of them; undefined where that cannot be compared piece by piece. */
+function partsOf({ path, from, to, depth }: Comparison): Comparison[] | undefined {
+  if (Array.isArray(from) && Array.isArray(to)) {
     const length = Math.max(from.length, to.length);
-    for (let i = 0; i < length; i++) this.compare(`${path}[${i}]`, from[i], to[i], depth + 1);
+    return Array.from({ length }, (_, i) => ({ path: `${path}[${i}]`, from: from[i], to: to[i], depth: depth + 1 }));
   }
+  if (!isFields(from) || !isFields(to)) return undefined;
+  const names = [...Object.keys(from), ...Object.keys(to).filter((name) => !Object.hasOwn(from, name))];
+  return names.map((name) => ({
+    path: pathTo(path, name),
+    from: ownValue(from, name),
+    to: ownValue(to, name),
+    depth: depth + 1,
+  }));
+}
 
-  #add(path: string, from: JsonValue | undefined, to: JsonValue | undefined): void {
-    this.count++;
-    if (this.changes.length >= this.#limit) return;
-    const shown = path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path;
-    this.changes.push({ path: shown, ...(from !== undefined && { from }), ...(to !== undefined && { to }) });
-  }
+function addChange(
+  found: { changes: FieldChange[]; count: number },
+  { path, from, to }: Comparison,
+  limit: number,
+): void {
+  found.count++;
+  if (found.changes.length >= limit) return;
+  const shown = path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path;
+  found.changes.push({ path: shown, ...(from !== undefined && { from }), ...(to !== undefined && { to }) });
 }
 
 function isFields(value: JsonValue | undefined): value is JsonObject {

@@ -3,7 +3,7 @@ import { humanAge } from '../../api/durations.ts';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { type MetaVersion, partialObject } from '../tables/partial-metadata.ts';
 import { parseIncludeObject } from '../tables/table.ts';
-import type { ShownRevision } from './object-histories.ts';
+import type { ShownRevision } from './history-revisions.ts';
 
 const MAX_FIELDS = 5;
 

@@ -6,50 +6,29 @@
  * right to read histories.
  */
 import { badRequest, expired, type JsonObject, type KubeObject, methodNotAllowed, notFound } from '../../api/index.ts';
+import { cutText } from '../../api/json-text.ts';
 import { type Attributes, forbiddenBy } from '../auth/authorizer.ts';
 import { negotiate } from '../encodings/negotiation.ts';
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import { integerParameter } from '../request/query-parameters.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { sendJson } from '../rest/output/answer.ts';
 import type { Rest } from '../rest/rest.ts';
-import { Cacher } from '../storage/cacher/cacher.ts';
 import { DirectStorage } from '../storage/direct-storage.ts';
-import {
-  type HistoryBounds,
-  type ObjectChange,
-  readAt,
-  readHistory,
-  type StoredPlace,
-} from '../storage/object-history.ts';
-import { objectKey } from '../storage/object-keys.ts';
+import { type HistoryBounds, readAt, type StoredPlace } from '../storage/object-history.ts';
 import { isExpired } from '../storage/object-storage.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
 import { partialObject } from '../tables/partial-metadata.ts';
 import { changedFields } from './changed-fields.ts';
+import { keptRevisions, type ShownRevision } from './history-revisions.ts';
 import { historyTable } from './history-table.ts';
 import { type HistoryTarget, historyTarget } from './history-target.ts';
-import { latestManager } from './latest-manager.ts';
 import { GROUP, VERSION } from './live-kind.ts';
-import { timeText } from './live-object.ts';
 
 const DEFAULT_REVISIONS = 100;
 const MAX_REVISIONS = 500;
-const MAX_CHANGED = 50;
 const MAX_DIFF = 1000;
-
-export type ShownRevision = {
-  readonly revision: number;
-  readonly change: 'Created' | 'Updated' | 'Deleted' | 'Kept';
-  readonly time?: string;
-  readonly manager?: string;
-  readonly operation?: string;
-  readonly subresource?: string;
-  readonly user?: string;
-  readonly changed: string[];
-  readonly changedCount: number;
-  readonly bytes: number;
-};
 
 /** Answers a GET of one history; `own` is the resource of histories. */
 export async function handleHistory(
@@ -67,9 +46,9 @@ export async function handleHistory(
   const place: StoredPlace = { storage, namespace: target.namespace, name: target.name };
   const asked = readQuery(context.query);
   const { signal } = context;
-  const { shown, bounds, isComplete } = await collect(rest, served, place, asked.limit, signal);
+  const { shown, bounds, isComplete } = await keptRevisions(rest, served, place, asked.limit, signal);
   if (shown.length === 0) throw notFound(target.resource, target.name);
-  const history = await historyObject(target, shown, bounds, isComplete);
+  const history = historyObject(target, shown, bounds, isComplete);
   const read = (revision: number) => objectAt(served, place, revision, bounds, signal);
   if (asked.revision !== undefined) {
     const object = await read(asked.revision);
@@ -78,7 +57,9 @@ export async function handleHistory(
   }
   if (asked.diff) {
     const [from, to] = asked.diff;
-    const { changes, count } = changedFields(await read(from), await read(to), MAX_DIFF);
+    const [before, after] = [await read(from), await read(to)];
+    const slices = new WorkSlices(signal);
+    const { changes, count } = await slices.run(changedFields(before, after, MAX_DIFF));
     history.diff = { from, to, changes: [...changes] as unknown as JsonObject[], isTruncated: count > changes.length };
   }
   if (format.shape === 'Table')
@@ -123,7 +104,7 @@ function readQuery(query: URLSearchParams): HistoryQuery {
   const diff = query.get('diff');
   const parts = diff?.split(',').map(asRevision);
   if (parts && parts.length !== 2)
-    throw badRequest(`diff takes two revisions, as in "diff=12,15"; this is ${JSON.stringify(diff)}`);
+    throw badRequest(`diff takes two revisions, as in "diff=12,15"; this is ${quoted(diff!)}`);
   return {
     limit: limit > 0 ? Math.min(limit, MAX_REVISIONS) : DEFAULT_REVISIONS,
     revision: revision === null ? undefined : asRevision(revision),
@@ -131,75 +112,15 @@ function readQuery(query: URLSearchParams): HistoryQuery {
   };
 }
 
+/** Nobody is sent back more than helps. */
+function quoted(text: string): string {
+  return JSON.stringify(cutText(text, 100));
+}
+
 function asRevision(text: string): number {
   const revision = /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-  if (revision === undefined) throw badRequest(`${JSON.stringify(text)} is no revision`);
+  if (revision === undefined) throw badRequest(`${quoted(text)} is no revision`);
   return revision;
-}
-
-/** The newest revisions, the newest first. */
-async function collect(
-  rest: Rest,
-  served: ResourceStorage,
-  place: StoredPlace,
-  limit: number,
-  signal: AbortSignal,
-): Promise<{ shown: ShownRevision[]; bounds: HistoryBounds; isComplete: boolean }> {
-  let newer: ShownRevision[] = [];
-  const older: ShownRevision[] = [];
-  let isCut = false;
-  const { objects } = served;
-  const ages =
-    objects instanceof Cacher ? objects.agesOf(objectKey(place.namespace, place.name)) : new Map<number, number>();
-  const show = (change: ObjectChange) =>
-    describe(served, change, ages.get(change.revision), rest.writers.of(change.revision));
-  const bounds = await readHistory(
-    place,
-    {
-      newer(change) {
-        newer.push(show(change));
-        if (newer.length < 2 * limit) return;
-        newer = newer.slice(-limit);
-        isCut = true;
-      },
-      older(change) {
-        const hasRoom = newer.length + older.length < limit;
-        if (hasRoom) older.push(show(change));
-        else isCut = true;
-        return hasRoom;
-      },
-    },
-    signal,
-  );
-  if (newer.length > limit) isCut = true;
-  const shown = [...newer.slice(-limit).reverse(), ...older];
-  return { shown, bounds, isComplete: !isCut && shown[shown.length - 1]?.change === 'Created' };
-}
-
-function describe(
-  served: ResourceStorage,
-  change: ObjectChange,
-  ageMs: number | undefined,
-  user: string | undefined,
-): ShownRevision {
-  const { revision, current, previous, isFirstKept } = change;
-  const now = current && (served.toObject(current) as unknown as JsonObject);
-  const before = previous && (served.toObject(previous) as unknown as JsonObject);
-  const isUpdate = now !== undefined && before !== undefined;
-  const { changes, count } = isUpdate ? changedFields(before, now, MAX_CHANGED) : { changes: [], count: 0 };
-  const manager = now && latestManager(before, now);
-  const time = ageMs !== undefined ? timeText(Date.now() - ageMs) : manager?.time;
-  return {
-    revision,
-    change: !current ? 'Deleted' : isFirstKept ? 'Kept' : before ? 'Updated' : 'Created',
-    ...(time !== undefined && { time }),
-    ...(manager && { manager: manager.manager, operation: manager.operation }),
-    ...(manager?.subresource !== undefined && { subresource: manager.subresource }),
-    ...(user !== undefined && { user }),
-    changed: changes.map(({ path }) => path),
-    changedCount: count,
-    bytes: (current ?? previous)?.bytes.length ?? 0,
-  };
 }
 
 /** Undefined where there was none. A 410 where nobody knows any more, a 400 of the future. */
@@ -224,12 +145,12 @@ async function objectAt(
   }
 }
 
-async function historyObject(
+function historyObject(
   { resource, namespace, name }: HistoryTarget,
   shown: readonly ShownRevision[],
   { revision, compacted }: HistoryBounds,
   isComplete: boolean,
-): Promise<JsonObject> {
+): JsonObject {
   const { group, version, plural, kind } = resource;
   const newest = shown[0]!;
   const oldest = shown[shown.length - 1]!;

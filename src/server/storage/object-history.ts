@@ -22,9 +22,9 @@ export type ObjectChange = {
 
 export type HistoryReader = {
   /** Changes of the log, in order. */
-  newer(change: ObjectChange): void;
+  newer(change: ObjectChange): Promise<void>;
   /** Changes before all of those, the newest first; false: no more are wanted. */
-  older(change: ObjectChange): boolean;
+  older(change: ObjectChange): Promise<boolean>;
 };
 
 export type HistoryBounds = {
@@ -99,7 +99,7 @@ async function readLog(
       for (const event of events) {
         const change = await storage.readEvent(event);
         if (change.revision > to) return;
-        reader.newer(change);
+        await reader.newer(change);
         if (slices.isOver) await slices.pause();
       }
       if (revision >= to) return;
@@ -127,10 +127,10 @@ async function readBack(
     });
     const change = { revision: current.revision, current, previous: older?.object };
     if (!older) {
-      reader.older({ ...change, isFirstKept: true });
+      await reader.older({ ...change, isFirstKept: true });
       return false;
     }
-    if (!reader.older(change)) return true;
+    if (!(await reader.older(change))) return true;
     current = older.object;
   }
   return true;

@@ -23,6 +23,9 @@ const DELETE: StallRequest = { method: 'DELETE', path: `${MAPS}/none` };
 const LOG: StallRequest = { path: '/api/v1/namespaces/stall/pods/none/log' };
 const EXEC: StallRequest = { path: '/api/v1/namespaces/stall/pods/none/exec' };
 const FORWARD: StallRequest = { path: '/api/v1/namespaces/stall/pods/none/portforward' };
+const HISTORY: StallRequest = {
+  path: '/apis/introspection.longwatch.dev/v1alpha1/namespaces/stall/objecthistories/configmaps:none',
+};
 const HEALTH: StallRequest = { path: '/healthz', as: 'nobody' };
 
 export const queryParameters: Readonly<Record<string, readonly StallRequest[]>> = {
@@ -39,6 +42,8 @@ export const queryParameters: Readonly<Record<string, readonly StallRequest[]>> 
   allowWatchBookmarks: [WATCH],
   includeObject: [{ ...LIST, headers: { accept: 'application/json;as=Table;g=meta.k8s.io;v=v1' } }],
   includeRequestDetails: [{ path: '/debug/api_priority_and_fairness/dump_requests' }],
+  diff: [HISTORY],
+  revision: [HISTORY],
   pretty: [GET],
   export: [GET],
   dryRun: [CREATE, DELETE],

@@ -14,6 +14,7 @@ const { url, etcdUrls, kubeconfigPath } = await startServer({
   dataDir,
   securePort: 0,
   durability: 'none',
+  introspection: true,
   tokenAuthFile: tokens,
   auditLogPath: join(dataDir, 'audit.log'),
   etcdListenClientUrls: ['http://127.0.0.1:0'],

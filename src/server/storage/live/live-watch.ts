@@ -27,7 +27,6 @@ export class LiveWatch extends ObjectWatch {
     this.#storage = storage;
     this.#onInitialised = onInitialised;
     this.#stopListening = storage.onChange(() => this.#wake());
-    if (this.isEnded()) this.#stopListening();
   }
 
   /** Runs until the watch ends. */
@@ -65,7 +64,7 @@ export class LiveWatch extends ObjectWatch {
   }
 
   protected leave(): void {
-    this.#stopListening?.(); // it may end while it is made
+    this.#stopListening();
     this.#wake();
   }
 
