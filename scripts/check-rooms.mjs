@@ -32,7 +32,7 @@ const order = {
   ],
   'src/client/informer': [['.'], ['audit'], ['informer.ts'], ['informer-factory.ts']],
   'src/cli': [['terminal'], ['cluster'], ['commands'], ['verbs.ts'], ['main.ts']],
-  'src/cli/commands': [['.'], ['doctor', 'kubeconfig', 'snapshot', 'watch']],
+  'src/cli/commands': [['.'], ['doctor', 'kubeconfig', 'snapshot', 'watch'], ['stress']],
   'src/controller': [
     ['conditions.ts', 'finalizers.ts', 'owner-references.ts'],
     ['election', 'events', 'queue'],

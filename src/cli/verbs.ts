@@ -38,6 +38,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/doctor/doctor-command.ts')).addDoctorCommand,
   },
   {
+    name: 'stress',
+    summary: 'make and delete objects at a rate while many watch: rates, latencies, 410s, gaps',
+    load: async () => (await import('./commands/stress/stress-command.ts')).addStressCommand,
+  },
+  {
     name: 'snapshot',
     summary: 'save, restore and look at backups of the store',
     load: async () => (await import('./commands/snapshot/snapshot-command.ts')).addSnapshotCommand,
