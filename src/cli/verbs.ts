@@ -43,6 +43,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/stress/stress-command.ts')).addStressCommand,
   },
   {
+    name: 'lab',
+    summary: 'experiments: break a watch for real, see the symptom and the remedy',
+    load: async () => (await import('./commands/lab/lab-command.ts')).addLabCommand,
+  },
+  {
     name: 'snapshot',
     summary: 'save, restore and look at backups of the store',
     load: async () => (await import('./commands/snapshot/snapshot-command.ts')).addSnapshotCommand,
