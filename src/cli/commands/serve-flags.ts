@@ -10,6 +10,7 @@ import { chooseControllers } from '../../controllers/controller-names.ts';
 import { choiceFaults } from '../../server/admission/plugin-names.ts';
 import type { AutoCompactionOptions, EtcdOptions, ServerOptions } from '../../server/server-options.ts';
 import { isDnsName } from '../../server/serving/dns-name.ts';
+import type { LogFormat } from './serve-log.ts';
 
 /** The flags as commander hands them over. */
 export type ServeFlags = {
@@ -61,6 +62,9 @@ export type ServeFlags = {
   pretendNodes: number;
   leaderElect?: boolean;
   v: number;
+  logFormat: LogFormat;
+  config?: string;
+  readyFile?: string;
 };
 
 export function toServerOptions(flags: ServeFlags): ServerOptions {

@@ -6,10 +6,10 @@
  * terminal, as a service, SIGHUP reads certificates and tokens again. What keeps it from starting is one sentence and
  * exit code 1. The server itself is loaded only when it is to run, so that help stays quick.
  */
-import { isatty } from 'node:tty';
 import { type Command, Option } from 'commander';
 import type { RunningServer, ServerOptions } from '../../server/server-options.ts';
-import { logToStderr } from '../../server/serving/stderr-log.ts';
+import { type ReadyFile, readyFile } from './ready-file.ts';
+import { applyConfigFile } from './serve-config.ts';
 import { type ControllersBeside, startBeside } from './serve-controllers.ts';
 import {
   parseBoolean,
@@ -26,13 +26,20 @@ import {
   type ServeFlags,
   toServerOptions,
 } from './serve-flags.ts';
+import { stop, untilSignalled } from './serve-lifecycle.ts';
+import { logAs } from './serve-log.ts';
 
 export type StartServer = (options: ServerOptions, beside: ControllersBeside) => Promise<RunningServer>;
 
-/** However hard something hangs, the process is gone by then. */
-const STOP_LIMIT_MS = 9_500;
 /** From this `--v` on, errors come with where they were thrown. */
 const STACK_LEVEL = 4;
+
+const EXAMPLES = `
+Examples:
+  longwatch serve
+  longwatch serve --secure-port 0 --data-dir /srv/lab --ready-file /run/lab.ready
+  longwatch serve --etcd-servers http://127.0.0.1:2379 --v 2 --log-format json
+  longwatch serve --config server.yaml`;
 
 export function addServeCommand(program: Command, start: StartServer = startReal): void {
   const option = (flags: string, help: string) => new Option(flags, help);
@@ -200,77 +207,59 @@ export function addServeCommand(program: Command, start: StartServer = startReal
       ).argParser(parseBoolean),
     )
     .addOption(
-      option('--v <n>', 'how much to log: 0 what happens to the server, 2 refused requests too, 4 all requests')
+      option(
+        '--v <n>',
+        'how much to log: 0 what happens to the server, 2 refused requests too, 4 all requests, 6 watches as they open and close',
+      )
         .default(0)
         .argParser(parseCount),
     )
+    .addOption(option('--log-format <form>', 'of the log').choices(['text', 'json']).default('text'))
+    .option('--config <file>', 'flags from a file, in YAML: their names without dashes; those given here count more')
+    .option('--ready-file <file>', 'is there while the server is ready: its address, kubeconfig and process')
+    .addHelpText('after', EXAMPLES)
     .action((flags: ServeFlags, command: Command) => serve(flags, command, start));
 }
 
-async function serve(flags: ServeFlags, command: Command, start: StartServer): Promise<void> {
+async function serve(given: ServeFlags, command: Command, start: StartServer): Promise<void> {
   let options: ServerOptions;
+  let flags = given;
+  let ready: ReadyFile;
   try {
+    if (given.config !== undefined) {
+      await applyConfigFile(command, given.config);
+      flags = command.opts<ServeFlags>();
+    }
     options = toServerOptions(flags);
+    ready = readyFile(flags.readyFile);
   } catch (err) {
     command.error(`error: ${(err as Error).message}`);
     return;
   }
+  const log = logAs(flags.logFormat);
+  if (flags.logFormat !== 'text') options = { ...options, log };
   let server: RunningServer;
   try {
     server = await start(options, besideOf(flags));
   } catch (err) {
-    logToStderr(`longwatch: ${err instanceof Error ? err.message : String(err)}`);
-    if (flags.v >= STACK_LEVEL && err instanceof Error) logToStderr(String(err.stack));
+    log(`longwatch: ${err instanceof Error ? err.message : String(err)}`);
+    if (flags.v >= STACK_LEVEL && err instanceof Error) log(String(err.stack));
     process.exitCode = 1;
     return;
   }
-  const stopped = untilSignalled(server).then(() => stop(server, options));
+  const stopped = untilSignalled(server).then(() => {
+    ready.remove();
+    return stop(server, options, log);
+  });
   // Since the process began, which is what a user waits for; set-up that came before it in a clone does not count.
   const begin = performance.getEntriesByName('set up')[0]?.startTime ?? 0;
   const readyMs = Math.round(performance.now() - begin);
   process.stdout.on('error', () => {}); // whoever started us need not stay to read it
   process.stdout.write(`longwatch ready ${server.url} kubeconfig=${server.kubeconfigPath} in ${readyMs} ms\n`);
+  ready.write({ url: server.url, kubeconfig: server.kubeconfigPath, pid: process.pid });
+  if (process.stdout.isTTY)
+    log(`  Next: export KUBECONFIG=${server.kubeconfigPath}; kubectl get namespaces; longwatch top`);
   await stopped;
-}
-
-/** The first signal; the next one ends the process on the spot. */
-function untilSignalled(server: RunningServer): Promise<void> {
-  return new Promise((resolve) => {
-    let count = 0;
-    const onSignal = () => {
-      if (++count > 1) process.exit(1);
-      resolve();
-    };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
-    // A terminal that goes may say so several times, once more for the shell that goes with it.
-    process.on('SIGHUP', hasTerminal() ? () => resolve() : () => server.reload());
-  });
-}
-
-/** Whether SIGHUP can mean that a terminal was closed. `nohup` takes the terminal away too. */
-function hasTerminal(): boolean {
-  return [0, 1, 2].some((fd) => isatty(fd));
-}
-
-async function stop(server: RunningServer, options: ServerOptions): Promise<void> {
-  logToStderr('longwatch: stopping');
-  const limit = setTimeout(
-    () => {
-      logToStderr('longwatch: something did not end in time');
-      process.exit(0);
-    },
-    STOP_LIMIT_MS + (options.shutdownDelayMs ?? 0) + (options.shutdownWatchTerminationGraceMs ?? 0),
-  );
-  limit.unref();
-  try {
-    await server.close();
-  } catch (err) {
-    logToStderr(`longwatch: ${err instanceof Error ? err.message : String(err)}`);
-    process.exitCode = 1;
-  }
-  logToStderr('longwatch: stopped');
-  process.exit(); // signal handlers would keep nothing alive, but a library might
 }
 
 function besideOf({ controllers, pretendNodes, leaderElect, etcdServers }: ServeFlags): ControllersBeside {

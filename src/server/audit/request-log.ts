@@ -1,6 +1,6 @@
 /**
  * Requests in the server's own log, as `--v` asks for them: from 2 those that were refused or failed, from 4 every one,
- * in the words of kube-apiserver's log.
+ * from 6 watches also when they open; in the words of kube-apiserver's log.
  *
  * Always true: a line is one line and has a bound, whatever the client sent; no credential and no body is in it. A watch
  * is shown when it ends.
@@ -13,11 +13,15 @@ import { BoundedText } from './bounded-text.ts';
 
 const REFUSED_LEVEL = 2;
 const ALL_LEVEL = 4;
+const WATCH_LEVEL = 6;
 
 export function requestLog(counting: RequestObserver, verbosity: number, log: (line: string) => void): RequestObserver {
   if (verbosity < REFUSED_LEVEL) return counting;
   return {
-    begin: (context) => counting.begin(context),
+    begin(context) {
+      counting.begin(context);
+      if (verbosity >= WATCH_LEVEL && isWatch(context)) log(watchOpenedLine(context));
+    },
     seat: (kind, change) => counting.seat(kind, change),
     end(context, outcome, wasLetIn) {
       counting.end(context, outcome, wasLetIn);
@@ -30,10 +34,26 @@ export function requestLog(counting: RequestObserver, verbosity: number, log: (l
   };
 }
 
+function isWatch({ method, path, requestInfo, query }: RequestContext): boolean {
+  return attributesOf(method, path, requestInfo, () => query).verb === 'watch';
+}
+
+function watchOpenedLine(context: RequestContext): string {
+  const { user, headers, remoteAddress, auditId } = context;
+  const shown = shownIn(new BoundedText());
+  return [
+    `"Watch opened" URI=${shown(shownUri(context))} user=${shown(user?.username)}`,
+    `userAgent=${shown(headers['user-agent'])} srcIP=${shown(remoteAddress)} audit-ID=${shown(auditId)}`,
+  ].join(' ');
+}
+
+function shownIn(bounded: BoundedText): (text: string | undefined) => string {
+  return (text) => JSON.stringify(bounded.cut(text ?? ''));
+}
+
 export function requestLine(context: RequestContext, { status, seconds, sentBytes }: Outcome): string {
   const { method, path, requestInfo, user, headers, remoteAddress, auditId } = context;
-  const bounded = new BoundedText();
-  const shown = (text: string | undefined) => JSON.stringify(bounded.cut(text ?? ''));
+  const shown = shownIn(new BoundedText());
   const { verb } = attributesOf(method, path, requestInfo, () => context.query);
   const answer = status === 0 ? 'none, the client left' : String(status);
   return [

@@ -57,9 +57,7 @@ describe('longwatch stress', () => {
 
   it('counts 410s and the lists that follow, and these close every gap', async () => {
     await using proxy = await startFaultProxy(server);
-    const verb = stress(
-      flags({ kubeconfig: proxy.kubeconfigPath, count: 100, rate: 50, watchers: 2, output: 'json' }),
-    );
+    const verb = stress(flags({ kubeconfig: proxy.kubeconfigPath, count: 100, rate: 50, watchers: 2, output: 'json' }));
     await using io = new TestIo(verb);
     await until(() => proxy.requests.filter(({ method }) => method === 'POST').length > 5);
     expect(proxy.sendError('watch', 410)).toBe(2);
