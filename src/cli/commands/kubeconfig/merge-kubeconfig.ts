@@ -6,9 +6,10 @@
  * has the same name and is of another server is refused, unless it is forced. A file that cannot be read is not touched.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { dump, load } from 'js-yaml';
+import { makePrivateFolder } from '../../../files/private-files.ts';
 import { VerbError } from '../../terminal/run-verb.ts';
 
 type Entry = { name: string; cluster?: Cluster; user?: object; context?: object };
@@ -27,7 +28,7 @@ export type MergeOptions = {
 
 export async function mergeKubeconfig(options: MergeOptions): Promise<{ readonly isCurrent: boolean }> {
   const { target, name, setsCurrent } = options;
-  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+  makePrivateFolder(dirname(target));
   const lock = `${target}.lock`;
   const held = await open(lock, 'wx', 0o600).catch((err: NodeJS.ErrnoException) => {
     if (err.code !== 'EEXIST') throw err;
@@ -102,12 +103,8 @@ function parse(text: string, origin: string): Config {
 async function replace(target: string, text: string): Promise<void> {
   const { realpath } = await import('node:fs/promises');
   const file = await realpath(target).catch(() => target);
-  const mode = await stat(file).then(
-    (found) => found.mode & 0o700,
-    () => 0o600,
-  );
   const draft = `${file}.${randomBytes(4).toString('hex')}`;
-  const handle = await open(draft, 'wx', mode);
+  const handle = await open(draft, 'wx', 0o600);
   try {
     await handle.writeFile(text);
     await handle.sync();
