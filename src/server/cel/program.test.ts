@@ -117,6 +117,9 @@ it.each<[text: string, why: string]>([
   expect(new CelError(why)).not.toBeInstanceOf(Error); // a stack for each would cost more than all the rest
 });
 
+const starts =
+  "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+
 it.each<[text: string, why: string]>([
   [
     'a/b',
@@ -127,13 +130,28 @@ it.each<[text: string, why: string]>([
     'Bad Value_!',
     "ERROR: <input>:1:5: Syntax error: mismatched input 'Value_' expecting <EOF>\n | Bad Value_!\n | ....^",
   ],
-  ['self.', "ERROR: <input>:1:5: Syntax error: no viable alternative at input '.'\n | self.\n | ....^"],
+  ['object.', "ERROR: <input>:1:8: Syntax error: no viable alternative at input '.'\n | object.\n | .......^"],
+  [
+    "request.user = 'test'",
+    "ERROR: <input>:1:14: Syntax error: token recognition error at: '= '\n | request.user = 'test'\n | .............^\nERROR: <input>:1:16: Syntax error: extraneous input ''test'' expecting <EOF>\n | request.user = 'test'\n | ...............^",
+  ],
+  [
+    '*@a | b',
+    `ERROR: <input>:1:1: Syntax error: extraneous input '*' expecting ${starts}\n | *@a | b\n | ^\nERROR: <input>:1:2: Syntax error: token recognition error at: '@'\n | *@a | b\n | .^\nERROR: <input>:1:5: Syntax error: token recognition error at: '| '\n | *@a | b\n | ....^\nERROR: <input>:1:7: Syntax error: extraneous input 'b' expecting <EOF>\n | *@a | b\n | ......^`,
+  ],
+  ["self.matches('^[^\\S]')", "ERROR: <input>:1:14: Syntax error: token recognition error at: ''^[^\\S'"],
+  ["self['x", "Syntax error: token recognition error at: ''x'"],
+  ['self.size(]', `mismatched input ']' expecting ${starts.replace("'('", "'(', ')'")}`],
+  ['(1', "ERROR: <input>:1:3: Syntax error: missing ')' at '<EOF>'\n | (1\n | ..^"],
+  ['[1, 2', "missing ']' at '<EOF>'"],
+  ['(1 2)', "ERROR: <input>:1:4: Syntax error: extraneous input '2' expecting ')'\n | (1 2)\n | ...^"],
+  ['0xFFFFFFFFFFFFFFFFF', 'ERROR: <input>:1:1: invalid int literal\n | 0xFFFFFFFFFFFFFFFFF\n | ^'],
   ['[1, "a"]', "expected type 'int' but found 'string'"],
   ['1 == 1.0', "found no matching overload for '_==_' applied to '(int, double)'"],
   ['1.all(x, true)', 'expression of type'],
   ['has(self)', 'invalid argument to has() macro'],
   ['[1].all(1, true)', 'argument must be a simple name'],
-  ['"\\q"', 'invalid escape sequence'],
+  ['"\\q"', `token recognition error at: '"\\q'`],
   ['"abc', 'token recognition error'],
   [`${'!'.repeat(300)}true`, 'expression recursion limit exceeded: 250'],
   ['timestamp("no")', 'ERROR: <input>:1:11: invalid timestamp argument'],
@@ -196,4 +214,15 @@ it.each([
 ])('%s is ended by its budget, which nothing inside it catches', (text) => {
   const budget = new Budget(1_000_000);
   expect(() => run(`(${text}) || true`, large, budget)).toThrow(BudgetError);
+});
+
+it('of an expression that is nothing but faults thirty are told', () => {
+  for (const text of ['@'.repeat(9000), '* a '.repeat(2000)]) {
+    try {
+      compileExpression(text, []);
+      expect.unreachable();
+    } catch (err) {
+      expect((err as Error).message.match(/ERROR/g)).toHaveLength(text.startsWith('@') ? 30 : 2);
+    }
+  }
 });

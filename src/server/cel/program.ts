@@ -10,7 +10,7 @@ import { baseEnvironment, type Environment } from './compiler/environment.ts';
 import { Frame, type Scope } from './compiler/scope.ts';
 import { estimateCost, type LengthAt } from './cost/estimate-cost.ts';
 import { parseExpression } from './syntax/parser.ts';
-import { ExpressionError, ExpressionFault } from './syntax/syntax.ts';
+import { ExpressionError } from './syntax/syntax.ts';
 import type { Budget } from './values/budget.ts';
 import type { CelType } from './values/types.ts';
 import type { Value } from './values/values.ts';
@@ -44,19 +44,14 @@ export function compileCosted(
   environment: Environment = baseEnvironment(),
 ): CostedProgram {
   const compiler = new Compiler(variables.length, environment);
-  try {
-    let scope: Scope | undefined;
-    for (const [slot, { name, type }] of variables.entries()) scope = { name, type, slot, outer: scope };
-    const expression = parseExpression(text);
-    const { type, run } = compiler.compile(expression, scope);
-    if (compiler.faults.length > 0) throw new ExpressionError(text, compiler.faults);
-    const { slots, used, types } = compiler;
-    return {
-      program: { type, uses: used, run: (values, budget) => run(new Frame(values, slots, budget)) },
-      mostCost: (lengthAt) => estimateCost(expression, (part) => types.get(part), lengthAt),
-    };
-  } catch (err) {
-    if (err instanceof ExpressionFault) throw new ExpressionError(text, [err]);
-    throw err;
-  }
+  let scope: Scope | undefined;
+  for (const [slot, { name, type }] of variables.entries()) scope = { name, type, slot, outer: scope };
+  const expression = parseExpression(text);
+  const { type, run } = compiler.compile(expression, scope);
+  if (compiler.faults.length > 0) throw new ExpressionError(text, compiler.faults);
+  const { slots, used, types } = compiler;
+  return {
+    program: { type, uses: used, run: (values, budget) => run(new Frame(values, slots, budget)) },
+    mostCost: (lengthAt) => estimateCost(expression, (part) => types.get(part), lengthAt),
+  };
 }

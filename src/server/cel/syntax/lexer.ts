@@ -1,6 +1,6 @@
 /**
- * The text of an expression cut into tokens, in one pass. Fails with an ExpressionFault at the place of what is no
- * token. Numbers and texts come with their values.
+ * The text of an expression cut into tokens, in one pass. What is no token is a fault at its place, up to the character
+ * that could not be: the others are cut as if it were not there. Numbers and texts come with their values.
  */
 
 import { Uint, type Value } from '../values/values.ts';
@@ -23,16 +23,26 @@ const words: ReadonlyMap<string, Value> = new Map<string, Value>([
   ['false', false],
   ['null', null],
 ]);
+/** Told of one expression. */
+export const MOST_FAULTS = 30;
+/** Signs that are none by themselves: whatever else comes next is part of the fault. */
+const HALVES: ReadonlySet<string> = new Set('=&|');
 const LARGEST_INT = 2n ** 63n - 1n;
 const LARGEST_UINT = 2n ** 64n - 1n;
 
-export function readTokens(text: string): Token[] {
+export type ReadTokens = { readonly tokens: readonly Token[]; readonly faults: ExpressionFault[] };
+
+export function readTokens(text: string): ReadTokens {
   const tokens: Token[] = [];
+  const faults: ExpressionFault[] = [];
   const lexer = new Lexer(text);
   for (;;) {
     const token = lexer.next();
-    tokens.push(token);
-    if (token.kind === 'end') return tokens;
+    if (token instanceof ExpressionFault) faults.push(token);
+    else tokens.push(token);
+    // Whoever reads on after so many has nothing new to learn.
+    if (faults.length === MOST_FAULTS) tokens.push({ kind: 'end', text: '<EOF>', value: undefined, at: text.length });
+    if (tokens.at(-1)?.kind === 'end') return { tokens, faults };
   }
 }
 
@@ -44,7 +54,7 @@ class Lexer {
     this.#text = text;
   }
 
-  next(): Token {
+  next(): Token | ExpressionFault {
     this.#take(/(?:[ \t\r\n\f]|\/\/[^\n]*(?:\n|$))*/y);
     const at = this.#at;
     if (at === this.#text.length) return { kind: 'end', text: '<EOF>', value: undefined, at };
@@ -58,13 +68,21 @@ class Lexer {
       return { kind: name === 'in' ? 'in' : 'name', text: name, value: undefined, at };
     }
     const sign = SIGNS.find((one) => this.#text.startsWith(one, at));
-    if (sign === undefined)
-      throw new ExpressionFault(
-        at,
-        `Syntax error: token recognition error at: '${String.fromCodePoint(this.#text.codePointAt(at)!)}'`,
-      );
+    if (sign === undefined) return this.#noToken(at, HALVES.has(this.#text[at]!) ? at + 1 : at);
     this.#at += sign.length;
     return { kind: sign, text: sign, value: undefined, at };
+  }
+
+  /** Nothing that begins at `at` goes on with the character at `end`; what follows it begins anew. */
+  #noToken(at: number, end: number): ExpressionFault {
+    const last = this.#text.codePointAt(end);
+    this.#at = Math.min(end + (last !== undefined && last > 0xffff ? 2 : 1), this.#text.length);
+    const shown = this.#text
+      .slice(at, this.#at)
+      .replaceAll('\n', '\\n')
+      .replaceAll('\r', '\\r')
+      .replaceAll('\t', '\\t');
+    return new ExpressionFault(at, `Syntax error: token recognition error at: '${shown}'`);
   }
 
   #number(at: number): Token | undefined {
@@ -77,11 +95,11 @@ class Lexer {
     const isUnsigned = whole[2] !== '';
     // The least of all ints is written as a minus before one more than the largest.
     if (value > (isUnsigned ? LARGEST_UINT : LARGEST_INT + 1n))
-      throw new ExpressionFault(at, `Syntax error: invalid ${isUnsigned ? 'uint' : 'int'} literal`);
+      throw new ExpressionFault(at, `invalid ${isUnsigned ? 'uint' : 'int'} literal`);
     return { kind: 'literal', text: whole[0], value: isUnsigned ? new Uint(value) : value, at };
   }
 
-  #quoted(at: number, prefix: string): Token {
+  #quoted(at: number, prefix: string): Token | ExpressionFault {
     const sign = this.#text[this.#at]!;
     const fence = this.#text.startsWith(sign.repeat(3), this.#at) ? sign.repeat(3) : sign;
     const isRaw = prefix.includes('r');
@@ -89,7 +107,8 @@ class Lexer {
     let end = start;
     while (!this.#text.startsWith(fence, end)) {
       if (end >= this.#text.length || (fence.length === 1 && /[\r\n]/.test(this.#text[end]!)))
-        throw new ExpressionFault(at, `Syntax error: token recognition error at: '${this.#text.slice(at)}'`);
+        return this.#noToken(at, end);
+      if (this.#text[end] === '\\' && !isRaw && !isEscape(this.#text, end)) return this.#noToken(at, end + 1);
       end += this.#text[end] === '\\' && !isRaw ? 2 : 1;
     }
     this.#at = end + fence.length;
@@ -106,6 +125,13 @@ class Lexer {
   }
 }
 
+/** Whether the backslash at `at` begins an escape. */
+function isEscape(text: string, at: number): boolean {
+  escapeStart.lastIndex = at;
+  return escapeStart.test(text);
+}
+
+const escapeStart = /\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[xX][0-9a-fA-F]{2}|[0-3][0-7]{2}|[abfnrtv"'`\\?])/y;
 const escapePattern =
   /\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[xX]([0-9a-fA-F]{2})|([0-3][0-7]{2})|([abfnrtv"'`\\?])|)/g;
 

@@ -1,13 +1,15 @@
 /**
  * An expression from its text, by descent; the grammar is CEL's. Chains of `&&` and `||` are one node each. How deep an
  * expression may nest is limited, so that everybody after the parser can walk it by calling itself. Fails with an
- * ExpressionFault in the words of kube-apiserver's parser.
+ * ExpressionError in the words of kube-apiserver's parser: as there, one token too many or too few is told and passed
+ * over, and the first fault that cannot be mended so is the last.
  */
-import { readTokens, type Token } from './lexer.ts';
+import { MOST_FAULTS, readTokens, type Token } from './lexer.ts';
 import { expandMacro } from './macros.ts';
 import {
   dottedName,
   type Expression,
+  ExpressionError,
   ExpressionFault,
   type ExpressionNode,
   type MapEntry,
@@ -23,16 +25,30 @@ const reserved = new Set(
 const RELATIONS = new Set(['<', '<=', '>', '>=', '==', '!=', 'in']);
 
 export function parseExpression(text: string): Expression {
-  return new Parser(readTokens(text)).parse();
+  const faults: ExpressionFault[] = [];
+  try {
+    const read = readTokens(text);
+    faults.push(...read.faults);
+    const expression = new Parser(read.tokens, faults).parse();
+    if (faults.length === 0) return expression;
+  } catch (err) {
+    if (!(err instanceof ExpressionFault)) throw err;
+    faults.push(err);
+  }
+  faults.sort((a, b) => a.at - b.at);
+  throw new ExpressionError(text, faults.slice(0, MOST_FAULTS));
 }
 
 class Parser {
   readonly #tokens: readonly Token[];
+  /** What was wrong so far and could be passed over. */
+  readonly #faults: ExpressionFault[];
   #index = 0;
   #nesting = 0;
 
-  constructor(tokens: readonly Token[]) {
+  constructor(tokens: readonly Token[], faults: ExpressionFault[]) {
     this.#tokens = tokens;
+    this.#faults = faults;
   }
 
   parse(): Expression {
@@ -160,7 +176,7 @@ class Parser {
     // After a dot every word is a name but these.
     if ((name.kind !== 'name' && name.kind !== 'literal') || !/^[A-Za-z_]\w*$/.test(name.text))
       throw new ExpressionFault(
-        at,
+        name.at,
         `Syntax error: no viable alternative at input '.${name.kind === 'end' ? '' : name.text}'`,
       );
     if (name.kind === 'literal')
@@ -180,10 +196,11 @@ class Parser {
   }
 
   #primary(): Expression {
+    this.#passOverNonStart();
     const token = this.#advance();
     switch (token.kind) {
       case 'literal': {
-        if (token.value === 2n ** 63n) throw new ExpressionFault(token.at, 'Syntax error: invalid int literal');
+        if (token.value === 2n ** 63n) throw new ExpressionFault(token.at, 'invalid int literal');
         return node(token.at, { kind: 'literal', value: token.value }, []);
       }
       case '(': {
@@ -208,27 +225,39 @@ class Parser {
     }
   }
 
+  /** One token where an expression should begin, before one that can begin it, is one too many. */
+  #passOverNonStart(): void {
+    const { kind, text, at } = this.#peek();
+    const next = this.#tokens[this.#index + 1];
+    if (kind === 'end' || isStart(kind) || !next || !isStart(next.kind)) return;
+    this.#faults.push(new ExpressionFault(at, `Syntax error: extraneous input '${text}' expecting ${STARTS}`));
+    this.#advance();
+  }
+
   /** Expressions up to the closing sign; a comma may come last. */
   #list(close: string): Expression[] {
     const items: Expression[] = [];
-    while (!this.#take(close)) {
-      if (items.length > 0) {
-        this.#need(',');
-        if (this.#take(close)) break;
-      }
-      items.push(this.#expression());
-    }
+    while (!this.#closes(close, items.length)) items.push(this.#expression());
     return items;
+  }
+
+  /** Whether a list ends here; if not, its next element begins. A first one may be missing altogether. */
+  #closes(close: string, count: number): boolean {
+    if (this.#take(close)) return true;
+    const { kind, text, at } = this.#peek();
+    if (count > 0) {
+      if (kind !== ',') return this.#need(close) !== undefined;
+      this.#advance();
+      return this.#take(close) !== undefined;
+    }
+    if (isStart(kind) || (kind === '?' && close !== ')') || isStart(this.#tokens[this.#index + 1]?.kind)) return false;
+    throw new ExpressionFault(at, `Syntax error: mismatched input '${text}' expecting ${startsOrEnd(close)}`);
   }
 
   #listLiteral({ at }: Token): Expression {
     const items: Expression[] = [];
     const optional = new Set<number>();
-    while (!this.#take(']')) {
-      if (items.length > 0) {
-        this.#need(',');
-        if (this.#take(']')) break;
-      }
+    while (!this.#closes(']', items.length)) {
       if (this.#take('?')) optional.add(items.length);
       items.push(this.#expression());
     }
@@ -237,11 +266,7 @@ class Parser {
 
   #mapLiteral({ at }: Token): Expression {
     const entries: MapEntry[] = [];
-    while (!this.#take('}')) {
-      if (entries.length > 0) {
-        this.#need(',');
-        if (this.#take('}')) break;
-      }
+    while (!this.#closes('}', entries.length)) {
       const isOptional = this.#take('?') !== undefined;
       const key = this.#expression();
       this.#need(':');
@@ -271,10 +296,34 @@ class Parser {
   #need(kind: string): Token {
     const token = this.#take(kind);
     if (token) return token;
-    const { text, at } = this.#peek();
+    const found = this.#peek();
+    const { text, at } = found;
     const wanted = kind === 'name' ? 'IDENTIFIER' : `'${kind}'`;
+    if (this.#tokens[this.#index + 1]?.kind === kind) {
+      this.#faults.push(new ExpressionFault(at, `Syntax error: extraneous input '${text}' expecting ${wanted}`));
+      this.#advance();
+      return this.#advance();
+    }
+    if (found.kind === 'end' && CLOSING.has(kind)) {
+      this.#faults.push(new ExpressionFault(at, `Syntax error: missing ${wanted} at '<EOF>'`));
+      return found;
+    }
     throw new ExpressionFault(at, `Syntax error: mismatched input '${text}' expecting ${wanted}`);
   }
+}
+
+const CLOSING: ReadonlySet<string> = new Set([')', ']', '}']);
+const STARTING: ReadonlySet<string> = new Set(['[', '{', '(', '.', '-', '!', 'literal', 'name']);
+
+function isStart(kind: string | undefined): boolean {
+  return kind !== undefined && STARTING.has(kind);
+}
+
+/** What may stand behind the sign that opens a list: signs in the order in which the parser knows them. */
+function startsOrEnd(close: string): string {
+  if (close === ')') return STARTS.replace("'('", "'(', ')'");
+  const open = close === ']' ? '[' : '{';
+  return STARTS.replace(`'${open}'`, `'${open}', '${close}'`).replace("'.'", "'.', ','").replace("'!'", "'!', '?'");
 }
 
 function isNumber({ kind, value }: Token): boolean {

@@ -433,3 +433,21 @@ it('nested rules take time in proportion to the object', async () => {
   await cpuOf(1);
   expect(await cpuOf(60)).toBeLessThan(10 * Math.max(await cpuOf(1), 2000)); // sixty times if each level began anew
 });
+
+it('a fault below a key of a map is told with the key, one below a field with the field', async () => {
+  const rules = { 'x-kubernetes-validations': [{ rule: 'self.n < 4', fieldPath: '.n' }] };
+  const part = { type: 'object', properties: { n: integer }, ...rules };
+  const schema = {
+    type: 'object',
+    properties: {
+      field: part,
+      map: { type: 'object', additionalProperties: part },
+      list: { type: 'array', items: part },
+    },
+  };
+  const validation = new Validation();
+  const many = { n: 5 };
+  const value = { field: many, map: { foo: many, 'a.b': many }, list: [many] };
+  await compileRules(readStructural(schema))!.check(value, undefined, validation);
+  expect(validation.faults.map(({ field }) => field)).toEqual(['field.n', 'map[foo].n', 'map[a.b].n', 'list[0].n']);
+});

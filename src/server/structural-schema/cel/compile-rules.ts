@@ -192,11 +192,12 @@ function* partsBelow({ node, value, old, place }: Part): Generator<Part, void> {
   const [object, before] = [asObject(value), asObject(old)];
   if (!object) return;
   for (const name of Object.keys(object)) {
-    const child = node.properties.get(name) ?? node.additional;
+    const field = node.properties.get(name);
+    const child = field ?? node.additional;
     const member = object[name];
     if (!child?.hasRules || member === undefined || member === null) continue;
     const was = before && Object.hasOwn(before, name) ? before[name] : undefined;
-    yield { node: child, value: member, old: was, place: { of: place, name } };
+    yield { node: child, value: member, old: was, place: { of: place, name, isKey: field === undefined } };
   }
 }
 
