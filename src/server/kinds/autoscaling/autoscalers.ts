@@ -5,6 +5,7 @@
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../../api/index.ts';
 import { isGivenEmpty } from '../../codec/given-empty.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
+import { quantityOf } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { atLeast, oneOf } from '../../strategy/validation/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
@@ -109,6 +110,11 @@ function checkScaling(rules: JsonObject, path: string): FieldError[] {
   if (seconds < 0) errors.push(invalidValue(at, seconds, 'must be greater than or equal to zero'));
   if (seconds > MOST_STABLE_SECONDS)
     errors.push(invalidValue(at, seconds, `must be less than or equal to ${MOST_STABLE_SECONDS}`));
+  if (typeof rules.tolerance === 'string') {
+    const tolerance = quantityOf(rules.tolerance);
+    if (tolerance.sign < 0)
+      errors.push(invalidValue(`${path}.tolerance`, `${tolerance}`, 'must be greater or equal to zero'));
+  }
   appendAll(errors, selectPolicy(rules.selectPolicy ?? undefined, `${path}.selectPolicy`, rules));
   const list = objectsAt(rules, 'policies');
   if (list.length === 0) errors.push(requiredValue(`${path}.policies`, 'must specify at least one Policy'));

@@ -41,6 +41,12 @@ it.each<[path: string, value: Change[1], want: string[]]>([
     ],
   ],
   [
+    'spec.behavior.scaleUp.tolerance',
+    '-1m',
+    ['spec.behavior.scaleUp.tolerance: Invalid value: "-1m": must be greater or equal to zero'],
+  ],
+  ['spec.behavior.scaleUp.tolerance', '0', []],
+  [
     'spec.scaleTargetRef.apiVersion',
     'v1',
     ['spec.scaleTargetRef.apiVersion: Invalid value: "v1": apiVersion must specify API group'],

@@ -205,7 +205,7 @@ const attachmentSource: Check = (value, path, owner) => {
   if (!inline && !isNamed) return [requiredValue(path, exactlyOne)];
   const nameErrors = isNamed ? named(checkDnsSubdomain)(name, `${path}.persistentVolumeName`, owner) : [];
   if (inline && isNamed) return [forbiddenValue(path, exactlyOne), ...nameErrors];
-  if (inline) return validateVolumeSpec(inline, `${path}.inlineVolumeSpec`, true);
+  if (inline) return validateVolumeSpec(inline, `${path}.inlineVolumeSpec`);
   if (name !== '') return nameErrors;
   const at = `${path}.persistentVolumeName`;
   return [requiredValue(at, 'must specify non empty persistentVolumeName'), ...text(checkDnsSubdomain)('', at, owner)];

@@ -73,8 +73,9 @@ export const persistentVolumeStrategy: Strategy = {
   validate: (volume, old, context) => {
     if (context?.subresource === 'status') return [];
     const spec = specOf(volume);
-    const errors = [...validateVolumeSpec(spec, 'spec'), ...validateMountOptions(volume, spec)];
-    return old ? [...errors, ...validateVolumeSpec(spec, 'spec')] : errors;
+    const found = validateVolumeSpec(spec, 'spec', volume.metadata.name ?? '');
+    const errors = [...found, ...validateMountOptions(volume, spec)];
+    return old ? [...errors, ...found] : errors;
   },
   validateUpdate: (volume, old, context) =>
     context?.subresource === 'status' ? [] : validateVolumeUpdate(specOf(volume), specOf(old)),
@@ -100,12 +101,12 @@ function keepTransition(volume: KubeObject, old: KubeObject, now: string): void 
   } else if (isEmpty(status[field]) || status[field] === before?.[field]) status[field] = now;
 }
 
-/** What a volume says of itself but for its name; `isInline` where it stands in an attachment. */
-export function validateVolumeSpec(spec: JsonObject, path: string, isInline = false): FieldError[] {
-  const errors = isInline ? validateInline(spec, path) : validateOwn(spec, path);
+/** What a volume of that name says of itself; it has none where it stands in an attachment. */
+export function validateVolumeSpec(spec: JsonObject, path: string, name?: string): FieldError[] {
+  const errors = name === undefined ? validateInline(spec, path) : validateOwn(spec, path);
   if (isEmpty(spec.accessModes)) errors.push(requiredValue(`${path}.accessModes`));
   appendAll(errors, checkAccessModes(spec, path));
-  appendAll(errors, validateSource(spec, path));
+  appendAll(errors, validateSource(spec, path, name ?? ''));
   if (objectAt(spec, 'local') && !spec.nodeAffinity && firstSource(spec) === 'local')
     errors.push(requiredValue(`${path}.nodeAffinity`, 'Local volume requires node affinity'));
   const hostPath = objectAt(spec, 'hostPath');

@@ -47,6 +47,17 @@ it.each<[claim: string, more: JsonObject, want: string[]]>([
     { csi: null, iscsi: { targetPortal: 'p', iqn: 'iqn.x', chapAuthSession: true } },
     ['spec.iscsi.iqn: Invalid value: "iqn.x": must be valid format', 'spec.iscsi.secretRef: Required value'],
   ],
+  ['an initiator in capitals', { csi: null, iscsi: { targetPortal: 'p', iqn: 'iqn.2015-02.Example.COM:Test' } }, []],
+  [
+    'an initiator far away',
+    {
+      csi: null,
+      iscsi: { targetPortal: 'p'.repeat(64), iqn: `eui-${'a'.repeat(16)}`, initiatorName: `naa.${'a'.repeat(32)}` },
+    },
+    [
+      `spec.iscsi.targetportal: Invalid value: "${'p'.repeat(64)}": Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.`,
+    ],
+  ],
   [
     'names and ids',
     { csi: null, fc: { targetWWNs: ['a'], wwids: ['b'] } },

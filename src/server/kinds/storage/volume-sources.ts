@@ -103,10 +103,11 @@ const fibreChannel: Check = (value, path, owner) => {
   return [...errors, ...lun(source.lun ?? undefined, `${path}.lun`, owner)];
 };
 
-const iscsiNames: readonly (readonly [prefix: string, form: RegExp])[] = [
-  ['iqn', /^iqn\.\d{4}-\d{2}\.([a-z0-9.-]+)(:[^,;*&$|\s]+)$/],
-  ['eui', /^eui\.[a-zA-Z0-9]{16}$/],
-  ['naa', /^naa\.[a-zA-Z0-9]{32}$/],
+/** Names of initiators and targets by the prefix they begin with; what parts the latter two from it may be anything. */
+export const iscsiNames: readonly (readonly [prefix: string, form: RegExp])[] = [
+  ['iqn', /^iqn\.\d{4}-\d{2}\.(?:[A-Za-z0-9.-]+)(?::[^,;*&$|\s]+)$/],
+  ['eui', /^eui.[a-zA-Z0-9]{16}$/],
+  ['naa', /^naa.[a-zA-Z0-9]{32}$/],
 ];
 
 function checkIscsiName(name: string, path: string): FieldError[] {
@@ -292,8 +293,20 @@ const hostPathType = oneOf(
 
 export const sourceFields: readonly string[] = sources.map(({ field }) => field);
 
-/** `spec` is at `path`; a flex volume is one that may stand behind another. */
-export function validateSource(spec: JsonObject, path: string): FieldError[] {
+const MOST_TARGET_BYTES = 64;
+
+/** With an initiator of its own a volume is found by its name and where it is. */
+function checkTarget(source: JsonObject, path: string, volume: string): FieldError[] {
+  const portal = textAt(source, 'targetPortal');
+  if (typeof source.initiatorName !== 'string' || Buffer.byteLength(`${volume}:${portal}`) <= MOST_TARGET_BYTES)
+    return [];
+  const why =
+    'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
+  return [invalidValue(`${path}.targetportal`, portal, why)];
+}
+
+/** `spec` is at `path`, of the volume of that name; a flex volume is one that may stand behind another. */
+export function validateSource(spec: JsonObject, path: string, volume: string): FieldError[] {
   const errors: FieldError[] = [];
   let count = 0;
   for (const { field, check, path: place = field, tooManyPath = field } of sources) {
@@ -301,7 +314,10 @@ export function validateSource(spec: JsonObject, path: string): FieldError[] {
     if (!source) continue;
     if (count > 0 && field !== 'flexVolume')
       errors.push(forbiddenValue(`${path}.${tooManyPath}`, 'may not specify more than 1 volume type'));
-    else appendAll(errors, check(source, `${path}.${place}`, spec));
+    else {
+      appendAll(errors, check(source, `${path}.${place}`, spec));
+      if (field === 'iscsi') appendAll(errors, checkTarget(source, `${path}.${place}`, volume));
+    }
     count++;
   }
   return count === 0 ? [requiredValue(path, 'must specify a volume type')] : errors;

@@ -18,7 +18,7 @@ import { between, named, oneOf, required, requiredWith } from '../../../strategy
 import type { Check } from '../../../strategy/validation/field-table.ts';
 import { isEmpty, numberAt, objectAt, sortedEntries, textAt, textsAt } from '../../../strategy/validation/fields.ts';
 import { allOf, checkStruct, type StructCheck, structChecks } from '../../../strategy/validation/struct-checks.ts';
-import { csiDriverName } from '../../storage/volume-sources.ts';
+import { csiDriverName, iscsiNames } from '../../storage/volume-sources.ts';
 import { checkLocalPath, checkNoBacksteps } from '../fields/paths.ts';
 import { validateClaimTemplate } from './claim-template.ts';
 import { checkConfigMapVolume, checkDownwardVolume, checkProjectedVolume, checkSecretVolume } from './file-volumes.ts';
@@ -62,13 +62,6 @@ const nfs: StructCheck = (source, path, errors) => {
   if (target === '') errors.push(requiredValue(`${path}.path`));
   if (!target.startsWith('/')) errors.push(invalidValue(`${path}.path`, target, 'must be an absolute path'));
 };
-
-/** Names of initiators and targets by the prefix they begin with. */
-const iscsiNames: readonly (readonly [string, RegExp])[] = [
-  ['iqn', /^iqn\.\d{4}-\d{2}\.(?:[a-z0-9-.]+)(?::[^,;*&$|\s]+)$/],
-  ['eui', /^eui.[a-zA-Z0-9]{16}$/],
-  ['naa', /^naa.[a-zA-Z0-9]{32}$/],
-];
 
 function checkIscsiName(name: string, path: string, errors: FieldError[]): void {
   const kind = iscsiNames.find(([prefix]) => name.startsWith(prefix));
