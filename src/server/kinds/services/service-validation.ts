@@ -85,9 +85,20 @@ function validateAnnotations({ metadata }: KubeObject): FieldError[] {
   return errors;
 }
 
+/** Where every node is told what to run. */
+const KUBELET_PORT = 10250;
+
 function validateType(spec: JsonObject, type: string): FieldError[] {
-  if ((type === 'NodePort' || type === 'LoadBalancer') && isHeadless(spec))
-    return [invalidValue('spec.clusterIPs[0]', 'None', `may not be set to 'None' for ${type} services`)];
+  if (type === 'NodePort' || type === 'LoadBalancer') {
+    const exposed = faultsOf(type === 'LoadBalancer' ? objectsAt(spec, 'ports') : [], (one, index) => {
+      if (numberAt(one, 'port') !== KUBELET_PORT) return [];
+      const why = `may not expose port ${KUBELET_PORT} externally since it is used by kubelet`;
+      return [invalidValue(`spec.ports[${index}]`, KUBELET_PORT, why)];
+    });
+    if (isHeadless(spec))
+      exposed.push(invalidValue('spec.clusterIPs[0]', 'None', `may not be set to 'None' for ${type} services`));
+    return exposed;
+  }
   if (type !== 'ExternalName') return [];
   const isSet: readonly (readonly [field: string, isSet: boolean])[] = [
     ['clusterIPs', !isEmpty(spec.clusterIPs)],

@@ -259,3 +259,11 @@ it('what is ignored or going away is told', async () => {
     'spec.loadBalancerIP: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"',
   ]);
 });
+
+it('the port of kubelets is not shown to the world', async () => {
+  const spec = { selector, ports: [{ port: 10250 }] };
+  const why = 'may not expose port 10250 externally since it is used by kubelet';
+  const texts = async (type: string) => (await apply(services, { spec: { ...spec, type } })).errors;
+  expect(await texts('LoadBalancer')).toEqual([`spec.ports[0]: Invalid value: 10250: ${why}`]);
+  expect(await texts('NodePort')).toEqual([]);
+});
