@@ -15,6 +15,8 @@ import type { Row } from './report.ts';
 
 export type Context = {
   readonly isQuick: boolean;
+  /** Those that are small by default are to be as large as they can. */
+  readonly isWhole: boolean;
   readonly hasEtcd: boolean;
   /** For data; removed by whoever made it. */
   readonly folder: string;

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerOptions } from '../../src/server/index.ts';
 import { type Done, percentile } from './measure.ts';
 import type { Memory, Order, Ready, Usage } from './server-control.ts';
 import type { ServerContext } from './server-report.ts';
@@ -44,6 +45,11 @@ export class MeasuredProcess implements AsyncDisposable {
     return MeasuredProcess.start(context, new URL('./server-child.ts', import.meta.url), dataDir);
   }
 
+  /** The same with other options than the usual ones. */
+  static startServerWith(context: ServerContext, options: ServerOptions): Promise<MeasuredProcess> {
+    return MeasuredProcess.start(context, new URL('./server-child.ts', import.meta.url), JSON.stringify(options));
+  }
+
   /** Bare Node, with the certificates in that folder. */
   static startBare(context: ServerContext, dataDir: string): Promise<MeasuredProcess> {
     return MeasuredProcess.start(context, new URL('./reference-child.ts', import.meta.url), dataDir);
@@ -58,6 +64,16 @@ export class MeasuredProcess implements AsyncDisposable {
       throw err;
     });
     return new MeasuredProcess(child, exited, ready, context);
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  /** kill -9. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#exited;
   }
 
   ask<Answer>(order: Order): Promise<Answer> {
@@ -97,7 +113,7 @@ export class MeasuredProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#context.signal.removeEventListener('abort', this.#abort);
     const limit = setTimeout(() => this.#child.kill('SIGKILL'), STOP_LIMIT_MS);
-    if (this.#child.connected) this.#child.send({ kind: 'stop' } satisfies Order);
+    if (this.#child.connected && this.#child.exitCode === null) this.#child.send({ kind: 'stop' } satisfies Order);
     await this.#exited;
     clearTimeout(limit);
   }

@@ -23,8 +23,26 @@ export class CpuAccount {
   virtualMs = 0;
   /** Of the queue: the same when it last took its place there. */
   placeMs = 0;
-  /** Of the queue: who waits in its name, in the order they came. */
-  readonly waiting: (() => void)[] = [];
+  /** Of the queue: who waits in its name, in the order they came, from `#first` on. */
+  #waiting: (() => void)[] = [];
+  #first = 0;
+
+  get waits(): number {
+    return this.#waiting.length - this.#first;
+  }
+
+  wait(resume: () => void): void {
+    this.#waiting.push(resume);
+  }
+
+  /** The one who waits longest; those before are dropped when they are half of it, so that many cost no more than few. */
+  next(): () => void {
+    const resume = this.#waiting[this.#first++]!;
+    if (this.#first * 2 < this.#waiting.length) return resume;
+    this.#waiting = this.#waiting.slice(this.#first);
+    this.#first = 0;
+    return resume;
+  }
 }
 
 export class RunQueue {
@@ -39,8 +57,8 @@ export class RunQueue {
   /** Resolves when it may go on; at the earliest in the next turn of the loop. */
   turn(account: CpuAccount): Promise<void> {
     return new Promise((resolve) => {
-      account.waiting.push(resolve);
-      if (account.waiting.length === 1) this.#join(account);
+      account.wait(resolve);
+      if (account.waits === 1) this.#join(account);
       if (this.#isScheduled) return;
       this.#isScheduled = true;
       setImmediate(this.#begin);
@@ -81,12 +99,12 @@ export class RunQueue {
 
   #resume(now: number): void {
     const account = this.#first();
-    const resolve = account.waiting.shift()!;
+    const resume = account.next();
     this.#virtualMs = Math.max(this.#virtualMs, account.virtualMs);
-    if (account.waiting.length === 0) this.#leave();
+    if (account.waits === 0) this.#leave();
     this.#running = account;
     this.#resumedAtMs = now;
-    resolve();
+    resume();
   }
 
   #first(): CpuAccount {

@@ -20,7 +20,12 @@ export type ProbeReport = {
   readonly cpusMs: readonly number[];
 };
 /** What is asked for; anything but a 200 is taken for no answer. */
-export type Probed = { readonly path: string; readonly headers: Readonly<Record<string, string>> };
+export type Probed = {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Any certificate will do. */
+  readonly isTrusting: boolean;
+};
 
 const PAUSE_MS = 15;
 const MOST_ANSWERS = 10_000;
@@ -90,9 +95,16 @@ function queued(pid: number): number {
   }
 }
 
-function aimAt({ url, pid, ca, path = '/livez', headers = {} }: Extract<ProbeOrder, { kind: 'aim' }>): Aim {
+function aimAt({
+  url,
+  pid,
+  ca,
+  path = '/livez',
+  headers = {},
+  isTrusting = false,
+}: Extract<ProbeOrder, { kind: 'aim' }>): Aim {
   const { request, Agent } = url.startsWith('https:') ? https : http;
-  const agent = new Agent({ keepAlive: true, maxSockets: 1, ...(ca && { ca }) });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ...(ca && { ca }), rejectUnauthorized: !isTrusting });
   const ask = () =>
     new Promise<void>((resolve, reject) => {
       const sent = request(url + path, { agent, headers }, (response) => {
