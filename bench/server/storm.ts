@@ -67,26 +67,46 @@ async function weather(context: ServerContext, size: Size, hasFlowControl: boole
   using admin = await Administrator.start(server.pid, endpoint);
   const begin = performance.now();
   const counts = { refused: 0 };
+  const over = new AbortController();
+  const stop = AbortSignal.any([signal, over.signal]);
   const one = async (i: number, path: string, isOver: IsOver) => {
     await sleep(Math.random() * COME_BACK_MS);
-    await comeBack(endpoint, `system:serviceaccount:default:c${i % ACCOUNTS}`, path, isOver, counts, signal);
+    await comeBack(endpoint, `system:serviceaccount:default:c${i % ACCOUNTS}`, path, isOver, counts, stop);
   };
   const watch = `${PODS}?watch=1&allowWatchBookmarks=1&resourceVersion=${version}`;
   const clients = [
     ...Array.from({ length: size.watchers }, (_, i) => one(i, watch, (text) => text.includes(MARK))),
     ...Array.from({ length: size.listers }, (_, i) => one(i, `${PODS}?resourceVersion=0`, (_, left) => left === 0)),
   ];
-  await sleep(COME_BACK_MS / 2);
-  const writer = await Client.open(endpoint);
-  await writer.must('POST', PODS, newPod(MARK));
-  writer.close();
-  await Promise.all(clients);
+  try {
+    await sleep(COME_BACK_MS / 2);
+    await writeMark(endpoint, stop);
+    await Promise.all(clients);
+  } finally {
+    over.abort(new Error('the storm is over'));
+    await Promise.allSettled(clients);
+  }
   return {
     caughtUpMs: performance.now() - begin,
     refused: counts.refused,
     peakBytes: memoryOf(server.pid).peakBytes,
     adminWorstMs: await admin.worstMs(),
   };
+}
+
+/** Until it is there: this process is busy itself, and a handshake may take longer than a server waits. */
+async function writeMark(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      const writer = await Client.open(endpoint);
+      const { status } = await writer.request('POST', PODS, newPod(MARK));
+      writer.close();
+      if (status === 201 || status === 409) return;
+    } catch {
+      await sleep(100);
+    }
+  }
 }
 
 /** Whether it has what it came for, by the last part of the answer and what is left of it. */
@@ -106,15 +126,23 @@ async function comeBack(
     'Accept: application/json\r\nUser-Agent: longwatch-bench\r\n\r\n';
   for (;;) {
     signal.throwIfAborted();
-    const waitMs = await askOnce(port, head, isOver, counts).catch(() => 800);
+    const waitMs = await askOnce(port, head, isOver, counts, signal).catch(() => 800);
     if (waitMs === 0) return;
-    await sleep(waitMs * (1 + Math.random() / 4));
+    await sleep(waitMs * (1 + Math.random() / 4), undefined, { signal });
   }
 }
 
 /** 0: it has it; else how long to stay away. */
-async function askOnce(port: number, head: string, isOver: IsOver, counts: { refused: number }): Promise<number> {
+async function askOnce(
+  port: number,
+  head: string,
+  isOver: IsOver,
+  counts: { refused: number },
+  signal: AbortSignal,
+): Promise<number> {
   const socket = await connectTls(port, 'http/1.1');
+  const leave = () => socket.destroy();
+  signal.addEventListener('abort', leave, { once: true });
   try {
     return await new Promise<number>((resolve, reject) => {
       let text = '';
@@ -140,6 +168,7 @@ async function askOnce(port: number, head: string, isOver: IsOver, counts: { ref
       socket.write(head, 'latin1');
     });
   } finally {
+    signal.removeEventListener('abort', leave);
     socket.destroy();
   }
 }
