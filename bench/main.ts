@@ -23,6 +23,7 @@ import { flowControlCost } from './server/flow-control-cost.ts';
 import { rbacDecisions } from './server/rbac.ts';
 import { serverFanOut } from './server/server-fan-out.ts';
 import { serverLists } from './server/server-lists.ts';
+import { serverLooking } from './server/server-looking.ts';
 import { serverMemory } from './server/server-memory.ts';
 import { serverNodeWatches } from './server/server-node-watches.ts';
 import { serverResume } from './server/server-resume.ts';
@@ -50,8 +51,8 @@ const storeBenchmarks: readonly Benchmark[] = [
   ],
 ];
 const serverBenchmarks: readonly ServerBenchmark[] = [
-  ...[serverWrites, serverLists, serverFanOut, serverNodeWatches, serverResume, serverMemory, serverStart],
-  ...[flowControlCost, storm],
+  ...[serverWrites, serverLists, serverFanOut, serverLooking, serverNodeWatches, serverResume, serverMemory],
+  ...[serverStart, flowControlCost, storm],
 ];
 const clientBenchmarks: readonly ClientBenchmark[] = [clientSync, clientStream, clientSlowHandler, queueBenchmark];
 const BENCHMARK_LIMIT_MS = 120_000;

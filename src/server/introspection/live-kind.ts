@@ -20,6 +20,7 @@ export type LiveKind = {
   readonly shortName: string;
   readonly isNamespaced?: boolean;
   readonly verbs: readonly string[];
+  readonly untoldVerbs?: readonly string[];
   readonly description: string;
   readonly fields: Fields;
   /** Beside the name; those with a priority are shown with `-o wide` only. */
@@ -74,7 +75,7 @@ export function wideColumn(name: string, jsonPath: string, type = 'string'): Pri
 }
 
 export function resourceOf(live: LiveKind): Resource {
-  const { kind, plural, shortName, verbs, columns, selectable = [] } = live;
+  const { kind, plural, shortName, verbs, untoldVerbs = [], columns, selectable = [] } = live;
   const names = { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List`, shortNames: [shortName] };
   const version = {
     name: VERSION,
@@ -92,7 +93,7 @@ export function resourceOf(live: LiveKind): Resource {
     status: { conditions: [], acceptedNames: names, storedVersions: [VERSION] },
   };
   const { stored } = customResources(definition, 0, { isTerminating: false });
-  return Object.assign(stored, { verbs, isLive: true });
+  return Object.assign(stored, { verbs, untoldVerbs, isLive: true });
 }
 
 function schemaOf({ description, fields }: LiveKind): JsonObject {

@@ -1,7 +1,8 @@
 /**
  * Every open watch as an object: who watches what, and how far behind they are. Deleting one ends its stream, cleanly.
  *
- * Looking at a watch is news to whoever watches `watches` only if it is about somebody else: the watches of this group
+ * That watches can be deleted is not told by discovery: what can be, garbage collectors follow for ever, and somebody would
+ * always be looking. Looking at a watch is news to whoever watches `watches` only if it is about somebody else: the watches of this group
  * are sent with every look, and would be news for ever.
  */
 import type { JsonObject } from '../../api/index.ts';
@@ -21,7 +22,8 @@ export const watchKind: LiveKind = {
   kind: 'Watch',
   plural: 'watches',
   shortName: 'wa',
-  verbs: ['delete', 'get', 'list', 'watch'],
+  verbs: ['get', 'list', 'watch'],
+  untoldVerbs: ['delete'],
   description: 'A watch that is open at this moment. Deleting it ends its stream; the client goes on where it was.',
   fields: {
     spec: group('Who watches what.', {

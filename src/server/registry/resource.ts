@@ -24,6 +24,8 @@ export interface Resource {
   readonly listKind: string;
   readonly isNamespaced: boolean;
   readonly verbs: readonly string[];
+  /** Answered too, but discovery does not tell: garbage collectors follow all that can be listed, watched and deleted. */
+  readonly untoldVerbs?: readonly string[];
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly subresources: readonly Subresource[];

@@ -54,7 +54,7 @@ async function handleObject(
   const isAllNamespaces = resource.isNamespaced && namespace === '';
   const isOnObject = name !== '';
   if (
-    !resource.verbs.includes(verb) ||
+    !(resource.verbs.includes(verb) || resource.untoldVerbs?.includes(verb)) ||
     (isAllNamespaces && (verb === 'create' || verb === 'deletecollection')) ||
     (verb === 'create' && isOnObject)
   )

@@ -273,6 +273,15 @@ it('who may not read an object does not learn of its history, nor who may not lo
   await vi.waitFor(async () => expect((await as('alice', path)).status).toBe(200), PATIENCE);
 });
 
+it('controllers that follow everything that can be deleted do not follow what the server tells of itself', async () => {
+  await using server = await startTestServer({ introspection: true, controllers: ['garbage-collector-controller'] });
+  const { items } = await server.client.list(`${API}/watches`);
+  const collector = (items as Shown[]).filter(({ spec }) => String(spec.user).endsWith(':generic-garbage-collector'));
+  const followed = collector.map(({ spec }) => spec.group);
+  expect(followed).toContain('apps');
+  expect(followed).not.toContain('introspection.longwatch.dev');
+});
+
 it('without --introspection there is no such group', async () => {
   await using server = await startTestServer();
   expect((await server.client.ask('GET', API)).status).toBe(404);

@@ -45,6 +45,8 @@ export type LiveStorageOptions = {
 type Seen = { readonly stored: StoredObject; readonly value: Buffer; readonly news: string | undefined };
 
 const LOOK_MS = 1000;
+/** So much longer than a look takes is the pause before the next: who looks takes a hundredth of the time at most. */
+const REST_FACTOR = 100;
 const FORGET_MS = 60_000;
 /** Lists that are read in pages; an older one is answered 410. */
 const KEPT_LISTS = 8;
@@ -68,6 +70,8 @@ export class LiveStorage implements ObjectStorage, WatchedStorage {
   #last: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #usedAt = 0;
+  /** Of the last look, without the turns of others. */
+  #costMs = 0;
   #isClosed = false;
 
   constructor({ codec, keys, source, lookMs = LOOK_MS }: LiveStorageOptions) {
@@ -201,6 +205,8 @@ export class LiveStorage implements ObjectStorage, WatchedStorage {
     const now = performance.now();
     const gone = new Map(before);
     const slices = new WorkSlices();
+    let beganMs = now;
+    let costMs = 0;
     for (const { object, news } of this.#source.items()) {
       const { namespace = '', name = '' } = object.metadata;
       const key = objectKey(namespace, name);
@@ -214,11 +220,15 @@ export class LiveStorage implements ObjectStorage, WatchedStorage {
         : this.codec.decode(namespace, name, isNews ? next : old!.stored.revision, value);
       found.push([key, { stored, value, news }]);
       if (isNews && before) events.push(new ObjectEvent(next, stored, old?.stored, now));
-      if (slices.isOver) await slices.pause();
+      if (!slices.isOver) continue;
+      costMs += performance.now() - beganMs;
+      await slices.pause();
+      beganMs = performance.now();
     }
     if (before) for (const { stored } of gone.values()) events.push(new ObjectEvent(next, undefined, stored, now));
     found.sort(([a], [b]) => (a < b ? -1 : 1));
     this.#seen = new Map(found);
+    this.#costMs = costMs + performance.now() - beganMs;
     if (before && events.length === 0) return;
     this.revision = next;
     if (!before) this.changes.clear(next);
@@ -238,12 +248,15 @@ export class LiveStorage implements ObjectStorage, WatchedStorage {
 
   #keepLooking(): void {
     if (this.#isClosed || this.#timer) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      if (this.watches.size > 0) this.look().catch(() => {});
-      else if (Date.now() - this.#usedAt < FORGET_MS) this.#keepLooking();
-      else this.#forget();
-    }, this.#lookMs);
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        if (this.watches.size > 0) this.look().catch(() => {});
+        else if (Date.now() - this.#usedAt < FORGET_MS) this.#keepLooking();
+        else this.#forget();
+      },
+      Math.max(this.#lookMs, this.#costMs * REST_FACTOR),
+    );
     this.#timer.unref();
   }
 
