@@ -282,6 +282,25 @@ it('controllers that follow everything that can be deleted do not follow what th
   expect(followed).not.toContain('introspection.longwatch.dev');
 });
 
+it('a version of another history is an expiration of that reason', async () => {
+  await using server = await startTestServer({ introspection: true });
+  const { headers } = await server.client.ask('GET', CONFIG_MAPS);
+  const name = String(headers['longwatch-history']);
+  await server.loseData();
+  const query = { watch: true, resourceVersion: '1000' };
+  const asked = server.client.watch(CONFIG_MAPS, query, { headers: { 'Longwatch-History': name } });
+  await expect(asked).rejects.toSatisfy(is('Expired'));
+  await vi.waitFor(async () => {
+    const { items } = await server.client.list(`${API}/expirations`, { fieldSelector: 'status.reason=History' });
+    expect(items).toMatchObject([
+      {
+        spec: { verb: 'watch' },
+        status: { askedRevision: 1000, explanation: expect.stringContaining('another history') },
+      },
+    ]);
+  }, PATIENCE);
+});
+
 it('without --introspection there is no such group', async () => {
   await using server = await startTestServer();
   expect((await server.client.ask('GET', API)).status).toBe(404);
