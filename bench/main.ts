@@ -21,6 +21,7 @@ import { type Judged, judge, printTables } from './lib/report.ts';
 import { type JudgedServerRow, judgeServer, printServerTables, type ServerBenchmark } from './lib/server-report.ts';
 import { flowControlCost } from './server/flow-control-cost.ts';
 import { rbacDecisions } from './server/rbac.ts';
+import { serverAdmission } from './server/server-admission.ts';
 import { serverFanOut } from './server/server-fan-out.ts';
 import { serverLists } from './server/server-lists.ts';
 import { serverLooking } from './server/server-looking.ts';
@@ -51,8 +52,8 @@ const storeBenchmarks: readonly Benchmark[] = [
   ],
 ];
 const serverBenchmarks: readonly ServerBenchmark[] = [
-  ...[serverWrites, serverLists, serverFanOut, serverLooking, serverNodeWatches, serverResume, serverMemory],
-  ...[serverStart, flowControlCost, storm],
+  ...[serverWrites, serverLists, serverFanOut, serverNodeWatches, serverResume, serverMemory, serverStart],
+  ...[flowControlCost, storm, serverAdmission],
 ];
 const clientBenchmarks: readonly ClientBenchmark[] = [clientSync, clientStream, clientSlowHandler, queueBenchmark];
 const BENCHMARK_LIMIT_MS = 120_000;

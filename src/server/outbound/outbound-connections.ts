@@ -29,7 +29,8 @@ export class OutboundConnections {
     this.#resolve = resolve;
   }
 
-  async poolOf(target: CallTarget): Promise<Dispatcher> {
+  /** At once where it is known: most calls go where others went before. */
+  poolOf(target: CallTarget): Dispatcher | Promise<Dispatcher> {
     let key = this.#keys.get(target);
     if (key === undefined) {
       const { origin, service, serverName, authority, skipsTlsVerify, clientCertificate } = target;
@@ -44,6 +45,10 @@ export class OutboundConnections {
       }
       return known;
     }
+    return this.#open(target, key);
+  }
+
+  async #open(target: CallTarget, key: string): Promise<Dispatcher> {
     const { Pool, buildConnector } = await loadHttp();
     if (this.#isClosed) throw new Error('the connections are closed');
     const made = this.#pools.get(key); // by another call, meanwhile

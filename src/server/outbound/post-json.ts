@@ -3,6 +3,7 @@
  * answers more is cut off. An abort of the caller is passed on as it is; everything else that goes wrong is a CallError
  * whose text is that of kube-apiserver.
  */
+import type { Dispatcher } from 'undici';
 import type { JsonObject, JsonValue } from '../../api/index.ts';
 import { jsonText } from '../../api/json-text.ts';
 import { isObject } from '../codec/json/json-objects.ts';
@@ -42,35 +43,77 @@ const REQUEST_HEADERS = {
 export async function postJson(connections: OutboundConnections, call: JsonCall): Promise<JsonObject> {
   const { target, timeoutSeconds, signal } = call;
   signal.throwIfAborted();
-  const query = `?timeout=${timeoutSeconds}s`;
-  const stop = new AbortController();
-  const deadline = new Error('context deadline exceeded');
-  const timer = setTimeout(() => stop.abort(deadline), timeoutSeconds * 1000);
-  const giveUp = () => stop.abort(signal.reason);
-  signal.addEventListener('abort', giveUp, { once: true });
+  const found = connections.poolOf(target);
+  const path = `${target.path}?timeout=${timeoutSeconds}s`;
+  let failed: unknown;
   try {
-    const pool = await connections.poolOf(target);
-    const { statusCode, headers, body } = await pool.request({
-      path: `${target.path}${query}`,
-      method: 'POST',
-      headers: headersFor(target),
-      body: call.body,
-      signal: stop.signal,
-    });
-    const length = headers['content-length'];
-    // What says how long it is can be taken as it comes; HTTP holds it to that.
-    const isShort = typeof length === 'string' && Number(length) <= call.limitBytes;
-    const bytes = isShort ? Buffer.from(await body.arrayBuffer()) : await readBounded(body, call.limitBytes);
-    return readAnswer(statusCode, String(headers['content-type'] ?? ''), bytes);
+    const pool = found instanceof Promise ? await found : found;
+    const { code, contentType, bytes } = await send(pool, path, call);
+    return readAnswer(code, contentType, bytes);
   } catch (err) {
-    signal.throwIfAborted();
-    if (err instanceof CallError) throw err;
-    const why = stop.signal.aborted ? deadline.message : networkErrorText(err);
-    throw new CallError(`Post "${target.url}${query}": ${why}`, { cause: err });
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', giveUp);
+    failed = err;
   }
+  signal.throwIfAborted();
+  if (failed instanceof CallError) throw failed;
+  const why = failed instanceof OverTimeError ? failed.message : networkErrorText(failed);
+  throw new CallError(`Post "${target.url}?timeout=${timeoutSeconds}s": ${why}`, { cause: failed });
+}
+
+type Answered = { readonly code: number; readonly contentType: string; readonly bytes: Buffer };
+
+class OverTimeError extends Error {
+  constructor() {
+    super('context deadline exceeded');
+  }
+}
+
+/** The request as the HTTP client takes it at its lowest: streams and signals between cost more than all the rest of a call. */
+function send(pool: Dispatcher, path: string, { target, body, timeoutSeconds, limitBytes, signal }: JsonCall) {
+  return new Promise<Answered>((resolve, reject) => {
+    let controller: Dispatcher.DispatchController | undefined;
+    let stopped: Error | undefined;
+    let [code, contentType, length] = [0, '', 0];
+    const chunks: Buffer[] = [];
+    const stop = (why: Error) => {
+      stopped ??= why;
+      controller?.abort(why);
+      end();
+      reject(why);
+    };
+    const timer = setTimeout(() => stop(new OverTimeError()), timeoutSeconds * 1000);
+    const giveUp = () => stop(new Error('the caller has gone', { cause: signal.reason }));
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', giveUp);
+    };
+    signal.addEventListener('abort', giveUp);
+    pool.dispatch(
+      { path, method: 'POST', headers: headersFor(target), body },
+      {
+        onRequestStart(given) {
+          controller = given;
+          if (stopped) given.abort(stopped);
+        },
+        onResponseStart(_controller, status, headers) {
+          code = status;
+          contentType = String(headers['content-type'] ?? '');
+        },
+        onResponseData(_controller, chunk) {
+          length += chunk.length;
+          if (length > limitBytes) stop(new CallError(`the answer is longer than ${limitBytes} bytes`));
+          else chunks.push(chunk);
+        },
+        onResponseEnd() {
+          end();
+          resolve({ code, contentType, bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) });
+        },
+        onResponseError(_controller, error) {
+          end();
+          reject(stopped ?? error);
+        },
+      },
+    );
+  });
 }
 
 const headersOf = new WeakMap<CallTarget, Readonly<Record<string, string>>>();
@@ -82,20 +125,6 @@ function headersFor(target: CallTarget): Record<string, string> {
     headersOf.set(target, headers);
   }
   return headers;
-}
-
-async function readBounded(body: AsyncIterable<Buffer> & { destroy(): unknown }, limitBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > limitBytes) {
-      body.destroy();
-      throw new CallError(`the answer is longer than ${limitBytes} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
 function readAnswer(code: number, contentType: string, bytes: Buffer): JsonObject {

@@ -1,22 +1,27 @@
 /**
- * The garbage collector and the namespace controller in a process of their own, which is killed at random, behind a proxy
- * that cuts, stalls and lies, under a load of random writes: in the end exactly what should be gone is gone.
+ * The garbage collector and the namespace controller under a load of random writes: in a process of their own, which is
+ * killed at random, behind a proxy that cuts, stalls and lies; and beside a server that is killed itself. In the end
+ * exactly what should be gone is gone.
  *
  * What should be gone is said by a model that is told every write. It is asked for nothing that depends on who is faster:
  * writes are about objects that it takes for living, and only owners whose dependents have no other are orphaned.
- * `FAULT_SEED=n` repeats one run.
+ * `FAULT_SEED=n` repeats one run, `FAULT_SCHEDULES=n` runs as many.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { type AnyObject, corev1, type KubeClient, type Resource } from '../../../src/client/index.ts';
+import { type AnyObject, corev1, KubeClient, KubeConfig, type Resource } from '../../../src/client/index.ts';
 import { type FaultProxy, startFaultProxy, startTestServer, type Which } from '../../../src/testing/index.ts';
 import { adminOf, until } from '../../support/client/client-under-test.ts';
 import { Random } from '../../support/random.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../bin/longwatch.js', import.meta.url));
-const SEEDS = process.env.FAULT_SEED ? [Number(process.env.FAULT_SEED)] : [1];
+const FIRST = Number(process.env.FAULT_SEED ?? 1);
+const SEEDS = Array.from({ length: Number(process.env.FAULT_SCHEDULES ?? 1) }, (_, i) => FIRST + i);
 const STEPS = 250;
 const KINDS: readonly Resource<AnyObject>[] = [corev1.configMaps, corev1.secrets];
 type Policy = 'Background' | 'Foreground' | 'Orphan';
@@ -113,12 +118,81 @@ function breakSomething(proxy: FaultProxy, random: Random): void {
   random.pick(faults)();
 }
 
-it.each(SEEDS)('seed %i: in the end exactly what should be gone is gone', { timeout: 180_000 }, async (seed) => {
-  const random = new Random(seed);
-  await using server = await startTestServer();
-  await using client = await adminOf(server);
-  await using proxy = await startFaultProxy(server);
+/** A server, controllers of it, and what may become of them. */
+type Ground = AsyncDisposable & {
+  readonly client: KubeClient;
+  breakSomething(random: Random): void;
+  /** `kill -9`, and another in its place. */
+  kill(random: Random): Promise<void>;
+  /** What is stalled is found out now and not in minutes. */
+  heal(): void;
+};
+
+async function controllersApart(): Promise<Ground> {
+  const server = await startTestServer();
+  const client = await adminOf(server);
+  const proxy = await startFaultProxy(server);
   let child = await startProcess(proxy, true);
+  return {
+    client,
+    breakSomething: (random) => breakSomething(proxy, random),
+    async kill(random) {
+      await kill(child);
+      child = await startProcess(proxy, random.chance(0.7));
+    },
+    heal() {
+      proxy.heal();
+      proxy.cut();
+    },
+    async [Symbol.asyncDispose]() {
+      await kill(child);
+      await proxy[Symbol.asyncDispose]();
+      await client.close();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function controllersBeside(): Promise<Ground> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'longwatch-beside-'));
+  let port = '0';
+  const start = async () => {
+    const args = [PROGRAM, 'serve', '--data-dir', dataDir, '--secure-port', port];
+    const started = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    const [line] = (await Promise.race([once(started.stdout, 'data'), once(started, 'exit')])) as [unknown];
+    port = /:(\d+) kubeconfig/.exec(String(line))?.[1] ?? '';
+    if (port === '') throw new Error(`Cannot start the server: ${String(line)}`);
+    started.stdout.resume();
+    return started;
+  };
+  let child = await start();
+  const config = await KubeConfig.load({ paths: [join(dataDir, 'admin.kubeconfig')] });
+  const client = new KubeClient(config.access({ env: {} }));
+  return {
+    client,
+    breakSomething() {},
+    async kill() {
+      await kill(child);
+      child = await start();
+    },
+    heal() {},
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await kill(child);
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const runs = SEEDS.flatMap((seed) => [
+  { seed, where: 'apart', open: controllersApart },
+  { seed, where: 'beside', open: controllersBeside },
+]);
+
+it.each(runs)('$where, seed $seed: exactly what should be gone is gone', { timeout: 180_000 }, async (run) => {
+  const random = new Random(run.seed);
+  await using ground = await run.open();
+  const { client } = ground;
   const model = new Model();
   let count = 0;
   const newNamespace = async () => {
@@ -148,45 +222,36 @@ it.each(SEEDS)('seed %i: in the end exactly what should be gone is gone', { time
     await client.resource(victim.resource, victim.namespace).delete(name, { propagationPolicy });
     model.remove(uid, propagationPolicy);
   };
-  try {
-    for (let i = 0; i < 3; i++) await newNamespace();
-    for (let step = 0; step < STEPS; step++) {
-      const dice = random.next();
-      if (dice < 0.02) {
-        const name = random.pick([...model.namespaces]);
-        await client.resource(corev1.namespaces).delete(name);
-        model.removeNamespace(name);
-        await newNamespace();
-      } else if (dice < 0.25 && model.living.size > 0) await remove();
-      else await create();
-      if (random.chance(0.04)) breakSomething(proxy, random);
-      if (random.chance(0.012)) {
-        await kill(child);
-        child = await startProcess(proxy, random.chance(0.7));
-      }
-    }
-    proxy.heal();
-    proxy.cut(); // what was stalled is found out now and not in minutes
-    const settled = async () => (await stored(client)).join('\n') === model.names().join('\n');
-    await until(settled);
-    const left = async () =>
-      (await client.resource(corev1.namespaces).list()).items.map(({ metadata }) => metadata.name);
-    await until(async () => (await left()).filter((name) => /^n\d/.test(name)).length === model.namespaces.size);
-    // Whatever is judged later than this has nothing left to judge: strays of every kind are gone first.
-    const nobody = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'nobody', uid: 'nobody' }];
-    for (const name of model.namespaces)
-      for (const resource of KINDS)
-        await client
-          .resource(resource, name)
-          .create({ metadata: { name: 'stray', labels: { load: 'yes' }, ownerReferences: nobody } });
-    await until(async () => !(await stored(client)).some((name) => name.endsWith('/stray')));
-    expect(await stored(client)).toEqual(model.names());
-    for (const { object, resource, namespace } of model.living.values()) {
-      const { metadata } = await client.resource(resource, namespace).get(object.metadata.name);
-      expect([metadata.uid, metadata.deletionTimestamp]).toEqual([object.metadata.uid, undefined]);
-    }
-    expect((await left()).filter((name) => /^n\d/.test(name)).sort()).toEqual([...model.namespaces].sort());
-  } finally {
-    await kill(child);
+  for (let i = 0; i < 3; i++) await newNamespace();
+  for (let step = 0; step < STEPS; step++) {
+    const dice = random.next();
+    if (dice < 0.02) {
+      const name = random.pick([...model.namespaces]);
+      await client.resource(corev1.namespaces).delete(name);
+      model.removeNamespace(name);
+      await newNamespace();
+    } else if (dice < 0.25 && model.living.size > 0) await remove();
+    else await create();
+    if (random.chance(0.04)) ground.breakSomething(random);
+    if (random.chance(0.012)) await ground.kill(random);
   }
+  ground.heal();
+  const settled = async () => (await stored(client)).join('\n') === model.names().join('\n');
+  await until(settled);
+  const left = async () => (await client.resource(corev1.namespaces).list()).items.map(({ metadata }) => metadata.name);
+  await until(async () => (await left()).filter((name) => /^n\d/.test(name)).length === model.namespaces.size);
+  // Whatever is judged later than this has nothing left to judge: strays of every kind are gone first.
+  const nobody = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'nobody', uid: 'nobody' }];
+  for (const name of model.namespaces)
+    for (const resource of KINDS)
+      await client
+        .resource(resource, name)
+        .create({ metadata: { name: 'stray', labels: { load: 'yes' }, ownerReferences: nobody } });
+  await until(async () => !(await stored(client)).some((name) => name.endsWith('/stray')));
+  expect(await stored(client)).toEqual(model.names());
+  for (const { object, resource, namespace } of model.living.values()) {
+    const { metadata } = await client.resource(resource, namespace).get(object.metadata.name);
+    expect([metadata.uid, metadata.deletionTimestamp]).toEqual([object.metadata.uid, undefined]);
+  }
+  expect((await left()).filter((name) => /^n\d/.test(name)).sort()).toEqual([...model.namespaces].sort());
 });
