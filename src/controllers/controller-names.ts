@@ -10,6 +10,7 @@ export type ControllerName =
   | 'namespace-controller'
   | 'garbage-collector-controller'
   | 'serviceaccount-controller'
+  | 'serviceaccount-token-controller'
   | 'root-ca-certificate-publisher-controller'
   | 'persistentvolumeclaim-protection-controller'
   | 'persistentvolume-protection-controller'
@@ -17,12 +18,14 @@ export type ControllerName =
   | 'validatingadmissionpolicy-status-controller'
   | 'deployment-controller'
   | 'replicaset-controller'
+  | 'replicationcontroller-controller'
   | 'statefulset-controller'
   | 'daemonset-controller'
   | 'job-controller'
   | 'cronjob-controller'
   | 'ttl-after-finished-controller'
   | 'endpointslice-controller'
+  | 'endpoints-controller'
   | 'disruption-controller';
 
 /** Whether it runs where nobody says which do. */
@@ -30,6 +33,7 @@ const IS_DEFAULT: Readonly<Record<ControllerName, boolean>> = {
   'namespace-controller': true,
   'garbage-collector-controller': true,
   'serviceaccount-controller': true,
+  'serviceaccount-token-controller': true,
   'root-ca-certificate-publisher-controller': true,
   'persistentvolumeclaim-protection-controller': true,
   'persistentvolume-protection-controller': true,
@@ -37,12 +41,14 @@ const IS_DEFAULT: Readonly<Record<ControllerName, boolean>> = {
   'validatingadmissionpolicy-status-controller': true,
   'deployment-controller': false,
   'replicaset-controller': false,
+  'replicationcontroller-controller': false,
   'statefulset-controller': false,
   'daemonset-controller': false,
   'job-controller': false,
   'cronjob-controller': false,
   'ttl-after-finished-controller': false,
   'endpointslice-controller': false,
+  'endpoints-controller': false,
   'disruption-controller': false,
 };
 

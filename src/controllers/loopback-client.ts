@@ -35,8 +35,12 @@ const ACCOUNTS: Readonly<Record<string, string>> = {
   'persistentvolumeclaim-protection-controller': 'pvc-protection-controller',
   'persistentvolume-protection-controller': 'pv-protection-controller',
   'daemonset-controller': 'daemon-set-controller',
+  'replicationcontroller-controller': 'replication-controller',
+  'endpoints-controller': 'endpoint-controller',
   scheduler: 'kube-scheduler',
 };
+/** It makes what accounts are known by, and so has none itself. */
+const TOKENS = 'serviceaccount-token-controller';
 /** Who writes as somebody else than kube-controller-manager. */
 const PROGRAMS: Readonly<Record<string, string>> = { scheduler: 'kube-scheduler', kubelet: 'kubelet' };
 
@@ -51,6 +55,7 @@ export async function connectLoopback({ kubeconfigPath, token, dial }: LoopbackO
     client,
     authorityPem: typeof authority === 'string' ? authority : '',
     clientFor(name) {
+      if (name === TOKENS) return client;
       let found = clients.get(name);
       if (!found) {
         const account = ACCOUNTS[name] ?? name;

@@ -15,7 +15,9 @@ import { namespaceController } from './namespaces/namespace-controller.ts';
 import { isRefusedByNamespace } from './namespaces/refused-by-namespace.ts';
 import { rootCertificateController } from './namespaces/root-certificate.ts';
 import { serviceAccountController } from './namespaces/service-account.ts';
+import { tokenSecretsController } from './namespaces/token-secrets.ts';
 import { endpointSliceController } from './network/endpoint-slice.ts';
+import { endpointsController } from './network/endpoints.ts';
 import { type KubeletOptions, kubeletController, pretendNodeNames, registerNodes } from './nodes/kubelet.ts';
 import { schedulerController } from './nodes/scheduler.ts';
 import { claimProtectionController } from './storage/claim-protection.ts';
@@ -25,7 +27,7 @@ import { daemonSetController } from './workloads/daemon-set.ts';
 import { deploymentController } from './workloads/deployment.ts';
 import { disruptionController } from './workloads/disruption.ts';
 import { jobController } from './workloads/job.ts';
-import { replicaSetController } from './workloads/replica-set.ts';
+import { replicaSetController, replicationController } from './workloads/replica-set.ts';
 import { statefulSetController } from './workloads/stateful-set.ts';
 import { ttlAfterFinishedController } from './workloads/ttl-after-finished.ts';
 
@@ -127,17 +129,20 @@ function definitionsOf(
   const definitions: Readonly<Record<Exclude<ControllerName, typeof COLLECTOR | InServer>, () => unknown>> = {
     'namespace-controller': () => namespaceController(client),
     'serviceaccount-controller': () => serviceAccountController,
+    'serviceaccount-token-controller': () => tokenSecretsController(authorityPem),
     [PUBLISHER]: () => rootCertificateController(authorityPem),
     'persistentvolumeclaim-protection-controller': () => claimProtectionController,
     'persistentvolume-protection-controller': () => volumeProtectionController,
     'deployment-controller': () => deploymentController,
     'replicaset-controller': () => replicaSetController,
+    'replicationcontroller-controller': () => replicationController,
     'statefulset-controller': () => statefulSetController,
     'daemonset-controller': () => daemonSetController,
     'job-controller': () => jobController,
     'cronjob-controller': () => cronJobController,
     'ttl-after-finished-controller': () => ttlAfterFinishedController,
     'endpointslice-controller': () => endpointSliceController,
+    'endpoints-controller': () => endpointsController,
     'disruption-controller': () => disruptionController,
   };
   return names.flatMap((name) =>

@@ -27,8 +27,8 @@ export const missing: Readonly<Record<string, string>> = {
   persistentvolumeclaims: 'nothing binds',
   persistentvolumes: 'nothing binds',
   pods: 'nothing schedules or runs them; with `--pretend-nodes` it is pretended',
-  replicationcontrollers: NO_CONTROLLER,
-  services: 'addresses and node ports are given; EndpointSlices of their own with `--controllers=*`',
+  replicationcontrollers: WITH_ALL,
+  services: 'addresses and node ports are given; EndpointSlices and Endpoints of their own with `--controllers=*`',
   'apiservices.apiregistration.k8s.io':
     'upgraded connections (exec) are not passed on; OpenAPI v2 of other servers is not merged',
   'controllerrevisions.apps': WITH_ALL,
@@ -65,8 +65,8 @@ ${[...groups].map(([groupVersion, resources]) => groupTable(groupVersion, resour
 ## Admission plugins
 
 By kube-apiserver's names, in the order in which they run; \`--enable-admission-plugins\` and \`--disable-admission-plugins\`
-change which do. ServiceAccount is on in kube-apiserver; here it is off unless it is enabled, since a server without its
-controllers has no accounts that Pods could run as.
+change which do. ServiceAccount is on where the \`serviceaccount-controller\` runs beside the server, as it does by default; a
+server without it has no accounts that Pods could run as, and there it is to be enabled.
 
 | plugin | by default | |
 | ------ | ---------- | - |

@@ -18,14 +18,20 @@ export type ControllersBeside = {
   readonly isElected: boolean;
 };
 
+const ACCOUNTS_PLUGIN = 'ServiceAccount';
+
 export async function startBeside(
   startServer: (options: ServerOptions) => Promise<RunningServer>,
   given: ServerOptions,
   beside: ControllersBeside,
 ): Promise<RunningServer> {
   const names = chooseControllers(beside.controllers);
+  // Where accounts are made for Pods, Pods get them: as of kube-apiserver, whose controllers are never far.
+  const { enableAdmissionPlugins: enabled = [], disableAdmissionPlugins: disabled = [] } = given;
+  const makesAccounts = names.includes('serviceaccount-controller') && !disabled.includes(ACCOUNTS_PLUGIN);
   const options = {
     ...given,
+    ...(makesAccounts && { enableAdmissionPlugins: [...new Set([...enabled, ACCOUNTS_PLUGIN])] }),
     checksPolicyTypes: names.includes('validatingadmissionpolicy-status-controller'),
     countsQuotas: names.includes('resourcequota-controller'),
   };

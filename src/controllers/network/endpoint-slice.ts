@@ -16,6 +16,7 @@ import {
 } from '../../controller/index.ts';
 import { isRefusedByNamespace } from '../namespaces/refused-by-namespace.ts';
 import { isFinished, isReady } from '../workloads/pod-state.ts';
+import { portsOf, selects } from './service-pods.ts';
 
 const SERVICE = 'kubernetes.io/service-name';
 const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
@@ -57,11 +58,6 @@ export const endpointSliceController: ControllerDefinition<corev1.Service> = def
   },
 });
 
-function selects(selector: Readonly<Record<string, string>> = {}, { metadata }: corev1.Pod): boolean {
-  const wanted = Object.entries(selector);
-  return wanted.length > 0 && wanted.every(([label, value]) => metadata.labels?.[label] === value);
-}
-
 /** What there should be: by ports, in pieces, in the order of the Pods' names. None match: one slice without anything. */
 function slicesOf(service: corev1.Service, pods: readonly corev1.Pod[]): Slice[] {
   const { publishNotReadyAddresses = false } = service.spec ?? {};
@@ -90,19 +86,6 @@ function slicesOf(service: corev1.Service, pods: readonly corev1.Pod[]): Slice[]
     })),
   );
   return slices.length > 0 ? slices : [{ ports: [], endpoints: [] }];
-}
-
-function portsOf({ spec }: corev1.Service, pod: corev1.Pod): discoveryv1.EndpointPort[] {
-  return (spec?.ports ?? []).flatMap(({ name = '', port, targetPort = port, protocol = 'TCP', appProtocol }) => {
-    const found = typeof targetPort === 'number' ? targetPort : namedPort(pod, targetPort, protocol);
-    return found === undefined ? [] : [{ name, port: found, protocol, ...(appProtocol && { appProtocol }) }];
-  });
-}
-
-function namedPort({ spec }: corev1.Pod, name: string, protocol: string): number | undefined {
-  return spec.containers
-    .flatMap(({ ports = [] }) => ports)
-    .find((port) => port.name === name && (port.protocol ?? 'TCP') === protocol)?.containerPort;
 }
 
 /** Those that are right already stay; of the others as many as possible are written anew rather than made. */

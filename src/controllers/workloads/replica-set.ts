@@ -1,11 +1,11 @@
 /**
- * ReplicaSet to Pods: as many as wanted, no more and no fewer.
+ * ReplicaSet to Pods, and ReplicationController likewise: as many as wanted, no more and no fewer.
  *
  * Pods are counted in the cache. That is safe, though the cache is behind: a reconcile begins only when the cache has
  * what the one before it has written, so no pod is made twice. Pods that match the selector and belong to nobody are
  * taken over.
  */
-import { appsv1, corev1, mergePatch } from '../../client/index.ts';
+import { type AnyObject, appsv1, corev1, mergePatch, type Resource } from '../../client/index.ts';
 import {
   type ControllerDefinition,
   controllerOf,
@@ -20,47 +20,66 @@ import { writeStatus } from '../write-status.ts';
 import { podIndexers } from './indexes.ts';
 import { isActive, isReady, msUntilAvailable } from './pod-state.ts';
 
-export const replicaSetController: ControllerDefinition<appsv1.ReplicaSet> = defineController({
-  name: 'replicaset-controller',
-  for: appsv1.replicaSets,
-  owns: [{ resource: corev1.pods, indexers: podIndexers }],
-  watches: [
-    {
-      resource: corev1.pods,
-      indexers: podIndexers,
-      map: (pod, { cache }) =>
-        controllerOf(pod) ? undefined : cache.of(appsv1.replicaSets).list({ namespace: pod.metadata.namespace! }),
-    },
-  ],
-  async reconcile(set, context) {
-    if (!set) return; // its pods are the garbage collector's business
-    const owned = context.cache.of(corev1.pods).by('byController', set.metadata.uid).filter(isActive);
-    if (!isBeingDeleted(set)) {
-      await adoptPods(set, context);
-      const missing = (set.spec.replicas ?? 1) - owned.length;
-      if (missing > 0) await createPods(set, missing, context);
-      if (missing < 0) await deletePods(owned, -missing, context);
-    }
-    return updateStatus(set, owned, context);
-  },
-});
+/** What the two kinds have in common; their selectors differ in form only. */
+type ReplicaOwner = AnyObject & {
+  readonly spec: {
+    readonly replicas?: number;
+    readonly minReadySeconds?: number;
+    readonly selector?: appsv1.ReplicaSetSpec['selector'] | Record<string, string>;
+    readonly template?: corev1.PodTemplateSpec;
+  };
+  readonly status?: object;
+};
 
-async function adoptPods(set: appsv1.ReplicaSet, { cache, client, namespace }: ReconcileContext): Promise<void> {
-  const found = cache.of(corev1.pods).list({ namespace, labelSelector: set.spec.selector });
+export const replicaSetController: ControllerDefinition<appsv1.ReplicaSet> = makeController(
+  'replicaset-controller',
+  appsv1.replicaSets,
+);
+
+export const replicationController: ControllerDefinition<corev1.ReplicationController> = makeController(
+  'replicationcontroller-controller',
+  corev1.replicationControllers,
+);
+
+function makeController<T extends ReplicaOwner>(name: string, resource: Resource<T>): ControllerDefinition<T> {
+  return defineController({
+    name,
+    for: resource,
+    owns: [{ resource: corev1.pods, indexers: podIndexers }],
+    watches: [
+      {
+        resource: corev1.pods,
+        indexers: podIndexers,
+        map: (pod, { cache }) =>
+          controllerOf(pod) ? undefined : cache.of(resource).list({ namespace: pod.metadata.namespace! }),
+      },
+    ],
+    async reconcile(set, context) {
+      if (!set) return; // its pods are the garbage collector's business
+      const owned = context.cache.of(corev1.pods).by('byController', set.metadata.uid).filter(isActive);
+      if (!isBeingDeleted(set)) {
+        await adoptPods(set, context);
+        const missing = (set.spec.replicas ?? 1) - owned.length;
+        if (missing > 0) await createPods(set, missing, context);
+        if (missing < 0) await deletePods(owned, -missing, context);
+      }
+      return updateStatus(resource, set, owned, context);
+    },
+  });
+}
+
+async function adoptPods(set: ReplicaOwner, { cache, client, namespace }: ReconcileContext): Promise<void> {
+  const found = cache.of(corev1.pods).list({ namespace, labelSelector: set.spec.selector ?? {} });
   for (const orphan of found.filter((pod) => isActive(pod) && !controllerOf(pod))) await adopt(set, orphan, client);
 }
 
-async function adopt(set: appsv1.ReplicaSet, orphan: corev1.Pod, client: ReconcileContext['client']): Promise<void> {
+async function adopt(set: ReplicaOwner, orphan: corev1.Pod, client: ReconcileContext['client']): Promise<void> {
   const { ownerReferences = [], uid, resourceVersion, name } = setControllerReference(set, orphan).metadata;
   const metadata = { uid, resourceVersion, ownerReferences } as object;
   await client.resource(corev1.pods).patch(name, mergePatch<corev1.Pod>({ metadata }));
 }
 
-async function createPods(
-  set: appsv1.ReplicaSet,
-  count: number,
-  { client, namespace }: ReconcileContext,
-): Promise<void> {
+async function createPods(set: ReplicaOwner, count: number, { client, namespace }: ReconcileContext): Promise<void> {
   const { metadata = {}, spec } = set.spec.template!;
   const draft = { metadata: { ...metadata, namespace, generateName: `${set.metadata.name}-` }, spec };
   const pod = setControllerReference(set, draft);
@@ -81,7 +100,12 @@ async function deletePods(owned: readonly corev1.Pod[], count: number, { client 
   );
 }
 
-async function updateStatus(set: appsv1.ReplicaSet, owned: readonly corev1.Pod[], { client }: ReconcileContext) {
+async function updateStatus<T extends ReplicaOwner>(
+  resource: Resource<T>,
+  set: T,
+  owned: readonly corev1.Pod[],
+  { client }: ReconcileContext,
+) {
   const { minReadySeconds = 0 } = set.spec;
   const waits = owned.map((pod) => msUntilAvailable(pod, minReadySeconds, Date.now()));
   const status = {
@@ -93,7 +117,7 @@ async function updateStatus(set: appsv1.ReplicaSet, owned: readonly corev1.Pod[]
   };
   const known: Partial<typeof status> = set.status ?? {};
   const isNews = (Object.keys(status) as (keyof typeof status)[]).some((name) => status[name] !== (known[name] ?? 0));
-  if (isNews) await writeStatus(client.resource(appsv1.replicaSets), set, status);
+  if (isNews) await writeStatus(client.resource(resource), set, status);
   const next = Math.min(...waits.filter((wait) => wait > 0));
   return Number.isFinite(next) ? requeueAfter(next) : undefined;
 }

@@ -231,6 +231,42 @@ describe('behind a service', () => {
   });
 });
 
+describe('in older forms', () => {
+  it('a ReplicationController has its Pods, takes over those that fit, and can be scaled', async () => {
+    const n = await newNamespace();
+    const controllers = client.resource(corev1.replicationControllers, n);
+    await client.resource(corev1.pods, n).create({ metadata: { name: 'orphan', labels }, spec: template().spec });
+    await controllers.create({
+      metadata: { name: 'rc' },
+      spec: { replicas: 2, selector: labels, template: template() },
+    });
+    await until(async () => (await controllers.get('rc')).status?.readyReplicas === 2);
+    expect(await namesIn(n)).toContain('orphan');
+    await controllers.patch('rc', mergePatch({ spec: { replicas: 1 } }));
+    await until(async () => (await podsIn(n)).length === 1);
+  });
+
+  it('Endpoints are those of the Pods that a Service selects, ready ones apart, and go with it', async () => {
+    const n = await newNamespace();
+    const endpoints = client.resource(corev1.endpoints, n);
+    const pods = client.resource(corev1.pods, n);
+    const spec = { selector: labels, ports: [{ name: 'web', port: 80, targetPort: 'web' }] };
+    await client.resource(corev1.services, n).create({ metadata: { name: 's', labels: { of: 's' } }, spec });
+    await pods.create({ metadata: { name: 'a', labels }, spec: template().spec });
+    await until(async () => (await endpoints.find('s'))?.subsets?.[0]?.addresses?.length === 1);
+    const { subsets, metadata } = await endpoints.get('s');
+    const target = { targetRef: { kind: 'Pod', name: 'a' } };
+    expect(subsets).toMatchObject([{ addresses: [target], ports: [{ name: 'web', port: 8080, protocol: 'TCP' }] }]);
+    expect(metadata.labels).toEqual({ of: 's', 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' });
+    await endpoints.delete('s'); // somebody else's mistake
+    await until(async () => (await endpoints.find('s'))?.subsets?.[0]?.addresses?.length === 1);
+    await pods.delete('a');
+    await until(async () => ((await endpoints.get('s')).subsets ?? []).length === 0);
+    await client.resource(corev1.services, n).delete('s');
+    await until(async () => (await endpoints.find('s')) === undefined);
+  });
+});
+
 it('nothing went wrong on the way', () => {
   expect(server.logged).toEqual([]);
 });

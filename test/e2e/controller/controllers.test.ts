@@ -281,6 +281,34 @@ it('of several one leads, and the next goes on when it stops', async () => {
   await until(async () => (await maps.find('b')) === undefined);
 });
 
+describe('a Secret for the token of an account', () => {
+  it('is filled, lets its holder in as that account, and goes with it', async () => {
+    const n = await newNamespace();
+    const [secrets, accounts] = [client.resource(corev1.secrets, n), client.resource(corev1.serviceAccounts, n)];
+    const account = await accounts.create({ metadata: { name: 'robot' } });
+    const annotations = { 'kubernetes.io/service-account.name': 'robot' };
+    const type = 'kubernetes.io/service-account-token';
+    await secrets.create({ metadata: { name: 'token', annotations }, type });
+    await until(async () => (await secrets.get('token')).data?.token !== undefined);
+    const { data = {}, metadata } = await secrets.get('token');
+    const text = (field: string) => Buffer.from(data[field] ?? '', 'base64').toString();
+    expect(text('namespace')).toBe(n);
+    expect(text('ca.crt')).toMatch(/^-----BEGIN CERTIFICATE-----/);
+    expect(metadata.annotations?.['kubernetes.io/service-account.uid']).toBe(account.metadata.uid);
+    const review = await server
+      .connect({ token: text('token') })
+      .create('/apis/authentication.k8s.io/v1/selfsubjectreviews', {
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'SelfSubjectReview',
+      });
+    expect(review).toMatchObject({ status: { userInfo: { username: `system:serviceaccount:${n}:robot` } } });
+    await secrets.patch('token', mergePatch({ data: { token: null } }));
+    await until(async () => (await secrets.get('token')).data?.token !== undefined);
+    await accounts.delete('robot');
+    await until(async () => (await secrets.find('token')) === undefined);
+  });
+});
+
 it('nothing went wrong on the way', () => {
   expect(server.logged).toEqual([]);
 });
