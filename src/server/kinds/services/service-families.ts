@@ -15,7 +15,7 @@ import {
 } from '../../../api/index.ts';
 import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { oneOf } from '../../strategy/validation/checks.ts';
-import { isEmpty, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { isEmptyMap, textAt, textsAt } from '../../strategy/validation/fields.ts';
 import { checkIpAddress, parseAddress } from '../../strategy/validation/ip-address.ts';
 
 const family = oneOf('IPv4', 'IPv6');
@@ -71,7 +71,7 @@ function validateAddresses(all: readonly string[]): FieldError[] {
 /** Sets the policy and the families, or refuses what cannot be had here. */
 export function setFamilies(service: KubeObject, spec: JsonObject, before: JsonObject | undefined): void {
   if (textAt(spec, 'type') === 'ExternalName') return;
-  const isFree = textAt(spec, 'clusterIP') === 'None' && isEmpty(spec.selector);
+  const isFree = textAt(spec, 'clusterIP') === 'None' && isEmptyMap(spec.selector);
   spec.ipFamilyPolicy ??= before?.ipFamilyPolicy ?? (isFree ? 'RequireDualStack' : 'SingleStack');
   const refuse = (errors: readonly FieldError[]) => {
     if (errors.length > 0) throw invalid({ kind: 'Service', group: '' }, service.metadata.name ?? '', errors);

@@ -19,6 +19,7 @@ import { atLeast, labelSelector } from '../../strategy/validation/checks.ts';
 import { type DefaultRow, defaultsFrom, immutable } from '../../strategy/validation/field-table.ts';
 import {
   ensureObject,
+  isEmptyMap,
   mapAt,
   numberAt,
   objectAt,
@@ -56,8 +57,7 @@ export const jobStrategy: Strategy = {
     setJobDefaults(job);
     setPodTemplateDefaults(ensureObject(job as JsonObject, 'spec'));
     const labels = mapAt(objectAt(objectAt(specOf(job), 'template'), 'metadata'), 'labels');
-    if (labels && Object.keys(job.metadata.labels ?? {}).length === 0 && Object.keys(labels).length > 0)
-      job.metadata.labels = { ...labels };
+    if (!isEmptyMap(labels) && isEmptyMap(job.metadata.labels)) job.metadata.labels = { ...labels };
   },
   prepareCreate: (job) => {
     dropDisabledInTemplate(job);

@@ -18,7 +18,7 @@ import {
   defaultsFrom,
   immutableFields,
 } from '../../strategy/validation/field-table.ts';
-import { ensureObject, fill, isEmpty, mapAt, numberAt, objectAt, textAt } from '../../strategy/validation/fields.ts';
+import { ensureObject, fill, isEmptyMap, mapAt, numberAt, objectAt, textAt } from '../../strategy/validation/fields.ts';
 import { setPodTemplateDefaults } from '../pods/pod-defaults.ts';
 import { sameField } from '../pods/pod-update.ts';
 import { validatePodTemplate } from '../pods/pod-validation.ts';
@@ -110,9 +110,9 @@ export const replicationControllerStrategy: Strategy = {
     if (spec.minReadySeconds === 0) delete spec.minReadySeconds;
     if (spec.template) setPodTemplateDefaults(spec);
     const labels = mapAt(objectAt(objectAt(spec, 'template'), 'metadata'), 'labels');
-    if (!labels || isEmpty(labels)) return;
-    if (isEmpty(spec.selector)) spec.selector = { ...labels };
-    if (isEmpty(object.metadata.labels)) object.metadata.labels = { ...labels };
+    if (isEmptyMap(labels)) return;
+    if (isEmptyMap(spec.selector)) spec.selector = { ...labels };
+    if (isEmptyMap(object.metadata.labels)) object.metadata.labels = { ...labels };
   },
   prepareCreate: dropDisabledInTemplate,
   prepareUpdate: dropDisabledInTemplate,

@@ -173,6 +173,16 @@ describe('the spec of', () => {
       { jobTemplate: { spec: { template: once, manualSelector: true } } },
       ['spec.jobTemplate.spec.manualSelector: Unsupported value: true: supported values: "nil", "false"'],
     ],
+    ...['UTC', 'Europe/Berlin', 'US/Pacific'].map((timeZone): [string, JsonObject, string[]] => [
+      'cronjobs.batch',
+      { timeZone },
+      [],
+    ]),
+    ...['europe/Berlin', 'Europe/berlin', 'utc', '+01:00'].map((timeZone): [string, JsonObject, string[]] => [
+      'cronjobs.batch',
+      { timeZone },
+      [`spec.timeZone: Invalid value: "${timeZone}": unknown time zone ${timeZone}`],
+    ]),
     ['cronjobs.batch', { timeZone: 'Nowhere' }, ['spec.timeZone: Invalid value: "Nowhere": unknown time zone Nowhere']],
   ])('%s with %j', async (kind, fields, refused) => {
     const spec: JsonObject = { ...good[kind], ...fields };

@@ -157,3 +157,15 @@ it.each([
   ['x * * * *', 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'],
   ['@often', 'unrecognized descriptor: @often'],
 ])('scheduleProblem(%s) is %s', (schedule, want) => expect(scheduleProblem(schedule)).toBe(want));
+
+it.each(['jobs.batch', 'replicationcontrollers'])(
+  'one of %s takes over labels whose values are empty',
+  async (kind) => {
+    const isJob = kind === 'jobs.batch';
+    const made = { metadata: { labels: { app: '' } }, spec: { ...podSpec, ...(isJob && { restartPolicy: 'Never' }) } };
+    const { created, errors } = await apply(find(kind), { spec: { template: made } });
+    expect(errors).toEqual([]);
+    expect(created.metadata.labels).toMatchObject({ app: '' });
+    if (!isJob) expect(created.spec).toMatchObject({ selector: { app: '' } });
+  },
+);

@@ -77,6 +77,11 @@ export function isEmpty(value: unknown): boolean {
   return true;
 }
 
+/** No entry at all: a map has an entry whatever its value. */
+export function isEmptyMap(value: unknown): boolean {
+  return !isObject(value) || Object.keys(value).length === 0;
+}
+
 /** Equal but for what is empty on both sides. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
