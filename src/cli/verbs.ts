@@ -33,6 +33,26 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/watch/watch-command.ts')).addWatchCommand,
   },
   {
+    name: 'top',
+    summary: 'a live screen: rates, caches, watches by lag, flows (a server of ours)',
+    load: async () => (await import('./commands/top/top-command.ts')).addTopCommand,
+  },
+  {
+    name: 'watches',
+    summary: 'who watches what, how far behind (a server of ours)',
+    load: async () => (await import('./commands/inside/watches.ts')).addWatchesCommand,
+  },
+  {
+    name: 'history',
+    summary: 'what an object was: its kept revisions, who changed what (a server of ours)',
+    load: async () => (await import('./commands/inside/history.ts')).addHistoryCommand,
+  },
+  {
+    name: 'why-gone',
+    summary: 'explain a 410: who asked for which revision, and why it was gone (a server of ours)',
+    load: async () => (await import('./commands/inside/why-gone.ts')).addWhyGoneCommand,
+  },
+  {
     name: 'doctor',
     summary: 'look at any cluster: can it list and watch, are streams cut, how long is its history',
     load: async () => (await import('./commands/doctor/doctor-command.ts')).addDoctorCommand,

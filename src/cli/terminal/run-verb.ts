@@ -25,8 +25,8 @@ export class VerbError extends Error {
 
 export const EXIT = { done: 0, failed: 1, misused: 2, found: 3 } as const;
 
-/** The code is what the process ends with; nothing is 0. */
-export type Verb = (io: Io) => Promise<number | void>;
+/** A number is the code that the process ends with; anything else is 0. */
+export type Verb = (io: Io) => Promise<unknown>;
 
 export async function runVerb(verb: Verb): Promise<void> {
   const io = processIo();
@@ -37,7 +37,8 @@ export async function runVerb(verb: Verb): Promise<void> {
 
 export async function codeOf(verb: Verb, io: Io): Promise<number> {
   try {
-    return (await verb(io)) ?? EXIT.done;
+    const code = await verb(io);
+    return typeof code === 'number' ? code : EXIT.done;
   } catch (err) {
     if (io.signal.aborted && (err === io.signal.reason || isAbort(err))) return EXIT.done;
     for (const line of linesOf(err)) io.note(line);
