@@ -53,7 +53,7 @@ const storeBenchmarks: readonly Benchmark[] = [
 ];
 const serverBenchmarks: readonly ServerBenchmark[] = [
   ...[serverWrites, serverLists, serverFanOut, serverNodeWatches, serverResume, serverMemory, serverStart],
-  ...[flowControlCost, storm, serverAdmission],
+  ...[flowControlCost, storm, serverAdmission, serverLooking],
 ];
 const clientBenchmarks: readonly ClientBenchmark[] = [clientSync, clientStream, clientSlowHandler, queueBenchmark];
 const BENCHMARK_LIMIT_MS = 120_000;

@@ -57,8 +57,11 @@ async function removeAll(storage: ResourceStorage, signal: AbortSignal): Promise
   let hasRemoved = false;
   for (let start = ''; ; ) {
     const { objects, count } = await storage.objects.direct.list({ ...ALL_NOW, start, limit: AT_ONCE, signal });
-    const gone = await Promise.all(objects.map((object) => remove(storage, object)));
-    hasRemoved ||= gone.includes(true);
+    // One after the other, as a collection is deleted: watchers see them go in the order of their keys.
+    for (const object of objects) {
+      signal.throwIfAborted();
+      if (await remove(storage, object)) hasRemoved = true;
+    }
     if (count <= objects.length) return hasRemoved;
     start = `${objects.at(-1)!.key}\0`;
   }
