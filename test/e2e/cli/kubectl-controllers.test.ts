@@ -30,6 +30,10 @@ describe.skipIf(!newest)('kubectl', () => {
     await kubectl.run('create', 'namespace', 'shop');
     await accountOf(kubectl, 'shop');
     expect(await kubectl.run('create', 'token', 'default', '-n', 'shop')).toMatch(/^ey[\w-]+\.[\w-]+\.[\w-]+\s*$/);
+    // Pods run as it, without being told to.
+    await kubectl.run('run', 'p', '-n', 'shop', '--image=example.com/p:1');
+    const path = '-o=jsonpath={.spec.serviceAccountName} {.spec.volumes[0].projected.sources[1].configMap.name}';
+    expect(await kubectl.run('get', 'pod', 'p', '-n', 'shop', path)).toBe('default kube-root-ca.crt');
     await kubectl.run('create', 'configmap', 'c', '-n', 'shop', '--from-literal=a=b');
     await kubectl.run('create', 'deployment', 'web', '-n', 'shop', '--image=example.com/web:1');
     await kubectl.run('delete', 'namespace', 'shop', '--wait', '--timeout=25s');
@@ -95,6 +99,17 @@ describe.skipIf(!newest)('kubectl', () => {
     ])
       expect(await refused(...args)).toContain('nodes "nowhere" not found');
   }, 60_000);
+
+  it('Pods get no account where the plugin is disabled, or nobody makes accounts', async () => {
+    for (const flag of ['--disable-admission-plugins=ServiceAccount', '--controllers=-*']) {
+      await using server = serve(flag);
+      const { kubeconfig } = await server.ready();
+      const kubectl = new Kubectl(newest!.path, kubeconfig, home);
+      await kubectl.run('run', 'p', '--image=example.com/p:1');
+      expect(await kubectl.run('get', 'pod', 'p', '-o=jsonpath={.spec.volumes}')).toBe('');
+      await kubectl.run('delete', 'pod', 'p', '--wait=false');
+    }
+  });
 
   it('longwatch controllers does the same for a server that has none', async () => {
     await using server = serve('--controllers=-*');
