@@ -26,7 +26,9 @@ export type ControllerName =
   | 'ttl-after-finished-controller'
   | 'endpointslice-controller'
   | 'endpoints-controller'
-  | 'disruption-controller';
+  | 'disruption-controller'
+  | 'pod-garbage-collector-controller'
+  | 'certificatesigningrequest-cleaner-controller';
 
 /** Whether it runs where nobody says which do. */
 const IS_DEFAULT: Readonly<Record<ControllerName, boolean>> = {
@@ -50,6 +52,8 @@ const IS_DEFAULT: Readonly<Record<ControllerName, boolean>> = {
   'endpointslice-controller': false,
   'endpoints-controller': false,
   'disruption-controller': false,
+  'pod-garbage-collector-controller': false,
+  'certificatesigningrequest-cleaner-controller': false,
 };
 
 /** These need what only the server has, schemas and compiled expressions or how admission counts: run there, or not at all. */

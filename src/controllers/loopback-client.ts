@@ -37,6 +37,8 @@ const ACCOUNTS: Readonly<Record<string, string>> = {
   'daemonset-controller': 'daemon-set-controller',
   'replicationcontroller-controller': 'replication-controller',
   'endpoints-controller': 'endpoint-controller',
+  'pod-garbage-collector-controller': 'pod-garbage-collector',
+  'certificatesigningrequest-cleaner-controller': 'certificate-controller',
   scheduler: 'kube-scheduler',
 };
 /** It makes what accounts are known by, and so has none itself. */

@@ -8,6 +8,7 @@
 import { closeOnce, untilAborted } from '../api/index.ts';
 import { isApiError, type KubeClient } from '../client/index.ts';
 import { type ControllerDefinition, type ElectionOptions, type LeaderElector, Manager } from '../controller/index.ts';
+import { requestCleanerController } from './certificates/request-cleaner.ts';
 import { type ControllerName, chooseControllers, type InServer, isInServer } from './controller-names.ts';
 import { GarbageCollector } from './garbage/garbage-collector.ts';
 import type { ClientFor } from './loopback-client.ts';
@@ -19,6 +20,7 @@ import { tokenSecretsController } from './namespaces/token-secrets.ts';
 import { endpointSliceController } from './network/endpoint-slice.ts';
 import { endpointsController } from './network/endpoints.ts';
 import { type KubeletOptions, kubeletController, pretendNodeNames, registerNodes } from './nodes/kubelet.ts';
+import { podGarbageCollector } from './nodes/pod-garbage-collector.ts';
 import { schedulerController } from './nodes/scheduler.ts';
 import { claimProtectionController } from './storage/claim-protection.ts';
 import { volumeProtectionController } from './storage/volume-protection.ts';
@@ -57,6 +59,8 @@ export type Controllers = AsyncDisposable & {
 
 /** The lease of kube-controller-manager: beside a real one these stand by. */
 const LEASE = { name: 'kube-controller-manager', namespace: 'kube-system' };
+/** As kube-controller-manager has them. */
+const POD_GARBAGE = { quarantineMs: 40_000, maxFinished: 12_500 };
 const COLLECTOR = 'garbage-collector-controller';
 const PUBLISHER = 'root-ca-certificate-publisher-controller';
 
@@ -144,6 +148,8 @@ function definitionsOf(
     'endpointslice-controller': () => endpointSliceController,
     'endpoints-controller': () => endpointsController,
     'disruption-controller': () => disruptionController,
+    'pod-garbage-collector-controller': () => podGarbageCollector(POD_GARBAGE),
+    'certificatesigningrequest-cleaner-controller': () => requestCleanerController,
   };
   return names.flatMap((name) =>
     name === COLLECTOR || isInServer(name) ? [] : [definitions[name]() as ControllerDefinition],

@@ -1,0 +1,91 @@
+/** Controllers that clean up: Pods that nobody will end, certificate requests that nobody needs. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { certificatesv1, corev1, type KubeClient } from '../../../src/client/index.ts';
+import { Manager } from '../../../src/controller/index.ts';
+import { requestCleanerController } from '../../../src/controllers/certificates/request-cleaner.ts';
+import { podGarbageCollector } from '../../../src/controllers/nodes/pod-garbage-collector.ts';
+import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
+import { adminOf, until } from '../../support/client/client-under-test.ts';
+
+let server: TestServer;
+let client: KubeClient;
+beforeAll(async () => {
+  server = await startTestServer();
+  client = await adminOf(server);
+});
+afterAll(async () => {
+  await client?.close();
+  await server?.[Symbol.asyncDispose]();
+});
+
+const REQUEST = [
+  '-----BEGIN CERTIFICATE REQUEST-----',
+  'MIHLMHMCAQAwETEPMA0GA1UEAwwGd3JpdGVyMFkwEwYHKoZIzj0CAQYIKoZIzj0D',
+  'AQcDQgAE5n+IRglF1rmeBTO8kecPwX6ypBrL2krSlMzl5WKQL95DviwMs73HR8kb',
+  'zAHYpRjwhpJ22vxaYlpxxGpPwMJtM6AAMAoGCCqGSM49BAMCA0gAMEUCIAhXw9Rt',
+  'Krdsdk1tIoXS9zvVg5x2zz1J2SS9M+omBnrGAiEAtV4egHenkdb07e4i6Q5nnIXf',
+  'eAjmbiP3UwooT3DG+Vk=',
+  '-----END CERTIFICATE REQUEST-----',
+].join('\n');
+
+const pods = () => client.resource(corev1.pods, 'default');
+const make = (name: string, nodeName?: string) =>
+  pods().create({
+    metadata: { name },
+    spec: { ...(nodeName && { nodeName }), containers: [{ name: 'c', image: 'i' }] },
+  });
+const names = async () => (await pods().list()).items.map(({ metadata }) => metadata.name).sort();
+const finish = async (name: string) => {
+  const pod = await pods().get(name);
+  await pods().status.update(name, { ...pod, status: { ...pod.status, phase: 'Succeeded' } });
+};
+
+it('Pods of a Node that is gone go, and those of one that is there stay', async () => {
+  await client.resource(corev1.nodes).create({ metadata: { name: 'here' }, spec: {} });
+  await client.resource(corev1.nodes).create({ metadata: { name: 'going' }, spec: {} });
+  await make('stays', 'here');
+  await make('goes', 'going');
+  await make('lost', 'nowhere');
+  await make('waits');
+  await using manager = new Manager({ client, logger: false });
+  manager.add(podGarbageCollector({ quarantineMs: 0, maxFinished: 100 }));
+  manager.start();
+  await until(async () => (await names()).join() === 'goes,stays,waits');
+  await client.resource(corev1.nodes).delete('going');
+  await until(async () => (await names()).join() === 'stays,waits');
+});
+
+it('of finished Pods the oldest go, until as many are left as may stay', async () => {
+  for (const name of ['f1', 'f2', 'f3']) await make(name, 'here');
+  for (const name of ['f1', 'f2', 'f3']) await finish(name);
+  await using manager = new Manager({ client, logger: false });
+  manager.add(podGarbageCollector({ quarantineMs: 0, maxFinished: 1 }));
+  manager.start();
+  await until(async () => (await names()).filter((name) => name.startsWith('f')).length === 1);
+  expect(await names()).toEqual(expect.arrayContaining(['stays', 'waits']));
+});
+
+it('a certificate request goes an hour after it was decided, and not before', async () => {
+  const requests = client.resource(certificatesv1.certificateSigningRequests);
+  const spec = {
+    request: Buffer.from(REQUEST).toString('base64'),
+    signerName: 'example.com/signer',
+    usages: ['client auth' as const],
+  };
+  const hourAgo = new Date(Date.now() - 3601 * 1000).toISOString().replace(/\.\d+/, '');
+  for (const [name, lastUpdateTime] of [
+    ['old', hourAgo],
+    ['new', undefined],
+    ['open', ''],
+  ] as const) {
+    const made = await requests.create({ metadata: { name }, spec });
+    if (lastUpdateTime === '') continue;
+    const condition = { type: 'Approved', status: 'True', reason: 'Test', message: '', lastUpdateTime } as const;
+    await requests.subresource<object>('approval').update(name, { ...made, status: { conditions: [condition] } });
+  }
+  await using manager = new Manager({ client, logger: false });
+  manager.add(requestCleanerController);
+  manager.start();
+  await until(async () => (await requests.find('old')) === undefined);
+  expect((await requests.list()).items.map(({ metadata }) => metadata.name).sort()).toEqual(['new', 'open']);
+});
