@@ -5,7 +5,7 @@ import { anAccept, aScope, type Maker, marksOf, need, type Try } from './access-
 import { KINDS, pathOf } from './access-world.ts';
 
 export const reads: readonly Maker[] = [
-  ...[getObject, getPart, getHistory, list, list, listPage, watch, watch, watchOne, getNamespace],
+  ...[getObject, getPart, connect, getHistory, list, list, listPage, watch, watch, watchOne, getNamespace],
 ];
 
 function getObject(random: Random): Try {
@@ -64,6 +64,25 @@ function getPart(random: Random): Try {
     needs: [need(kind, 'get', namespace, name, part)],
     codes: [name === 'new' ? 404 : 200],
     tells: marksOf(kind, namespace, is(name)),
+  };
+}
+
+/** What is asked of the containers of a Pod. Who connects to one must be allowed to create, whatever the method. */
+function connect(random: Random): Try {
+  const kind = KINDS.find(({ plural }) => plural === 'pods')!;
+  const namespace = aScope(random, kind);
+  const name = random.pick(['a', 'new']);
+  const part = random.pick(['log', 'exec', 'attach', 'portforward']);
+  const isPost = part !== 'log' && random.chance(0.5);
+  const verbs = part === 'log' ? ['get'] : isPost ? ['create'] : ['get', 'create'];
+  return {
+    method: isPost ? 'POST' : 'GET',
+    path: `${pathOf(kind, namespace)}/${name}/${part}`,
+    query: { container: random.pick(['', 'none']) },
+    needs: verbs.map((verb) => need(kind, verb, namespace, name, part)),
+    // Nothing runs there: no logs, no container of that name, no node to connect to.
+    codes: name === 'new' ? [404] : [204, 400],
+    tells: [],
   };
 }
 
