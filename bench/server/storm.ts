@@ -7,7 +7,7 @@
  * core is not counted. Small unless `--whole` is said: 5,000 watchers and 200 listers of 10,000 pods.
  */
 import { fork } from 'node:child_process';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProbeOrder, ProbeReport } from '../../test/support/victim/probe-process.ts';
 import { memoryOf } from '../../test/support/victim/process-meter.ts';
@@ -20,6 +20,7 @@ export const storm: ServerBenchmark = { name: 'storm', run };
 
 const COME_BACK_MS = 1000;
 const ACCOUNTS = 100;
+const HANDSHAKES_AT_ONCE = 64;
 const MARK = 'storm-mark';
 const MIB = 1024 * 1024;
 
@@ -69,19 +70,24 @@ async function weather(context: ServerContext, size: Size, hasFlowControl: boole
   const counts = { refused: 0 };
   const over = new AbortController();
   const stop = AbortSignal.any([signal, over.signal]);
+  setMaxListeners(0, stop); // every client listens
+  const doors = new Doors(HANDSHAKES_AT_ONCE);
   const one = async (i: number, path: string, isOver: IsOver) => {
     await sleep(Math.random() * COME_BACK_MS);
-    await comeBack(endpoint, `system:serviceaccount:default:c${i % ACCOUNTS}`, path, isOver, counts, stop);
+    const user = `system:serviceaccount:default:c${i % ACCOUNTS}`;
+    await comeBack({ endpoint, doors, user, path, isOver, counts, signal: stop });
   };
   const watch = `${PODS}?watch=1&allowWatchBookmarks=1&resourceVersion=${version}`;
   const clients = [
     ...Array.from({ length: size.watchers }, (_, i) => one(i, watch, (text) => text.includes(MARK))),
     ...Array.from({ length: size.listers }, (_, i) => one(i, `${PODS}?resourceVersion=0`, (_, left) => left === 0)),
   ];
+  const all = Promise.all(clients);
+  all.catch(() => {}); // heard below
   try {
     await sleep(COME_BACK_MS / 2);
     await writeMark(endpoint, stop);
-    await Promise.all(clients);
+    await all;
   } finally {
     over.abort(new Error('the storm is over'));
     await Promise.allSettled(clients);
@@ -112,35 +118,34 @@ async function writeMark(endpoint: Endpoint, signal: AbortSignal): Promise<void>
 /** Whether it has what it came for, by the last part of the answer and what is left of it. */
 type IsOver = (text: string, leftBytes: number) => boolean;
 
+type Returning = {
+  readonly endpoint: Endpoint;
+  readonly doors: Doors;
+  readonly user: string;
+  readonly path: string;
+  readonly isOver: IsOver;
+  readonly counts: { refused: number };
+  readonly signal: AbortSignal;
+};
+
 /** Asks until it has what it wants; a refusal is waited for as it says, a broken connection a little. */
-async function comeBack(
-  { port, token }: Endpoint,
-  user: string,
-  path: string,
-  isOver: IsOver,
-  counts: { refused: number },
-  signal: AbortSignal,
-): Promise<void> {
-  const head =
-    `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nImpersonate-User: ${user}\r\n` +
-    'Accept: application/json\r\nUser-Agent: longwatch-bench\r\n\r\n';
+async function comeBack(client: Returning): Promise<void> {
+  const { signal } = client;
   for (;;) {
     signal.throwIfAborted();
-    const waitMs = await askOnce(port, head, isOver, counts, signal).catch(() => 800);
+    const waitMs = await askOnce(client).catch(() => 800);
     if (waitMs === 0) return;
     await sleep(waitMs * (1 + Math.random() / 4), undefined, { signal });
   }
 }
 
 /** 0: it has it; else how long to stay away. */
-async function askOnce(
-  port: number,
-  head: string,
-  isOver: IsOver,
-  counts: { refused: number },
-  signal: AbortSignal,
-): Promise<number> {
-  const socket = await connectTls(port, 'http/1.1');
+async function askOnce({ endpoint, doors, user, path, isOver, counts, signal }: Returning): Promise<number> {
+  const { port, token } = endpoint;
+  const head =
+    `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nImpersonate-User: ${user}\r\n` +
+    'Accept: application/json\r\nUser-Agent: longwatch-bench\r\n\r\n';
+  const socket = await doors.pass(() => connectTls(port, 'http/1.1'));
   const leave = () => socket.destroy();
   signal.addEventListener('abort', leave, { once: true });
   try {
@@ -170,6 +175,28 @@ async function askOnce(
   } finally {
     signal.removeEventListener('abort', leave);
     socket.destroy();
+  }
+}
+
+/** So many handshakes at once: the clients share one thread, and a server does not wait for ever for any of them. */
+class Doors {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(doors: number) {
+    this.#free = doors;
+  }
+
+  async pass<T>(through: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await through();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
   }
 }
 

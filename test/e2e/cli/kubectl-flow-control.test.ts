@@ -44,9 +44,16 @@ it.each(found.slice(0, 1))(
       const both = await kubectl.run('get', 'flowschemas,prioritylevelconfigurations');
       expect(both).toMatch(/flowschema\S*\/catch-all +catch-all +10000 +ByUser +\S+ +False/);
       expect(both).toMatch(/prioritylevelconfiguration\S*\/workload-low +Limited +100 +128 +6 +50/);
+      const schemaOf = async () => {
+        const { err, out } = await kubectl.try(['get', '--raw', LIST, '--as', 'alice', '-v=8']);
+        return /x-kubernetes-pf-flowschema-uid: (\S+)/i.exec(err + out)?.[1];
+      };
+      const uidOf = (name: string) => kubectl.run('get', 'flowschema', name, '-o', 'jsonpath={.metadata.uid}');
+      expect(await schemaOf()).toBe(await uidOf('global-default'));
       expect((await kubectl.try(['apply', '-f', '-'], OBJECTS)).code).toBe(0);
       expect(await kubectl.run('get', 'flowschema', 'alice')).toMatch(/alice +few +60/);
-      const uid = await kubectl.run('get', 'flowschema', 'alice', '-o', 'jsonpath={.metadata.uid}');
+      const uid = await uidOf('alice');
+      expect(await schemaOf()).toBe(uid);
       // The level has one seat: while one request runs, another is rejected.
       const headers = { 'Impersonate-User': 'alice' };
       const slow = server.client.ask('GET', SLOW, { headers });
