@@ -92,12 +92,14 @@ async function weather(context: ServerContext, size: Size, hasFlowControl: boole
     over.abort(new Error('the storm is over'));
     await Promise.allSettled(clients);
   }
-  return {
+  const weathered = {
     caughtUpMs: performance.now() - begin,
     refused: counts.refused,
     peakBytes: memoryOf(server.pid).peakBytes,
     adminWorstMs: await admin.worstMs(),
   };
+  say(`storm: ${JSON.stringify(weathered)}`); // the other half may take minutes
+  return weathered;
 }
 
 /** Until it is there: this process is busy itself, and a handshake may take longer than a server waits. */
