@@ -26,13 +26,13 @@ export const serverLooking: ServerBenchmark = { name: 'server-looking', run };
 const WATCHES = '/apis/introspection.longwatch.dev/v1alpha1/watches';
 const UPDATES_PER_SECOND = 50;
 const LEAST_SHARE = 0.98;
-const LIMIT_MS = 40_000;
+const LIMIT_MS = 50_000;
 
 async function run(context: ServerContext): Promise<ServerRow[]> {
   const { isQuick, say, signal } = context;
   const size = isQuick ? 500 : 1000;
-  const seconds = 2;
-  const rounds = isQuick ? 3 : 7;
+  const seconds = isQuick ? 2 : 4;
+  const rounds = isQuick ? 3 : 5;
   const data = await preparePods(context, 1000, GROUPS);
   await using process = await MeasuredProcess.startServer(context, data.dataDir);
   const endpoint = endpointOf(process, data.dataDir);
