@@ -88,26 +88,31 @@ export class Rest {
     if (!isStatusError(err, 'Expired')) return;
     const { message, status } = err;
     const isOther = status.details?.causes?.some(({ reason }) => reason === 'OtherHistory') ?? false;
+    const request = requestFacts(context);
     this.#onExpiry({
-      request: requestFacts(context),
+      request,
       askedRevision: listedRevision(context),
       wasOpen: false,
       oldestRevision: undefined,
-      reason: isOther ? 'history' : 'compaction',
+      reason: isOther ? 'history' : this.#reasonOf(request),
       message,
     });
   }
 
   #onWatchExpired(request: RequestFacts, { asked, wasLive, oldest, cause, message }: WatchExpiry): void {
-    const isLive = this.storages.isLive(request.group, request.version, request.resource);
     this.#onExpiry({
       request,
       askedRevision: asked,
       wasOpen: wasLive,
       oldestRevision: oldest,
-      reason: cause instanceof SetBackError ? 'history' : isLive ? 'window' : 'compaction',
+      reason: cause instanceof SetBackError ? 'history' : this.#reasonOf(request),
       message,
     });
+  }
+
+  /** What is not stored has no history but its window. */
+  #reasonOf({ group, version, resource }: RequestFacts): 'compaction' | 'window' {
+    return this.storages.isLive(group, version, resource) ? 'window' : 'compaction';
   }
 
   #known(storage: ResourceStorage, cached: StoredObject): KubeObject {

@@ -301,6 +301,20 @@ it('a version of another history is an expiration of that reason', async () => {
   }, PATIENCE);
 });
 
+it('what is not stored has no history but its window, and says so', async () => {
+  await using server = await startTestServer({ introspection: true });
+  const { client } = server;
+  const stream = await client.watch(`${API}/watchcaches`, { watch: true, resourceVersion: '5' });
+  expect(await stream.take(1)).toMatchObject([{ type: 'ERROR', object: { code: 410 } }]);
+  const exact = { resourceVersion: '5', resourceVersionMatch: 'Exact' };
+  await expect(client.list(`${API}/watchcaches`, exact)).rejects.toSatisfy(is('Expired'));
+  const { items } = await client.list(`${API}/expirations`);
+  expect(items).toMatchObject([
+    { spec: { verb: 'watch', resource: 'watchcaches' }, status: { askedRevision: 5, reason: 'Window' } },
+    { spec: { verb: 'list', resource: 'watchcaches' }, status: { askedRevision: 5, reason: 'Window' } },
+  ]);
+});
+
 it('without --introspection there is no such group', async () => {
   await using server = await startTestServer();
   expect((await server.client.ask('GET', API)).status).toBe(404);
