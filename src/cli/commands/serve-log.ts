@@ -11,7 +11,7 @@ export function logAs(format: LogFormat, write: (line: string) => void = logToSt
 }
 
 /** `"HTTP" verb="list" resp="200"` has fields; any other line is its own message. */
-export function jsonLine(line: string, ts: number): string {
+function jsonLine(line: string, ts: number): string {
   const [, quoted, rest = ''] = /^("(?:[^"\\]|\\.)*") (.*)$/s.exec(line) ?? [];
   if (quoted === undefined) return JSON.stringify({ ts, msg: line.replace(/^longwatch: /, '') });
   const fields = [...rest.matchAll(/([\w-]+)=("(?:[^"\\]|\\.)*"|\S+)/g)].map(([, key = '', value = '']) => [

@@ -36,7 +36,7 @@ export function plain(text: string): string {
   return text.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '');
 }
 
-/** What comes from a cluster may hold anything; on a terminal it must not move the cursor. */
+/** What comes from a cluster may hold anything; on a terminal it must not move the cursor, nor begin a line. */
 export function harmless(text: string): string {
-  return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '\ufffd');
+  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, '\ufffd');
 }

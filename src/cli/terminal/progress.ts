@@ -39,7 +39,7 @@ export class Progress implements Disposable {
   }
 }
 
-export function barOf(share: number, width: number = BAR): string {
+function barOf(share: number, width: number = BAR): string {
   const full = Math.max(0, Math.min(width, Math.round(share * width)));
   return `[${'#'.repeat(full)}${'-'.repeat(width - full)}]`;
 }

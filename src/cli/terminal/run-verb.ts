@@ -6,6 +6,7 @@
  * verb that was interrupted ends quietly.
  */
 import { type Io, processIo } from './io.ts';
+import { harmless } from './paint.ts';
 
 /** It was called the wrong way: nothing was done. */
 export class UsageError extends Error {
@@ -41,7 +42,7 @@ export async function codeOf(verb: Verb, io: Io): Promise<number> {
     return typeof code === 'number' ? code : EXIT.done;
   } catch (err) {
     if (io.signal.aborted && (err === io.signal.reason || isAbort(err))) return EXIT.done;
-    for (const line of linesOf(err)) io.note(line);
+    for (const line of linesOf(err).flatMap((text) => text.split('\n'))) io.note(harmless(line));
     return err instanceof UsageError ? EXIT.misused : EXIT.failed;
   }
 }

@@ -2,7 +2,6 @@
  * `longwatch watches`, `history`, `why-gone` and `top` against a real server, `top` as built and in a pseudo-terminal; and
  * what they say of a cluster that cannot tell.
  */
-import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { history } from '../../../src/cli/commands/inside/history.ts';
 import { watches } from '../../../src/cli/commands/inside/watches.ts';
@@ -15,13 +14,12 @@ import { runToEnd, TestIo } from '../../support/cli/test-io.ts';
 import { until } from '../../support/client/client-under-test.ts';
 import { COMMAND } from '../cli/serve-command.ts';
 
-const canTell = existsSync(new URL('../../../src/server/introspection', import.meta.url));
 /** A server for tests does not tell of itself unless it is asked to. */
-const TELLS: object = { introspection: true };
+const TELLS = { introspection: true };
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ ...TELLS });
+  server = await startTestServer(TELLS);
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -34,7 +32,7 @@ const mine = async () =>
       spec.resource === 'secrets' && spec.userAgent.includes('longwatch'),
   );
 
-describe.skipIf(!canTell)('longwatch watches', () => {
+describe('longwatch watches', () => {
   it('shows a watch with who has it, and ends one; its client goes on', async () => {
     await using follower = new TestIo(watchResource('secrets', undefined, { ...cluster(), namespace: 'default' }));
     await until(async () => (await mine()).length === 1);
@@ -62,7 +60,7 @@ describe.skipIf(!canTell)('longwatch watches', () => {
   });
 });
 
-describe.skipIf(!canTell)('longwatch history', () => {
+describe('longwatch history', () => {
   it('lists revisions, shows what is different, and what was', async () => {
     const first = await server.client.create(path, { metadata: { name: 'lamp' }, data: { state: 'off' } });
     const second = await server.client.ask('PUT', `${path}/lamp`, {
@@ -92,9 +90,9 @@ describe.skipIf(!canTell)('longwatch history', () => {
   });
 });
 
-describe.skipIf(!canTell)('longwatch why-gone', () => {
+describe('longwatch why-gone', () => {
   it('explains the last 410, and one by its revision', async () => {
-    await using other = await startTestServer({ ...TELLS });
+    await using other = await startTestServer(TELLS);
     const flags = { kubeconfig: other.kubeconfigPath };
     const none = await runToEnd(whyGone('last', flags));
     expect(none).toMatchObject({ code: 3, err: expect.stringContaining('Nobody was answered 410') });
@@ -131,7 +129,7 @@ describe('a cluster that cannot tell', () => {
   });
 });
 
-describe.skipIf(!canTell)('longwatch top', () => {
+describe('longwatch top', () => {
   it('prints one look without a terminal', async () => {
     const { code, out } = await runToEnd(top({ ...cluster(), interval: 1000 }));
     expect(code).toBe(0);

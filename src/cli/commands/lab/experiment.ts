@@ -40,8 +40,6 @@ export type Lab = {
   say(line: string): void;
 };
 
-export const PATH = '/api/v1/namespaces/default/configmaps';
-
 /** Until it holds; throws when the experiment's time is over. */
 export async function until(lab: Lab, holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await rest(lab, 20);

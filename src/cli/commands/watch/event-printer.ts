@@ -36,7 +36,7 @@ export class EventPrinter {
     const before = this.#known.get(keyOf(object))?.object;
     if (this.#form === 'json') this.#io.print(JSON.stringify(event));
     else if (this.#form === 'yaml') this.#io.write(`---\n${yamlOf({ type, object })}`);
-    else if (this.#form === 'name') this.#io.print(shortNameOf(object));
+    else if (this.#form === 'name') this.#io.print(harmless(shortNameOf(object)));
     else {
       this.#line(type, object);
       if (this.#form === 'diff') this.#diff(type, before, object);
