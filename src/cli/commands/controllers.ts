@@ -39,6 +39,13 @@ export function addControllersCommand(program: Command): void {
         .argParser(parseBoolean),
     )
     .option('--root-ca-file <file>', 'for kube-root-ca.crt (default: the authority in the kubeconfig)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  longwatch controllers --kubeconfig .longwatch/admin.kubeconfig
+  longwatch controllers --controllers='*' --pretend-nodes 2     Deployments make Pods that become Ready`,
+    )
     .action((flags: ControllersFlags) => run(flags));
 }
 

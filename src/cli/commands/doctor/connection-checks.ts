@@ -12,11 +12,9 @@ import type { Patient } from './patient.ts';
 
 const DAY_MS = 86_400_000;
 const WARN_DAYS = 14;
-const SLOW_MS = 2000;
 const SKEW_MS = 5000;
 /** A document of this size, at least, tells how fast bytes come. */
 const ENOUGH_BYTES = 10_000;
-const SLOW_BYTES_PER_S = 32 * 1024;
 /** Of it, this much time is enough. */
 const LONG_MS = 2000;
 
@@ -64,7 +62,7 @@ export async function* connectionChecks(patient: Patient): AsyncGenerator<Findin
   }
   patient.isOurs = version.gitVersion.endsWith('+longwatch');
   yield ok('server', `${version.gitVersion}${patient.isOurs ? ' (longwatch)' : ''}`);
-  yield speedOf(times);
+  yield speedOf(times, patient.options.slow.answerMs);
   yield await bytesCheck(patient);
   yield await readyCheck(patient);
   yield clockCheck(headers.date, seenAt, Math.max(...times));
@@ -74,10 +72,10 @@ export async function* connectionChecks(patient: Patient): AsyncGenerator<Findin
   return true;
 }
 
-function speedOf(times: readonly number[]): Finding {
+function speedOf(times: readonly number[], slowMs: number): Finding {
   const median = [...times].sort((a, b) => a - b)[times.length >> 1]!;
   const data = { medianMs: Math.round(median * 10) / 10 };
-  if (median < SLOW_MS) return ok('answers', `${showMs(median)} for a small one`, data);
+  if (median < slowMs) return ok('answers', `${showMs(median)} for a small one`, data);
   const remedy =
     'The server is overloaded or far away, or a proxy holds requests back: compare with a client beside the server.';
   return {
@@ -92,8 +90,9 @@ function speedOf(times: readonly number[]): Finding {
 
 /** How fast bytes come, by a document that every cluster has; the best of three, for others use the line too. */
 async function bytesCheck(patient: Patient): Promise<Finding> {
+  const { bytesPerSecond: slow } = patient.options.slow;
   let best = 0;
-  for (let i = 0; i < 3 && best < SLOW_BYTES_PER_S; i++) {
+  for (let i = 0; i < 3 && best < slow; i++) {
     const began = performance.now();
     let bytes = 0;
     let first = began;
@@ -114,7 +113,7 @@ async function bytesCheck(patient: Patient): Promise<Finding> {
     best = Math.max(best, bytes / Math.max(0.001, (performance.now() - first) / 1000));
   }
   const data = { bytesPerSecond: Math.round(best) };
-  if (best >= SLOW_BYTES_PER_S) return ok('throughput', 'bytes come as fast as they should', data);
+  if (best >= slow) return ok('throughput', 'bytes come as fast as they should', data);
   const message = `bytes trickle: ${Math.round(best / 1024)} KiB/s`;
   const remedy = 'Something on the way shapes or buffers traffic: lists of large resources will time out.';
   return { check: 'throughput', level: 'warning', cause: 'slow-bytes', message, remedy, data };

@@ -10,7 +10,6 @@ import { type Finding, findingOf, ok } from './finding.ts';
 import type { Patient } from './patient.ts';
 
 const WRITES = 20;
-const LATE_MS = 1000;
 
 type Probe = { readonly name: string; readonly version: string };
 type Heard = { readonly n: number; readonly at: number };
@@ -40,7 +39,7 @@ export async function latencyCheck(patient: Patient, probe: Probe): Promise<Find
     stop.abort();
     await reading;
   }
-  return latencies(whole, late);
+  return latencies(whole, late, patient.options.slow.eventMs);
 }
 
 /** Changes the object; also what the quiet stream is given at its end. */
@@ -74,12 +73,12 @@ export async function windowCheck(patient: Patient, probe: Probe & { readonly ma
   }
 }
 
-function latencies(whole: number[], late: number[]): Finding {
+function latencies(whole: number[], late: number[], lateMs: number): Finding {
   for (const times of [whole, late]) times.sort((a, b) => a - b);
   const [p50, p90, max] = [0.5, 0.9, 1].map((share) => percentile(whole, share));
   const data = { p50Ms: p50, p90Ms: p90, maxMs: max, writes: WRITES };
   const message = `from a write to its event ${showMs(p50!)}, 90 % within ${showMs(p90!)}, all within ${showMs(max!)}`;
-  if (percentile(late, 0.5) < LATE_MS) return ok('watch latency', message, data);
+  if (percentile(late, 0.5) < lateMs) return ok('watch latency', message, data);
   const remedy =
     'Events come long after their writes were answered: the server is overloaded, or a proxy buffers streams.';
   return { check: 'watch latency', level: 'warning', cause: 'late-events', message, remedy, data };

@@ -9,6 +9,8 @@ export type PatientOptions = {
   readonly timeoutMs: number;
   /** How long the quiet stream is looked at. */
   readonly forMs: number;
+  /** What counts as slow: a small answer, an event after its write was answered, bytes of a large answer. */
+  readonly slow: { readonly answerMs: number; readonly eventMs: number; readonly bytesPerSecond: number };
   /** How many resources are listed and watched; a cluster with more is looked at in part. */
   readonly mostResources: number;
   readonly signal: AbortSignal;
@@ -17,6 +19,8 @@ export type PatientOptions = {
   readonly dataDir?: string | undefined;
   readonly onStep: (text: string) => void;
 };
+
+export const SLOW: PatientOptions['slow'] = { answerMs: 2000, eventMs: 1000, bytesPerSecond: 32 * 1024 };
 
 export class Patient {
   readonly options: PatientOptions;

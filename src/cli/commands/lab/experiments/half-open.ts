@@ -65,7 +65,7 @@ async function forgotten(lab: Lab, idleTimeoutMs: number): Promise<{ side: Side;
   await until(lab, () => heard.has('before'));
   heard.clear();
   breaks = 0;
-  proxy.stall('watch');
+  await until(lab, () => proxy.stall('watch') > 0);
   const began = performance.now();
   for (let i = 0; i < CHANGES; i++) await maps.create({ metadata: { name: `after-${i}` } }, { signal: lab.signal });
   const isOver = () => heard.size === CHANGES || (idleTimeoutMs === 0 && performance.now() - began > PATIENCE_MS);
