@@ -115,7 +115,10 @@ async function write(
 async function create({ client, id, sizeBytes, signal }: LoadOptions, account: Account, n: number): Promise<void> {
   (account.createdAt as number[])[n] = performance.now();
   const metadata = { name: nameOf(id, n), labels: { [LABEL]: id } };
-  await client.resource(corev1.configMaps).create({ metadata, data: { filler: 'x'.repeat(sizeBytes) } }, { signal });
+  const made = await client
+    .resource(corev1.configMaps)
+    .create({ metadata, data: { filler: 'x'.repeat(sizeBytes) } }, { signal });
+  (account.versions as (string | undefined)[])[n] = made.metadata.resourceVersion;
   account.isCreated[n] = 1;
 }
 
@@ -143,7 +146,14 @@ async function drain(watchers: readonly StressWatcher[], { drainMs, signal }: Lo
 
 function newAccount(count: number): Account {
   const times = () => new Array<number | undefined>(count).fill(undefined);
-  return { createdAt: times(), deletedAt: times(), isCreated: new Uint8Array(count), isDeleted: new Uint8Array(count) };
+  const versions = new Array<string | undefined>(count).fill(undefined);
+  return {
+    createdAt: times(),
+    deletedAt: times(),
+    versions,
+    isCreated: new Uint8Array(count),
+    isDeleted: new Uint8Array(count),
+  };
 }
 
 /** Where this user may know it. */

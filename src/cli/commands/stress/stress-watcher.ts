@@ -2,14 +2,17 @@
  * One of many who watch while objects come and go: lists, watches, and lists again when the history is gone, as every
  * client does. It keeps account of every object by its number, so that at the end what it was not told is known.
  *
- * Always true: a change counts as told by an event, or by a list that was taken after it. What is neither is a gap.
+ * Always true: a change counts as told by an event, or by a list whose version is not older. What is neither is a gap. An
+ * object that is older than a list and not in it was deleted before it.
  */
-import { corev1, isExpired, type KubeClient } from '../../../client/index.ts';
+import { compareVersions, corev1, isExpired, type KubeClient } from '../../../client/index.ts';
 
 export type Account = {
   /** When a write was sent, by number; undefined before that. */
   readonly createdAt: readonly (number | undefined)[];
   readonly deletedAt: readonly (number | undefined)[];
+  /** The version it was made with, once that is acknowledged. */
+  readonly versions: readonly (string | undefined)[];
   /** Whether it was acknowledged. */
   readonly isCreated: Uint8Array;
   readonly isDeleted: Uint8Array;
@@ -28,6 +31,7 @@ export class StressWatcher {
   bookmarks = 0;
   readonly latencies: number[] = [];
   readonly #told: Uint8Array;
+  readonly #lists: { readonly version: string; readonly there: ReadonlySet<number> }[] = [];
   readonly #client: KubeClient;
   readonly #selector: string;
   readonly #account: Account;
@@ -69,23 +73,31 @@ export class StressWatcher {
     const { isCreated, isDeleted } = this.#account;
     let gaps = 0;
     for (let n = 0; n < this.#told.length; n++) {
-      if (isCreated[n] && !(this.#told[n]! & ADDED)) gaps++;
-      if (isDeleted[n] && !(this.#told[n]! & DELETED)) gaps++;
+      if (!isCreated[n]) continue;
+      const wanted = isDeleted[n] ? ADDED | DELETED : ADDED;
+      if ((this.#told[n]! & wanted) !== wanted) this.#told[n]! |= this.#listed(n);
+      const missing = wanted & ~this.#told[n]!;
+      gaps += (missing & ADDED ? 1 : 0) + (missing & DELETED ? 1 : 0);
     }
     return gaps;
   }
 
-  async #list(signal: AbortSignal): Promise<string> {
-    const { isCreated, isDeleted } = this.#account;
-    const [before, beforeDeleted] = [isCreated.slice(), isDeleted.slice()];
-    const list = await this.#client.resource(corev1.configMaps).list({ labelSelector: this.#selector, signal });
-    const there = new Set(list.items.map(({ metadata }) => numberOf(metadata.name ?? '')));
-    for (let n = 0; n < this.#told.length; n++) {
-      if (there.has(n) || before[n]) this.#told[n]! |= ADDED;
-      if (beforeDeleted[n] && !there.has(n)) this.#told[n]! |= DELETED;
-      if (before[n] && !there.has(n)) this.#told[n]! |= DELETED; // it went meanwhile: the list has told
+  /** What lists have told of an object. */
+  #listed(n: number): number {
+    const version = this.#account.versions[n];
+    let told = 0;
+    for (const list of this.#lists) {
+      const isCovered = version !== undefined && Number(compareVersions(list.version, version)) >= 0;
+      if (isCovered) told |= list.there.has(n) ? ADDED : ADDED | DELETED;
     }
-    return list.metadata.resourceVersion ?? '';
+    return told;
+  }
+
+  async #list(signal: AbortSignal): Promise<string> {
+    const list = await this.#client.resource(corev1.configMaps).list({ labelSelector: this.#selector, signal });
+    const version = list.metadata.resourceVersion ?? '';
+    this.#lists.push({ version, there: new Set(list.items.map(({ metadata }) => numberOf(metadata.name ?? ''))) });
+    return version;
   }
 
   #note(type: string, name: string): void {
