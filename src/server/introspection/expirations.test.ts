@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import type { Expiry } from '../rest/reading/expiry.ts';
 import { Expirations } from './expirations.ts';
 
@@ -35,7 +36,7 @@ it('each says why and what helps, with what the store knows', async () => {
   expirations.note(expiry());
   expirations.note(expiry({ wasOpen: true, askedRevision: 50 }));
   expirations.note(expiry({ reason: 'history' }));
-  await vi.waitFor(() => expect(lines).toHaveLength(3));
+  await eventually(() => expect(lines).toHaveLength(3));
   expect(statusesOf(expirations)).toEqual([
     expect.objectContaining({
       reason: 'Compaction',
@@ -65,11 +66,11 @@ it('the last thousand are kept, all are counted, and nobody fills the log', asyn
   for (let i = 0; i < 5000; i++) expirations.note(expiry());
   const names = [...expirations.items()].map(({ object }) => object.metadata.name);
   expect([names.length, names[0], names.at(-1)]).toEqual([1000, 'exp-004001', 'exp-005000']);
-  await vi.waitFor(() => expect(lines).toHaveLength(20));
+  await eventually(() => expect(lines).toHaveLength(20));
   const now = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 11_000);
   expirations.note(expiry());
   now.mockRestore();
-  await vi.waitFor(() => expect(lines).toHaveLength(22));
+  await eventually(() => expect(lines).toHaveLength(22));
   expect(lines[20]).toBe('410 Gone: 4980 more that were not logged');
   expect([...expirations.counts.values()]).toMatchObject([{ count: 5001 }]);
 });
@@ -78,7 +79,7 @@ it('what a client calls itself does not break a line of the log', async () => {
   const lines: string[] = [];
   const expirations = new Expirations({ history: async () => ({}), log: (line) => void lines.push(line) });
   expirations.note(expiry({}, 'a\nb\u001b[31m'));
-  await vi.waitFor(() => expect(lines).toHaveLength(1));
+  await eventually(() => expect(lines).toHaveLength(1));
   expect(lines[0]).toContain('with "a\\nb\\u001b[31m"');
   expect(lines[0]).toContain('the history it asked for was compacted');
 });

@@ -2,15 +2,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { startTestServer } from '../../../src/testing/index.ts';
+import { eventually } from '../../support/eventually.ts';
 import { Kubectl, kubectls } from './kubectl.ts';
 
 const found = kubectls();
 if (found.length === 0) it.skip('kubectl (skipped: there is none, and none could be fetched)', () => {});
 
 const GROUP = 'introspection.longwatch.dev';
-const PATIENCE = { timeout: 30_000, interval: 50 };
 
 it.each(found)(
   'kubectl $version looks inside',
@@ -26,14 +26,14 @@ it.each(found)(
       await kubectl.run('create', 'configmap', 'a', '--from-literal=k=1');
       await using watching = kubectl.start('get', 'configmaps', '-w');
       await watching.until(/^a /m);
-      const name = await vi.waitFor(async () => {
+      const name = await eventually(async () => {
         const table = await kubectl.run('get', 'watches');
         expect(table).toMatch(/^NAME +USER +RESOURCE +NAMESPACE +STATE +REVISION +BEHIND +SECONDS +UNREAD +AGE$/m);
         const [, found] =
           /^(configmaps-\d+) +kubernetes-admin +configmaps +default +Live +\d+ +0 +0 +0 /m.exec(table) ?? [];
         expect(found).toBeDefined();
         return found!;
-      }, PATIENCE);
+      });
       expect(await kubectl.run('get', 'watches', '-A')).toContain(name);
       expect(await kubectl.run('get', 'wa', '-o', 'wide')).toMatch(/EVENTS +BYTES +BOOKMARKS .* ADDRESS +AGENT/);
       const described = await kubectl.run('describe', 'watch', name);
@@ -67,7 +67,7 @@ it.each(found)(
       );
       await kubectl.run('create', 'clusterrole', 'look', '--verb=get,list,watch', `--resource=watches.${GROUP}`);
       await kubectl.run('create', 'clusterrolebinding', 'look', '--clusterrole=look', '--user=alice');
-      await vi.waitFor(() => kubectl.run('get', 'watches', '--as', 'alice'), PATIENCE);
+      await eventually(() => kubectl.run('get', 'watches', '--as', 'alice'));
       const refused = await kubectl.try(['delete', 'watches', 'none', '--as', 'alice']);
       expect(refused.err).toContain('cannot delete resource "watches"');
     } finally {

@@ -2,14 +2,14 @@
  * What the server tells of itself, asked over real connections: who watches and how far behind, why history was gone, what
  * an object was.
  */
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { isStatusError, type JsonObject, type KubeObject } from '../../../src/api/index.ts';
 import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
+import { eventually } from '../../support/eventually.ts';
 import { onEveryGround } from '../../support/server/grounds.ts';
 
 const API = '/apis/introspection.longwatch.dev/v1alpha1';
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
-const PATIENCE = { timeout: 20_000, interval: 20 };
 
 const configMap = (name: string, data: Record<string, string>) => ({ metadata: { name }, data });
 
@@ -29,11 +29,11 @@ onEveryGround((ground) => {
     await client.create(CONFIG_MAPS, configMap('a', { k: '1' }));
     const query = { watch: true, labelSelector: 'app=web', allowWatchBookmarks: true };
     const stream = await client.watch('/api/v1/namespaces/default/configmaps', query);
-    const [shown] = await vi.waitFor(async () => {
+    const [shown] = await eventually(async () => {
       const found = await watchesOf(server, 'configmaps');
       expect(found.map(({ status }) => status.state)).toEqual(['Live']);
       return found;
-    }, PATIENCE);
+    });
     expect(shown).toMatchObject({
       apiVersion: 'introspection.longwatch.dev/v1alpha1',
       kind: 'Watch',
@@ -54,12 +54,12 @@ onEveryGround((ground) => {
     });
     await client.create(CONFIG_MAPS, { ...configMap('b', {}), metadata: { name: 'b', labels: { app: 'web' } } });
     await stream.until(({ type }) => type === 'ADDED');
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [now] = await watchesOf(server, 'configmaps');
       expect(now!.status).toMatchObject({ eventsSent: 1, bytesSent: expect.any(Number) });
-    }, PATIENCE);
+    });
     await stream[Symbol.asyncDispose]();
-    await vi.waitFor(async () => expect(await watchesOf(server, 'configmaps')).toEqual([]), PATIENCE);
+    await eventually(async () => expect(await watchesOf(server, 'configmaps')).toEqual([]));
   });
 
   it('deleting a watch ends its stream cleanly, and nothing else', async () => {
@@ -67,11 +67,11 @@ onEveryGround((ground) => {
     const { client } = server;
     const other = await client.watch('/api/v1/secrets', { watch: true });
     const stream = await client.watch(CONFIG_MAPS, { watch: true });
-    const name = await vi.waitFor(async () => {
+    const name = await eventually(async () => {
       const [shown] = await watchesOf(server, 'configmaps');
       expect(shown).toBeDefined();
       return shown!.metadata.name!;
-    }, PATIENCE);
+    });
     const status = await client.delete(`${API}/watches/${name}`);
     expect(status).toMatchObject({ kind: 'Status', status: 'Success', details: { name, kind: 'watches' } });
     while (await stream.next()); // throws where the connection breaks
@@ -87,7 +87,7 @@ onEveryGround((ground) => {
     const stream = await client.watch(CONFIG_MAPS, { watch: true, resourceVersion: '0' });
     const bulk = 'x'.repeat(500_000);
     let written = 0;
-    const stopped = await vi.waitFor(async () => {
+    const stopped = await eventually(async () => {
       await client.create(CONFIG_MAPS, configMap(`bulk-${written++}`, { bulk }));
       const [shown] = await watchesOf(server, 'configmaps');
       expect(shown!.status.state).toBe('Behind');
@@ -95,8 +95,8 @@ onEveryGround((ground) => {
       expect(shown!.status.behind.events).toBeGreaterThan(3);
       expect(shown!.status.behind.bytes).toBeGreaterThan(10_000);
       return shown!;
-    }, PATIENCE);
-    await vi.waitFor(async () => {
+    });
+    await eventually(async () => {
       const [shown] = await watchesOf(server, 'configmaps');
       expect(shown!.status.behind.seconds).toBeGreaterThanOrEqual(1);
       expect(shown!.status.lastRevision).toBe(stopped.status.lastRevision);
@@ -108,13 +108,13 @@ onEveryGround((ground) => {
       const [, fast] =
         /longwatch_watch_lag_seconds_bucket\{group="",resource="configmaps",le="1"\} (\d+)/.exec(text) ?? [];
       expect(Number(slow)).toBeGreaterThan(Number(fast));
-    }, PATIENCE);
+    });
     await stream.until(({ object }) => object.metadata.name === `bulk-${written - 1}`);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [shown] = await watchesOf(server, 'configmaps');
       expect(shown!.status).toMatchObject({ state: 'Live', behind: { revisions: 0, seconds: 0 } });
       expect(shown!.status.bytesSent).toBeGreaterThan(written * 500_000);
-    }, PATIENCE);
+    });
     const text = (await client.ask('GET', '/metrics')).body.toString();
     expect(text).toMatch(/longwatch_watch_sent_events_total\{group="",resource="configmaps"\} [1-9]/);
     await stream[Symbol.asyncDispose]();
@@ -137,12 +137,12 @@ onEveryGround((ground) => {
     await expect(
       server.client.list('/api/v1/configmaps', { limit: 1, continue: page.metadata.continue! }),
     ).rejects.toSatisfy(is('Expired'));
-    const [watch, list] = await vi.waitFor(async () => {
+    const [watch, list] = await eventually(async () => {
       const { items } = await server.client.list(`${API}/expirations`);
       expect(items).toHaveLength(2);
       if (ground.name === 'embedded') expect((items[1] as Shown).status).toHaveProperty('oldestRevision');
       return items as Shown[];
-    }, PATIENCE);
+    });
     expect(watch).toMatchObject({
       spec: {
         user: 'kubernetes-admin',
@@ -259,18 +259,18 @@ it('who may not read an object does not learn of its history, nor who may not lo
   await bind('alice', 'histories');
   const path = `${API}/namespaces/default/objecthistories/secrets:s`;
   const as = (user: string, at: string) => client.ask('GET', at, { headers: { 'Impersonate-User': user } });
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { status, body } = await as('alice', path);
     expect(status).toBe(403);
     expect(JSON.parse(body.toString()).message).toMatch(
       /^secrets "s" is forbidden: User "alice" cannot get resource "secrets"/,
     );
-  }, PATIENCE);
+  });
   expect((await as('bob', path)).status).toBe(403);
   expect((await as('alice', `${API}/watches`)).status).toBe(403);
   await role('secrets', [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]);
   await bind('alice', 'secrets');
-  await vi.waitFor(async () => expect((await as('alice', path)).status).toBe(200), PATIENCE);
+  await eventually(async () => expect((await as('alice', path)).status).toBe(200));
 });
 
 it('controllers that follow everything that can be deleted do not follow what the server tells of itself', async () => {
@@ -290,7 +290,7 @@ it('a version of another history is an expiration of that reason', async () => {
   const query = { watch: true, resourceVersion: '1000' };
   const asked = server.client.watch(CONFIG_MAPS, query, { headers: { 'Longwatch-History': name } });
   await expect(asked).rejects.toSatisfy(is('Expired'));
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { items } = await server.client.list(`${API}/expirations`, { fieldSelector: 'status.reason=History' });
     expect(items).toMatchObject([
       {
@@ -298,7 +298,7 @@ it('a version of another history is an expiration of that reason', async () => {
         status: { askedRevision: 1000, explanation: expect.stringContaining('another history') },
       },
     ]);
-  }, PATIENCE);
+  });
 });
 
 it('what is not stored has no history but its window, and says so', async () => {
@@ -335,11 +335,11 @@ it('no definition takes the place of what the server tells of itself', async () 
       versions: [{ name: 'v1alpha1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
     },
   });
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const crd = await client.get(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`);
     const { conditions } = crd.status as { conditions: { type: string; status: string }[] };
     expect(conditions.find(({ type }) => type === 'NamesAccepted')).toMatchObject({ status: 'False' });
-  }, PATIENCE);
+  });
   expect(await client.list(`${API}/watches`)).toMatchObject({ kind: 'WatchList' });
   await client.delete(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`);
   expect(await client.list(`${API}/watches`)).toMatchObject({ kind: 'WatchList' });

@@ -1,4 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
+import { eventually } from '../../../../test/support/eventually.ts';
 import { isStatusError, type KubeObject } from '../../../api/index.ts';
 import { isStoreError } from '../../../store/index.ts';
 import { JsonEvents } from '../../encodings/json-events.ts';
@@ -75,7 +76,7 @@ async function watch({ from = '', initial = false, isMetadataOnly = false, clien
       })
       .then(resolve, reject);
   });
-  await vi.waitFor(() => expect(opened?.isLive || client.ends > 0).toBe(true));
+  await eventually(() => expect(opened?.isLive || client.ends > 0).toBe(true));
   return { client, watch: opened!, done };
 }
 
@@ -111,7 +112,7 @@ it('a watch is told of what comes, changes and goes, from the version of a list 
   expect(told(client)).toEqual(['ADDED b']);
   things.set('a', '2').delete('b');
   await storage.look();
-  await vi.waitFor(() => expect(told(client)).toEqual(['ADDED b', 'MODIFIED a', 'DELETED b']));
+  await eventually(() => expect(told(client)).toEqual(['ADDED b', 'MODIFIED a', 'DELETED b']));
   expect(one.report()).toMatchObject({ eventsSent: 3, bookmarksSent: 0 });
   one.end();
   await done;
@@ -136,7 +137,7 @@ it('what is no news is shown by the next read, and told to nobody', async () => 
   news.set('a', 'behind');
   things.set('a', '3');
   await storage.look();
-  await vi.waitFor(() => expect(told(client)).toEqual(['MODIFIED a']));
+  await eventually(() => expect(told(client)).toEqual(['MODIFIED a']));
 });
 
 it('who watches metadata only is told of what comes and goes', async () => {
@@ -147,7 +148,7 @@ it('who watches metadata only is told of what comes and goes', async () => {
   await storage.look();
   things.set('b', '1').delete('a');
   await storage.look();
-  await vi.waitFor(() => expect(told(client)).toEqual(['ADDED b', 'DELETED a']));
+  await eventually(() => expect(told(client)).toEqual(['ADDED b', 'DELETED a']));
 });
 
 it('looks by itself while somebody watches, and only then', async () => {
