@@ -7,7 +7,7 @@
  * background, once the disk has plenty.
  */
 import { randomFillSync } from 'node:crypto';
-import { rmSync, statSync } from 'node:fs';
+import { rmSync, statSync, truncateSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { PRIVATE_FILE } from '../../../files/private-files.ts';
 
@@ -18,6 +18,8 @@ export class ReserveFile {
   readonly #file: string;
   #isHeld: boolean;
   #isWanted = true;
+  /** How often it was given back: what is being made then is not kept. */
+  #givenBack = 0;
 
   constructor(file: string) {
     this.#file = file;
@@ -32,6 +34,7 @@ export class ReserveFile {
   giveBack(): boolean {
     const { size = 0 } = statSync(this.#file, { throwIfNoEntry: false }) ?? {};
     this.#isHeld = false;
+    this.#givenBack++;
     this.#remove();
     return size > 0;
   }
@@ -39,16 +42,18 @@ export class ReserveFile {
   /** Makes it if it is not there; what fails is tried again another time. */
   async make(): Promise<void> {
     if (this.#isHeld || !this.#isWanted) return;
+    const before = this.#givenBack;
+    const isWanted = () => this.#isWanted && this.#givenBack === before;
     try {
       const handle = await open(this.#file, 'w', PRIVATE_FILE);
       try {
         const noise = randomFillSync(Buffer.allocUnsafe(CHUNK_BYTES));
-        for (let at = 0; at < RESERVE_BYTES && this.#isWanted; at += CHUNK_BYTES) await handle.writeFile(noise);
+        for (let at = 0; at < RESERVE_BYTES && isWanted(); at += CHUNK_BYTES) await handle.writeFile(noise);
         await handle.sync();
       } finally {
         await handle.close();
       }
-      this.#isHeld = this.#isWanted;
+      this.#isHeld = isWanted();
     } catch {
       this.#remove();
     }
@@ -60,6 +65,12 @@ export class ReserveFile {
   }
 
   #remove(): void {
+    try {
+      // While it is being made it is open, and its room would be taken until it is closed.
+      truncateSync(this.#file);
+    } catch {
+      // it is not there
+    }
     try {
       rmSync(this.#file, { force: true });
     } catch {
