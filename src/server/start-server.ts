@@ -142,9 +142,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       : undefined;
     const watcherMetrics = new WatcherMetrics(metrics, storages, expirations);
     closers.push(() => watcherMetrics.close());
+    await bootstrap(rest);
+    // Not before: half of the built-in roles gather to less than they were made with.
     const aggregator = new ClusterRoleAggregator(storages.followedStorageOf(RBAC_GROUP, 'clusterroles'), log);
     closers.push(() => aggregator.close());
-    await bootstrap(rest);
     hooks.done('start-system-namespaces-controller', 'rbac/bootstrap-roles', 'priority-and-fairness-config-producer');
     hooks.done('scheduling/bootstrap-system-priority-classes');
     const crdController = new CrdController({ rest, converterOf: converters(outbound, metrics), log });
