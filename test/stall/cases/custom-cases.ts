@@ -2,6 +2,7 @@
  * Custom kinds: definitions that are large, deep or full of rules, and objects that make their schemas, patterns and
  * rules work. What a definition costs, its author pays; what an object costs, whoever may create one.
  */
+import { openEtcdStore } from '../../../src/store/index.ts';
 import { requestCase, type ServerTarget, type StallRequest } from '../../support/victim/server-target.ts';
 import type { StallCase } from '../../support/victim/stall-case.ts';
 import { LONGEST_BODY } from './body-cases.ts';
@@ -58,7 +59,7 @@ function creating(
   limit: number,
   schema: (size: number) => Json,
   spec: (size: number) => object | string,
-  more: { version?: Json; headers?: Record<string, string> } = {},
+  more: { version?: Json; headers?: Record<string, string>; rule?: string; policy?: string } = {},
 ): StallCase<ServerTarget> {
   return requestCase(
     `an object with ${name}`,
@@ -73,8 +74,15 @@ function creating(
       return more.headers ? [created, { path: objectsOf(label), headers: more.headers }] : [created];
     },
     {
-      before: (target, size, label) => define(target, label, definition(label, schema(size), more.version)),
-      after: removeDefinition,
+      before: async (target, size, label) => {
+        await define(target, label, definition(label, schema(size), more.version));
+        if (more.rule) await storeRule(target, label, more.rule);
+        if (more.policy) await addPolicy(target, label, more.policy);
+      },
+      after: async (target, size, label) => {
+        if (more.policy) await removePolicy(target, label);
+        await removeDefinition(target, size, label);
+      },
     },
   );
 }
@@ -94,10 +102,57 @@ async function removeDefinition(target: ServerTarget, _size: number, name: strin
   await target.ask({ method: 'DELETE', path: `${CRDS}/${name.replace('-', '')}.stall.example` });
 }
 
+/**
+ * What a rule may cost is reckoned when it is defined, and these are refused then. Those that were stored before, by a
+ * server that did not reckon, are held by the budget of the run alone.
+ */
+async function storeRule(target: ServerTarget, name: string, text: string): Promise<void> {
+  const crd = `${name.replace('-', '')}.stall.example`;
+  const key = `/registry/apiextensions.k8s.io/customresourcedefinitions/${crd}`;
+  await using store = await openEtcdStore({ endpoints: [target.etcdUrl] });
+  const { kv } = await store.get(key);
+  const value = Buffer.from(kv!.value)
+    .toString()
+    .replaceAll(`"rule":"${HARMLESS}"`, () => `"rule":${JSON.stringify(text)}`);
+  await store.txn({ then: [{ kind: 'put', key, value: Buffer.from(value) }] });
+  await untilTold(target, `${CRDS}/${crd}`, JSON.stringify(text));
+}
+
+const POLICIES = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies';
+
+/** The rule as a policy for objects of this kind: nobody reckons what that may cost. */
+async function addPolicy(target: ServerTarget, name: string, text: string): Promise<void> {
+  const metadata = { name };
+  const resourceRules = [
+    { apiGroups: ['stall.example'], apiVersions: ['*'], operations: ['CREATE'], resources: [name.replace('-', '')] },
+  ];
+  const spec = { matchConstraints: { resourceRules }, validations: [{ expression: text }] };
+  await target.must({ method: 'POST', path: POLICIES, body: { metadata, spec } });
+  const binding = { metadata, spec: { policyName: name, validationActions: ['Deny'] } };
+  await target.must({ method: 'POST', path: POLICIES.replace('policies', 'policybindings'), body: binding });
+  await untilTold(target, `${POLICIES}/${name}`, JSON.stringify(text));
+}
+
+async function removePolicy(target: ServerTarget, name: string): Promise<void> {
+  for (const path of [POLICIES.replace('policies', 'policybindings'), POLICIES])
+    await target.ask({ method: 'DELETE', path: `${path}/${name}` });
+}
+
+/** Until the server's own copy has it, and so whoever follows that copy. */
+async function untilTold(target: ServerTarget, path: string, text: string): Promise<void> {
+  for (let tries = 0; tries < 2_000; tries++) {
+    const { body } = await target.ask({ path: `${path}?resourceVersion=0` });
+    if (JSON.stringify(JSON.parse(body.toString())).includes(text)) return;
+  }
+  throw new Error(`Cannot prepare ${path}: it never says ${text}`);
+}
+
+const HARMLESS = 'true';
 const rule = (text: string): Json => ({ 'x-kubernetes-validations': [{ rule: text }] });
 const texts = { type: 'array', items: { type: 'string' } };
 const SCHEMA = 'custom:schema';
 const CEL = 'custom:cel';
+const POLICY = 'custom:policy';
 const PATTERN = 'custom:pattern';
 const COLUMNS = 'custom:columns';
 
@@ -220,6 +275,14 @@ const definitionCases = [
     ),
   ),
 ];
+
+/** What the slow rules speak of. */
+const slowFields = {
+  s: { type: 'string' },
+  list: texts,
+  map: { type: 'object', additionalProperties: { type: 'string' } },
+  other: texts,
+};
 
 const objectCases = [
   creating(
@@ -373,17 +436,19 @@ const objectCases = [
       `values for the rule ${text}`,
       CEL,
       500_000,
-      () =>
-        specOf(
-          {
-            s: { type: 'string' },
-            list: texts,
-            map: { type: 'object', additionalProperties: { type: 'string' } },
-            other: texts,
-          },
-          rule(text),
-        ),
+      () => specOf(slowFields, rule(HARMLESS)),
       (size) => value(size),
+      { rule: text },
+    ),
+  ),
+  ...Object.entries(slowRules).map(([text, value]) =>
+    creating(
+      `values for the policy ${text}`,
+      POLICY,
+      500_000,
+      () => specOf(slowFields),
+      (size) => value(size),
+      { policy: text.replaceAll('self.', 'object.spec.') },
     ),
   ),
   ...Object.entries(slowPaths).map(([shape, path]) =>
