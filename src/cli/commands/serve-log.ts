@@ -14,7 +14,7 @@ export function logAs(format: LogFormat, write: (line: string) => void = logToSt
 function jsonLine(line: string, ts: number): string {
   const [, quoted, rest = ''] = /^("(?:[^"\\]|\\.)*") (.*)$/s.exec(line) ?? [];
   if (quoted === undefined) return JSON.stringify({ ts, msg: line.replace(/^longwatch: /, '') });
-  const fields = [...rest.matchAll(/([\w-]+)=("(?:[^"\\]|\\.)*"|\S+)/g)].map(([, key = '', value = '']) => [
+  const fields = [...rest.matchAll(/(?:^| )([\w-]+)=("(?:[^"\\]|\\.)*"|\S+)/g)].map(([, key = '', value = '']) => [
     key,
     unquoted(value),
   ]);

@@ -66,7 +66,10 @@ export function parseMetrics(text: string): Sample[] {
     const match = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line);
     if (!match) continue;
     const labels = Object.fromEntries(
-      [...(match[2] ?? '').matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = '', value = '']) => [key, value]),
+      [...(match[2] ?? '').matchAll(/(?:^|,)(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = '', value = '']) => [
+        key,
+        value,
+      ]),
     );
     samples.push({ name: match[1]!, labels, value: Number(match[3]) });
   }

@@ -62,7 +62,7 @@ function explain(io: Io, { metadata, spec, status }: ExpirationInfo): void {
 
 /** The newest has the highest number. */
 function numberOf({ metadata }: ExpirationInfo): number {
-  return Number(/\d+$/.exec(metadata.name)?.[0] ?? 0);
+  return Number(metadata.name.slice(metadata.name.lastIndexOf('-') + 1)) || 0;
 }
 
 function parseRevision(text: string): number | 'last' {
