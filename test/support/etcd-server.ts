@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -153,9 +153,17 @@ function makeMember(
     },
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
-    pause: () => void child?.kill('SIGSTOP'),
+    pause: () => child && freeze(child),
     resume: () => void child?.kill('SIGCONT'),
   };
+}
+
+/** A signal is on its way when `kill` returns: until each thread has stopped, one of them may still answer. */
+function freeze(child: ChildProcess): void {
+  child.kill('SIGSTOP');
+  const tasks = `/proc/${child.pid}/task`;
+  const isStopped = (task: string) => /^\d+ \(.*\) T /.test(readFileSync(`${tasks}/${task}/stat`, 'utf8'));
+  while (existsSync(tasks) && !readdirSync(tasks).every(isStopped));
 }
 
 /** Whether the member answers a linearizable read, by its own word. An open port alone says less: it opens before that. */
