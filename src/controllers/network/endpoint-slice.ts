@@ -16,7 +16,7 @@ import {
 } from '../../controller/index.ts';
 import { isRefusedByNamespace } from '../namespaces/refused-by-namespace.ts';
 import { isFinished, isReady } from '../workloads/pod-state.ts';
-import { portsOf, selects } from './service-pods.ts';
+import { portsOf, servicesOf } from './service-pods.ts';
 
 const SERVICE = 'kubernetes.io/service-name';
 const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
@@ -35,16 +35,7 @@ export const endpointSliceController: ControllerDefinition<corev1.Service> = def
       indexers: { byController: (slice) => [controllerOf(slice)?.uid] },
     },
   ],
-  watches: [
-    {
-      resource: corev1.pods,
-      map: (pod, { cache }) =>
-        cache
-          .of(corev1.services)
-          .list({ namespace: pod.metadata.namespace! })
-          .filter(({ spec }) => selects(spec?.selector, pod)),
-    },
-  ],
+  watches: [{ resource: corev1.pods, map: servicesOf }],
   async reconcile(service, context) {
     const selector = service?.spec?.selector ?? {};
     if (!service || isBeingDeleted(service) || Object.keys(selector).length === 0) return;

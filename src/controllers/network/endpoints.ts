@@ -13,7 +13,7 @@ import {
 } from '../../controller/index.ts';
 import { isRefusedByNamespace } from '../namespaces/refused-by-namespace.ts';
 import { isFinished, isReady } from '../workloads/pod-state.ts';
-import { portsOf, selects } from './service-pods.ts';
+import { portsOf, servicesOf } from './service-pods.ts';
 
 const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const CONTROLLER = 'endpoint-controller';
@@ -25,14 +25,7 @@ export const endpointsController: ControllerDefinition<corev1.Service> = defineC
   name: 'endpoints-controller',
   for: corev1.services,
   watches: [
-    {
-      resource: corev1.pods,
-      map: (pod, { cache }) =>
-        cache
-          .of(corev1.services)
-          .list({ namespace: pod.metadata.namespace! })
-          .filter(({ spec }) => selects(spec?.selector, pod)),
-    },
+    { resource: corev1.pods, map: servicesOf },
     { resource: corev1.endpoints, map: ({ metadata }) => `${metadata.namespace}/${metadata.name}` },
   ],
   async reconcile(service, context) {
