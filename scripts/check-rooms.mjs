@@ -75,6 +75,7 @@ const order = {
   'src/server/controllers': [['crd', '.']],
   'src/server/flow-control': [['fair-queuing'], ['configuration'], ['priority-level', 'upkeep'], ['.']],
   'src/server/http': [['response'], ['body', 'connection'], ['.']],
+  'src/server/introspection': [['.'], ['history'], ['introspection.ts']],
   'src/server/kinds': [
     [
       ...['admissionregistration', 'apiregistration', 'autoscaling', 'certificates', 'coordination', 'core'],

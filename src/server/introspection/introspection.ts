@@ -12,9 +12,9 @@ import type { RequestContext } from '../request/request-context.ts';
 import type { Rest } from '../rest/rest.ts';
 import { type Expirations, expirationKind } from './expirations.ts';
 import { flowLevelKind, flowLevelSource } from './flow-levels.ts';
-import { historyKind } from './history-kind.ts';
+import { historyKind } from './history/history-kind.ts';
+import { handleHistory } from './history/object-histories.ts';
 import { GROUP, resourceOf, VERSION } from './live-kind.ts';
-import { handleHistory } from './object-histories.ts';
 import { watchCacheKind, watchCacheSource } from './watch-caches.ts';
 import { watchKind, watchSource } from './watches.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { expectLinear } from '../../../test/support/growth.ts';
-import type { JsonObject } from '../../api/index.ts';
+import { expectLinear } from '../../../../test/support/growth.ts';
+import type { JsonObject } from '../../../api/index.ts';
 import { changedFields, type FieldChanges } from './changed-fields.ts';
 
 function changes(from: JsonObject | undefined, to: JsonObject | undefined, limit = 100): FieldChanges {

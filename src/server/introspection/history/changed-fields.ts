@@ -4,7 +4,7 @@
  *
  * Elements of lists are told apart by their place. Work grows with the size of the objects, what is kept is bounded.
  */
-import type { JsonObject, JsonValue } from '../../api/index.ts';
+import type { JsonObject, JsonValue } from '../../../api/index.ts';
 
 export type FieldChange = { readonly path: string; readonly from?: JsonValue; readonly to?: JsonValue };
 

@@ -1,5 +1,5 @@
 /** What an object history looks like, for discovery and `kubectl explain`. */
-import { anything, count, flag, group, groups, type LiveKind, text, texts, time } from './live-kind.ts';
+import { anything, count, flag, group, groups, type LiveKind, text, texts, time } from '../live-kind.ts';
 
 export const historyKind: LiveKind = {
   kind: 'ObjectHistory',

@@ -2,17 +2,17 @@
  * The kept revisions of one object, as they are shown: what each changed, when, and who it was. An object at a time, with
  * others' turns in between: what is large takes long to read and to compare.
  */
-import type { JsonObject } from '../../api/index.ts';
-import { WorkSlices } from '../event-loop/work-slices.ts';
-import type { Rest } from '../rest/rest.ts';
-import { Cacher } from '../storage/cacher/cacher.ts';
-import { type HistoryBounds, type ObjectChange, readHistory, type StoredPlace } from '../storage/object-history.ts';
-import { objectKey } from '../storage/object-keys.ts';
-import type { ResourceStorage } from '../storage/resource-storage.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
+import type { JsonObject } from '../../../api/index.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
+import type { Rest } from '../../rest/rest.ts';
+import { Cacher } from '../../storage/cacher/cacher.ts';
+import { type HistoryBounds, type ObjectChange, readHistory, type StoredPlace } from '../../storage/object-history.ts';
+import { objectKey } from '../../storage/object-keys.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
+import type { StoredObject } from '../../storage/stored-object.ts';
+import { timeText } from '../live-object.ts';
 import { changedFields } from './changed-fields.ts';
 import { latestManager } from './latest-manager.ts';
-import { timeText } from './live-object.ts';
 
 const MAX_CHANGED = 50;
 

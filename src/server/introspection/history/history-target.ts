@@ -1,7 +1,7 @@
 /** Which object a name like `deploy:web` or `widgets.v1.example.com:a` means: resources are named as kubectl takes them. */
-import { badRequest, notFound } from '../../api/index.ts';
-import type { Registry } from '../registry/registry.ts';
-import type { Resource } from '../registry/resource.ts';
+import { badRequest, notFound } from '../../../api/index.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Resource } from '../../registry/resource.ts';
 
 export type HistoryTarget = { readonly resource: Resource; readonly namespace: string; readonly name: string };
 

@@ -1,5 +1,5 @@
 /** Who made the last change of an object, as far as its managed fields tell: the manager whose entry is new or moved. */
-import type { JsonObject } from '../../api/index.ts';
+import type { JsonObject } from '../../../api/index.ts';
 
 export type ManagerFacts = {
   readonly manager: string;

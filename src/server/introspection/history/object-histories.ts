@@ -5,26 +5,33 @@
  * Always true: nobody learns of an object's history who may not get the object: its own right is asked for, beside the
  * right to read histories.
  */
-import { badRequest, expired, type JsonObject, type KubeObject, methodNotAllowed, notFound } from '../../api/index.ts';
-import { cutText } from '../../api/json-text.ts';
-import { type Attributes, forbiddenBy } from '../auth/authorizer.ts';
-import { negotiate } from '../encodings/negotiation.ts';
-import { WorkSlices } from '../event-loop/work-slices.ts';
-import { qualifiedName, type Resource } from '../registry/resource.ts';
-import { integerParameter } from '../request/query-parameters.ts';
-import type { RequestContext } from '../request/request-context.ts';
-import { sendJson } from '../rest/output/answer.ts';
-import type { Rest } from '../rest/rest.ts';
-import { DirectStorage } from '../storage/direct-storage.ts';
-import { type HistoryBounds, readAt, type StoredPlace } from '../storage/object-history.ts';
-import { isExpired } from '../storage/object-storage.ts';
-import type { ResourceStorage } from '../storage/resource-storage.ts';
-import { partialObject } from '../tables/partial-metadata.ts';
+import {
+  badRequest,
+  expired,
+  type JsonObject,
+  type KubeObject,
+  methodNotAllowed,
+  notFound,
+} from '../../../api/index.ts';
+import { cutText } from '../../../api/json-text.ts';
+import { type Attributes, forbiddenBy } from '../../auth/authorizer.ts';
+import { negotiate } from '../../encodings/negotiation.ts';
+import { WorkSlices } from '../../event-loop/work-slices.ts';
+import { qualifiedName, type Resource } from '../../registry/resource.ts';
+import { integerParameter } from '../../request/query-parameters.ts';
+import type { RequestContext } from '../../request/request-context.ts';
+import { sendJson } from '../../rest/output/answer.ts';
+import type { Rest } from '../../rest/rest.ts';
+import { DirectStorage } from '../../storage/direct-storage.ts';
+import { type HistoryBounds, readAt, type StoredPlace } from '../../storage/object-history.ts';
+import { isExpired } from '../../storage/object-storage.ts';
+import type { ResourceStorage } from '../../storage/resource-storage.ts';
+import { partialObject } from '../../tables/partial-metadata.ts';
+import { GROUP, VERSION } from '../live-kind.ts';
 import { changedFields } from './changed-fields.ts';
 import { keptRevisions, type ShownRevision } from './history-revisions.ts';
 import { historyTable } from './history-table.ts';
 import { type HistoryTarget, historyTarget } from './history-target.ts';
-import { GROUP, VERSION } from './live-kind.ts';
 
 const DEFAULT_REVISIONS = 100;
 const MAX_REVISIONS = 500;
