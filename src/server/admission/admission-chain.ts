@@ -2,16 +2,18 @@
  * The plugins that run, in their order, over one write at a time.
  *
  * Which of them a write concerns is asked once per resource, subresource and operation. Plugins that answer at once cost no
- * turn of the event loop: `admit` and `validate` return a promise only from the first plugin on that has to wait.
+ * turn of the event loop: `admit` and `validate` return a promise only from the first plugin on that has to wait. The
+ * clock is read once between two plugins.
  */
 import type { Resource } from '../registry/resource.ts';
 import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from './admission.ts';
 import type { AdmissionObserver, RecordStep } from './admission-metrics.ts';
 import { orderedPlugins } from './plugin-names.ts';
 
-type Step = (a: AdmissionAttributes) => void | Promise<void>;
+type Run = (a: AdmissionAttributes) => void | Promise<void>;
+type Step = { readonly run: Run; readonly record: RecordStep | undefined };
 /** The phases of one kind of write; none where no plugin has a part in it. */
-type Phases = { readonly admit: Step | undefined; readonly validate: Step | undefined };
+type Phases = { readonly admit: Run | undefined; readonly validate: Run | undefined };
 
 export class AdmissionChain {
   readonly plugins: readonly AdmissionPlugin[];
@@ -59,43 +61,24 @@ export class AdmissionChain {
   #makePhases(operation: AdmissionOperation, resource: Resource, subresource: string): Phases {
     const those = this.plugins.filter(({ handles }) => handles?.(operation, resource, subresource) ?? true);
     const stepsOf = (type: 'admit' | 'validate'): Step[] =>
-      those.flatMap((plugin) =>
-        plugin[type] ? [timed((a) => plugin[type]!(a), this.#observer?.ofPlugin(plugin.name, operation, type))] : [],
-      );
+      those.flatMap((plugin) => {
+        const run = plugin[type]?.bind(plugin);
+        return run ? [{ run, record: this.#observer?.ofPlugin(plugin.name, operation, type) }] : [];
+      });
     const [mutating, validating] = [stepsOf('admit'), stepsOf('validate')];
-    const phase = (type: 'admit' | 'validate', step: Step) => timed(step, this.#observer?.ofPhase(operation, type));
+    const phase = (type: 'admit' | 'validate', run: Run): Run => {
+      const whole = [{ run, record: this.#observer?.ofPhase(operation, type) }];
+      return (a) => runSteps(whole, a);
+    };
     return {
       admit: mutating.length === 0 ? undefined : phase('admit', (a) => runTwice(mutating, a)),
-      validate: validating.length === 0 ? undefined : phase('validate', (a) => run(validating, a)),
+      validate: validating.length === 0 ? undefined : phase('validate', (a) => runSteps(validating, a)),
     };
   }
 }
 
-function timed(step: Step, record: RecordStep | undefined): Step {
-  if (!record) return step;
-  return (a) => {
-    const start = performance.now();
-    const end = (isRejected: boolean) => record(isRejected, (performance.now() - start) / 1000);
-    let waiting: void | Promise<void>;
-    try {
-      waiting = step(a);
-    } catch (err) {
-      end(true);
-      throw err;
-    }
-    if (waiting === undefined) return end(false);
-    return waiting.then(
-      () => end(false),
-      (err: unknown) => {
-        end(true);
-        throw err;
-      },
-    );
-  };
-}
-
 function runTwice(steps: readonly Step[], a: AdmissionAttributes): void | Promise<void> {
-  const first = run(steps, a);
+  const first = runSteps(steps, a);
   if (first !== undefined) return first.then(() => again(steps, a));
   return again(steps, a);
 }
@@ -103,12 +86,54 @@ function runTwice(steps: readonly Step[], a: AdmissionAttributes): void | Promis
 function again(steps: readonly Step[], a: AdmissionAttributes): void | Promise<void> {
   if (!a.reinvocation.isWanted) return;
   a.reinvocation.begin();
-  return run(steps, a);
+  return runSteps(steps, a);
 }
 
-function run(steps: readonly Step[], a: AdmissionAttributes, from = 0): void | Promise<void> {
+function runSteps(
+  steps: readonly Step[],
+  a: AdmissionAttributes,
+  from = 0,
+  begun = performance.now(),
+): void | Promise<void> {
+  let since = begun;
   for (let i = from; i < steps.length; i++) {
-    const waiting = steps[i]!(a);
-    if (waiting !== undefined) return waiting.then(() => run(steps, a, i + 1));
+    const { run, record } = steps[i]!;
+    let waiting: void | Promise<void>;
+    try {
+      waiting = run(a);
+    } catch (err) {
+      record?.(true, secondsBetween(since, performance.now()));
+      throw err;
+    }
+    if (waiting !== undefined) return runAfter(waiting, steps, a, i, since);
+    const now = performance.now();
+    record?.(false, secondsBetween(since, now));
+    since = now;
   }
+}
+
+/** The steps after one that has to wait. */
+function runAfter(
+  waiting: Promise<void>,
+  steps: readonly Step[],
+  a: AdmissionAttributes,
+  at: number,
+  since: number,
+): Promise<void> {
+  const { record } = steps[at]!;
+  return waiting.then(
+    () => {
+      const now = performance.now();
+      record?.(false, secondsBetween(since, now));
+      return runSteps(steps, a, at + 1, now);
+    },
+    (err: unknown) => {
+      record?.(true, secondsBetween(since, performance.now()));
+      throw err;
+    },
+  );
+}
+
+function secondsBetween(startMs: number, endMs: number): number {
+  return (endMs - startMs) / 1000;
 }

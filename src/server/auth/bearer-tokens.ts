@@ -5,7 +5,7 @@
  * Always true: tokens are compared by their SHA-256, in constant time and against every entry, so that the time of an
  * answer tells nothing about how close a guess was or which entry it met.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { UserInfo } from '../request/user-info.ts';
 import { type Authenticator, asAuthenticated, type Verdict } from './authenticator.ts';
@@ -85,5 +85,5 @@ function csvFields(line: string): string[] {
 }
 
 function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  return hash('sha256', token, 'buffer');
 }

@@ -6,7 +6,7 @@
  * that name in kube-system, or the scheduler. The kubelet of nodes that are only pretended may do everything: kubelets
  * are let in by what runs on them, and there is nobody here who would decide that.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { UserInfo } from '../request/user-info.ts';
 import { type Authenticator, asAuthenticated, type Verdict } from './authenticator.ts';
 
@@ -53,5 +53,5 @@ function userOf(name: string): UserInfo {
 }
 
 function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  return hash('sha256', token, 'buffer');
 }

@@ -5,8 +5,9 @@
  * Who counts on a hot path keeps the child that `labels()` returns, or counts in a plain number and hands it over in
  * `onScrape`: looking a child up by its labels is what costs.
  */
-import { Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client';
+import { Gauge, type Metric, Registry } from 'prom-client';
 import type { RequestContext } from '../request/request-context.ts';
+import { LabelledCounter, LabelledHistogram } from './labelled.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 
 export type Sample = {
@@ -24,14 +25,14 @@ export type CollectedMetric = {
 };
 
 export interface Metrics {
-  counter<L extends string>(name: string, help: string, labels?: readonly L[]): Counter<L>;
+  counter<L extends string>(name: string, help: string, labels?: readonly L[]): LabelledCounter<L>;
   gauge<L extends string>(name: string, help: string, labels?: readonly L[]): Gauge<L>;
   histogram<L extends string>(
     name: string,
     help: string,
     buckets: readonly number[],
     labels?: readonly L[],
-  ): Histogram<L>;
+  ): LabelledHistogram<L>;
   /** One whose values somebody else keeps: asked for with every scrape. */
   collected(metric: CollectedMetric): void;
   /** Called before every scrape, to bring gauges up to date; the scrape waits for it. */
@@ -43,31 +44,43 @@ export interface Metrics {
 
 export function makeMetrics(): Metrics {
   const registry = new Registry();
-  const registers = [registry];
   const updates: (() => void | Promise<void>)[] = [];
   const text = async () => {
     await Promise.all(updates.map((update) => update()));
     return registry.metrics();
   };
+  const collected = ({ name, help, type, samples }: CollectedMetric) => {
+    const get = async () => ({
+      name,
+      help,
+      type,
+      aggregator: 'sum',
+      values: [...samples()].map(({ labels, value, suffix = '' }) => ({
+        labels,
+        value,
+        metricName: `${name}${suffix}`,
+      })),
+    });
+    registry.registerMetric({ name, get } as unknown as Metric);
+  };
   const metrics: Metrics = {
-    counter: (name, help, labels = []) => new Counter({ name, help, labelNames: [...labels], registers }),
-    gauge: (name, help, labels = []) => new Gauge({ name, help, labelNames: [...labels], registers }),
-    histogram: (name, help, buckets, labels = []) =>
-      new Histogram({ name, help, buckets: [...buckets], labelNames: [...labels], registers }),
-    collected: ({ name, help, type, samples }) => {
-      const get = async () => ({
-        name,
-        help,
-        type,
-        aggregator: 'sum',
-        values: [...samples()].map(({ labels, value, suffix = '' }) => ({
-          labels,
-          value,
-          metricName: `${name}${suffix}`,
-        })),
-      });
-      registry.registerMetric({ name, get } as unknown as Metric);
+    counter: <L extends string>(name: string, help: string, labels: readonly L[] = []) => {
+      const counter = new LabelledCounter<L>(labels);
+      collected({ name, help, type: 'counter', samples: () => counter.samples() });
+      return counter;
     },
+    gauge: (name, help, labels = []) => new Gauge({ name, help, labelNames: [...labels], registers: [registry] }),
+    histogram: <L extends string>(
+      name: string,
+      help: string,
+      buckets: readonly number[],
+      labels: readonly L[] = [],
+    ) => {
+      const histogram = new LabelledHistogram<L>(labels, buckets);
+      collected({ name, help, type: 'histogram', samples: () => histogram.samples() });
+      return histogram;
+    },
+    collected,
     onScrape: (update) => {
       updates.push(update);
     },

@@ -20,7 +20,7 @@ export function addProcessMetrics(metrics: Metrics): void {
   metrics.onScrape(() => {
     const { user, system } = process.cpuUsage();
     const cpuNow = (user + system) / 1e6;
-    cpu.inc(Math.max(0, cpuNow - cpuBefore));
+    cpu.labels().inc(Math.max(0, cpuNow - cpuBefore));
     cpuBefore = cpuNow;
     const memory = process.memoryUsage();
     resident.set(memory.rss);

@@ -65,7 +65,7 @@ it('requestMetrics() counts under the names and labels dashboards know', async (
   expect(text).toContain(total('WATCH', 'pods', 'namespace', '', 200));
   expect(text).toContain(total('GET', '', '', '', 200, '/readyz'));
   expect(text).toContain('apiserver_current_inflight_requests{request_kind="mutating"} 0');
-  expect(text).toMatch(/apiserver_response_sizes_bucket\{le="10000",verb="LIST"[^}]*\} 1/);
+  expect(text).toMatch(/apiserver_response_sizes_bucket\{verb="LIST"[^}]*le="10000"\} 1/);
   expect(text).toMatch(/^process_resident_memory_bytes \d+/m);
 });
 
@@ -82,7 +82,7 @@ it('requestMetrics() gives no names to what is not served', async () => {
 
 it('metrics of two servers in one process stay apart', async () => {
   const [one, two] = [makeMetrics(), makeMetrics()];
-  one.counter('longwatch_things_total', 'Things.').inc(3);
+  one.counter('longwatch_things_total', 'Things.').labels().inc(3);
   expect(await one.text()).toContain('longwatch_things_total 3');
   expect(await two.text()).not.toContain('longwatch_things_total');
 });

@@ -5,11 +5,13 @@
  * with the first request that goes well, and there is a limit to how many; everything else counts without a name. So
  * nobody can fill the memory with invented paths. One request costs a lookup by one string and a few additions.
  */
-import type { Counter, Gauge, Histogram } from 'prom-client';
+import type { Gauge } from 'prom-client';
 import type { RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
+import type { Count } from './labelled.ts';
 import type { Metrics } from './metrics.ts';
+import type { PlainHistogram } from './plain-histogram.ts';
 import { SecondPeak } from './second-peak.ts';
 
 const DURATION_BUCKETS = [
@@ -26,11 +28,11 @@ type RouteLabels = Record<(typeof ROUTE)[number], string>;
 type Route = {
   readonly labels: RouteLabels;
   readonly dryRun: string;
-  readonly duration: Histogram.Internal<string>;
-  readonly sli: Histogram.Internal<string> | undefined;
-  readonly sizes: Histogram.Internal<string> | undefined;
+  readonly duration: PlainHistogram;
+  readonly sli: PlainHistogram | undefined;
+  readonly sizes: PlainHistogram | undefined;
   readonly running: Gauge.Internal<string> | undefined;
-  readonly totals: Map<number, Counter.Internal>;
+  readonly totals: Map<number, Count>;
 };
 
 /** `now` in seconds. */

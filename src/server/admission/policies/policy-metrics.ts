@@ -16,8 +16,8 @@ export function expressionTimer(metrics: Metrics): ExpressionTimer {
     metrics.histogram(`apiserver_cel_${what}_duration_seconds`, `CEL ${what} time in seconds.`, DEFAULT_BUCKETS);
   const [compilation, evaluation] = [histogram('compilation'), histogram('evaluation')];
   return {
-    compiled: (seconds) => compilation.observe(seconds),
-    evaluated: (seconds) => evaluation.observe(seconds),
+    compiled: (seconds) => compilation.labels().observe(seconds),
+    evaluated: (seconds) => evaluation.labels().observe(seconds),
   };
 }
 
