@@ -220,6 +220,7 @@ export class HttpRequestContext implements RequestContext {
   }
 
   #sendWhole(status: number, answer: AnswerHeaders, body: Buffer): void {
+    if (this.method !== 'GET') this.#shared.flusher.flush(); // events of this write before its answer
     if (body.length <= SLICE_BYTES || this.method === 'HEAD') {
       this.#isOver = true;
       this.#wire.whole(status, answer, body);

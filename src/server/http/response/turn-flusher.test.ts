@@ -35,6 +35,28 @@ it('TurnFlusher flushes everything at the end of the turn, and lets the loop bre
   expect(turns).toBeGreaterThan(1);
 });
 
+it('TurnFlusher flushes at once where it is asked to, but no more than one slice a turn', async () => {
+  const flusher = new TurnFlusher();
+  let flushed = 0;
+  const quick: Flushable = { flush: () => flushed++ };
+  flusher.add(quick);
+  flusher.flush();
+  expect(flushed).toBe(1);
+  const slow: Flushable = {
+    flush: () => {
+      flushed++;
+      for (const end = performance.now() + 0.5; performance.now() < end; );
+    },
+  };
+  for (let i = 0; i < 128; i++) flusher.add(slow);
+  flusher.flush();
+  const inSlice = flushed;
+  expect(inSlice).toBeLessThan(129);
+  flusher.flush();
+  expect(flushed).toBe(inSlice);
+  while (flushed < 129) await new Promise((resolve) => setImmediate(resolve));
+});
+
 it('warningValues() cuts texts only when all of them are too long together', () => {
   const long = 'x'.repeat(3000);
   expect(warningValues(new Set([long]))).toEqual([`299 - "${long}"`]);

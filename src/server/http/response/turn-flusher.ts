@@ -3,7 +3,8 @@
  *
  * Streams that got the very same pieces share one joined buffer, so that an event for a thousand watchers is framed
  * once. Nothing waits longer than until the end of the turn, unless so many streams have something to say that they
- * would hold the loop: then the rest goes on in the next turn, and others get to work in between.
+ * would hold the loop: then the rest goes on in the next turn, and others get to work in between. The answer to a write
+ * lets what waits go first (`flush`): who writes and watches has the event of its own write by then.
  */
 import { Scratch } from './scratch.ts';
 
@@ -18,30 +19,46 @@ export class TurnFlusher {
   readonly scratch: Scratch = new Scratch();
   #waiting: Flushable[] = [];
   #isScheduled = false;
+  /** Its slice of this turn is used up. */
+  #isCutShort = false;
 
   /** Once per stream and turn: the stream sees to that. */
   add(stream: Flushable): void {
     this.#waiting.push(stream);
+    this.#schedule();
+  }
+
+  /** What waits leaves now, as far as one slice a turn goes. */
+  flush(): void {
+    if (this.#waiting.length > 0 && !this.#isCutShort) this.#flushSlice();
+  }
+
+  #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(this.#run);
   }
 
   readonly #run = (): void => {
+    this.#isScheduled = false;
+    this.#isCutShort = false;
+    this.#flushSlice();
+  };
+
+  #flushSlice(): void {
     const streams = this.#waiting;
     this.#waiting = [];
-    this.#isScheduled = false;
     const joiner = new Joiner();
     const startedAt = performance.now();
     for (let i = 0; i < streams.length; i++) {
       streams[i]!.flush(joiner);
       if ((i & 31) !== 31 || performance.now() - startedAt <= SLICE_MS || i + 1 === streams.length) continue;
       this.#waiting = streams.slice(i + 1).concat(this.#waiting);
-      if (!this.#isScheduled) setImmediate(this.#run);
-      this.#isScheduled = true;
+      this.#isCutShort = true;
+      this.#schedule();
       return;
     }
-  };
+  }
 }
 
 type Joined = { readonly parts: readonly Buffer[]; plain?: Buffer; chunk?: Buffer };
