@@ -9,6 +9,8 @@ import type { StoredObject } from './stored-object.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
+export type Pin = { readonly of: 'field' | 'label'; readonly key: string; readonly value: string };
+
 export type SelectionParts = {
   readonly namespace?: string;
   readonly labels?: LabelSelector;
@@ -23,8 +25,8 @@ export class Selection {
   readonly labels: LabelSelector;
   readonly fields: FieldSelector;
   readonly id: string;
-  /** A field other than the name that must have one value: what an index finds it by. */
-  readonly pinned: readonly [field: string, value: string] | undefined;
+  /** Fields other than name and namespace, and labels, that must have one value: what an index finds it by. */
+  readonly pinned: readonly Pin[];
   /** Whether anything beyond the scope must be looked at. */
   readonly isScopeOnly: boolean;
 
@@ -35,7 +37,11 @@ export class Selection {
     this.namespace = namespace || (fields.pinned.get('metadata.namespace') ?? '');
     this.name = fields.pinned.get('metadata.name') ?? '';
     this.id = JSON.stringify([namespace, labels.canonical, fields.canonical]);
-    this.pinned = [...fields.pinned].find(([field]) => !field.startsWith('metadata.'));
+    const pinnedFields = [...fields.pinned].filter(([field]) => !field.startsWith('metadata.'));
+    this.pinned = [
+      ...pinnedFields.map(([key, value]): Pin => ({ of: 'field', key, value })),
+      ...[...labels.pinned].map(([key, value]): Pin => ({ of: 'label', key, value })),
+    ];
     this.isScopeOnly =
       labels.isEmpty &&
       fields.requirements.length < 2 &&

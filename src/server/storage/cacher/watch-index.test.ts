@@ -103,6 +103,31 @@ describe('WatchIndex', () => {
     expect(asked().sort()).toEqual(['all', 'otherName']);
   });
 
+  it('asks of many who each want a label only those whose label it is, or was', () => {
+    const index = new WatchIndex();
+    const encoding = new PlainEncoding();
+    const readers = Array.from({ length: 50 }, (_, at) => new Reader(encoding, '', `group=g${at}`));
+    const inAll = new Reader(encoding, '', 'group=g3,group!=g4,tier in (a)');
+    for (const reader of [...readers, inAll]) index.join(reader);
+    index.publish([change(5, { labels: { group: 'g3', tier: 'a' } }, { labels: { group: 'g7' } })], 5);
+    const told = readers.flatMap(({ got }, at) => (got.length > 0 ? [`${at} ${got}`] : []));
+    expect(told).toEqual(['3 ADDED ns/a@5; to 5', '7 DELETED ns/a@5; to 5']);
+    expect(inAll.got).toEqual(['ADDED ns/a@5; to 5']);
+    expect(readers.reduce((sum, { selection }) => sum + selection.asked, 0)).toBe(2);
+    for (const reader of [...readers, inAll]) index.leave(reader);
+    expect(index.size).toBe(0);
+  });
+
+  it('hangs who want one label in many namespaces by their namespaces', () => {
+    const index = new WatchIndex();
+    const encoding = new PlainEncoding();
+    const readers = Array.from({ length: 50 }, (_, at) => new Reader(encoding, `ns${at}`, 'app=x'));
+    for (const reader of readers) index.join(reader);
+    index.publish([change(5, { namespace: 'ns7', labels: { app: 'x' } })], 5);
+    expect(readers.flatMap(({ got }, at) => (got.length > 0 ? [at] : []))).toEqual([7]);
+    expect(readers.reduce((sum, { selection }) => sum + selection.asked, 0)).toBeLessThan(3);
+  });
+
   it('does not ask who wants the same name in another namespace', () => {
     const index = new WatchIndex();
     const encoding = new PlainEncoding();

@@ -1,16 +1,17 @@
 /**
  * Which watchers an event concerns, found by look-up, not by asking each.
  *
- * Watchers with the same selection and encoding form a group; a group hangs in one bucket, the narrowest that its
- * selection allows: its name, a pinned field value, its namespace, or everything. An event is tried on the groups of
- * the buckets it falls into, with what it was before as well as with what it is: a pod that leaves a node concerns
- * the watcher of that node. So an event costs what it delivers, not what is registered.
+ * Watchers with the same selection and encoding form a group; a group hangs in one bucket, of those that its selection
+ * allows: its name, else the least crowded of the fields and labels it pins to a value and its namespace, else
+ * everything. An event is tried on the groups of the buckets it falls into, with what it was before as well as with what
+ * it is: a pod that leaves a node concerns the watcher of that node. So an event costs what it delivers, not what is
+ * registered.
  *
  * Always true: members are live; each gets every frame of its group, in order.
  */
 import { type EventEncoding, frameOf } from '../event-encoding.ts';
 import type { ObjectEvent } from '../object-event.ts';
-import type { Selection } from '../selection.ts';
+import type { Pin, Selection } from '../selection.ts';
 
 export interface Subscriber {
   readonly selection: Selection;
@@ -25,14 +26,20 @@ type Group = {
   readonly selection: Selection;
   readonly encoding: EventEncoding;
   readonly members: Set<Subscriber>;
+  readonly place: Place;
   frames: Buffer[];
 };
+
+/** A bucket, and by what it is found if that is a field or a label. */
+type Place = { readonly id: string; readonly pin?: Pin };
 
 export class WatchIndex {
   readonly #groups = new Map<string, Group>();
   readonly #buckets = new Map<string, Set<Group>>();
   /** How many groups hang on each pinned field: only those fields need to be looked up. */
   readonly #pinnedFields = new Map<string, number>();
+  /** How many hang on a label: where none does, nobody reads the labels of an object. */
+  #onLabels = 0;
   #size = 0;
 
   get size(): number {
@@ -44,7 +51,7 @@ export class WatchIndex {
     let group = this.#groups.get(id);
     if (!group) {
       const { selection, encoding } = subscriber;
-      group = { selection, encoding, members: new Set(), frames: [] };
+      group = { selection, encoding, members: new Set(), place: this.#placeFor(selection), frames: [] };
       this.#groups.set(id, group);
       this.#hang(group);
     }
@@ -108,47 +115,58 @@ export class WatchIndex {
     for (const field of this.#pinnedFields.keys()) {
       const now = current?.field(field);
       const before = previous?.field(field);
-      if (now !== undefined) yield* this.#bucket(`${field}=${now}`);
-      if (before !== undefined && before !== now) yield* this.#bucket(`${field}=${before}`);
+      if (now !== undefined) yield* this.#bucket(bucketOf('field', field, now));
+      if (before !== undefined && before !== now) yield* this.#bucket(bucketOf('field', field, before));
     }
+    if (this.#onLabels === 0) return;
+    const now = current?.labels ?? {};
+    const before = previous?.labels ?? {};
+    for (const [key, value] of Object.entries(now)) yield* this.#bucket(bucketOf('label', key, value));
+    for (const [key, value] of Object.entries(before))
+      if (now[key] !== value) yield* this.#bucket(bucketOf('label', key, value));
   }
 
   #bucket(id: string): Iterable<Group> {
     return this.#buckets.get(id) ?? [];
   }
 
+  #placeFor({ name, namespace, pinned }: Selection): Place {
+    if (name !== '') return { id: namespace === '' ? `name ${name}` : `name ${namespace}/${name}` };
+    const places: Place[] = pinned.map((pin) => ({ id: bucketOf(pin.of, pin.key, pin.value), pin }));
+    if (namespace !== '') places.push({ id: `namespace ${namespace}` });
+    const groupsIn = ({ id }: Place) => this.#buckets.get(id)?.size ?? 0;
+    return places.reduce((best, place) => (groupsIn(place) < groupsIn(best) ? place : best), places[0] ?? { id: 'all' });
+  }
+
   #hang(group: Group): void {
-    const id = bucketOf(group.selection);
+    const { id, pin } = group.place;
     const bucket = this.#buckets.get(id);
     if (bucket) bucket.add(group);
     else this.#buckets.set(id, new Set([group]));
-    const field = pinnedFieldOf(group.selection);
-    if (field) this.#pinnedFields.set(field, (this.#pinnedFields.get(field) ?? 0) + 1);
+    this.#count(pin, 1);
   }
 
   #unhang(group: Group): void {
-    const id = bucketOf(group.selection);
+    const { id, pin } = group.place;
     const bucket = this.#buckets.get(id);
     bucket?.delete(group);
     if (bucket?.size === 0) this.#buckets.delete(id);
-    const field = pinnedFieldOf(group.selection);
-    if (!field) return;
-    const left = this.#pinnedFields.get(field)! - 1;
-    if (left === 0) this.#pinnedFields.delete(field);
-    else this.#pinnedFields.set(field, left);
+    this.#count(pin, -1);
   }
+
+  #count(pin: Pin | undefined, change: 1 | -1): void {
+    if (pin?.of === 'label') this.#onLabels += change;
+    if (pin?.of !== 'field') return;
+    const groups = (this.#pinnedFields.get(pin.key) ?? 0) + change;
+    if (groups === 0) this.#pinnedFields.delete(pin.key);
+    else this.#pinnedFields.set(pin.key, groups);
+  }
+}
+
+function bucketOf(of: Pin['of'], key: string, value: string): string {
+  return `${of} ${key}=${value}`;
 }
 
 function groupId({ selection, encoding }: Subscriber): string {
   return `${encoding.id} ${selection.id}`;
-}
-
-function bucketOf({ name, namespace, pinned }: Selection): string {
-  if (name !== '') return namespace === '' ? `name ${name}` : `name ${namespace}/${name}`;
-  if (pinned) return `${pinned[0]}=${pinned[1]}`;
-  return namespace === '' ? 'all' : `namespace ${namespace}`;
-}
-
-function pinnedFieldOf({ name, pinned }: Selection): string | undefined {
-  return name === '' ? pinned?.[0] : undefined;
 }
