@@ -22,7 +22,7 @@ import type { EventEncoding } from './event-encoding.ts';
 import type { ObjectCodec } from './object-codec.ts';
 import type { ObjectKeys } from './object-keys.ts';
 import type { ObjectWatch } from './object-watch.ts';
-import type { Selection } from './selection.ts';
+import type { Pin, Selection } from './selection.ts';
 import type { StoredObject } from './stored-object.ts';
 
 export type { Revision };
@@ -85,6 +85,8 @@ export type ListRequest = {
   /** How new it must be, or exactly which state it must be: then it fails where that is compacted. */
   readonly at: { readonly resourceVersion: string } | { readonly revision: Revision };
   readonly signal: AbortSignal;
+  /** Fields that all that is wanted must have; others may be left out of what is found, and of its count. */
+  readonly pinned?: readonly Pin[];
   /** While a cache is still being filled, whoever wants all of it is told to come again: reading it once more would not help. */
   readonly isPatient?: boolean;
 };

@@ -68,7 +68,9 @@ export async function listObjects(
   const at = exact === undefined ? { resourceVersion: freshnessOf(options) } : { revision: exact };
   let found: ObjectList;
   try {
-    found = await storage.list({ scope, start, limit: needed, at, signal, isPatient: true });
+    // A page says whether anything follows it, and to that end all that follows counts.
+    const pinned = limit > 0 ? [] : selection.pinned;
+    found = await storage.list({ scope, start, limit: needed, at, signal, isPatient: true, pinned });
   } catch (err) {
     if (exact === undefined || !isExpired(err)) throw err;
     throw token ? continueExpired(encodeToken({ revision: -1, start }, scope)) : listExpired();

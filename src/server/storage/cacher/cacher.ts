@@ -38,10 +38,11 @@ import {
   type WatchRequest,
   type WriteGuard,
 } from '../object-storage.ts';
-import type { Selection } from '../selection.ts';
+import type { Pin, Selection } from '../selection.ts';
 import { SetBackError } from '../set-back-error.ts';
 import type { StoredObject } from '../stored-object.ts';
 import { CacheWatcher } from './cache-watcher.ts';
+import { FieldIndex } from './field-index.ts';
 import { PackedObjects } from './packed-objects.ts';
 import { RevisionWaiters } from './revision-waiters.ts';
 import { StoreReflector } from './store-reflector.ts';
@@ -100,6 +101,9 @@ export class Cacher implements ObjectStorage {
   #impatientUntil = 0;
   #unreadySince: number;
   #followers: ChangeListener[] = [];
+  /** By field; made when somebody asks for it. */
+  readonly #fieldIndexes = new Map<string, FieldIndex>();
+  readonly #closing = new AbortController();
   /** Stretches of revisions whose single changes were missed: the window holds only what became of them. */
   #gaps: { readonly after: Revision; readonly until: Revision }[] = [];
 
@@ -149,6 +153,8 @@ export class Cacher implements ObjectStorage {
       return this.direct.list({ scope, start, limit, at: { resourceVersion: '' }, signal });
     }
     this.counts.lists++;
+    const pinned = request.pinned && this.#pinnedObjects(request.pinned, scope, start);
+    if (pinned) return { objects: pinned, count: pinned.length, revision: this.revision };
     const objects = this.objects.values(scope, start, limit);
     return { objects, count: this.objects.count(scope, start), revision: this.revision };
   }
@@ -274,6 +280,7 @@ export class Cacher implements ObjectStorage {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     this.#waiters.close();
     this.objects.close();
     await this.#reflector.close();
@@ -352,6 +359,7 @@ export class Cacher implements ObjectStorage {
 
   /** A follower that fails harms nobody but itself. */
   #tell(current: StoredObject | undefined, previous: StoredObject | undefined): void {
+    for (const index of this.#fieldIndexes.values()) index.change(current, previous);
     for (const follower of this.#followers) {
       try {
         follower(current, previous);
@@ -401,11 +409,27 @@ export class Cacher implements ObjectStorage {
     );
   }
 
+  /** Those that have a field's value; undefined where no index knows them (yet). */
+  #pinnedObjects(pinned: readonly Pin[], scope: string, start: string): readonly StoredObject[] | undefined {
+    const pin = pinned.find(({ of, key }) => of === 'field' && this.codec.fieldNames.includes(key));
+    if (!pin) return undefined;
+    let index = this.#fieldIndexes.get(pin.key);
+    if (!index) {
+      const current = (key: string) => this.objects.get(key);
+      index = new FieldIndex(pin.key, this.objects.values(), current, this.#closing.signal);
+      this.#fieldIndexes.set(pin.key, index);
+    }
+    return index.find(pin.value, scope, start);
+  }
+
   /** What a selection can match at all: one object, if it names it. */
   #candidatesOf(selection: Selection): readonly StoredObject[] {
     const { namespace, name } = selection;
     const isOne = name !== '' && (namespace !== '' || !this.codec.resource.isNamespaced);
-    if (!isOne) return this.objects.values(scopeOf(selection));
+    if (!isOne) {
+      const scope = scopeOf(selection);
+      return this.#pinnedObjects(selection.pinned, scope, '') ?? this.objects.values(scope);
+    }
     const found = this.peek(namespace, name);
     return found ? [found] : [];
   }

@@ -135,7 +135,10 @@ export class WatchIndex {
     const places: Place[] = pinned.map((pin) => ({ id: bucketOf(pin.of, pin.key, pin.value), pin }));
     if (namespace !== '') places.push({ id: `namespace ${namespace}` });
     const groupsIn = ({ id }: Place) => this.#buckets.get(id)?.size ?? 0;
-    return places.reduce((best, place) => (groupsIn(place) < groupsIn(best) ? place : best), places[0] ?? { id: 'all' });
+    return places.reduce(
+      (best, place) => (groupsIn(place) < groupsIn(best) ? place : best),
+      places[0] ?? { id: 'all' },
+    );
   }
 
   #hang(group: Group): void {
