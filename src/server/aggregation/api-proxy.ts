@@ -138,7 +138,7 @@ async function passBack(
     if (!(await written(stream, Buffer.concat(held)))) return;
     held = [];
   }
-  if (stream) stream.end();
+  if (stream) stream.end('upstream-ended');
   else context.send(status, type, Buffer.concat(held), passed);
 }
 

@@ -29,6 +29,7 @@ export async function openAuditLog(options: AuditLogOptions, counting: RequestOb
 function audited(counting: RequestObserver, lines: Pick<LineFile, 'write'>): RequestObserver {
   return {
     begin: (context) => counting.begin(context),
+    streamOpened: (context) => counting.streamOpened(context),
     seat: (kind, change) => counting.seat(kind, change),
     end(context, outcome, wasLetIn) {
       counting.end(context, outcome, wasLetIn);

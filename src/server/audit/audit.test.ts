@@ -95,7 +95,13 @@ describe('the file', () => {
     inFolder(async (folder) => {
       const file = join(folder, 'audit.log');
       let counted = 0;
-      const counting = { begin: () => {}, seat: () => {}, end: () => void counted++, handshakeFailed: () => {} };
+      const counting = {
+        begin: () => {},
+        streamOpened: () => {},
+        seat: () => {},
+        end: () => void counted++,
+        handshakeFailed: () => {},
+      };
       for (let run = 0; run < 2; run++) {
         const audit = await openAuditLog({ file, log: () => {} }, counting);
         for (let i = 0; i < 500; i++) audit.observer.end(contextFor('GET', `/api/v1/nodes/n${i}`), outcome, true);
@@ -193,7 +199,13 @@ describe('the file', () => {
 
   it('is set aside when it is full, and the oldest of those are removed', () =>
     inFolder(async (folder) => {
-      const counting = { begin: () => {}, seat: () => {}, end: () => {}, handshakeFailed: () => {} };
+      const counting = {
+        begin: () => {},
+        streamOpened: () => {},
+        seat: () => {},
+        end: () => {},
+        handshakeFailed: () => {},
+      };
       writeFileSync(join(folder, 'audit-notes.log'), 'not one of them');
       for (let run = 0; run < 6; run++) {
         const file = join(folder, 'audit.log');

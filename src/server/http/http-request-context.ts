@@ -14,6 +14,7 @@ import type { FlowTicket } from '../flow-control/flow-gate.ts';
 import type { ByteStream, EncodedStatus, RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import { retryAfterSeconds, statusBody, wantsPretty } from '../request/status-body.ts';
+import type { StreamEnd } from '../request/stream-end.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { ByteBudget, Holding } from './body/byte-budget.ts';
 import { Pace, type PaceRule } from './body/pace.ts';
@@ -41,6 +42,8 @@ export type SharedByRequests = BodyLimits & {
   /** Names the history that versions belong to, in every answer about resources. */
   readonly history: string | undefined;
   readonly encodeStatus: ((context: RequestContext, error: StatusError) => EncodedStatus) | undefined;
+  /** Told of every live stream as it begins. */
+  readonly onStream: (context: RequestContext) => void;
   /** The server is going: connections are not kept, new streams end at once. */
   isDraining: boolean;
 };
@@ -151,6 +154,11 @@ export class HttpRequestContext implements RequestContext {
   /** Whether its answer has no end known in advance. */
   get isLive(): boolean {
     return this.#live !== undefined;
+  }
+
+  /** Why its stream ended; undefined while it is open, and of an answer that is none. */
+  get streamEnd(): StreamEnd | undefined {
+    return this.#live?.why;
   }
 
   get sentBytes(): number {
@@ -292,7 +300,7 @@ export class HttpRequestContext implements RequestContext {
     const answer = this.#begin(status, contentType, headers);
     clearTimeout(this.#deadline);
     if (!answer) {
-      live.end();
+      live.end('error'); // the HTTP server was first
       return live;
     }
     this.#live = live;
@@ -305,7 +313,8 @@ export class HttpRequestContext implements RequestContext {
     live.onClose(() => {
       this.#isOver = true;
     });
-    if (this.#shared.isDraining) live.end();
+    this.#shared.onStream(this);
+    if (this.#shared.isDraining) live.end('server-stopping');
     return live;
   }
 
@@ -363,7 +372,7 @@ export class HttpRequestContext implements RequestContext {
   /** A clean end of a live stream, because the server stops. */
   endStream(reason: unknown): void {
     if (!this.#live) return;
-    this.#live.end();
+    this.#live.end('server-stopping');
     this.#abort(reason);
   }
 

@@ -94,6 +94,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     answerPace: limits.answerPace,
     encodeStatus: options.encodeStatus,
     history: options.history,
+    onStream: (context) => observer?.streamOpened(context),
     isDraining: false,
   };
 
@@ -126,8 +127,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     http1: onHttp1,
     http2: (stream, headers, rawHeaders) => {
       const [method, url] = [String(headers[':method']), String(headers[':path'])];
-      const wire = new Http2Wire(stream, method);
       const { session } = stream;
+      const wire = new Http2Wire(stream, method, () => session !== undefined && connections.isBroken(session));
       if (!session) return wire.destroy();
       if (goawayChance > 0 && random() < goawayChance) wire.closeAfter();
       const certificate = () => connections.certificateOf(session, () => session.socket as TLSSocket);
@@ -164,8 +165,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     open.add(context);
     context.onClose(() => {
       open.delete(context);
-      const { status, sentBytes, startedAtMs, isTerminated } = context;
-      const outcome = { status, sentBytes, seconds: (performance.now() - startedAtMs) / 1000, isTerminated };
+      const { status, sentBytes, startedAtMs, isTerminated, streamEnd } = context;
+      const seconds = (performance.now() - startedAtMs) / 1000;
+      const outcome = { status, sentBytes, seconds, isTerminated, streamEnd };
       observer?.end(context, outcome, context.wasLetIn);
     });
     chain

@@ -80,6 +80,11 @@ export function requestMetrics(metrics: Metrics, now?: () => number): RequestObs
     'Number of requests which apiserver terminated in self-defense.',
     [...ROUTE_OF, 'code'],
   );
+  const watchEnds = metrics.counter<string>('longwatch_watches_ended_total', 'Watches that have ended, by why.', [
+    'group',
+    'resource',
+    'reason',
+  ]);
   const handshakeErrors = metrics.counter(
     'apiserver_tls_handshake_errors_total',
     "Number of requests dropped with 'TLS handshake error from' error",
@@ -135,13 +140,18 @@ export function requestMetrics(metrics: Metrics, now?: () => number): RequestObs
       route.running?.inc();
       watching.set(context, route);
     },
+    streamOpened: () => {},
     seat(kind, change) {
       taken[kind].change(change);
     },
-    end(context, { status, sentBytes, seconds, isTerminated }) {
+    end(context, { status, sentBytes, seconds, isTerminated, streamEnd }) {
       const isServed = status > 0 && status < 400;
       const route = watching.get(context) ?? routeOf(context, isServed);
-      if (watching.has(context)) route.running?.dec();
+      if (watching.has(context)) {
+        route.running?.dec();
+        const { group, resource } = route.labels;
+        if (streamEnd) watchEnds.inc({ group, resource, reason: streamEnd });
+      }
       if (status === 0) {
         aborts.inc({ ...route.labels });
         return;
@@ -192,6 +202,7 @@ const NAMED_PATHS = new Set([
   '/apis',
   '/openapi/v2',
   '/openapi/v3',
+  '/longwatch/snapshot',
 ]);
 
 function labelsOf({ method, path, requestInfo, headers }: RequestContext): RouteLabels {

@@ -8,6 +8,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { CpuAccount } from '../event-loop/run-queue.ts';
 import type { RequestInfo } from './request-info.ts';
+import type { StreamEnd } from './stream-end.ts';
 import type { UserInfo } from './user-info.ts';
 
 export interface RequestContext {
@@ -49,8 +50,7 @@ export interface RequestContext {
 
 /**
  * Where a watch writes. All that is written in one turn of the loop leaves in one write at its end. When the server
- * stops, the HTTP server ends every stream itself, between two writes: to its owner that looks like a client that left.
- * Writing after the end does nothing.
+ * stops, the HTTP server ends every stream itself, between two writes. Writing after the end does nothing.
  */
 export interface ByteStream {
   /** False: the client is slow, wait for `onDrain` before the next write. The bytes are taken either way. */
@@ -68,10 +68,10 @@ export interface ByteStream {
   readonly takenBytes: number;
   /** Called whenever there is room again after a write that said false. A later listener takes the earlier one's place. */
   onDrain(listener: () => void): void;
-  /** Called once, when the client is gone or after `end`. */
-  onClose(listener: () => void): void;
+  /** Called once, when the client is gone or after `end`, with the reason that was first. */
+  onClose(listener: (why: StreamEnd) => void): void;
   /** A clean end, after everything written. */
-  end(): void;
+  end(why: StreamEnd): void;
 }
 
 /** An error in the form the client asked for. */

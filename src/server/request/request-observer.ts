@@ -2,6 +2,7 @@
 
 import type { RequestContext } from './request-context.ts';
 import type { RequestKind } from './request-kind.ts';
+import type { StreamEnd } from './stream-end.ts';
 
 /** How a request ended. */
 type RequestOutcome = {
@@ -11,11 +12,15 @@ type RequestOutcome = {
   readonly seconds: number;
   /** The server ended it before its time: it had no seat left for it, or it took too long. */
   readonly isTerminated?: boolean;
+  /** Of a live stream: why it ended. */
+  readonly streamEnd?: StreamEnd | undefined;
 };
 
 export interface RequestObserver {
   /** Whoever asks may do it. */
   begin(context: RequestContext): void;
+  /** Its answer is a live stream, and has begun. */
+  streamOpened(context: RequestContext): void;
   /** Once for every request, let in or not. */
   end(context: RequestContext, outcome: RequestOutcome, wasLetIn: boolean): void;
   /** A seat was taken (1) or given back (-1). */

@@ -21,6 +21,7 @@ import {
 } from '../../store/index.ts';
 import type { StoreHistory } from '../../store/kv.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
+import type { StreamEnd } from '../request/stream-end.ts';
 import { DirectWatch } from './direct-watch.ts';
 import type { ObjectCodec } from './object-codec.ts';
 import { ObjectEvent } from './object-event.ts';
@@ -178,8 +179,8 @@ export class DirectStorage implements ObjectStorage {
     return true;
   }
 
-  endWatches(): void {
-    for (const watch of [...this.watches]) watch.end();
+  endWatches(why: StreamEnd): void {
+    for (const watch of [...this.watches]) watch.end(why);
   }
 
   async close(): Promise<void> {}

@@ -77,7 +77,7 @@ describe('DirectWatch', () => {
     );
     await eventually(() => expect(watch.sendBookmark()).toBe(true));
     expect(client.events.at(-1)).toBe(`BOOKMARK @${gone}`);
-    watch.end();
+    watch.end('client-left');
   });
 
   it('waits for a slow client, sends it no bookmark meanwhile, and loses nothing', async () => {
@@ -99,7 +99,7 @@ describe('DirectWatch', () => {
     expect([client.events.length, watch.sendBookmark()]).toEqual([1, false]);
     client.take(1e9);
     await eventually(() => expect(client.events).toEqual(want));
-    watch.end();
+    watch.end('client-left');
   });
 
   it('says so when its history is gone', async () => {
@@ -121,8 +121,8 @@ describe('DirectWatch', () => {
     await nextTurn();
     expect(await watchersOfStore()).toBe((before ?? 0) + 1);
     if (way === 'client') client.leave();
-    else watch.end();
-    watch.end();
+    else watch.end('client-left');
+    watch.end('client-left');
     await running;
     expect([await watchersOfStore(), client.ends, ended.mock.calls.length]).toEqual([before, 1, 1]);
     expect(watch.sendBookmark()).toBe(false);
@@ -145,7 +145,7 @@ describe('DirectWatch', () => {
     const running = watch.start();
     await eventually(() => expect(client.text).not.toBe(''));
     isOver = true;
-    watch.end();
+    watch.end('client-left');
     await running;
     expect(passed).toBeGreaterThanOrEqual(3);
   });

@@ -23,10 +23,10 @@ export class DirectWatch extends ObjectWatch {
       if (this.isEnded()) return;
       this.#onInitialised();
       await this.readLog(() => this.#waitForMore());
+      this.fail(new Error('the log of the store has ended')); // it does not: this watch has
     } catch (err) {
       this.fail(err);
     }
-    this.end();
   }
 
   sendBookmark(): boolean {

@@ -18,6 +18,7 @@ import { isStoreError, type Revision } from '../../store/index.ts';
 import type { StoreHistory } from '../../store/kv.ts';
 import type { CpuAccount } from '../event-loop/run-queue.ts';
 import type { ByteStream } from '../request/request-context.ts';
+import type { StreamEnd } from '../request/stream-end.ts';
 import type { EventEncoding } from './event-encoding.ts';
 import type { ObjectCodec } from './object-codec.ts';
 import type { ObjectKeys } from './object-keys.ts';
@@ -62,8 +63,8 @@ export interface ObjectStorage {
    * the store does not tell how far it is.
    */
   catchUp(timeoutMs: number, signal: AbortSignal): Promise<boolean>;
-  /** Ends all watches: what they were told of is not served any more, or not in this version. */
-  endWatches(): void;
+  /** Ends all watches, such as when what they were told of is not served any more. */
+  endWatches(why: StreamEnd): void;
   close(): Promise<void>;
 }
 

@@ -15,6 +15,7 @@ import { isStoreError, type Revision, type Watch, type WatchEvent } from '../../
 import { CpuAccount, runQueue } from '../event-loop/run-queue.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { ByteStream } from '../request/request-context.ts';
+import type { StreamEnd } from '../request/stream-end.ts';
 import { type EventEncoding, frameOf } from './event-encoding.ts';
 import type { ObjectEvent } from './object-event.ts';
 import type { Selection } from './selection.ts';
@@ -113,7 +114,7 @@ export abstract class ObjectWatch {
     direct.watches.add(this);
     options.stream.onDrain(() => this.#onDrained?.());
     // Who has left already is told so at once, and a watch cannot end before it is made.
-    queueMicrotask(() => this.stream.onClose(() => this.end()));
+    queueMicrotask(() => this.stream.onClose((why) => this.end(why)));
   }
 
   get isLive(): boolean {
@@ -169,10 +170,10 @@ export abstract class ObjectWatch {
         message: refusal.message,
       });
     this.stream.write(this.encoding.error(refusal));
-    this.end();
+    this.end(isStatusError(refusal, 'Expired') ? 'expired' : 'error');
   }
 
-  end(): void {
+  end(why: StreamEnd): void {
     if (this.isEnded()) return;
     this.leave();
     this.direct.watches.delete(this);
@@ -181,7 +182,7 @@ export abstract class ObjectWatch {
     this.state = 'ended';
     this.#onDrained?.();
     void this.#log?.return();
-    this.stream.end();
+    this.stream.end(why);
     for (const listener of this.#endListeners) listener();
   }
 

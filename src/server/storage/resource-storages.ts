@@ -124,7 +124,7 @@ export class ResourceStorages {
     const storage = this.#storages.get(prefix);
     this.#storages.delete(prefix);
     this.#cachers.delete(prefix);
-    for (const converting of this.#converting.get(prefix) ?? []) converting.endWatches();
+    for (const converting of this.#converting.get(prefix) ?? []) converting.endWatches('resource-changed');
     this.#converting.delete(prefix);
     return storage;
   }

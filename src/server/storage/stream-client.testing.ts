@@ -1,6 +1,7 @@
 /** The client's end of a watch, for tests: it takes as much as it is told to, and shows what has come. */
 import { expect } from 'vitest';
 import type { ByteStream } from '../request/request-context.ts';
+import type { StreamEnd } from '../request/stream-end.ts';
 
 /** As the front's: a client for which more than this waits is cut off. */
 const CUT_OFF_BYTES = 16 * 1024 * 1024;
@@ -16,7 +17,8 @@ export class StreamClient implements ByteStream {
   onWrite: () => void = () => {};
   #waiting = 0;
   #drain: () => void = () => {};
-  readonly #closeListeners: (() => void)[] = [];
+  why: StreamEnd | undefined;
+  readonly #closeListeners: ((why: StreamEnd) => void)[] = [];
 
   write(bytes: Buffer): boolean {
     if (this.ends > 0 || this.isCutOff) return true;
@@ -25,7 +27,7 @@ export class StreamClient implements ByteStream {
     this.#waiting += bytes.length;
     if (this.#waiting > CUT_OFF_BYTES) {
       this.isCutOff = true;
-      queueMicrotask(() => this.leave());
+      queueMicrotask(() => this.leave('too-slow'));
     }
     this.onWrite();
     return this.#waiting <= this.room;
@@ -67,18 +69,19 @@ export class StreamClient implements ByteStream {
     this.#drain = listener;
   }
 
-  onClose(listener: () => void): void {
-    if (this.ends > 0) listener();
+  onClose(listener: (why: StreamEnd) => void): void {
+    if (this.ends > 0) listener(this.why ?? 'client-left');
     else this.#closeListeners.push(listener);
   }
 
-  end(): void {
+  end(why: StreamEnd): void {
     this.ends++;
-    this.leave();
+    this.leave(why);
   }
 
-  leave(): void {
-    for (const listener of this.#closeListeners.splice(0)) listener();
+  leave(why: StreamEnd = 'client-left'): void {
+    this.why ??= why;
+    for (const listener of this.#closeListeners.splice(0)) listener(why);
   }
 
   /** `ADDED ns/a@5`, one for each event. */

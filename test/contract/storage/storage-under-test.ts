@@ -59,7 +59,7 @@ export function opening(open: Open, implementation: Implementation): OpenStorage
       storage,
       storageOf,
       async [Symbol.asyncDispose]() {
-        storage.endWatches();
+        storage.endWatches('server-stopping');
         await storages.close();
         await under[Symbol.asyncDispose]();
       },

@@ -59,7 +59,7 @@ export function describeWatches(open: OpenStorage): void {
           begun,
           written.slice(from + 1).map(({ key, revision }) => `ADDED ${key}@${revision}`),
         );
-        begun.watch.end();
+        begun.watch.end('timeout-over');
       }
     });
 
@@ -156,9 +156,9 @@ export function describeWatches(open: OpenStorage): void {
       const ended = vi.fn();
       watch.onEnd(ended);
       if (way === 'its client') client.leave();
-      else if (way === 'its end') watch.end();
-      else t.storage.endWatches();
-      watch.end();
+      else if (way === 'its end') watch.end('timeout-over');
+      else t.storage.endWatches('resource-changed');
+      watch.end('timeout-over');
       await done;
       expect([client.ends, ended.mock.calls.length, watch.sendBookmark()]).toEqual([1, 1, false]);
       await put(t.storage, configMap('a/late'));

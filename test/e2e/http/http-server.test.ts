@@ -181,7 +181,7 @@ describe.each(['get', 'get2'] as const)('the HTTP server over %s', (get) => {
           if (++waiting === 3) allWaiting();
           await held;
         }
-        if (context.query.has('watch')) context.stream(JSON_TYPE).end();
+        if (context.query.has('watch')) context.stream(JSON_TYPE).end('timeout-over');
         else echo(context);
       },
       { limits },
@@ -255,7 +255,7 @@ it('serves curl over both protocols', async ({ skip }) => {
     if (!context.query.has('watch')) return echo(context);
     const stream = context.stream(JSON_TYPE);
     for (const n of [1, 2, 3]) stream.write(Buffer.from(`{"n":${n}}\n`));
-    return stream.end();
+    return stream.end('timeout-over');
   });
   for (const version of [['--http1.0', '--no-alpn'], ['--http1.1'], ['--http2']]) {
     const out = await run(...version, `https://127.0.0.1:${server.httpServer.port}/api/v1/pods?watch=1`);

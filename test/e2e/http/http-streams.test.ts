@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { ByteStream, RequestContext } from '../../../src/server/request/request-context.ts';
+import type { StreamEnd } from '../../../src/server/request/stream-end.ts';
 import {
   type HttpServerUnderTest,
   httpServerUnderTest,
@@ -51,7 +52,7 @@ function withoutChunks(answer: string): string {
   }
 }
 
-const closed = (stream: ByteStream) => new Promise<void>((resolve) => stream.onClose(resolve));
+const closed = (stream: ByteStream) => new Promise<StreamEnd>((resolve) => stream.onClose(resolve));
 
 async function openRaw(server: HttpServerUnderTest) {
   const socket = await server.raw();
@@ -89,7 +90,7 @@ it('joins what is written in one turn into one chunk, in order', async () => {
   expect(await seen).toBe('d\r\nfirst\nsecond\n\r\n');
   const rest = restOf(socket);
   stream.write(Buffer.from('last\n'));
-  stream.end();
+  stream.end('error');
   stream.write(Buffer.from('never\n'));
   await untilSeen(socket, /0\r\n\r\n$/).then((text) => expect(text).toBe('5\r\nlast\n\r\n0\r\n\r\n'));
   socket.write(`GET /version HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`); // the connection is as good as new
@@ -122,8 +123,8 @@ describe('behind a stream on HTTP/1.1', () => {
     expect(asked).toEqual(['/api/v1/pods']);
     const second = next();
     const rest = restOf(socket);
-    stream.end();
-    (await second).end();
+    stream.end('error');
+    (await second).end('error');
     expect(await rest).toMatch(/^0\r\n\r\nHTTP\/1\.1 200 OK[\s\S]*ok(HTTP\/1\.1 200 OK[\s\S]*){2}ok$/);
     expect(asked).toEqual(['/api/v1/pods', '/one', '/api/v1/pods', '/two']);
     expect(server.httpServer.openRequests).toBe(0);
@@ -185,7 +186,7 @@ it('loses nothing of a request that had half come when a stream began', async ()
   await seen;
   const rest = restOf(socket);
   socket.write(`sion HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`);
-  stream.end();
+  stream.end('error');
   expect(await rest).toMatch(/^0\r\n\r\nHTTP\/1\.1 200 OK[\s\S]*ok$/);
 });
 
@@ -206,7 +207,7 @@ describe.each([1, 2])('a stream over HTTP/%i', (version) => {
     await gone;
     expect(stream.write(Buffer.from('into the void'))).toBe(true);
     expect(stream.bufferedBytes).toBe(0);
-    stream.end();
+    stream.end('error');
   });
 
   it('sends long writes whole and in their place between the others', async () => {
@@ -230,7 +231,7 @@ describe.each([1, 2])('a stream over HTTP/%i', (version) => {
       stream.write(put(`after ${round};`));
       if (!canTakeMore) await new Promise<void>((resolve) => stream.onDrain(resolve));
     }
-    stream.end();
+    stream.end('error');
     const body = version === 1 ? withoutChunks(await seen) : await seen;
     expect(body.length).toBe(sent.length);
     expect(body === sent).toBe(true);
@@ -266,7 +267,7 @@ describe.each([1, 2])('a stream over HTTP/%i', (version) => {
     client.resume();
     await drained;
     expect(drains).toBeGreaterThan(10);
-    stream.end();
+    stream.end('error');
     await once(client, version === 1 ? 'data' : 'end');
     expect(got).toBeGreaterThan(written / 2);
   });
@@ -283,7 +284,7 @@ describe.each([1, 2])('a stream over HTTP/%i', (version) => {
     const stream = await opened;
     const gone = closed(stream);
     const flood = setInterval(() => stream.write(Buffer.alloc(512 * 1024)), 1);
-    await gone;
+    expect(await gone).toBe('too-slow');
     clearInterval(flood);
     expect(stream.bufferedBytes).toBe(0);
   });

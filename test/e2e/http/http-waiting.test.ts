@@ -72,6 +72,7 @@ describe('seats', () => {
       seat: (_kind: string, change: number) => {
         taken += change;
       },
+      streamOpened: () => {},
       handshakeFailed: () => {},
     };
     await using server = await httpServerUnderTest(handle, { limits: { maxReadOnly: 2 }, observer });
@@ -96,6 +97,7 @@ describe('seats', () => {
       begin: () => {},
       end: () => {},
       seat: (kind: string, change: number) => seats.push(`${kind} ${change}`),
+      streamOpened: () => {},
       handshakeFailed: () => {},
     };
     await using server = await httpServerUnderTest(

@@ -147,7 +147,7 @@ export class CrdController {
       } catch {
         // The store is away or we are closing: the watches end all the same.
       }
-      storage.endWatches();
+      storage.endWatches('resource-changed');
       const close = () => {
         this.#retired.delete(storage);
         this.#run(storage.close());

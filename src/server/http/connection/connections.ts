@@ -29,6 +29,7 @@ type Identity = PeerCertificate | 'unverified' | undefined;
 export class Connections {
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #broken = new WeakSet<object>();
   readonly #identities = new WeakMap<object, { readonly certificate: Identity }>();
   readonly #owed = new WeakMap<object, Owed>();
 
@@ -50,9 +51,16 @@ export class Connections {
     });
     session.once('close', () => this.#sessions.delete(session));
     session.on('error', ignore);
+    // The session keeps some faults of its socket to itself, and has no socket any more once its streams have closed.
+    session.socket.on('error', () => this.#broken.add(session));
     session.setTimeout(idleTimeoutMs, () => {
       if (openStreams === 0) session.close();
     });
+  }
+
+  /** Whether its connection ended by a fault. */
+  isBroken(session: object): boolean {
+    return this.#broken.has(session);
   }
 
   /** Calls `begin` now, or when the watch before it has ended. */
@@ -63,7 +71,7 @@ export class Connections {
       return;
     }
     owed.waiting ??= [];
-    if (owed.waiting.push(begin) > MAX_WAITING) socket.destroy();
+    if (owed.waiting.push(begin) > MAX_WAITING) socket.destroy(new Error('too many requests wait behind a watch'));
     else socket.pause();
   }
 

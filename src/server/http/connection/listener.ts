@@ -115,7 +115,7 @@ function refuseMalformed(err: NodeJS.ErrnoException, socket: Duplex, owesAnswer:
   const isAboutRequest = (code.startsWith('HPE_') || code.startsWith('ERR_HTTP')) && code !== 'HPE_PAUSED';
   // In the middle of an answer, or before it, these words would be taken for a part of it.
   if (!isAboutRequest || !socket.writable || owesAnswer) {
-    socket.destroy();
+    socket.destroy(err); // whoever still writes to it learns that it broke
     return;
   }
   const text = REFUSALS[code] ?? '400 Bad Request';

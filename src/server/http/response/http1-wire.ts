@@ -52,6 +52,10 @@ export class Http1Wire implements Wire {
     return !this.#isClosed && !this.#socket.destroyed;
   }
 
+  get isBroken(): boolean {
+    return Boolean(this.#socket.errored);
+  }
+
   get bufferedBytes(): number {
     return this.#sink.writableLength;
   }

@@ -10,13 +10,15 @@ import type { Wire } from './wire.ts';
 export class Http2Wire implements Wire {
   readonly #stream: ServerHttp2Stream;
   readonly #isHead: boolean;
+  readonly #isSessionBroken: () => boolean;
   readonly isChunked = false;
   #closeListeners: readonly (() => void)[] = [];
   #isClosed = false;
   #isBodyAbandoned = false;
 
-  constructor(stream: ServerHttp2Stream, method: string) {
+  constructor(stream: ServerHttp2Stream, method: string, isSessionBroken: () => boolean) {
     this.#stream = stream;
+    this.#isSessionBroken = isSessionBroken;
     this.#isHead = method === 'HEAD';
     stream.on('error', ignore);
     stream.on('close', () => this.#closed());
@@ -39,6 +41,10 @@ export class Http2Wire implements Wire {
 
   get isOpen(): boolean {
     return !this.#stream.destroyed && !this.#stream.closed;
+  }
+
+  get isBroken(): boolean {
+    return this.#isSessionBroken();
   }
 
   get bufferedBytes(): number {

@@ -7,6 +7,7 @@
  * off after a while.
  */
 import type { ByteStream } from '../../request/request-context.ts';
+import type { StreamEnd } from '../../request/stream-end.ts';
 import type { StreamRoom, StreamRoomLimits } from './stream-room.ts';
 import { beginChunk, CHUNK_FRAME_BYTES, endChunk, type Flushable, Joiner, type TurnFlusher } from './turn-flusher.ts';
 import type { Wire } from './wire.ts';
@@ -32,7 +33,8 @@ export class LiveStream implements ByteStream, Flushable {
   #slowBytes = 0;
   #isWaiting = false;
   #state: 'open' | 'ending' | 'closed' = 'open';
-  #closeListeners: (() => void)[] = [];
+  #why: StreamEnd | undefined;
+  #closeListeners: ((why: StreamEnd) => void)[] = [];
 
   constructor(wire: Wire, flusher: TurnFlusher, room: StreamRoom, limits: StreamLimits) {
     this.#wire = wire;
@@ -46,6 +48,12 @@ export class LiveStream implements ByteStream, Flushable {
       this.#setSlow(0);
       this.#tellClosed();
     });
+  }
+
+  /** Why it ended, or is about to; undefined while it is open. */
+  get why(): StreamEnd | undefined {
+    if (!this.#wire.isOpen) this.#why ??= this.#wire.isBroken ? 'connection-broken' : 'client-left';
+    return this.#why;
   }
 
   get bufferedBytes(): number {
@@ -71,7 +79,7 @@ export class LiveStream implements ByteStream, Flushable {
     this.#pendingBytes += bytes.length;
     const buffered = this.#waitingBytes + this.#pendingBytes;
     if (buffered <= this.#room.slowBytes) return true;
-    if (buffered > this.#limits.cutOffBytes) this.#wire.destroy();
+    if (buffered > this.#limits.cutOffBytes) this.#cutOff();
     this.#setSlow(buffered);
     return false;
   }
@@ -108,7 +116,7 @@ export class LiveStream implements ByteStream, Flushable {
     this.#wire.writeDirect(room.subarray(0, end), () => scratch.giveBack(room));
     const buffered = this.#wire.bufferedBytes;
     if (buffered <= this.#room.slowBytes) return !this.#isSlow;
-    if (buffered > this.#limits.cutOffBytes) this.#wire.destroy();
+    if (buffered > this.#limits.cutOffBytes) this.#cutOff();
     this.#setSlow(buffered);
     this.#awaitDrain();
     return false;
@@ -118,16 +126,24 @@ export class LiveStream implements ByteStream, Flushable {
     this.#drainListener = listener;
   }
 
-  onClose(listener: () => void): void {
-    if (this.#state === 'open') this.#closeListeners = this.#closeListeners.concat(listener);
-    else listener();
+  onClose(listener: (why: StreamEnd) => void): void {
+    const { why } = this;
+    if (why === undefined) this.#closeListeners = this.#closeListeners.concat(listener);
+    else listener(why);
   }
 
-  end(): void {
+  end(why: StreamEnd): void {
     if (this.#state !== 'open') return;
     this.#state = 'ending';
+    this.#why ??= why;
     if (this.#pendingBytes === 0) this.#finish(); // else the flush that is due does it
     this.#tellClosed();
+  }
+
+  /** Its owner is told when the connection has closed, in a turn of its own. */
+  #cutOff(): void {
+    this.#why ??= 'too-slow';
+    this.#wire.destroy();
   }
 
   #finish(): void {
@@ -166,8 +182,9 @@ export class LiveStream implements ByteStream, Flushable {
   }
 
   #tellClosed(): void {
+    const why = this.why ?? 'client-left';
     const listeners = this.#closeListeners;
     this.#closeListeners = [];
-    for (const listener of listeners) listener();
+    for (const listener of listeners) listener(why);
   }
 }

@@ -13,6 +13,8 @@ export interface Wire {
   /** Whether there may be a body at all. */
   readonly hasBody: boolean;
   readonly isOpen: boolean;
+  /** Once closed: by a fault of the connection, not because a side wanted it. */
+  readonly isBroken: boolean;
   /** Bytes taken and not yet handed to the system. */
   readonly bufferedBytes: number;
   /** Of those, the ones that wait for this client to read, and not for an earlier answer on its connection. */

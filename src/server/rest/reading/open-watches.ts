@@ -40,7 +40,7 @@ export class OpenWatches {
   /** Ends it cleanly; false: there is none of that name. */
   end(name: string): boolean {
     const open = this.#watches.get(name);
-    open?.watch.end();
+    open?.watch.end('ended-by-admin');
     return open !== undefined;
   }
 }

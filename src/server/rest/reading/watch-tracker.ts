@@ -59,7 +59,7 @@ export class WatchTracker implements WatchTracking {
   close(): void {
     clearTimeout(this.#checking);
     clearInterval(this.#tick);
-    for (const watch of [...this.#watches.keys()]) watch.end();
+    for (const watch of [...this.#watches.keys()]) watch.end('server-stopping');
   }
 
   /** In slices: there may be thousands, and others wait for their turn. */
@@ -73,7 +73,7 @@ export class WatchTracker implements WatchTracking {
 
   #onTick(now: number): void {
     for (const [watch, { endsAt }] of this.#watches) {
-      if (now >= endsAt) watch.end();
+      if (now >= endsAt) watch.end('timeout-over');
       if (now >= endsAt || !watch.allowsBookmarks || now < watch.bookmarkAt - TICK_MS) continue;
       // The tick before, the cache asks the store how far it is; then the bookmark is fresh.
       if (now < watch.bookmarkAt) watch.askForProgress();
@@ -84,7 +84,7 @@ export class WatchTracker implements WatchTracking {
 }
 
 async function endUnless(watch: TrackedWatch, mayGoOn: () => Promise<boolean>): Promise<void> {
-  if (!(await mayGoOn().catch(() => false))) watch.end();
+  if (!(await mayGoOn().catch(() => false))) watch.end('rights-lost');
 }
 
 function nextBookmark(now: number, endsAt: number): number {

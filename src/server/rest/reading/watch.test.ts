@@ -9,6 +9,7 @@ import { openEmbeddedStore, type Store } from '../../../store/index.ts';
 import { CreateRight } from '../../auth/create-right.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { ByteStream, RequestContext } from '../../request/request-context.ts';
+import type { StreamEnd } from '../../request/stream-end.ts';
 import { defaultWatchCacheLimits } from '../../storage/cacher/watch-cache.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import { ResourceStorages } from '../../storage/resource-storages.ts';
@@ -48,7 +49,7 @@ class Asking implements WatchTracking {
   #text = '';
 
   constructor(storage: ResourceStorage, query: string, accept = 'application/json') {
-    let close = () => {};
+    let close: (why: StreamEnd) => void = () => {};
     const stream: ByteStream = {
       bufferedBytes: 0,
       takenBytes: 0,
@@ -66,9 +67,9 @@ class Asking implements WatchTracking {
       onClose: (listener) => {
         close = listener;
       },
-      end: () => {
+      end: (why) => {
         this.isEnded = true;
-        close();
+        close(why);
       },
     };
     const context = {
@@ -135,7 +136,7 @@ describe.each([
     await storage.create(configMap('later'), CreateRight.ofServer);
     const isOthers = query.startsWith('fieldSelector');
     await eventually(() => expect(asking.shown).toEqual(isOthers ? want : [...want, 'ADDED later']));
-    asking.kept[0]!.watch.end();
+    asking.kept[0]!.watch.end('client-left');
     expect(asking.isEnded).toBe(true);
   });
 
@@ -147,7 +148,7 @@ describe.each([
     expect(asked.kept[0]!.timeoutMs).toBe(7000);
     expect(plain.kept[0]!.timeoutMs).toBeGreaterThanOrEqual(1000);
     expect(plain.kept[0]!.timeoutMs).toBeLessThan(2000);
-    for (const { kept } of [asked, plain]) kept[0]!.watch.end();
+    for (const { kept } of [asked, plain]) kept[0]!.watch.end('client-left');
   });
 
   it('names the columns of a table in the first event only', async () => {
@@ -156,7 +157,7 @@ describe.each([
     const asking = new Asking(storage, '', 'application/json;as=Table;g=meta.k8s.io;v=v1');
     await eventually(() => expect(asking.events).toHaveLength(2));
     expect(asking.events.map(({ object }) => Array.isArray(object.columnDefinitions))).toEqual([true, false]);
-    asking.kept[0]!.watch.end();
+    asking.kept[0]!.watch.end('client-left');
   });
 });
 
@@ -172,5 +173,5 @@ it('handleWatch() does not keep what it made for one reader only', async () => {
   await eventually(() => expect(readers.every(({ events }) => events.length === 5)).toBe(true));
   const frames = storage.objects.watchCache.after(storage.objects.watchCache.since).map((event) => event.frames.size);
   expect(Math.max(...frames)).toBeLessThanOrEqual(1);
-  for (const { kept } of readers) kept[0]!.watch.end();
+  for (const { kept } of readers) kept[0]!.watch.end('client-left');
 });

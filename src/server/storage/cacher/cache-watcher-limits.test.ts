@@ -22,8 +22,8 @@ describe('CacheWatcher', () => {
       expect(ground.cache.watchers.size).toBe(1);
       if (way === 'client') client.leave();
       else if (way === 'fail') watch.fail(new Error('broken'));
-      else watch.end();
-      if (way === 'twice') watch.end();
+      else watch.end('client-left');
+      if (way === 'twice') watch.end('client-left');
       watch.fail(new Error('too late'));
       await ground.write(ground.put('a/x'));
       await ground.settled();
@@ -204,7 +204,7 @@ describe('CacheWatcher', () => {
               } else expect(revision).toBeGreaterThan(least);
             }
           }
-          for (const { watch } of readers) watch.end();
+          for (const { watch } of readers) watch.end('client-left');
           expect(ground.cache.watchers.size).toBe(0);
           await ground.cache.close();
         },

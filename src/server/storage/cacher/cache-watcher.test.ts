@@ -47,7 +47,7 @@ describe('CacheWatcher', () => {
     await ground.write(ground.put('a/x'));
     await ground.settled();
     const client = new StreamClient();
-    client.end();
+    client.end('client-left');
     const watch = ground.watch(client, { initial: ground.cache.objects.values() });
     await watch.start();
     expect([watch.report().state, ground.cache.direct.watches.size, ground.cache.watchers.size]).toEqual([
@@ -270,7 +270,7 @@ describe('CacheWatcher', () => {
     const revision = await ground.settled();
     expect(watch.sendBookmark()).toBe(true);
     expect(client.events).toEqual([`BOOKMARK @${revision}`]);
-    watch.end();
+    watch.end('client-left');
     expect(watch.sendBookmark()).toBe(false);
   });
 
@@ -316,7 +316,7 @@ describe('CacheWatcher', () => {
       await turns(20);
       expect(watch.isLive).toBe(true);
       expect(watch.sendBookmark()).toBe(true);
-      watch.end();
+      watch.end('client-left');
       await started;
     });
 

@@ -20,6 +20,7 @@ import {
 } from '../../../api/index.ts';
 import { isStoreError, type Revision, type Store, type WatchBatch } from '../../../store/index.ts';
 import type { StoreHistory } from '../../../store/kv.ts';
+import type { StreamEnd } from '../../request/stream-end.ts';
 import type { DirectStorage } from '../direct-storage.ts';
 import type { ObjectCodec } from '../object-codec.ts';
 import { ObjectEvent } from '../object-event.ts';
@@ -192,8 +193,8 @@ export class Cacher implements ObjectStorage {
     return this.direct.delete(current, guard);
   }
 
-  endWatches(): void {
-    this.direct.endWatches();
+  endWatches(why: StreamEnd): void {
+    this.direct.endWatches(why);
   }
 
   get isReady(): boolean {

@@ -114,7 +114,7 @@ it('a watch is told of what comes, changes and goes, from the version of a list 
   await storage.look();
   await eventually(() => expect(told(client)).toEqual(['ADDED b', 'MODIFIED a', 'DELETED b']));
   expect(one.report()).toMatchObject({ eventsSent: 3, bookmarksSent: 0 });
-  one.end();
+  one.end('client-left');
   await done;
 });
 
@@ -162,7 +162,7 @@ it('looks by itself while somebody watches, and only then', async () => {
   things.set('a', '2');
   await vi.advanceTimersByTimeAsync(1100);
   expect(told(client)).toEqual(['MODIFIED a']);
-  one.end();
+  one.end('client-left');
   const before = looks;
   await vi.advanceTimersByTimeAsync(30_000);
   expect(looks).toBe(before);
@@ -219,7 +219,7 @@ it('what is deleted is removed from where it came; nothing else can be written',
 it('a client that has left before its watch is made is no fault', async () => {
   open();
   const client = new StreamClient();
-  client.end();
+  client.end('client-left');
   const { done } = await watch({ client });
   await done;
   expect(storage.watches.size).toBe(0);

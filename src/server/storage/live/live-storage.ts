@@ -12,6 +12,7 @@
 import { type KubeObject, methodNotAllowed } from '../../../api/index.ts';
 import { type Revision, StoreError, type Watch } from '../../../store/index.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
+import type { StreamEnd } from '../../request/stream-end.ts';
 import { defaultWatchCacheLimits, WatchCache } from '../cacher/watch-cache.ts';
 import type { ObjectCodec } from '../object-codec.ts';
 import { ObjectEvent } from '../object-event.ts';
@@ -155,14 +156,14 @@ export class LiveStorage implements ObjectStorage, WatchedStorage {
     return true;
   }
 
-  endWatches(): void {
-    for (const watch of [...this.watches]) watch.end();
+  endWatches(why: StreamEnd): void {
+    for (const watch of [...this.watches]) watch.end(why);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    this.endWatches();
+    this.endWatches('server-stopping');
     await this.#last;
   }
 

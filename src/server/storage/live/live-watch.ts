@@ -38,7 +38,6 @@ export class LiveWatch extends ObjectWatch {
     } catch (err) {
       this.fail(err);
     }
-    this.end();
   }
 
   sendBookmark(): boolean {
