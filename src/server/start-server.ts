@@ -46,6 +46,7 @@ import type { TlsSettings } from './http/connection/listener.ts';
 import { startHttpServer } from './http/http-server.ts';
 import { Expirations, type HistoryState } from './introspection/expirations.ts';
 import { serveIntrospection } from './introspection/introspection.ts';
+import { snapshotHandler } from './introspection/store-snapshot.ts';
 import { WatcherMetrics } from './introspection/watcher-metrics.ts';
 import { convertVersion } from './kinds/conversion.ts';
 import { makeMetrics } from './metrics/metrics.ts';
@@ -140,6 +141,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const introspect = options.introspection
       ? serveIntrospection({ rest, expirations, flow: () => flow?.controller })
       : undefined;
+    const sendSnapshot = options.introspection ? snapshotHandler({ store, authorizer }) : undefined;
     const watcherMetrics = new WatcherMetrics(metrics, storages, expirations);
     closers.push(() => watcherMetrics.close());
     await bootstrap(rest);
@@ -185,6 +187,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       if (discovery.handle(context) || openApi.handle(context)) return;
       if ((await health.handle(context)) || handleOpenId(context, access.tokens, () => url)) return;
       if (flow && handleFlowDump(flow.controller, context)) return;
+      if (sendSnapshot && (await sendSnapshot(context))) return;
       if (context.path === '/metrics') await metrics.handle(context);
       else context.send(404, 'text/plain; charset=utf-8', PAGE_NOT_FOUND);
     };

@@ -1,6 +1,6 @@
 /**
- * `longwatch snapshot save|restore|status`: backups of the store. Saved online from anything that speaks etcd (a server
- * with --etcd-listen-client-urls, a real etcd), or from the folder of a server that is stopped; restored to a new folder.
+ * `longwatch snapshot save|restore|status`: backups of the store. Saved online from a server of ours by its kubeconfig, or
+ * from anything that speaks etcd, or from the folder of a server that is stopped; restored to a new folder.
  */
 import { type Command, Option } from 'commander';
 import { wholeNumber } from '../../cluster/cluster-flags.ts';
@@ -18,8 +18,8 @@ export function addSnapshotCommand(program: Command): void {
       'after',
       `
 Examples:
-  longwatch serve --etcd-listen-client-urls https://127.0.0.1:2379
-  longwatch snapshot save backup.db --endpoints https://127.0.0.1:2379 --kubeconfig .longwatch/admin.kubeconfig
+  longwatch snapshot save backup.db --kubeconfig .longwatch/admin.kubeconfig
+  longwatch snapshot save backup.db --endpoints https://127.0.0.1:2379 --cacert ca.crt --cert etcd.crt --key etcd.key
   longwatch snapshot status backup.db
   longwatch snapshot restore backup.db --data-dir restored && longwatch serve --data-dir restored`,
     );
@@ -27,13 +27,14 @@ Examples:
     .command('save')
     .description('a consistent copy in one file, while everything goes on')
     .argument('<file>', 'which must not exist yet')
-    .addOption(new Option('--endpoints <urls>', 'where the store is served as etcd, or an etcd').argParser(parseUrls))
-    .option('--data-dir <dir>', 'of a server that is stopped', '.longwatch')
-    .option('--cacert <file>', 'whom to trust for the certificate of the endpoints')
-    .option('--cert <file>', 'client certificate for them')
-    .option('--key <file>', 'its private key')
-    .option('--kubeconfig <file>', 'take all three from there: for a server of ours it is the admin.kubeconfig')
+    .option('--kubeconfig <file>', 'of the server that runs (default: that of .longwatch, else as kubectl finds it)')
     .option('--context <name>', 'of that kubeconfig (default: its current one)')
+    .option('--data-dir <dir>', 'of a server that is stopped')
+    .addOption(new Option('--endpoints <urls>', 'where a store is served as etcd, or an etcd').argParser(parseUrls))
+    .option('--cacert <file>', 'whom to trust for the certificate of the endpoints')
+    .option('--cert <file>', 'client certificate for them; all three may come from --kubeconfig')
+    .option('--key <file>', 'its private key')
+    .addOption(new Option('--v <n>', 'what to say of requests: 6 each one').argParser(wholeNumber))
     .addOption(new Option('-o, --output <form>', 'instead of a line').choices(['json']))
     .action((file: string, flags: SaveFlags) => runVerb(save(file, flags)));
   snapshot
