@@ -14,7 +14,7 @@ import { methodNotAllowed, timeout, tooManyRequests } from '../../api/index.ts';
 import { type Authorizer, forbiddenBy } from '../auth/authorizer.ts';
 import type { ByteStream, RequestContext } from '../request/request-context.ts';
 
-export const SNAPSHOT_PATH = '/longwatch/snapshot';
+const SNAPSHOT_PATH = '/longwatch/snapshot';
 
 const PIECE_BYTES = 64 * 1024;
 const MAX_AT_ONCE = 4;

@@ -3,13 +3,10 @@
  * nothing; of each fault that the proxy can make it names the cause, and no other.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { doctor } from '../../../src/cli/commands/doctor/doctor-command.ts';
-import { examine } from '../../../src/cli/commands/doctor/examine.ts';
-import type { Finding } from '../../../src/cli/commands/doctor/finding.ts';
-import { Patient, SLOW } from '../../../src/cli/commands/doctor/patient.ts';
-import { connect } from '../../../src/client/index.ts';
+import { SLOW } from '../../../src/cli/commands/doctor/patient.ts';
 import {
   type FaultProxy,
   type ProxiedRequest,
@@ -20,6 +17,7 @@ import {
 import { runToEnd } from '../../support/cli/test-io.ts';
 import { until } from '../../support/client/client-under-test.ts';
 import { etcdVersion, startEtcd } from '../../support/etcd-server.ts';
+import { causesOf, FEW, findingsOf, PATIENT } from './doctor-findings.ts';
 
 let server: TestServer;
 beforeAll(async () => {
@@ -29,33 +27,6 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** A machine that is busy makes everything slow: that is not what is looked for, but where a test says so. */
-const PATIENT = { answerMs: 60_000, eventMs: 60_000, bytesPerSecond: 1 };
-const LIMITS = { timeoutMs: 60_000, forMs: 300, mostResources: 300, slow: PATIENT };
-/** For what has nothing to do with them. */
-const FEW = { mostResources: 3 };
-let count = 0;
-
-/** All findings; `each` sees them as they come, and may break things. */
-async function findingsOf(
-  kubeconfig: string,
-  each: (finding: Finding) => unknown = () => {},
-  limits: Partial<typeof LIMITS> = {},
-): Promise<Finding[]> {
-  await using client = await connect({ paths: [kubeconfig], env: {} });
-  const signal = new AbortController().signal;
-  const options = { client, namespace: 'default', signal, id: `t${++count}`, dataDir: dirname(kubeconfig) };
-  const findings: Finding[] = [];
-  for await (const finding of examine(new Patient({ ...LIMITS, ...limits, ...options, onStep: () => {} }))) {
-    findings.push(finding);
-    await each(finding);
-  }
-  return findings;
-}
-
-const causesOf = (findings: readonly Finding[]) => [
-  ...new Set(findings.filter(({ level }) => level === 'warning' || level === 'failure').map(({ cause }) => cause)),
-];
 const leftBehind = async () => {
   const { items } = await server.client.list('/api/v1/namespaces/default/configmaps');
   return items.map(({ metadata }) => metadata.name).filter((name) => name?.startsWith('longwatch-doctor'));

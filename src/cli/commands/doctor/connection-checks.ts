@@ -6,6 +6,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { isApiError } from '../../../client/index.ts';
 import { showMs } from '../../terminal/table.ts';
 import { type Finding, findingOf, ok, skipped } from './finding.ts';
 import type { Patient } from './patient.ts';
@@ -31,7 +32,8 @@ export async function* connectionChecks(patient: Patient): AsyncGenerator<Findin
         remedy: 'Put certificate-authority-data into the kubeconfig in the place of insecure-skip-tls-verify.',
       }
     : ok('configuration', `${server.origin}, namespace ${patient.options.namespace}`);
-  if (server.protocol === 'https:' && !proxy) yield* tlsChecks(patient);
+  let hasExpired = false;
+  if (server.protocol === 'https:' && !proxy) hasExpired = yield* tlsChecks(patient);
   else yield skipped('protocol', proxy ? `behind the proxy ${proxy.host}` : 'no TLS');
   const times: number[] = [];
   let version: { gitVersion?: string } = {};
@@ -46,7 +48,11 @@ export async function* connectionChecks(patient: Patient): AsyncGenerator<Findin
     }
   } catch (err) {
     patient.options.signal.throwIfAborted();
-    yield findingOf('server', 'GET /version', err);
+    // Refused for a reason that was named already.
+    const isNamed = hasExpired && isApiError(err, 'Unauthorized');
+    yield isNamed
+      ? skipped('server', `GET /version: ${err.message}, as this user's certificate has expired`)
+      : findingOf('server', 'GET /version', err);
     return false;
   }
   if (typeof version?.gitVersion !== 'string') {
@@ -140,21 +146,24 @@ function clockCheck(date: unknown, seenAt: number, answerMs: number): Finding {
   return { check: 'clock', level: 'warning', cause: 'clock-skew', message, remedy, data };
 }
 
-async function* tlsChecks(patient: Patient): AsyncGenerator<Finding, void, void> {
+/** Answers whether the certificate of this user has expired. */
+async function* tlsChecks(patient: Patient): AsyncGenerator<Finding, boolean, void> {
   const { server, credentials } = patient.client.transport.access;
   let seen: { alpn: string; peer: PeerCertificate };
   try {
     seen = await handshake(patient);
   } catch {
-    return; // the first request says it in the words of the client
+    return false; // the first request says it in the words of the client
   }
   yield seen.alpn === 'h2'
     ? ok('protocol', 'HTTP/2 is offered')
     : ok('protocol', 'HTTP/1.1 only: every watch holds a connection of its own');
   yield daysOf('certificate', `the certificate of ${server.host}`, seen.peer.valid_to);
   const own = (await credentials?.current(patient.options.signal))?.cert;
-  if (own !== undefined)
-    yield daysOf('client certificate', 'the certificate of this user', new X509Certificate(own).validTo);
+  if (own === undefined) return false;
+  const finding = daysOf('client certificate', 'the certificate of this user', new X509Certificate(own).validTo);
+  yield finding;
+  return finding.cause === 'certificate-expired';
 }
 
 function daysOf(check: string, what: string, until: string): Finding {

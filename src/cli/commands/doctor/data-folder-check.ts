@@ -8,7 +8,10 @@ import { type Finding, ok, skipped } from './finding.ts';
 const LITTLE_BYTES = 512 * 1024 * 1024;
 const NONE_BYTES = 64 * 1024 * 1024;
 
-export async function* dataFolderCheck(dataDir: string | undefined): AsyncGenerator<Finding, void, void> {
+export async function* dataFolderCheck(
+  dataDir: string | undefined,
+  freeBytesOf: (folder: string) => Promise<number> = freeBytes,
+): AsyncGenerator<Finding, void, void> {
   const check = 'data folder';
   if (dataDir === undefined || !existsSync(join(dataDir, 'store'))) {
     yield skipped(check, 'not on this machine, or not known: --data-dir names it');
@@ -24,8 +27,7 @@ export async function* dataFolderCheck(dataDir: string | undefined): AsyncGenera
       remedy: `chmod 700 ${dataDir}`,
     };
   yield holderOf(dataDir);
-  const { bavail, bsize } = await statfs(dataDir);
-  const free = bavail * bsize;
+  const free = await freeBytesOf(dataDir);
   const data = { freeBytes: free };
   if (free >= LITTLE_BYTES) yield ok('disk', `${showBytes(free)} are free`, data);
   else
@@ -37,6 +39,11 @@ export async function* dataFolderCheck(dataDir: string | undefined): AsyncGenera
       remedy: 'Make room: without any, writes are refused.',
       data,
     };
+}
+
+async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
 }
 
 function holderOf(dataDir: string): Finding {

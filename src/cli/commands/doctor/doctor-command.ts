@@ -10,7 +10,7 @@ import { EXIT, runVerb, type Verb } from '../../terminal/run-verb.ts';
 import { parseDuration } from '../serve-flags.ts';
 import { examine } from './examine.ts';
 import type { Finding, Level } from './finding.ts';
-import { Patient, SLOW } from './patient.ts';
+import { BOOKMARK_MS, Patient, SLOW } from './patient.ts';
 
 export type DoctorFlags = ClusterFlags & {
   readonly for: number;
@@ -61,6 +61,7 @@ export function doctor(flags: DoctorFlags): Verb {
       timeoutMs: flags.requestTimeout,
       forMs: flags.for,
       slow: SLOW,
+      bookmarkMs: BOOKMARK_MS,
       mostResources: MOST_RESOURCES,
       signal: io.signal,
       id: randomBytes(4).toString('hex'),

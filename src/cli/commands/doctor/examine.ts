@@ -13,7 +13,7 @@ import { resourceChecks } from './resource-checks.ts';
 import { QuietStream } from './stream-check.ts';
 
 type Probes = { readonly quiet: Probe; readonly busy: Probe };
-type Probe = { readonly name: string; readonly version: string; readonly madeAt: number };
+type Probe = { readonly name: string; readonly version: string; readonly madeAt: number; changes: number };
 
 export async function* examine(patient: Patient): AsyncGenerator<Finding, void, void> {
   const isReachable = yield* connectionChecks(patient);
@@ -76,7 +76,7 @@ async function make(patient: Patient, what: string, made: string[]): Promise<Pro
   const { body } = await patient.ask<{ metadata: { resourceVersion: string } }>('POST', patient.probes, {
     body: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { n: '0' } },
   });
-  return { name, version: body.metadata.resourceVersion, madeAt: performance.now() };
+  return { name, version: body.metadata.resourceVersion, madeAt: performance.now(), changes: 0 };
 }
 
 async function versionNow(patient: Patient): Promise<string> {

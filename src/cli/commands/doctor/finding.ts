@@ -6,13 +6,54 @@
  */
 import { isApiError, isExpired, isTransportError } from '../../../client/index.ts';
 
+/** Every cause there is: a new one needs a row in docs/cli.md, and a test that puts that fault in. */
+export const CAUSES = [
+  'certificate-expired',
+  'certificate-expires',
+  'clock-skew',
+  'connect-timeout',
+  'connection-refused',
+  'connection-reset',
+  'cut',
+  'disk-full',
+  'ended-early',
+  'expired',
+  'forbidden',
+  'garbled',
+  'half-open',
+  'late-events',
+  'left-behind',
+  'lost-events',
+  'many-expired',
+  'no-answer',
+  'no-bookmarks',
+  'not-an-api-server',
+  'not-held',
+  'open-to-others',
+  'refused',
+  'server-error',
+  'server-timeout',
+  'slow-answers',
+  'slow-bytes',
+  'slow-watchers',
+  'tls-not-verified',
+  'too-many-requests',
+  'truncated',
+  'unauthorized',
+  'unavailable',
+  'unknown',
+  'untrusted-certificate',
+] as const;
+
+export type Cause = (typeof CAUSES)[number];
+
 export type Level = 'ok' | 'skipped' | 'warning' | 'failure';
 
 export type Finding = {
   readonly check: string;
   readonly level: Level;
   readonly message: string;
-  readonly cause?: string;
+  readonly cause?: Cause;
   readonly remedy?: string;
   /** Numbers, for programs. */
   readonly data?: Readonly<Record<string, unknown>>;
@@ -26,7 +67,7 @@ export const ok = (check: string, message: string, data?: Finding['data']): Find
 });
 export const skipped = (check: string, message: string): Finding => ({ check, level: 'skipped', message });
 
-type Judgement = { readonly level: Level; readonly cause: string; readonly found: string; readonly remedy: string };
+type Judgement = { readonly level: Level; readonly cause: Cause; readonly found: string; readonly remedy: string };
 
 /** `what` begins the sentence: "the list of configmaps". */
 export function findingOf(check: string, what: string, err: unknown): Finding {
@@ -97,6 +138,8 @@ function judgeRefusal(code: number, found: string, isForeign: boolean): Judgemen
 }
 
 function judgeTransport(phase: string, code: string, isTimeout: boolean, text: string, cause: unknown): Judgement {
+  if (phase === 'connect' && /CERT_(HAS_EXPIRED|NOT_YET_VALID)/.test(code))
+    return failure('certificate-expired', text, 'Renew the certificate of the server, or set the clocks by NTP.');
   if (phase === 'connect' && /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO_VERIFY/.test(code))
     return failure(
       'untrusted-certificate',
@@ -144,6 +187,6 @@ function judgeTransport(phase: string, code: string, isTimeout: boolean, text: s
   );
 }
 
-function failure(cause: string, found: string, remedy: string): Judgement {
+function failure(cause: Cause, found: string, remedy: string): Judgement {
   return { level: 'failure', cause, found, remedy };
 }

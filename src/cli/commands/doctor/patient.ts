@@ -11,6 +11,8 @@ export type PatientOptions = {
   readonly forMs: number;
   /** What counts as slow: a small answer, an event after its write was answered, bytes of a large answer. */
   readonly slow: { readonly answerMs: number; readonly eventMs: number; readonly bytesPerSecond: number };
+  /** How long a stream must live for a bookmark to have come: servers send one a minute. */
+  readonly bookmarkMs: number;
   /** How many resources are listed and watched; a cluster with more is looked at in part. */
   readonly mostResources: number;
   readonly signal: AbortSignal;
@@ -20,6 +22,7 @@ export type PatientOptions = {
   readonly onStep: (text: string) => void;
 };
 
+export const BOOKMARK_MS = 75_000;
 export const SLOW: PatientOptions['slow'] = { answerMs: 2000, eventMs: 1000, bytesPerSecond: 32 * 1024 };
 
 export class Patient {

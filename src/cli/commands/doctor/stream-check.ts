@@ -8,8 +8,6 @@ import { showMs } from '../../terminal/table.ts';
 import { type Finding, findingOf, ok, skipped } from './finding.ts';
 import type { Patient } from './patient.ts';
 
-/** Servers send one a minute, and one shortly before they end a stream. */
-const BOOKMARK_MS = 75_000;
 /** An end that comes this much too early is one. */
 const EARLY_MS = 1000;
 /** The stream is asked to last so much longer than it is looked at, and it must have delivered by then. */
@@ -121,7 +119,7 @@ export class QuietStream {
         count: this.#bookmarks.length,
         firstMs: Math.round(first),
       });
-    if (livedMs < BOOKMARK_MS || this.#end)
+    if (livedMs < this.#patient.options.bookmarkMs || this.#end)
       return skipped('bookmarks', `none in ${showMs(livedMs)}, which is too short to tell: --for 80s`);
     return {
       check: 'bookmarks',
