@@ -73,6 +73,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/snapshot/snapshot-command.ts')).addSnapshotCommand,
   },
   {
+    name: 'envtest-assets',
+    summary: 'write etcd, kube-apiserver and kubectl for envtest: Go tests run on this server',
+    load: async () => (await import('./commands/envtest/envtest-command.ts')).addEnvtestCommand,
+  },
+  {
     name: 'completion',
     summary: 'print the completion script for a shell',
     load: async () => {

@@ -1,0 +1,80 @@
+/**
+ * `longwatch envtest-assets DIR`: writes executables named `etcd`, `kube-apiserver` and `kubectl`, so that a suite of Go
+ * tests on controller-runtime's envtest runs on us, unchanged, with `KUBEBUILDER_ASSETS=DIR`.
+ *
+ * Always true: a file that is there and that this verb has not written stays, and nothing is written then. The files name
+ * Node and this package where they are now.
+ */
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
+import { runVerb, type Verb, VerbError } from '../../terminal/run-verb.ts';
+import { addServeCommand } from '../serve.ts';
+import { type AssetName, assetScripts } from './asset-scripts.ts';
+import { NOT_ITS } from './kube-apiserver-flags.ts';
+
+const OURS = 'Written by "longwatch envtest-assets"';
+
+export function addEnvtestCommand(program: Command): void {
+  program
+    .command('envtest-assets')
+    .description('write etcd, kube-apiserver and kubectl for envtest: Go tests run on this server')
+    .argument('<dir>', 'the folder for KUBEBUILDER_ASSETS; it is made')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  longwatch envtest-assets ./bin/longwatch\n  KUBEBUILDER_ASSETS=$PWD/bin/longwatch go test ./...',
+    )
+    .action((dir: string) => runVerb(envtestAssets(dir)));
+}
+
+export function envtestAssets(dir: string): Verb {
+  return async (io) => {
+    if (process.platform === 'win32')
+      throw new VerbError('Cannot write executables for envtest: they are scripts of sh, which Windows does not run');
+    const folder = resolve(dir);
+    const serve = new Command();
+    addServeCommand(serve);
+    const flags = serve.commands[0]!.options.filter(({ long }) => !NOT_ITS.includes(String(long).slice(2))).map(
+      ({ flags, description }) => ({ flags, description }),
+    );
+    const places = { node: process.execPath, standIn: standInPath(), kubectl: onPath('kubectl', folder, io.env.PATH) };
+    const scripts = Object.entries(assetScripts(places, flags)) as [AssetName, string][];
+    for (const [name] of scripts) refuseOthers(join(folder, name));
+    mkdirSync(folder, { recursive: true });
+    for (const [name, text] of scripts) {
+      writeFileSync(join(folder, name), text);
+      chmodSync(join(folder, name), 0o755);
+    }
+    io.print(`KUBEBUILDER_ASSETS=${folder}`);
+    if (!places.kubectl) io.note('No kubectl is on the PATH: the one here only says so');
+  };
+}
+
+/** Beside this file when it is built, wherever the bundler puts that. */
+function standInPath(): string {
+  return fileURLToPath(new URL('./envtest-stand-in.js', import.meta.url));
+}
+
+function refuseOthers(file: string): void {
+  if (!existsSync(file) || readFileSync(file, 'latin1').includes(OURS)) return;
+  throw new VerbError(
+    `Cannot write "${file}": a file is there that is not of this verb`,
+    'Name a folder of its own: suites that use the real ones then keep them.',
+  );
+}
+
+function onPath(name: string, except: string, path = ''): string | undefined {
+  return path
+    .split(delimiter)
+    .filter((folder) => folder !== '' && resolve(folder) !== except)
+    .map((folder) => resolve(folder, name))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}

@@ -1,0 +1,51 @@
+/**
+ * What `kube-apiserver` of `longwatch envtest-assets` runs: `longwatch serve` under the flags of kube-apiserver, with no
+ * controllers beside it, as there are none beside that of envtest.
+ *
+ * Its data lies in the folder that the `etcd` beside it names, so it is there again after a restart and goes when envtest
+ * removes that folder. If `--etcd-servers` leads to a real etcd, the data is there.
+ */
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { startServer } from '../../../server/index.ts';
+import { addServeCommand } from '../serve.ts';
+import { startBeside } from '../serve-controllers.ts';
+import { STORE_PATH, type StandInStore } from './etcd.ts';
+import { readApiServerFlags } from './kube-apiserver-flags.ts';
+
+/** How long to wait for the etcd to say what it is. */
+const ASK_MS = 10_000;
+/** Runs in a kube-apiserver unless it is turned off; in `serve` it needs a controller. */
+const ACCOUNTS_PLUGIN = 'ServiceAccount';
+
+export async function runKubeApiServer(given: readonly string[]): Promise<void> {
+  let durability: 'fsync' | 'none' = 'fsync';
+  const program = new Command('kube-apiserver');
+  addServeCommand(program, (options, beside) => {
+    const { enableAdmissionPlugins: enabled = [], disableAdmissionPlugins: disabled = [] } = options;
+    const plugins = disabled.includes(ACCOUNTS_PLUGIN) ? enabled : [...new Set([...enabled, ACCOUNTS_PLUGIN])];
+    return startBeside(startServer, { ...options, durability, enableAdmissionPlugins: plugins }, beside);
+  });
+  const { args, etcdServers, ignored } = readApiServerFlags(given, program.commands[0]!);
+  for (const flag of ignored) process.stderr.write(`longwatch: ${flag} is not known here and changes nothing\n`);
+  const store = await standInStore(etcdServers[0]);
+  const where = store ? store.dataDir : process.cwd();
+  if (store && !store.fsync) durability = 'none';
+  const more = [
+    `--data-dir=${join(where, store ? 'longwatch' : '.longwatch')}`,
+    ...(store || etcdServers.length === 0 ? [] : [`--etcd-servers=${etcdServers.join(',')}`]),
+    '--controllers=-*',
+  ];
+  await program.parseAsync(['serve', ...more, ...args], { from: 'user' });
+}
+
+/** Undefined if there is a real etcd, or nothing. */
+async function standInStore(url: string | undefined): Promise<StandInStore | undefined> {
+  if (!url) return undefined;
+  try {
+    const answer = await fetch(new URL(STORE_PATH, url), { signal: AbortSignal.timeout(ASK_MS) });
+    return answer.ok ? ((await answer.json()) as StandInStore) : undefined;
+  } catch {
+    return undefined;
+  }
+}
