@@ -12,8 +12,8 @@ export default defineConfig({
   resolve: {
     alias: [
       {
-        find: /^longwatch\/(\w+)\/advanced$/,
-        replacement: fileURLToPath(new URL('src/$1/advanced.ts', import.meta.url)),
+        find: /^longwatch\/(\w+)\/(\w+)$/,
+        replacement: fileURLToPath(new URL('src/$1/$2.ts', import.meta.url)),
       },
       { find: /^longwatch\/(\w+)$/, replacement: fileURLToPath(new URL('src/$1/index.ts', import.meta.url)) },
     ],

@@ -18,6 +18,7 @@ await build({
   entryPoints: [
     ...doors.map((door) => ({ in: `dist/${door}/index.js`, out: door })),
     ...['client', 'controller'].map((door) => ({ in: `dist/${door}/advanced.js`, out: `${door}-advanced` })),
+    { in: 'dist/client/crd.js', out: 'client-crd' },
     { in: 'dist/cli/main.js', out: 'cli' },
     { in: 'dist/cli/commands/envtest/stand-in.js', out: 'envtest-stand-in' },
     { in: 'dist/server/codec/yaml/yaml-worker.js', out: 'yaml-worker' },

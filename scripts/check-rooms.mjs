@@ -28,11 +28,16 @@ const order = {
     ['checkpoint', 'reflector'],
     ['informer'],
     ['kube-client.ts'],
-    ['index.ts', 'advanced.ts'],
+    ['definitions'],
+    ['index.ts', 'advanced.ts', 'crd.ts'],
   ],
   'src/client/informer': [['.'], ['audit'], ['informer.ts'], ['informer-factory.ts']],
   'src/cli': [['terminal'], ['cluster'], ['commands'], ['verbs.ts'], ['main.ts']],
-  'src/cli/commands': [['.'], ['doctor', 'envtest', 'inside', 'kubeconfig', 'lab', 'snapshot', 'watch'], ['stress', 'top']],
+  'src/cli/commands': [
+    ['.'],
+    ['doctor', 'envtest', 'generate', 'inside', 'kubeconfig', 'lab', 'snapshot', 'watch'],
+    ['stress', 'top'],
+  ],
   'src/cli/commands/lab': [['experiment.ts'], ['experiments', 'laboratory.ts'], ['lab-command.ts']],
   'src/controller': [
     ['conditions.ts', 'finalizers.ts', 'owner-references.ts'],

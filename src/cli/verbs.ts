@@ -78,6 +78,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/envtest/envtest-command.ts')).addEnvtestCommand,
   },
   {
+    name: 'generate',
+    summary: 'write TypeScript types of custom kinds, from files or a cluster',
+    load: async () => (await import('./commands/generate/generate-command.ts')).addGenerateCommand,
+  },
+  {
     name: 'completion',
     summary: 'print the completion script for a shell',
     load: async () => {

@@ -1,4 +1,4 @@
-/** docs/features.md: ninety rows, and what it says that we have is shown by a test of that name. */
+/** docs/features.md: rows in order, and what it says that we have is shown by a test of that name. */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
@@ -8,8 +8,9 @@ const rows = readFileSync(path('docs/features.md'), 'utf8')
   .filter((line) => /^\| \d+ \|/.test(line))
   .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '').trim()));
 
-it('docs/features.md has ninety rows in order, each with a cell for everybody', () => {
-  expect(rows.map(([number]) => Number(number))).toEqual(Array.from({ length: 90 }, (_, i) => i + 1));
+it('docs/features.md has its rows in order, each with a cell for everybody', () => {
+  expect(rows.length).toBeGreaterThan(90);
+  expect(rows.map(([number]) => Number(number))).toEqual(Array.from(rows, (_, i) => i + 1));
   for (const row of rows) expect(row, row.join(' | ')).toHaveLength(9);
 });
 

@@ -1,0 +1,128 @@
+/** Custom kinds from schemas of libraries, installed on a real server, whose rules have the last word. */
+import { toStandardJsonSchema } from '@valibot/to-json-schema';
+import { Type } from 'typebox';
+import * as v from 'valibot';
+import { afterAll, beforeAll, expect, expectTypeOf, it } from 'vitest';
+import { z } from 'zod';
+import { CrdError, defineCrd, fromJsonSchema, installCrd } from '../../../src/client/crd.ts';
+import { apiextensionsv1, InvalidObjectError, type KubeClient } from '../../../src/client/index.ts';
+import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
+import { adminOf } from '../../support/client/client-under-test.ts';
+import { gadgets, gadgetsV1beta1 } from '../../support/client/generated/gadgets.ts';
+
+let server: TestServer;
+let client: KubeClient;
+beforeAll(async () => {
+  server = await startTestServer();
+  client = await adminOf(server);
+});
+afterAll(async () => {
+  await client?.close();
+  await server?.[Symbol.asyncDispose]();
+});
+
+const names = (kind: string) => ({ group: 'ex.io', version: 'v1', kind });
+
+const zodSpec = z.object({
+  size: z.int().min(1).max(9).describe('How large it is.'),
+  color: z.enum(['red', 'blue']).default('red'),
+  note: z
+    .string()
+    .regex(/^[a-z]*$/)
+    .nullable()
+    .optional(),
+  ratio: z.number().gt(0).optional(),
+  tags: z.record(z.string(), z.string()).optional(),
+  port: z.union([z.string(), z.int()]).optional(),
+  parts: z.array(z.object({ name: z.string(), kind: z.literal(['a', 'b']) })).optional(),
+  raw: z.any().optional(),
+});
+
+it('a kind defined with Zod is installed, written, checked here and by the server', async () => {
+  const columns = [{ name: 'Size', type: 'integer', jsonPath: '.spec.size' }];
+  const widgets = defineCrd({ ...names('Widget'), spec: zodSpec, status: z.object({ ready: z.boolean() }), columns });
+  expectTypeOf(widgets.resource).toExtend<{ kind: string }>();
+  await installCrd(client, widgets);
+  await installCrd(client, widgets); // again is the same as once
+  const api = client.resource(widgets.resource, 'default');
+  const made = await api.create({
+    metadata: { name: 'a' },
+    spec: { size: 1, color: 'blue', note: null, port: 'http', parts: [{ name: 'x', kind: 'a' }], raw: { any: [1] } },
+  });
+  expectTypeOf(made.spec.size).toEqualTypeOf<number>();
+  expectTypeOf(made.status?.ready).toEqualTypeOf<boolean | undefined>();
+  expect(made.spec.raw).toEqual({ any: [1] });
+  const wrong = { metadata: { name: 'b' }, spec: { size: 10, color: 'red' } } as const;
+  await expect(api.create(wrong)).rejects.toThrow(InvalidObjectError);
+  // The server refuses the same, whoever sends it.
+  const raw = server.client.create('/apis/ex.io/v1/namespaces/default/widgets', {
+    ...wrong,
+    apiVersion: 'ex.io/v1',
+    kind: 'Widget',
+  });
+  await expect(raw).rejects.toMatchObject({ message: expect.stringContaining('spec.size') });
+  await expect(api.status.update('a', { ...made, status: { ready: true } })).resolves.toMatchObject({
+    status: { ready: true },
+  });
+});
+
+it('Valibot, TypeBox and a schema beside its JSON Schema give kinds that the server takes', async () => {
+  const valibot = toStandardJsonSchema(
+    v.object({ size: v.pipe(v.number(), v.integer()), name: v.optional(v.string()) }),
+  );
+  const typebox = Type.Object({
+    size: Type.Integer({ minimum: 1 }),
+    labels: Type.Optional(Type.Record(Type.String(), Type.String())),
+    mode: Type.Union([Type.Literal('fast'), Type.Literal('slow')]),
+  });
+  const definitions = [
+    defineCrd({ ...names('Valve'), spec: valibot }),
+    defineCrd<{ size: number; mode: 'fast' | 'slow' }>({ ...names('Box'), spec: typebox, isNamespaced: false }),
+    defineCrd({
+      ...names('Policy'),
+      spec: { validate: zodSpec, jsonSchema: z.toJSONSchema(zodSpec, { io: 'input' }) },
+    }),
+  ] as const;
+  expect(definitions.map(({ crd }) => crd.metadata.name)).toEqual(['valves.ex.io', 'boxes.ex.io', 'policies.ex.io']);
+  await installCrd(client, definitions);
+  const boxes = client.resource(definitions[1].resource);
+  await boxes.create({ metadata: { name: 'a' }, spec: { size: 1, mode: 'fast' } });
+  const unsized = { metadata: { name: 'b' }, spec: { mode: 'fast' } } as never;
+  await expect(boxes.create(unsized)).rejects.toThrow('Cannot use Box "b": spec.size: is required');
+  const { items } = await client.resource(apiextensionsv1.customResourceDefinitions).list();
+  for (const { status } of items)
+    expect(status?.conditions?.filter(({ type }) => type === 'NonStructuralSchema')).toEqual([]);
+});
+
+it('a name that another kind has is told, not waited for', async () => {
+  const thief = defineCrd({ ...names('Thief'), plural: 'thieves', shortNames: ['widgets'], spec: { type: 'object' } });
+  await expect(installCrd(client, thief)).rejects.toThrow(CrdError);
+});
+
+it.each<[claim: string, schema: unknown, place: string]>([
+  [
+    'one of several shapes',
+    { type: 'object', properties: { a: { anyOf: [{ type: 'object' }, { type: 'array' }] } } },
+    'spec.a',
+  ],
+  ['a shape within itself', { type: 'object', properties: { a: { $ref: '#' } } }, 'spec.a'],
+  [
+    'a list with a type for each place',
+    { type: 'object', properties: { a: { type: 'array', prefixItems: [] } } },
+    'spec.a',
+  ],
+  ['rules for names', { type: 'object', patternProperties: { '^a': { type: 'string' } } }, 'spec'],
+  ['a condition', { type: 'object', if: {} }, 'spec'],
+  ['no schema', 1, 'spec'],
+])('fromJsonSchema() refuses %s, and says where', (_claim, schema, place) => {
+  expect(() => fromJsonSchema(schema)).toThrow(`Cannot make a structural schema of ${place}: `);
+});
+
+it('a generated token checks before it sends, as its schema says', async () => {
+  expect([gadgets.apiVersion, gadgetsV1beta1.apiVersion]).toEqual(['tools.ex.io/v1', 'tools.ex.io/v1beta1']);
+  const bad = { mode: 'Quick', ports: [], name: 'toolong' } as never;
+  await expect(client.resource(gadgets).create({ metadata: { name: 'a' }, spec: bad })).rejects.toThrow(
+    'Cannot use Gadget "a": spec.mode: must be one of "Fast", "Slow", "don\'t"; spec.ports: must have at least 1 items; ' +
+      'spec.name: must have at most 5 characters',
+  );
+});
