@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { JsonObject } from '../../api/index.ts';
-import { makeAuthority, makeServingCertificate } from '../serving/certificate.ts';
+import { makeAuthority, makeServingCertificate } from '../../certificates/certificate.ts';
 
 export type HookRequest = {
   readonly method: string;

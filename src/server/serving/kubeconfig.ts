@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Certificate } from './certificate.ts';
+import type { Certificate } from '../../certificates/certificate.ts';
 import { writeWhole } from './write-whole.ts';
 
 export type KubeconfigParts = {

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { hostname, networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { addressBytes } from './der.ts';
+import { addressBytes } from '../../certificates/der.ts';
 import { ensureAdminToken, kubeconfigText } from './kubeconfig.ts';
 import { ensurePki } from './pki.ts';
 import { loadTlsMaterial, urlOf } from './tls-material.ts';

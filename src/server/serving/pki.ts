@@ -18,7 +18,7 @@ import {
   makeClientCertificate,
   makeServingCertificate,
   type Validity,
-} from './certificate.ts';
+} from '../../certificates/certificate.ts';
 import { isDnsName } from './dns-name.ts';
 import { writeWhole } from './write-whole.ts';
 

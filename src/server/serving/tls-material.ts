@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { createSecureContext } from 'node:tls';
-import type { Certificate } from './certificate.ts';
+import type { Certificate } from '../../certificates/certificate.ts';
 import { ensurePki } from './pki.ts';
 
 export type TlsFiles = {

@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { makeClientCertificate } from '../../../src/server/serving/certificate.ts';
+import { makeClientCertificate } from '../../../src/certificates/certificate.ts';
 import { openEtcdStore } from '../../../src/store/index.ts';
 import { startTestServer } from '../../../src/testing/index.ts';
 import { CONFIG_MAPS } from '../../support/server/writers.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeAuthority, makeClientCertificate } from '../../../src/server/serving/certificate.ts';
+import { makeAuthority, makeClientCertificate } from '../../../src/certificates/certificate.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Grounds, startGrounds } from './access-grounds.ts';
 
