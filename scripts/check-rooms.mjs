@@ -41,7 +41,7 @@ const order = {
   'src/cli/commands/lab': [['experiment.ts'], ['experiments', 'laboratory.ts'], ['lab-command.ts']],
   'src/controller': [
     ['conditions.ts', 'finalizers.ts', 'owner-references.ts'],
-    ['election', 'events', 'queue'],
+    ['election', 'events', 'queue', 'webhooks'],
     ['reconcile'],
     ['manager'],
     ['with-finalizer.ts'],

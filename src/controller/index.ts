@@ -1,5 +1,5 @@
 /**
- * Controllers and their manager, leader election, events; rules of conditions, finalizers and owners. Queues, workers and
+ * Controllers and their manager, leader election, events, webhooks; rules of conditions, finalizers and owners. Queues, workers and
  * other parts are behind `longwatch/controller/advanced`.
  */
 export {
@@ -68,4 +68,17 @@ export {
 export type { ReconcileClient, ReconcileContext } from './reconcile/reconcile-context.ts';
 export type { ReconcileLog } from './reconcile/reconcile-log.ts';
 export { type ReconcileResult, requeueAfter } from './reconcile/requeue.ts';
+export {
+  type AdmissionRequest,
+  Denial,
+  deny,
+  type MutatingHandler,
+  type Operation,
+  type ValidatingHandler,
+} from './webhooks/admission-handlers.ts';
+export type { Converter } from './webhooks/conversion-handlers.ts';
+export type { RuleOptions } from './webhooks/registration.ts';
+export { unregister as unregisterWebhooks } from './webhooks/registration.ts';
+export type { CertificateOptions } from './webhooks/webhook-certificates.ts';
+export { WebhookServer, type WebhookServerOptions } from './webhooks/webhook-server.ts';
 export { type WithFinalizerOptions, withFinalizer } from './with-finalizer.ts';

@@ -39,7 +39,8 @@ function folderOf(snippets: readonly Snippet[]): Disposable & { readonly path: s
     ...{ composite: false, declaration: false, sourceMap: false, isolatedDeclarations: false, noEmit: true },
     ...{ rewriteRelativeImportExtensions: false, allowImportingTsExtensions: true, rootDir: '../..' },
     paths: {
-      'longwatch/*/advanced': ['../../src/*/advanced.ts'],
+      'longwatch/client/*': ['../../src/client/*.ts'],
+      'longwatch/controller/*': ['../../src/controller/*.ts'],
       'longwatch/*': ['../../src/*/index.ts'],
     },
   };
