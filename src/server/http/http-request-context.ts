@@ -9,7 +9,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gzip } from 'node:zlib';
 import { type StatusError, timeout } from '../../api/status-error.ts';
-import { CpuAccount, chargeTo } from '../event-loop/run-queue.ts';
+import { type CpuAccount, chargeTo } from '../event-loop/run-queue.ts';
 import type { FlowTicket } from '../flow-control/flow-gate.ts';
 import type { ByteStream, EncodedStatus, RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
@@ -87,7 +87,7 @@ export class HttpRequestContext implements RequestContext {
   #controller: AbortController | undefined;
   #abortReason: unknown;
   #ticket: FlowTicket | undefined;
-  #ownAccount: CpuAccount | undefined;
+  readonly #connectionAccount: CpuAccount;
   #isOverTime = false;
   #body: RequestBody | undefined;
   #readBody: Promise<Buffer> | undefined;
@@ -103,9 +103,12 @@ export class HttpRequestContext implements RequestContext {
     shared: SharedByRequests,
     wire: Wire,
     head: RequestHead,
+    /** Who is charged for what is done before it is known whose it is. */
+    account: CpuAccount,
     parse: (query: () => URLSearchParams) => RequestInfo,
   ) {
     this.#shared = shared;
+    this.#connectionAccount = account;
     this.#wire = wire;
     this.method = head.method;
     this.path = head.path;
@@ -137,9 +140,7 @@ export class HttpRequestContext implements RequestContext {
   }
 
   get account(): CpuAccount {
-    if (this.#ticket) return this.#ticket.account;
-    this.#ownAccount ??= new CpuAccount();
-    return this.#ownAccount;
+    return this.#ticket?.account ?? this.#connectionAccount;
   }
 
   /** Why the signal fired; undefined while it has not. */

@@ -15,6 +15,8 @@ import { closeOnce } from '../../api/closing.ts';
 import { isStatusError, type StatusError } from '../../api/status-error.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
+import { isTurnSpent } from '../event-loop/intake.ts';
+import { runQueue } from '../event-loop/run-queue.ts';
 import type { FlowGate } from '../flow-control/flow-gate.ts';
 import { InFlight } from '../flow-control/in-flight.ts';
 import type { EncodedStatus, RequestContext } from '../request/request-context.ts';
@@ -119,7 +121,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       const { method = '', url = '', headers, rawHeaders } = request;
       connections.addWire(socket, wire);
       const certificate = () => connections.certificateOf(socket, () => socket);
-      accept(wire, method, url, { headers, rawHeaders, remoteAddress: socket.remoteAddress }, certificate);
+      const origin = { headers, rawHeaders, remoteAddress: socket.remoteAddress };
+      accept(wire, method, url, origin, socket, certificate);
     });
   };
 
@@ -133,7 +136,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       if (goawayChance > 0 && random() < goawayChance) wire.closeAfter();
       const certificate = () => connections.certificateOf(session, () => session.socket as TLSSocket);
       const remoteAddress = session.destroyed ? undefined : session.socket.remoteAddress;
-      accept(wire, method, url, { headers: headers as IncomingHttpHeaders, rawHeaders, remoteAddress }, certificate);
+      const origin = { headers: headers as IncomingHttpHeaders, rawHeaders, remoteAddress };
+      accept(wire, method, url, origin, session, certificate);
     },
     owesAnswer: (socket) => connections.owesAnswer(socket),
   });
@@ -151,6 +155,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     method: string,
     url: string,
     origin: Pick<RequestHead, 'headers' | 'rawHeaders' | 'remoteAddress'>,
+    connection: object,
     certificate: ShownCertificate,
   ): void {
     const parsed = limitHead(origin.headers) ? parseRequestUrl(url) : HEAD_TOO_LARGE;
@@ -160,7 +165,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     }
     const { path, queryText } = parsed;
     const head: RequestHead = { method, path, queryText, ...origin };
-    const context = new HttpRequestContext(shared, wire, head, (query) => parseRequestInfo(method, path, query));
+    const account = connections.accountOf(connection);
+    const parse = (query: () => URLSearchParams) => parseRequestInfo(method, path, query);
+    const context = new HttpRequestContext(shared, wire, head, account, parse);
     if (wire instanceof Http1Wire) wire.isLong = isLongRunning(context.requestInfo);
     open.add(context);
     context.onClose(() => {
@@ -170,10 +177,13 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       const outcome = { status, sentBytes, seconds, isTerminated, streamEnd };
       observer?.end(context, outcome, context.wasLetIn);
     });
-    chain
-      .run(context, head, certificate)
+    const run = () => chain.run(context, head, certificate);
+    (isTurnSpent() ? runQueue.turn(account).then(run) : run())
       .catch((err: unknown) => refuse(context, err))
-      .finally(() => context.handled());
+      .finally(() => {
+        connections.setAccount(connection, context.account);
+        context.handled();
+      });
   }
 
   function refuse(context: HttpRequestContext, err: unknown): void {

@@ -14,7 +14,11 @@ import type { Victim } from '../../support/victim/victim.ts';
 const MAPS = '/api/v1/namespaces/flood/configmaps';
 const OBJECTS = 10_000;
 const PUTS_PER_TXN = 100;
-const READS = 40;
+const READS = 300;
+const PAUSE_MS = 3;
+/** What may be done before the slowest read in a hundred, and before any, in lists of everything: one is about 16 ms. */
+const P99_LISTS = 3;
+const WORST_LISTS = 6;
 const TEST_MS = 240_000;
 const LOUD = { 'impersonate-user': 'loud' };
 
@@ -44,8 +48,8 @@ describe.skipIf(!canMeter())('the administrator reads while one user floods with
     const headers = target.authorization();
     victim.probe({ path: MAPS, headers });
     listMs = median(await victim.cpusMs(10));
-    victim.probe({ path: `${MAPS}/map-00042`, headers });
-    quietMs = await victim.cpusMs(READS);
+    victim.probe({ path: `${MAPS}/map-00042`, headers, pauseMs: PAUSE_MS });
+    quietMs = await victim.cpusMs(READS, 'beforeAnswerMs');
   }, TEST_MS);
   afterAll(async () => {
     await victim?.[Symbol.asyncDispose]();
@@ -65,7 +69,7 @@ describe.skipIf(!canMeter())('the administrator reads while one user floods with
     '%s',
     async (_flood, workers, path, headers = {}) => {
       await using _ = flood(target, workers, path, { ...LOUD, ...headers });
-      judge(await victim.cpusMs(READS));
+      judge(await victim.cpusMs(READS, 'beforeAnswerMs'));
     },
     TEST_MS,
   );
@@ -74,7 +78,7 @@ describe.skipIf(!canMeter())('the administrator reads while one user floods with
     'bodies that never end',
     async () => {
       await using _ = endlessBodies(target, 200);
-      judge(await victim.cpusMs(READS));
+      judge(await victim.cpusMs(READS, 'beforeAnswerMs'));
     },
     TEST_MS,
   );
@@ -82,8 +86,9 @@ describe.skipIf(!canMeter())('the administrator reads while one user floods with
   function judge(cpus: readonly number[]): void {
     const figures = `reads: ${summary(cpus)}; quiet: ${summary(quietMs)}; one list: ${listMs.toFixed(1)}`;
     if (process.env.FLOOD_REPORT) console.log(figures);
-    expect(median(cpus), figures).toBeLessThan(listMs);
-    expect(at(cpus, 0.9), figures).toBeLessThan(4 * listMs);
+    expect(median(cpus), figures).toBeLessThan(listMs / 2 + median(quietMs));
+    expect(at(cpus, 0.99), figures).toBeLessThan(P99_LISTS * listMs);
+    expect(cpus.at(-1)!, figures).toBeLessThan(WORST_LISTS * listMs);
   }
 });
 
@@ -169,6 +174,6 @@ function median(sorted: readonly number[]): number {
 }
 
 function summary(sorted: readonly number[]): string {
-  const [half, most, all] = [median(sorted), at(sorted, 0.95), sorted.at(-1)!].map((ms) => ms.toFixed(1));
-  return `median ${half}, p95 ${most}, worst ${all} ms`;
+  const [half, most, all] = [median(sorted), at(sorted, 0.99), sorted.at(-1)!].map((ms) => ms.toFixed(1));
+  return `median ${half}, p99 ${most}, worst ${all} ms`;
 }

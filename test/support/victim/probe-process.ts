@@ -16,8 +16,14 @@ export type ProbeReport = {
   /** The longest that an answer, or the one still awaited, took. */
   readonly worstMs: number;
   readonly asked: number;
-  /** CPU time of the target's main thread between each question and its answer: what it did before, up to a limit. */
-  readonly cpusMs: readonly number[];
+  /** Of each question, up to a limit. */
+  readonly spent: readonly Spent[];
+};
+/** CPU time of the target's main thread between a question and the end of its answer. */
+export type Spent = {
+  readonly allMs: number;
+  /** Less what it may have worked on while a short answer was there, and we had no core to read it. */
+  readonly beforeAnswerMs: number;
 };
 /** What is asked for; anything but a 200 is taken for no answer. */
 export type Probed = {
@@ -25,17 +31,19 @@ export type Probed = {
   readonly headers: Readonly<Record<string, string>>;
   /** Any certificate will do. */
   readonly isTrusting: boolean;
+  /** Between an answer and the next question. */
+  readonly pauseMs: number;
 };
 
 const PAUSE_MS = 15;
 const MOST_ANSWERS = 10_000;
 
-type Aim = { readonly pid: number; readonly ask: () => Promise<void> };
+type Aim = { readonly pid: number; readonly pauseMs: number; readonly ask: () => Promise<void> };
 
 let aim: Aim | undefined;
 let worstMs = 0;
 let asked = 0;
-let cpusMs: number[] = [];
+let spent: Spent[] = [];
 let waiting: { readonly since: Moment; readonly pid: number } | undefined;
 
 process.on('message', (order: ProbeOrder) => {
@@ -43,14 +51,14 @@ process.on('message', (order: ProbeOrder) => {
     aim = aimAt(order);
     waiting = undefined;
     worstMs = 0;
-    cpusMs = [];
+    spent = [];
     return;
   }
   if (waiting) worstMs = Math.max(worstMs, waitedMs(waiting.since, waiting.pid));
-  process.send!({ worstMs, asked, cpusMs } satisfies ProbeReport);
+  process.send!({ worstMs, asked, spent } satisfies ProbeReport);
   worstMs = 0;
   asked = 0;
-  cpusMs = [];
+  spent = [];
 });
 process.on('disconnect', () => process.exit());
 
@@ -62,20 +70,21 @@ for (;;) {
     try {
       await target.ask();
       asked++;
-      if (target === aim && cpusMs.length < MOST_ANSWERS) cpusMs.push(spentMs(target.pid) - mine.spentMs);
+      if (target === aim && spent.length < MOST_ANSWERS) spent.push(spentSince(mine.spentMs, mine.since, target.pid));
     } catch {
       // Whether the process lives is its parent's business; a broken connection is asked again.
     }
     if (target === aim && waiting === mine) worstMs = Math.max(worstMs, waitedMs(mine.since, target.pid));
     waiting = undefined;
   }
-  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  await new Promise((resolve) => setTimeout(resolve, target?.pauseMs ?? PAUSE_MS));
 }
 
-type Moment = { readonly atMs: number; readonly queuedMs: number };
+type Moment = { readonly atMs: number; readonly queuedMs: number; readonly ownQueuedMs: number };
 
 function moment(pid: number): Moment {
-  return { atMs: performance.now(), queuedMs: queued(pid) + queued(process.pid) };
+  const ownQueuedMs = queued(process.pid);
+  return { atMs: performance.now(), queuedMs: queued(pid) + ownQueuedMs, ownQueuedMs };
 }
 
 function waitedMs(since: Moment, pid: number): number {
@@ -85,6 +94,11 @@ function waitedMs(since: Moment, pid: number): number {
 
 function spentMs(pid: number): number {
   return mainThreadTime(pid).cpuMs;
+}
+
+function spentSince(beforeMs: number, since: Moment, pid: number): Spent {
+  const allMs = spentMs(pid) - beforeMs;
+  return { allMs, beforeAnswerMs: Math.max(0, allMs - (queued(process.pid) - since.ownQueuedMs)) };
 }
 
 function queued(pid: number): number {
@@ -102,6 +116,7 @@ function aimAt({
   path = '/livez',
   headers = {},
   isTrusting = false,
+  pauseMs = PAUSE_MS,
 }: Extract<ProbeOrder, { kind: 'aim' }>): Aim {
   const { request, Agent } = url.startsWith('https:') ? https : http;
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ...(ca && { ca }), rejectUnauthorized: !isTrusting });
@@ -115,5 +130,5 @@ function aimAt({
       sent.once('error', reject);
       sent.end();
     });
-  return { pid, ask };
+  return { pid, pauseMs, ask };
 }

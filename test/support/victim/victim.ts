@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import type { Probed, ProbeOrder, ProbeReport } from './probe-process.ts';
+import type { Probed, ProbeOrder, ProbeReport, Spent } from './probe-process.ts';
 import { forgetPeak, mainThreadTime, memoryOf } from './process-meter.ts';
 
 const CUT_OFF_CPU_MS = 6_000;
@@ -102,14 +102,14 @@ export class Victim<R extends Ready = Ready> implements AsyncDisposable {
     } satisfies ProbeOrder);
   }
 
-  /** What the process works before each of the next so many answers to the probe, in CPU time, the least first. */
-  async cpusMs(count: number): Promise<readonly number[]> {
+  /** What the process works between each of the next so many questions of the probe and its answer, the least first. */
+  async cpusMs(count: number, part: keyof Spent = 'allMs'): Promise<readonly number[]> {
     await this.#report();
     const cpus: number[] = [];
     while (cpus.length < count) {
       if (!this.isAlive) throw new Error('the process is gone');
       await pause(WATCH_MS);
-      cpus.push(...(await this.#report()).cpusMs);
+      for (const spent of (await this.#report()).spent) cpus.push(spent[part]);
     }
     return cpus.sort((a, b) => a - b);
   }

@@ -10,6 +10,7 @@
  */
 import type { Readable } from 'node:stream';
 import { badRequest, bodyTooLarge } from '../../../api/status-error.ts';
+import { paceReading } from '../../event-loop/intake.ts';
 
 /** How much more than the limit is swallowed before the connection is closed. */
 const SWALLOW_BYTES = 16 * 1024 * 1024;
@@ -57,6 +58,7 @@ export class BodyReader {
     signal.addEventListener('abort', this.#onAbort, { once: true });
     if (announcedBytes !== undefined && announcedBytes > limitBytes) this.refuse(bodyTooLarge(limitBytes));
     source.on('data', (piece: Buffer) => this.#take(piece));
+    paceReading(source);
     source.once('end', () => this.#end());
     source.once('error', (err) => this.refuse(err));
     if (source.readableEnded) this.#end();
@@ -139,4 +141,5 @@ export function discardBody(source: Readable, cutOff: () => void): void {
     bytes += piece.length;
     if (bytes > SWALLOW_BYTES || ++pieces > 2 * MAX_PIECES) cutOff();
   });
+  paceReading(source);
 }

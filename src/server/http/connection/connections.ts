@@ -12,6 +12,7 @@ import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { PeerCertificate } from '../../auth/authenticator.ts';
+import { CpuAccount } from '../../event-loop/run-queue.ts';
 import type { Http1Wire } from '../response/http1-wire.ts';
 
 /** Of requests sent ahead behind a watch. */
@@ -32,6 +33,9 @@ export class Connections {
   readonly #broken = new WeakSet<object>();
   readonly #identities = new WeakMap<object, { readonly certificate: Identity }>();
   readonly #owed = new WeakMap<object, Owed>();
+  readonly #accounts = new WeakMap<object, CpuAccount>();
+  /** Of all who have not been known yet. */
+  readonly #strangers = new CpuAccount();
 
   /** Every socket, also one that never gets through its handshake. */
   addSocket(socket: Socket): void {
@@ -99,6 +103,15 @@ export class Connections {
       this.#identities.set(owner, identity);
     }
     return identity.certificate;
+  }
+
+  /** Who is charged for what the next request on this connection takes before anybody knows whose it is: as for the last one. */
+  accountOf(owner: object): CpuAccount {
+    return this.#accounts.get(owner) ?? this.#strangers;
+  }
+
+  setAccount(owner: object, account: CpuAccount): void {
+    if (this.#accounts.get(owner) !== account) this.#accounts.set(owner, account);
   }
 
   /** Tells every HTTP/2 client to open no more streams here. */

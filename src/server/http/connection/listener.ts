@@ -79,7 +79,7 @@ export function makeListener(tls: TlsSettings, limits: ListenerLimits, handlers:
       enablePush: false,
     },
   }) as Listener;
-  paceConnections(server);
+  paceConnections(server, limits.handshakeTimeoutMs);
   server.maxHeaderSize = limits.maxHeaderBytes;
   server.maxHeadersCount = MAX_HEADERS;
   server.requireHostHeader = false; // newer ones of Node would refuse it themselves, without a word
