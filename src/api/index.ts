@@ -43,6 +43,7 @@ export {
   checkStandardFinalizer,
   type NameCheck,
 } from './names.ts';
+export { diffObjects, type FieldChange, showChange } from './object-diff.ts';
 export type { KubeObject, ManagedFieldsEntry, ObjectMeta, OwnerReference } from './objects.ts';
 export { CallbackError } from './observing/callback-error.ts';
 export type { LogFields, Logger } from './observing/logger.ts';

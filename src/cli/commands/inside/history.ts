@@ -1,8 +1,8 @@
 /** `longwatch history KIND NAME`: the kept revisions of one object, who changed what, and what it was. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { showChange } from '../../../api/index.ts';
 import { addClusterOptions, type ClusterFlags, connectTo, wholeNumber } from '../../cluster/cluster-flags.ts';
 import { type HistoryInfo, Introspection } from '../../cluster/introspection.ts';
-import { showChange } from '../../cluster/object-diff.ts';
 import { yamlOf } from '../../cluster/object-text.ts';
 import type { Io } from '../../terminal/io.ts';
 import { harmless } from '../../terminal/paint.ts';

@@ -4,8 +4,9 @@
  * It remembers the version of every object it has printed, whole objects only for diffs, so that a state that is read
  * anew shows what is new and what is gone.
  */
+
+import { diffObjects, showChange } from '../../../api/index.ts';
 import type { DynamicObject } from '../../../client/index.ts';
-import { diffObjects, showChange } from '../../cluster/object-diff.ts';
 import { placeOf, shortNameOf, yamlOf } from '../../cluster/object-text.ts';
 import type { Io } from '../../terminal/io.ts';
 import { harmless } from '../../terminal/paint.ts';
