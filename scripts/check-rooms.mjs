@@ -35,7 +35,7 @@ const order = {
   'src/cli': [['terminal'], ['cluster'], ['commands'], ['verbs.ts'], ['main.ts']],
   'src/cli/commands': [
     ['.'],
-    ['doctor', 'envtest', 'generate', 'inside', 'kubeconfig', 'lab', 'snapshot', 'watch'],
+    ['dashboard', 'doctor', 'envtest', 'generate', 'inside', 'kubeconfig', 'lab', 'snapshot', 'watch'],
     ['stress', 'top'],
   ],
   'src/cli/commands/lab': [['experiment.ts'], ['experiments', 'laboratory.ts'], ['lab-command.ts']],
@@ -47,6 +47,7 @@ const order = {
     ['with-finalizer.ts'],
     ['index.ts', 'advanced.ts'],
   ],
+  'src/page': [['data'], ['parts'], ['views'], ['main.tsx']],
   'src/server': [
     ['schema', 'patterns', 'event-loop', 'serving', 'server-options.ts'],
     ['request'],
@@ -183,7 +184,7 @@ function foldersWithRooms(folder) {
 
 function sources(folder) {
   return readdirSync(join(root, folder), { recursive: true })
-    .filter((name) => name.endsWith('.ts') && !/\.(test|testing)\.ts$/.test(name))
+    .filter((name) => /\.tsx?$/.test(name) && !/\.(test|testing)\.ts$/.test(name))
     .map((name) => join(folder, name));
 }
 

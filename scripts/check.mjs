@@ -7,6 +7,7 @@ import { ensureBuilt, run, say, tool } from './setup.mjs';
 const steps = [
   ['format and lint', 'biome', tool.bind(null, '@biomejs/biome'), ['check', '--error-on-warnings', '.']],
   ['types of tests and benchmarks', 'tsc', tool.bind(null, 'typescript'), ['-p', 'tsconfig.test.json']],
+  ['types of the page', 'tsc', tool.bind(null, 'typescript'), ['-p', 'src/page']],
   ['types of examples', 'tsc', tool.bind(null, 'typescript'), ['-p', 'examples']],
   ['unused files, exports and dependencies', 'knip', tool.bind(null, 'knip'), []],
   ['package contents', 'publint', tool.bind(null, 'publint'), ['--strict']],

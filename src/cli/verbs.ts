@@ -38,6 +38,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/top/top-command.ts')).addTopCommand,
   },
   {
+    name: 'dashboard',
+    summary: 'a page in the browser: chain, plots, watches, histories, events (any cluster)',
+    load: async () => (await import('./commands/dashboard/dashboard-command.ts')).addDashboardCommand,
+  },
+  {
     name: 'watches',
     summary: 'who watches what, how far behind (a server of ours)',
     load: async () => (await import('./commands/inside/watches.ts')).addWatchesCommand,

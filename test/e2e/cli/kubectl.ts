@@ -96,6 +96,11 @@ export class Running implements AsyncDisposable {
     });
   }
 
+  /** `SIGSTOP` and `SIGCONT`: a client that does not read for a while. */
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
   /** The exit code, when it is over by itself. */
   ended(): Promise<number | null> {
     return this.#closed;

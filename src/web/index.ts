@@ -1,0 +1,4 @@
+/** Serving the page: its files with their headers, and who may have what is behind it. */
+export { type PageFile, pageFile, pageHeaders } from './page-files.ts';
+export { COOKIE_ATTRIBUTES, cookieIn, PageKeys } from './page-keys.ts';
+export { isOwnHost, refusalOfPage } from './page-origin.ts';

@@ -1,0 +1,284 @@
+/**
+ * `longwatch dashboard` as built, in a real Chromium, against a real server that a real kubectl watches: what each storage shows of
+ * it, and that nobody but the page gets anything.
+ */
+
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
+import { temporaryDir } from '../../support/temporary-dir.ts';
+import { Kubectl, kubectls } from '../cli/kubectl.ts';
+import { ServeCommand } from '../cli/serve-command.ts';
+import { expectText, findChromium, openPage, PATIENCE_MS, startChromium } from './chromium.ts';
+
+const chromium = findChromium();
+const kubectlPath = kubectls()[0]?.path;
+const path = '/api/v1/namespaces/default/configmaps';
+
+let server: TestServer;
+let command: ServeCommand;
+let port: number;
+beforeAll(async () => {
+  server = await startTestServer({ introspection: true });
+  command = new ServeCommand(['dashboard', '--kubeconfig', server.kubeconfigPath]);
+  const first = await takeLink();
+  port = Number(new URL(first).port);
+  taken.delete(first);
+}, PATIENCE_MS);
+afterAll(async () => {
+  await command[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+const taken = new Set<string>();
+/** One that nobody has had yet. */
+async function takeLink(): Promise<string> {
+  const links = () => (command.out + command.err).match(/http:\/\/127\.0\.0\.1:\d+\/\?key=[\w-]+(?=\n)/g) ?? [];
+  const fresh = () => links().find((link) => !taken.has(link));
+  await command.until(() => fresh() !== undefined);
+  const link = fresh()!;
+  taken.add(link);
+  return link;
+}
+
+describe('whoever is not the page gets nothing:', () => {
+  type Said = { code: number; text: string; headers: IncomingHttpHeaders };
+  const ask = (target: string, headers: Record<string, string> = {}, method = 'GET') =>
+    new Promise<Said>((resolve, reject) => {
+      const sent = httpRequest({ host: '127.0.0.1', port, path: target, method, headers }, (answer) => {
+        let text = '';
+        answer.on('data', (part) => {
+          text += part;
+        });
+        answer.on('end', () => resolve({ code: answer.statusCode ?? 0, text, headers: answer.headers }));
+      });
+      sent.on('error', reject);
+      sent.end();
+    });
+  const reads = ['/', '/page.js', '/page.json', '/k8s/version', '/k8s/api/v1/configmaps'];
+  /** A session as a browser has it. */
+  async function session(): Promise<{ cookie: string; 'x-longwatch-page': string }> {
+    const link = await takeLink();
+    const { headers } = await ask(link.slice(link.indexOf('/?')));
+    const [, page = ''] = /#page=([\w-]+)$/.exec(headers.location ?? '') ?? [];
+    return { cookie: headers['set-cookie']![0]!.split(';')[0]!, 'x-longwatch-page': page };
+  }
+
+  it('without a key, with another, or with one that was used', async () => {
+    for (const target of [...reads, `/?key=${'x'.repeat(43)}`, '/?key=', '/?key=%00'])
+      expect(await ask(target), target).toMatchObject({ code: 401, text: expect.stringContaining('good once') });
+    const link = await takeLink();
+    const used = link.slice(link.indexOf('/?'));
+    const first = await ask(used);
+    expect(first).toMatchObject({ code: 303, headers: { location: expect.stringMatching(/^\/#page=[\w-]{43}$/) } });
+    expect(first.headers['set-cookie']![0]).toMatch(
+      new RegExp(`^longwatch-${port}=[\\w-]{43}; Path=/; HttpOnly; SameSite=Strict$`),
+    );
+    expect((await ask(used)).code).toBe(401);
+  });
+
+  it('under another name (DNS rebinding), with a good session too', async () => {
+    const good = await session();
+    expect((await ask('/k8s/version', good)).code).toBe(200);
+    for (const host of [
+      `evil.example:${port}`,
+      'evil.example',
+      '127.0.0.1',
+      `127.0.0.1:${port + 1}`,
+      `0.0.0.0:${port}`,
+    ])
+      for (const target of reads)
+        expect(await ask(target, { ...good, host }), host).toMatchObject({ code: 403, text: /not ours/ });
+    const link = await takeLink();
+    const key = link.slice(link.indexOf('/?'));
+    expect((await ask(key, { host: `evil.example:${port}` })).code).toBe(403);
+    expect((await ask(key)).code).toBe(303); // it was not used up by that
+  });
+
+  it('from a page of another site (CSRF), with a good session too', async () => {
+    const good = await session();
+    const others = [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: `http://127.0.0.1:${port + 1}` },
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' },
+      { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' },
+    ];
+    for (const from of others)
+      for (const target of reads.slice(1)) expect((await ask(target, { ...good, ...from })).code).toBe(403);
+  });
+
+  it('with half of a session: a cookie goes to every port, also to somebody else’s', async () => {
+    const { cookie, ...page } = await session();
+    const another = await session();
+    for (const target of reads.slice(2)) {
+      expect((await ask(target, { cookie })).code).toBe(401);
+      expect((await ask(target, page)).code).toBe(401);
+      expect((await ask(target, { ...another, cookie })).code).toBe(401);
+    }
+    expect((await ask('/page.js', { cookie })).code).toBe(200); // holds nothing
+  });
+
+  it('by writing, or for what the page does not show', async () => {
+    const good = await session();
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+      expect((await ask('/k8s/api/v1/namespaces', good, method)).code).toBe(405);
+    for (const target of ['/k8s/api/v1/secrets', '/k8s/api/v1/namespaces/default/pods/a/log', '/k8s/logs', '/k8s//x'])
+      expect((await ask(target, good)).code).toBe(403);
+    expect((await ask('/../package.json', good)).code).toBe(403);
+  });
+
+  it('every answer says that the page loads and asks nothing else, and is kept by nobody', async () => {
+    const good = await session();
+    for (const { headers } of [await ask('/'), await ask('/', good), await ask('/k8s/version', good)]) {
+      expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'/);
+      expect(headers).toMatchObject({
+        'cache-control': 'no-store',
+        'x-frame-options': 'DENY',
+        'x-content-type-options': 'nosniff',
+        'cross-origin-resource-policy': 'same-origin',
+      });
+      expect(headers['access-control-allow-origin']).toBeUndefined();
+    }
+  });
+});
+
+if (chromium === undefined || kubectlPath === undefined)
+  it.skip('the page in Chromium (skipped: there is no Chromium or no kubectl)', () => {});
+else
+  describe('the page in Chromium', () => {
+    let browser: Browser;
+    let page: Page;
+    let faults: string[];
+    beforeAll(async () => {
+      browser = await startChromium(chromium);
+      ({ page, faults } = await openPage(browser));
+      await page.goto(await takeLink());
+    }, PATIENCE_MS);
+    afterAll(() => browser.close());
+    const storage = (name: string) => page.getByRole('link', { name, exact: true }).click();
+
+    it(
+      'shows a watch of kubectl, its lag while it is stopped, the diff of an update, and the 410 after a compaction',
+      async () => {
+        await using home = await temporaryDir();
+        const kubectl = new Kubectl(kubectlPath, server.kubeconfigPath, home.path);
+        await kubectl.run('create', 'configmap', 'lamp', '--from-literal=colour=red');
+        await using watching = kubectl.start('get', 'configmaps', '-w', '-o', 'json');
+        await watching.until(/"lamp"/);
+
+        await expectText(page, '.chain [data-client="kubectl"]', /kubernetes-admin: 1 watches, Live/);
+        await storage('Watches');
+        await expectText(page, 'tr[data-row^="configmaps-"]', /Live.*kubectl/);
+
+        await storage('Stream');
+        await page.getByLabel('Kind').fill('configmaps');
+        await page.getByRole('button', { name: 'Follow' }).click();
+        await expectText(page, 'caption', /0 events, [1-9]\d* objects followed/);
+        await kubectl.run('patch', 'configmap', 'lamp', '-p', '{"data":{"colour":"green"}}');
+        await expectText(page, 'tbody tr', /MODIFIED.*default\/lamp.*kubectl-patch.*~ data\.colour: "red" -> "green"/);
+
+        await storage('History');
+        await page.getByLabel('Kind').fill('cm');
+        await page.getByLabel('Name', { exact: true }).fill('lamp');
+        await page.getByRole('button', { name: 'Show' }).click();
+        await expectText(page, '.diff li', /^data\.colour"red""green"$/);
+        await page
+          .getByRole('radio', { name: /^to revision/ })
+          .last()
+          .check();
+        await expectText(page, '.diff', /No difference/); // the first with itself
+
+        watching.signal('SIGSTOP');
+        await storage('Watches');
+        // Until what lies in between, the kernel's buffers, is full.
+        let written = 0;
+        const write = () => server.client.patch(`${path}/lamp`, { data: { big: `${written++}`.padEnd(900_000, 'x') } });
+        await vi.waitFor(
+          async () => {
+            await write();
+            const rows = await page.locator('tr[data-row^="configmaps-"]').allTextContents();
+            expect(rows).toContainEqual(expect.stringMatching(/(Behind|FromLog)[1-9]/));
+          },
+          { timeout: PATIENCE_MS, interval: 50 },
+        );
+        await storage('Chain');
+        await expectText(page, '.chain [data-client="kubectl"]', /1 watches, (Behind|FromLog)/);
+        await page.locator('.band .place.behind, .band .place.fromlog').first().waitFor();
+        watching.signal('SIGCONT');
+        await expectText(page, '.chain [data-client="kubectl"]', /1 watches, Live/);
+
+        await server.expireHistory();
+        const { body } = await server.client.ask('GET', path, { query: { watch: '1', resourceVersion: '1' } });
+        expect(body.toString()).toContain('"code":410');
+        await storage('410s');
+        await expectText(page, 'tbody tr', /kubernetes-admin.*watch.*configmaps.*1.*Compaction.*compacted/);
+
+        await storage('Plots');
+        await expectText(page, 'figure', /^Rates/);
+        expect(await page.locator('figure canvas').count()).toBe(6);
+        await storage('Flow control');
+        await expectText(page, 'tbody tr', /^workload-low/);
+        expect(faults).toEqual([]);
+      },
+      2 * PATIENCE_MS,
+    );
+
+    it('is led by keys, and named for those who do not see it', async () => {
+      await page.keyboard.press('3');
+      await page.getByRole('heading', { name: 'Watches', level: 2 }).waitFor();
+      await page.keyboard.press('/');
+      expect(await page.evaluate('document.activeElement.type')).toBe('search');
+      await page.keyboard.type('nothing-like-it');
+      await expectText(page, 'caption', /^0 of /);
+      await page.keyboard.press('Shift+Tab');
+      await page.keyboard.press('1');
+      await page.getByRole('img', { name: /^The store at revision \d+/ }).waitFor();
+      expect(await page.title()).toMatch(/^Chain · /);
+      expect(faults).toEqual([]);
+    });
+
+    it('fits a phone, light and dark', async () => {
+      await page.setViewportSize({ width: 360, height: 640 });
+      const papers: unknown[] = [];
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        papers.push(await page.evaluate('getComputedStyle(document.body).backgroundColor'));
+        for (const name of ['Chain', 'Plots', 'Watches', '410s', 'History', 'Stream', 'Flow control']) {
+          await storage(name);
+          await page.getByRole('heading', { name, level: 2 }).waitFor();
+          expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBeLessThanOrEqual(360);
+        }
+      }
+      expect(papers[0]).not.toBe(papers[1]);
+      expect(faults).toEqual([]);
+    });
+
+    it('a page of another origin reads nothing of it, though the browser has the cookie', async () => {
+      await using other = createServer((_request, response) => {
+        response.setHeader('content-type', 'text/html').end('<!doctype html><title>other</title>');
+      }).listen(0, '127.0.0.1');
+      await once(other, 'listening');
+      const another = await page.context().newPage();
+      await another.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
+      for (const how of ["{credentials:'include'}", "{credentials:'include',mode:'no-cors'}"])
+        expect(
+          await another.evaluate(
+            `fetch('http://127.0.0.1:${port}/k8s/version', ${how}).then((r) => r.type + r.status, () => 'refused')`,
+          ),
+        ).toBe('refused');
+      await another.close();
+    });
+  });
+
+it('the page is small: under 100 KB, compressed, with all it loads', () => {
+  const folder = new URL('../../../dist/bundle/page/', import.meta.url);
+  const sizes = readdirSync(folder).map((name) => gzipSync(readFileSync(new URL(name, folder))).length);
+  expect(sizes.length).toBe(4);
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(100_000);
+});
