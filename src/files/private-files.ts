@@ -11,6 +11,8 @@ import { dirname } from 'node:path';
 
 export const PRIVATE_FILE = 0o600;
 export const PRIVATE_FOLDER = 0o700;
+/** For source text that a verb writes into somebody's project: nothing of a cluster's objects is in it. */
+export const SOURCE_FILE = 0o644;
 
 /** With those above it. Throws what the system says, ENOTDIR or EEXIST where something else stands in the way. */
 export function makePrivateFolder(folder: string): void {

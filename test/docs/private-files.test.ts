@@ -43,7 +43,7 @@ function openCalls(text: string): string[] {
     const args = argumentsAt(text, match.index + all.length);
     const isReading = /^open(Sync)?$/.test(name) && /, 'r\+?'$/.test(args.trim());
     const isByHandle = /^(handle|fd), /.test(args);
-    const isPrivate = /\b(PRIVATE_FILE|PRIVATE_FOLDER|0o600|0o700)\b/.test(args) && !/recursive/.test(args);
+    const isPrivate = /\b(PRIVATE_FILE|PRIVATE_FOLDER|SOURCE_FILE|0o600|0o700)\b/.test(args) && !/recursive/.test(args);
     if (!isReading && !isByHandle && !isPrivate) found.push(`${all}${args})`);
   }
   return found;

@@ -30,6 +30,7 @@ const REQUEST_LINE = [':method', ':path', ':authority'];
 /** Only ever written in answers, or the beginning of others. */
 const ANSWER_TYPES = [
   ...['text/plain', 'application/*', 'application/apply-patch', 'application/jwk-set+json'],
+  'application/octet-stream',
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ];
 

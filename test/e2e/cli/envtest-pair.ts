@@ -10,13 +10,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { certificateCredentials, KubeClient } from '../../../src/client/index.ts';
 import {
   type Certificate,
   makeAuthority,
   makeClientCertificate,
   makeServingCertificate,
-} from '../../../src/server/serving/certificate.ts';
+} from '../../../src/certificates/certificate.ts';
+import { certificateCredentials, KubeClient } from '../../../src/client/index.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freePorts } from '../../support/free-ports.ts';
 

@@ -8,9 +8,9 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { makeClientCertificate, makeServingCertificate } from '../../../src/certificates/certificate.ts';
 import { dataFolderCheck } from '../../../src/cli/commands/doctor/data-folder-check.ts';
 import type { Cause, Finding } from '../../../src/cli/commands/doctor/finding.ts';
-import { makeClientCertificate, makeServingCertificate } from '../../../src/server/serving/certificate.ts';
 import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
 import { type Alterations, startAlteringFront } from './altering-front.ts';
 import { causesOf, FEW, findingsOf, PATIENT } from './doctor-findings.ts';

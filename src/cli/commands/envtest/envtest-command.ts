@@ -5,10 +5,11 @@
  * Always true: a file that is there and that this verb has not written stays, and nothing is written then. The files name
  * Node and this package where they are now.
  */
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
+import { makePrivateFolder } from '../../../files/private-files.ts';
 import { runVerb, type Verb, VerbError } from '../../terminal/run-verb.ts';
 import { addServeCommand } from '../serve.ts';
 import { type AssetName, assetScripts } from './asset-scripts.ts';
@@ -41,10 +42,10 @@ export function envtestAssets(dir: string): Verb {
     const places = { node: process.execPath, standIn: standInPath(), kubectl: onPath('kubectl', folder, io.env.PATH) };
     const scripts = Object.entries(assetScripts(places, flags)) as [AssetName, string][];
     for (const [name] of scripts) refuseOthers(join(folder, name));
-    mkdirSync(folder, { recursive: true });
+    makePrivateFolder(folder);
     for (const [name, text] of scripts) {
-      writeFileSync(join(folder, name), text);
-      chmodSync(join(folder, name), 0o755);
+      writeFileSync(join(folder, name), text, { mode: 0o700 });
+      chmodSync(join(folder, name), 0o700); // it may be there already
     }
     io.print(`KUBEBUILDER_ASSETS=${folder}`);
     if (!places.kubectl) io.note('No kubectl is on the PATH: the one here only says so');

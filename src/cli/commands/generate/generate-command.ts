@@ -1,6 +1,7 @@
 /** `longwatch generate types`: its flags. */
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { SOURCE_FILE } from '../../../files/private-files.ts';
 import { addClusterOptions, type ClusterFlags } from '../../cluster/cluster-flags.ts';
 import { EXIT, runVerb, UsageError, type Verb, VerbError } from '../../terminal/run-verb.ts';
 import { definitionsIn, definitionsOfCluster } from './crd-sources.ts';
@@ -61,7 +62,7 @@ export function generateVerb(flags: GenerateTypesFlags): Verb {
       io.note(`Next: longwatch generate types${file.map((one) => ` -f ${one}`).join('')} -o ${output}`);
       return EXIT.found;
     }
-    await writeFile(output, text);
+    await writeFile(output, text, { mode: SOURCE_FILE });
     io.note(`${output} has ${wanted.length === 1 ? 'one kind' : `${wanted.length} kinds`}`);
     return undefined;
   };
