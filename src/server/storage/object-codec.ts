@@ -12,6 +12,7 @@ import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { mayBeOutdated, restoreObject } from '../apiextensions/restore.ts';
 import { goJson } from '../codec/encode.ts';
 import { parseJson } from '../codec/json/json-reader.ts';
+import { type Wanted, wantedOf } from '../codec/json/pick-fields.ts';
 import type { KindFacts } from '../registry/kind-facts.ts';
 import type { Resource } from '../registry/resource.ts';
 import { StoredObject } from './stored-object.ts';
@@ -31,6 +32,8 @@ export class ObjectCodec {
   readonly skip: number;
   readonly fieldNames: readonly string[];
   readonly fields: readonly { readonly path: string; readonly absent?: string; readonly orElse?: string }[];
+  /** What selectors ask for. */
+  readonly selectable: Wanted;
   readonly #storedHead: Buffer;
 
   constructor(resource: Resource, facts: KindFacts) {
@@ -42,6 +45,8 @@ export class ObjectCodec {
     const fields = [...facts.fields].filter(([name]) => name !== 'metadata.name' && name !== 'metadata.namespace');
     this.fieldNames = fields.map(([name]) => name);
     this.fields = fields.map(([, field]) => field);
+    const paths = this.fields.flatMap(({ path, orElse }) => (orElse === undefined ? [path] : [path, orElse]));
+    this.selectable = wantedOf(['metadata.labels', ...paths]);
   }
 
   /** The bytes to store: no resourceVersion, type and names first. */

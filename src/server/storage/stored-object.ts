@@ -14,6 +14,7 @@
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { Labels } from '../../api/selectors/label-selector.ts';
 import { parseJson } from '../codec/json/json-reader.ts';
+import { pickFields } from '../codec/json/pick-fields.ts';
 import { readField } from '../registry/kind-facts.ts';
 import type { ObjectCodec } from './object-codec.ts';
 import type { Slab } from './slab.ts';
@@ -86,8 +87,8 @@ export class StoredObject {
 
   #read(): { readonly labels: Labels | undefined; readonly fields: readonly string[] } {
     if (!this.#facts) {
-      const object = this.parse() as unknown as JsonObject;
-      const { labels } = object.metadata as { labels?: Labels };
+      const object = pickFields(this.bytes, 1, this.codec.selectable) ?? (this.parse() as unknown as JsonObject);
+      const { labels } = (object.metadata ?? {}) as { labels?: Labels };
       this.#facts = { labels, fields: this.codec.fields.map((field) => readField(object, field)) };
     }
     return this.#facts;

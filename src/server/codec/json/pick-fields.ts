@@ -1,0 +1,129 @@
+/**
+ * A few members of a JSON text, without parsing the rest of it: what selectors ask of an object is a handful of short
+ * values in kilobytes that nobody looks at.
+ *
+ * For text that was written here: compact, and known to be JSON. What does not look so is not read at all (undefined), and
+ * must be parsed. Linear, and no byte is looked at twice.
+ */
+import type { JsonObject, JsonValue } from '../../../api/json.ts';
+import { setKey } from './json-objects.ts';
+import { parseJson } from './json-reader.ts';
+
+/** By the bytes of a member's name, each as a character: what is wanted of it, or all of it. */
+export type Wanted = ReadonlyMap<string, Wish>;
+type Wish = { readonly name: string; readonly within: Wanted | undefined };
+
+const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
+const BLANK = 0x20;
+const [OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d];
+
+/** As `wantedOf(['spec.nodeName', 'metadata.labels'])` says; a path below one that is wanted whole is in it. */
+export function wantedOf(paths: readonly string[]): Wanted {
+  const wanted = new Map<string, Wish>();
+  for (const name of new Set(paths.map((path) => path.split('.', 1)[0]!))) {
+    const isWhole = paths.includes(name);
+    const below = paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1));
+    wanted.set(Buffer.from(name).toString('latin1'), { name, within: isWhole ? undefined : wantedOf(below) });
+  }
+  return wanted;
+}
+
+/** What is wanted of the object that begins at `from`; undefined where the text is not as it would be written here. */
+export function pickFields(bytes: Buffer, from: number, wanted: Wanted): JsonObject | undefined {
+  const picker = new Picker(bytes, from);
+  const found = picker.members(wanted);
+  return picker.isLost ? undefined : found;
+}
+
+class Picker {
+  isLost = false;
+  readonly #bytes: Buffer;
+  #at: number;
+
+  constructor(bytes: Buffer, at: number) {
+    this.#bytes = bytes;
+    this.#at = at;
+  }
+
+  members(wanted: Wanted): JsonObject {
+    const found: JsonObject = {};
+    if (!this.#take(OPEN)) return found;
+    if (this.#bytes[this.#at] === CLOSE) {
+      this.#at++;
+      return found;
+    }
+    do {
+      const begin = this.#at + 1;
+      this.#skipText();
+      if (this.isLost) return found;
+      const wish = wanted.get(this.#bytes.toString('latin1', begin, this.#at - 1));
+      if (!this.#take(COLON)) return found;
+      if (wish === undefined) this.#skip();
+      else setKey(found, wish.name, this.#value(wish.within));
+      if (this.isLost) return found;
+    } while (this.#bytes[this.#at] === COMMA && ++this.#at > 0);
+    this.#take(CLOSE);
+    return found;
+  }
+
+  #value(within: Wanted | undefined): JsonValue {
+    if (within && this.#bytes[this.#at] === OPEN) return this.members(within);
+    const begin = this.#at;
+    this.#skip();
+    if (this.isLost || within) return null;
+    const [value] = parseJson(`[${this.#bytes.toString('utf8', begin, this.#at)}]`) as [JsonValue];
+    return value;
+  }
+
+  #skip(): void {
+    const bytes = this.#bytes;
+    const first = bytes[this.#at];
+    if (first === QUOTE) return this.#skipText();
+    if (first === OPEN || first === OPEN_LIST) return this.#skipNested();
+    const begin = this.#at;
+    while (this.#at < bytes.length && !isEnd(bytes[this.#at]!)) this.#at++;
+    if (this.#at === begin || this.#at === bytes.length || bytes[begin]! <= BLANK) this.isLost = true;
+  }
+
+  #skipNested(): void {
+    const bytes = this.#bytes;
+    let depth = 0;
+    for (let at = this.#at; at < bytes.length; at++) {
+      const code = bytes[at]!;
+      if (code === QUOTE) at = textEnd(bytes, at);
+      else if (code === OPEN || code === OPEN_LIST) depth++;
+      else if ((code === CLOSE || code === CLOSE_LIST) && --depth === 0) {
+        this.#at = at + 1;
+        return;
+      }
+    }
+    this.isLost = true;
+  }
+
+  #skipText(): void {
+    const end = this.#bytes[this.#at] === QUOTE ? textEnd(this.#bytes, this.#at) : this.#bytes.length;
+    if (end >= this.#bytes.length) this.isLost = true;
+    else this.#at = end + 1;
+  }
+
+  #take(code: number): boolean {
+    if (!this.isLost && this.#bytes[this.#at] === code) {
+      this.#at++;
+      return true;
+    }
+    this.isLost = true;
+    return false;
+  }
+}
+
+/** Of a number or a word. */
+function isEnd(code: number): boolean {
+  return code === COMMA || code === CLOSE || code === CLOSE_LIST;
+}
+
+/** Where the quotes that open at `from` close; the end of everything where they do not. */
+function textEnd(bytes: Buffer, from: number): number {
+  let at = from + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
