@@ -15,7 +15,7 @@ import { root, say } from './setup.mjs';
 
 const order = {
   'src/api': [['.'], ['observing', 'selectors'], ['index.ts']],
-  'src/store': [['.'], ['etcd-snapshot'], ['embedded', 'etcd'], ['etcd-front'], ['index.ts']],
+  'src/store': [['.'], ['etcd-snapshot'], ['embedded', 'etcd', 'shared'], ['etcd-front'], ['index.ts']],
   'src/store/embedded': [['engine', 'watch'], ['disk', 'state'], ['snapshot'], ['.']],
   'src/store/etcd': [['grpc', 'messages'], ['watch'], ['.']],
   'src/store/etcd-front': [['messages'], ['.'], ['services'], ['etcd-front.ts']],

@@ -1,4 +1,4 @@
-/** The store: its contract and its two implementations. */
+/** The store: its contract and its implementations. */
 export type { AutoCompaction } from './embedded/auto-compaction.ts';
 export { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded/embedded-store.ts';
 export { type RestoreOptions, restoreEmbeddedStore } from './embedded/snapshot/snapshot-file.ts';
@@ -33,3 +33,5 @@ export type {
   WatchEvent,
   WatchOptions,
 } from './kv.ts';
+export { openSharedStore } from './shared/shared-store.ts';
+export { shareStore } from './shared/store-owner.ts';

@@ -1,5 +1,5 @@
 /**
- * The contract of the store: keys with values at revisions. Embedded and etcd both keep it, and the suite in
+ * The contract of the store: keys with values at revisions. Embedded, etcd and shared keep it, and the suite in
  * test/contract/ holds them to it.
  *
  * Always true:
@@ -208,6 +208,8 @@ export type SnapshotInfo = { readonly revision: Revision | undefined; readonly b
 export type StoreHistory = {
   /** To be given to whoever is shown a revision. */
   readonly name: string;
+  /** Every name whose revisions the store holds still, and up to which one. */
+  readonly ends: ReadonlyMap<string, Revision>;
   /** Whether a revision that was shown under this name is part of what the store holds now. */
   includes(name: string, revision: Revision): boolean;
 };

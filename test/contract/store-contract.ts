@@ -20,7 +20,7 @@ import { describeWatchDelivery } from './watch-delivery.ts';
 import { describeWatchEnds } from './watch-end.ts';
 
 export type Exceptions = {
-  /** False only for the model, which has no clock. */
+  /** False only for the model, which has no clock, and where the store of another run of this suite sees to it. */
   readonly leasesExpire?: boolean;
   /** False only for servers known to forget the deletes of the very revision they compact at. */
   readonly keepsDeletes?: boolean;

@@ -15,6 +15,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { PRIVATE_FILE } from '../../../files/private-files.ts';
 import type { Revision } from '../../kv.ts';
+import { isInHistory } from '../../store-history.ts';
 import { syncFile } from './data-dir.ts';
 
 type Run = { readonly id: string; readonly from: Revision };
@@ -25,21 +26,19 @@ const MOST_BYTES = 100 * 1024;
 export class History {
   /** Of this run, to be given to whoever is shown a revision. */
   readonly name: string;
-  readonly #store: string;
-  /** The place of each run, and where the one after it began. */
-  readonly #ends = new Map<string, Revision>();
+  /** Each run, by the name that it gave, and where the one after it began. */
+  readonly ends: ReadonlyMap<string, Revision>;
 
   constructor(store: string, runs: readonly Run[]) {
-    this.#store = store;
     this.name = `${store}.${runs.at(-1)!.id}`;
-    for (const [index, { id }] of runs.entries()) this.#ends.set(id, runs[index + 1]?.from ?? Number.POSITIVE_INFINITY);
+    this.ends = new Map(
+      runs.map(({ id }, index) => [`${store}.${id}`, runs[index + 1]?.from ?? Number.POSITIVE_INFINITY]),
+    );
   }
 
   /** Whether a revision that was shown under this name is part of this history. */
   includes(name: string, revision: Revision): boolean {
-    const [store, run = ''] = name.split('.', 2);
-    const end = store === this.#store ? this.#ends.get(run) : undefined;
-    return end !== undefined && revision <= end;
+    return isInHistory(this.ends, name, revision);
   }
 }
 

@@ -1,0 +1,174 @@
+/**
+ * The owner of a store, for threads that use it too: each has a port, and says there what it wants of the store.
+ *
+ *   store ─► StoreOwner ─► one Attachment per port ─► calls under way, watches with room for their reader
+ *
+ * Always true:
+ * - Every call is one call of the store, made in the order in which they came, so what the store promises of order and of
+ *   reads after writes holds across threads.
+ * - The events of a commit leave for every thread no later than the answers of its writes.
+ * - A watch has at most its room under way: a reader that does not read costs no more, and falls behind in the store as
+ *   any other does.
+ * - When a port closes, however its thread came to its end, its watches are left and its reads given up; a write that is
+ *   under way may still happen.
+ */
+import type { MessagePort } from 'node:worker_threads';
+import type { RangeResult, Store, TxnResult, Watch } from '../kv.ts';
+import { Outbox } from './outbox.ts';
+import { type Greeting, type Order, type Report, tellError, WATCH_ROOM, weightOf } from './shared-messages.ts';
+import { shareBatch, shareKvs, shareTxnResult } from './shared-values.ts';
+
+/** Pairs that are sent in one piece: writing more into a message would hold up everybody else. */
+const PART_KVS = 500;
+
+/** Serves the store on a port until that is closed, by either side; the store itself stays open. */
+export function shareStore(store: Store, port: MessagePort): { detach(): void } {
+  const { history } = store;
+  const greeting: Greeting = {
+    history: history && { name: history.name, ends: history.ends },
+    maxPutBytes: store.maxPutBytes,
+  };
+  port.postMessage(greeting);
+  return new Attachment(store, port);
+}
+
+type Reader = { readonly watch: Watch; sent: number; onRoom: (() => void) | undefined };
+
+class Attachment {
+  readonly #store: Store;
+  readonly #port: MessagePort;
+  readonly #out: Outbox<Report>;
+  readonly #calls = new Map<number, AbortController>();
+  readonly #readers = new Map<number, Reader>();
+
+  constructor(store: Store, port: MessagePort) {
+    this.#store = store;
+    this.#port = port;
+    this.#out = new Outbox(port);
+    port.on('message', (orders: readonly Order[]) => {
+      for (const order of orders) this.#take(order);
+    });
+    port.on('close', () => this.#end());
+    port.unref(); // the threads keep the process alive, if anything
+  }
+
+  detach(): void {
+    this.#out.close();
+    this.#port.close();
+    this.#end();
+  }
+
+  #end(): void {
+    for (const call of this.#calls.values()) call.abort(new Error('the thread that asked is gone'));
+    for (const [id, { watch, onRoom }] of this.#readers) {
+      this.#readers.delete(id);
+      void watch.return();
+      onRoom?.();
+    }
+  }
+
+  #take(order: Order): void {
+    switch (order.kind) {
+      case 'call':
+        void this.#call(order);
+        return;
+      case 'cancel':
+        this.#calls.get(order.id)?.abort(new Error('the caller has given up'));
+        return;
+      case 'watch':
+        void this.#watch(order);
+        return;
+      case 'took':
+        this.#took(order.id, order.weight);
+        return;
+      case 'progress':
+        this.#readers.get(order.id)?.watch.requestProgress();
+        return;
+      case 'leave':
+        this.#leave(order.id);
+        return;
+    }
+  }
+
+  async #call({ id, name, args }: Extract<Order, { kind: 'call' }>): Promise<void> {
+    const aborting = new AbortController();
+    this.#calls.set(id, aborting);
+    try {
+      const result = await this.#ask(name, args, aborting.signal);
+      if (name === 'range') await this.#answerRange(id, result as RangeResult, aborting.signal);
+      else this.#out.post({ kind: 'answer', id, result: sharedResult(name, result) });
+    } catch (err) {
+      this.#out.post({ kind: 'failed', id, error: tellError(err) });
+    } finally {
+      this.#calls.delete(id);
+    }
+  }
+
+  #ask(name: string, args: readonly unknown[], signal: AbortSignal): Promise<unknown> {
+    const given = [...args];
+    const options = given.pop() as object;
+    const method = this.#store[name as 'get'] as (...all: unknown[]) => Promise<unknown>;
+    return method.call(this.#store, ...given, { ...options, signal });
+  }
+
+  /** All but the last piece ahead, a turn of the loop for each. */
+  async #answerRange(id: number, result: RangeResult, signal: AbortSignal): Promise<void> {
+    let at = 0;
+    for (; result.kvs.length - at > PART_KVS; at += PART_KVS) {
+      this.#out.post({ kind: 'part', id, kvs: shareKvs(result.kvs.slice(at, at + PART_KVS)) });
+      await new Promise((resolve) => setImmediate(resolve));
+      signal.throwIfAborted();
+    }
+    this.#out.post({ kind: 'answer', id, result: { ...result, kvs: shareKvs(result.kvs.slice(at)) } });
+  }
+
+  async #watch({ id, range, options }: Extract<Order, { kind: 'watch' }>): Promise<void> {
+    let error: unknown;
+    try {
+      const watch = this.#store.watch(range, options);
+      const reader: Reader = { watch, sent: 0, onRoom: undefined };
+      this.#readers.set(id, reader);
+      void watch.started().then(
+        (revision) => this.#out.post({ kind: 'started', id, revision }),
+        () => {}, // the loop below meets the same error
+      );
+      for await (const batch of watch) {
+        if (this.#readers.get(id) !== reader) return;
+        const weight = weightOf(batch);
+        reader.sent += weight;
+        const { answersProgress } = watch;
+        this.#out.post({ kind: 'batch', id, batch: shareBatch(batch), weight, answersProgress });
+        while (reader.sent >= WATCH_ROOM && this.#readers.get(id) === reader)
+          await new Promise<void>((resolve) => {
+            reader.onRoom = resolve;
+          });
+      }
+    } catch (err) {
+      error = err;
+    }
+    this.#readers.delete(id);
+    this.#out.post({ kind: 'ended', id, error: error === undefined ? undefined : tellError(error) });
+  }
+
+  #took(id: number, weight: number): void {
+    const reader = this.#readers.get(id);
+    if (!reader) return;
+    reader.sent -= weight;
+    reader.onRoom?.();
+  }
+
+  #leave(id: number): void {
+    const reader = this.#readers.get(id);
+    if (!reader) return;
+    this.#readers.delete(id);
+    void reader.watch.return();
+    reader.onRoom?.();
+  }
+}
+
+function sharedResult(name: string, result: unknown): unknown {
+  if (name === 'txn') return shareTxnResult(result as TxnResult);
+  if (name !== 'get') return result;
+  const { revision, kv } = result as Awaited<ReturnType<Store['get']>>;
+  return { revision, kv: kv && shareKvs([kv])[0] };
+}
