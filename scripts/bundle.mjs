@@ -23,6 +23,7 @@ await build({
     { in: 'dist/cli/main.js', out: 'cli' },
     { in: 'dist/cli/commands/envtest/stand-in.js', out: 'envtest-stand-in' },
     { in: 'dist/server/codec/yaml/yaml-worker.js', out: 'yaml-worker' },
+    { in: 'dist/server/server-worker.js', out: 'server-worker' },
   ],
   outdir,
   bundle: true,

@@ -50,6 +50,7 @@ const order = {
   'src/page': [['data'], ['parts'], ['views'], ['main.tsx']],
   'src/server': [
     ['schema', 'patterns', 'event-loop', 'serving', 'server-options.ts'],
+    ['workers'],
     ['request'],
     ['cel', 'codec', 'health', 'metrics', 'open-store.ts'],
     ['managed-fields', 'outbound', 'patch', 'structural-schema'],
@@ -65,7 +66,7 @@ const order = {
     ['bootstrap.ts'],
     ['aggregation', 'cluster', 'controllers', 'http', 'introspection'],
     ['start-server.ts'],
-    ['index.ts'],
+    ['index.ts', 'server-worker.ts'],
   ],
   'src/server/admission': [
     ['.'],
@@ -99,7 +100,14 @@ const order = {
 };
 
 /** Who may know the store itself: everybody else reads and writes objects through `storage/`. */
-const storeUsers = ['storage/', 'open-store.ts', 'start-server.ts', 'health/store-checks.ts'];
+const storeUsers = [
+  'storage/',
+  'workers/',
+  'server-worker.ts',
+  'open-store.ts',
+  'start-server.ts',
+  'health/store-checks.ts',
+];
 /** What of the store's layer has nothing to do with a store. */
 const PRIVATE_FILES = 'src/store/private-files.ts';
 

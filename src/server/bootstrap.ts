@@ -22,18 +22,36 @@ function managerOf({ kind }: KubeObject): string | undefined {
 }
 
 export async function bootstrap(rest: Rest): Promise<void> {
+  const wanted = wantedObjects();
+  const storages = storagesOf(rest, wanted);
+  await caughtUp(storages);
+  await Promise.all(wanted.map(({ plural, object }) => ensure(rest, storages.get(plural)!, object)));
+  await caughtUp(storages);
+}
+
+/** For a thread of a server whose owner has done that: until it has all of it in its caches. */
+export async function untilFilled(rest: Rest): Promise<void> {
+  await caughtUp(storagesOf(rest, wantedObjects()));
+}
+
+type Storages = ReadonlyMap<string, ResourceStorage>;
+
+function wantedObjects(): BootstrapObject[] {
   const namespaces = NAMESPACES.map((name) => ({
     group: '',
     plural: 'namespaces',
     object: { kind: 'Namespace', apiVersion: 'v1', metadata: { name } } as KubeObject,
   }));
-  const wanted: BootstrapObject[] = [...namespaces, ...bootstrapObjects()];
-  const storages = new Map(wanted.map(({ group, plural }) => [plural, rest.storages.storageOf(group, plural)]));
+  return [...namespaces, ...bootstrapObjects()];
+}
+
+function storagesOf(rest: Rest, wanted: readonly BootstrapObject[]): Storages {
+  return new Map(wanted.map(({ group, plural }) => [plural, rest.storages.storageOf(group, plural)]));
+}
+
+async function caughtUp(storages: Storages): Promise<void> {
   const { signal } = new AbortController();
-  const settle = () => Promise.all([...storages.values()].map(({ objects }) => objects.catchUp(FILL_MS, signal)));
-  await settle();
-  await Promise.all(wanted.map(({ plural, object }) => ensure(rest, storages.get(plural)!, object)));
-  await settle();
+  await Promise.all([...storages.values()].map(({ objects }) => objects.catchUp(FILL_MS, signal)));
 }
 
 async function ensure(rest: Rest, storage: ResourceStorage, wanted: KubeObject): Promise<void> {

@@ -4,6 +4,7 @@ export type {
   AutoCompactionOptions,
   EtcdOptions,
   RunningServer,
+  RunningWorker,
   ServerOptions,
 } from './server-options.ts';
 export { startServer } from './start-server.ts';

@@ -17,6 +17,9 @@ export type ServerOptions = {
   /** `<dataDir>/admin.kubeconfig` */
   readonly kubeconfigOut?: string;
 
+  /** Threads that serve, beside this one, which then has the store: 0, this one does all. */
+  readonly workers?: number;
+
   readonly etcd?: EtcdOptions;
   /**
    * Serves the embedded store as an etcd here: `http://127.0.0.1:2379`, loopback only, to anybody on this machine; or
@@ -120,6 +123,14 @@ export type AutoCompactionOptions =
   | { readonly mode: 'periodic'; readonly retentionMs: number }
   | { readonly mode: 'revision'; readonly retentionRevisions: number };
 
+/** A thread that serves. */
+export type RunningWorker = {
+  /** As open watches are told to be of; one that takes the place of another has a new one. */
+  readonly number: number;
+  /** Ends it on the spot, as if it had died: another takes its place. */
+  terminate(): Promise<void>;
+};
+
 /** A server that runs. */
 export type RunningServer = {
   readonly url: string;
@@ -128,6 +139,8 @@ export type RunningServer = {
   readonly connectInProcess: () => Duplex;
   /** Where the store is served as an etcd, if it is. */
   readonly etcdUrls: readonly string[];
+  /** The threads that serve, if it has any beside its own. */
+  readonly workers: () => readonly RunningWorker[];
   /** Reads certificates, authorities and tokens again now; every minute it does so by itself. */
   reload(): void;
   close(): Promise<void>;

@@ -22,10 +22,10 @@ import { type AuthenticationInfo, publishAuthenticationInfo } from './aggregatio
 import { serviceLookup } from './aggregation/service-lookup.ts';
 import { DEFINITIONS } from './apiextensions/definition.ts';
 import { converters } from './apiextensions/definition-conversion.ts';
-import { openAuditLog } from './audit/audit-log.ts';
+import { auditedBy, openAuditLog } from './audit/audit-log.ts';
 import { requestLog } from './audit/request-log.ts';
 import { readTokenFile } from './auth/bearer-tokens.ts';
-import { bootstrap } from './bootstrap.ts';
+import { bootstrap, untilFilled } from './bootstrap.ts';
 import { IdentityLease, publishTokenTracking } from './cluster/identity-lease.ts';
 import { publishOwnService } from './cluster/own-service.ts';
 import { ServiceAddressKeeper } from './cluster/service-address-keeper.ts';
@@ -48,6 +48,7 @@ import { Expirations, type HistoryState } from './introspection/expirations.ts';
 import { serveIntrospection } from './introspection/introspection.ts';
 import { snapshotHandler } from './introspection/store-snapshot.ts';
 import { WatcherMetrics } from './introspection/watcher-metrics.ts';
+import { watchSource } from './introspection/watches.ts';
 import { convertVersion } from './kinds/conversion.ts';
 import { makeMetrics } from './metrics/metrics.ts';
 import { requestMetrics } from './metrics/request-metrics.ts';
@@ -77,22 +78,34 @@ import { addCacheMetrics, addStoreMetrics } from './storage/cacher/cache-metrics
 import { defaultWatchCacheLimits, type WatchCacheLimits } from './storage/cacher/watch-cache.ts';
 import { ResourceStorages } from './storage/resource-storages.ts';
 import { handleOpenId } from './tokens/openid.ts';
+import { ALONE, type Inside, type Place, partOf } from './workers/place.ts';
+import { type RunningThread, serveWithWorkers } from './workers/serve-with-workers.ts';
 
+const DEFAULT_ADDRESS = '127.0.0.1';
 const DEFAULT_PORT = 6443;
 const PAGE_NOT_FOUND = Buffer.from('404 page not found\n');
 
-export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { bindAddress = '127.0.0.1', securePort = DEFAULT_PORT, log = logToStderr } = options;
+export function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { workers = 0 } = options;
+  if (workers === 0) return startThread(options, ALONE);
+  return serveWithWorkers(options, workers, { bindAddress: DEFAULT_ADDRESS, securePort: DEFAULT_PORT }, startThread);
+}
+
+/** One thread of a server, or all of it: what it does and what others do is said by its place. */
+export async function startThread(options: ServerOptions, place: Place): Promise<RunningThread> {
+  const { bindAddress = DEFAULT_ADDRESS, securePort = DEFAULT_PORT, log = logToStderr } = options;
+  const { isOwner, listening, whole } = place;
   const dataDir = resolve(options.dataDir);
   const kubeconfigPath = resolve(options.kubeconfigOut ?? join(dataDir, 'admin.kubeconfig'));
   prepareDataFolder(dataDir, { named: [options.kubeconfigOut, options.auditLogPath], log });
-  const store = await openStore(options, dataDir, log);
+  const store = place.store ?? (await openStore(options, dataDir, log));
   const closers: (() => void | Promise<void>)[] = [() => store.close()];
   const close = closeOnce(async () => {
     for (const closer of closers.reverse()) await closer();
   });
   try {
-    const tlsFiles = tlsFilesOf(options, dataDir, bindAddress, log);
+    // Whoever is no owner finds made what is to be made.
+    const tlsFiles = { ...tlsFilesOf(options, dataDir, bindAddress, log), isRunning: !isOwner };
     const tls = loadTlsMaterial(tlsFiles);
     const token = ensureAdminToken(dataDir);
     const health = new Health(log);
@@ -136,30 +149,47 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const allowsPrivileged = options.allowPrivileged === true;
     const expirations = new Expirations({ history: () => historyOf(store), log });
     const onExpiry = (expiry: Expiry) => expirations.note(expiry);
-    const rest = new Rest({ storages, tracker, ...access, admission, allowsPrivileged, onExpiry });
+    const rest = new Rest({
+      storages,
+      tracker,
+      ...access,
+      admission,
+      allowsPrivileged,
+      onExpiry,
+      worker: place.number,
+    });
     let flow: FlowControl | undefined;
     const introspect = options.introspection
-      ? serveIntrospection({ rest, expirations, flow: () => flow?.controller })
+      ? serveIntrospection({ rest, expirations, flow: () => flow?.controller, worker: place.number, whole })
       : undefined;
     const sendSnapshot = options.introspection ? snapshotHandler({ store, authorizer }) : undefined;
     const watcherMetrics = new WatcherMetrics(metrics, storages, expirations);
     closers.push(() => watcherMetrics.close());
-    await bootstrap(rest);
-    // Not before: half of the built-in roles gather to less than they were made with.
-    const aggregator = new ClusterRoleAggregator(storages.followedStorageOf(RBAC_GROUP, 'clusterroles'), log);
-    closers.push(() => aggregator.close());
+    if (!isOwner) await untilFilled(rest);
+    else {
+      await bootstrap(rest);
+      // Not before: half of the built-in roles gather to less than they were made with.
+      const aggregator = new ClusterRoleAggregator(storages.followedStorageOf(RBAC_GROUP, 'clusterroles'), log);
+      closers.push(() => aggregator.close());
+    }
     hooks.done('start-system-namespaces-controller', 'rbac/bootstrap-roles', 'priority-and-fairness-config-producer');
     hooks.done('scheduling/bootstrap-system-priority-classes');
-    const crdController = new CrdController({ rest, converterOf: converters(outbound, metrics), log });
+    const crdController = new CrdController({
+      rest,
+      converterOf: converters(outbound, metrics),
+      settles: isOwner,
+      log,
+    });
     closers.push(() => crdController.close());
     await crdController.start();
     hooks.done('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
     await policies.ready();
-    if (options.checksPolicyTypes) {
+    if (options.checksPolicyTypes && isOwner) {
       const typeChecking = new PolicyTypeChecking(rest, log);
       closers.push(() => typeChecking.close());
     }
-    const quotaStatus = options.countsQuotas ? QuotaStatus.start({ rest, clock: backgroundClock, log }) : undefined;
+    const countsQuotas = options.countsQuotas && isOwner;
+    const quotaStatus = countsQuotas ? QuotaStatus.start({ rest, clock: backgroundClock, log }) : undefined;
     closers.push(async () => quotaStatus?.close());
     await webhooks.ready();
 
@@ -169,6 +199,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       connections: outbound,
       resolve: resolveService,
       clientCertificate: () => ({ cert: frontProxy.certPem, key: frontProxy.keyPem }),
+      publishesOwn: isOwner,
       metrics,
       log,
     });
@@ -180,6 +211,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const openApi = new OpenApi({ registry, others: () => aggregation.openApiUrls() });
     let url = '';
     const handle = async (context: RequestContext): Promise<void> => {
+      // What was defined through another thread a moment ago is known to whoever asks here now.
+      if (!isOwner && isAboutKinds(context, registry)) await crdController.catchUp(context.signal);
       const proxied = aggregation.handle(context);
       if (proxied !== undefined) return proxied;
       if (introspect && (await introspect(context))) return;
@@ -188,26 +221,32 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       if ((await health.handle(context)) || handleOpenId(context, access.tokens, () => url)) return;
       if (flow && handleFlowDump(flow.controller, context)) return;
       if (sendSnapshot && (await sendSnapshot(context))) return;
-      if (context.path === '/metrics') await metrics.handle(context);
+      if (context.path === '/metrics') await metrics.handle(context, whole && (() => whole.metricsText()));
       else context.send(404, 'text/plain; charset=utf-8', PAGE_NOT_FOUND);
     };
 
     let observer = requestLog(requestMetrics(metrics), options.verbosity ?? 0, log);
-    if (options.auditLogPath) {
+    let auditLine: ((line: string) => void) | undefined;
+    if (options.auditLogPath && place.audit) {
+      observer = auditedBy(place.audit, observer);
+    } else if (options.auditLogPath) {
       const { auditLogMaxBytes: maxBytes, auditLogMaxBackups: maxBackups } = options;
       const file = resolve(options.auditLogPath);
       const limits = { ...(maxBytes !== undefined && { maxBytes }), ...(maxBackups !== undefined && { maxBackups }) };
       const audit = await openAuditLog({ file, ...limits, log }, observer);
       closers.push(() => audit.close());
       observer = audit.observer;
+      auditLine = audit.write;
     }
-    const totalSeats = (options.maxRequestsInflight ?? 400) + (options.maxMutatingRequestsInflight ?? 200);
+    const seats = (options.maxRequestsInflight ?? 400) + (options.maxMutatingRequestsInflight ?? 200);
+    const totalSeats = partOf(seats, place);
     const flowMetrics = new FlowMetrics(totalSeats, () => systemTimer.now());
     flow =
       options.enablePriorityAndFairness !== false && totalSeats > 0
         ? await startFlowControl({
             rest,
             totalSeats,
+            keepsUp: isOwner,
             clock: backgroundClock,
             onSeat: (kind, change) => observer.seat(kind, change),
             observer: flowMetrics,
@@ -219,12 +258,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     closers.push(async () => flow?.close());
     const httpServer = await startHttpServer({
       host: bindAddress,
-      port: securePort,
+      port: listening.kind === 'own' ? securePort : listening.port,
+      ...(listening.kind !== 'own' && { socket: listening.kind === 'none' ? 'none' : listening.handle }),
       tls: settingsOf(tls),
       authenticate: access.authenticate,
       authorizer: access.authorizer,
       handle,
       flow: flow?.controller,
+      sharedBy: place.sharedBy,
       observer,
       encodeStatus,
       history: store.history?.name,
@@ -234,8 +275,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         watchGraceMs: options.shutdownWatchTerminationGraceMs ?? 0,
       },
       limits: {
-        ...(options.maxRequestsInflight !== undefined && { maxReadOnly: options.maxRequestsInflight }),
-        ...(options.maxMutatingRequestsInflight !== undefined && { maxMutating: options.maxMutatingRequestsInflight }),
+        ...(options.maxRequestsInflight !== undefined && { maxReadOnly: partOf(options.maxRequestsInflight, place) }),
+        ...(options.maxMutatingRequestsInflight !== undefined && {
+          maxMutating: partOf(options.maxMutatingRequestsInflight, place),
+        }),
         ...(options.requestTimeoutMs !== undefined && { requestTimeoutMs: options.requestTimeoutMs }),
       },
       log: (message, error) => log(error instanceof Error && error.stack ? `${message}\n${error.stack}` : message),
@@ -246,28 +289,33 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     closers.push(() => httpServer.close());
     url = urlOf(bindAddress, httpServer.port);
     self = { host: new URL(url).hostname.replace(/^\[|\]$/g, ''), port: httpServer.port };
-    const tellExtensions = (material: TlsMaterial) =>
-      publishAuthenticationInfo(rest, authenticationInfoOf(material, options));
+    const tellExtensions = async (material: TlsMaterial) => {
+      if (isOwner) await publishAuthenticationInfo(rest, authenticationInfoOf(material, options));
+    };
     await tellExtensions(tls);
-    const identity = new IdentityLease({ rest, dataDir, clock: backgroundClock, log });
-    closers.push(() => identity.close());
-    await Promise.all([
-      publishOwnService(rest, { bindAddress, port: httpServer.port }),
-      publishTokenTracking(rest),
-      identity.start(),
-    ]);
+    if (isOwner) {
+      const identity = new IdentityLease({ rest, dataDir, clock: backgroundClock, log });
+      closers.push(() => identity.close());
+      await Promise.all([
+        publishOwnService(rest, { bindAddress, port: httpServer.port }),
+        publishTokenTracking(rest),
+        identity.start(),
+      ]);
+    }
     hooks.done('start-kube-apiserver-identity-lease-controller', 'start-legacy-token-tracking-controller');
     hooks.done('start-kube-apiserver-identity-lease-garbage-collector');
-    const addressKeeper = ServiceAddressKeeper.start(rest, log);
+    const addressKeeper = isOwner ? ServiceAddressKeeper.start(rest, log) : undefined;
     hooks.done('bootstrap-controller', 'start-kubernetes-service-cidr-controller');
     hooks.done('start-service-ip-repair-controllers');
     closers.push(async () => addressKeeper?.close());
     const etcdFront =
-      options.etcdListenClientUrls &&
-      (await serveAsEtcd(options.etcdListenClientUrls, store, tls, options.etcd !== undefined));
+      options.etcdListenClientUrls && isOwner
+        ? await serveAsEtcd(options.etcdListenClientUrls, store, tls, options.etcd !== undefined)
+        : undefined;
     closers.push(async () => etcdFront?.[Symbol.asyncDispose]());
-    const writeAccess = ({ servingAuthorityPem: authorityPem, admin }: TlsMaterial) =>
-      writeKubeconfig(kubeconfigPath, { server: url, authorityPem, admin, token });
+    const writeAccess = ({ servingAuthorityPem: authorityPem, admin }: TlsMaterial) => {
+      if (isOwner) writeKubeconfig(kubeconfigPath, { server: url, authorityPem, admin, token });
+    };
     writeAccess(tls);
 
     const { tokenAuthFile } = options;
@@ -313,11 +361,36 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await close();
     });
     const { connectInProcess } = httpServer;
-    return { url, kubeconfigPath, connectInProcess, etcdUrls: etcdFront?.urls ?? [], reload, close: stopServing };
+    const own = watchSource(rest.openWatches, place.number);
+    const inside: Inside = {
+      store,
+      metricsText: () => metrics.text(),
+      watches: () => [...own.items()],
+      endWatch: (name) => rest.openWatches.end(name),
+    };
+    const etcdUrls = etcdFront?.urls ?? [];
+    return {
+      url,
+      kubeconfigPath,
+      connectInProcess,
+      etcdUrls,
+      workers: () => [],
+      reload,
+      close: stopServing,
+      inside,
+      audit: auditLine,
+    };
   } catch (err) {
     await close();
     throw err;
   }
+}
+
+/** Whether the answer is about which kinds there are: discovery, or one that is not known. */
+function isAboutKinds({ requestInfo, path }: RequestContext, registry: Registry): boolean {
+  if (requestInfo.kind !== 'resource')
+    return path === '/apis' || path.startsWith('/apis/') || path.startsWith('/openapi/');
+  return registry.find(requestInfo.group, requestInfo.version, requestInfo.resource) === undefined;
 }
 
 function tlsFilesOf(

@@ -10,7 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectLoopback, startControllers } from '../controllers/index.ts';
-import type { RunningServer, ServerOptions } from '../server/index.ts';
+import type { RunningServer, RunningWorker, ServerOptions } from '../server/index.ts';
 import { startServer } from '../server/index.ts';
 import { isStoreError, openEmbeddedStore, openEtcdStore, type Store } from '../store/index.ts';
 import { ApiClient, type ApiClientOptions } from './api-client.ts';
@@ -48,6 +48,11 @@ export class TestServer implements AsyncDisposable {
   /** Where its store is served as an etcd, if it is told to. */
   get etcdUrls(): readonly string[] {
     return this.#running?.etcdUrls ?? [];
+  }
+
+  /** The threads that serve, with `workers`. */
+  get workers(): readonly RunningWorker[] {
+    return this.#running?.workers() ?? [];
   }
 
   get kubeconfigPath(): string {

@@ -16,6 +16,7 @@ import type { LogFormat } from './serve-log.ts';
 export type ServeFlags = {
   bindAddress: string;
   securePort: number;
+  workers: number;
   dataDir: string;
   kubeconfigOut?: string;
   etcdServers?: string[];
@@ -94,6 +95,7 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
   const { maxRequestsInflight, maxMutatingRequestsInflight, enablePriorityAndFairness } = flags;
   return {
     dataDir,
+    workers: flags.workers,
     bindAddress,
     securePort,
     watchCache,
@@ -201,6 +203,16 @@ export function parseCount(text: string): number {
   const count = Number(text);
   if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(count))
     throw new InvalidArgumentError(`${quote(text)} is no count; write a whole number from 0 up.`);
+  return count;
+}
+
+/** More threads than that are a slip of the finger; each is a server with caches of its own. */
+const MOST_WORKERS = 64;
+
+export function parseWorkers(text: string): number {
+  const count = parseCount(text);
+  if (count > MOST_WORKERS)
+    throw new InvalidArgumentError(`${quote(text)} are too many workers; write a number from 0 to ${MOST_WORKERS}.`);
   return count;
 }
 

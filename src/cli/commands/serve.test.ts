@@ -37,6 +37,7 @@ it('serve starts with the defaults it names', async () => {
   const { options, said } = await run();
   expect(options).toEqual({
     dataDir: '.longwatch',
+    workers: 0,
     bindAddress: '127.0.0.1',
     securePort: 6443,
     watchCache: true,
@@ -82,7 +83,7 @@ it('serve reads every flag', async () => {
       '--max-mutating-requests-inflight',
       '2',
     ],
-    ...['--introspection=false'],
+    ...['--introspection=false', '--workers', '3'],
     ...['--enable-priority-and-fairness', 'false', '--enable-admission-plugins', 'AlwaysPullImages,ServiceAccount'],
     ...['--disable-admission-plugins', 'Priority', '--disable-admission-plugins', 'LimitRanger'],
     ...['--request-timeout', '1m30s', '--min-request-timeout', '60', '--v', '4', '--audit-log-path', '/a'],
@@ -96,6 +97,7 @@ it('serve reads every flag', async () => {
   expect(beside).toEqual({ controllers: ['*', '-garbage-collector-controller'], pretendNodes: 3, isElected: false });
   expect(options).toEqual({
     dataDir: '/d',
+    workers: 3,
     bindAddress: '0.0.0.0',
     securePort: 0,
     kubeconfigOut: '/k',

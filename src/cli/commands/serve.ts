@@ -23,6 +23,7 @@ import {
   parseSans,
   parseSeconds,
   parseUrls,
+  parseWorkers,
   type ServeFlags,
   toServerOptions,
 } from './serve-flags.ts';
@@ -49,6 +50,11 @@ export function addServeCommand(program: Command, start: StartServer = startReal
     .addOption(option('--bind-address <address>', 'address to listen on').default('127.0.0.1'))
     .addOption(
       option('--secure-port <port>', 'port to listen on; 0 picks a free one').default(6443).argParser(parsePort),
+    )
+    .addOption(
+      option('--workers <n>', 'threads that serve, over one that has the store; 0: one thread does all')
+        .default(0)
+        .argParser(parseWorkers),
     )
     .addOption(option('--data-dir <dir>', 'where everything is kept').default('.longwatch'))
     .option('--kubeconfig-out <file>', "the administrator's kubeconfig (default: <data-dir>/admin.kubeconfig)")

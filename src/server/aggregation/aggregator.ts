@@ -25,6 +25,8 @@ export type AggregatorOptions = {
   readonly connections: OutboundConnections;
   readonly resolve: ResolveService;
   readonly clientCertificate: () => ClientCertificate | undefined;
+  /** false: another thread of this server makes the APIServices of its own groups. */
+  readonly publishesOwn?: boolean;
   readonly metrics?: Metrics;
   readonly log: (line: string) => void;
 };
@@ -70,7 +72,7 @@ export class ApiAggregator {
   }
 
   async start(): Promise<void> {
-    await this.#own.start();
+    if (this.#options.publishesOwn !== false) await this.#own.start();
     this.#remote.start();
   }
 

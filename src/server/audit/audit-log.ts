@@ -5,7 +5,12 @@ import { LineFile } from './line-file.ts';
 import { openLineSink } from './line-sink.ts';
 
 /** `observer` also goes on counting; `close` writes what is still waiting. */
-export type AuditLog = { readonly observer: RequestObserver; close(): Promise<void> };
+export type AuditLog = {
+  readonly observer: RequestObserver;
+  /** A line of a thread that has no file of its own. */
+  readonly write: (line: string) => void;
+  close(): Promise<void>;
+};
 
 export type AuditLogOptions = {
   readonly file: string;
@@ -23,17 +28,19 @@ export async function openAuditLog(options: AuditLogOptions, counting: RequestOb
   const { file, maxBytes = MAX_BYTES, maxBackups = MAX_BACKUPS, log } = options;
   const open = () => openLineSink(file, maxBackups);
   const lines = new LineFile(file, await open(), open, { maxBytes, log });
-  return { observer: audited(counting, lines), close: () => lines.close() };
+  const write = (line: string) => lines.write(line);
+  return { observer: auditedBy(write, counting), write, close: () => lines.close() };
 }
 
-function audited(counting: RequestObserver, lines: Pick<LineFile, 'write'>): RequestObserver {
+/** Counts as before, and hands out a line for each request. */
+export function auditedBy(write: (line: string) => void, counting: RequestObserver): RequestObserver {
   return {
     begin: (context) => counting.begin(context),
     streamOpened: (context) => counting.streamOpened(context),
     seat: (kind, change) => counting.seat(kind, change),
     end(context, outcome, wasLetIn) {
       counting.end(context, outcome, wasLetIn);
-      lines.write(JSON.stringify(auditEvent(context, outcome, wasLetIn, Date.now())));
+      write(JSON.stringify(auditEvent(context, outcome, wasLetIn, Date.now())));
     },
     handshakeFailed: () => counting.handshakeFailed(),
   };

@@ -17,6 +17,8 @@ import type { ResourceSize } from './work-estimate.ts';
 export type FlowControlOptions = {
   readonly rest: Rest;
   readonly totalSeats: number;
+  /** false: another thread of this server looks after the objects. */
+  readonly keepsUp?: boolean;
   readonly clock: Clock;
   readonly onSeat: SeatObserver;
   readonly observer?: FlowObserver;
@@ -26,15 +28,15 @@ export type FlowControlOptions = {
 export type FlowControl = { readonly controller: FlowController; close(): Promise<void> };
 
 export async function startFlowControl(options: FlowControlOptions): Promise<FlowControl> {
-  const { rest, totalSeats, clock, onSeat, observer, log } = options;
+  const { rest, totalSeats, keepsUp = true, clock, onSeat, observer, log } = options;
   const sizeOf = (group: string, version: string, plural: string) => resourceSize(rest, group, version, plural);
   const controller = new FlowController({ totalSeats, sizeOf, onSeat, ...(observer && { observer }) });
   const configuration = new FlowConfiguration(controller, rest, log);
   const upkeep = new FlowUpkeep(rest, log, () => configuration.tell());
-  await upkeep.keep();
+  if (keepsUp) await upkeep.keep();
   configuration.follow();
-  await configuration.tell();
-  upkeep.start(clock);
+  if (keepsUp) await configuration.tell();
+  if (keepsUp) upkeep.start(clock);
   return {
     controller,
     async close() {

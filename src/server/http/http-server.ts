@@ -46,6 +46,8 @@ export type HttpServerOptions = {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
+  /** A socket that has the port already, or none: then only this process can connect. */
+  readonly socket?: object | 'none';
   readonly tls: TlsSettings;
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
@@ -53,6 +55,8 @@ export type HttpServerOptions = {
   /** Who decides what may run now; plain counters, as the limits say, without it. */
   readonly flow?: FlowGate | undefined;
   readonly limits?: Partial<HttpLimits>;
+  /** By how many threads the budgets of the server are shared: 1. */
+  readonly sharedBy?: number;
   readonly observer?: RequestObserver;
   /** A refusal in the form the client asked for; JSON without it. */
   readonly encodeStatus?: (context: RequestContext, error: StatusError) => EncodedStatus;
@@ -81,7 +85,7 @@ export interface HttpServer extends AsyncDisposable {
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { observer, clock = backgroundClock, log = () => {}, goawayChance = 0, random = Math.random } = options;
-  const limits = httpLimits(options.limits);
+  const limits = httpLimits(options.limits, options.sharedBy);
   const connections = new Connections();
   const heads = new HeadPieces();
   const open = new Set<HttpRequestContext>();
@@ -211,15 +215,19 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     closing.abort();
   });
 
+  const { host, port, socket } = options;
   await new Promise<void>((resolve, reject) => {
+    if (socket === 'none') return resolve();
     listener.once('error', reject);
-    listener.listen({ host: options.host, port: options.port, backlog: 4096 }, () => {
+    const listening = () => {
       listener.off('error', reject);
       resolve();
-    });
+    };
+    if (socket) listener.listen(socket, BACKLOG, listening);
+    else listener.listen({ host, port, backlog: BACKLOG }, listening);
   });
   return {
-    port: (listener.address() as AddressInfo).port,
+    port: socket ? port : (listener.address() as AddressInfo).port,
     get openRequests() {
       return open.size;
     },
@@ -230,6 +238,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
 }
 
+/** Connections that wait to be taken. */
+const BACKLOG = 4096;
 const PACE_CHECK_MS = 1000;
 
 /** Until the signal fires. */

@@ -16,22 +16,27 @@ import { historyKind } from './history/history-kind.ts';
 import { handleHistory } from './history/object-histories.ts';
 import { GROUP, resourceOf, VERSION } from './live-kind.ts';
 import { watchCacheKind, watchCacheSource } from './watch-caches.ts';
-import { watchKind, watchSource } from './watches.ts';
+import { type WatchesOfAll, watchKind, watchSource, wholeWatchSource } from './watches.ts';
 
 export type IntrospectionOptions = {
   readonly rest: Rest;
   readonly expirations: Expirations;
   /** Undefined while flow control is off, or not yet there. */
   readonly flow: () => FlowController | undefined;
+  /** Which thread of a server this is. */
+  readonly worker: number;
+  /** Where the watches of all threads are told; undefined: there is only this one. */
+  readonly whole: WatchesOfAll | undefined;
 };
 
 const histories = resourceOf(historyKind);
 
 /** Makes the group known; what is returned answers what the resource API does not. False: not asked for here. */
 export function serveIntrospection(options: IntrospectionOptions): (context: RequestContext) => Promise<boolean> {
-  const { rest, expirations, flow } = options;
+  const { rest, expirations, flow, worker, whole } = options;
   const { storages } = rest;
-  storages.serveLive(resourceOf(watchKind), watchSource(rest.openWatches));
+  const watches = whole ? wholeWatchSource(whole) : watchSource(rest.openWatches, worker);
+  storages.serveLive(resourceOf(watchKind), watches);
   storages.serveLive(
     resourceOf(watchCacheKind),
     watchCacheSource(() => storages.cachers()),

@@ -53,7 +53,7 @@ export const watchKind: LiveKind = {
       eventsSent: count('Events so far, with those of the initial state.'),
       bytesSent: count('Bytes so far, before TLS.'),
       bookmarksSent: count('Bookmarks so far.'),
-      worker: count('The thread that serves it.'),
+      worker: count('The thread that serves it; 0 is the one that has the store.'),
     }),
   },
   columns: [
@@ -73,18 +73,32 @@ export const watchKind: LiveKind = {
     wideColumn('Fields', '.spec.fieldSelector'),
     wideColumn('Address', '.spec.address'),
     wideColumn('Agent', '.spec.userAgent'),
+    wideColumn('Worker', '.status.worker', 'integer'),
   ],
   selectable: ['spec.user', 'spec.resource', 'spec.resourceName', 'spec.namespace', 'status.state'],
 };
 
-export function watchSource(open: OpenWatches): LiveSource {
+/** Those of this thread. */
+export function watchSource(open: OpenWatches, worker: number): OwnWatches {
   return {
     *items() {
-      for (const one of open.all()) yield itemOf(one);
+      for (const one of open.all()) yield itemOf(one, worker);
     },
     remove: (name) => open.end(name),
   };
 }
+
+export type OwnWatches = { items(): Iterable<LiveItem>; remove(name: string): boolean };
+
+/** Those of all threads of the server. */
+export function wholeWatchSource(whole: WatchesOfAll): LiveSource {
+  return { items: () => whole.watches(), remove: (name) => whole.endWatch(name) };
+}
+
+export type WatchesOfAll = {
+  watches(): Promise<readonly LiveItem[]>;
+  endWatch(name: string): Promise<boolean>;
+};
 
 /** How long it has been without what it should have. */
 export function lagSeconds({ state, ahead, notLiveMs }: WatchReport): number {
@@ -93,7 +107,7 @@ export function lagSeconds({ state, ahead, notLiveMs }: WatchReport): number {
   return (ahead.oldestMs ?? 0) / 1000;
 }
 
-function itemOf({ name, number, watch, request, openedAt, endsAt }: OpenWatch): LiveItem {
+function itemOf({ name, number, watch, request, openedAt, endsAt }: OpenWatch, worker: number): LiveItem {
   const { selection, encoding, allowsBookmarks } = watch;
   const { resourceVersion, sendsInitialEvents } = request;
   const labels = selection.labels.canonical;
@@ -109,12 +123,12 @@ function itemOf({ name, number, watch, request, openedAt, endsAt }: OpenWatch): 
     contentType: encoding.contentType,
     endsAt: timeText(endsAt),
   };
-  const status = statusOf(watch.report());
+  const status = statusOf(watch.report(), worker);
   const object = liveObject('Watch', { name, uid: uidOf(UID_KIND, number), createdAt: openedAt }, { spec, status });
   return request.group === GROUP ? { object, news: String(status.state) } : { object };
 }
 
-function statusOf(report: WatchReport): JsonObject {
+function statusOf(report: WatchReport, worker: number): JsonObject {
   const { state, complete, ahead, unreadBytes, eventsSent, bytesSent, bookmarksSent } = report;
   const current = Math.max(ahead.revision ?? complete, complete);
   return {
@@ -130,6 +144,6 @@ function statusOf(report: WatchReport): JsonObject {
     eventsSent,
     bytesSent,
     bookmarksSent,
-    worker: 0,
+    worker,
   };
 }

@@ -39,7 +39,8 @@ export interface Metrics {
   onScrape(update: () => void | Promise<void>): void;
   /** Everything, as text; `/metrics` is this. */
   text(): Promise<string>;
-  handle(context: RequestContext): Promise<void>;
+  /** `ofAll`: the same of all threads, if there are several. */
+  handle(context: RequestContext, ofAll?: () => Promise<string>): Promise<void>;
 }
 
 export function makeMetrics(): Metrics {
@@ -85,8 +86,8 @@ export function makeMetrics(): Metrics {
       updates.push(update);
     },
     text,
-    async handle(context) {
-      context.send(200, registry.contentType, Buffer.from(await text()));
+    async handle(context, ofAll = text) {
+      context.send(200, registry.contentType, Buffer.from(await ofAll()));
     },
   };
   addProcessMetrics(metrics);

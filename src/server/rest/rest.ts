@@ -32,6 +32,8 @@ export type RestParts = {
   readonly allowsPrivileged?: boolean;
   /** Told of every answer that history is gone. */
   readonly onExpiry?: OnExpiry;
+  /** Which thread of a server this is; 0 without others. */
+  readonly worker?: number;
 };
 
 /** Whose write it is. */
@@ -47,7 +49,7 @@ export class Rest {
   readonly tokens: ServiceAccountTokens;
   readonly admission: AdmissionChain;
   readonly guard: WriteGuard;
-  readonly openWatches: OpenWatches = new OpenWatches();
+  readonly openWatches: OpenWatches;
   readonly writers: RecentWriters = new RecentWriters();
   readonly #allowsPrivileged: boolean;
   readonly #onExpiry: OnExpiry;
@@ -56,6 +58,7 @@ export class Rest {
 
   constructor(parts: RestParts) {
     const { storages, tracker, authorizer, reviewToken, tokens, admission, guard } = parts;
+    this.openWatches = new OpenWatches(parts.worker);
     this.storages = storages;
     this.tracker = tracker;
     this.authorizer = authorizer;

@@ -70,7 +70,8 @@ export class SharedWatch implements Watch {
 
   next(): Promise<IteratorResult<WatchBatch>> {
     if (this.#lastRead === undefined && this.#queue.length > 0) return Promise.resolve(this.#take());
-    const read = this.#lastRead ? this.#lastRead.then(() => this.#waitForNext()) : this.#waitForNext();
+    const before = this.#lastRead;
+    const read = before === undefined ? this.#waitForNext() : before.then(() => this.#waitForNext());
     const settled = read.then(ignore, ignore).then(() => {
       if (this.#lastRead === settled) this.#lastRead = undefined;
     });

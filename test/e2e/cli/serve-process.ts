@@ -12,6 +12,7 @@ addServeCommand(program, async ({ dataDir }) => {
     kubeconfigPath: `${dataDir}/admin.kubeconfig`,
     connectInProcess: () => new PassThrough(),
     etcdUrls: [],
+    workers: () => [],
     reload: () => process.stderr.write('reloaded\n'),
     close: () =>
       process.env.HANG

@@ -9,10 +9,8 @@
  * the process alive. Waiting texts are bounded by what bodies may hold. When the thread dies, those who wait for it
  * fail, and the next text gets a new one.
  */
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { makeThread } from '../../event-loop/make-thread.ts';
 import { parseJson } from '../json/json-reader.ts';
 import { readYaml, type YamlReading, YamlSyntaxError } from './yaml-reader.ts';
 import type { YamlAnswer, YamlOrder } from './yaml-worker.ts';
@@ -64,7 +62,7 @@ function ask(text: string, signal: AbortSignal): Promise<YamlAnswer> {
 }
 
 function startReader(): Worker {
-  const worker = workerOf('yaml-worker');
+  const worker = makeThread('yaml-worker');
   worker.unref();
   worker.on('message', (answer: YamlAnswer) => {
     waiting.get(answer.id)?.resolve(answer);
@@ -82,16 +80,6 @@ function startReader(): Worker {
     waiting.clear();
   });
   return worker;
-}
-
-/** Beside this file when it is built; from its source, for tests, through the compiler that runs them. */
-function workerOf(name: string): Worker {
-  if (!import.meta.url.endsWith('.ts')) return new Worker(new URL(`./${name}.js`, import.meta.url));
-  const tsx = dirname(createRequire(import.meta.url).resolve('tsx/package.json'));
-  const compiler = pathToFileURL(join(tsx, 'dist/esm/api/index.mjs')).href;
-  const script = new URL(`./${name}.ts`, import.meta.url).href;
-  const [from, to] = [compiler, script].map((url) => JSON.stringify(url));
-  return new Worker(`import(${from}).then(({ register }) => (register(), import(${to})))`, { eval: true });
 }
 
 function textOf(bytes: Uint8Array): string {

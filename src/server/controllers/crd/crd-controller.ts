@@ -45,6 +45,8 @@ export type CrdControllerOptions = {
   readonly rest: Rest;
   /** Who converts between the versions of a definition; undefined: they differ in their name only. */
   readonly converterOf: (definition: Definition) => ConvertObjects | undefined;
+  /** false: another thread of this server settles what is to be settled. */
+  readonly settles?: boolean;
   readonly log: (line: string) => void;
 };
 
@@ -85,6 +87,11 @@ export class CrdController {
     const { objects } = this.#storage;
     await objects.catchUp(WAIT_MS, this.#stop.signal);
     objects.follow((current, previous) => this.#onChange(current, previous));
+  }
+
+  /** Until everything is served that was established before the call. */
+  async catchUp(signal: AbortSignal): Promise<void> {
+    await this.#storage.objects.catchUp(WAIT_MS, signal);
   }
 
   async close(): Promise<void> {
@@ -164,6 +171,7 @@ export class CrdController {
   }
 
   #wake(name: string): void {
+    if (this.#options.settles === false) return;
     this.#due.add(name);
     if (this.#isSettling || this.#stop.signal.aborted) return;
     this.#isSettling = true;

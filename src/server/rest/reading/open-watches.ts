@@ -6,7 +6,7 @@ import type { ObjectWatch } from '../../storage/object-watch.ts';
 import type { RequestFacts } from './request-facts.ts';
 
 export type OpenWatch = {
-  /** `pods-12` */
+  /** `pods-12`; of the third worker of a server `pods-12-w3` */
   readonly name: string;
   readonly number: number;
   readonly watch: ObjectWatch;
@@ -18,7 +18,12 @@ export type OpenWatch = {
 
 export class OpenWatches {
   readonly #watches = new Map<string, OpenWatch>();
+  readonly #ending: string;
   #count = 0;
+
+  constructor(worker = 0) {
+    this.#ending = worker === 0 ? '' : `-w${worker}`;
+  }
 
   get size(): number {
     return this.#watches.size;
@@ -26,7 +31,7 @@ export class OpenWatches {
 
   add(watch: ObjectWatch, request: RequestFacts, timeoutMs: number): void {
     const number = ++this.#count;
-    const name = `${request.resource}-${number}`;
+    const name = `${request.resource}-${number}${this.#ending}`;
     const openedAt = Date.now();
     this.#watches.set(name, { name, number, watch, request, openedAt, endsAt: openedAt + timeoutMs });
     watch.onEnd(() => this.#watches.delete(name));

@@ -30,9 +30,9 @@ export type LiveItem = {
 
 export type LiveSource = {
   /** Everything there is now; asked one by one, with others' turns in between. */
-  items(): Iterable<LiveItem>;
+  items(): Iterable<LiveItem> | Promise<Iterable<LiveItem>>;
   /** What is removed by a delete; false: there is none of that name any more. Absent: nothing can be deleted. */
-  remove?(name: string): boolean;
+  remove?(name: string): boolean | Promise<boolean>;
 };
 
 export type LiveStorageOptions = {
@@ -146,7 +146,7 @@ export class LiveStorage implements ObjectStorage, WatchedStorage {
 
   async delete(current: StoredObject): Promise<{ deleted: StoredObject } | Instead> {
     if (!this.#source.remove) throw methodNotAllowed();
-    if (!this.#source.remove(current.name)) return { instead: undefined };
+    if (!(await this.#source.remove(current.name))) return { instead: undefined };
     await this.look();
     return { deleted: current.withRevision(this.revision) };
   }
@@ -208,7 +208,7 @@ export class LiveStorage implements ObjectStorage, WatchedStorage {
     const slices = new WorkSlices();
     let beganMs = now;
     let costMs = 0;
-    for (const { object, news } of this.#source.items()) {
+    for (const { object, news } of await this.#source.items()) {
       const { namespace = '', name = '' } = object.metadata;
       const key = objectKey(namespace, name);
       const value = this.codec.encode(object);

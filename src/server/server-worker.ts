@@ -1,0 +1,46 @@
+/**
+ * The thread of a worker: a server like any other, on the store of the thread that started it and on a copy of its port.
+ *
+ * Whatever it cannot do ends it, and its owner starts another; an error that nobody caught is told in the log first.
+ */
+import { parentPort } from 'node:worker_threads';
+import { openSharedStore } from '../store/index.ts';
+import { startThread } from './start-server.ts';
+import { copySocket } from './workers/bound-port.ts';
+import type { ShownWatch } from './workers/place.ts';
+import type { RunningThread } from './workers/serve-with-workers.ts';
+import { ThreadLine } from './workers/thread-line.ts';
+import { ASKED_OF_OWNER, ASKED_OF_WORKER, type StartOrder } from './workers/worker-messages.ts';
+
+const port = parentPort!;
+let server: RunningThread | undefined;
+
+const line = new ThreadLine(port, {
+  [ASKED_OF_WORKER.start]: start,
+  [ASKED_OF_WORKER.stop]: () => server?.close(),
+  [ASKED_OF_WORKER.reload]: () => server?.reload(),
+  [ASKED_OF_WORKER.metrics]: () => server?.inside.metricsText(),
+  [ASKED_OF_WORKER.watches]: () => server?.inside.watches(),
+  [ASKED_OF_WORKER.endWatch]: (name: string) => server?.inside.endWatch(name),
+});
+port.on('message', (message) => line.hear(message));
+
+async function start({ options, number, sharedBy, store: storePort, fd, port }: StartOrder): Promise<void> {
+  const [store, handle] = await Promise.all([openSharedStore(storePort), copySocket(fd)]);
+  server = await startThread(
+    { ...options, log: (text) => line.tell(ASKED_OF_OWNER.log, text) },
+    {
+      number,
+      isOwner: false,
+      sharedBy,
+      store,
+      listening: { kind: 'handle', handle, port },
+      whole: {
+        metricsText: () => line.ask<string>(ASKED_OF_OWNER.metrics),
+        watches: () => line.ask<readonly ShownWatch[]>(ASKED_OF_OWNER.watches),
+        endWatch: (name) => line.ask<boolean>(ASKED_OF_OWNER.endWatch, name),
+      },
+      audit: (text) => line.tell(ASKED_OF_OWNER.audit, text),
+    },
+  );
+}

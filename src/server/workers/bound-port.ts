@@ -1,0 +1,64 @@
+/**
+ * One port for several threads. The owner binds it and never accepts; each worker listens on a copy of the very same socket,
+ * so all of them take from one queue, whoever is free first. A connection that nobody has taken yet is lost with no worker,
+ * not even with the last one: it waits for the next.
+ *
+ * A copy of a file descriptor is what Node has no call for, and two threads with the same one would each close it for the
+ * other, or close whatever has its number by then. So a worker gets its own from a helper: a process that is started with
+ * the socket, sends it back over its channel, where the kernel makes it a new descriptor, and is gone.
+ */
+import { spawn } from 'node:child_process';
+import { lookup } from 'node:dns/promises';
+import * as net from 'node:net';
+import { getSystemErrorMap } from 'node:util';
+
+/** What Node's own cluster module binds ports with: bound, not listening yet. A negative number is an error. */
+type Handle = { readonly fd: number; getsockname(out: { port?: number }): number; close(): void };
+type MakeHandle = (address: string, port: number, addressType: 4 | 6) => Handle | number;
+
+export type BoundPort = { readonly fd: number; readonly port: number; close(): void };
+
+export async function bindPort(host: string, port: number): Promise<BoundPort> {
+  const { address, family } = await lookup(host === '' ? '::' : host);
+  const { _createServerHandle: make } = net as unknown as { _createServerHandle: MakeHandle };
+  const handle = make(address, port, family === 6 ? 6 : 4);
+  if (typeof handle === 'number') throw systemError(handle, address, port);
+  const bound: { port?: number } = {};
+  const failure = handle.getsockname(bound); // an address in use is told only here
+  if (failure !== 0 || handle.fd < 0) {
+    handle.close();
+    throw systemError(failure, address, port);
+  }
+  return { fd: handle.fd, port: bound.port!, close: () => handle.close() };
+}
+
+function systemError(errno: number, address: string, port: number): NodeJS.ErrnoException {
+  const [code = 'UNKNOWN', text = 'unknown error'] = getSystemErrorMap().get(errno) ?? [];
+  const error: NodeJS.ErrnoException = new Error(`bind ${code} ${address}:${port}: ${text}`);
+  return Object.assign(error, { code, errno, syscall: 'bind' });
+}
+
+const HELPER = `
+const { TCP, constants } = process.binding('tcp_wrap');
+const socket = new TCP(constants.SERVER);
+const failure = socket.open(3);
+if (failure !== 0) throw new Error('cannot open the socket: ' + failure);
+process.send('socket', socket, () => process.exit(0));
+`;
+
+/** A handle that `server.listen` takes, with a descriptor of this thread's own. */
+export function copySocket(fd: number): Promise<object> {
+  return new Promise((resolve, reject) => {
+    const helper = spawn(process.execPath, ['--no-deprecation', '-e', HELPER], {
+      stdio: ['ignore', 'ignore', 'pipe', fd, 'ipc'],
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
+    let said = '';
+    helper.stderr!.on('data', (text) => {
+      said += text;
+    });
+    helper.on('message', (_message, socket) => resolve(socket as object));
+    helper.on('error', reject);
+    helper.on('close', (code) => reject(new Error(`Cannot share the port: the helper ended with ${code}: ${said}`)));
+  });
+}

@@ -1,0 +1,64 @@
+/**
+ * The figures of several threads as those of one server: counters and histograms are added up, and so is what each thread
+ * has of its own; what all of them see of the same thing is told once.
+ */
+
+/** Gauges, and one counter, of what is there once however many look at it. Beginnings of names. */
+const SEEN_BY_ALL = [
+  'process_',
+  'nodejs_eventloop_utilization',
+  'apiserver_storage_',
+  'apiserver_resource_',
+  'apiserver_watch_cache_resource_version',
+  'apiserver_watch_cache_capacity ',
+  'apiserver_watch_cache_capacity{',
+  'aggregator_unavailable_apiservice ',
+  'aggregator_unavailable_apiservice{',
+  'etcd_',
+  'apiserver_flowcontrol_seat_fair_frac',
+  'apiserver_flowcontrol_current_r',
+  'apiserver_flowcontrol_dispatch_r',
+  'apiserver_flowcontrol_latest_s',
+  'apiserver_flowcontrol_next_',
+];
+
+type Family = { readonly head: string[]; readonly series: Map<string, number> };
+
+/** In the text form of Prometheus; families and series in the order in which they are first met. */
+export function mergeMetrics(texts: readonly string[]): string {
+  const families = new Map<string, Family>();
+  for (const text of texts) {
+    let family: Family | undefined;
+    for (const line of text.split('\n')) {
+      if (line === '') continue;
+      if (line.startsWith('#')) {
+        const [, , name = ''] = line.split(' ', 3);
+        family = families.get(name) ?? { head: [], series: new Map() };
+        families.set(name, family);
+        if (!family.head.includes(line)) family.head.push(line);
+        continue;
+      }
+      if (family) add(family, line);
+    }
+  }
+  const lines: string[] = [];
+  for (const { head, series } of families.values()) {
+    lines.push(...head);
+    for (const [name, value] of series) lines.push(`${name} ${textOf(value)}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function add({ series }: Family, line: string): void {
+  const end = line.lastIndexOf(' ');
+  const name = line.slice(0, end);
+  const value = Number(line.slice(end + 1).replace('Inf', 'Infinity'));
+  const before = series.get(name);
+  if (before === undefined) series.set(name, value);
+  else series.set(name, SEEN_BY_ALL.some((start) => line.startsWith(start)) ? Math.max(before, value) : before + value);
+}
+
+function textOf(value: number): string {
+  if (Number.isFinite(value)) return String(value);
+  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
+}

@@ -1,0 +1,66 @@
+/**
+ * Where in a server a thread stands. A server of one thread is `ALONE`; with workers there is one owner, which has the store
+ * and does what is done once, and workers, which serve (docs/workers.md).
+ *
+ *   once, by the owner     the store, its compaction and leases · what every server has from the start · controllers ·
+ *                          the identity lease, the server's own Service · the etcd front · certificates and kubeconfig ·
+ *                          the audit log's file, the log · the port
+ *   by every thread        watch caches, registry, rights, admission, flow control with its part of the seats, budgets of
+ *                          bodies and answers with its part of the bytes, certificates read again
+ *   for all by any         metrics, the list of open watches
+ *
+ * Always true: nothing that a thread keeps in memory is the truth; that is the store. Threads are to each other as several
+ * servers on one store are.
+ */
+
+import type { KubeObject } from '../../api/index.ts';
+import type { Store } from '../../store/index.ts';
+
+export type Place = {
+  /** 0: alone, or the owner. Never the same for two workers of a server, also when one takes another's place. */
+  readonly number: number;
+  /** Whether it does what a server does once. */
+  readonly isOwner: boolean;
+  /** By how many the limits of the server are divided. */
+  readonly sharedBy: number;
+  /** The store, where another thread has it. */
+  readonly store?: Store;
+  /** What clients connect to: a port of its own, one that was bound before, or none. */
+  readonly listening: Listening;
+  /** What is asked of the server as a whole; undefined: this thread is the whole. */
+  readonly whole?: Whole;
+  /** Where lines of the audit log go, if another thread has the file. */
+  readonly audit?: (line: string) => void;
+};
+
+export type Listening =
+  | { readonly kind: 'own' }
+  /** The port is bound, and others accept from it. */
+  | { readonly kind: 'none'; readonly port: number }
+  | { readonly kind: 'handle'; readonly handle: object; readonly port: number };
+
+export const ALONE: Place = { number: 0, isOwner: true, sharedBy: 1, listening: { kind: 'own' } };
+
+/** An open watch as an object, and what makes a change of it news: see LiveItem. */
+export type ShownWatch = { readonly object: KubeObject; readonly news?: string };
+
+/** What one thread tells of itself. */
+export type Inside = {
+  readonly store: Store;
+  metricsText(): Promise<string>;
+  watches(): readonly ShownWatch[];
+  /** False: none of that name is here. */
+  endWatch(name: string): boolean;
+};
+
+/** The same of all threads. */
+export type Whole = {
+  metricsText(): Promise<string>;
+  watches(): Promise<readonly ShownWatch[]>;
+  endWatch(name: string): Promise<boolean>;
+};
+
+/** A limit of the whole server, as it is for one of its threads; 0 is no limit. */
+export function partOf(limit: number, { sharedBy }: Place): number {
+  return limit === 0 ? 0 : Math.max(1, Math.ceil(limit / sharedBy));
+}

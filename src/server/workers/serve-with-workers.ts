@@ -1,0 +1,97 @@
+/**
+ * A server of several threads: this one is the owner, with the store and all that is done once; workers serve.
+ *
+ *   owner    bind the port ─► store, bootstrap, controllers, in-process door ─► share the store, start the workers
+ *   worker   shared store ─► the same server as any ─► listen on a copy of the port's socket
+ *
+ * Always true: it is ready when all workers listen. Closing stops the workers first, then what is done once, then the
+ * store; the port is free after that.
+ */
+import { closeOnce } from '../../api/index.ts';
+import type { RunningServer, ServerOptions } from '../server-options.ts';
+import { listenError } from '../serving/listen-error.ts';
+import { logToStderr } from '../serving/stderr-log.ts';
+import { bindPort } from './bound-port.ts';
+import { mergeMetrics } from './merge-metrics.ts';
+import type { Inside, Place, ShownWatch, Whole } from './place.ts';
+import { ASKED_OF_OWNER, ASKED_OF_WORKER } from './worker-messages.ts';
+import { WorkerPool } from './worker-pool.ts';
+
+export type RunningThread = RunningServer & {
+  readonly inside: Inside;
+  readonly audit: ((line: string) => void) | undefined;
+};
+export type StartThread = (options: ServerOptions, place: Place) => Promise<RunningThread>;
+
+export async function serveWithWorkers(
+  options: ServerOptions,
+  count: number,
+  defaults: { readonly bindAddress: string; readonly securePort: number },
+  startThread: StartThread,
+): Promise<RunningServer> {
+  const { bindAddress = defaults.bindAddress, securePort = defaults.securePort, log = logToStderr } = options;
+  const bound = await bindPort(bindAddress, securePort).catch((err: unknown) => {
+    throw listenError(err, bindAddress, securePort, '--bind-address and --secure-port');
+  });
+  let owner: RunningThread | undefined;
+  const whole: Whole = {
+    async metricsText() {
+      const own = owner ? [await owner.inside.metricsText()] : [];
+      return mergeMetrics([...own, ...(await pool.askAll<string>(ASKED_OF_WORKER.metrics))]);
+    },
+    async watches() {
+      const others = await pool.askAll<readonly ShownWatch[]>(ASKED_OF_WORKER.watches);
+      return [...(owner?.inside.watches() ?? []), ...others.flat()];
+    },
+    async endWatch(name) {
+      if (owner?.inside.endWatch(name)) return true;
+      return (await pool.askAll<boolean>(ASKED_OF_WORKER.endWatch, name)).includes(true);
+    },
+  };
+  const pool = new WorkerPool({
+    count,
+    answers: {
+      [ASKED_OF_OWNER.metrics]: () => whole.metricsText(),
+      [ASKED_OF_OWNER.watches]: () => whole.watches(),
+      [ASKED_OF_OWNER.endWatch]: (name: string) => whole.endWatch(name),
+      [ASKED_OF_OWNER.log]: (line: string) => log(line),
+      [ASKED_OF_OWNER.audit]: (line: string) => owner?.audit?.(line),
+    },
+    log: (line) => log(`longwatch: ${line}`),
+  });
+  const close = closeOnce(async () => {
+    const stopped = pool.close();
+    bound.close(); // what workers have are copies: the port is free when the last of them stops listening
+    await stopped;
+    await owner?.close();
+  });
+  try {
+    const { port, fd } = bound;
+    const { shutdownDelayMs: _delay, ...lasting } = options; // the workers wait, and serve meanwhile
+    owner = await startThread(lasting, {
+      number: 0,
+      isOwner: true,
+      sharedBy: count,
+      listening: { kind: 'none', port },
+      whole,
+    });
+    const { log: _log, shutdownClock: _clock, ...crossing } = options;
+    await pool.serve({ options: crossing, store: owner.inside.store, fd, port });
+  } catch (err) {
+    await close();
+    throw err;
+  }
+  const { url, kubeconfigPath, connectInProcess, etcdUrls, reload } = owner;
+  return {
+    url,
+    kubeconfigPath,
+    connectInProcess,
+    etcdUrls,
+    workers: () => pool.workers(),
+    reload: () => {
+      reload();
+      pool.tellAll(ASKED_OF_WORKER.reload);
+    },
+    close,
+  };
+}

@@ -1,0 +1,155 @@
+/**
+ * The workers of a server: threads that serve, each replaced when it dies.
+ *
+ *   load     the thread reads its code, while the owner makes what workers stand on
+ *   serve    it is given the store and the port, and says when it listens
+ *   gone     another takes its place, at once; after a while, if such do not live long
+ *
+ * Always true: so many are wanted until the pool is closed. One that dies takes nothing along but its connections: what was
+ * acknowledged is in the store, and its share of the port's queue is everybody's.
+ */
+import { MessageChannel, type Worker } from 'node:worker_threads';
+import { type Store, shareStore } from '../../store/index.ts';
+import { makeThread } from '../event-loop/make-thread.ts';
+import type { RunningWorker } from '../server-options.ts';
+import { type Answers, ThreadLine } from './thread-line.ts';
+import { ASKED_OF_WORKER, type StartOrder } from './worker-messages.ts';
+
+export type PoolOptions = {
+  readonly count: number;
+  /** What workers may ask; `log` and `audit` are told. */
+  readonly answers: Answers;
+  readonly log: (line: string) => void;
+};
+
+export type PoolOrder = Omit<StartOrder, 'store' | 'number' | 'sharedBy'> & { readonly store: Store };
+
+type Member = { readonly number: number; readonly worker: Worker; readonly line: ThreadLine; serves: boolean };
+
+/** One that lived shorter than this is replaced after a pause, which doubles each time. */
+const SHORT_LIFE_MS = 10_000;
+const MOST_PAUSE_MS = 10_000;
+const FIRST_PAUSE_MS = 100;
+/** How long the whole waits for what one thread tells of itself. */
+const ANSWER_MS = 5000;
+
+export class WorkerPool {
+  readonly #options: PoolOptions;
+  readonly #members = new Set<Member>();
+  readonly #exits = new Set<Promise<void>>();
+  /** Those that the pool began with, also if one could not even load. */
+  readonly #first: readonly Member[];
+  #order: PoolOrder | undefined;
+  #lastNumber = 0;
+  #pauseMs = 0;
+  #isClosed = false;
+
+  /** Threads that load their code. */
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#first = Array.from({ length: options.count }, () => this.#add());
+  }
+
+  /** Resolves when all of them listen; fails if one cannot. */
+  async serve(order: PoolOrder): Promise<void> {
+    this.#order = order;
+    await Promise.all(this.#first.map((member) => this.#start(member)));
+  }
+
+  /** What each of them answers; those that are gone, or too busy to say, are left out. */
+  async askAll<T>(name: string, argument?: unknown): Promise<T[]> {
+    const answers: T[] = [];
+    await Promise.all(
+      [...this.#members].map(async ({ line, serves }) => {
+        if (!serves) return;
+        const answer = await within(line.ask<T>(name, argument), ANSWER_MS).catch(() => undefined);
+        if (answer !== undefined) answers.push(answer);
+      }),
+    );
+    return answers;
+  }
+
+  /** Those that serve. */
+  workers(): RunningWorker[] {
+    return [...this.#members]
+      .filter(({ serves }) => serves)
+      .map(({ number, worker }) => ({ number, terminate: async () => void (await worker.terminate()) }));
+  }
+
+  tellAll(name: string): void {
+    for (const { line } of this.#members) line.tell(name);
+  }
+
+  /** Lets them finish what they serve; resolves when their threads are gone. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(
+      [...this.#members].map(async ({ line, worker, serves }) => {
+        if (serves) await line.ask(ASKED_OF_WORKER.stop).catch(() => {});
+        await worker.terminate();
+      }),
+    );
+    await Promise.all(this.#exits);
+  }
+
+  #add(): Member {
+    const worker = makeThread('server-worker');
+    const line = new ThreadLine(worker, this.#options.answers);
+    const member: Member = { number: ++this.#lastNumber, worker, line, serves: false };
+    const bornAt = performance.now();
+    let reason = '';
+    worker.on('message', (message) => line.hear(message));
+    worker.on('error', (err) => {
+      reason = `: ${err.stack ?? err.message}`; // its end follows
+    });
+    const exit = new Promise<void>((resolve) => {
+      worker.on('exit', (code) => {
+        this.#members.delete(member);
+        line.cut(`it has ended with code ${code}${reason}`);
+        resolve();
+        if (!this.#isClosed && member.serves) this.#replace(member.number, code, reason, performance.now() - bornAt);
+      });
+    });
+    this.#exits.add(exit);
+    void exit.then(() => this.#exits.delete(exit));
+    this.#members.add(member);
+    return member;
+  }
+
+  async #start(member: Member): Promise<void> {
+    const { store, ...order } = this.#order!;
+    const { port1, port2 } = new MessageChannel();
+    const share = shareStore(store, port1);
+    member.worker.once('exit', () => share.detach());
+    const start: StartOrder = { ...order, number: member.number, sharedBy: this.#options.count, store: port2 };
+    await member.line.ask(ASKED_OF_WORKER.start, start, [port2]);
+    member.serves = true;
+  }
+
+  #replace(number: number, code: number, reason: string, livedMs: number): void {
+    this.#pauseMs = livedMs < SHORT_LIFE_MS ? Math.min(MOST_PAUSE_MS, 2 * this.#pauseMs || FIRST_PAUSE_MS) : 0;
+    this.#options.log(`worker ${number} has ended with code ${code}${reason}; another takes its place`);
+    setTimeout(() => void this.#startAnother(), this.#pauseMs).unref();
+  }
+
+  async #startAnother(): Promise<void> {
+    if (this.#isClosed) return;
+    const bornAt = performance.now();
+    const member = this.#add();
+    try {
+      await this.#start(member);
+    } catch (err) {
+      if (this.#isClosed) return;
+      await member.worker.terminate();
+      this.#replace(member.number, 1, `: it did not start: ${(err as Error).message}`, performance.now() - bornAt);
+    }
+  }
+}
+
+/** Rejects when the time is over; what was asked goes on. */
+function within<T>(promise: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('no answer in time')), ms);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
