@@ -29,6 +29,7 @@ import { serverMemory } from './server/server-memory.ts';
 import { serverNodeWatches } from './server/server-node-watches.ts';
 import { serverResume } from './server/server-resume.ts';
 import { serverStart } from './server/server-start.ts';
+import { serverWorkers } from './server/server-workers.ts';
 import { serverWrites } from './server/server-writes.ts';
 import { storm } from './server/storm.ts';
 import { storeCompaction } from './store/store-compaction.ts';
@@ -53,7 +54,7 @@ const storeBenchmarks: readonly Benchmark[] = [
 ];
 const serverBenchmarks: readonly ServerBenchmark[] = [
   ...[serverWrites, serverLists, serverFanOut, serverNodeWatches, serverResume, serverMemory, serverStart],
-  ...[flowControlCost, storm, serverAdmission, serverLooking],
+  ...[flowControlCost, storm, serverAdmission, serverLooking, serverWorkers],
 ];
 const clientBenchmarks: readonly ClientBenchmark[] = [clientSync, clientStream, clientSlowHandler, queueBenchmark];
 const BENCHMARK_LIMIT_MS = 120_000;

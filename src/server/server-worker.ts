@@ -7,7 +7,7 @@ import { parentPort } from 'node:worker_threads';
 import { openSharedStore } from '../store/index.ts';
 import { startThread } from './start-server.ts';
 import { copySocket } from './workers/bound-port.ts';
-import type { ShownWatch } from './workers/place.ts';
+import type { Shown } from './workers/place.ts';
 import type { RunningThread } from './workers/serve-with-workers.ts';
 import { ThreadLine } from './workers/thread-line.ts';
 import { ASKED_OF_OWNER, ASKED_OF_WORKER, type StartOrder } from './workers/worker-messages.ts';
@@ -21,6 +21,7 @@ const line = new ThreadLine(port, {
   [ASKED_OF_WORKER.reload]: () => server?.reload(),
   [ASKED_OF_WORKER.metrics]: () => server?.inside.metricsText(),
   [ASKED_OF_WORKER.watches]: () => server?.inside.watches(),
+  [ASKED_OF_WORKER.expirations]: () => server?.inside.expirations(),
   [ASKED_OF_WORKER.endWatch]: (name: string) => server?.inside.endWatch(name),
 });
 port.on('message', (message) => line.hear(message));
@@ -37,7 +38,8 @@ async function start({ options, number, sharedBy, store: storePort, fd, port }: 
       listening: { kind: 'handle', handle, port },
       whole: {
         metricsText: () => line.ask<string>(ASKED_OF_OWNER.metrics),
-        watches: () => line.ask<readonly ShownWatch[]>(ASKED_OF_OWNER.watches),
+        watches: () => line.ask<readonly Shown[]>(ASKED_OF_OWNER.watches),
+        expirations: () => line.ask<readonly Shown[]>(ASKED_OF_OWNER.expirations),
         endWatch: (name) => line.ask<boolean>(ASKED_OF_OWNER.endWatch, name),
       },
       audit: (text) => line.tell(ASKED_OF_OWNER.audit, text),

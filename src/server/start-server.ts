@@ -147,7 +147,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
     const followers = [...policies.plugins, ...webhooks.plugins, resourceQuota(quotaStore(() => rest))];
     const admission = makeAdmissionChain({ enabled, disabled }, { authorizer, metrics, followers });
     const allowsPrivileged = options.allowPrivileged === true;
-    const expirations = new Expirations({ history: () => historyOf(store), log });
+    const expirations = new Expirations({ history: () => historyOf(store), worker: place.number, log });
     const onExpiry = (expiry: Expiry) => expirations.note(expiry);
     const rest = new Rest({
       storages,
@@ -366,6 +366,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       store,
       metricsText: () => metrics.text(),
       watches: () => [...own.items()],
+      expirations: () => [...expirations.items()],
       endWatch: (name) => rest.openWatches.end(name),
     };
     const etcdUrls = etcdFront?.urls ?? [];

@@ -9,6 +9,7 @@ import type { JsonObject } from '../../api/index.ts';
 import type { Expiry } from '../rest/reading/expiry.ts';
 import { resourceName } from '../rest/reading/request-facts.ts';
 import type { LiveItem, LiveSource } from '../storage/live/live-storage.ts';
+import { nameOn } from '../workers/place.ts';
 import { column, count, flag, group, type LiveKind, text, time, wideColumn } from './live-kind.ts';
 import { liveObject, timeText, uidOf } from './live-object.ts';
 import { requestFields, requestSpec } from './request-fields.ts';
@@ -71,6 +72,8 @@ export type HistoryState = {
 export type ExpirationsOptions = {
   /** Never rejects. */
   readonly history: () => Promise<HistoryState>;
+  /** Which thread of a server this is: 0. */
+  readonly worker?: number;
   readonly log: (line: string) => void;
 };
 
@@ -102,7 +105,7 @@ export class Expirations implements LiveSource {
   }
 
   *items(): Generator<LiveItem> {
-    for (const one of this.#kept.slice(-KEPT)) yield itemOf(one);
+    for (const one of this.#kept.slice(-KEPT)) yield itemOf(one, this.#options.worker ?? 0);
   }
 
   async #explain(one: Expiration): Promise<void> {
@@ -140,7 +143,7 @@ export class Expirations implements LiveSource {
   }
 }
 
-function itemOf(one: Expiration): LiveItem {
+function itemOf(one: Expiration, worker: number): LiveItem {
   const { number, at, expiry, history } = one;
   const { request, askedRevision, wasOpen, message, reason } = expiry;
   const oldest = oldestOf(one);
@@ -156,7 +159,7 @@ function itemOf(one: Expiration): LiveItem {
     remedy: remedyOf(expiry),
   };
   const spec = { ...requestSpec(request), verb: request.verb, resourceName: resourceName(request) };
-  const name = `exp-${String(number).padStart(6, '0')}`;
+  const name = nameOn(worker, `exp-${String(number).padStart(6, '0')}`);
   return { object: liveObject('Expiration', { name, uid: uidOf(UID_KIND, number), createdAt: at }, { spec, status }) };
 }
 

@@ -10,6 +10,7 @@ import { methodNotAllowed, resourceNotFound } from '../../api/index.ts';
 import type { FlowController } from '../flow-control/flow-controller.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { Rest } from '../rest/rest.ts';
+import type { LiveItem } from '../storage/live/live-storage.ts';
 import { type Expirations, expirationKind } from './expirations.ts';
 import { flowLevelKind, flowLevelSource } from './flow-levels.ts';
 import { historyKind } from './history/history-kind.ts';
@@ -25,8 +26,8 @@ export type IntrospectionOptions = {
   readonly flow: () => FlowController | undefined;
   /** Which thread of a server this is. */
   readonly worker: number;
-  /** Where the watches of all threads are told; undefined: there is only this one. */
-  readonly whole: WatchesOfAll | undefined;
+  /** Where the watches and 410s of all threads are told; undefined: there is only this one. */
+  readonly whole: (WatchesOfAll & { expirations(): Promise<readonly LiveItem[]> }) | undefined;
 };
 
 const histories = resourceOf(historyKind);
@@ -41,7 +42,7 @@ export function serveIntrospection(options: IntrospectionOptions): (context: Req
     resourceOf(watchCacheKind),
     watchCacheSource(() => storages.cachers()),
   );
-  storages.serveLive(resourceOf(expirationKind), expirations);
+  storages.serveLive(resourceOf(expirationKind), whole ? { items: () => whole.expirations() } : expirations);
   storages.serveLive(resourceOf(flowLevelKind), flowLevelSource(flow));
   storages.registry.add(histories);
   return async (context) => {

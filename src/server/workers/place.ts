@@ -7,7 +7,7 @@
  *                          the audit log's file, the log · the port
  *   by every thread        watch caches, registry, rights, admission, flow control with its part of the seats, budgets of
  *                          bodies and answers with its part of the bytes, certificates read again
- *   for all by any         metrics, the list of open watches
+ *   for all by any         metrics, the lists of open watches and of 410s
  *
  * Always true: nothing that a thread keeps in memory is the truth; that is the store. Threads are to each other as several
  * servers on one store are.
@@ -41,14 +41,15 @@ export type Listening =
 
 export const ALONE: Place = { number: 0, isOwner: true, sharedBy: 1, listening: { kind: 'own' } };
 
-/** An open watch as an object, and what makes a change of it news: see LiveItem. */
-export type ShownWatch = { readonly object: KubeObject; readonly news?: string };
+/** Something a thread knows as an object, and what makes a change of it news: see LiveItem. */
+export type Shown = { readonly object: KubeObject; readonly news?: string };
 
 /** What one thread tells of itself. */
 export type Inside = {
   readonly store: Store;
   metricsText(): Promise<string>;
-  watches(): readonly ShownWatch[];
+  watches(): readonly Shown[];
+  expirations(): readonly Shown[];
   /** False: none of that name is here. */
   endWatch(name: string): boolean;
 };
@@ -56,11 +57,17 @@ export type Inside = {
 /** The same of all threads. */
 export type Whole = {
   metricsText(): Promise<string>;
-  watches(): Promise<readonly ShownWatch[]>;
+  watches(): Promise<readonly Shown[]>;
+  expirations(): Promise<readonly Shown[]>;
   endWatch(name: string): Promise<boolean>;
 };
 
 /** A limit of the whole server, as it is for one of its threads; 0 is no limit. */
 export function partOf(limit: number, { sharedBy }: Place): number {
   return limit === 0 ? 0 : Math.max(1, Math.ceil(limit / sharedBy));
+}
+
+/** A name that no other thread of the server gives: `pods-12` is `pods-12-w3` of the third worker. */
+export function nameOn(worker: number, name: string): string {
+  return worker === 0 ? name : `${name}-w${worker}`;
 }

@@ -13,7 +13,7 @@ import { listenError } from '../serving/listen-error.ts';
 import { logToStderr } from '../serving/stderr-log.ts';
 import { bindPort } from './bound-port.ts';
 import { mergeMetrics } from './merge-metrics.ts';
-import type { Inside, Place, ShownWatch, Whole } from './place.ts';
+import type { Inside, Place, Shown, Whole } from './place.ts';
 import { ASKED_OF_OWNER, ASKED_OF_WORKER } from './worker-messages.ts';
 import { WorkerPool } from './worker-pool.ts';
 
@@ -40,8 +40,12 @@ export async function serveWithWorkers(
       return mergeMetrics([...own, ...(await pool.askAll<string>(ASKED_OF_WORKER.metrics))]);
     },
     async watches() {
-      const others = await pool.askAll<readonly ShownWatch[]>(ASKED_OF_WORKER.watches);
+      const others = await pool.askAll<readonly Shown[]>(ASKED_OF_WORKER.watches);
       return [...(owner?.inside.watches() ?? []), ...others.flat()];
+    },
+    async expirations() {
+      const others = await pool.askAll<readonly Shown[]>(ASKED_OF_WORKER.expirations);
+      return [...(owner?.inside.expirations() ?? []), ...others.flat()];
     },
     async endWatch(name) {
       if (owner?.inside.endWatch(name)) return true;
@@ -53,6 +57,7 @@ export async function serveWithWorkers(
     answers: {
       [ASKED_OF_OWNER.metrics]: () => whole.metricsText(),
       [ASKED_OF_OWNER.watches]: () => whole.watches(),
+      [ASKED_OF_OWNER.expirations]: () => whole.expirations(),
       [ASKED_OF_OWNER.endWatch]: (name: string) => whole.endWatch(name),
       [ASKED_OF_OWNER.log]: (line: string) => log(line),
       [ASKED_OF_OWNER.audit]: (line: string) => owner?.audit?.(line),

@@ -22,6 +22,7 @@ export const ASKED_OF_WORKER = {
   reload: 'reload',
   metrics: 'metrics',
   watches: 'watches',
+  expirations: 'expirations',
   endWatch: 'endWatch',
 } as const;
 
@@ -29,6 +30,7 @@ export const ASKED_OF_WORKER = {
 export const ASKED_OF_OWNER = {
   metrics: 'metrics',
   watches: 'watches',
+  expirations: 'expirations',
   endWatch: 'endWatch',
   log: 'log',
   audit: 'audit',

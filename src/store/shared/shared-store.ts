@@ -7,7 +7,6 @@
  */
 import { once } from 'node:events';
 import type { MessagePort } from 'node:worker_threads';
-import { untilAborted } from '../../api/abort.ts';
 import { closeOnce } from '../../api/closing.ts';
 import { StoreError } from '../errors.ts';
 import { boundsOf, checkNotNegative } from '../keys.ts';
@@ -34,6 +33,7 @@ import type {
   WatchOptions,
 } from '../kv.ts';
 import { isInHistory } from '../store-history.ts';
+import { onAbort } from './abort-calls.ts';
 import { Outbox } from './outbox.ts';
 import { type CallName, type Greeting, heardError, type Order, type Report } from './shared-messages.ts';
 import { ownValues } from './shared-values.ts';
@@ -100,7 +100,7 @@ class SharedStore implements Store {
         this.#revision = undefined; // it is on its way
       });
     }
-    return untilAborted(this.#revision, signal);
+    return answered(this.#revision, signal);
   }
 
   compact(revision: Revision, { signal, ...options }: { physical?: boolean } & CallOptions = {}): Promise<void> {
@@ -171,7 +171,7 @@ class SharedStore implements Store {
       this.#out.post({ kind: 'cancel', id });
       this.#calls.get(id)?.reject(signal?.reason);
     };
-    signal?.addEventListener('abort', abandon, { once: true });
+    const forget = onAbort(signal, abandon);
     try {
       return await new Promise<T>((resolve, reject) => {
         this.#calls.set(id, { resolve: resolve as (result: unknown) => void, reject, parts: undefined });
@@ -179,7 +179,7 @@ class SharedStore implements Store {
       });
     } finally {
       this.#calls.delete(id);
-      signal?.removeEventListener('abort', abandon);
+      forget();
     }
   }
 
@@ -227,5 +227,19 @@ class SharedStore implements Store {
     this.#closed = new StoreError('Closed', 'Cannot use the store: it is closed');
     for (const { reject } of this.#calls.values()) reject(this.#closed);
     for (const watch of [...this.#watches.values()]) watch.end(this.#closed);
+  }
+}
+
+/** The answer, unless the signal fires before. */
+async function answered<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  signal?.throwIfAborted();
+  let forget: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    forget = onAbort(signal, () => reject(signal?.reason));
+  });
+  try {
+    return await Promise.race([answer, aborted]);
+  } finally {
+    forget?.();
   }
 }

@@ -5,6 +5,7 @@
  * when half of it is free again, so that a reader who keeps up costs no messages of its own.
  */
 import type { Revision, Watch, WatchBatch } from '../kv.ts';
+import { onAbort } from './abort-calls.ts';
 import { type Order, type Report, WATCH_ROOM } from './shared-messages.ts';
 
 type WatchOrder = Extract<Order, { kind: 'took' | 'progress' | 'leave' }>;
@@ -31,6 +32,7 @@ export class SharedWatch implements Watch {
   #taken = 0;
   #end: { error?: unknown } | undefined;
   #wakers: (() => void)[] = [];
+  #forget: (() => void) | undefined;
   /** Reads that wait, served in the order in which they were asked for. */
   #lastRead: Promise<unknown> | undefined;
 
@@ -42,7 +44,7 @@ export class SharedWatch implements Watch {
     this.#started.catch(() => {}); // told by `next` as well
     const { signal } = options;
     if (signal?.aborted) this.end(signal.reason, false);
-    else signal?.addEventListener('abort', this.#onAbort, { once: true });
+    else this.#forget = onAbort(signal, () => this.end(signal?.reason));
   }
 
   get isOver(): boolean {
@@ -100,7 +102,7 @@ export class SharedWatch implements Watch {
     if (this.#end) return;
     this.#end = { error };
     this.#start.reject(error ?? new Error('the watch has ended'));
-    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#forget?.();
     if (isHere) {
       this.#queue.length = 0;
       this.#options.order({ kind: 'leave' });
@@ -138,8 +140,6 @@ export class SharedWatch implements Watch {
     this.#wakers = [];
     for (const wake of wakers) wake();
   }
-
-  readonly #onAbort = (): void => this.end(this.#options.signal?.reason ?? new Error('aborted'));
 }
 
 function ignore(): void {}

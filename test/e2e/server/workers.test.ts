@@ -97,6 +97,16 @@ it('every watch is told of every change once, and each is listed with its thread
   for (const stream of streams) expect(await stream.next()).toBeUndefined();
 });
 
+it('a 410 is listed by every thread, whichever said it', async () => {
+  const clients = connections(6);
+  const refused = clients.map((client) => client.list(WATCHES, { resourceVersion: 1, resourceVersionMatch: 'Exact' }));
+  for (const { status } of await Promise.allSettled(refused)) expect(status).toBe('rejected');
+  for (const client of clients) {
+    const { items } = await client.list(WATCHES.replace(/watches$/, 'expirations'));
+    expect(new Set(items.map(({ metadata }) => metadata.name)).size).toBe(6);
+  }
+});
+
 it('metrics are those of the whole server, whichever thread is asked', async () => {
   const clients = connections(8);
   await Promise.all(clients.map((client) => client.list('/api/v1/limitranges')));

@@ -3,6 +3,7 @@
  * while the server runs.
  */
 import type { ObjectWatch } from '../../storage/object-watch.ts';
+import { nameOn } from '../../workers/place.ts';
 import type { RequestFacts } from './request-facts.ts';
 
 export type OpenWatch = {
@@ -18,11 +19,11 @@ export type OpenWatch = {
 
 export class OpenWatches {
   readonly #watches = new Map<string, OpenWatch>();
-  readonly #ending: string;
+  readonly #worker: number;
   #count = 0;
 
   constructor(worker = 0) {
-    this.#ending = worker === 0 ? '' : `-w${worker}`;
+    this.#worker = worker;
   }
 
   get size(): number {
@@ -31,7 +32,7 @@ export class OpenWatches {
 
   add(watch: ObjectWatch, request: RequestFacts, timeoutMs: number): void {
     const number = ++this.#count;
-    const name = `${request.resource}-${number}${this.#ending}`;
+    const name = nameOn(this.#worker, `${request.resource}-${number}`);
     const openedAt = Date.now();
     this.#watches.set(name, { name, number, watch, request, openedAt, endsAt: openedAt + timeoutMs });
     watch.onEnd(() => this.#watches.delete(name));
