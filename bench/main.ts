@@ -16,9 +16,17 @@ import { clientStream } from './client/client-stream.ts';
 import { clientSync } from './client/client-sync.ts';
 import { queueBenchmark } from './client/queue.ts';
 import { printIncumbentFaults } from './incumbent/incumbent-faults.ts';
+import { runBounded } from './lib/bounded.ts';
 import type { Benchmark } from './lib/contenders.ts';
 import { type Judged, judge, printTables } from './lib/report.ts';
-import { type JudgedServerRow, judgeServer, printServerTables, type ServerBenchmark } from './lib/server-report.ts';
+import {
+  type JudgedServerRow,
+  judgeServer,
+  printServerTables,
+  type ServerBenchmark,
+  type TimeLimit,
+} from './lib/server-report.ts';
+import { cluster } from './server/cluster/cluster.ts';
 import { flowControlCost } from './server/flow-control-cost.ts';
 import { rbacDecisions } from './server/rbac.ts';
 import { serverAdmission } from './server/server-admission.ts';
@@ -54,11 +62,10 @@ const storeBenchmarks: readonly Benchmark[] = [
 ];
 const serverBenchmarks: readonly ServerBenchmark[] = [
   ...[serverWrites, serverLists, serverFanOut, serverNodeWatches, serverResume, serverMemory, serverStart],
-  ...[flowControlCost, storm, serverAdmission, serverLooking, serverWorkers],
+  ...[flowControlCost, storm, cluster, serverAdmission, serverLooking],
 ];
 const clientBenchmarks: readonly ClientBenchmark[] = [clientSync, clientStream, clientSlowHandler, queueBenchmark];
-const BENCHMARK_LIMIT_MS = 120_000;
-const WHOLE_LIMIT_MS = 600_000;
+const LIMIT_SECONDS: TimeLimit = { usual: 120, whole: 600 };
 /** Of statfs(2): file systems that live in memory, where a flush costs nothing. */
 const memoryFileSystems: ReadonlyMap<number, string> = new Map([
   [0x01021994, 'tmpfs'],
@@ -78,6 +85,11 @@ const say = (text: string) => console.error(text);
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const)
   process.once(name, () => stop.abort(new Error(`Cannot finish: ${name} was received`)));
+
+// A promise that nobody settles any more ends the program without a word.
+process.on('exit', (code) => {
+  if (code === 13) console.error('Cannot finish: what is waited for will never come');
+});
 
 try {
   await main();
@@ -112,17 +124,18 @@ async function main(): Promise<void> {
   const context = { isQuick: flags.quick, isWhole: flags.whole, hasEtcd: etcd !== undefined, folder, say };
   const profileFolder = flags.profile;
   try {
-    for (const { name, run } of storeBenchmarks)
-      if (chosen.has(name)) await bounded(name, async (signal) => add(rows, await run({ ...context, signal }), judge));
-    for (const { name, run } of serverBenchmarks)
-      if (chosen.has(name))
-        await bounded(name, async (signal) =>
-          add(serverRows, await run({ ...context, signal, profileFolder }), judgeServer),
+    for (const benchmark of storeBenchmarks)
+      if (chosen.has(benchmark.name))
+        await bounded(benchmark, async (signal) => add(rows, await benchmark.run({ ...context, signal }), judge));
+    for (const benchmark of serverBenchmarks)
+      if (chosen.has(benchmark.name))
+        await bounded(benchmark, async (signal) =>
+          add(serverRows, await benchmark.run({ ...context, signal, profileFolder }), judgeServer),
         );
-    for (const { name, run } of clientBenchmarks)
-      if (chosen.has(name))
-        await bounded(name, async (signal) =>
-          add(clientRows, await run({ ...context, signal, profileFolder }), judgeClient),
+    for (const benchmark of clientBenchmarks)
+      if (chosen.has(benchmark.name))
+        await bounded(benchmark, async (signal) =>
+          add(clientRows, await benchmark.run({ ...context, signal, profileFolder }), judgeClient),
         );
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -144,21 +157,18 @@ async function main(): Promise<void> {
 }
 
 /** No benchmark runs for longer than its limit. One that fails is told of, and leaves the others their turn. */
-async function bounded(name: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  stop.signal.throwIfAborted();
-  // Not AbortSignal.timeout: Node 20 may collect one that only a combined signal refers to, and then it never fires.
-  const limit = new AbortController();
-  const limitMs = flags.whole ? WHOLE_LIMIT_MS : BENCHMARK_LIMIT_MS;
-  const late = new Error(`Cannot finish within ${limitMs / 1000} s`);
-  const timer = setTimeout(() => limit.abort(late), limitMs);
-  const signal = AbortSignal.any([stop.signal, limit.signal]);
+async function bounded(
+  { name, limitSeconds }: { name: string; limitSeconds?: TimeLimit },
+  run: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { usual, whole } = limitSeconds ?? LIMIT_SECONDS;
+  const limitMs = 1000 * (flags.whole ? whole : usual);
   try {
-    await run(signal);
+    await runBounded(name, { limitMs, signal: stop.signal }, run);
   } catch (err) {
-    console.error(new Error(`Cannot finish benchmark ${JSON.stringify(name)}`, { cause: signal.reason ?? err }));
+    stop.signal.throwIfAborted();
+    console.error(err);
     process.exitCode = 1;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -15,8 +15,16 @@ export type ServerContext = Context & {
   readonly profileFolder: string | undefined;
 };
 
+export type TimeLimit = {
+  readonly usual: number;
+  /** With `--whole`. */
+  readonly whole: number;
+};
+
 export type ServerBenchmark = {
   readonly name: string;
+  /** Where it takes longer than others. */
+  readonly limitSeconds?: TimeLimit;
   readonly run: (context: ServerContext) => Promise<ServerRow[]>;
 };
 

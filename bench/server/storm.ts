@@ -10,7 +10,7 @@ import { fork } from 'node:child_process';
 import { once, setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProbeOrder, ProbeReport } from '../../test/support/victim/probe-process.ts';
-import { memoryOf } from '../../test/support/victim/process-meter.ts';
+import { mainThreadTime, memoryOf } from '../../test/support/victim/process-meter.ts';
 import { MeasuredProcess } from '../lib/server-process.ts';
 import { type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from '../lib/server-report.ts';
 import { Client, connectTls, type Endpoint } from './server-client.ts';
@@ -26,7 +26,9 @@ const MIB = 1024 * 1024;
 
 type Size = { readonly watchers: number; readonly listers: number; readonly pods: number };
 type Storm = {
-  readonly caughtUpMs: number;
+  readonly watchersMs: number;
+  readonly listersMs: number;
+  readonly cpuSeconds: number;
   readonly refused: number;
   readonly peakBytes: number;
   readonly adminWorstMs: number;
@@ -44,7 +46,9 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     valueRow(`the same without flow control: ${figure}`, unit, [pick(off)]),
   ];
   return [
-    ...row('all caught up after', 's', ({ caughtUpMs }) => caughtUpMs / 1000),
+    ...row('all watchers caught up after', 's', ({ watchersMs }) => watchersMs / 1000),
+    ...row('all listers caught up after', 's', ({ listersMs }) => listersMs / 1000),
+    ...row('CPU of the server until then', 's', ({ cpuSeconds }) => cpuSeconds),
     ...row('requests refused', '', ({ refused }) => refused),
     ...row('most memory', 'MiB', ({ peakBytes }) => peakBytes / MIB),
     ...row('worst read of the administrator', 'ms', ({ adminWorstMs }) => adminWorstMs),
@@ -78,22 +82,32 @@ async function weather(context: ServerContext, size: Size, hasFlowControl: boole
     await comeBack({ endpoint, doors, user, path, isOver, counts, signal: stop });
   };
   const watch = `${PODS}?watch=1&allowWatchBookmarks=1&resourceVersion=${version}`;
-  const clients = [
-    ...Array.from({ length: size.watchers }, (_, i) => one(i, watch, (text) => text.includes(MARK))),
-    ...Array.from({ length: size.listers }, (_, i) => one(i, `${PODS}?resourceVersion=0`, (_, left) => left === 0)),
-  ];
-  const all = Promise.all(clients);
+  const cpuBefore = mainThreadTime(server.pid).cpuMs;
+  const clients = {
+    watchers: Array.from({ length: size.watchers }, (_, i) => one(i, watch, (text) => text.includes(MARK))),
+    listers: Array.from({ length: size.listers }, (_, i) =>
+      one(i, `${PODS}?resourceVersion=0`, (_, left) => left === 0),
+    ),
+  };
+  const after = async (some: Promise<void>[]) => {
+    await Promise.all(some);
+    return performance.now() - begin;
+  };
+  const all = Promise.all([after(clients.watchers), after(clients.listers)]);
   all.catch(() => {}); // heard below
+  let caughtUpMs: [watchersMs: number, listersMs: number];
   try {
     await sleep(COME_BACK_MS / 2);
     await writeMark(endpoint, stop);
-    await all;
+    caughtUpMs = await all;
   } finally {
     over.abort(new Error('the storm is over'));
-    await Promise.allSettled(clients);
+    await Promise.allSettled([...clients.watchers, ...clients.listers]);
   }
   const weathered = {
-    caughtUpMs: performance.now() - begin,
+    watchersMs: caughtUpMs[0],
+    listersMs: caughtUpMs[1],
+    cpuSeconds: (mainThreadTime(server.pid).cpuMs - cpuBefore) / 1000,
     refused: counts.refused,
     peakBytes: memoryOf(server.pid).peakBytes,
     adminWorstMs: await admin.worstMs(),
