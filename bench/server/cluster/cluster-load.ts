@@ -52,6 +52,7 @@ async function obey(order: LoadOrder): Promise<object> {
       return {};
     case 'load':
       tally.isRunning = true;
+      tally.isPlaying = true;
       await cluster!.begin();
       await new Promise((resolve) => setTimeout(resolve, WARM_UP_SECONDS * 1000));
       tally.begin();
@@ -59,6 +60,7 @@ async function obey(order: LoadOrder): Promise<object> {
       delay.enable();
       setTimeout(() => {
         tally.isRunning = false;
+        tally.isPlaying = false;
         delay.disable();
       }, cluster!.shape.seconds * 1000);
       return {};
@@ -136,7 +138,7 @@ async function fill(admin: ClusterConnection, shape: ClusterShape): Promise<void
 
 /** Somebody looks at pods. */
 async function read(admin: ClusterConnection, { nodes }: ClusterShape): Promise<void> {
-  for (let i = 0; tally.isRunning; i++) {
+  for (let i = 0; tally.isPlaying; i++) {
     const path = `${objects.paths.nodes}/${nodeName((i * 7) % nodes)}`;
     void tally.timed(tally.reads, () => admin.request('GET', path));
     await new Promise((resolve) => setTimeout(resolve, 1000 / READS_PER_SECOND));

@@ -68,7 +68,7 @@ export class HollowNode {
 
   #every(everySeconds: number, work: () => Promise<void>): void {
     const again = async () => {
-      if (!this.#tally.isRunning) return;
+      if (!this.#tally.isPlaying) return;
       setTimeout(again, everySeconds * 1000).unref();
       await work();
     };

@@ -50,7 +50,7 @@ export class PodChurn {
     const perSecond = CHURN_PER_POD_SECOND * pods;
     const total = Math.floor((WARM_UP_SECONDS + seconds) * perSecond);
     for (let i = 0; i < total; i++)
-      setTimeout(() => this.#tally.isRunning && void this.#change(i), ((i + Math.random()) / perSecond) * 1000);
+      setTimeout(() => this.#tally.isPlaying && void this.#change(i), ((i + Math.random()) / perSecond) * 1000);
   }
 
   async #change(i: number): Promise<void> {

@@ -12,7 +12,10 @@ export class Tally {
   otherWrites = new Latencies();
   reads = new Latencies();
   eventLatency = new Latencies();
+  /** What is seen and heard counts. */
   isRunning = false;
+  /** What happens by itself in a cluster happens. */
+  isPlaying = false;
   events = 0;
   eventBytes = 0;
   refused = 0;

@@ -1,6 +1,9 @@
 /** Flow control as clients meet it: where requests are put, who waits, who is rejected, and who looks after the objects. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KubeObject } from '../../../src/api/index.ts';
+import { runQueue } from '../../../src/server/event-loop/run-queue.ts';
+import { FlowController } from '../../../src/server/flow-control/flow-controller.ts';
+import type { FlowTicket } from '../../../src/server/flow-control/flow-gate.ts';
 import { type ApiClient, startTestServer, type TestServer } from '../../../src/testing/index.ts';
 
 const FLOW = '/apis/flowcontrol.apiserver.k8s.io/v1';
@@ -206,6 +209,26 @@ describe('a server with few seats', () => {
     await until(async () => Number((await rowOf(client, 'one')).DispatchedRequests) >= 3);
     await until(async () => (await rowOf(client, 'one')).IsIdle === 'true');
     expect((await client.ask('GET', CONFIG_MAPS, { headers: as('alice') })).status).toBe(200);
+  });
+
+  it('does nothing for an event of a watch that runs', async () => {
+    const tickets = vi.spyOn(FlowController.prototype, 'ticketFor');
+    const turns = vi.spyOn(runQueue, 'turn');
+    const looks = vi.spyOn(runQueue, 'mayRun');
+    await using watch = await client.watch(CONFIG_MAPS, {}, { headers: as('alice') });
+    const isHers = ([{ user }]: Parameters<FlowController['ticketFor']>) => user.username === 'alice';
+    const { account } = tickets.mock.results[tickets.mock.calls.findIndex(isHers)]!.value as FlowTicket;
+    const told = async (name: string) => {
+      await client.create(CONFIG_MAPS, { metadata: { name } });
+      await watch.until(({ object }) => object.metadata.name === name);
+    };
+    await told('first');
+    const before = [tickets.mock.calls.length, looks.mock.calls.length, turns.mock.calls.length] as const;
+    for (let i = 0; i < 20; i++) await told(`running-${i}`);
+    expect(tickets.mock.calls.slice(before[0]).filter(isHers)).toEqual([]);
+    expect(looks.mock.calls.slice(before[1]).filter(([charged]) => charged === account)).toEqual([]);
+    expect(turns.mock.calls.slice(before[2]).filter(([charged]) => charged === account)).toEqual([]);
+    vi.restoreAllMocks();
   });
 
   it('says in the status of a schema whether its level is there, and follows changes at once', async () => {
