@@ -105,6 +105,7 @@ const storeUsers = [
   'workers/',
   'server-worker.ts',
   'open-store.ts',
+  'server-options.ts',
   'start-server.ts',
   'health/store-checks.ts',
 ];

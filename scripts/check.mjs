@@ -21,6 +21,8 @@ for (const [question, command, locate, args] of steps) {
 }
 say('checking regular expressions (recheck)');
 run(process.execPath, ['scripts/check-patterns.mjs']);
+say('checking who tells the time (scripts/check-clock.mjs)');
+run(process.execPath, ['scripts/check-clock.mjs']);
 say('checking the order of the rooms (scripts/check-rooms.mjs)');
 run(process.execPath, ['scripts/check-rooms.mjs']);
 say('checking generated code (scripts/generate-*.mjs --check)');

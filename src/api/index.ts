@@ -1,7 +1,15 @@
 /** The words that every layer speaks. */
 
 export { untilAborted } from './abort.ts';
-export { backgroundClock, type Clock, systemClock } from './clock.ts';
+export {
+  backgroundClock,
+  type Clock,
+  hardwareClock,
+  liveBy,
+  systemClock,
+  type TimeSource,
+  wallNow,
+} from './clock.ts';
 export { closeOnce } from './closing.ts';
 export {
   DurationError,

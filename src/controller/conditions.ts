@@ -4,6 +4,7 @@
  * Nothing is changed in place. Where nothing would be different the same array comes back, so `===` tells a controller
  * whether there is anything to write.
  */
+import { wallNow } from '../api/index.ts';
 import type { metav1 } from '../client/index.ts';
 
 export type Condition = Readonly<metav1.Condition>;
@@ -26,7 +27,7 @@ export type NewCondition = Omit<Condition, 'lastTransitionTime' | 'observedGener
 export function setCondition<C extends SomeCondition = Condition>(
   conditions: readonly C[] | undefined,
   wanted: NewCondition,
-  now: Date = new Date(),
+  now: Date = new Date(wallNow()),
 ): C[] {
   const before = (conditions ?? []) as C[];
   const index = before.findIndex(({ type }) => type === wanted.type);

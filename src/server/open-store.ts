@@ -17,6 +17,7 @@ const SAY_AGAIN_MS = 5000;
 const WORTH_SAYING_MS = 1000;
 
 export async function openStore(options: ServerOptions, dataDir: string, log: Log): Promise<Store> {
+  if (options.openStore) return options.openStore();
   const { etcd, autoCompaction, durability } = options;
   if (etcd) return openEtcd(etcd, log);
   try {

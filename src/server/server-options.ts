@@ -6,6 +6,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../api/clock.ts';
+import type { Store } from '../store/kv.ts';
 
 export type ServerOptions = {
   /** Certificates, tokens, kubeconfig, and the embedded store. */
@@ -27,6 +28,8 @@ export type ServerOptions = {
    */
   readonly etcdListenClientUrls?: readonly string[];
   readonly autoCompaction?: AutoCompactionOptions;
+  /** Opens the store, in the place of what the options before say; it is closed with the server. */
+  readonly openStore?: () => Promise<Store>;
   /** Of the embedded store: `fsync`. `none` is for tests only, a crash of the machine may lose everything. */
   readonly durability?: 'fsync' | 'none';
 

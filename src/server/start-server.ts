@@ -8,7 +8,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { backgroundClock, closeOnce, systemClock } from '../api/index.ts';
+import { backgroundClock, closeOnce, hardwareClock, systemClock } from '../api/index.ts';
 import { type EtcdFront, type Store, startEtcdFront } from '../store/index.ts';
 import { makeAccess } from './access.ts';
 import { webhookConditions } from './admission/expressions/webhook-conditions.ts';
@@ -247,7 +247,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
             rest,
             totalSeats,
             keepsUp: isOwner,
-            clock: backgroundClock,
+            clock: hardwareClock,
             onSeat: (kind, change) => observer.seat(kind, change),
             observer: flowMetrics,
             log,
@@ -346,7 +346,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
         : []),
     ];
     const stop = new AbortController();
-    const reloads = keepReloading(reloading, backgroundClock, stop.signal);
+    const reloads = keepReloading(reloading, hardwareClock, stop.signal);
     closers.push(() => {
       stop.abort(new Error('the server is stopping'));
       return reloads;

@@ -1,5 +1,6 @@
 /** How true an informer's store is, from the states of its watches: the worst of them counts. */
 
+import { wallNow } from '../../api/index.ts';
 import type { Freshness, InformerState } from '../observing/informer-metrics.ts';
 import type { LastError } from '../reflector/reflector-options.ts';
 import type { ReflectorState } from '../reflector/reflector-state.ts';
@@ -34,7 +35,7 @@ export function freshnessOf(facts: FreshnessFacts): Freshness {
     state: stateOf(facts, refusal !== undefined),
     resourceVersion: facts.resourceVersion,
     lagMs,
-    lastContact: lagMs === undefined ? undefined : new Date(Date.now() - lagMs),
+    lastContact: lagMs === undefined ? undefined : new Date(wallNow() - lagMs),
     busyMs: facts.busyMs,
     error: facts.bug ?? lastError?.error,
   };

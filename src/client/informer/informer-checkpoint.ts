@@ -5,7 +5,7 @@
  * checkpoint, and an import of the client is to be cheap. A selection that cannot be written as text throws at once all
  * the same.
  */
-import { untilAborted } from '../../api/index.ts';
+import { untilAborted, wallNow } from '../../api/index.ts';
 import type { Checkpoint } from '../checkpoint/checkpoint.ts';
 import type { CheckpointOptions } from '../checkpoint/checkpoint-options.ts';
 import type { Resource } from '../objects/define-resource.ts';
@@ -75,7 +75,7 @@ export class InformerCheckpoint<T extends AnyObject> {
     this.#checkpoint = checkpoint;
     const saved = await checkpoint.open(signal);
     if (!saved || signal.aborted) return;
-    const lastContact = transport.clock.now() - Math.max(0, Date.now() - saved.at);
+    const lastContact = transport.clock.now() - Math.max(0, wallNow() - saved.at);
     for (const object of saved.objects.values()) transformStep.freeze(object);
     for (const source of sources) {
       const version = saved.versions[source.scope];
@@ -126,7 +126,7 @@ export class InformerCheckpoint<T extends AnyObject> {
         const histories = Object.fromEntries(
           known.flatMap(({ scope, reflector: { history } }) => (history ? [[scope, historyText(history)]] : [])),
         );
-        return { at: Date.now() - (lagMs() ?? 0), versions, histories };
+        return { at: wallNow() - (lagMs() ?? 0), versions, histories };
       },
       handled: (signal) => listeners.handled(signal),
       report,

@@ -15,7 +15,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type Clock, closeOnce, systemClock, tellSafely, untilAborted } from '../../api/index.ts';
+import { type Clock, closeOnce, systemClock, tellSafely, untilAborted, wallNow } from '../../api/index.ts';
 import { type LeaderFunction, LeaderWork } from './leader-work.ts';
 import {
   claimedLease,
@@ -92,7 +92,7 @@ export class LeaderElector implements AsyncDisposable {
     checkTimings(this.#timings);
     this.identity = options.identity ?? `${hostname()}_${randomUUID()}`;
     this.#clock = options.clock ?? systemClock;
-    this.#wallNow = options.wallNow ?? Date.now;
+    this.#wallNow = options.wallNow ?? wallNow;
     this.#random = options.random ?? Math.random;
     this.#seenAt = this.#clock.now();
     this.#loop = this.#run();

@@ -10,7 +10,7 @@
  * Disposing writes what waits, for no longer than `flushMs`.
  */
 import { randomBytes } from 'node:crypto';
-import { type Clock, checkDnsSubdomain, closeOnce, systemClock, tellSafely } from '../../api/index.ts';
+import { type Clock, checkDnsSubdomain, closeOnce, systemClock, tellSafely, wallNow } from '../../api/index.ts';
 import { type AnyObject, corev1, type Draft, isApiError, type KubeClient, mergePatch } from '../../client/index.ts';
 import { DEFAULT_BUDGET, EventBudget, type EventBudgetOptions } from './event-budget.ts';
 import { RecentMap } from './recent-map.ts';
@@ -101,7 +101,7 @@ export class EventRecorder implements AsyncDisposable {
     this.#client = client;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#wallNow = options.wallNow ?? Date.now;
+    this.#wallNow = options.wallNow ?? wallNow;
     this.#budget = new EventBudget({ ...DEFAULT_BUDGET, ...options.budget }, this.#clock);
   }
 

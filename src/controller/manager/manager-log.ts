@@ -5,7 +5,7 @@
  * Failures are logged with what comes next. In a storm of them only some are: at most `BURST` at once and `PER_SECOND`
  * after that, and the next line says how many were left out. A logger that throws loses its line, and nothing else.
  */
-import { type Clock, type LogFields, type Logger, tellSafely } from '../../api/index.ts';
+import { type Clock, type LogFields, type Logger, tellSafely, wallNow } from '../../api/index.ts';
 import { isApiError, isTransportError } from '../../client/index.ts';
 import type { Role } from '../election/role-feed.ts';
 import type { WorkOutcome } from '../queue/worker-pool.ts';
@@ -19,7 +19,7 @@ const LIFE = 1;
 
 /** Lines on stderr, with their time. */
 export function stderrLogger(): Logger {
-  return { level: LIFE, log: (_level, message) => console.error(`${new Date().toISOString()} ${message}`) };
+  return { level: LIFE, log: (_level, message) => console.error(`${new Date(wallNow()).toISOString()} ${message}`) };
 }
 
 export class ManagerLog {

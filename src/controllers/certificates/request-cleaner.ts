@@ -1,4 +1,5 @@
 /** CertificateSigningRequests go when nobody needs them any more: an hour after a decision, or a day without one. */
+import { wallNow } from '../../api/index.ts';
 import { certificatesv1, isApiError } from '../../client/index.ts';
 import { type ControllerDefinition, defineController, requeueAfter } from '../../controller/index.ts';
 
@@ -12,7 +13,7 @@ export const requestCleanerController: ControllerDefinition<certificatesv1.Certi
     for: certificatesv1.certificateSigningRequests,
     async reconcile(request, { client, name }) {
       if (!request) return undefined;
-      const waitMs = dueAt(request) - Date.now();
+      const waitMs = dueAt(request) - wallNow();
       if (waitMs > 0) return requeueAfter(waitMs);
       const preconditions = { uid: request.metadata.uid };
       await client

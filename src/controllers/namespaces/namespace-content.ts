@@ -6,6 +6,7 @@
  * found nothing.
  */
 
+import { wallNow } from '../../api/index.ts';
 import type { DiscoveredResource } from '../../client/advanced.ts';
 import { type AnyObject, type corev1, defineResourceOf, isApiError, metadataOf } from '../../client/index.ts';
 import type { ReconcileClient } from '../../controller/index.ts';
@@ -104,7 +105,7 @@ function graceOf(items: readonly AnyObject[], deletedAtMs: number): number {
     .filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed')
     .map(({ spec }) => Number(spec?.terminationGracePeriodSeconds ?? 0) || 0);
   const longest = Math.max(0, ...graces);
-  return Date.now() - deletedAtMs >= longest * 1000 ? 0 : longest;
+  return wallNow() - deletedAtMs >= longest * 1000 ? 0 : longest;
 }
 
 function shownKind({ group, version, plural }: DiscoveredResource): string {

@@ -7,6 +7,7 @@
  * gone. So the last round also begins a moment after the first: a create that was let in before the deletion was
  * known everywhere has been stored by then.
  */
+import { systemClock, wallNow } from '../../api/index.ts';
 import { corev1, isApiError, type KubeClient } from '../../client/index.ts';
 import {
   type ControllerDefinition,
@@ -39,9 +40,9 @@ export function namespaceController(client: KubeClient): ControllerDefinition<co
       const isOurs = namespace?.spec?.finalizers?.includes(FINALIZER) ?? false;
       if (!namespace || !isBeingDeleted(namespace) || !isOurs) return void progress.delete(context.name);
       const { uid, deletionTimestamp } = namespace.metadata;
-      const known = progress.get(context.name) ?? { sinceMs: performance.now(), rounds: 0 };
+      const known = progress.get(context.name) ?? { sinceMs: systemClock.now(), rounds: 0 };
       progress.set(context.name, known);
-      const isLateEnough = performance.now() - known.sinceMs >= LATE_WRITES_MS;
+      const isLateEnough = systemClock.now() - known.sinceMs >= LATE_WRITES_MS;
       const served = await discoverKinds(client, context.signal);
       const round = await deleteContent(context.client, context.name, Date.parse(deletionTimestamp!), served);
       const said = await writeConditions(namespace, round, context);
@@ -68,7 +69,7 @@ async function writeConditions(
   { client, name, cache }: ReconcileContext,
 ): Promise<corev1.Namespace | undefined> {
   const known = namespace.status?.conditions;
-  const conditions = namespaceConditions(known, round, new Date());
+  const conditions = namespaceConditions(known, round, new Date(wallNow()));
   if (conditions === known) return cache.of(corev1.namespaces).get(name);
   const status = { phase: 'Terminating', conditions };
   return writeStatus(client.resource(corev1.namespaces), namespace, status).catch(ignoreGone);

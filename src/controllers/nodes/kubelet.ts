@@ -7,7 +7,7 @@
  * after it has started; with the command `false` it has failed.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isPretendNode, PRETEND_LABEL } from '../../api/index.ts';
+import { isPretendNode, PRETEND_LABEL, wallNow } from '../../api/index.ts';
 import { corev1, isApiError, type KubeClient, mergePatch } from '../../client/index.ts';
 import {
   type Cached,
@@ -58,7 +58,7 @@ export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions
     if (known) addresses.delete(known.ip);
     const isTaken = (ip: string) => addresses.has(ip) || cached.by('byAddress', ip).length > 0;
     const ip = status?.podIP ?? freeAddress(spec.nodeName!, isTaken);
-    const since = Date.parse(status?.startTime ?? '') || Date.now(); // it may have been started by an earlier run
+    const since = Date.parse(status?.startTime ?? '') || wallNow(); // it may have been started by an earlier run
     const sandbox = { uid, ip, since };
     sandboxes.set(key, sandbox);
     addresses.add(ip);
@@ -82,8 +82,8 @@ export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions
       const sandbox = sandboxOf(key, pod, cache.of(corev1.pods));
       const { uid, deletionGracePeriodSeconds: grace = 0 } = pod.metadata;
       if (isBeingDeleted(pod)) {
-        sandbox.stopsAt ??= Date.now() + Math.min(stopMs, grace * 1000);
-        const waitMs = sandbox.stopsAt - Date.now();
+        sandbox.stopsAt ??= wallNow() + Math.min(stopMs, grace * 1000);
+        const waitMs = sandbox.stopsAt - wallNow();
         if (waitMs > 0) return requeueAfter(waitMs);
         await client
           .resource(corev1.pods)
@@ -91,9 +91,9 @@ export function kubeletController({ nodeNames, startMs, stopMs }: KubeletOptions
           .catch(ignoreGone);
         return;
       }
-      const startsIn = sandbox.since + startMs - Date.now();
+      const startsIn = sandbox.since + startMs - wallNow();
       // Times in a status are whole seconds: a pod that ends at once would have ended before it began.
-      const endsIn = pod.spec.restartPolicy === 'Always' ? 0 : sandbox.since + 2 * startMs - Date.now();
+      const endsIn = pod.spec.restartPolicy === 'Always' ? 0 : sandbox.since + 2 * startMs - wallNow();
       const isDone = pod.spec.restartPolicy !== 'Always' && endsIn <= 0;
       const waitMs = startsIn > 0 ? startsIn : endsIn;
       const status = isDone ? endOf(pod, sandbox) : statusOf(pod, sandbox, startsIn <= 0);
@@ -140,7 +140,7 @@ function nodeStatus(): NonNullable<corev1.Node['status']> {
     message: 'this node is only pretended',
   } as const;
   return {
-    conditions: [{ ...ready, lastHeartbeatTime: rfc3339(Date.now()), lastTransitionTime: rfc3339(Date.now()) }],
+    conditions: [{ ...ready, lastHeartbeatTime: rfc3339(wallNow()), lastTransitionTime: rfc3339(wallNow()) }],
     capacity: { cpu: '64', memory: '256Gi', pods: '1000' },
     allocatable: { cpu: '64', memory: '256Gi', pods: '1000' },
   };
@@ -187,7 +187,7 @@ function endOf(pod: corev1.Pod, sandbox: Sandbox): corev1.PodStatus {
   if (running.phase !== 'Running') return running;
   const failing = new Set(pod.spec.containers.filter(isFailing).map(({ name }) => name));
   if (failing.size > 0 && pod.spec.restartPolicy === 'OnFailure') return running; // it is tried again and again
-  const [startedAt, finishedAt] = [rfc3339(sandbox.since), rfc3339(Date.now())];
+  const [startedAt, finishedAt] = [rfc3339(sandbox.since), rfc3339(wallNow())];
   const containerStatuses = (running.containerStatuses ?? []).map((container) => {
     const isFailed = failing.has(container.name);
     const [exitCode, reason] = isFailed ? [1, 'Error'] : [0, 'Completed'];

@@ -5,6 +5,7 @@
  * A Node is believed to be gone only after it was missed for a while, and when the server says so too. Nodes that are out
  * of service are not looked at.
  */
+import { wallNow } from '../../api/index.ts';
 import { corev1, isApiError, mergePatch } from '../../client/index.ts';
 import {
   type ControllerDefinition,
@@ -54,9 +55,9 @@ export function podGarbageCollector({
         if (isBeingDeleted(pod)) await end(pod, context);
       } else if (cache.of(corev1.nodes).get(nodeName)) missedSince.delete(nodeName);
       else {
-        const since = missedSince.get(nodeName) ?? Date.now();
+        const since = missedSince.get(nodeName) ?? wallNow();
         missedSince.set(nodeName, since);
-        const waitMs = since + quarantineMs - Date.now();
+        const waitMs = since + quarantineMs - wallNow();
         if (waitMs > 0) return requeueAfter(waitMs);
         if (await client.resource(corev1.nodes).find(nodeName)) return undefined;
         if (!isFinished(pod)) await fail(pod, context);

@@ -4,6 +4,7 @@
  * Of several times that were missed the last is made up for, if it is not longer ago than `startingDeadlineSeconds`. What
  * happens when the one before still runs is `concurrencyPolicy`; old Jobs beyond the history limits go.
  */
+import { wallNow } from '../../api/index.ts';
 import { batchv1, isApiError } from '../../client/index.ts';
 import {
   type ControllerDefinition,
@@ -41,8 +42,8 @@ export const cronJobController: ControllerDefinition<batchv1.CronJob> = defineCo
     const started = due === undefined ? undefined : await start(cron, due, active, context);
     const ends = jobs.filter(isComplete).map(({ status }) => status?.completionTime ?? '');
     await updateStatus(cron, started ? [...active, started] : active, started && due, ends.sort().at(-1), context);
-    const next = suspend ? undefined : schedule?.next(Date.now());
-    return next === undefined ? undefined : requeueAfter(Math.max(0, next - Date.now()) + 50);
+    const next = suspend ? undefined : schedule?.next(wallNow());
+    return next === undefined ? undefined : requeueAfter(Math.max(0, next - wallNow()) + 50);
   },
 });
 
@@ -58,7 +59,7 @@ function scheduleOf({ spec }: batchv1.CronJob, { recorder }: ReconcileContext): 
 
 /** The last time that has come and was not seen to. */
 function dueAt({ spec, status, metadata }: batchv1.CronJob, schedule: CronSchedule): number | undefined {
-  const now = Date.now();
+  const now = wallNow();
   const { startingDeadlineSeconds: deadline } = spec;
   const since = Date.parse(status?.lastScheduleTime ?? metadata.creationTimestamp);
   let at = deadline === undefined ? since : Math.max(since, now - deadline * 1000);

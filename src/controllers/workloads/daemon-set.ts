@@ -3,6 +3,7 @@
  *
  * An update replaces Pods a few at a time (`maxUnavailable`), or all whose owner deletes them (OnDelete). Surge is left out.
  */
+import { wallNow } from '../../api/index.ts';
 import { appsv1, corev1 } from '../../client/index.ts';
 import {
   type ControllerDefinition,
@@ -51,7 +52,7 @@ export const daemonSetController: ControllerDefinition<DaemonSet> = defineContro
     await updateStatus(set, wanted, byNode, update, context);
     const inUse = pods.map((pod) => `${set.metadata.name}-${pod.metadata.labels?.[REVISION_LABEL]}`);
     await forgetRevisions(set, new Set([update, ...inUse]), context);
-    const waits = pods.map((pod) => msUntilAvailable(pod, set.spec.minReadySeconds ?? 0, Date.now()));
+    const waits = pods.map((pod) => msUntilAvailable(pod, set.spec.minReadySeconds ?? 0, wallNow()));
     const next = Math.min(...waits.filter((wait) => wait > 0));
     return Number.isFinite(next) ? requeueAfter(next) : undefined;
   },
@@ -111,7 +112,7 @@ async function replaceOld(
   const { updateStrategy, minReadySeconds = 0 } = set.spec;
   const most = Math.max(1, boundOf(updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, wanted.length, Math.ceil));
   const actives = wanted.map(({ metadata }) => byNode.get(metadata.name)?.find(isActive));
-  const isAvailable = (pod: corev1.Pod) => msUntilAvailable(pod, minReadySeconds, Date.now()) === 0;
+  const isAvailable = (pod: corev1.Pod) => msUntilAvailable(pod, minReadySeconds, wallNow()) === 0;
   const old = actives.filter(
     (pod) => pod !== undefined && pod.metadata.labels?.[REVISION_LABEL] !== labelOf(set, update),
   );
@@ -130,9 +131,7 @@ async function updateStatus(
 ): Promise<void> {
   const names = new Set(wanted.map(({ metadata }) => metadata.name));
   const there = [...names].flatMap((node) => byNode.get(node)?.find(isActive) ?? []);
-  const available = there.filter(
-    (pod) => msUntilAvailable(pod, set.spec.minReadySeconds ?? 0, Date.now()) === 0,
-  ).length;
+  const available = there.filter((pod) => msUntilAvailable(pod, set.spec.minReadySeconds ?? 0, wallNow()) === 0).length;
   const status = {
     observedGeneration: set.metadata.generation ?? 0,
     desiredNumberScheduled: names.size,

@@ -5,7 +5,9 @@
  * With a number in minAvailable the Pods that are there count as expected; with maxUnavailable or a share, those that their
  * controllers want. A Pod that an eviction has named counts as gone until it is, for two minutes at most.
  */
+
 import { isDeepStrictEqual } from 'node:util';
+import { wallNow } from '../../api/index.ts';
 import { appsv1, corev1, policyv1 } from '../../client/index.ts';
 import {
   type ControllerDefinition,
@@ -49,7 +51,7 @@ export const disruptionController: ControllerDefinition<policyv1.PodDisruptionBu
         : boundOf(minAvailable ?? 0, wanted, Math.ceil);
     const disrupted = Object.entries(budget.status?.disruptedPods ?? {}).filter(([pod, time]) => {
       const there = cache.of(corev1.pods).get(`${namespace}/${pod}`);
-      return there && !isBeingDeleted(there) && Date.now() - Date.parse(String(time)) < BELIEVED_MS;
+      return there && !isBeingDeleted(there) && wallNow() - Date.parse(String(time)) < BELIEVED_MS;
     });
     const isGoing = (pod: corev1.Pod) => isBeingDeleted(pod) || disrupted.some(([one]) => one === pod.metadata.name);
     const currentHealthy = pods.filter((pod) => isReady(pod) && !isGoing(pod)).length;

@@ -5,6 +5,7 @@
  * status (first as uncounted, by uid, then as a number). Pods that fail are replaced, later each time, until there are more
  * than `backoffLimit`. Pod failure and success policies, and limits by index, are left out.
  */
+import { wallNow } from '../../api/index.ts';
 import { batchv1, corev1, mergePatch } from '../../client/index.ts';
 import {
   type ControllerDefinition,
@@ -105,7 +106,7 @@ const total = (status: Status, end: 'succeeded' | 'failed') =>
 
 function judge({ spec, status: before }: batchv1.Job, status: Status, active: number): Verdict | undefined {
   const { completions, backoffLimit = 6, activeDeadlineSeconds } = spec;
-  const ageMs = before?.startTime ? Date.now() - Date.parse(before.startTime) : 0;
+  const ageMs = before?.startTime ? wallNow() - Date.parse(before.startTime) : 0;
   const succeeded = total(status, 'succeeded');
   const isComplete = completions === undefined ? succeeded > 0 && active === 0 : succeeded >= completions;
   const message = 'Reached expected number of succeeded pods';
@@ -130,7 +131,7 @@ async function startMore(
     completions === undefined ? (succeeded > 0 ? active.length : parallelism) : completions - succeeded;
   const wanted = Math.min(parallelism, stillWanted);
   if (active.length > wanted) await deletePods(active.slice(wanted), context);
-  const deadlineMs = deadline === undefined ? Number.POSITIVE_INFINITY : startOf(job) + deadline * 1000 - Date.now();
+  const deadlineMs = deadline === undefined ? Number.POSITIVE_INFINITY : startOf(job) + deadline * 1000 - wallNow();
   const retryMs = active.length < wanted ? retryIn(status, pods) : 0;
   if (active.length < wanted && retryMs === 0) {
     const missing = wanted - active.length;
@@ -167,7 +168,7 @@ function retryIn(status: Status, pods: readonly corev1.Pod[]): number {
     .filter((end) => end > 0);
   if (ends.length === 0) return 0;
   const delay = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failed - 1));
-  return Math.max(0, Math.max(...ends) + delay - Date.now());
+  return Math.max(0, Math.max(...ends) + delay - wallNow());
 }
 
 function startOf({ status, metadata }: batchv1.Job): number {
@@ -183,7 +184,7 @@ async function updateStatus(
 ): Promise<void> {
   const known = job.status ?? {};
   const active = verdict ? 0 : (counted.active ?? 0);
-  const now = `${new Date().toISOString().slice(0, 19)}Z`;
+  const now = `${new Date(wallNow()).toISOString().slice(0, 19)}Z`;
   let conditions = known.conditions ?? [];
   const { suspend = false } = job.spec;
   const wasSuspended = isConditionTrue(conditions, 'Suspended');

@@ -5,6 +5,7 @@
  * what the one before it has written, so no pod is made twice. Pods that match the selector and belong to nobody are
  * taken over.
  */
+import { wallNow } from '../../api/index.ts';
 import { type AnyObject, appsv1, corev1, mergePatch, type Resource } from '../../client/index.ts';
 import {
   type ControllerDefinition,
@@ -107,7 +108,7 @@ async function updateStatus<T extends ReplicaOwner>(
   { client }: ReconcileContext,
 ) {
   const { minReadySeconds = 0 } = set.spec;
-  const waits = owned.map((pod) => msUntilAvailable(pod, minReadySeconds, Date.now()));
+  const waits = owned.map((pod) => msUntilAvailable(pod, minReadySeconds, wallNow()));
   const status = {
     replicas: owned.length,
     fullyLabeledReplicas: owned.length,

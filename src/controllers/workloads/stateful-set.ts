@@ -6,6 +6,7 @@
  * highest ordinal down to `partition`, and waits for each to be available. One decision per reconcile: the next comes when
  * the cache has what this one did. Retention of claims is left out: they stay.
  */
+import { wallNow } from '../../api/index.ts';
 import { appsv1, corev1, isApiError } from '../../client/index.ts';
 import {
   type ControllerDefinition,
@@ -35,7 +36,7 @@ export const statefulSetController: ControllerDefinition<StatefulSet> = defineCo
     if (!isBeingDeleted(set)) await moveOn(set, byOrdinal, { current, update }, context);
     await updateStatus(set, pods, { current, update }, context);
     await forgetRevisions(set, new Set([current, update]), context);
-    const waits = pods.map((pod) => msUntilAvailable(pod, set.spec.minReadySeconds ?? 0, Date.now()));
+    const waits = pods.map((pod) => msUntilAvailable(pod, set.spec.minReadySeconds ?? 0, wallNow()));
     const next = Math.min(...waits.filter((wait) => wait > 0));
     return Number.isFinite(next) ? requeueAfter(next) : undefined;
   },
@@ -61,7 +62,7 @@ async function moveOn(
   const wanted = Array.from({ length: replicas }, (_, index) => start + index);
   const partition = updateStrategy?.rollingUpdate?.partition ?? 0;
   const isAvailable = (pod: corev1.Pod | undefined) =>
-    pod !== undefined && isActive(pod) && msUntilAvailable(pod, minReadySeconds, Date.now()) === 0;
+    pod !== undefined && isActive(pod) && msUntilAvailable(pod, minReadySeconds, wallNow()) === 0;
 
   for (const ordinal of wanted) {
     const pod = byOrdinal.get(ordinal);
@@ -147,7 +148,7 @@ async function updateStatus(
     observedGeneration: set.metadata.generation ?? 0,
     replicas: active.length,
     readyReplicas: ready,
-    availableReplicas: active.filter((pod) => msUntilAvailable(pod, minReadySeconds, Date.now()) === 0).length,
+    availableReplicas: active.filter((pod) => msUntilAvailable(pod, minReadySeconds, wallNow()) === 0).length,
     currentReplicas: isRolledOut ? updated : active.filter(isOf(current)).length,
     updatedReplicas: updated,
     currentRevision: isRolledOut ? update : current,

@@ -1,4 +1,5 @@
 /** Jobs that say so go some seconds after their end, with their Pods. */
+import { wallNow } from '../../api/index.ts';
 import { batchv1, isApiError } from '../../client/index.ts';
 import {
   type ControllerDefinition,
@@ -18,7 +19,7 @@ export const ttlAfterFinishedController: ControllerDefinition<batchv1.Job> = def
       .map((type) => findCondition(job.status?.conditions, type))
       .find((condition) => condition?.status === 'True')?.lastTransitionTime;
     if (end === undefined) return undefined;
-    const waitMs = Date.parse(end) + seconds * 1000 - Date.now();
+    const waitMs = Date.parse(end) + seconds * 1000 - wallNow();
     if (waitMs > 0) return requeueAfter(waitMs);
     const { uid, resourceVersion } = job.metadata; // a newer version may have been given more time
     await client

@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type Clock, checkLabelValue, type JsonObject, type KubeObject } from '../../api/index.ts';
+import { type Clock, checkLabelValue, type JsonObject, type KubeObject, wallNow } from '../../api/index.ts';
 import type { Rest } from '../rest/rest.ts';
 import { objectAt, textAt } from '../strategy/validation/fields.ts';
 import { ensureObject } from './ensure-object.ts';
@@ -109,18 +109,18 @@ export async function publishTokenTracking(rest: Rest): Promise<void> {
     kind: 'ConfigMap',
     apiVersion: 'v1',
     metadata: { namespace: NAMESPACE, name: 'kube-apiserver-legacy-service-account-token-tracking' },
-    data: { since: new Date().toISOString().slice(0, 'yyyy-mm-dd'.length) },
+    data: { since: new Date(wallNow()).toISOString().slice(0, 'yyyy-mm-dd'.length) },
   });
 }
 
 function isExpired(lease: KubeObject): boolean {
   const spec = objectAt(lease as JsonObject, 'spec');
   const seconds = Number(spec?.leaseDurationSeconds ?? DURATION_SECONDS);
-  return Date.parse(textAt(spec, 'renewTime')) + seconds * 1000 < Date.now();
+  return Date.parse(textAt(spec, 'renewTime')) + seconds * 1000 < wallNow();
 }
 
 function nowInMicroseconds(): string {
-  return new Date().toISOString().replace(/Z$/, '000Z');
+  return new Date(wallNow()).toISOString().replace(/Z$/, '000Z');
 }
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz234567';

@@ -8,7 +8,7 @@
  * together are one count. Everything is counted again every five minutes, since a charge whose object was then not stored
  * leaves no trace. Without a watch cache of quotas there is nothing to follow, and nothing is counted.
  */
-import { type Clock, type JsonObject, type KubeObject, Quantity } from '../../api/index.ts';
+import { type Clock, type JsonObject, type KubeObject, Quantity, wallNow } from '../../api/index.ts';
 import { mayCount } from '../admission/quota/resource-quota.ts';
 import { isInScopes } from '../admission/quota/scopes.ts';
 import { usageOf } from '../admission/quota/usage.ts';
@@ -128,7 +128,7 @@ export class QuotaStatus {
   async #usedOf(quota: KubeObject, namespace: string, names: readonly string[]): Promise<JsonObject> {
     const used = new Map<string, Quantity>();
     const slices = new WorkSlices(this.#stop.signal);
-    const now = Date.now();
+    const now = wallNow();
     for (const resource of this.#countedBy(names)) {
       const usage = usageOf(resource);
       for (const name of names) if (usage.counts(name)) used.set(name, used.get(name) ?? ZERO);

@@ -1,5 +1,5 @@
 /** Events whose objects are tables. Columns are named in the first event of each stream only, so no two streams share one. */
-import type { KubeObject } from '../../api/index.ts';
+import { type KubeObject, wallNow } from '../../api/index.ts';
 import type { EventEncoding } from '../storage/event-encoding.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { EventType } from '../storage/selection.ts';
@@ -45,6 +45,6 @@ export class TableEvents implements EventEncoding {
     const listMeta = { resourceVersion: object.metadata.resourceVersion ?? '' };
     const printerColumns = this.#storage.resource.custom?.printerColumns ?? [];
     const shape = { includeObject: this.#includeObject, version: this.#version, hasColumns, printerColumns };
-    return { ...shape, now: Date.now(), listMeta };
+    return { ...shape, now: wallNow(), listMeta };
   }
 }

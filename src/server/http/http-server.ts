@@ -10,7 +10,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { backgroundClock, type Clock } from '../../api/clock.ts';
+import { type Clock, hardwareClock } from '../../api/clock.ts';
 import { closeOnce } from '../../api/closing.ts';
 import { isStatusError, type StatusError } from '../../api/status-error.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
@@ -84,7 +84,7 @@ export interface HttpServer extends AsyncDisposable {
 }
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { observer, clock = backgroundClock, log = () => {}, goawayChance = 0, random = Math.random } = options;
+  const { observer, clock = hardwareClock, log = () => {}, goawayChance = 0, random = Math.random } = options;
   const limits = httpLimits(options.limits, options.sharedBy);
   const connections = new Connections();
   const heads = new HeadPieces();

@@ -37,6 +37,8 @@ export function refersElsewhere(stored: KubeObject, wanted: KubeObject): boolean
 function withRules(stored: KubeObject, wanted: KubeObject): KubeObject {
   const object: KubeObject = { ...stored, metadata: withMarks(stored, wanted) };
   if (field(wanted, 'aggregationRule')) return { ...object, ...pick(wanted, 'aggregationRule') };
+  // Mostly they are the very same: nothing has to be weighed against anything.
+  if (isDeepStrictEqual(field(stored, 'rules'), field(wanted, 'rules'))) return object;
   const missing = joinPieces(missingFrom(rulesIn(stored), rulesIn(wanted)));
   const rules: PolicyRule[] = [...rulesIn(stored), ...missing];
   return missing.length === 0 ? object : { ...object, rules: rules as unknown as JsonValue };

@@ -1,5 +1,5 @@
 /** What every handler of the resource API works with. */
-import { isStatusError, type KubeObject } from '../../api/index.ts';
+import { isStatusError, type KubeObject, wallNow } from '../../api/index.ts';
 import type { AdmissionChain } from '../admission/admission-chain.ts';
 import { type Authorizer, attributesOf } from '../auth/authorizer.ts';
 import type { ReviewToken } from '../auth/token-review.ts';
@@ -183,7 +183,7 @@ let lastText = '';
 
 /** RFC 3339 in whole seconds, as all times of the API are. */
 export function nowInSeconds(): string {
-  const second = Math.floor(Date.now() / 1000);
+  const second = Math.floor(wallNow() / 1000);
   if (second !== lastSecond) {
     lastSecond = second;
     lastText = `${new Date(second * 1000).toISOString().slice(0, 19)}Z`;

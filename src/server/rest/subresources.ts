@@ -14,6 +14,7 @@ import {
   notFound,
   resourceNotFound,
   successStatus,
+  wallNow,
 } from '../../api/index.ts';
 import { toCustomScale } from '../apiextensions/custom-scale.ts';
 import { type BodyType, cloneJson, decodeBody } from '../codec/index.ts';
@@ -266,7 +267,7 @@ async function makeToken(rest: Rest, context: RequestContext, storage: ResourceS
   await order.validate(request);
   const answer = await answerTokenRequest(request as unknown as JsonObject, account, {
     tokens: rest.tokens,
-    nowMs: Date.now(),
+    nowMs: wallNow(),
     storageOf: (group, plural) => rest.storages.storageOf(group, plural),
     read: async (other, namespace, name) => (await other.read(namespace, name))?.parse(),
   });

@@ -7,7 +7,7 @@
  * become wrong; the rest is asked every time.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { type JsonObject, type KubeObject, wallNow } from '../../api/index.ts';
 import { type Authenticator, asAuthenticated, type Verdict } from '../auth/authenticator.ts';
 import { serviceAccountGroups, serviceAccountUser } from '../auth/service-account-name.ts';
 import type { UserInfo } from '../request/user-info.ts';
@@ -63,7 +63,7 @@ export class ServiceAccountTokens implements Authenticator {
   /** By the hash of the token, oldest first. Only good ones: a flood of bad ones must not push them out. */
   readonly #verified = new Map<string, { readonly claims: Claims; readonly until: number }>();
 
-  constructor({ storages, key, issuer = DEFAULT_ISSUER, audiences = [issuer], now = Date.now }: TokensOptions) {
+  constructor({ storages, key, issuer = DEFAULT_ISSUER, audiences = [issuer], now = wallNow }: TokensOptions) {
     this.#storages = storages;
     this.#key = key;
     this.issuer = issuer;

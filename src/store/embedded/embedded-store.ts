@@ -8,7 +8,7 @@
  * kept where is said in each room of this folder.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { backgroundClock, type Clock, closeOnce, untilAborted } from '../../api/index.ts';
+import { backgroundClock, type Clock, closeOnce, hardwareClock, untilAborted } from '../../api/index.ts';
 import { isStoreError, StoreError } from '../errors.ts';
 import { boundsOf, checkKey, checkNotNegative } from '../keys.ts';
 import type {
@@ -45,7 +45,7 @@ import { PublishedState } from './published-state.ts';
 import { Quota } from './quota.ts';
 import { writeSnapshot } from './snapshot/snapshot-file.ts';
 import { type Change, Head } from './state/head.ts';
-import type { Leases } from './state/leases.ts';
+import { type Leases, MIN_TTL_SECONDS } from './state/leases.ts';
 import { FORMAT, moveKeysToLeases, recoverLeases } from './state/recovery.ts';
 import { checkTxn, defaultTxnLimits, runTxn, type TxnContext, type TxnLimits, tombstone } from './state/transaction.ts';
 import { WatchHub } from './watch/watch-hub.ts';
@@ -75,6 +75,7 @@ const GIB = 1024 ** 3;
 const SCAN_STEP_KEYS = 1000;
 const READS_IN_A_ROW = 500;
 const LEASE_TICK_MS = 500;
+const LONGEST_LEASE_TICK_MS = MIN_TTL_SECONDS * 1000;
 const LEASES_PER_TICK = 500;
 const DISK_TICK_MS = 500;
 /** A store that lives shorter makes no reserve. */
@@ -408,6 +409,7 @@ class EmbeddedStore implements Store, WatchSource {
 
   #startChores(options: EmbeddedStoreOptions, clock: Clock, fail: (error: StoreError) => void): Promise<void>[] {
     const { signal } = this.#stop;
+    const diskClock = options.clock ?? hardwareClock;
     const untilStopped = (chore: Promise<void>) =>
       chore.catch((err: unknown) => {
         if (!signal.aborted) throw err;
@@ -421,16 +423,22 @@ class EmbeddedStore implements Store, WatchSource {
     return [
       untilStopped(runAutoCompaction(autoCompaction, target, clock, signal)),
       untilStopped(
-        every(LEASE_TICK_MS, clock, signal, async () => {
-          const revoked = this.#leases.expired(LEASES_PER_TICK).map((id) => this.#revoke(id).catch(unlessFull));
-          await Promise.all(revoked);
-        }),
+        (async () => {
+          for (;;) {
+            await untilAborted(this.#leases.whenAny(), signal);
+            // One that is granted meanwhile lives longer than the longest pause.
+            const pauseMs = Math.min(Math.max(this.#leases.msToNextEnd(), LEASE_TICK_MS), LONGEST_LEASE_TICK_MS);
+            await clock.sleep(pauseMs, signal);
+            const revoked = this.#leases.expired(LEASES_PER_TICK).map((id) => this.#revoke(id).catch(unlessFull));
+            await Promise.all(revoked);
+          }
+        })(),
       ),
-      untilStopped(every(DISK_TICK_MS, clock, signal, () => this.#lookAfterFile(fail))),
-      untilStopped(every(DISK_TICK_MS, clock, signal, () => this.#rememberSeal())),
-      untilStopped(every(RESERVE_TICK_MS, clock, signal, () => this.#makeReserve())),
+      untilStopped(every(DISK_TICK_MS, diskClock, signal, () => this.#lookAfterFile(fail))),
+      untilStopped(every(DISK_TICK_MS, diskClock, signal, () => this.#rememberSeal())),
+      untilStopped(every(RESERVE_TICK_MS, diskClock, signal, () => this.#makeReserve())),
       untilStopped(
-        every(options.progressIntervalMs ?? 10_000, clock, signal, async () => {
+        every(options.progressIntervalMs ?? 10_000, diskClock, signal, async () => {
           for (const watcher of this.#watchers) if (watcher.wantsProgress) watcher.requestProgress();
         }),
       ),

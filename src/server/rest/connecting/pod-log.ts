@@ -5,7 +5,7 @@
  * What a kubelet refuses is refused here in its words: a container that waits to start, one before it that never was. The
  * log ends at once, also for those who follow it: there is nothing to wait for.
  */
-import { badRequest, notFound, quote } from '../../../api/index.ts';
+import { badRequest, notFound, quote, wallNow } from '../../../api/index.ts';
 import { negotiate } from '../../encodings/negotiation.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
@@ -37,7 +37,7 @@ export async function handleLog(
   place: Place,
 ): Promise<void> {
   negotiate(context.headers, storage.resource);
-  const options = readLogOptions(context.query, place.name, Date.now());
+  const options = readLogOptions(context.query, place.name, wallNow());
   const pod = storage.toObject(await mustRead(storage, place)) as PodObject;
   const container = chooseContainer(pod, options.container);
   const { nodeName } = pod.spec ?? {};

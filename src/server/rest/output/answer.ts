@@ -2,7 +2,7 @@
  * Objects and lists on their way out, in the form the client asked for. What is shown as it is stored goes out as the
  * bytes of the cache; everything else is put together anew.
  */
-import { type JsonObject, type KubeObject, type StatusError, shapeNotAcceptable } from '../../../api/index.ts';
+import { type JsonObject, type KubeObject, type StatusError, shapeNotAcceptable, wallNow } from '../../../api/index.ts';
 import {
   encodeObject,
   encodeProtobuf,
@@ -226,7 +226,7 @@ function tableOptions(
 ): TableOptions {
   const includeObject = parseIncludeObject(context.query.get('includeObject'));
   const printerColumns = resource.custom?.printerColumns ?? [];
-  return { includeObject, now: Date.now(), listMeta, version, printerColumns };
+  return { includeObject, now: wallNow(), listMeta, version, printerColumns };
 }
 
 function isPlain(context: RequestContext, format: Format): boolean {

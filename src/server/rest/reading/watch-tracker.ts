@@ -1,7 +1,9 @@
 /**
  * Keeps track of the watches of a server: each ends when its time is over, those that want bookmarks get one about once a
  * minute, all end with the server. One timer for all of it, not one per watch: ends and bookmarks come up to a second late.
+ * The times of watches are the API's and go by the clock of the process; caches are trimmed by that of the machine.
  */
+import { backgroundClock } from '../../../api/index.ts';
 import type { Cacher } from '../../storage/cacher/cacher.ts';
 import type { TrackedWatch, WatchTracking } from './watch.ts';
 
@@ -23,14 +25,19 @@ export class WatchTracker implements WatchTracking {
   readonly minTimeoutMs: number;
   readonly #cachers: () => Iterable<Cacher>;
   readonly #watches = new Map<TrackedWatch, Kept>();
-  readonly #tick: NodeJS.Timeout;
+  readonly #trimming: NodeJS.Timeout;
+  readonly #stop = new AbortController();
+  /** When the next look at the watches is, and how to have it earlier. */
+  #looksAt = Number.NEGATIVE_INFINITY;
+  #sooner: () => void = () => {};
   #checking: NodeJS.Timeout | undefined;
 
   constructor(minTimeoutMs: number, cachers: () => Iterable<Cacher>) {
     this.minTimeoutMs = minTimeoutMs;
     this.#cachers = cachers;
-    this.#tick = setInterval(() => this.#onTick(Date.now()), TICK_MS);
-    this.#tick.unref();
+    this.#trimming = setInterval(() => this.#trim(), TICK_MS);
+    this.#trimming.unref();
+    void this.#run();
   }
 
   get size(): number {
@@ -38,10 +45,15 @@ export class WatchTracker implements WatchTracking {
   }
 
   add(watch: TrackedWatch, timeoutMs: number, mayGoOn?: () => Promise<boolean>): void {
-    const now = Date.now();
+    const now = backgroundClock.now();
     const endsAt = now + timeoutMs;
     this.#watches.set(watch, { endsAt, mayGoOn });
     watch.bookmarkAt = nextBookmark(now, endsAt);
+    const dueAt = Math.max(now + TICK_MS, Math.min(endsAt, watch.bookmarkAt - TICK_MS));
+    if (dueAt < this.#looksAt) {
+      this.#looksAt = dueAt;
+      this.#sooner();
+    }
     watch.onEnd(() => this.#watches.delete(watch));
     // Rights may have changed between the request and now.
     if (mayGoOn) void endUnless(watch, mayGoOn);
@@ -58,7 +70,9 @@ export class WatchTracker implements WatchTracking {
 
   close(): void {
     clearTimeout(this.#checking);
-    clearInterval(this.#tick);
+    clearInterval(this.#trimming);
+    this.#stop.abort();
+    this.#sooner();
     for (const watch of [...this.#watches.keys()]) watch.end('server-stopping');
   }
 
@@ -71,14 +85,32 @@ export class WatchTracker implements WatchTracking {
     }
   }
 
-  #onTick(now: number): void {
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const now = backgroundClock.now();
+      // Not before the next tick, so that many that are due at odd moments are one look.
+      if (now >= this.#looksAt) this.#looksAt = Math.max(now + TICK_MS, this.#look(now));
+      const waking = new AbortController();
+      this.#sooner = () => waking.abort();
+      await backgroundClock.sleep(this.#looksAt - now, waking.signal).catch(() => {});
+    }
+  }
+
+  /** Ends and bookmarks whatever is due; when to look again. */
+  #look(now: number): number {
+    let next = now + BOOKMARK_MS;
     for (const [watch, { endsAt }] of this.#watches) {
       if (now >= endsAt) watch.end('timeout-over');
+      else next = Math.min(next, endsAt, watch.allowsBookmarks ? watch.bookmarkAt - TICK_MS : next);
       if (now >= endsAt || !watch.allowsBookmarks || now < watch.bookmarkAt - TICK_MS) continue;
       // The tick before, the cache asks the store how far it is; then the bookmark is fresh.
       if (now < watch.bookmarkAt) watch.askForProgress();
       else if (watch.sendBookmark()) watch.bookmarkAt = nextBookmark(now, endsAt);
     }
+    return next;
+  }
+
+  #trim(): void {
     for (const cacher of this.#cachers()) cacher.trim();
   }
 }

@@ -12,12 +12,14 @@ import type { Key, LeaseId } from '../../kv.ts';
 
 type Lease = { readonly ttlSeconds: number; endsAt: number; readonly keys: Set<Key> };
 
-const MIN_TTL_SECONDS = 2;
+export const MIN_TTL_SECONDS = 2;
 const MAX_TTL_SECONDS = 9_000_000_000;
 
 export class Leases {
   readonly #clock: Clock;
   readonly #byId = new Map<LeaseId, Lease>();
+  #waiting: Promise<void> | undefined;
+  #someone: () => void = () => {};
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -25,6 +27,22 @@ export class Leases {
 
   get size(): number {
     return this.#byId.size;
+  }
+
+  /** Resolves while there is at least one. */
+  whenAny(): Promise<void> {
+    if (this.#byId.size > 0) return Promise.resolve();
+    this.#waiting ??= new Promise((resolve) => {
+      this.#someone = resolve;
+    });
+    return this.#waiting;
+  }
+
+  /** Zero or less if one has ended already. */
+  msToNextEnd(): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const { endsAt } of this.#byId.values()) next = Math.min(next, endsAt);
+    return next - this.#clock.now();
   }
 
   ids(): LeaseId[] {
@@ -67,6 +85,8 @@ export class Leases {
   }
 
   add(id: LeaseId, ttlSeconds: number): void {
+    this.#someone();
+    this.#waiting = undefined;
     this.#byId.set(id, { ttlSeconds, endsAt: this.#clock.now() + ttlSeconds * 1000, keys: new Set() });
   }
 
