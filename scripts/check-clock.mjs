@@ -16,6 +16,7 @@ const OF_THE_MACHINE = {
   'is the clock': ['src/api/clock.ts'],
   'guards a socket, a process or a file of the system': [
     'src/client/config/',
+    'src/controller/webhooks/',
     'src/controllers/garbage/watched-kinds.ts',
     'src/files/',
     'src/server/aggregation/',

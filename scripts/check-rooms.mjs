@@ -35,7 +35,7 @@ const order = {
   'src/cli': [['terminal'], ['cluster'], ['commands'], ['verbs.ts'], ['main.ts']],
   'src/cli/commands': [
     ['.'],
-    ['dashboard', 'doctor', 'envtest', 'generate', 'inside', 'kubeconfig', 'lab', 'snapshot', 'watch'],
+    ['dashboard', 'doctor', 'envtest', 'generate', 'inside', 'kubeconfig', 'lab', 'proxy', 'snapshot', 'watch'],
     ['stress', 'top'],
   ],
   'src/cli/commands/lab': [['experiment.ts'], ['experiments', 'laboratory.ts'], ['lab-command.ts']],

@@ -88,6 +88,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./commands/generate/generate-command.ts')).addGenerateCommand,
   },
   {
+    name: 'proxy',
+    summary: 'stand before any API server and break things as a file says: cuts, stalls, 410s, 429s',
+    load: async () => (await import('./commands/proxy/proxy-command.ts')).addProxyCommand,
+  },
+  {
     name: 'completion',
     summary: 'print the completion script for a shell',
     load: async () => {

@@ -6,8 +6,8 @@
  * a server that breaks off breaks the client's connection too, unless that is stalled: a stalled client is told nothing,
  * not even that.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Agent, request as askServer } from 'node:https';
+import { request as askPlain, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type Agent, request as askTls } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What a request is for; a test chooses by it whom a fault shall strike. */
@@ -139,12 +139,14 @@ export class FaultExchange {
   }
 
   #ask(url: string, agent: Agent): Promise<IncomingMessage> {
-    const { hostname, port } = new URL(url);
+    const { hostname, port, protocol, pathname } = new URL(url);
+    const isPlain = protocol === 'http:';
     const { method, url: path, headers } = this.#incoming;
     return new Promise((resolve, reject) => {
       const { signal } = this.#gone;
-      const options = { hostname, port, method, path, headers: withoutHops(headers), agent, signal };
-      const asked = askServer(options, resolve);
+      const whole = `${pathname.replace(/\/$/, '')}${path}`;
+      const options = { hostname, port, method, path: whole, headers: withoutHops(headers), signal };
+      const asked = isPlain ? askPlain(options, resolve) : askTls({ ...options, agent }, resolve);
       asked.on('error', reject);
       this.#incoming.pipe(asked);
     });

@@ -29,6 +29,19 @@ export type FaultTarget = {
   readonly dataDir: string;
 };
 
+/** Any server, with how to reach it and how it is reached by the proxy. */
+export type ProxyTarget = {
+  /** As of FaultTarget. */
+  readonly url: string;
+  readonly serving: { readonly cert: string; readonly key: string };
+  readonly agent: Agent;
+  /** Of the proxy itself. */
+  readonly kubeconfig: (url: string) => string;
+  readonly kubeconfigPath: (port: number) => string;
+  /** A free one without it. */
+  readonly port?: number;
+};
+
 /** Whom a fault strikes. */
 export type Which = 'any' | ProxiedRequest['kind'] | ((request: ProxiedRequest) => boolean);
 
@@ -42,6 +55,17 @@ export type FaultAnswer = {
   /** In the place of a Status, such as the page of a load balancer. */
   readonly text?: string;
 };
+
+/** What becomes of one request; nothing of it, and it goes its way. */
+export type Fate = {
+  readonly cut?: boolean;
+  readonly stall?: boolean;
+  readonly garble?: boolean;
+  readonly truncate?: boolean;
+  readonly delayMs?: number;
+  readonly answer?: Omit<FaultAnswer, 'to' | 'times'> & { readonly json?: object };
+};
+export type Decide = (request: ProxiedRequest) => Fate | undefined;
 
 const REASONS: Readonly<Record<number, string>> = {
   401: 'Unauthorized',
@@ -62,7 +86,7 @@ export class FaultProxy implements AsyncDisposable {
   /** That of the target's administrator, but through the proxy. It goes with the proxy. */
   readonly kubeconfigPath: string;
   readonly #listener: Server;
-  readonly #target: FaultTarget;
+  readonly #target: ProxyTarget;
   readonly #agent: Agent;
   readonly #exchanges = new Set<FaultExchange>();
   /** By the port that the client has; TLS sockets cannot be reset, those below them can. */
@@ -71,18 +95,18 @@ export class FaultProxy implements AsyncDisposable {
   readonly #answers: { readonly answer: FaultAnswer; left: number }[] = [];
   readonly #line: Line = { delayMs: 0, pieceBytes: 0, pieceMs: 0 };
   readonly #requests: ProxiedRequest[] = [];
+  #decide: Decide | undefined;
   #count = 0;
   #refuses = false;
 
-  constructor(listener: Server, target: FaultTarget, ca: string) {
+  constructor(listener: Server, target: ProxyTarget) {
     this.#listener = listener;
     this.#target = target;
-    this.#agent = new Agent({ keepAlive: true, ca });
+    this.#agent = target.agent;
     this.port = (listener.address() as AddressInfo).port;
     this.url = `https://127.0.0.1:${this.port}`;
-    this.kubeconfigPath = join(target.dataDir, `fault-proxy-${this.port}.kubeconfig`);
-    const admin = readFileSync(join(target.dataDir, 'admin.kubeconfig'), 'utf8');
-    writeFileSync(this.kubeconfigPath, admin.replace(/server: \S+/, `server: ${this.url}`), { mode: 0o600 });
+    this.kubeconfigPath = target.kubeconfigPath(this.port);
+    writeFileSync(this.kubeconfigPath, target.kubeconfig(this.url), { mode: 0o600 });
     listener.on('connection', (socket: Socket) => this.#onConnection(socket));
     listener.on('secureConnection', (socket) => socket.on('error', () => {}));
     listener.on('request', (incoming, response) => this.#onRequest(incoming, response));
@@ -140,6 +164,11 @@ export class FaultProxy implements AsyncDisposable {
   }
 
   // ---- to what comes ----
+
+  /** Asked for every request to come, before `answer`: what it returns is done to it. */
+  plan(decide: Decide | undefined): void {
+    this.#decide = decide;
+  }
 
   /** Some of the requests to come do not reach the server. */
   answer(answer: FaultAnswer): void {
@@ -217,6 +246,12 @@ export class FaultProxy implements AsyncDisposable {
       exchange.stall();
       return;
     }
+    const fate = this.#decide?.(exchange.request);
+    if (fate?.cut) return void exchange.cut();
+    if (fate?.stall) exchange.stall();
+    if (fate?.garble) exchange.garble();
+    if (fate?.truncate) exchange.truncate();
+    if (fate?.answer) return void answerWith(exchange, fate.answer);
     const planned = this.#answers.find(({ answer, left }) => left > 0 && fits(answer.to ?? 'any', exchange.request));
     if (planned) {
       planned.left--;
@@ -229,18 +264,32 @@ export class FaultProxy implements AsyncDisposable {
     } catch {
       return void exchange.reset();
     }
-    void exchange.forward(url, this.#agent, this.#line);
+    const line = fate?.delayMs === undefined ? this.#line : { ...this.#line, delayMs: fate.delayMs };
+    void exchange.forward(url, this.#agent, line);
   }
 }
 
 /** The target must have been started once: its certificates and its kubeconfig are used. */
-export async function startFaultProxy(target: FaultTarget): Promise<FaultProxy> {
-  const read = (name: string) => readFileSync(join(target.dataDir, 'pki', name), 'utf8');
-  const listener = createServer({ cert: read('server.crt'), key: read('server.key') });
+export function startFaultProxy(target: FaultTarget): Promise<FaultProxy> {
+  const { dataDir } = target;
+  const read = (name: string) => readFileSync(join(dataDir, name), 'utf8');
+  return startProxyTo({
+    get url() {
+      return target.url;
+    },
+    serving: { cert: read('pki/server.crt'), key: read('pki/server.key') },
+    agent: new Agent({ keepAlive: true, ca: read('pki/ca.crt') }),
+    kubeconfig: (url) => read('admin.kubeconfig').replace(/server: \S+/, `server: ${url}`),
+    kubeconfigPath: (port) => join(dataDir, `fault-proxy-${port}.kubeconfig`),
+  });
+}
+
+export async function startProxyTo(target: ProxyTarget): Promise<FaultProxy> {
+  const listener = createServer(target.serving);
   listener.on('tlsClientError', () => {}); // a client that went in the middle of its handshake
-  listener.listen(0, '127.0.0.1');
+  listener.listen(target.port ?? 0, '127.0.0.1');
   await once(listener, 'listening');
-  return new FaultProxy(listener, target, read('ca.crt'));
+  return new FaultProxy(listener, target);
 }
 
 function fits(which: Which, request: ProxiedRequest): boolean {
@@ -248,12 +297,15 @@ function fits(which: Which, request: ProxiedRequest): boolean {
   return which === 'any' || which === request.kind;
 }
 
-function answerWith(exchange: FaultExchange, { code, retryAfterSeconds, text }: FaultAnswer): void {
+function answerWith(
+  exchange: FaultExchange,
+  { code, retryAfterSeconds, text, json }: NonNullable<Fate['answer']>,
+): void {
   const headers = {
     'content-type': text === undefined ? 'application/json' : 'text/html',
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
   };
-  exchange.answer(code, headers, text ?? JSON.stringify(statusOf(code)));
+  exchange.answer(code, headers, text ?? JSON.stringify(json ?? statusOf(code)));
 }
 
 function statusOf(code: number): object {

@@ -4,7 +4,19 @@ export { eventually, type Patience } from './eventually.ts';
 export { type ExpectEventsOptions, expectEvents } from './expect-events.ts';
 export { FakeClock } from './fake-clock.ts';
 export type { ProxiedRequest } from './fault-exchange.ts';
-export { type FaultAnswer, FaultProxy, type FaultTarget, startFaultProxy, type Which } from './fault-proxy.ts';
-export { type CrdManifest, credentialsOf, startTestServer, TestServer, type TestServerOptions } from './test-server.ts';
+export { FaultPlan, type FaultRule, readFaults } from './fault-plan.ts';
+export {
+  type Decide,
+  type Fate,
+  type FaultAnswer,
+  FaultProxy,
+  type FaultTarget,
+  type ProxyTarget,
+  startFaultProxy,
+  startProxyTo,
+  type Which,
+} from './fault-proxy.ts';
+export { type RemoteTargetOptions, remoteTarget } from './remote-target.ts';
+export { credentialsOf, startTestServer, TestServer, type TestServerOptions } from './test-server.ts';
 export { VirtualClock, type VirtualClockOptions } from './virtual-clock.ts';
 export { type StreamEvent, WatchStream } from './watch-stream.ts';

@@ -12,14 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { liveBy } from '../api/index.ts';
-import {
-  apiextensionsv1,
-  type Draft,
-  isApiError,
-  KubeClient,
-  type TransportOptions,
-  tokenCredentials,
-} from '../client/index.ts';
+import type { InstallableCrd } from '../client/crd.ts';
+import { apiextensionsv1, isApiError, KubeClient, type TransportOptions, tokenCredentials } from '../client/index.ts';
 import type { ManagedController } from '../controller/index.ts';
 import { connectLoopback, startControllers } from '../controllers/index.ts';
 import type { AutoCompactionOptions, RunningServer, RunningWorker, ServerOptions } from '../server/index.ts';
@@ -44,9 +38,6 @@ export type TestServerOptions = Partial<ServerOptions> & {
   /** The whole process lives by it from the start of this server until its end: clients and controllers, too. */
   readonly clock?: VirtualClock;
 };
-
-/** As it stands in a file, or without kind and version. */
-export type CrdManifest = Draft<apiextensionsv1.CustomResourceDefinition>;
 
 const CRD_KEYS = { prefix: '/registry/apiextensions.k8s.io/customresourcedefinitions/' };
 
@@ -126,16 +117,12 @@ export class TestServer implements AsyncDisposable {
     return kube;
   }
 
-  /** Resolves when objects of the kind can be made. One of that name that is there is replaced. */
-  async installCrd(manifest: CrdManifest): Promise<void> {
+  /** Resolves when objects of the kind can be made; again is the same as once. No time has to pass for it. */
+  async installCrd(definition: InstallableCrd): Promise<void> {
+    const crd = 'crd' in definition ? definition.crd : definition;
     const crds = this.kube.resource(apiextensionsv1.customResourceDefinitions);
-    const { name = '' } = manifest.metadata;
-    await crds.create(manifest).catch(async (err: unknown) => {
-      if (!isApiError(err, 'AlreadyExists')) throw err;
-      const { resourceVersion } = (await crds.get(name)).metadata;
-      await crds.update({ ...manifest, metadata: { ...manifest.metadata, resourceVersion } });
-    });
-    for (const path of pathsOf(manifest.spec)) await this.#untilServed(path, true);
+    await crds.apply(crd as never, { fieldManager: 'longwatch-test', force: true });
+    for (const path of pathsOf(crd.spec)) await this.#untilServed(path, true);
   }
 
   /**
