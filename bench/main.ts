@@ -62,7 +62,7 @@ const storeBenchmarks: readonly Benchmark[] = [
 ];
 const serverBenchmarks: readonly ServerBenchmark[] = [
   ...[serverWrites, serverLists, serverFanOut, serverNodeWatches, serverResume, serverMemory, serverStart],
-  ...[flowControlCost, storm, cluster, serverAdmission, serverLooking],
+  ...[flowControlCost, storm, cluster, serverAdmission, serverLooking, serverWorkers],
 ];
 const clientBenchmarks: readonly ClientBenchmark[] = [clientSync, clientStream, clientSlowHandler, queueBenchmark];
 const LIMIT_SECONDS: TimeLimit = { usual: 120, whole: 600 };

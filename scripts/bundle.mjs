@@ -4,26 +4,39 @@
  * (docs/decisions/0011-bundle.md). Called by the set-up after the compiler; nothing else is changed by it: no
  * minifying, packages stay outside, and what is loaded later stays apart. The page for browsers is the exception: it is one
  * small file with all it needs.
+ *
+ * With `--to-serve` only the programs and the page are made, straight from the sources: types are nobody's business there.
  */
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { root } from './setup.mjs';
 
-const doors = ['client', 'controller', 'controllers', 'metrics', 'server', 'store', 'testing'];
-const outdir = join(root, 'dist', 'bundle');
+/** What is imported, each as package.json exports it. */
+const layers = ['client', 'controller', 'controllers', 'metrics', 'server', 'store', 'testing'];
+const doors = {
+  ...Object.fromEntries(layers.map((layer) => [layer, `${layer}/index`])),
+  'client-advanced': 'client/advanced',
+  'client-crd': 'client/crd',
+  'controller-advanced': 'controller/advanced',
+};
+/** What is run, and not imported. */
+const programs = {
+  cli: 'cli/main',
+  'envtest-stand-in': 'cli/commands/envtest/stand-in',
+  'yaml-worker': 'server/codec/yaml/yaml-worker',
+  'server-worker': 'server/server-worker',
+};
+const isToServe = process.argv.includes('--to-serve');
+const outdir = join(root, 'dist', isToServe ? 'serve' : 'bundle');
+const entry = (out, module) => ({ in: isToServe ? `src/${module}.ts` : `dist/${module}.js`, out });
 
 rmSync(outdir, { recursive: true, force: true });
 await build({
   absWorkingDir: root,
   entryPoints: [
-    ...doors.map((door) => ({ in: `dist/${door}/index.js`, out: door })),
-    ...['client', 'controller'].map((door) => ({ in: `dist/${door}/advanced.js`, out: `${door}-advanced` })),
-    { in: 'dist/client/crd.js', out: 'client-crd' },
-    { in: 'dist/cli/main.js', out: 'cli' },
-    { in: 'dist/cli/commands/envtest/stand-in.js', out: 'envtest-stand-in' },
-    { in: 'dist/server/codec/yaml/yaml-worker.js', out: 'yaml-worker' },
-    { in: 'dist/server/server-worker.js', out: 'server-worker' },
+    ...(isToServe ? [] : Object.entries(doors).map(([out, module]) => entry(out, module))),
+    ...Object.entries(programs).map(([out, module]) => entry(out, module)),
   ],
   outdir,
   bundle: true,
@@ -36,7 +49,7 @@ await build({
 });
 
 // The page, whole: what it is made of is needed here and nowhere else.
-const page = join(outdir, 'page');
+const page = join(root, 'dist', 'bundle', 'page');
 await build({
   absWorkingDir: root,
   entryPoints: ['src/page/main.tsx', 'src/page/page.css'].map((file) => ({ in: file, out: 'page' })),

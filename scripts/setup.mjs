@@ -1,7 +1,8 @@
 /**
- * What `npm start` and `npm test` need before they can run: the packages of the lock file, and `dist/` built from
- * the sources as they are now. Each step leaves a stamp of what it was made from and is skipped while that still
- * holds, so a second run goes straight to work. Uses nothing but Node: it must run in a fresh clone.
+ * What `npm start` and `npm test` need before they can run: packages of the lock file, and `dist/` built from the sources
+ * as they are now. Serving needs a few packages and the bundler; all others are for those who build and test. Each step
+ * leaves a stamp of what it was made from and is skipped while that still holds, so a second run goes straight to work.
+ * Uses nothing but Node: it must run in a fresh clone.
  */
 import '../bin/node-version.cjs';
 import { spawnSync } from 'node:child_process';
@@ -12,7 +13,11 @@ import { fileURLToPath } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const installStamp = join(root, 'node_modules', '.installed-from');
+const serveInstallStamp = join(root, 'node_modules', '.installed-to-serve-from');
 const buildStamp = join(root, 'dist', '.built-from');
+
+/** What bundling needs of the packages for development: the bundler, and what the page is made of. */
+const BUNDLED = ['esbuild', 'preact', 'uplot'];
 
 /** Installs from the lock file when node_modules is missing or was made from another lock file. */
 export function ensureInstalled() {
@@ -23,6 +28,34 @@ export function ensureInstalled() {
   // mirror that does not carry one makes npm write just such a file. --no-save keeps the lock file as it is.
   run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
   writeFileSync(installStamp, want);
+}
+
+/**
+ * What `npm start` runs, made without a compiler: only what the server needs is installed, unless there is more already.
+ */
+export function ensureServable() {
+  ensureInstalledToServe();
+  const folder = join(root, 'dist', 'serve');
+  const stamp = join(folder, '.built-from');
+  const want = hashOf(['package-lock.json', 'scripts/bundle.mjs', ...filesUnder('src')]);
+  if (readIfThere(stamp) !== want) {
+    say('building dist/serve/');
+    run(process.execPath, [join(root, 'scripts', 'bundle.mjs'), '--to-serve']);
+    writeFileSync(stamp, want);
+  }
+  return join(folder, 'cli.js');
+}
+
+function ensureInstalledToServe() {
+  if (existsSync(installStamp)) return ensureInstalled(); // somebody builds and tests here: nothing is taken away
+  const want = hashOf(['package-lock.json']);
+  if (readIfThere(serveInstallStamp) === want) return;
+  say('installing what the server needs from package-lock.json');
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  // --save-prod with --no-save: the bundler is not left out with the other tools, and nothing is written down.
+  const options = ['--no-save', '--omit=dev', '--save-prod', '--no-audit', '--no-fund', '--loglevel=error'];
+  run('npm', ['install', ...options, ...BUNDLED.map((name) => `${name}@${devDependencies[name]}`)]);
+  writeFileSync(serveInstallStamp, want);
 }
 
 /** What `longwatch` runs. */

@@ -6,10 +6,10 @@
  */
 import { pathToFileURL } from 'node:url';
 import { onOrphaned } from './parents.mjs';
-import { ensureBuilt, program } from './setup.mjs';
+import { ensureServable } from './setup.mjs';
 
 onOrphaned(() => process.kill(process.pid, 'SIGTERM'));
-ensureBuilt();
+const program = ensureServable();
 performance.mark('set up'); // from here on it is the server that takes time
 const [first] = process.argv.slice(2);
 if (first === undefined || (first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first)))
