@@ -50,6 +50,7 @@ import { snapshotHandler } from './introspection/store-snapshot.ts';
 import { WatcherMetrics } from './introspection/watcher-metrics.ts';
 import { watchSource } from './introspection/watches.ts';
 import { convertVersion } from './kinds/conversion.ts';
+import { addCertificateMetrics } from './metrics/certificate-metrics.ts';
 import { makeMetrics } from './metrics/metrics.ts';
 import { requestMetrics } from './metrics/request-metrics.ts';
 import { openStore } from './open-store.ts';
@@ -194,6 +195,8 @@ export async function startThread(options: ServerOptions, place: Place): Promise
     await webhooks.ready();
 
     let frontProxy = tls.frontProxy;
+    let serving = tls.serving;
+    addCertificateMetrics(metrics, () => ({ serving: serving.certPem, 'front-proxy-client': frontProxy.certPem }));
     const aggregation = new ApiAggregator({
       rest,
       connections: outbound,
@@ -328,7 +331,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
           httpServer.setTls(settingsOf(fresh));
           etcdFront?.setTls(settingsOf(fresh));
           writeAccess(fresh);
-          frontProxy = fresh.frontProxy;
+          ({ frontProxy, serving } = fresh);
           tellExtensions(fresh).catch((err: Error) => log(`cannot tell extension API servers: ${err.message}`));
         },
         log,

@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const text = readFileSync(`${ROOT}ARCHITECTURE.md`, 'utf8');
 
-const paths = ['.ci', 'bench', 'bin', 'docs', 'examples', 'recorded', 'scripts', 'src', 'test']
+const paths = ['.ci', 'bench', 'bin', 'deploy', 'docs', 'examples', 'recorded', 'scripts', 'src', 'test']
   .filter((folder) => existsSync(`${ROOT}${folder}`))
   .flatMap((folder) => [
     folder,
@@ -36,7 +36,7 @@ const pages = ['README.md', 'CONTRIBUTING.md', ...paths.filter((path) => /^docs\
 
 it.each(pages)('every path in %s exists', (page) => {
   const named = readFileSync(`${ROOT}${page}`, 'utf8').matchAll(
-    /`((?:src|test|bench|scripts|examples|docs|recorded)\/[\w./*-]+)`/g,
+    /`((?:src|test|bench|scripts|deploy|examples|docs|recorded)\/[\w./*-]+)`/g,
   );
   const missing = [...named].map(([, name]) => name!.replace(/\/$/, '')).filter((name) => !isThere(name));
   expect(missing).toEqual([]);

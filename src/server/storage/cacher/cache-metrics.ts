@@ -99,6 +99,7 @@ export function addStoreMetrics(metrics: Metrics, store: Store): void {
   const size = metrics.gauge('apiserver_storage_size_bytes', 'Size of the storage database file.', [
     'storage_cluster_id',
   ]);
+  const inUse = metrics.gauge('etcd_mvcc_db_total_size_in_use_in_bytes', 'Space of the store that holds data.');
   const watchers = metrics.gauge('etcd_debugging_mvcc_watcher_total', 'Watchers of the store.');
   const last = metrics.gauge('etcd_debugging_mvcc_db_compaction_last', 'The unix time of the last compaction.');
   const seconds = metrics.gauge(
@@ -108,6 +109,7 @@ export function addStoreMetrics(metrics: Metrics, store: Store): void {
   const revision = metrics.gauge('etcd_debugging_mvcc_compact_revision', 'The revision of the last compaction.');
   const show = (status: StoreStatus) => {
     size.set({ storage_cluster_id: status.backend }, status.sizeBytes);
+    inUse.set(status.sizeInUseBytes);
     if (status.watchers !== undefined) watchers.set(status.watchers);
     if (!status.compaction) return;
     last.set(status.compaction.lastAtUnixSeconds);
