@@ -3,13 +3,18 @@
  * program whose output stands below it prints just that.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const DOCUMENTS = ['README.md', 'docs/metrics.md'];
+const DOCUMENTS = [
+  'README.md',
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
 
 type Snippet = { readonly file: string; readonly place: string; readonly kind: string; readonly text: string };
 
@@ -68,7 +73,7 @@ it('code in the documents compiles as it stands', { timeout: 120_000 }, () => {
 });
 
 it('the program of the store prints what stands below it', { timeout: 60_000 }, () => {
-  const snippets = snippetsOf('README.md');
+  const snippets = snippetsOf('docs/store.md');
   const at = snippets.findIndex(({ kind, text }) => kind === 'js' && text.includes('restoreEmbeddedStore'));
   const [program, output] = snippets.slice(at, at + 2);
   using folder = folderOf([program!]);
