@@ -18,6 +18,7 @@ const doors = {
   ...Object.fromEntries(layers.map((layer) => [layer, `${layer}/index`])),
   'client-advanced': 'client/advanced',
   'client-crd': 'client/crd',
+  'client-pods': 'client/pods',
   'controller-advanced': 'controller/advanced',
 };
 /** What is run, and not imported. */

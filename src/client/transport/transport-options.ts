@@ -1,4 +1,5 @@
 /** Options of the transport and of a request, and its answers. */
+import type { Duplex } from 'node:stream';
 import type { Clock, Logger, Tracer } from '../../api/index.ts';
 import type { RequestSample } from '../observing/client-observer.ts';
 import type { Timeouts } from './deadline.ts';
@@ -41,6 +42,14 @@ export type StreamAnswer = {
   /** To be read once. Nothing is read from the socket beyond a small buffer until it is asked for. */
   readonly chunks: AsyncIterable<Buffer>;
   close(): void;
+};
+
+/** A connection that speaks another protocol now. It ends with the socket. */
+export type UpgradedConnection = {
+  readonly headers: Headers;
+  readonly socket: Duplex;
+  /** What a failure of it is to be called: the reason of the caller's signal, if that fired. */
+  errorOf(error: unknown): unknown;
 };
 
 export type TransportOptions = {

@@ -5,6 +5,7 @@
  * request is repeated only where `retry-policy.ts` says so, and once after a 401 if there are other credentials. After
  * `close` every request fails at once, running ones too.
  */
+import type { Duplex, Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { CallbackError, type Clock, systemClock, tellSafely } from '../../api/index.ts';
 import type { ClusterAccess } from '../config/cluster-access.ts';
@@ -22,7 +23,15 @@ import { RateLimiter } from './rate-limit.ts';
 import { refusalOf } from './refusal.ts';
 import { RequestLog } from './request-log.ts';
 import { retryDelay } from './retry-policy.ts';
-import type { Answer, Headers, RequestOptions, StreamAnswer, TransportOptions } from './transport-options.ts';
+import type {
+  Answer,
+  Headers,
+  RequestOptions,
+  StreamAnswer,
+  TransportOptions,
+  UpgradedConnection,
+} from './transport-options.ts';
+import { openUpgrade } from './upgrade.ts';
 
 /** Servers give up on a request after 60 s and say so: we wait a little longer than that. */
 const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 65_000, idleMs: 60_000, totalMs: 0 };
@@ -31,7 +40,15 @@ const MAX_BODY_BYTES = 512 * 1024 * 1024;
 const STREAM_BUFFER_BYTES = 256 * 1024;
 const CLOSED = 'TRANSPORT_CLOSED';
 
-type Opened = { readonly code: number; readonly headers: Headers; readonly body: Dispatcher.ResponseData['body'] };
+type Opened = {
+  readonly code: number;
+  readonly headers: Headers;
+  readonly body: Readable;
+  /** Of a connection that was upgraded. */
+  readonly socket?: Duplex | undefined;
+};
+/** With the protocol that the connection is to speak, if it is another. */
+type SentOptions = RequestOptions & { readonly protocol?: string };
 type Call = {
   readonly method: string;
   readonly path: string;
@@ -123,6 +140,32 @@ export class Transport implements AsyncDisposable {
     }
   }
 
+  /**
+   * A connection of its own that speaks another protocol from here on, as `protocol` names it; never repeated. Throws
+   * ApiError if the server refuses.
+   */
+  async upgrade(path: string, protocol: string, options: RequestOptions = {}): Promise<UpgradedConnection> {
+    const call = this.#begin('GET', path, options, true);
+    try {
+      return await this.#renewing(call, { ...options, protocol }, 'stream', async (opened, begin) => {
+        const { socket } = opened;
+        if (!socket) {
+          await this.#whole(call, opened, begin); // throws, if it is a refusal
+          throw new TransportError('headers', `Cannot upgrade ${call.request}: the server answered ${opened.code}`);
+        }
+        this.#report(call, opened, begin, true);
+        const cut = () => socket.destroy(call.deadline.signal.reason as Error);
+        call.deadline.signal.addEventListener('abort', cut, { once: true });
+        socket.on('error', () => {}); // thrown to whoever reads, and nowhere else
+        socket.once('close', () => this.#end(call));
+        return { headers: opened.headers, socket, errorOf: (error) => call.deadline.errorOf(error, 'body') };
+      });
+    } catch (error) {
+      this.#end(call);
+      throw error;
+    }
+  }
+
   /** Breaks every connection; what runs fails. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -163,7 +206,7 @@ export class Transport implements AsyncDisposable {
   /** Sends it, and once more with other credentials if the first are refused and there are others. */
   async #renewing<R>(
     call: Call,
-    options: RequestOptions,
+    options: SentOptions,
     purpose: Purpose,
     read: (opened: Opened, begin: number) => Promise<R>,
   ): Promise<R> {
@@ -189,7 +232,7 @@ export class Transport implements AsyncDisposable {
     }
   }
 
-  async #open(call: Call, options: RequestOptions, purpose: Purpose, identity: Identity): Promise<Opened> {
+  async #open(call: Call, options: SentOptions, purpose: Purpose, identity: Identity): Promise<Opened> {
     const { method, path, request, deadline } = call;
     const { contentType = 'application/json', accept = 'application/json' } = options;
     const body = bodyOf(options.body);
@@ -209,6 +252,10 @@ export class Transport implements AsyncDisposable {
       const { dispatcher, release } = await this.#connections.lease(purpose, identity);
       call.release = release;
       deadline.signal.throwIfAborted();
+      if (options.protocol !== undefined) {
+        const answer = await openUpgrade(dispatcher, { path, headers }, options.protocol, deadline.signal);
+        return { ...answer, code: answer.statusCode };
+      }
       const answer = await dispatcher.request({
         path,
         method: method as Dispatcher.HttpMethod,
