@@ -171,3 +171,20 @@ it('streams of one that a bug has stopped throw the bug', async () => {
   for (const one of [...reading, read(informer.events()), read(informer.snapshots())])
     await expect(one).rejects.toThrow(TypeError);
 });
+
+it('whatever is disposed can be closed by a call too, as often as one likes', async () => {
+  await using server = await startTestServer();
+  await using client = await adminOf(server);
+  const factory = client.informers();
+  const handle = factory.acquire(configMaps);
+  const { informer } = handle;
+  const subscription = informer.subscribe(() => {});
+  await subscription.close();
+  await handle.close();
+  expect(() => informer.subscribe(() => {})).toThrow();
+  await factory.close();
+  const own = client.informer(configMaps);
+  await own.close();
+  await own.close();
+  await expect(own.synced()).rejects.toThrow();
+});

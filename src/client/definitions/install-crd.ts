@@ -4,10 +4,11 @@
  *
  * Fails with what the server says of the definition, or says what it still waited for.
  */
-import { isApiError } from '../errors.ts';
+import { ConfigError, isApiError } from '../errors.ts';
 import type { KubeClient } from '../kube-client.ts';
 import { type CustomResourceDefinition, customResourceDefinitions } from '../objects/generated/apiextensions-v1.ts';
 import type { Applied, Draft } from '../objects/objects.ts';
+import { readManifests } from '../objects/read-manifests.ts';
 import type { CrdDefinition } from './define-crd.ts';
 
 export type InstallCrdOptions = {
@@ -18,8 +19,9 @@ export type InstallCrdOptions = {
   readonly fieldManager?: string | undefined;
 };
 
-/** A definition of `defineCrd`, or one as it stands in a file. */
+/** A definition of `defineCrd`, one as it stands in a file, or the text of a file, of which only definitions count. */
 export type InstallableCrd =
+  | string
   | Pick<CrdDefinition, 'crd'>
   | (Draft<CustomResourceDefinition> & { metadata: { name?: string } });
 
@@ -36,11 +38,18 @@ export async function installCrd(
   { signal, timeoutMs = 30_000, fieldManager = 'longwatch' }: InstallCrdOptions = {},
 ): Promise<void> {
   const list = (Array.isArray(definitions) ? definitions : [definitions]) as InstallableCrd[];
-  const crds = list.map((one) => ('crd' in one ? one.crd : one));
+  const crds = (await Promise.all(list.map(definitionsIn))).flat();
   const api = client.resource(customResourceDefinitions);
   for (const crd of crds)
     await api.apply(crd as Applied<CustomResourceDefinition>, { fieldManager, force: true, signal });
   for (const crd of crds) await whenServed(client, crd.metadata.name ?? '', timeoutMs, signal);
+}
+
+async function definitionsIn(one: InstallableCrd): Promise<CrdDefinition['crd'][]> {
+  if (typeof one !== 'string') return [('crd' in one ? one.crd : one) as CrdDefinition['crd']];
+  const found = (await readManifests(one)).filter(({ kind }) => kind === 'CustomResourceDefinition');
+  if (found.length > 0) return found as unknown as CrdDefinition['crd'][];
+  throw new ConfigError('Cannot install definitions: there is no CustomResourceDefinition in the text');
 }
 
 async function whenServed(client: KubeClient, name: string, timeoutMs: number, outer?: AbortSignal): Promise<void> {

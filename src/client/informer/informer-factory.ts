@@ -22,6 +22,8 @@ import type { InformerOptions } from './informer-options.ts';
 
 export type InformerHandle<T extends AnyObject, I extends Indexers<T> = Indexers<T>> = AsyncDisposable & {
   readonly informer: Informer<T, I>;
+  /** Gives it back, as disposing does. */
+  close(): Promise<void>;
 };
 
 /** Used where an informer says nothing else. A checkpoint for all of them must be a folder. */
@@ -91,7 +93,8 @@ export class InformerFactory implements AsyncDisposable {
     shared.handles++;
     shared.idle?.abort();
     shared.idle = undefined;
-    return { informer, [Symbol.asyncDispose]: closeOnce(() => this.#release(key, shared)) };
+    const close = closeOnce(() => this.#release(key, shared));
+    return { informer, close, [Symbol.asyncDispose]: close };
   }
 
   /** Of all that are held now; rejects with the first that is refused. */
@@ -101,8 +104,12 @@ export class InformerFactory implements AsyncDisposable {
   }
 
   /** Closes all of them, held or not. */
-  async [Symbol.asyncDispose](): Promise<void> {
+  async close(): Promise<void> {
     await this.#close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
   async #release(key: string, shared: Shared): Promise<void> {

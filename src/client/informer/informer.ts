@@ -268,8 +268,13 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
    * Resolves when watches and handlers have come to rest, or handlers had their time; not to be waited for by a
    * handler.
    */
-  async [Symbol.asyncDispose](): Promise<void> {
+  async close(): Promise<void> {
     await this.#close();
+  }
+
+  /** The same, for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
   async #restore(after: Promise<void> | undefined): Promise<void> {

@@ -111,6 +111,10 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
     while (this.#present || this.#queue.size > 0) await this.#notifier.wait(signal);
   }
 
+  async close(): Promise<void> {
+    await this[Symbol.asyncDispose]();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#close();
   }
