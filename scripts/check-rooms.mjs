@@ -47,7 +47,7 @@ const order = {
     ['with-finalizer.ts'],
     ['index.ts', 'advanced.ts'],
   ],
-  'src/page': [['data'], ['parts'], ['views'], ['main.tsx']],
+  'src/page': [['data'], ['parts'], ['operator', 'views'], ['main.tsx']],
   'src/server': [
     ['schema', 'patterns', 'event-loop', 'serving', 'server-options.ts'],
     ['workers'],

@@ -8,6 +8,7 @@ export { DEFAULT_BUDGET, type EventBudgetOptions } from './events/event-budget.t
 export type { EventNote, EventRecorderMetrics, EventRecorderOptions, EventSubject } from './events/event-recorder.ts';
 export type { ControllerMetrics } from './manager/managed-controller.ts';
 export type { ControllerHealth, ControllerState, ErrorSource, InformerHealth } from './manager/manager-options.ts';
+export type { RecentReconcile } from './manager/recent-reconciles.ts';
 export type { OwnershipErrorCode } from './owner-references.ts';
 export type { HistogramSnapshot, QueueMetricsSnapshot, QueueObserver } from './queue/queue-metrics.ts';
 export { DEFAULT_RETRIES, type RetryOptions } from './queue/retry-delays.ts';

@@ -19,6 +19,7 @@ export type { Role } from './election/role-feed.ts';
 export { type BoundRecorder, EventRecorder } from './events/event-recorder.ts';
 export { addFinalizer, hasFinalizer, isBeingDeleted, removeFinalizer } from './finalizers.ts';
 export { ClusterSet, type ClusterSetOptions } from './manager/cluster-set.ts';
+export { type DashboardOptions, dashboardHandler } from './manager/dashboard-handler.ts';
 export { healthHandler } from './manager/health-handler.ts';
 export type { ManagedController } from './manager/managed-controller.ts';
 export { Manager, NotReadyError } from './manager/manager.ts';

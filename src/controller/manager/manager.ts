@@ -38,6 +38,7 @@ import { type KeptLease, keepLease } from './lease-keeper.ts';
 import { ManagedController } from './managed-controller.ts';
 import { ManagerLog, stderrLogger } from './manager-log.ts';
 import type { ErrorSource, ManagerHealth, ManagerOptions } from './manager-options.ts';
+import { type RecentReconcile, RecentReconciles } from './recent-reconciles.ts';
 import { type StuckError, Watchdog } from './watchdog.ts';
 
 /** The manager is not ready in the time its caller has; `problems` says why, `cause` is the reason of the signal. */
@@ -68,6 +69,7 @@ export class Manager implements AsyncDisposable {
   readonly #watchdog: Watchdog;
   /** Callbacks of the user's that have failed, and were warned of. */
   readonly #failed = new Set<string>();
+  readonly #recent: RecentReconciles;
   #lease: KeptLease | undefined;
   #phase: 'new' | 'running' | 'stopping' = 'new';
   #failure: { readonly error: unknown } | undefined;
@@ -76,6 +78,7 @@ export class Manager implements AsyncDisposable {
     this.#options = options;
     this.client = options.client;
     this.#clock = options.clock ?? systemClock;
+    this.#recent = new RecentReconciles(options.wallNow ?? Date.now);
     const { logger = stderrLogger(), cluster } = options;
     this.#logger = logger || undefined;
     this.#log = new ManagerLog(this.#logger, cluster, this.#clock);
@@ -179,6 +182,11 @@ export class Manager implements AsyncDisposable {
     return healthOf(this.#facts());
   }
 
+  /** The last few hundred reconciles that have ended, the newest first. */
+  recentReconciles(): readonly RecentReconcile[] {
+    return this.#recent.newestFirst();
+  }
+
   readonly stop: () => Promise<void> = closeOnce(async () => {
     if (this.#phase === 'running') this.#log.life('manager stops');
     this.#phase = 'stopping';
@@ -235,6 +243,7 @@ export class Manager implements AsyncDisposable {
 
   #onOutcome(controller: string, outcome: WorkOutcome<string>): void {
     const { key, result, error } = outcome;
+    this.#recent.note(controller, outcome);
     tellSafely(() => this.#options.observer?.onReconcile?.(controller, outcome), this.#failing('observer.onReconcile'));
     const source: ErrorSource = { part: 'reconcile', controller, key };
     if (result === 'error' || result === 'terminal_error') this.#report(error, source, outcome);

@@ -59,6 +59,11 @@ export class WaitingLine<T extends InLine> {
     return this.#arrivals.size;
   }
 
+  /** The one that has waited longest. */
+  get oldest(): T | undefined {
+    return this.#arrivals.first?.item;
+  }
+
   push(item: T): Ticket<T> {
     const ticket = { item } as Ticket<T>;
     ticket.arrival = this.#arrivals.append(ticket);

@@ -111,6 +111,12 @@ export class WorkQueue<K> implements AsyncDisposable {
     return this.#line.size;
   }
 
+  /** How long the oldest of them has waited; 0 if none does. */
+  get oldestMs(): number {
+    const { oldest } = this.#line;
+    return oldest ? this.#clock.now() - oldest.addedAt : 0;
+  }
+
   /** False if the queue takes nothing more. */
   add(key: K, options: AddOptions = {}): boolean {
     if (this.#state !== 'open') return false;

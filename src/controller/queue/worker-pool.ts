@@ -42,6 +42,8 @@ export type WorkOutcome<K> = {
   readonly result: 'success' | 'requeue_after' | 'error' | 'terminal_error' | 'stopped' | 'abandoned';
   readonly attempt: number;
   readonly durationMs: number;
+  /** Why it was reconciled. */
+  readonly causes: readonly string[];
   readonly error?: unknown;
   /** When the key comes back, if it does. */
   readonly retryAfterMs?: number;
@@ -284,10 +286,10 @@ export class WorkerPool<K> implements AsyncDisposable {
 
   #tell({ item, startedAt }: Work<K>, result: WorkOutcome<K>['result'], more: Partial<WorkOutcome<K>> = {}): void {
     this.#counts[result]++;
-    const { key, attempt } = item;
+    const { key, attempt, causes } = item;
     const durationMs = this.#clock.now() - startedAt;
     this.#times.observe(durationMs / 1000);
-    this.#options.onOutcome?.({ key, result, attempt, durationMs, ...more });
+    this.#options.onOutcome?.({ key, result, attempt, durationMs, causes, ...more });
   }
 
   /** To be aborted when the reconcile has ended. */

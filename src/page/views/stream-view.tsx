@@ -1,5 +1,5 @@
 /** The events of one kind as they come, with what each changed, filtered as one likes; of any cluster. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { EventStream, type StreamEvent } from '../data/event-stream.ts';
 import { collectionPath, type Kind, readKinds } from '../data/kinds.ts';
 import { type Column, Table } from '../parts/table.tsx';
@@ -30,6 +30,7 @@ type Wanted = { readonly path: string; readonly selectors: string };
 
 export function StreamView({ root }: { readonly root: string }) {
   const [kinds, setKinds] = useState<readonly Kind[]>([]);
+  const known = useRef<Promise<readonly Kind[]>>(Promise.resolve([]));
   const [problem, setProblem] = useState('');
   const [wanted, setWanted] = useState<Wanted>();
   const [stream, setStream] = useState<EventStream>();
@@ -38,9 +39,11 @@ export function StreamView({ root }: { readonly root: string }) {
   const [types, setTypes] = useState<ReadonlySet<string>>(new Set(TYPES));
   useEffect(() => {
     const stop = new AbortController();
-    readKinds(root, stop.signal).then(setKinds, (err: Error) => {
+    known.current = readKinds(root, stop.signal).catch((err: Error) => {
       if (!stop.signal.aborted) setProblem(err.message);
+      return [];
     });
+    void known.current.then(setKinds);
     return () => stop.abort();
   }, [root]);
   useEffect(() => {
@@ -51,11 +54,11 @@ export function StreamView({ root }: { readonly root: string }) {
     void next.run(stop.signal);
     return () => stop.abort();
   }, [wanted]);
-  const start = (event: SubmitEvent) => {
+  const start = async (event: SubmitEvent) => {
     event.preventDefault();
     const data = new FormData(event.currentTarget as HTMLFormElement);
     const field = (name: string) => String(data.get(name) ?? '').trim();
-    const kind = kinds.find(({ name }) => name === field('kind'));
+    const kind = (await known.current).find(({ name }) => name === field('kind'));
     if (!kind) return setProblem(`Cannot follow ${JSON.stringify(field('kind'))}: choose a kind of the list`);
     setProblem('');
     const selectors = (['labelSelector', 'fieldSelector'] as const)
@@ -71,7 +74,7 @@ export function StreamView({ root }: { readonly root: string }) {
   );
   return (
     <>
-      <form class="fields" onSubmit={start}>
+      <form class="fields" onSubmit={(event) => void start(event)}>
         <label>
           Kind <input name="kind" list="kinds" required placeholder="pods" autocomplete="off" />
         </label>

@@ -1,5 +1,5 @@
 /**
- * `longwatch dashboard` as built, in a real Chromium, against a real server that a real kubectl watches: what each storage shows of
+ * `longwatch dashboard` as built, in a real Chromium, against a real server that a real kubectl watches: what each view shows of
  * it, and that nobody but the page gets anything.
  */
 
@@ -10,7 +10,11 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { corev1 } from '../../../src/client/index.ts';
+import { dashboardHandler, defineController, Manager } from '../../../src/controller/index.ts';
 import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
+import { adminOf } from '../../support/client/client-under-test.ts';
+import { fast } from '../../support/client/controller-under-test.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 import { Kubectl, kubectls } from '../cli/kubectl.ts';
 import { ServeCommand } from '../cli/serve-command.ts';
@@ -151,7 +155,7 @@ describe('whoever is not the page gets nothing:', () => {
 if (chromium === undefined || kubectlPath === undefined)
   it.skip('the page in Chromium (skipped: there is no Chromium or no kubectl)', () => {});
 else
-  describe('the page in Chromium', () => {
+  describe('the page in Chromium', { timeout: 2 * PATIENCE_MS }, () => {
     let browser: Browser;
     let page: Page;
     let faults: string[];
@@ -161,73 +165,69 @@ else
       await page.goto(await takeLink());
     }, PATIENCE_MS);
     afterAll(() => browser.close());
-    const storage = (name: string) => page.getByRole('link', { name, exact: true }).click();
+    const view = (name: string) => page.getByRole('link', { name, exact: true }).click();
 
-    it(
-      'shows a watch of kubectl, its lag while it is stopped, the diff of an update, and the 410 after a compaction',
-      async () => {
-        await using home = await temporaryDir();
-        const kubectl = new Kubectl(kubectlPath, server.kubeconfigPath, home.path);
-        await kubectl.run('create', 'configmap', 'lamp', '--from-literal=colour=red');
-        await using watching = kubectl.start('get', 'configmaps', '-w', '-o', 'json');
-        await watching.until(/"lamp"/);
+    it('shows a watch of kubectl, its lag while it is stopped, the diff of an update, and the 410 after a compaction', async () => {
+      await using home = await temporaryDir();
+      const kubectl = new Kubectl(kubectlPath, server.kubeconfigPath, home.path);
+      await kubectl.run('create', 'configmap', 'lamp', '--from-literal=colour=red');
+      await using watching = kubectl.start('get', 'configmaps', '-w', '-o', 'json');
+      await watching.until(/"lamp"/);
 
-        await expectText(page, '.chain [data-client="kubectl"]', /kubernetes-admin: 1 watches, Live/);
-        await storage('Watches');
-        await expectText(page, 'tr[data-row^="configmaps-"]', /Live.*kubectl/);
+      await expectText(page, '.chain [data-client="kubectl"]', /kubernetes-admin: 1 watches, Live/);
+      await view('Watches');
+      await expectText(page, 'tr[data-row^="configmaps-"]', /Live.*kubectl/);
 
-        await storage('Stream');
-        await page.getByLabel('Kind').fill('configmaps');
-        await page.getByRole('button', { name: 'Follow' }).click();
-        await expectText(page, 'caption', /0 events, [1-9]\d* objects followed/);
-        await kubectl.run('patch', 'configmap', 'lamp', '-p', '{"data":{"colour":"green"}}');
-        await expectText(page, 'tbody tr', /MODIFIED.*default\/lamp.*kubectl-patch.*~ data\.colour: "red" -> "green"/);
+      await view('Stream');
+      await page.getByLabel('Kind').fill('configmaps');
+      await page.getByRole('button', { name: 'Follow' }).click();
+      await expectText(page, 'caption', /0 events, [1-9]\d* objects followed/);
+      await kubectl.run('patch', 'configmap', 'lamp', '-p', '{"data":{"colour":"green"}}');
+      await expectText(page, 'tbody tr', /MODIFIED.*default\/lamp.*kubectl-patch.*~ data\.colour: "red" -> "green"/);
 
-        await storage('History');
-        await page.getByLabel('Kind').fill('cm');
-        await page.getByLabel('Name', { exact: true }).fill('lamp');
-        await page.getByRole('button', { name: 'Show' }).click();
-        await expectText(page, '.diff li', /^data\.colour"red""green"$/);
-        await page
-          .getByRole('radio', { name: /^to revision/ })
-          .last()
-          .check();
-        await expectText(page, '.diff', /No difference/); // the first with itself
+      await view('History');
+      await page.getByLabel('Kind').fill('cm');
+      await page.getByLabel('Name', { exact: true }).fill('lamp');
+      await page.getByRole('button', { name: 'Show' }).click();
+      await expectText(page, '.diff li', /^data\.colour"red""green"$/);
+      await page
+        .getByRole('radio', { name: /^to revision/ })
+        .last()
+        .check();
+      await expectText(page, '.diff', /No difference/); // the first with itself
 
-        watching.signal('SIGSTOP');
-        await storage('Watches');
-        // Until what lies in between, the kernel's buffers, is full.
-        let written = 0;
-        const write = () => server.client.patch(`${path}/lamp`, { data: { big: `${written++}`.padEnd(900_000, 'x') } });
-        await vi.waitFor(
-          async () => {
-            await write();
-            const rows = await page.locator('tr[data-row^="configmaps-"]').allTextContents();
-            expect(rows).toContainEqual(expect.stringMatching(/(Behind|FromLog)[1-9]/));
-          },
-          { timeout: PATIENCE_MS, interval: 50 },
-        );
-        await storage('Chain');
-        await expectText(page, '.chain [data-client="kubectl"]', /1 watches, (Behind|FromLog)/);
-        await page.locator('.band .place.behind, .band .place.fromlog').first().waitFor();
-        watching.signal('SIGCONT');
-        await expectText(page, '.chain [data-client="kubectl"]', /1 watches, Live/);
+      watching.signal('SIGSTOP');
+      await view('Watches');
+      // Until what lies in between, the kernel's buffers, is full.
+      let written = 0;
+      const write = () => server.client.patch(`${path}/lamp`, { data: { big: `${written++}`.padEnd(900_000, 'x') } });
+      await vi.waitFor(
+        async () => {
+          await write();
+          const rows = await page.locator('tr[data-row^="configmaps-"]').allTextContents();
+          expect(rows).toContainEqual(expect.stringMatching(/(Behind|FromLog)[1-9]/));
+        },
+        { timeout: PATIENCE_MS, interval: 50 },
+      );
+      await view('Chain');
+      await expectText(page, '.chain [data-client="kubectl"]', /1 watches, (Behind|FromLog)/);
+      await page.locator('.band .place.behind, .band .place.fromlog').first().waitFor();
+      watching.signal('SIGCONT');
+      await expectText(page, '.chain [data-client="kubectl"]', /1 watches, Live/);
 
-        await server.expireHistory();
-        const { body } = await server.client.ask('GET', path, { query: { watch: '1', resourceVersion: '1' } });
-        expect(body.toString()).toContain('"code":410');
-        await storage('410s');
-        await expectText(page, 'tbody tr', /kubernetes-admin.*watch.*configmaps.*1.*Compaction.*compacted/);
+      await server.expireHistory();
+      const { body } = await server.client.ask('GET', path, { query: { watch: '1', resourceVersion: '1' } });
+      expect(body.toString()).toContain('"code":410');
+      await view('410s');
+      await expectText(page, 'tbody tr', /kubernetes-admin.*watch.*configmaps.*1.*Compaction.*compacted/);
 
-        await storage('Plots');
-        await expectText(page, 'figure', /^Rates/);
-        expect(await page.locator('figure canvas').count()).toBe(6);
-        await storage('Flow control');
-        await expectText(page, 'tbody tr', /^workload-low/);
-        expect(faults).toEqual([]);
-      },
-      2 * PATIENCE_MS,
-    );
+      await view('Plots');
+      await expectText(page, 'figure', /^Rates/);
+      expect(await page.locator('figure canvas').count()).toBe(6);
+      await view('Flow control');
+      await expectText(page, 'tbody tr', /^workload-low/);
+      expect(faults).toEqual([]);
+    });
 
     it('is led by keys, and named for those who do not see it', async () => {
       await page.keyboard.press('3');
@@ -250,13 +250,60 @@ else
         await page.emulateMedia({ colorScheme });
         papers.push(await page.evaluate('getComputedStyle(document.body).backgroundColor'));
         for (const name of ['Chain', 'Plots', 'Watches', '410s', 'History', 'Stream', 'Flow control']) {
-          await storage(name);
+          await view(name);
           await page.getByRole('heading', { name, level: 2 }).waitFor();
           expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBeLessThanOrEqual(360);
         }
       }
       expect(papers[0]).not.toBe(papers[1]);
       expect(faults).toEqual([]);
+    });
+
+    it("shows an operator's inside: informers, queues, reconciles with causes and failures, who leads", async () => {
+      await using client = await adminOf(server);
+      const election = { name: 'lamps', identity: 'me', leaseDurationMs: 600_000, renewDeadlineMs: 500_000 };
+      await using manager = new Manager({ client, ...fast, election });
+      manager.add(
+        defineController({
+          name: 'lamps',
+          for: corev1.configMaps,
+          queue: { retries: { baseDelayMs: 3_600_000, maxDelayMs: 3_600_000 } },
+          reconcile(map) {
+            if (map?.metadata.name === 'broken') throw new Error('the lamp is broken');
+          },
+        }),
+      );
+      manager.start();
+      await server.client.create(path, { metadata: { name: 'broken' } });
+      await using inside = createServer(dashboardHandler(manager, { name: 'lamp operator', path: '/debug' }));
+      inside.listen(0, '127.0.0.1');
+      await once(inside, 'listening');
+      const url = `http://127.0.0.1:${(inside.address() as AddressInfo).port}`;
+      const operator = await openPage(browser);
+      await operator.page.goto(`${url}/debug`);
+      await expectText(operator.page, 'h1', /lamp operator ready, leads .*lamps, term \d/);
+      await expectText(operator.page, 'tbody tr', /^configmaps.*current.*lamps/);
+      await operator.page.keyboard.press('2');
+      await expectText(operator.page, 'tbody tr', /^lampsrunning0/);
+      await operator.page.keyboard.press('3');
+      await operator.page.getByLabel('failed only').check();
+      await expectText(operator.page, 'tbody tr', /lamps.*default\/broken.*error.*1.*the lamp is broken/);
+      expect(operator.faults).toEqual([]);
+      await operator.page.context().close();
+
+      const code = async (headers: Record<string, string>, method = 'GET') =>
+        new Promise((resolve) => {
+          httpRequest(`${url}/debug/operator.json`, { headers, method }, (answer) => {
+            answer.resume();
+            resolve(answer.statusCode);
+          }).end();
+        });
+      expect(await code({})).toBe(200);
+      expect(await code({ host: 'localhost:8082' })).toBe(200);
+      expect(await code({ host: 'evil.example' })).toBe(403);
+      expect(await code({ origin: 'http://evil.example' })).toBe(403);
+      expect(await code({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' })).toBe(403);
+      expect(await code({}, 'POST')).toBe(405);
     });
 
     it('a page of another origin reads nothing of it, though the browser has the cookie', async () => {
