@@ -9,7 +9,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /** `hosts`: with their port, as a browser sends them. */
-export function isOwnHost(host: string | undefined, hosts: readonly string[]): boolean {
+function isOwnHost(host: string | undefined, hosts: readonly string[]): boolean {
   return host !== undefined && hosts.includes(host.toLowerCase());
 }
 

@@ -11,8 +11,16 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isApiError, type KubeClient } from '../../../client/index.ts';
-import { COOKIE_ATTRIBUTES, cookieIn, PageKeys, pageFile, pageHeaders, refusalOfPage } from '../../../web/index.ts';
-import { type PageRead, pageRead } from './page-reads.ts';
+import {
+  COOKIE_ATTRIBUTES,
+  cookieIn,
+  PageKeys,
+  type PageRead,
+  pageFile,
+  pageHeaders,
+  pageRead,
+  refusalOfPage,
+} from '../../../web/index.ts';
 
 const ADDRESS = '127.0.0.1';
 /** Of lists and the like; watches take as long as they take. */
