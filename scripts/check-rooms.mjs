@@ -64,7 +64,7 @@ const order = {
     ['rest'],
     ['flow-control'],
     ['bootstrap.ts'],
-    ['aggregation', 'cluster', 'controllers', 'http', 'introspection'],
+    ['aggregation', 'cluster', 'controllers', 'http', 'introspection', 'ui'],
     ['start-server.ts'],
     ['index.ts', 'server-worker.ts'],
   ],

@@ -3,6 +3,7 @@ import { render } from 'preact';
 import { ReadError, readJson, takeSecret } from './data/reading.ts';
 import { OperatorPage } from './operator/operator-page.tsx';
 import { ClusterPage } from './views/cluster-page.tsx';
+import { SignIn } from './views/sign-in.tsx';
 
 type About =
   | { readonly kind: 'cluster'; readonly name: string; readonly server: string; readonly root: string }
@@ -15,10 +16,14 @@ try {
   render(about.kind === 'operator' ? <OperatorPage {...about} /> : <ClusterPage {...about} />, place);
 } catch (err) {
   const why = err instanceof ReadError ? err.message : String(err);
-  render(
-    <p role="alert" class="problem">
-      {why}
-    </p>,
-    place,
-  );
+  const isUnknown = err instanceof ReadError && (err.code === 401 || err.code === 403);
+  // Only the server itself takes a token: the page of `longwatch dashboard` has its link.
+  if (isUnknown && location.pathname === '/ui/') render(<SignIn />, place);
+  else
+    render(
+      <p role="alert" class="problem">
+        {why}
+      </p>,
+      place,
+    );
 }

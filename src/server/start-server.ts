@@ -79,6 +79,7 @@ import { addCacheMetrics, addStoreMetrics } from './storage/cacher/cache-metrics
 import { defaultWatchCacheLimits, type WatchCacheLimits } from './storage/cacher/watch-cache.ts';
 import { ResourceStorages } from './storage/resource-storages.ts';
 import { handleOpenId } from './tokens/openid.ts';
+import { Ui } from './ui/ui.ts';
 import { ALONE, type Inside, type Place, partOf } from './workers/place.ts';
 import { type RunningThread, serveWithWorkers } from './workers/serve-with-workers.ts';
 
@@ -164,6 +165,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       ? serveIntrospection({ rest, expirations, flow: () => flow?.controller, worker: place.number, whole })
       : undefined;
     const sendSnapshot = options.introspection ? snapshotHandler({ store, authorizer }) : undefined;
+    const ui = options.introspection ? new Ui() : undefined;
     const watcherMetrics = new WatcherMetrics(metrics, storages, expirations);
     closers.push(() => watcherMetrics.close());
     if (!isOwner) await untilFilled(rest);
@@ -218,6 +220,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       if (!isOwner && isAboutKinds(context, registry)) await crdController.catchUp(context.signal);
       const proxied = aggregation.handle(context);
       if (proxied !== undefined) return proxied;
+      if (ui?.handle(context)) return;
       if (introspect && (await introspect(context))) return;
       if (await handleResource(rest, context)) return;
       if (discovery.handle(context) || openApi.handle(context)) return;
@@ -265,8 +268,9 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       ...(listening.kind !== 'own' && { socket: listening.kind === 'none' ? 'none' : listening.handle }),
       tls: settingsOf(tls),
       authenticate: access.authenticate,
-      authorizer: access.authorizer,
+      authorizer: ui?.allowing(access.authorizer) ?? access.authorizer,
       handle,
+      readdress: ui?.readdress,
       flow: flow?.controller,
       sharedBy: place.sharedBy,
       observer,

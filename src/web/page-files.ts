@@ -48,7 +48,7 @@ export function pageHeaders({ formTargets = "'none'" }: { formTargets?: string }
       "frame-ancestors 'none'",
       "require-trusted-types-for 'script'",
     ].join('; '),
-    'cache-control': 'no-store',
+    'Cache-Control': 'no-store', // written as the server writes its own, which this takes the place of
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'referrer-policy': 'no-referrer',

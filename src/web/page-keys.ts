@@ -5,54 +5,85 @@
  * header. Cookies of 127.0.0.1 go to every port, also to one on which another user of the machine listens; what a page
  * stores belongs to its port. So neither is enough alone, for reading anything.
  *
- * Always true: a key is good once; secrets are compared by digests, in constant time; there are at most `MAX_SESSIONS`, and
- * the oldest goes when one more comes.
+ * Always true: a key is good once; only digests of secrets are kept, and found by them, so that time tells nothing; there are at most
+ * `limit` sessions, none older than `lifetimeMs`, and the oldest goes when one more comes: of the same owner first, so that nobody puts out others.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 
-const MAX_SESSIONS = 64;
 const SECRET = /^[\w-]{43}$/;
 export const COOKIE_ATTRIBUTES = 'HttpOnly; SameSite=Strict';
 
-type Session<T> = { readonly cookie: Buffer; readonly page: Buffer; readonly owner: T };
+type Session<T> = { readonly page: string; readonly owner: T; readonly openedAt: number };
+
+export type PageKeysOptions = {
+  readonly limit?: number;
+  /** Of one owner's. */
+  readonly ownLimit?: number;
+  readonly lifetimeMs?: number;
+  readonly now?: () => number;
+};
 
 export class PageKeys<T> {
-  readonly #keys: { readonly digest: Buffer; readonly owner: T }[] = [];
-  readonly #sessions: Session<T>[] = [];
+  /** By their digests, in the order they were made. */
+  readonly #keys = new Map<string, T>();
+  readonly #sessions = new Map<string, Session<T>>();
+  readonly #limit: number;
+  readonly #ownLimit: number;
+  readonly #lifetimeMs: number;
+  readonly #now: () => number;
+
+  constructor({ limit = 64, ownLimit = limit, lifetimeMs = Infinity, now = Date.now }: PageKeysOptions = {}) {
+    this.#limit = limit;
+    this.#ownLimit = ownLimit;
+    this.#lifetimeMs = lifetimeMs;
+    this.#now = now;
+  }
 
   /** For whoever is shown it. */
   issue(owner: T): string {
     const key = secret();
-    this.#keys.push({ digest: digest(key), owner });
-    if (this.#keys.length > MAX_SESSIONS) this.#keys.shift();
+    this.#keys.set(digest(key), owner);
+    if (this.#keys.size > this.#limit) this.#keys.delete(firstOf(this.#keys));
     return key;
   }
 
   /** Undefined: no such key, or it was used. */
   exchange(key: string): { readonly cookie: string; readonly page: string } | undefined {
-    const found = findBy(this.#keys, key, 'digest');
-    if (!found) return undefined;
-    this.#keys.splice(this.#keys.indexOf(found), 1);
-    return this.open(found.owner);
+    const id = SECRET.test(key) ? digest(key) : '';
+    const owner = this.#keys.get(id);
+    if (owner === undefined) return undefined;
+    this.#keys.delete(id);
+    return this.open(owner);
   }
 
   /** A session without a key: its owner has proved who they are in another way. */
   open(owner: T): { readonly cookie: string; readonly page: string } {
     const [cookie, page] = [secret(), secret()];
-    this.#sessions.push({ cookie: digest(cookie), page: digest(page), owner });
-    if (this.#sessions.length > MAX_SESSIONS) this.#sessions.shift();
+    const own = [...this.#sessions].filter(([, session]) => session.owner === owner);
+    if (own.length >= this.#ownLimit) this.#sessions.delete(own[0]![0]);
+    this.#sessions.set(digest(cookie), { page: digest(page), owner, openedAt: this.#now() });
+    if (this.#sessions.size > this.#limit) this.#sessions.delete(firstOf(this.#sessions));
     return { cookie, page };
   }
 
   /** Whose session it is, by its cookie alone: enough for the page itself, which holds nothing. */
   ownerOf(cookie: string | undefined): T | undefined {
-    return findBy(this.#sessions, cookie, 'cookie')?.owner;
+    return this.#find(cookie)?.owner;
   }
 
   /** By both secrets: enough for what the page shows. */
   readerOf(cookie: string | undefined, page: string | undefined): T | undefined {
-    const session = findBy(this.#sessions, cookie, 'cookie');
-    return session && findBy([session], page, 'page')?.owner;
+    const session = this.#find(cookie);
+    return session && page !== undefined && session.page === digest(page) ? session.owner : undefined;
+  }
+
+  #find(cookie: string | undefined): Session<T> | undefined {
+    if (cookie === undefined || !SECRET.test(cookie)) return undefined;
+    const id = digest(cookie);
+    const session = this.#sessions.get(id);
+    if (!session || this.#now() - session.openedAt < this.#lifetimeMs) return session;
+    this.#sessions.delete(id);
+    return undefined;
   }
 }
 
@@ -65,20 +96,14 @@ export function cookieIn(header: string | undefined, name: string): string | und
   return undefined;
 }
 
-function findBy<K extends string, S extends { readonly [key in K]: Buffer }>(
-  all: readonly S[],
-  text: string | undefined,
-  field: K,
-): S | undefined {
-  if (text === undefined || !SECRET.test(text)) return undefined;
-  const wanted = digest(text);
-  return all.find((one) => timingSafeEqual(one[field], wanted));
+function firstOf(all: ReadonlyMap<string, unknown>): string {
+  return all.keys().next().value ?? '';
 }
 
 function secret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
 }

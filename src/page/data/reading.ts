@@ -24,6 +24,14 @@ export function takeSecret(): void {
   history.replaceState(null, '', location.pathname);
 }
 
+/** A session for whom the token is of; it is sent once, and not kept. */
+export async function signIn(token: string): Promise<void> {
+  const response = await fetch('session', { headers: { authorization: `Bearer ${token}` }, cache: 'no-store' });
+  if (!response.ok) throw new ReadError(response.status, messageIn(await response.text()) || response.statusText);
+  const { page } = (await response.json()) as { page?: string };
+  if (page !== undefined) localStorage.setItem(SECRET_NAME, page);
+}
+
 export type ReadOptions = { readonly signal?: AbortSignal; readonly accept?: string };
 
 export async function readJson<T>(path: string, options: ReadOptions = {}): Promise<T> {

@@ -52,6 +52,8 @@ export type HttpServerOptions = {
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
   readonly handle: (context: RequestContext) => void | Promise<void>;
+  /** What a request really asks for, before anybody looks at it: for those of our own page. */
+  readonly readdress?: ((head: RequestHead) => RequestHead) | undefined;
   /** Who decides what may run now; plain counters, as the limits say, without it. */
   readonly flow?: FlowGate | undefined;
   readonly limits?: Partial<HttpLimits>;
@@ -167,8 +169,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       refuseHead(wire, parsed.status, parsed.text);
       return;
     }
-    const { path, queryText } = parsed;
-    const head: RequestHead = { method, path, queryText, ...origin };
+    const asked: RequestHead = { method, path: parsed.path, queryText: parsed.queryText, ...origin };
+    const head = options.readdress?.(asked) ?? asked;
+    const { path } = head;
     const account = connections.accountOf(connection);
     const parse = (query: () => URLSearchParams) => parseRequestInfo(method, path, query);
     const context = new HttpRequestContext(shared, wire, head, account, parse);

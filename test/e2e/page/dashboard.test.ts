@@ -12,7 +12,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { corev1 } from '../../../src/client/index.ts';
 import { dashboardHandler, defineController, Manager } from '../../../src/controller/index.ts';
-import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
+import { credentialsOf, startTestServer, type TestServer } from '../../../src/testing/index.ts';
 import { adminOf } from '../../support/client/client-under-test.ts';
 import { fast } from '../../support/client/controller-under-test.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
@@ -259,6 +259,24 @@ else
       expect(faults).toEqual([]);
     });
 
+    it('is served by the server, too, to whoever signs in', async () => {
+      const { token } = credentialsOf(server.dataDir, server.kubeconfigPath);
+      const ui = await openPage(browser);
+      await ui.page.goto(`${server.url}/ui`);
+      const field = ui.page.getByLabel('Token');
+      await field.fill('wrong');
+      await ui.page.getByRole('button', { name: 'Sign in' }).click();
+      await expectText(ui.page, '[role=alert]', /Unauthorized/);
+      await field.fill(token);
+      await ui.page.getByRole('button', { name: 'Sign in' }).click();
+      await expectText(ui.page, '.chain title', /^The store at revision [1-9]/);
+      await ui.page.reload();
+      await ui.page.getByRole('link', { name: 'Flow control' }).click();
+      await expectText(ui.page, 'tbody tr', /^workload-low/);
+      expect(ui.faults).toEqual([]);
+      await ui.page.context().close();
+    });
+
     it("shows an operator's inside: informers, queues, reconciles with causes and failures, who leads", async () => {
       await using client = await adminOf(server);
       const election = { name: 'lamps', identity: 'me', leaseDurationMs: 600_000, renewDeadlineMs: 500_000 };
@@ -283,9 +301,9 @@ else
       await operator.page.goto(`${url}/debug`);
       await expectText(operator.page, 'h1', /lamp operator ready, leads .*lamps, term \d/);
       await expectText(operator.page, 'tbody tr', /^configmaps.*current.*lamps/);
-      await operator.page.keyboard.press('2');
+      await operator.page.getByRole('link', { name: 'Queues' }).click();
       await expectText(operator.page, 'tbody tr', /^lampsrunning0/);
-      await operator.page.keyboard.press('3');
+      await operator.page.getByRole('link', { name: 'Reconciles' }).click();
       await operator.page.getByLabel('failed only').check();
       await expectText(operator.page, 'tbody tr', /lamps.*default\/broken.*error.*1.*the lamp is broken/);
       expect(operator.faults).toEqual([]);
