@@ -14,9 +14,13 @@ class Semver extends Opaque {
     super();
     const match = PATTERN.exec(text);
     if (!match) throw new CelError(whyNot(text));
-    this.numbers = [BigInt(match[1]!), BigInt(match[2]!), BigInt(match[3]!)];
+    const [, major = '', minor = '', patch = '', prerelease] = match;
+    const parts = prerelease?.split('.') ?? [];
+    if ([major, minor, patch, ...parts.filter(isNumber)].some((digits) => digits.length > MOST_DIGITS))
+      throw new CelError(whyNot(text));
+    this.numbers = [BigInt(major), BigInt(minor), BigInt(patch)];
     if (this.numbers.some((number) => number > LARGEST)) throw new CelError(whyNot(text));
-    this.prerelease = (match[4]?.split('.') ?? []).map((part) => (/^\d+$/.test(part) ? BigInt(part) : part));
+    this.prerelease = parts.map((part) => (isNumber(part) ? BigInt(part) : part));
   }
 
   /** What was built from it does not count. */
@@ -44,8 +48,9 @@ class Semver extends Opaque {
 }
 
 const PATTERN =
-  /^(0|[1-9][0-9]{0,19})\.(0|[1-9][0-9]{0,19})\.(0|[1-9][0-9]{0,19})(?:-((?:0|[1-9][0-9]{0,19}|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9][0-9]{0,19}|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$/;
+  /^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(?:-((?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$/;
 const LARGEST = 2n ** 64n - 1n;
+const MOST_DIGITS = 20;
 
 const reading = (text: string) => 20 + traversal(text.length);
 const comparing = (a: Semver, b: Semver) => 1 + a.prerelease.length + b.prerelease.length;
@@ -102,6 +107,10 @@ function whyNot(text: string): string {
       return `${name[0]!.toUpperCase()}${name.slice(1)} number must not contain leading zeroes ${shown}`;
   }
   return 'Prerelease meta data is empty';
+}
+
+function isNumber(part: string): boolean {
+  return /^\d+$/.test(part);
 }
 
 function compareIdentifiers(a: Identifier, b: Identifier): number {
