@@ -59,6 +59,8 @@ export type RetrySample = Pick<RequestSample, 'method' | 'path' | 'verb' | 'reso
 
 export type WatchEnd = {
   readonly resource: Resource;
+  /** Who ended it: the server, cleanly; whoever read it; or a failure, which is `error` then. */
+  readonly by: 'server' | 'reader' | 'failure';
   /** Undefined if the server or the reader ended it. */
   readonly error: unknown;
   /** Since the request was made. */

@@ -1,6 +1,6 @@
 /**
  * The life of watches and informers as log lines: at 0 what somebody has to look at, at 2 states of informers, at 4
- * watches and lists that begin anew. The wire is `request-log.ts`.
+ * watches and lists that begin anew, at 6 every watch as it opens and ends, with why. The wire is `request-log.ts`.
  *
  * Errors about Secrets are logged by their kind only: the text of a broken answer can be a piece of it.
  */
@@ -17,15 +17,25 @@ export function logObserver(logger: Logger): ClientObserver {
   const log = new SafeLogger(logger);
   const states = new WeakMap<ObservedInformer, InformerState>();
   return {
+    onWatchOpen: (resource) => {
+      if (log.level < 6) return;
+      const name = resourceName(resource);
+      log.log(6, `${name}: a watch is open`, { resource: name });
+    },
     onReconnect: (resource) => {
       const name = resourceName(resource);
       log.log(4, `${name}: the watch is open again`, { resource: name });
     },
-    onWatchEnd: ({ resource, error, durationMs }) => {
-      if (error === undefined || log.level < 4) return;
-      const [name, text] = [resourceName(resource), errorText(resource, error)];
-      const fields = { resource: name, reason: errorReason(error), error: text, durationMs };
-      log.log(4, `${name}: the watch ended after ${Math.round(durationMs)} ms: ${text}`, fields);
+    onWatchEnd: ({ resource, by, error, durationMs }) => {
+      if (log.level < (by === 'failure' ? 4 : 6)) return;
+      const name = resourceName(resource);
+      const ended = `${name}: the watch ended after ${Math.round(durationMs)} ms`;
+      if (by !== 'failure') {
+        log.log(6, `${ended}: ${ENDS[by]}`, { resource: name, by, durationMs });
+        return;
+      }
+      const text = errorText(resource, error);
+      log.log(4, `${ended}: ${text}`, { resource: name, reason: errorReason(error), error: text, durationMs });
     },
     onList: ({ resource, by, durationMs, objects, error }) => {
       if (log.level < 4) return;
@@ -57,6 +67,8 @@ export function logObserver(logger: Logger): ClientObserver {
     },
   };
 }
+
+const ENDS = { server: 'the server ended it', reader: 'nobody here reads it any more' } as const;
 
 function errorText({ plural }: Resource, error: unknown): string {
   if (holdsSecrets(plural)) return errorReason(error);

@@ -140,6 +140,7 @@ export async function* watchBatches<T extends AnyObject>(
         'body',
         `Cannot finish ${request}: it ended inside an event, after ${splitter.rest} bytes`,
       );
+    report.finished();
   } catch (error) {
     report.failed(error);
     throw error;

@@ -129,6 +129,23 @@ it('level 2 tells states of informers, 4 what begins anew, 0 what somebody has t
   expect(quiet.lines).toHaveLength(1);
 });
 
+it('level 6 tells of every watch that it opens and why it ends', async () => {
+  await using server = await startTestServer();
+  const logger = new Lines(6);
+  await using client = await adminOf(server, { logger });
+  const of = { namespace: 'default', resourceVersion: '0' };
+  for await (const _event of client.watch(configMaps, { ...of, timeoutSeconds: 1 })); // the server ends it
+  const stop = new AbortController();
+  const onOpen = () => stop.abort();
+  await expect(client.watch(configMaps, { ...of, onOpen, signal: stop.signal }).next()).rejects.toThrow();
+  expect(logger.at(6).filter((line) => line.includes('watch') && !line.startsWith('GET'))).toEqual([
+    'configmaps: a watch is open',
+    'configmaps: the watch ended after N ms: the server ended it',
+    'configmaps: a watch is open',
+    'configmaps: the watch ended after N ms: nobody here reads it any more',
+  ]);
+});
+
 it('the level may change while the client runs, and a logger that throws loses its line only', async () => {
   await using server = await startTestServer();
   const logger = new Lines(5);
