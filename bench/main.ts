@@ -40,6 +40,7 @@ import { serverStart } from './server/server-start.ts';
 import { serverWorkers } from './server/server-workers.ts';
 import { serverWrites } from './server/server-writes.ts';
 import { storm } from './server/storm.ts';
+import { testServer } from './server/test-server.ts';
 import { storeCompaction } from './store/store-compaction.ts';
 import { storeOpen } from './store/store-open.ts';
 import { storeReads } from './store/store-reads.ts';
@@ -62,7 +63,7 @@ const storeBenchmarks: readonly Benchmark[] = [
 ];
 const serverBenchmarks: readonly ServerBenchmark[] = [
   ...[serverWrites, serverLists, serverFanOut, serverNodeWatches, serverResume, serverMemory, serverStart],
-  ...[flowControlCost, storm, cluster, serverAdmission, serverLooking, serverWorkers],
+  ...[flowControlCost, storm, cluster, serverAdmission, serverLooking, serverWorkers, testServer],
 ];
 const clientBenchmarks: readonly ClientBenchmark[] = [clientSync, clientStream, clientSlowHandler, queueBenchmark];
 const LIMIT_SECONDS: TimeLimit = { usual: 120, whole: 600 };
