@@ -3,12 +3,14 @@
  * share: loading some hundred small files is most of what an import, and the start of the server, would cost
  * (docs/decisions/0011-bundle.md). Called by the set-up after the compiler; nothing else is changed by it: no
  * minifying, packages stay outside, and what is loaded later stays apart. The page for browsers is the exception: it is one
- * small file with all it needs.
+ * small file with all it needs. Last, a test server is started once and leaves the objects that every cluster begins with
+ * beside the bundle: the next ones need not make them.
  *
  * With `--to-serve` only the programs and the page are made, straight from the sources: types are nobody's business there.
  */
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { root } from './setup.mjs';
 
@@ -64,3 +66,10 @@ await build({
   logLevel: 'warning',
 });
 for (const file of ['index.html', 'icon.svg']) cpSync(join(root, 'src', 'page', file), join(page, file));
+
+if (!isToServe) {
+  const { startTestServer } = await import(pathToFileURL(join(outdir, 'testing.js')).href);
+  const server = await startTestServer();
+  writeFileSync(join(outdir, 'test-server-image.json'), JSON.stringify(await server.firstObjects()));
+  await server[Symbol.asyncDispose]();
+}

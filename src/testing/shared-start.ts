@@ -1,7 +1,8 @@
 /**
  * What the servers of one process need not make twice: keys and certificates, and the objects that every cluster begins
  * with. The first server makes them, the next ones find them in their folder and their store when they start; the
- * server itself sees nothing but data that is there already.
+ * server itself sees nothing but data that is there already. Of the objects the build leaves a copy beside the bundle
+ * (scripts/bundle.mjs), so that there the first finds them, too.
  *
  * Always true: two servers share keys and the text of those objects, never an identity: uids, times and tokens are new.
  */
@@ -28,6 +29,8 @@ const KINDS = [
 
 type Image = ReadonlyMap<string, string>;
 
+const BUILT_IMAGE = './test-server-image.json';
+
 let keyFiles: ReadonlyMap<string, string> | undefined;
 let image: Image | undefined;
 
@@ -42,6 +45,7 @@ export function lendKeys(dataDir: string): void {
 
 /** Into a store that is new. */
 export async function lendObjects(store: Store): Promise<void> {
+  image ??= readBuiltImage();
   if (!image || (await store.revision()) > 1) return;
   const now = `${new Date(wallNow()).toISOString().slice(0, 19)}Z`;
   const ops = [...image].map(([key, text]): Op => {
@@ -55,13 +59,23 @@ export async function lendObjects(store: Store): Promise<void> {
 
 /** After a start on an empty folder: what the next one may have. */
 export async function keepForNext(dataDir: string, store: Store): Promise<void> {
-  if (image) return;
   const folder = join(dataDir, 'pki');
+  keyFiles ??= new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+  image ??= await imageOf(store);
+}
+
+/** What the build keeps. */
+export async function imageOf(store: Store): Promise<Image> {
   const objects = new Map<string, string>();
   for (const kind of KINDS) {
     const { kvs } = await store.range({ prefix: `${ROOT}${kind}/` });
     for (const { key, value } of kvs) objects.set(key, Buffer.from(value).toString('utf8'));
   }
-  keyFiles = new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
-  image = objects;
+  return objects;
+}
+
+function readBuiltImage(): Image | undefined {
+  if (import.meta.url.endsWith('.ts')) return undefined; // from the sources there is none that must fit them
+  const file = new URL(BUILT_IMAGE, import.meta.url);
+  return existsSync(file) ? new Map(Object.entries(JSON.parse(readFileSync(file, 'utf8')))) : undefined;
 }

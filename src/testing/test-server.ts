@@ -23,7 +23,7 @@ import { type AutoCompaction, isStoreError, openEmbeddedStore, openEtcdStore, ty
 import { ApiClient, type ApiClientOptions } from './api-client.ts';
 import type { Patience } from './eventually.ts';
 import { type Baseline, baselineOf, resetStore } from './reset-store.ts';
-import { keepForNext, lendKeys, lendObjects } from './shared-start.ts';
+import { imageOf, keepForNext, lendKeys, lendObjects } from './shared-start.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 import { watchedDial, watchedStore } from './watched-work.ts';
 import { whenReconciled } from './when-reconciled.ts';
@@ -140,6 +140,11 @@ export class TestServer implements AsyncDisposable {
       .flatMap(({ value }) => pathsOf(JSON.parse(Buffer.from(value).toString('utf8')).spec));
     await resetStore(store, baseline);
     for (const path of gone) await this.#untilServed(path, false);
+  }
+
+  /** The objects that every cluster begins with, by their keys, as the build keeps them for the next start. */
+  async firstObjects(): Promise<Record<string, string>> {
+    return this.#store ? Object.fromEntries(await imageOf(this.#store)) : {};
   }
 
   /** When a controller has dealt with an object as it is now: see `when-reconciled.ts`. */

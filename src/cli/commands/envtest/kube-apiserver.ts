@@ -8,6 +8,8 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { startServer } from '../../../server/index.ts';
+import { openEmbeddedStore } from '../../../store/index.ts';
+import { lendObjects } from '../../../testing/shared-start.ts';
 import { addServeCommand } from '../serve.ts';
 import { startBeside } from '../serve-controllers.ts';
 import { STORE_PATH, type StandInStore } from './etcd.ts';
@@ -24,7 +26,13 @@ export async function runKubeApiServer(given: readonly string[]): Promise<void> 
   addServeCommand(program, (options, beside) => {
     const { enableAdmissionPlugins: enabled = [], disableAdmissionPlugins: disabled = [] } = options;
     const plugins = disabled.includes(ACCOUNTS_PLUGIN) ? enabled : [...new Set([...enabled, ACCOUNTS_PLUGIN])];
-    return startBeside(startServer, { ...options, durability, enableAdmissionPlugins: plugins }, beside);
+    const openStore = async () => {
+      const store = await openEmbeddedStore({ dataDir: join(options.dataDir, 'store'), durability });
+      await lendObjects(store); // it starts sooner where the first objects are there already
+      return store;
+    };
+    const own = { ...options, durability, enableAdmissionPlugins: plugins };
+    return startBeside(startServer, options.etcd ? own : { ...own, openStore }, beside);
   });
   const { args, etcdServers, ignored } = readApiServerFlags(given, program.commands[0]!);
   for (const flag of ignored) process.stderr.write(`longwatch: ${flag} is not known here and changes nothing\n`);
