@@ -48,6 +48,8 @@ export const rates = {
 };
 /** Of one thread, beyond which those who wait begin to notice each other. */
 const BUSY_CORES = 0.7;
+/** Of the machine, above which figures are not to be quoted. */
+const BUSY_LOAD = 2;
 const SIZES = [100, 1000, 5000, 50_000];
 
 export function figuresFrom(bench) {
@@ -100,6 +102,15 @@ export function carried(figures) {
   return nodes;
 }
 
+/** CPU is dearer where others have the caches, and latencies are theirs. */
+function busyNote({ load }) {
+  if (Number(load) <= BUSY_LOAD) return '';
+  return `
+The machine was busy with other work: latencies are those of waiting for a core, and CPU is up to three times what it is on a
+quiet one. What follows is on the safe side by as much.
+`;
+}
+
 export function scalePage(figures) {
   const number = (value) => (value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(2))));
   const memory = (mib) => (mib >= 1024 ? `${number(mib / 1024)} GiB` : `${number(mib)} MiB`);
@@ -137,7 +148,7 @@ On ${figures.date}, Node ${figures.node}, ${figures.cpu}, at a load of ${figures
 | a pod in memory | ${number((Math.max(0, figures.podsMiB - figures.emptyMiB) * 1024) / figures.pods)} KiB |
 | a node in memory: its objects, two connections, seven watches | ${number((Math.max(0, figures.connectedMiB - figures.podsMiB) * 1024) / figures.nodes)} KiB |
 | an empty server | ${memory(figures.emptyMiB)} |
-
+${busyNote(figures)}
 The arithmetic gives ${number(played.cores)} cores for that cluster, and its run took ${number(figures.cores)}: ${number(figures.writesPerSecond)} writes a second (p99 ${number(figures.writesP99Ms)} ms),
 ${number(figures.eventsPerSecond)} events delivered a second (p99 ${number(figures.eventP99Ms)} ms after the write left), reads p99 ${number(figures.readsP99Ms)} ms, with a load
 generator that was ${number(figures.generatorP99Ms)} ms late itself at its 99th percentile; memory ${memory(figures.connectedMiB)} at the beginning and ${memory(figures.endMiB)} at the end;

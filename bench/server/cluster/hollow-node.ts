@@ -18,6 +18,8 @@ export class HollowNode {
   readonly #kubelet: ClusterConnection;
   readonly #tally: Tally;
   #leaseVersion: string | undefined;
+  /** Pods it is letting go of: more may happen to one until it is gone. */
+  readonly #going = new Set<string>();
 
   private constructor(i: number, kubelet: ClusterConnection, tally: Tally) {
     this.#i = i;
@@ -100,10 +102,12 @@ export class HollowNode {
   async #see(event: string): Promise<void> {
     const { type, object } = JSON.parse(event) as PodEvent;
     if (type === 'BOOKMARK' || type === 'DELETED' || !this.#tally.isRunning) return;
-    const path = `${paths.pods}/${object.metadata.name}`;
+    const { name, deletionTimestamp } = object.metadata;
+    const path = `${paths.pods}/${name}`;
     const { podWrites, reads } = this.#tally;
-    if (object.metadata.deletionTimestamp) {
-      if (type !== 'MODIFIED') return;
+    if (deletionTimestamp) {
+      if (type !== 'MODIFIED' || this.#going.has(name)) return;
+      this.#going.add(name);
       await this.#tally.timed(podWrites, () =>
         this.#kubelet.request('DELETE', path, { kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0 }),
       );
