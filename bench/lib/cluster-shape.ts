@@ -24,12 +24,6 @@ export const READS_PER_SECOND = 10;
 /** Nodes to a service: a cluster of 5,000 has 500 of them. */
 const NODES_PER_SERVICE = 10;
 
-/** What a node holds open: its kubelet's, and its proxy's, on a connection each. */
-export const WATCHES_PER_NODE = 7;
-export const CONNECTIONS_PER_NODE = 2;
-/** Of each controller, on one connection. */
-export const WATCHES_PER_CONTROLLER = 7;
-
 export function shapeFor(isWhole: boolean, isQuick: boolean): ClusterShape {
   if (isWhole) return { nodes: 5000, pods: 100_000, seconds: 300 };
   return isQuick ? { nodes: 50, pods: 1000, seconds: 10 } : { nodes: 500, pods: 10_000, seconds: 60 };
