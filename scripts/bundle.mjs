@@ -19,6 +19,7 @@ const layers = ['client', 'controller', 'controllers', 'metrics', 'server', 'sto
 const doors = {
   ...Object.fromEntries(layers.map((layer) => [layer, `${layer}/index`])),
   'client-advanced': 'client/advanced',
+  'client-apply': 'client/apply',
   'client-crd': 'client/crd',
   'client-pods': 'client/pods',
   'controller-advanced': 'controller/advanced',

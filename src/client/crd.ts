@@ -10,6 +10,12 @@ export {
   type SchemaSource,
 } from './definitions/define-crd.ts';
 export { fromJsonSchema } from './definitions/from-json-schema.ts';
-export { CrdError, type InstallableCrd, type InstallCrdOptions, installCrd } from './definitions/install-crd.ts';
+export {
+  CrdError,
+  type InstallableCrd,
+  type InstallCrdOptions,
+  installCrd,
+  readCrds,
+} from './definitions/install-crd.ts';
 export { schemaValidator } from './definitions/schema-validator.ts';
 export type { StructuralSchema } from './objects/structural-schema.ts';

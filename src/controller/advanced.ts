@@ -7,7 +7,13 @@ export { DEFAULT_TIMINGS, type ElectionTimings } from './election/lease-decision
 export { DEFAULT_BUDGET, type EventBudgetOptions } from './events/event-budget.ts';
 export type { EventNote, EventRecorderMetrics, EventRecorderOptions, EventSubject } from './events/event-recorder.ts';
 export type { ControllerMetrics } from './manager/managed-controller.ts';
-export type { ControllerHealth, ControllerState, ErrorSource, InformerHealth } from './manager/manager-options.ts';
+export type {
+  ControllerHealth,
+  ControllerState,
+  ErrorCount,
+  ErrorSource,
+  InformerHealth,
+} from './manager/manager-options.ts';
 export type { RecentReconcile } from './manager/recent-reconciles.ts';
 export type { OwnershipErrorCode } from './owner-references.ts';
 export type { HistogramSnapshot, QueueMetricsSnapshot, QueueObserver } from './queue/queue-metrics.ts';

@@ -70,6 +70,12 @@ export type { ReconcileClient, ReconcileContext } from './reconcile/reconcile-co
 export type { ReconcileLog } from './reconcile/reconcile-log.ts';
 export { type ReconcileResult, requeueAfter } from './reconcile/requeue.ts';
 export {
+  type CreateOrUpdateResult,
+  createOrUpdate,
+  type RetryOnConflictOptions,
+  retryOnConflict,
+} from './retry-on-conflict.ts';
+export {
   type AdmissionRequest,
   Denial,
   deny,

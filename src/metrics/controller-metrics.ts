@@ -25,6 +25,12 @@ export type ObservedRest = {
 
 export type ObservedElector = { readonly name: string; isLeading(): boolean };
 
+/** What a manager says of itself. */
+export type ObservedHealth = {
+  readonly errors: readonly { readonly part: string; readonly controller: string; readonly count: number }[];
+  readonly controllers: readonly { readonly name: string; readonly stuck: readonly unknown[] }[];
+};
+
 /** What was already added up. */
 type Seen = { readonly work: ObservedWork; queue?: QueueMetricsSnapshot; pool?: PoolMetricsSnapshot };
 
@@ -66,6 +72,7 @@ export class ControllerMetrics implements Disposable {
   readonly #common: Labels;
   /** By queue: a controller has another one in each run. */
   readonly #seen = new Map<object, Seen>();
+  readonly #errors = new Map<string, number>();
 
   constructor(set: MetricSet, common: Labels) {
     this.#set = set;
@@ -90,6 +97,18 @@ export class ControllerMetrics implements Disposable {
       const labels = { name: elector.name, ...this.#common };
       this.#set.values('leader_election_master_status').add(labels, elector.isLeading() ? 1 : 0);
     }
+  }
+
+  /** Counts of a manager begin with it and never fall. */
+  collectHealth({ errors, controllers }: ObservedHealth): void {
+    for (const { part, controller, count } of errors) {
+      const id = `${part} ${controller}`;
+      const difference = count - (this.#errors.get(id) ?? 0);
+      this.#errors.set(id, count);
+      this.#set.values('longwatch_manager_errors_total').add({ part, controller, ...this.#common }, difference);
+    }
+    for (const { name, stuck } of controllers)
+      this.#set.values('longwatch_manager_stuck_reconciles').add(this.#poolLabels(name), stuck.length);
   }
 
   /** Takes a last look at everything. */

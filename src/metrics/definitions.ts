@@ -26,6 +26,8 @@ export type MetricName =
   | InformerMetric
   | QueueMetric
   | ReconcileMetric
+  | 'longwatch_manager_errors_total'
+  | 'longwatch_manager_stuck_reconciles'
   | 'leader_election_master_status';
 
 type ClientMetric =
@@ -286,6 +288,16 @@ export const definitions: Readonly<Record<MetricName, Definition>> = {
     type: 'gauge',
     labels: controllerLabels,
     help: 'How many reconciles may run at a time.',
+  },
+  longwatch_manager_errors_total: {
+    type: 'counter',
+    labels: ['part', 'controller'],
+    help: 'Errors that stopped nothing, by where they came from: reconcile, informer, election, recorder, tracer.',
+  },
+  longwatch_manager_stuck_reconciles: {
+    type: 'gauge',
+    labels: controllerLabels,
+    help: 'Reconciles that do not end.',
   },
   leader_election_master_status: {
     type: 'gauge',

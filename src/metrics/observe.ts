@@ -11,13 +11,20 @@
 import type { Transport } from '../client/advanced.ts';
 import type { PoolMetricsSnapshot, QueueMetricsSnapshot } from '../controller/advanced.ts';
 import { ClientMetrics } from './client-metrics.ts';
-import { ControllerMetrics, type ObservedElector, type ObservedRest, type ObservedWork } from './controller-metrics.ts';
+import {
+  ControllerMetrics,
+  type ObservedElector,
+  type ObservedHealth,
+  type ObservedRest,
+  type ObservedWork,
+} from './controller-metrics.ts';
 import { type MetricRegistry, MetricSet } from './metric-set.ts';
 
 /** A Manager is one. */
 export type ObservedManager = {
   readonly controllers: Iterable<ObservedController>;
   readonly elector?: ObservedElector | undefined;
+  health?(): ObservedHealth;
 };
 
 export type ObservedController = {
@@ -76,6 +83,7 @@ function observeControllers(set: MetricSet, options: ObserveOptions, common: { c
   const metrics = new ControllerMetrics(set, common);
   const isNew = set.join(key, () => {
     const elector = manager?.elector;
+    if (manager?.health) metrics.collectHealth(manager.health());
     metrics.collect([...worksOf(manager), ...queues], [...(elector ? [elector] : []), ...electors]);
   });
   if (!isNew) throw new Error('Cannot observe the manager: the registry has it already');

@@ -12,8 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { liveBy } from '../api/index.ts';
-import type { InstallableCrd } from '../client/crd.ts';
-import { definitionsOf } from '../client/definitions/install-crd.ts';
+import { type InstallableCrd, readCrds } from '../client/crd.ts';
 import { apiextensionsv1, isApiError, KubeClient, type TransportOptions, tokenCredentials } from '../client/index.ts';
 import type { ManagedController } from '../controller/index.ts';
 import { connectLoopback, startControllers } from '../controllers/index.ts';
@@ -120,10 +119,11 @@ export class TestServer implements AsyncDisposable {
 
   /** Resolves when objects of the kind can be made; again is the same as once. No time has to pass for it. */
   async installCrd(definition: InstallableCrd): Promise<void> {
-    const definitions = await definitionsOf(definition);
-    const crds = this.kube.resource(apiextensionsv1.customResourceDefinitions);
-    for (const crd of definitions) await crds.apply(crd as never, { fieldManager: 'longwatch-test', force: true });
-    for (const { spec } of definitions) for (const path of pathsOf(spec)) await this.#untilServed(path, true);
+    const api = this.kube.resource(apiextensionsv1.customResourceDefinitions);
+    for (const crd of await readCrds(definition)) {
+      await api.apply(crd as never, { fieldManager: 'longwatch-test', force: true });
+      for (const path of pathsOf(crd.spec)) await this.#untilServed(path, true);
+    }
   }
 
   /**

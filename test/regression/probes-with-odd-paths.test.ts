@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { healthHandler } from '../../src/controller/index.ts';
 
-const well = { isLive: true, isReady: true, informers: [], controllers: [], role: undefined, problems: [] };
+const well = { isLive: true, isReady: true, informers: [], controllers: [], role: undefined, errors: [], problems: [] };
 
 it.each(['//', '/\\', 'http://[', '//livez', '*'])('%s is not found', async (path) => {
   const server = createServer(healthHandler({ health: () => well })).listen(0, '127.0.0.1');

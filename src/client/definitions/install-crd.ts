@@ -6,9 +6,9 @@
  */
 import { ConfigError, isApiError } from '../errors.ts';
 import type { KubeClient } from '../kube-client.ts';
+import { readManifests } from '../manifests/read-manifests.ts';
 import { type CustomResourceDefinition, customResourceDefinitions } from '../objects/generated/apiextensions-v1.ts';
 import type { Applied, Draft } from '../objects/objects.ts';
-import { readManifests } from '../objects/read-manifests.ts';
 import type { CrdDefinition } from './define-crd.ts';
 
 export type InstallCrdOptions = {
@@ -38,15 +38,15 @@ export async function installCrd(
   { signal, timeoutMs = 30_000, fieldManager = 'longwatch' }: InstallCrdOptions = {},
 ): Promise<void> {
   const list = (Array.isArray(definitions) ? definitions : [definitions]) as InstallableCrd[];
-  const crds = (await Promise.all(list.map(definitionsOf))).flat();
+  const crds = (await Promise.all(list.map(readCrds))).flat();
   const api = client.resource(customResourceDefinitions);
   for (const crd of crds)
     await api.apply(crd as Applied<CustomResourceDefinition>, { fieldManager, force: true, signal });
   for (const crd of crds) await whenServed(client, crd.metadata.name ?? '', timeoutMs, signal);
 }
 
-/** All that are in it. */
-export async function definitionsOf(one: InstallableCrd): Promise<CrdDefinition['crd'][]> {
+/** Each with its name. */
+export async function readCrds(one: InstallableCrd): Promise<CrdDefinition['crd'][]> {
   if (typeof one !== 'string') return [('crd' in one ? one.crd : one) as CrdDefinition['crd']];
   const found = (await readManifests(one)).filter(({ kind }) => kind === 'CustomResourceDefinition');
   if (found.length > 0) return found as unknown as CrdDefinition['crd'][];

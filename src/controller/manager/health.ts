@@ -13,12 +13,13 @@ import { resourceName } from '../../client/advanced.ts';
 import { type AnyObject, type Informer, isApiError } from '../../client/index.ts';
 import type { LeaderElector } from '../election/leader-elector.ts';
 import type { ManagedController } from './managed-controller.ts';
-import type { ControllerHealth, InformerHealth, ManagerHealth, StuckReconcile } from './manager-options.ts';
+import type { ControllerHealth, ErrorCount, InformerHealth, ManagerHealth, StuckReconcile } from './manager-options.ts';
 
 export type HealthFacts = {
   readonly controllers: readonly ManagedController[];
   readonly elector: LeaderElector | undefined;
   readonly failure: { readonly error: unknown } | undefined;
+  readonly errors: readonly ErrorCount[];
   readonly phase: 'new' | 'running' | 'stopping';
   readonly maxLagMs: number;
   readonly stuckAfterMs: number;
@@ -41,6 +42,7 @@ export function healthOf(facts: HealthFacts): ManagerHealth {
     informers,
     controllers,
     role: facts.elector?.role,
+    errors: facts.errors,
     problems: problems.map(({ about, text }) => `${about}${text}`),
   };
 }

@@ -41,8 +41,11 @@ export type ManagerOptions = {
   readonly namespace?: string | readonly string[] | undefined;
   /** Controllers run only while this process leads; without it, always. */
   readonly election?: ElectionOptions | undefined;
-  /** For all informers that controllers share. */
-  readonly informers?: Pick<InformerDefaults, 'auditMs' | 'freeze' | 'reflector'> | undefined;
+  /**
+   * For all informers that controllers share: how often each is held against the server, and with `checkpoint`, a folder, where
+   * their state outlives the process: reconciles then begin from there, at once, with what changed meanwhile.
+   */
+  readonly informers?: Pick<InformerDefaults, 'auditMs' | 'checkpoint' | 'freeze' | 'reflector'> | undefined;
   readonly health?: HealthOptions | undefined;
   /** How long reconciles may go on when the manager stops, before their signals fire: 30 s. */
   readonly graceMs?: number | undefined;
@@ -110,6 +113,17 @@ export type StuckReconcile = {
   readonly ignoresSignal: boolean;
 };
 
+/** Errors that stopped nothing, counted by where they came from. */
+export type ErrorCount = {
+  readonly part: ErrorSource['part'];
+  /** Empty where it was none of a controller's. */
+  readonly controller: string;
+  readonly count: number;
+  readonly last: unknown;
+  /** Milliseconds ago. */
+  readonly lastMs: number;
+};
+
 export type ManagerHealth = {
   /** False when only a restart of the process helps. */
   readonly isLive: boolean;
@@ -122,6 +136,8 @@ export type ManagerHealth = {
   readonly controllers: readonly ControllerHealth[];
   /** Undefined without an election. */
   readonly role: Role | undefined;
+  /** Since it began; they make it neither unready nor dead. */
+  readonly errors: readonly ErrorCount[];
   /** What keeps it from being live or ready, in words; each names who is to blame. */
   readonly problems: readonly string[];
 };

@@ -37,7 +37,7 @@ import { findProblems, type HealthFacts, healthOf } from './health.ts';
 import { type KeptLease, keepLease } from './lease-keeper.ts';
 import { ManagedController } from './managed-controller.ts';
 import { ManagerLog, stderrLogger } from './manager-log.ts';
-import type { ErrorSource, ManagerHealth, ManagerOptions } from './manager-options.ts';
+import type { ErrorCount, ErrorSource, ManagerHealth, ManagerOptions } from './manager-options.ts';
 import { type RecentReconcile, RecentReconciles } from './recent-reconciles.ts';
 import { type StuckError, Watchdog } from './watchdog.ts';
 
@@ -70,6 +70,8 @@ export class Manager implements AsyncDisposable {
   /** Callbacks of the user's that have failed, and were warned of. */
   readonly #failed = new Set<string>();
   readonly #recent: RecentReconciles;
+  /** As many as there are controllers and parts. */
+  readonly #errors = new Map<string, Omit<ErrorCount, 'lastMs'> & { readonly at: number }>();
   #lease: KeptLease | undefined;
   #phase: 'new' | 'running' | 'stopping' = 'new';
   #failure: { readonly error: unknown } | undefined;
@@ -256,6 +258,7 @@ export class Manager implements AsyncDisposable {
       controllers: this.controllers,
       elector: this.elector,
       failure: this.#failure,
+      errors: [...this.#errors.values()].map(({ at, ...error }) => ({ ...error, lastMs: this.#clock.now() - at })),
       phase: this.#phase,
       maxLagMs: health.maxLagMs ?? MAX_LAG_MS,
       stuckAfterMs: health.stuckAfterMs ?? STUCK_AFTER_MS,
@@ -264,10 +267,12 @@ export class Manager implements AsyncDisposable {
     };
   }
 
-  /** The log has it from health. */
+  /** Log and health have it already. */
   #onStuck(error: StuckError): void {
     const { controller, key } = error;
-    if (this.#options.onError) this.#report(error, { part: 'reconcile', controller, key });
+    const { onError, cluster } = this.#options;
+    const source: ErrorSource = { ...(cluster !== undefined && { cluster }), part: 'reconcile', controller, key };
+    if (onError) tellSafely(() => onError(error, source), this.#failing('onError'));
   }
 
   async #tellRoles(elector: LeaderElector): Promise<void> {
@@ -296,9 +301,16 @@ export class Manager implements AsyncDisposable {
     this.#ending.abort();
   }
 
+  #countError(error: unknown, { part, controller = '' }: ErrorSource): void {
+    const id = `${part} ${controller}`;
+    const count = (this.#errors.get(id)?.count ?? 0) + 1;
+    this.#errors.set(id, { part, controller, count, last: error, at: this.#clock.now() });
+  }
+
   #report(error: unknown, from: ErrorSource, outcome?: WorkOutcome<string>): void {
     const { onError, cluster } = this.#options;
     const source = cluster === undefined ? from : { cluster, ...from };
+    this.#countError(error, from);
     if (onError)
       tellSafely(() => onError(error, source), this.#failing('onError')); // nor may it make more of them
     else this.#log.failed(error, source, outcome);

@@ -1,11 +1,13 @@
 /** A manager on a real server: what a scrape says of its controllers, its election and its client, in one registry. */
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
+import { KubeClient } from '../../../src/client/index.ts';
 import { configMaps } from '../../../src/client/objects/generated/core-v1.ts';
 import { defineController, Manager, TerminalError } from '../../../src/controller/index.ts';
 import { observe } from '../../../src/metrics/index.ts';
 import { startTestServer } from '../../../src/testing/index.ts';
-import { adminOf, until } from '../../support/client/client-under-test.ts';
+import { accessOf, adminOf, until } from '../../support/client/client-under-test.ts';
+import { temporaryDir } from '../../support/temporary-dir.ts';
 
 it('a manager is seen whole: reconciles, queues, leadership, informers and requests', async () => {
   await using server = await startTestServer();
@@ -45,6 +47,11 @@ it('a manager is seen whole: reconciles, queues, leadership, informers and reque
   const result = (name: string) => value('controller_runtime_reconcile_total', `controller="copies",result="${name}"`);
   expect([await result('success'), await result('error')]).toEqual([before + 2, 1]);
   expect(await value('controller_runtime_terminal_reconcile_errors_total', 'controller="copies"')).toBe(1);
+  expect(await value('longwatch_manager_errors_total', 'part="reconcile",controller="copies"')).toBe(1);
+  expect(await value('longwatch_manager_stuck_reconciles', 'controller="copies"')).toBe(0);
+  expect(manager.health().errors).toMatchObject([
+    { part: 'reconcile', controller: 'copies', count: 1, last: { message: 'bad name' } },
+  ]);
   expect(await value('leader_election_master_status', 'name="the-lease"')).toBe(1);
   expect(await value('kubernetes_informer_synced', 'resource="configmaps"')).toBe(1);
   expect(await value('kubernetes_informer_objects', 'resource="leases.coordination.k8s.io"')).toBe(1);
@@ -53,4 +60,35 @@ it('a manager is seen whole: reconciles, queues, leadership, informers and reque
   expect(await value('workqueue_adds_total', copies)).toBe(before + 3);
   expect(await value('leader_election_master_status', 'name="the-lease"')).toBe(0);
   expect(await value('kubernetes_informer_synced', 'resource="configmaps"')).toBeUndefined();
+});
+
+it('with a checkpoint the informers of a manager have their objects before any server answers', async () => {
+  await using server = await startTestServer();
+  await using folder = await temporaryDir();
+  const options = { informers: { checkpoint: folder.path }, onError: () => {}, logger: false as const };
+  const controller = (seen: (name: string) => void) =>
+    defineController({
+      name: 'copies',
+      for: { resource: configMaps, namespace: 'default' },
+      reconcile: (map) => {
+        if (map) seen(map.metadata.name);
+      },
+    });
+  {
+    await using client = await adminOf(server);
+    await client.resource(configMaps).create({ metadata: { name: 'kept' } });
+    await using manager = new Manager({ client, ...options });
+    const names = new Set<string>();
+    manager.add(controller((name) => names.add(name)));
+    manager.start();
+    await until(() => names.has('kept'));
+    await until(async () => manager.informers[0]!.saved().then(() => true));
+  }
+  const access = await accessOf(server);
+  await server.stop();
+  await using client = new KubeClient(access);
+  await using manager = new Manager({ client, ...options });
+  manager.add(controller(() => {}));
+  manager.start();
+  await until(() => manager.informers[0]!.get('default/kept') !== undefined);
 });
