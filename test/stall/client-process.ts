@@ -10,11 +10,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeClient, KubeConfig } from '../../src/client/index.ts';
 import { configMaps } from '../../src/client/objects/generated/core-v1.ts';
+import { podsOf } from '../../src/client/pods.ts';
 import type { Fault } from '../support/victim/victim.ts';
 
 export type ClientOrder =
   | {
-      readonly kind: 'list' | 'listAll' | 'get' | 'create' | 'watch' | 'informer' | 'discovery';
+      readonly kind: 'list' | 'listAll' | 'get' | 'create' | 'watch' | 'informer' | 'discovery' | 'exec';
       readonly url: string;
     }
   | { readonly kind: 'kubeconfig'; readonly text: string };
@@ -63,6 +64,9 @@ async function obey(order: ClientOrder): Promise<void> {
       await informer.synced(signal);
       return;
     }
+    case 'exec':
+      await podsOf(client).run('a', ['true'], { signal });
+      return;
     case 'discovery':
       await client.discovery.resources();
       return;

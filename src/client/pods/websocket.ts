@@ -68,12 +68,15 @@ export class WebSocketStream implements AsyncIterable<Buffer> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
     try {
       for await (const chunk of this.#socket as AsyncIterable<Buffer>) {
+        let ping: Buffer | undefined;
         for (const { opcode, data } of this.#reader.take(chunk)) {
-          if (opcode === OPCODE.ping) await this.#write(OPCODE.pong, data);
+          if (opcode === OPCODE.ping) ping = data;
           else if (opcode === OPCODE.pong) this.#isAnswered = true;
           else if (opcode === OPCODE.close) return void (await this.#closed(data));
           else yield data;
         }
+        // Of those that came together the last: RFC 6455, 5.5.3.
+        if (ping) await this.#write(OPCODE.pong, ping);
       }
       if (!this.#hasClosed) throw new Error('the connection ended without a word');
     } catch (error) {

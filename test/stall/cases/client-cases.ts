@@ -2,6 +2,8 @@
  * Answers that a server of ill will could give to the client: bodies, heads, watch streams, continue tokens, refusals,
  * discovery documents; and kubeconfigs from whoever sends one.
  */
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ClientCase, Hostility } from '../client-target.ts';
 import { firstOf } from '../first-of.ts';
@@ -12,7 +14,7 @@ const LONGEST = 8 * 1024 * 1024;
 const LARGEST_OBJECT = 2 * 1024 * 1024;
 const LONGEST_HEADER = 15_000;
 
-type Kind = 'list' | 'listAll' | 'get' | 'create' | 'watch' | 'informer' | 'discovery';
+type Kind = 'list' | 'listAll' | 'get' | 'create' | 'watch' | 'informer' | 'discovery' | 'exec';
 
 function answered(
   kind: Kind,
@@ -206,6 +208,49 @@ const heads = [
   ),
 ];
 
+const PROTOCOL = 'v5.channel.k8s.io';
+
+/** An upgrade to WebSockets as RFC 6455 wants it, with what a case makes of it. */
+function upgraded(request: IncomingMessage, protocol = PROTOCOL, accept = acceptOf(request)): string {
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+  return `HTTP/1.1 101 Yes\r\n${upgrade}Sec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: ${protocol}\r\n\r\n`;
+}
+
+function acceptOf({ headers }: IncomingMessage): string {
+  const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+  return createHash('sha1').update(`${headers['sec-websocket-key']}${guid}`).digest('base64');
+}
+
+/** Frames of one byte of output each; `first` is the first byte of a frame: last or not, and what it is. */
+function frames(size: number, first: number): Buffer {
+  return Buffer.alloc(size, Buffer.from([first, 2, 1, 0x78]));
+}
+
+const sockets = [
+  ...Object.entries(textShapes).flatMap(([shape, make]) => [
+    answered(
+      'exec',
+      `a protocol of ${shape}`,
+      'client:header:sec-websocket-protocol',
+      LONGEST_HEADER,
+      (size) => (socket, request) => send(socket, Buffer.from(upgraded(request, printable(make(size))))),
+    ),
+    answered(
+      'exec',
+      `a key of ${shape}`,
+      'client:header:sec-websocket-accept',
+      LONGEST_HEADER,
+      (size) => (socket, request) => send(socket, Buffer.from(upgraded(request, PROTOCOL, printable(make(size))))),
+    ),
+  ]),
+  ...Object.entries({ frames: 0x82, 'frames that never end a message': 0x02, pings: 0x89 }).map(([name, first]) =>
+    answered('exec', `many ${name}`, 'client:websocket', LONGEST / 8, (size) => (socket, request) => {
+      socket.write(upgraded(request));
+      return send(socket, frames(size, first));
+    }),
+  ),
+];
+
 const watches = [
   answered(
     'watch',
@@ -383,6 +428,7 @@ export const clientCases: readonly ClientCase[] = [
   ...lists,
   ...refusals,
   ...heads,
+  ...sockets,
   ...watches,
   ...discovery,
   ...configs,
