@@ -26,7 +26,7 @@ const line = new ThreadLine(port, {
 });
 port.on('message', (message) => line.hear(message));
 
-async function start({ options, number, sharedBy, store: storePort, fd, port }: StartOrder): Promise<void> {
+async function start({ options, number, sharedBy, secret, store: storePort, fd, port }: StartOrder): Promise<void> {
   const [store, handle] = await Promise.all([openSharedStore(storePort), copySocket(fd)]);
   server = await startThread(
     { ...options, log: (text) => line.tell(ASKED_OF_OWNER.log, text) },
@@ -34,6 +34,7 @@ async function start({ options, number, sharedBy, store: storePort, fd, port }: 
       number,
       isOwner: false,
       sharedBy,
+      secret,
       store,
       listening: { kind: 'handle', handle, port },
       whole: {

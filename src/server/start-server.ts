@@ -6,6 +6,7 @@
  * Several servers can run in one process; they share nothing. Closing ends watches cleanly, lets requests finish, and
  * leaves no timer, socket or file open.
  */
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backgroundClock, closeOnce, hardwareClock, systemClock } from '../api/index.ts';
@@ -80,7 +81,7 @@ import { defaultWatchCacheLimits, type WatchCacheLimits } from './storage/cacher
 import { ResourceStorages } from './storage/resource-storages.ts';
 import { handleOpenId } from './tokens/openid.ts';
 import { Ui } from './ui/ui.ts';
-import { ALONE, type Inside, type Place, partOf } from './workers/place.ts';
+import { ALONE, type Inside, type Place, partOf, SECRET_BYTES } from './workers/place.ts';
 import { type RunningThread, serveWithWorkers } from './workers/serve-with-workers.ts';
 
 const DEFAULT_ADDRESS = '127.0.0.1';
@@ -165,7 +166,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       ? serveIntrospection({ rest, expirations, flow: () => flow?.controller, worker: place.number, whole })
       : undefined;
     const sendSnapshot = options.introspection ? snapshotHandler({ store, authorizer }) : undefined;
-    const ui = options.introspection ? new Ui() : undefined;
+    const ui = options.introspection ? new Ui(place.secret ?? randomBytes(SECRET_BYTES)) : undefined;
     const watcherMetrics = new WatcherMetrics(metrics, storages, expirations);
     closers.push(() => watcherMetrics.close());
     if (!isOwner) await untilFilled(rest);

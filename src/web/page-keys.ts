@@ -6,44 +6,27 @@
  * stores belongs to its port. So neither is enough alone, for reading anything.
  *
  * Always true: a key is good once; only digests of secrets are kept, and found by them, so that time tells nothing; there are at most
- * `limit` sessions, none older than `lifetimeMs`, and the oldest goes when one more comes: of the same owner first, so that nobody puts out others.
+ * `LIMIT` sessions, and the oldest goes when one more comes.
  */
 import { createHash, randomBytes } from 'node:crypto';
 
 const SECRET = /^[\w-]{43}$/;
 export const COOKIE_ATTRIBUTES = 'HttpOnly; SameSite=Strict';
 
-type Session<T> = { readonly page: string; readonly owner: T; readonly openedAt: number };
+const LIMIT = 64;
 
-export type PageKeysOptions = {
-  readonly limit?: number;
-  /** Of one owner's. */
-  readonly ownLimit?: number;
-  readonly lifetimeMs?: number;
-  readonly now?: () => number;
-};
+type Session<T> = { readonly page: string; readonly owner: T };
 
 export class PageKeys<T> {
   /** By their digests, in the order they were made. */
   readonly #keys = new Map<string, T>();
   readonly #sessions = new Map<string, Session<T>>();
-  readonly #limit: number;
-  readonly #ownLimit: number;
-  readonly #lifetimeMs: number;
-  readonly #now: () => number;
-
-  constructor({ limit = 64, ownLimit = limit, lifetimeMs = Infinity, now = Date.now }: PageKeysOptions = {}) {
-    this.#limit = limit;
-    this.#ownLimit = ownLimit;
-    this.#lifetimeMs = lifetimeMs;
-    this.#now = now;
-  }
 
   /** For whoever is shown it. */
   issue(owner: T): string {
     const key = secret();
     this.#keys.set(digest(key), owner);
-    if (this.#keys.size > this.#limit) this.#keys.delete(firstOf(this.#keys));
+    if (this.#keys.size > LIMIT) this.#keys.delete(firstOf(this.#keys));
     return key;
   }
 
@@ -53,16 +36,9 @@ export class PageKeys<T> {
     const owner = this.#keys.get(id);
     if (owner === undefined) return undefined;
     this.#keys.delete(id);
-    return this.open(owner);
-  }
-
-  /** A session without a key: its owner has proved who they are in another way. */
-  open(owner: T): { readonly cookie: string; readonly page: string } {
     const [cookie, page] = [secret(), secret()];
-    const own = [...this.#sessions].filter(([, session]) => session.owner === owner);
-    if (own.length >= this.#ownLimit) this.#sessions.delete(own[0]![0]);
-    this.#sessions.set(digest(cookie), { page: digest(page), owner, openedAt: this.#now() });
-    if (this.#sessions.size > this.#limit) this.#sessions.delete(firstOf(this.#sessions));
+    this.#sessions.set(digest(cookie), { page: digest(page), owner });
+    if (this.#sessions.size > LIMIT) this.#sessions.delete(firstOf(this.#sessions));
     return { cookie, page };
   }
 
@@ -79,11 +55,7 @@ export class PageKeys<T> {
 
   #find(cookie: string | undefined): Session<T> | undefined {
     if (cookie === undefined || !SECRET.test(cookie)) return undefined;
-    const id = digest(cookie);
-    const session = this.#sessions.get(id);
-    if (!session || this.#now() - session.openedAt < this.#lifetimeMs) return session;
-    this.#sessions.delete(id);
-    return undefined;
+    return this.#sessions.get(digest(cookie));
   }
 }
 

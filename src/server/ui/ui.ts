@@ -13,11 +13,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import {
   COOKIE_ATTRIBUTES,
   cookieIn,
-  PageKeys,
   pageFile,
   pageHeaders,
   pageRead,
   refusalOfPage,
+  SealedSessions,
 } from '../../web/index.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
 import { parseBearerHeader } from '../auth/bearer-header.ts';
@@ -40,7 +40,12 @@ type Head = {
 };
 
 export class Ui {
-  readonly #sessions = new PageKeys<string>({ limit: 1000, ownLimit: 20, lifetimeMs: LIFETIME_MS });
+  readonly #sessions: SealedSessions;
+
+  /** `secret`: what all threads of the server have, and nobody else. */
+  constructor(secret: Uint8Array) {
+    this.#sessions = new SealedSessions(secret, LIFETIME_MS);
+  }
 
   /** What a request of the page really asks for, and as whom; any other as it is. */
   readonly readdress = <H extends Head>(head: H): H => {
@@ -111,7 +116,12 @@ export class Ui {
       answer(200, 'application/json', '{}'); // a certificate: there is no need of a session
       return;
     }
-    const { cookie, page } = this.#sessions.open(token);
+    const session = this.#sessions.open(token);
+    if (!session) {
+      answer(431, 'text/plain; charset=utf-8', 'Cannot open a session: the token is too long for a cookie\n');
+      return;
+    }
+    const { cookie, page } = session;
     answer(200, 'application/json', JSON.stringify({ page }), {
       'set-cookie': `${COOKIE}=${cookie}; Path=/ui/; Secure; ${COOKIE_ATTRIBUTES}`,
     });

@@ -27,6 +27,8 @@ export type Place = {
   readonly store?: Store;
   /** What clients connect to: a port of its own, one that was bound before, or none. */
   readonly listening: Listening;
+  /** What all threads of the server have, and nobody else; made by a thread that is alone. */
+  readonly secret?: Uint8Array;
   /** What is asked of the server as a whole; undefined: this thread is the whole. */
   readonly whole?: Whole;
   /** Where lines of the audit log go, if another thread has the file. */
@@ -38,6 +40,8 @@ export type Listening =
   /** The port is bound, and others accept from it. */
   | { readonly kind: 'none'; readonly port: number }
   | { readonly kind: 'handle'; readonly handle: object; readonly port: number };
+
+export const SECRET_BYTES = 32;
 
 export const ALONE: Place = { number: 0, isOwner: true, sharedBy: 1, listening: { kind: 'own' } };
 

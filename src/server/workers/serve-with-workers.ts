@@ -7,13 +7,14 @@
  * Always true: it is ready when all workers listen. Closing stops the workers first, then what is done once, then the
  * store; the port is free after that.
  */
+import { randomBytes } from 'node:crypto';
 import { closeOnce } from '../../api/index.ts';
 import type { RunningServer, ServerOptions } from '../server-options.ts';
 import { listenError } from '../serving/listen-error.ts';
 import { logToStderr } from '../serving/stderr-log.ts';
 import { bindPort } from './bound-port.ts';
 import { mergeMetrics } from './merge-metrics.ts';
-import type { Inside, Place, Shown, Whole } from './place.ts';
+import { type Inside, type Place, SECRET_BYTES, type Shown, type Whole } from './place.ts';
 import { ASKED_OF_OWNER, ASKED_OF_WORKER } from './worker-messages.ts';
 import { WorkerPool } from './worker-pool.ts';
 
@@ -72,16 +73,18 @@ export async function serveWithWorkers(
   });
   try {
     const { port, fd } = bound;
+    const secret = randomBytes(SECRET_BYTES);
     const { shutdownDelayMs: _delay, ...lasting } = options; // the workers wait, and serve meanwhile
     owner = await startThread(lasting, {
       number: 0,
       isOwner: true,
       sharedBy: count,
       listening: { kind: 'none', port },
+      secret,
       whole,
     });
     const { log: _log, shutdownClock: _clock, ...crossing } = options;
-    await pool.serve({ options: crossing, store: owner.inside.store, fd, port });
+    await pool.serve({ options: crossing, store: owner.inside.store, fd, port, secret });
   } catch (err) {
     await close();
     throw err;

@@ -8,6 +8,7 @@ export type StartOrder = {
   readonly options: ServerOptions;
   readonly number: number;
   readonly sharedBy: number;
+  readonly secret: Uint8Array;
   /** Where the store can be asked. */
   readonly store: MessagePort;
   /** The bound socket, of the owner's. */

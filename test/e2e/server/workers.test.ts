@@ -1,7 +1,7 @@
 /** A server of several threads: whichever of them a client lands on, it is one server; and one that dies takes nothing along. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { JsonObject, KubeObject } from '../../../src/api/index.ts';
-import { type ApiClient, startTestServer, type TestServer } from '../../../src/testing/index.ts';
+import { ApiClient, credentialsOf, startTestServer, type TestServer } from '../../../src/testing/index.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
@@ -104,6 +104,22 @@ it('a 410 is listed by every thread, whichever said it', async () => {
   for (const client of clients) {
     const { items } = await client.list(WATCHES.replace(/watches$/, 'expirations'));
     expect(new Set(items.map(({ metadata }) => metadata.name)).size).toBe(6);
+  }
+});
+
+it('a session of the page counts on every thread, whichever opened it', async () => {
+  const [first, ...others] = connections(8);
+  const opened = await first!.ask('GET', '/ui/session');
+  const [cookie = ''] = opened.headers['set-cookie'] as string[];
+  const session = {
+    cookie: cookie.split(';')[0]!,
+    'x-longwatch-page': JSON.parse(opened.body.toString()).page as string,
+  };
+  const { ca } = credentialsOf(server.dataDir, server.kubeconfigPath);
+  for (const _ of others) {
+    const nobody = new ApiClient({ url: server.url, ca });
+    expect((await nobody.ask('GET', '/ui/k8s/version', { headers: session })).status).toBe(200);
+    await nobody.close();
   }
 });
 
