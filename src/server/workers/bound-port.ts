@@ -19,6 +19,8 @@ type MakeHandle = (address: string, port: number, addressType: 4 | 6) => Handle 
 export type BoundPort = { readonly fd: number; readonly port: number; close(): void };
 
 export async function bindPort(host: string, port: number): Promise<BoundPort> {
+  if (process.platform === 'win32')
+    throw new Error('Cannot serve with workers: Windows has no sockets that threads share');
   const { address, family } = await lookup(host === '' ? '::' : host);
   const { _createServerHandle: make } = net as unknown as { _createServerHandle: MakeHandle };
   const handle = make(address, port, family === 6 ? 6 : 4);

@@ -15,7 +15,7 @@ import { logToStderr } from '../serving/stderr-log.ts';
 import { bindPort } from './bound-port.ts';
 import { mergeMetrics } from './merge-metrics.ts';
 import { type Inside, type Place, SECRET_BYTES, type Shown, type Whole } from './place.ts';
-import { ASKED_OF_OWNER, ASKED_OF_WORKER } from './worker-messages.ts';
+import { ASKED_OF_OWNER, ASKED_OF_WORKER, crossing } from './worker-messages.ts';
 import { WorkerPool } from './worker-pool.ts';
 
 export type RunningThread = RunningServer & {
@@ -32,7 +32,8 @@ export async function serveWithWorkers(
 ): Promise<RunningServer> {
   const { bindAddress = defaults.bindAddress, securePort = defaults.securePort, log = logToStderr } = options;
   const bound = await bindPort(bindAddress, securePort).catch((err: unknown) => {
-    throw listenError(err, bindAddress, securePort, '--bind-address and --secure-port');
+    const isAboutPort = (err as NodeJS.ErrnoException).code !== undefined;
+    throw isAboutPort ? listenError(err, bindAddress, securePort, '--bind-address and --secure-port') : err;
   });
   let owner: RunningThread | undefined;
   const whole: Whole = {
@@ -83,8 +84,7 @@ export async function serveWithWorkers(
       secret,
       whole,
     });
-    const { log: _log, shutdownClock: _clock, ...crossing } = options;
-    await pool.serve({ options: crossing, store: owner.inside.store, fd, port, secret });
+    await pool.serve({ options: crossing(options), store: owner.inside.store, fd, port, secret });
   } catch (err) {
     await close();
     throw err;

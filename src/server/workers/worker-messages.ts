@@ -1,11 +1,29 @@
 /** What the owner gives a worker on its way, and the names of what they ask each other (thread-line.ts). */
 import type { MessagePort } from 'node:worker_threads';
+import type { Clock } from '../../api/clock.ts';
 import type { ServerOptions } from '../server-options.ts';
+
+/** Options that are no data, and so cannot be sent to another thread. */
+type Staying = {
+  [K in keyof ServerOptions]-?: NonNullable<ServerOptions[K]> extends Clock | ((...given: never[]) => unknown)
+    ? K
+    : never;
+}[keyof ServerOptions];
+
+/** Who has them: a new option of that sort fails to compile here. Workers send log lines to the owner. */
+const STAYING: Readonly<Record<Staying, 'owner'>> = { log: 'owner', openStore: 'owner', shutdownClock: 'owner' };
+
+export type CrossingOptions = Omit<ServerOptions, Staying>;
+
+/** The options as they are sent to a worker. */
+export function crossing(options: ServerOptions): CrossingOptions {
+  const entries = Object.entries(options).filter(([name]) => !Object.hasOwn(STAYING, name));
+  return Object.fromEntries(entries) as CrossingOptions;
+}
 
 /** Told by the owner when all is there that a worker stands on. */
 export type StartOrder = {
-  /** Without what cannot cross to another thread: the log, a clock. */
-  readonly options: ServerOptions;
+  readonly options: CrossingOptions;
   readonly number: number;
   readonly sharedBy: number;
   readonly secret: Uint8Array;
