@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { isTurnSpent, paceReading } from './intake.ts';
+import { intakeTurn, isTurnSpent, paceReading } from './intake.ts';
+import { CpuAccount } from './run-queue.ts';
 
 const PIECE = Buffer.alloc(64 * 1024);
 
@@ -11,6 +12,23 @@ it('a turn of the loop is spent when what began in it has taken its time, and th
   expect(isTurnSpent()).toBe(true);
   await nextTurn();
   expect(isTurnSpent()).toBe(false);
+});
+
+it('requests that find the turn spent wait for another one, so many at most; one more begins at once', async () => {
+  const account = new CpuAccount();
+  await nextTurn();
+  expect(intakeTurn(account)).toBeUndefined();
+  burn(5);
+  const waiting = Array.from({ length: 4096 }, () => intakeTurn(account));
+  expect(waiting).not.toContain(undefined);
+  expect(intakeTurn(account)).toBeUndefined();
+  await Promise.all(waiting);
+  await nextTurn();
+  isTurnSpent();
+  burn(5);
+  const again = intakeTurn(account);
+  expect(again).toBeInstanceOf(Promise);
+  await again;
 });
 
 it('long bodies are read a few in a turn once it is spent, each to its end, and short ones at once', async () => {

