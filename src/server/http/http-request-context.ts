@@ -359,7 +359,8 @@ export class HttpRequestContext implements RequestContext {
   /** The answer is this error; an answer that has begun is cut off instead. */
   fail(error: StatusError): void {
     if (this.isBegun) {
-      this.#wire.destroy();
+      if (this.#live) this.#live.cutOff('error');
+      else this.#wire.destroy();
       return;
     }
     const { encodeStatus } = this.#shared;

@@ -10,7 +10,7 @@ export const STREAM_ENDS = {
   'too-slow': 'more waited for the client to read than is kept: it was cut off',
   'timeout-over': 'the time it asked for with timeoutSeconds, or that the server gives, was over',
   expired: 'its history is gone: it was sent 410',
-  error: 'it was sent an error',
+  error: 'it was sent an error, or broken off by one',
   'rights-lost': 'its user may not watch this any more',
   'ended-by-admin': 'somebody deleted it among the watches',
   'resource-changed': 'the definition of its resource changed or went',

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import type { ClientHttp2Stream } from 'node:http2';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -208,6 +209,18 @@ describe.each([1, 2])('a stream over HTTP/%i', (version) => {
     expect(stream.write(Buffer.from('into the void'))).toBe(true);
     expect(stream.bufferedBytes).toBe(0);
     stream.end('error');
+  });
+
+  it('ends by an error, not by its client, if its handler fails in the middle', async () => {
+    const ends: StreamEnd[] = [];
+    await using server = await httpServerUnderTest((context) => {
+      context.stream('application/json').onClose((why) => ends.push(why));
+      throw new Error('the server behind it broke off');
+    });
+    const client = (await open(server)) as unknown as Readable;
+    client.on('error', () => {}).resume();
+    await new Promise((resolve) => client.once('close', resolve));
+    expect(ends).toEqual(['error']);
   });
 
   it('sends long writes whole and in their place between the others', async () => {

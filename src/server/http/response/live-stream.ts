@@ -79,7 +79,7 @@ export class LiveStream implements ByteStream, Flushable {
     this.#pendingBytes += bytes.length;
     const buffered = this.#waitingBytes + this.#pendingBytes;
     if (buffered <= this.#room.slowBytes) return true;
-    if (buffered > this.#limits.cutOffBytes) this.#cutOff();
+    if (buffered > this.#limits.cutOffBytes) this.cutOff('too-slow');
     this.#setSlow(buffered);
     return false;
   }
@@ -116,7 +116,7 @@ export class LiveStream implements ByteStream, Flushable {
     this.#wire.writeDirect(room.subarray(0, end), () => scratch.giveBack(room));
     const buffered = this.#wire.bufferedBytes;
     if (buffered <= this.#room.slowBytes) return !this.#isSlow;
-    if (buffered > this.#limits.cutOffBytes) this.#cutOff();
+    if (buffered > this.#limits.cutOffBytes) this.cutOff('too-slow');
     this.#setSlow(buffered);
     this.#awaitDrain();
     return false;
@@ -140,9 +140,9 @@ export class LiveStream implements ByteStream, Flushable {
     this.#tellClosed();
   }
 
-  /** Its owner is told when the connection has closed, in a turn of its own. */
-  #cutOff(): void {
-    this.#why ??= 'too-slow';
+  /** No clean end: the client notices. Its owner is told when the connection has closed, in a turn of its own. */
+  cutOff(why: StreamEnd): void {
+    this.#why ??= why;
     this.#wire.destroy();
   }
 
