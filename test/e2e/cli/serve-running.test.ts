@@ -1,5 +1,6 @@
 /** A server that runs as a service: signals, files that change under it, logs, and readers of its logs that go away. */
 import { spawn } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -32,8 +33,9 @@ async function shownBy(url: string): Promise<string> {
   return fingerprint256;
 }
 
-function writePair(name: string): void {
-  const { serving } = ensurePki({ dataDir: at(name) });
+/** Made some days ago, so that one ends before the other. */
+function writePair(name: string, days = 0): void {
+  const { serving } = ensurePki({ dataDir: at(name), now: new Date(Date.now() - days * 86_400_000) });
   writeFileSync(at('a.crt'), serving.certPem);
   writeFileSync(at('a.key'), serving.keyPem);
 }
@@ -45,12 +47,24 @@ it('SIGHUP of a service reads certificates, authorities and tokens again; a brok
     ...['--tls-cert-file', at('a.crt'), '--tls-private-key-file', at('a.key'), '--token-auth-file', at('tokens')],
   );
   const { url, kubeconfig } = await server.ready();
-  const status = async (token: string) => {
+  const clientWith = (token: string) => {
     const ca = ['one', 'two'].map((name) => at(name, 'pki', 'ca.crt')).filter((file) => existsSync(file));
-    await using client = new ApiClient({ url, ca: ca.map((file) => readFileSync(file, 'utf8')).join(''), token });
+    return new ApiClient({ url, ca: ca.map((file) => readFileSync(file, 'utf8')).join(''), token });
+  };
+  const status = async (token: string) => {
+    await using client = clientWith(token);
     return (await client.ask('GET', '/version')).status;
   };
+  const expiry = async () => {
+    await using client = clientWith(adminOf(kubeconfig).token);
+    const text = (await client.ask('GET', '/metrics')).body.toString();
+    return (
+      Number(/^longwatch_certificate_expiry_timestamp_seconds\{certificate="serving"\} (\d+)/m.exec(text)?.[1]) * 1000
+    );
+  };
+  const endOf = (file: string) => Date.parse(new X509Certificate(readFileSync(file)).validTo);
   const before = await shownBy(url);
+  expect(await expiry()).toBe(endOf(at('a.crt')));
   expect([await status('first-token'), await status('second-token')]).toEqual([200, 401]);
 
   writeFileSync(at('tokens'), 'second-token,ann,1\n');
@@ -63,10 +77,12 @@ it('SIGHUP of a service reads certificates, authorities and tokens again; a brok
   await server.until(() => server.err.includes('stays in use'));
   expect(await shownBy(url)).toBe(before);
 
-  writePair('two');
+  writePair('two', 100);
+  expect(await expiry()).not.toBe(endOf(at('a.crt')));
   server.child.kill('SIGHUP');
   await server.until(() => server.err.includes('the serving certificate, with the authorities of clients, changed'));
   expect(await shownBy(url)).not.toBe(before);
+  expect(await expiry()).toBe(endOf(at('a.crt')));
   expect(await status('second-token')).toBe(200);
   expect(adminOf(kubeconfig).ca).toBe(readFileSync(at('a.crt'), 'utf8'));
   expect(server.child.exitCode).toBe(null);
