@@ -9,6 +9,7 @@
 import type { Client, Dispatcher, Pool } from 'undici';
 import type { ClusterAccess } from '../config/cluster-access.ts';
 import type { Identity } from '../config/credentials.ts';
+import { ConfigError } from '../errors.ts';
 import { type Connector, dialConnector, makeConnector, type TlsMaterial } from './connector.ts';
 
 export type Purpose = 'short' | 'stream';
@@ -95,8 +96,14 @@ export class Connections {
 
 let http: Promise<typeof import('undici')> | undefined;
 
+/** A bundler may have broken it: then no request will ever work, and trying again would say nothing. */
 function loadHttp(): Promise<typeof import('undici')> {
-  http ??= import('undici');
+  http ??= import('undici').catch((cause: unknown) => {
+    throw new ConfigError(
+      `Cannot load the HTTP client: ${(cause as Error).message}. Of a bundle as an ES module, leave "undici" outside, or bundle as CommonJS`,
+      { cause },
+    );
+  });
   return http;
 }
 

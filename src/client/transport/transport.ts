@@ -11,7 +11,7 @@ import { CallbackError, type Clock, systemClock, tellSafely } from '../../api/in
 import type { ClusterAccess } from '../config/cluster-access.ts';
 import { type Credentials, type Identity, identityOf, mayHaveAnother, noCredentials } from '../config/credentials.ts';
 import type { Impersonation } from '../config/kubeconfig-file.ts';
-import { isApiError, isTransportError, TransportError, type TransportPhase } from '../errors.ts';
+import { ConfigError, isApiError, isTransportError, TransportError, type TransportPhase } from '../errors.ts';
 import type { RequestSample } from '../observing/client-observer.ts';
 import { Observers } from '../observing/observers.ts';
 import { requestInfo } from '../observing/request-info.ts';
@@ -268,6 +268,7 @@ export class Transport implements AsyncDisposable {
       if (this.#options.onWarning) for (const text of warningsIn(answer.headers.warning)) this.#warned(text);
       return { code: answer.statusCode, headers: answer.headers, body: answer.body };
     } catch (error) {
+      if (error instanceof ConfigError) throw error; // it will not be better the next time
       throw deadline.errorOf(error, 'headers');
     } finally {
       lift();
