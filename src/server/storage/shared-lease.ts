@@ -3,7 +3,7 @@
  * close together. Always true: an object lives at least its time, and at most a minute longer. A lease that could not be
  * had is asked for again with the next object.
  */
-import { systemClock } from '../../api/index.ts';
+import { wallNow } from '../../api/index.ts';
 import type { LeaseId, Store } from '../../store/index.ts';
 
 const SHARE_MS = 60_000;
@@ -21,10 +21,10 @@ export class SharedLease {
 
   async id(): Promise<LeaseId> {
     const shared = await this.#granted?.catch(() => undefined);
-    if (shared && shared.until > systemClock.now()) return shared.id;
+    if (shared && shared.until > wallNow()) return shared.id;
     this.#granted = this.#store
       .grantLease(this.#ttlSeconds + SHARE_SECONDS)
-      .then(({ id }) => ({ id, until: systemClock.now() + SHARE_MS }));
+      .then(({ id }) => ({ id, until: wallNow() + SHARE_MS }));
     return (await this.#granted).id;
   }
 }
