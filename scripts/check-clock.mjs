@@ -27,6 +27,7 @@ const OF_THE_MACHINE = {
     'src/server/open-store.ts',
     'src/server/outbound/',
     'src/server/start-server.ts',
+    'src/server/workers/',
     'src/store/etcd/',
     'src/store/etcd-front/',
   ],

@@ -25,6 +25,7 @@ import {
   systemClock,
   tellSafely,
   untilAborted,
+  wallNow,
 } from '../../api/index.ts';
 import type { AnyObject, Informer, InformerFactory, KubeClient } from '../../client/index.ts';
 import type { LeaderElector } from '../election/leader-elector.ts';
@@ -80,7 +81,7 @@ export class Manager implements AsyncDisposable {
     this.#options = options;
     this.client = options.client;
     this.#clock = options.clock ?? systemClock;
-    this.#recent = new RecentReconciles(options.wallNow ?? Date.now);
+    this.#recent = new RecentReconciles(options.wallNow ?? wallNow);
     const { logger = stderrLogger(), cluster } = options;
     this.#logger = logger || undefined;
     this.#log = new ManagerLog(this.#logger, cluster, this.#clock);
