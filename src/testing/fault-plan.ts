@@ -184,7 +184,10 @@ function lost({ kind, path }: ProxiedRequest): Fate | undefined {
     const apiVersion = group === '' ? version : `${group}/${version}`;
     return { answer: { code: 200, json: { kind: 'List', apiVersion, metadata: { resourceVersion: '1' }, items: [] } } };
   }
-  return kind === 'read' && /^\/apis?\/.*\/.*\//.test(path) ? { answer: { code: 404 } } : undefined;
+  // An object has a name behind its kind; what is shorter is discovery, and stays.
+  const parts = path.split('/').length;
+  const isObject = path.startsWith('/apis/') ? parts > 5 : path.startsWith('/api/') && parts > 4;
+  return kind === 'read' && isObject ? { answer: { code: 404 } } : undefined;
 }
 
 function fits({ to, path }: FaultRule, request: ProxiedRequest): boolean {
