@@ -25,7 +25,9 @@ export function seconds(value: number): string {
 
 export function ago(time: string | undefined, now: number = Date.now()): string {
   const at = time === undefined ? Number.NaN : Date.parse(time);
-  return Number.isNaN(at) ? '' : seconds(Math.max(0, Math.round((now - at) / 1000)));
+  if (Number.isNaN(at)) return '';
+  const past = Math.max(0, Math.floor((now - at) / 1000));
+  return past < 60 ? `${past} s` : past < 3600 ? `${Math.floor(past / 60)} min` : `${Math.floor(past / 3600)} h`;
 }
 
 /** A value of an object, in a line. */

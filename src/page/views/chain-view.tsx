@@ -83,7 +83,7 @@ export function ChainView({ sampler }: { readonly sampler: ClusterSampler }) {
                 {cut(agent, 38)}
               </text>
               <text x={CLIENT_X + 10} y={clientAt.get(id)! + 12}>
-                {cut(user, 26)}: {watches.length} watches, {worst}
+                {cut(user, 22)}: {watches.length} watches, {worst}
               </text>
             </g>
           ))}
@@ -162,7 +162,7 @@ function Band({ caches, watches, oldest, head }: BandProps) {
                     key={name}
                     class={`place ${at.state.toLowerCase()}`}
                     data-watch={name}
-                    x={x(at.lastRevision) - 2}
+                    x={x(at.behind.revisions === 0 ? status.window.toRevision : at.lastRevision) - 2}
                     y={y}
                     width={4}
                     height={20}

@@ -17,6 +17,7 @@ export const requestHeaders: Readonly<Record<string, readonly StallRequest[]>> =
   'audit-id': [VERSION],
   authorization: [{ path: '/version' }],
   connection: [{ path: '/api/v1/namespaces/stall/pods/none/exec' }],
+  cookie: [{ path: '/ui/page.json', as: 'nobody' }],
   'content-type': [CREATE, PATCH, { method: 'DELETE', path: `${MAPS}/none`, body: '{}' }],
   host: [{ path: '/api' }],
   'if-none-match': [{ path: '/openapi/v3' }],
@@ -27,5 +28,6 @@ export const requestHeaders: Readonly<Record<string, readonly StallRequest[]>> =
   'user-agent': [CREATE, GET],
   // Read only to be passed on to the server behind an APIService, in one piece.
   'x-forwarded-for': [GET],
+  'x-longwatch-page': [{ path: '/ui/page.json', as: 'nobody', headers: { cookie: 'longwatch-ui=a' } }],
   'longwatch-history': [{ path: `${MAPS}?watch=1&resourceVersion=1`, isStream: true }],
 };
