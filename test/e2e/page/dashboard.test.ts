@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startDashboard } from '../../../src/cli/commands/dashboard/dashboard-server.ts';
 import { corev1 } from '../../../src/client/index.ts';
 import { dashboardHandler, defineController, Manager } from '../../../src/controller/index.ts';
 import { credentialsOf, startTestServer, type TestServer } from '../../../src/testing/index.ts';
@@ -275,6 +276,19 @@ else
       await expectText(ui.page, 'tbody tr', /^workload-low/);
       expect(ui.faults).toEqual([]);
       await ui.page.context().close();
+    });
+
+    it('says of a cluster that does not tell what only our server knows, and shows what it can', async () => {
+      await using foreign = await startTestServer();
+      await using client = await adminOf(foreign);
+      await using dashboard = await startDashboard({ client, port: 0, name: 'foreign', onLink: () => {} });
+      const other = await openPage(browser);
+      await other.page.goto(dashboard.link);
+      await expectText(other.page, 'main', /does not tell what goes on between its store and its clients/);
+      await other.page.getByRole('link', { name: 'Plots' }).click();
+      await expectText(other.page, 'figure', /^Requests/);
+      expect(other.faults).toEqual([]);
+      await other.page.context().close();
     });
 
     it("shows an operator's inside: informers, queues, reconciles with causes and failures, who leads", async () => {
