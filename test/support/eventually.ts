@@ -7,6 +7,7 @@ import { vi } from 'vitest';
 const PATIENCE_MS = 20_000;
 const INTERVAL_MS = 10;
 
-export function eventually<T>(expectation: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(expectation, { timeout: PATIENCE_MS, interval: INTERVAL_MS });
+/** `patienceMs`: for what takes longer by itself, such as a browser. */
+export function eventually<T>(expectation: () => T | Promise<T>, patienceMs: number = PATIENCE_MS): Promise<T> {
+  return vi.waitFor(expectation, { timeout: patienceMs, interval: INTERVAL_MS });
 }

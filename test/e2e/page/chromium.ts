@@ -2,7 +2,8 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
@@ -47,7 +48,7 @@ export async function expectText(page: Page, selector: string, text: RegExp): Pr
     const texts = await page.locator(selector).allTextContents();
     expect(texts).toContainEqual(expect.stringMatching(text));
   };
-  await vi.waitFor(read, { timeout: PATIENCE_MS, interval: 50 });
+  await eventually(read, PATIENCE_MS);
 }
 
 function isProgram(path: string): boolean {

@@ -9,13 +9,14 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders } from '
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDashboard } from '../../../src/cli/commands/dashboard/dashboard-server.ts';
 import { corev1 } from '../../../src/client/index.ts';
 import { dashboardHandler, defineController, Manager } from '../../../src/controller/index.ts';
 import { credentialsOf, startTestServer, type TestServer } from '../../../src/testing/index.ts';
 import { adminOf } from '../../support/client/client-under-test.ts';
 import { fast } from '../../support/client/controller-under-test.ts';
+import { eventually } from '../../support/eventually.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 import { Kubectl, kubectls } from '../cli/kubectl.ts';
 import { ServeCommand } from '../cli/serve-command.ts';
@@ -202,14 +203,11 @@ else
       // Until what lies in between, the kernel's buffers, is full.
       let written = 0;
       const write = () => server.client.patch(`${path}/lamp`, { data: { big: `${written++}`.padEnd(900_000, 'x') } });
-      await vi.waitFor(
-        async () => {
-          await write();
-          const rows = await page.locator('tr[data-row^="configmaps-"]').allTextContents();
-          expect(rows).toContainEqual(expect.stringMatching(/(Behind|FromLog)[1-9]/));
-        },
-        { timeout: PATIENCE_MS, interval: 50 },
-      );
+      await eventually(async () => {
+        await write();
+        const rows = await page.locator('tr[data-row^="configmaps-"]').allTextContents();
+        expect(rows).toContainEqual(expect.stringMatching(/(Behind|FromLog)[1-9]/));
+      }, PATIENCE_MS);
       await view('Chain');
       await expectText(page, '.chain [data-client="kubectl"]', /1 watches, (Behind|FromLog)/);
       await page.locator('.band .place.behind, .band .place.fromlog').first().waitFor();

@@ -76,10 +76,14 @@ class Picker {
   }
 
   #skip(): void {
+    const first = this.#bytes[this.#at];
+    if (first === QUOTE) this.#skipText();
+    else if (first === OPEN || first === OPEN_LIST) this.#skipNested();
+    else this.#skipWord();
+  }
+
+  #skipWord(): void {
     const bytes = this.#bytes;
-    const first = bytes[this.#at];
-    if (first === QUOTE) return this.#skipText();
-    if (first === OPEN || first === OPEN_LIST) return this.#skipNested();
     const begin = this.#at;
     while (this.#at < bytes.length && !isEnd(bytes[this.#at]!)) this.#at++;
     if (this.#at === begin || this.#at === bytes.length || bytes[begin]! <= BLANK) this.isLost = true;
