@@ -222,7 +222,7 @@ else
 
       await view('Plots');
       await expectText(page, 'figure', /^Rates/);
-      expect(await page.locator('figure canvas').count()).toBe(6);
+      await eventually(async () => expect(await page.locator('figure canvas').count()).toBe(6), PATIENCE_MS);
       await view('Flow control');
       await expectText(page, 'tbody tr', /^workload-low/);
       expect(faults).toEqual([]);
@@ -232,13 +232,16 @@ else
       await page.keyboard.press('3');
       await page.getByRole('heading', { name: 'Watches', level: 2 }).waitFor();
       await page.keyboard.press('/');
-      expect(await page.evaluate('document.activeElement.type')).toBe('search');
+      await eventually(
+        async () => expect(await page.evaluate('document.activeElement.type')).toBe('search'),
+        PATIENCE_MS,
+      );
       await page.keyboard.type('nothing-like-it');
       await expectText(page, 'caption', /^0 of /);
       await page.keyboard.press('Shift+Tab');
       await page.keyboard.press('1');
       await page.getByRole('img', { name: /^The store at revision \d+/ }).waitFor();
-      expect(await page.title()).toMatch(/^Chain · /);
+      await eventually(async () => expect(await page.title()).toMatch(/^Chain · /), PATIENCE_MS);
       expect(faults).toEqual([]);
     });
 
