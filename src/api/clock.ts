@@ -4,7 +4,7 @@
  *
  * Who is given none lives by the process's: `systemClock`, `backgroundClock` and the date `wallNow()`. A test may put a
  * time of its own in their place, for everything at once (`liveBy`). What guards a socket or a disk, or measures work,
- * lives by `hardwareClock`, which nobody turns; `scripts/check-clock.mjs` lists who may.
+ * lives by `hardwareClock` or `holdingClock`, which nobody turns; `scripts/check-clock.mjs` lists who may.
  */
 export interface Clock {
   /** Milliseconds that never go backwards; only differences mean something. */
@@ -23,12 +23,14 @@ export interface TimeSource extends Clock {
 }
 
 let replaced: TimeSource | undefined;
-const ownClock = makeClock(true);
 
 /** The time of disks, sockets and measurements. It holds no process. */
 export const hardwareClock: Clock = makeClock(false);
 
-export const systemClock: Clock = replaceable(ownClock);
+/** The same for who is waited for: a process does not end while it sleeps. */
+export const holdingClock: Clock = makeClock(true);
+
+export const systemClock: Clock = replaceable(holdingClock);
 
 /** For chores: a process that has nothing else to do may end while they sleep. */
 export const backgroundClock: Clock = replaceable(hardwareClock);

@@ -5,6 +5,7 @@ export {
   backgroundClock,
   type Clock,
   hardwareClock,
+  holdingClock,
   liveBy,
   systemClock,
   type TimeSource,

@@ -8,7 +8,7 @@
  *
  * It fails with a StoreError (grpc-to-store-error.ts). Lost members are no failure while one of them can answer.
  */
-import { type Clock, hardwareClock } from '../../api/index.ts';
+import { type Clock, holdingClock } from '../../api/index.ts';
 import { StoreError } from '../errors.ts';
 import { boundsOf, checkKey } from '../keys.ts';
 import type * as kv from '../kv.ts';
@@ -76,7 +76,7 @@ class EtcdStore implements kv.Store {
       dialTimeoutMs: options.dialTimeoutMs ?? 3000,
       keepAliveMs: options.keepAliveMs ?? 30_000,
       keepAliveTimeoutMs: options.keepAliveTimeoutMs ?? 10_000,
-      clock: options.clock ?? hardwareClock,
+      clock: options.clock ?? holdingClock,
       onRetry: options.onRetry,
     };
     this.#requestTimeoutMs = options.requestTimeoutMs ?? 15_000;

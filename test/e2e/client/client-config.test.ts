@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeAuthority } from '../../../src/certificates/certificate.ts';
 import { RotatingFile } from '../../../src/client/advanced.ts';
 import { connect, KubeClient, KubeConfig, tokenFileCredentials } from '../../../src/client/index.ts';
 import { configMaps, namespaces } from '../../../src/client/objects/generated/core-v1.ts';
@@ -118,9 +119,8 @@ it('the account of a pod is a host, a port and three files', async () => {
 });
 
 it('an authority that rotates is used for new connections', async () => {
-  await using other = await startTestServer();
-  const theirs = credentialsOf(other.dataDir, other.kubeconfigPath);
-  const path = file('rotating-ca.pem', theirs.ca);
+  const validity = { from: new Date(Date.now() - 3_600_000), to: new Date(Date.now() + 3_600_000) };
+  const path = file('rotating-ca.pem', makeAuthority({ commonName: 'another' }, validity).certPem);
   const authority = new RotatingFile(path, 'test', { maxAgeMs: 0 });
   const access = (await KubeConfig.load({ paths: [server.kubeconfigPath] })).access({ env: {} });
   await using client = new KubeClient({ ...access, authority });

@@ -2,7 +2,7 @@
  * `longwatch doctor`: nothing is wrong with a server that is well, ours, on a real etcd, and behind a proxy that changes
  * nothing; of each fault that the proxy can make it names the cause, and no other.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { doctor } from '../../../src/cli/commands/doctor/doctor-command.ts';
@@ -156,7 +156,8 @@ describe('longwatch doctor names what is done to the line', () => {
   });
 
   it('another authority', async () => {
-    await using other = await startTestServer();
+    // In a folder of its own: those of one process share their authority else.
+    await using other = await startTestServer({ dataDir: mkdtempSync(join(server.dataDir, 'other-')) });
     const file = join(server.dataDir, 'other.kubeconfig');
     writeFileSync(file, readFileSync(server.kubeconfigPath, 'utf8').replace(/server: \S+/, `server: ${other.url}`));
     expect(causesOf(await findingsOf(file))).toEqual(['untrusted-certificate']);
