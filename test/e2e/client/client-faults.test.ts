@@ -1,4 +1,6 @@
 /** The typed client through a network that misbehaves. Between server and client stands a proxy that the test commands. */
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Interruption } from '../../../src/client/advanced.ts';
 import { isTransportError, mergePatch } from '../../../src/client/index.ts';
@@ -107,7 +109,8 @@ it('connections do not pile up: many broken watches leave none behind', async ()
 
 it('a certificate of another name or authority is refused before anything is sent', async () => {
   await using server = await startTestServer();
-  await using other = await startTestServer();
+  // In a folder of its own: those of one process share their authority else.
+  await using other = await startTestServer({ dataDir: mkdtempSync(join(server.dataDir, 'other-')) });
   await using client = await adminThrough(server, portOf(other));
   await expect(client.resource(configMaps).list()).rejects.toMatchObject({
     name: 'TransportError',
