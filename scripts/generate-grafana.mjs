@@ -2,6 +2,7 @@
  * `node scripts/generate-grafana.mjs`: the Grafana dashboard, from a list of what is worth a plot. Names are checked against
  * a running server by `test/e2e/cli/deploy.test.ts`.
  */
+import '../bin/node-version.cjs';
 import { writeGenerated } from './generated-file.mjs';
 
 const BY_RESOURCE = 'sum by (resource)';

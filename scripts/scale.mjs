@@ -8,6 +8,7 @@
  * The rates are those that bench/server/cluster/ plays, and the page says them; everything else on it is computed here. A test holds
  * the page to what this makes.
  */
+import '../bin/node-version.cjs';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
