@@ -37,14 +37,15 @@ type Condition = {
 };
 type Status = {
   readonly observedGeneration?: number;
-  readonly conditions?: readonly Condition[];
+  readonly conditions?: readonly Condition[] | null;
   readonly phase?: string;
   readonly [field: string]: unknown;
 };
 
 /** Undefined: it is. Else what is missing. Throws if it will never be. */
 export function isReady({ kind, metadata, spec = {}, status = {} }: Seen): string | undefined {
-  const { observedGeneration, conditions = [], phase, ...counts } = (status ?? {}) as Status;
+  const { observedGeneration, conditions: told, phase, ...counts } = (status ?? {}) as Status;
+  const conditions = told ?? []; // null, until somebody has set one
   const condition = (type: string) => conditions.find((one) => one.type === type);
   const count = (name: string) => Number(counts[name] ?? 0);
   const wanted = Number((spec as { replicas?: number }).replicas ?? 1);

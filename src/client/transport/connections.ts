@@ -97,14 +97,14 @@ export class Connections {
 let http: Promise<typeof import('undici')> | undefined;
 
 /** A bundler may have broken it: then no request will ever work, and trying again would say nothing. */
-function loadHttp(): Promise<typeof import('undici')> {
-  http ??= import('undici').catch((cause: unknown) => {
-    throw new ConfigError(
-      `Cannot load the HTTP client: ${(cause as Error).message}. Of a bundle as an ES module, leave "undici" outside, or bundle as CommonJS`,
-      { cause },
-    );
-  });
-  return http;
+async function loadHttp(): Promise<typeof import('undici')> {
+  http ??= import('undici');
+  try {
+    return await http;
+  } catch (cause) {
+    const advice = 'Of a bundle as an ES module, leave "undici" outside, or bundle as CommonJS';
+    throw new ConfigError(`Cannot load the HTTP client: ${(cause as Error).message}. ${advice}`, { cause });
+  }
 }
 
 function isSame(a: TlsMaterial, b: TlsMaterial): boolean {
