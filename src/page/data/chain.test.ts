@@ -2,18 +2,22 @@ import { expect, it } from 'vitest';
 import { chainOf, placeOf, worstOf } from './chain.ts';
 import type { Watch, WatchCache } from './inside.ts';
 
+const windowTo = (toRevision: number) => ({ fromRevision: 0, toRevision, events: 1, capacity: 100 });
 const cache = (name: string, revision: number, watchers: number): WatchCache => ({
   metadata: { name },
   spec: { group: '', resource: name },
   status: {
-    ...{ objects: 1, revision, window: { fromRevision: 0, toRevision: revision, events: 1 }, eventsPerSecond: 0 },
+    ...{ objects: 1, revision, window: windowTo(revision), eventsPerSecond: 0 },
     ...{ eventsReceived: 0, eventsDispatched: 0, watchers, watchersBehind: 0, expired: 0, memoryBytes: 0 },
   },
 });
 const watch = (name: string, resource: string, userAgent: string, state: string): Watch => ({
   metadata: { name },
   spec: { group: '', resource, user: 'alice', userAgent, address: '127.0.0.1' },
-  status: { state, lastRevision: 5, behind: { revisions: 0, bytes: 0, seconds: 0 }, eventsSent: 0, bytesSent: 0 },
+  status: {
+    ...{ state, lastRevision: 5, behind: { revisions: 0, bytes: 0, seconds: 0 } },
+    ...{ eventsSent: 0, bytesSent: 0, bookmarksSent: 0 },
+  },
 });
 
 it('a client that watches several kinds is one client, in its worst state', () => {
