@@ -32,6 +32,7 @@ import { rbacDecisions } from './server/rbac.ts';
 import { serverAdmission } from './server/server-admission.ts';
 import { serverFanOut } from './server/server-fan-out.ts';
 import { serverLists } from './server/server-lists.ts';
+import { serverLoneUpdates } from './server/server-lone-updates.ts';
 import { serverLooking } from './server/server-looking.ts';
 import { serverMemory } from './server/server-memory.ts';
 import { serverNodeWatches } from './server/server-node-watches.ts';
@@ -62,7 +63,16 @@ const storeBenchmarks: readonly Benchmark[] = [
   ],
 ];
 const serverBenchmarks: readonly ServerBenchmark[] = [
-  ...[serverWrites, serverLists, serverFanOut, serverNodeWatches, serverResume, serverMemory, serverStart],
+  ...[
+    serverWrites,
+    serverLoneUpdates,
+    serverLists,
+    serverFanOut,
+    serverNodeWatches,
+    serverResume,
+    serverMemory,
+    serverStart,
+  ],
   ...[flowControlCost, storm, cluster, serverAdmission, serverLooking, serverWorkers, testServer],
 ];
 const clientBenchmarks: readonly ClientBenchmark[] = [clientSync, clientStream, clientSlowHandler, queueBenchmark];
