@@ -11,6 +11,7 @@ export type ControllerName =
   | 'garbage-collector-controller'
   | 'serviceaccount-controller'
   | 'serviceaccount-token-controller'
+  | 'token-cleaner-controller'
   | 'root-ca-certificate-publisher-controller'
   | 'persistentvolumeclaim-protection-controller'
   | 'persistentvolume-protection-controller'
@@ -36,6 +37,7 @@ const IS_DEFAULT: Readonly<Record<ControllerName, boolean>> = {
   'garbage-collector-controller': true,
   'serviceaccount-controller': true,
   'serviceaccount-token-controller': true,
+  'token-cleaner-controller': true,
   'root-ca-certificate-publisher-controller': true,
   'persistentvolumeclaim-protection-controller': true,
   'persistentvolume-protection-controller': true,

@@ -31,6 +31,7 @@ const MANAGER = 'kube-controller-manager';
 const ACCOUNTS: Readonly<Record<string, string>> = {
   'garbage-collector-controller': 'generic-garbage-collector',
   'serviceaccount-controller': 'service-account-controller',
+  'token-cleaner-controller': 'token-cleaner',
   'root-ca-certificate-publisher-controller': 'root-ca-cert-publisher',
   'persistentvolumeclaim-protection-controller': 'pvc-protection-controller',
   'persistentvolume-protection-controller': 'pv-protection-controller',

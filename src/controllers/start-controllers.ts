@@ -16,6 +16,7 @@ import { namespaceController } from './namespaces/namespace-controller.ts';
 import { isRefusedByNamespace } from './namespaces/refused-by-namespace.ts';
 import { rootCertificateController } from './namespaces/root-certificate.ts';
 import { serviceAccountController } from './namespaces/service-account.ts';
+import { tokenCleanerController } from './namespaces/token-cleaner.ts';
 import { tokenSecretsController } from './namespaces/token-secrets.ts';
 import { endpointSliceController } from './network/endpoint-slice.ts';
 import { endpointsController } from './network/endpoints.ts';
@@ -134,6 +135,7 @@ function definitionsOf(
     'namespace-controller': () => namespaceController(client),
     'serviceaccount-controller': () => serviceAccountController,
     'serviceaccount-token-controller': () => tokenSecretsController(authorityPem),
+    'token-cleaner-controller': () => tokenCleanerController,
     [PUBLISHER]: () => rootCertificateController(authorityPem),
     'persistentvolumeclaim-protection-controller': () => claimProtectionController,
     'persistentvolume-protection-controller': () => volumeProtectionController,

@@ -38,6 +38,8 @@ export type ServerOptions = {
   readonly defaultWatchCacheSize?: number;
   /** By resource, `pods` or `deployments.apps`; 0 turns the cache of one off. */
   readonly watchCacheSizes?: Readonly<Record<string, number>>;
+  /** How long Events stay: 3600; 0, for ever. */
+  readonly eventTtlSeconds?: number;
 
   /** Both or neither. */
   readonly tlsCertFile?: string;

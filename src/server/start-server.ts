@@ -122,6 +122,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       root,
       clock: backgroundClock,
       log,
+      eventTtlSeconds: options.eventTtlSeconds,
       watchCacheLimits: (resource) => watchCacheLimitsOf(options, resource),
     });
     const tracker = new WatchTracker(options.minRequestTimeoutMs ?? 1_800_000, () => storages.cachers());

@@ -28,6 +28,7 @@ export type ServeFlags = {
   watchCache: boolean;
   defaultWatchCacheSize?: number;
   watchCacheSizes?: Record<string, number>;
+  eventTtl: number;
   autoCompactionMode: 'periodic' | 'revision';
   autoCompactionRetention: string;
   tlsCertFile?: string;
@@ -119,6 +120,7 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     ...given('kubeconfigOut', flags.kubeconfigOut),
     ...given('defaultWatchCacheSize', flags.defaultWatchCacheSize),
     ...given('watchCacheSizes', flags.watchCacheSizes),
+    eventTtlSeconds: Math.ceil(flags.eventTtl / 1000),
     ...given('tlsCertFile', flags.tlsCertFile),
     ...given('tlsPrivateKeyFile', flags.tlsPrivateKeyFile),
     ...given('tlsSans', flags.tlsSan),

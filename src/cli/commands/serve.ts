@@ -76,6 +76,11 @@ export function addServeCommand(program: Command, start: StartServer = startReal
       ),
     )
     .addOption(
+      option('--event-ttl <duration>', 'how long Events stay; 0s: for ever')
+        .default(3_600_000, '1h')
+        .argParser(parseDuration),
+    )
+    .addOption(
       option('--auto-compaction-mode <mode>', 'forget history by age or by number')
         .choices(['periodic', 'revision'])
         .default('periodic'),

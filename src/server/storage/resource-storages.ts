@@ -29,14 +29,14 @@ export type ResourceStoragesOptions = {
   readonly clock: Clock;
   /** How many changes the watch cache of a resource keeps; `off`: it has none. */
   readonly watchCacheLimits?: (resource: Resource) => WatchCacheLimits | 'off' | undefined;
+  /** How long Events stay, an hour; 0: for ever. */
+  readonly eventTtlSeconds?: number | undefined;
   readonly log: (message: string) => void;
 };
 
 /** Objects that the store forgets by itself. */
-const TTL_SECONDS: ReadonlyMap<string, number> = new Map([
-  ['events', 3600],
-  ['events.events.k8s.io', 3600],
-]);
+const EXPIRING: ReadonlySet<string> = new Set(['events', 'events.events.k8s.io']);
+const EVENT_TTL_SECONDS = 3600;
 
 export class ResourceStorages {
   readonly registry: Registry;
@@ -168,13 +168,13 @@ export class ResourceStorages {
   }
 
   #makeObjects(stored: Resource, prefix: string): Cacher | DirectStorage {
-    const { store, clock, log, watchCacheLimits } = this.#options;
-    const ttlSeconds = TTL_SECONDS.get(qualifiedName(stored));
+    const { store, clock, log, watchCacheLimits, eventTtlSeconds = EVENT_TTL_SECONDS } = this.#options;
+    const ttlSeconds = EXPIRING.has(qualifiedName(stored)) ? eventTtlSeconds : 0;
     const direct = new DirectStorage({
       store,
       codec: new ObjectCodec(stored, factsOf(stored)),
       keys: new ObjectKeys(prefix, stored.isNamespaced),
-      lease: ttlSeconds === undefined ? undefined : new SharedLease(store, ttlSeconds),
+      lease: ttlSeconds === 0 ? undefined : new SharedLease(store, ttlSeconds),
     });
     const limits = watchCacheLimits?.(stored);
     if (limits === 'off') return direct;

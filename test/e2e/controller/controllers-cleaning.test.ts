@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { certificatesv1, corev1, type KubeClient } from '../../../src/client/index.ts';
 import { Manager } from '../../../src/controller/index.ts';
 import { requestCleanerController } from '../../../src/controllers/certificates/request-cleaner.ts';
+import { tokenCleanerController } from '../../../src/controllers/namespaces/token-cleaner.ts';
 import { podGarbageCollector } from '../../../src/controllers/nodes/pod-garbage-collector.ts';
 import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
 import { adminOf, until } from '../../support/client/client-under-test.ts';
@@ -88,4 +89,34 @@ it('a certificate request goes an hour after it was decided, and not before', as
   manager.start();
   await until(async () => (await requests.find('old')) === undefined);
   expect((await requests.list()).items.map(({ metadata }) => metadata.name).sort()).toEqual(['new', 'open']);
+});
+
+it('a bootstrap token goes when its time is over, or cannot be read, and stays without one', async () => {
+  const secrets = client.resource(corev1.secrets, 'kube-system');
+  const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+  const times = { aaaaaa: inMs(-1000), bbbbbb: inMs(3_600_000), cccccc: 'soon', dddddd: inMs(1500), eeeeee: undefined };
+  for (const [id, expiration] of Object.entries(times))
+    await secrets.create({
+      metadata: { name: `bootstrap-token-${id}` },
+      type: 'bootstrap.kubernetes.io/token',
+      stringData: { 'token-id': id, 'token-secret': '0123456789abcdef', ...(expiration && { expiration }) },
+    });
+  await using manager = new Manager({ client, logger: false });
+  manager.add(tokenCleanerController);
+  manager.start();
+  const left = async () =>
+    (await secrets.list({ fieldSelector: 'type=bootstrap.kubernetes.io/token' })).items.map(({ data }) =>
+      Buffer.from(data!['token-id']!, 'base64').toString(),
+    );
+  await until(async () => (await left()).join() === 'bbbbbb,eeeeee');
+});
+
+it('Events go when their time is over, and it can be told how long that is', async () => {
+  await using short = await startTestServer({ eventTtlSeconds: 1 });
+  await using kube = await adminOf(short);
+  const events = kube.resource(corev1.events, 'default');
+  const involvedObject = { kind: 'Pod', namespace: 'default', name: 'p' };
+  await events.create({ metadata: { name: 'e' }, involvedObject, reason: 'Test' });
+  expect((await events.list()).items).toHaveLength(1);
+  await until(async () => (await events.list()).items.length === 0);
 });
