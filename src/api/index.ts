@@ -12,6 +12,7 @@ export {
   wallNow,
 } from './clock.ts';
 export { closeOnce } from './closing.ts';
+export { deepFreeze } from './deep-freeze.ts';
 export {
   DurationError,
   formatGoDuration,

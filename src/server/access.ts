@@ -39,7 +39,7 @@ export function makeAccess(
   const known = tokenAuthenticator([...own, ...fromFile]);
   const tokens = new ServiceAccountTokens({
     storages,
-    key: ensureSigningKey(dataDir, options.serviceAccountSigningKeyFile),
+    key: ensureSigningKey(dataDir, options.serviceAccountSigningKeyFile, options.durability),
     ...(options.serviceAccountIssuer && { issuer: options.serviceAccountIssuer }),
   });
   const { controllersToken } = options;

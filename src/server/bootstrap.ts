@@ -6,6 +6,7 @@
  * the object made and leaves it. All writes are under way at once, so that the store commits them together.
  */
 import type { KubeObject } from '../api/index.ts';
+import { cloneJson } from './codec/index.ts';
 import { FLOW_PRODUCER } from './flow-control/upkeep/flow-upkeep.ts';
 import { type BootstrapObject, bootstrapObjects } from './rbac/bootstrap-objects.ts';
 import { reconciled, refersElsewhere } from './rbac/reconcile.ts';
@@ -56,13 +57,18 @@ async function caughtUp(storages: Storages): Promise<void> {
 
 async function ensure(rest: Rest, storage: ResourceStorage, wanted: KubeObject): Promise<void> {
   const found = await atHand(storage, wanted.metadata);
-  if (!found) return createAsServer(rest, storage, wanted, managerOf(wanted));
+  if (!found) return create(rest, storage, wanted);
   const stored = storage.toObject(found);
   if (refersElsewhere(stored, wanted)) {
     await storage.delete(found);
-    return createAsServer(rest, storage, wanted, managerOf(wanted));
+    return create(rest, storage, wanted);
   }
   const better = reconciled(stored, wanted);
   // Lost to another server: it wanted the same.
   if (better) await storage.update(found, better);
+}
+
+/** A copy, since what is stored is prepared in place, and what is wanted is wanted by every server of this process. */
+function create(rest: Rest, storage: ResourceStorage, wanted: KubeObject): Promise<void> {
+  return createAsServer(rest, storage, cloneJson(wanted as never) as KubeObject, managerOf(wanted));
 }

@@ -110,7 +110,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
     // Whoever is no owner finds made what is to be made.
     const tlsFiles = { ...tlsFilesOf(options, dataDir, bindAddress, log), isRunning: !isOwner };
     const tls = loadTlsMaterial(tlsFiles);
-    const token = ensureAdminToken(dataDir);
+    const token = ensureAdminToken(dataDir, options.durability);
     const health = new Health(log);
     addStoreChecks(health, store, options.etcd === undefined);
     const hooks = new StartHooks(health);
@@ -323,7 +323,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
         : undefined;
     closers.push(async () => etcdFront?.[Symbol.asyncDispose]());
     const writeAccess = ({ servingAuthorityPem: authorityPem, admin }: TlsMaterial) => {
-      if (isOwner) writeKubeconfig(kubeconfigPath, { server: url, authorityPem, admin, token });
+      if (isOwner) writeKubeconfig(kubeconfigPath, { server: url, authorityPem, admin, token }, options.durability);
     };
     writeAccess(tls);
 
@@ -404,15 +404,17 @@ function isAboutKinds({ requestInfo, path }: RequestContext, registry: Registry)
 }
 
 function tlsFilesOf(
-  { tlsCertFile, tlsPrivateKeyFile, clientCaFile, tlsSans, proxyClientCertFile, proxyClientKeyFile }: ServerOptions,
+  options: ServerOptions,
   dataDir: string,
   bindAddress: string,
   log: (line: string) => void,
 ): TlsFiles {
+  const { tlsCertFile, tlsPrivateKeyFile, clientCaFile, tlsSans, proxyClientCertFile, proxyClientKeyFile } = options;
   return {
     dataDir,
     bindAddress,
     log,
+    ...(options.durability && { durability: options.durability }),
     ...(tlsSans && { sans: tlsSans }),
     ...(tlsCertFile && { certFile: tlsCertFile }),
     ...(tlsPrivateKeyFile && { keyFile: tlsPrivateKeyFile }),

@@ -6,9 +6,9 @@
  * as it came; one that does not fit its validator is reported later, as the server sent it, for the check may take its
  * time.
  */
-import { CallbackError } from '../../api/index.ts';
+import { CallbackError, deepFreeze } from '../../api/index.ts';
 import { checkSpec, type Resource } from '../objects/define-resource.ts';
-import { deepFreeze, freezesByDefault } from '../objects/freeze.ts';
+import { freezesByDefault } from '../objects/freeze.ts';
 import { keyOf } from '../objects/object-key.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import type { InformerOptions } from './informer-options.ts';

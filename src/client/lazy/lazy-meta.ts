@@ -2,7 +2,7 @@
  * Metadata of a lazy object: name, namespace, uid, version and labels are found without decoding anything else; the
  * first question for any other field decodes all metadata, and nothing but metadata.
  */
-import { deepFreeze } from '../objects/freeze.ts';
+import { deepFreeze } from '../../api/index.ts';
 import type { AnyObject, StoredMeta } from '../objects/objects.ts';
 import { endOfValue } from './json-text.ts';
 import type { EventScan } from './scan-event.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { deepFreeze } from '../objects/freeze.ts';
+import { deepFreeze } from '../../api/index.ts';
 import { type Pod, pods } from '../objects/generated/core-v1.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import { asPromised, isSameContent, type LazyObject, lazyChange, lazyOf } from './lazy-object.ts';

@@ -9,9 +9,9 @@
  *   flowSchemas, priorityLevels   [name, spec]
  *
  * with a rule as `verbs|groups|resources|names` or `verbs|/paths` and a subject as `g:group`, `u:user` or
- * `s:namespace/name`. Made anew with each call: the caller may change what it gets.
+ * `s:namespace/name`. Unpacked once in a process and frozen: who wants to change one takes a copy.
  */
-import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { deepFreeze, type JsonObject, type KubeObject } from '../../api/index.ts';
 import { aggregatedRules } from './aggregated-rules.ts';
 import { bootstrapData } from './generated/bootstrap-data.ts';
 import type { PolicyRule } from './policy-rule.ts';
@@ -34,7 +34,14 @@ const AGGREGATE = `${RBAC}/aggregate-to-`;
 export const RBAC_AUTO_UPDATE = 'rbac.authorization.kubernetes.io/autoupdate';
 export const FLOW_AUTO_UPDATE = 'apf.kubernetes.io/autoupdate-spec';
 
-export function bootstrapObjects(): BootstrapObject[] {
+let unpacked: readonly BootstrapObject[] | undefined;
+
+export function bootstrapObjects(): readonly BootstrapObject[] {
+  unpacked ??= deepFreeze(unpack());
+  return unpacked;
+}
+
+function unpack(): BootstrapObject[] {
   const data = JSON.parse(bootstrapData) as Data;
   const clusterRoles = data.clusterRoles.map(clusterRole);
   // Roles gather from roles that gather: those that only give come first, then view, edit, admin.

@@ -16,10 +16,10 @@ export function reconciled(stored: KubeObject, wanted: KubeObject): KubeObject |
   switch (wanted.kind) {
     case 'Role':
     case 'ClusterRole':
-      return annotations[RBAC_AUTO_UPDATE] === 'false' ? undefined : changed(stored, withRules(stored, wanted));
+      return annotations[RBAC_AUTO_UPDATE] === 'false' ? undefined : withRules(stored, wanted);
     case 'RoleBinding':
     case 'ClusterRoleBinding':
-      return annotations[RBAC_AUTO_UPDATE] === 'false' ? undefined : changed(stored, withSubjects(stored, wanted));
+      return annotations[RBAC_AUTO_UPDATE] === 'false' ? undefined : withSubjects(stored, wanted);
     default:
       return undefined;
   }
@@ -34,46 +34,46 @@ export function refersElsewhere(stored: KubeObject, wanted: KubeObject): boolean
   );
 }
 
-function withRules(stored: KubeObject, wanted: KubeObject): KubeObject {
-  const object: KubeObject = { ...stored, metadata: withMarks(stored, wanted) };
-  if (field(wanted, 'aggregationRule')) return { ...object, ...pick(wanted, 'aggregationRule') };
+function withRules(stored: KubeObject, wanted: KubeObject): KubeObject | undefined {
+  const gathers = field(wanted, 'aggregationRule');
+  if (gathers)
+    return isDeepStrictEqual(field(stored, 'aggregationRule'), gathers)
+      ? withMarks(stored, wanted)
+      : withMarks({ ...stored, aggregationRule: gathers }, wanted, true);
   // Mostly they are the very same: nothing has to be weighed against anything.
-  if (isDeepStrictEqual(field(stored, 'rules'), field(wanted, 'rules'))) return object;
+  if (isDeepStrictEqual(field(stored, 'rules'), field(wanted, 'rules'))) return withMarks(stored, wanted);
   const missing = joinPieces(missingFrom(rulesIn(stored), rulesIn(wanted)));
+  if (missing.length === 0) return withMarks(stored, wanted);
   const rules: PolicyRule[] = [...rulesIn(stored), ...missing];
-  return missing.length === 0 ? object : { ...object, rules: rules as unknown as JsonValue };
+  return withMarks({ ...stored, rules: rules as unknown as JsonValue }, wanted, true);
 }
 
-function withSubjects(stored: KubeObject, wanted: KubeObject): KubeObject {
+function withSubjects(stored: KubeObject, wanted: KubeObject): KubeObject | undefined {
   const there = (field(stored, 'subjects') as JsonValue[] | undefined) ?? [];
   const missing = ((field(wanted, 'subjects') as JsonValue[] | undefined) ?? []).filter(
     (subject) => !there.some((other) => isDeepStrictEqual(other, subject)),
   );
-  const object: KubeObject = { ...stored, metadata: withMarks(stored, wanted) };
-  return missing.length === 0 ? object : { ...object, subjects: [...there, ...missing] };
+  if (missing.length === 0) return withMarks(stored, wanted);
+  return withMarks({ ...stored, subjects: [...there, ...missing] }, wanted, true);
 }
 
-/** Labels and annotations of the owner win. */
-function withMarks({ metadata }: KubeObject, wanted: KubeObject): KubeObject['metadata'] {
+/** With the labels and annotations that it lacks; those of the owner win. Undefined: it is as it was. */
+function withMarks(object: KubeObject, wanted: KubeObject, isChanged = false): KubeObject | undefined {
+  const { metadata } = object;
   const { labels, annotations } = wanted.metadata;
+  if (!isChanged && hasAll(metadata.labels, labels) && hasAll(metadata.annotations, annotations)) return undefined;
   return {
-    ...metadata,
-    labels: { ...metadata.labels, ...absent(labels, metadata.labels) },
-    annotations: { ...metadata.annotations, ...absent(annotations, metadata.annotations) },
+    ...object,
+    metadata: {
+      ...metadata,
+      labels: { ...labels, ...metadata.labels },
+      annotations: { ...annotations, ...metadata.annotations },
+    },
   };
 }
 
-function absent(wanted: Record<string, string> = {}, there: Record<string, string> = {}): Record<string, string> {
-  return Object.fromEntries(Object.entries(wanted).filter(([key]) => !Object.hasOwn(there, key)));
-}
-
-function changed(stored: KubeObject, object: KubeObject): KubeObject | undefined {
-  return isDeepStrictEqual(stored, object) ? undefined : object;
-}
-
-function pick(object: KubeObject, name: string): { [name: string]: JsonValue } {
-  const value = field(object, name);
-  return value === undefined ? {} : { [name]: value };
+function hasAll(there: Record<string, string> = {}, wanted: Record<string, string> = {}): boolean {
+  return Object.keys(wanted).every((key) => Object.hasOwn(there, key));
 }
 
 function field(object: KubeObject, name: string): JsonValue | undefined {

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Certificate } from '../../certificates/certificate.ts';
-import { writeWhole } from './write-whole.ts';
+import { type Durability, writeWhole } from './write-whole.ts';
 
 export type KubeconfigParts = {
   readonly server: string;
@@ -19,19 +19,19 @@ export type KubeconfigParts = {
 };
 
 /** The administrator's bearer token, made on the first start. */
-export function ensureAdminToken(dataDir: string): string {
+export function ensureAdminToken(dataDir: string, durability?: Durability): string {
   const file = join(dataDir, 'admin.token');
   if (existsSync(file)) {
     const kept = readFileSync(file, 'utf8').trim();
     if (kept.length >= 32) return kept;
   }
   const token = randomBytes(32).toString('base64url');
-  writeWhole(file, `${token}\n`);
+  writeWhole(file, `${token}\n`, durability);
   return token;
 }
 
-export function writeKubeconfig(file: string, parts: KubeconfigParts): void {
-  writeWhole(file, kubeconfigText(parts));
+export function writeKubeconfig(file: string, parts: KubeconfigParts, durability?: Durability): void {
+  writeWhole(file, kubeconfigText(parts), durability);
 }
 
 export function kubeconfigText({ server, authorityPem, admin, token }: KubeconfigParts): string {

@@ -6,7 +6,7 @@
  * together (each key its certificate, each certificate the authority). An authority that does not fit its key is never
  * replaced behind the owner's back: whoever trusts it would be cut off. That is an error instead.
  */
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
@@ -20,7 +20,7 @@ import {
   type Validity,
 } from '../../certificates/certificate.ts';
 import { isDnsName } from './dns-name.ts';
-import { writeWhole } from './write-whole.ts';
+import { type Durability, writeWhole } from './write-whole.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const AUTHORITY_DAYS = 3650;
@@ -50,6 +50,7 @@ export type PkiOptions = {
   readonly hosts?: readonly string[];
   /** A server runs with this authority: if it is gone or comes to its end, that waits for the next start. */
   readonly isRunning?: boolean;
+  readonly durability?: Durability;
   readonly now?: Date;
   /** Told of what is made anew in the place of something. */
   readonly log?: (line: string) => void;
@@ -59,28 +60,33 @@ export function ensurePki({
   dataDir,
   hosts = [],
   isRunning = false,
+  durability,
   now = new Date(),
   log = () => {},
 }: PkiOptions): Pki {
   const folder = join(dataDir, 'pki');
   const wanted = [...new Set([...USUAL_HOSTS, hostname(), ...hosts])].filter(isHost);
+  const store = (name: string, { certPem, keyPem }: Certificate) => {
+    writeWhole(join(folder, `${name}.key`), keyPem, durability);
+    writeWhole(join(folder, `${name}.crt`), certPem, durability);
+  };
   const kept = readAuthority(folder, now, isRunning, log);
-  const authorityFiles = kept ?? makeAuthority({ commonName: AUTHORITY_NAME }, lasting(now, AUTHORITY_DAYS));
-  if (!kept) store(folder, 'ca', authorityFiles);
-  const authority = asAuthority(authorityFiles);
-  const authorityEnd = Date.parse(new X509Certificate(authorityFiles.certPem).validTo);
+  const authorityPair = kept ?? parsePair(makeAuthority({ commonName: AUTHORITY_NAME }, lasting(now, AUTHORITY_DAYS)));
+  if (!kept) store('ca', authorityPair.files);
+  const authority = asAuthority(authorityPair);
+  const issuer = { publicKey: authorityPair.cert.publicKey, end: Date.parse(authorityPair.cert.validTo) };
 
   const leaf = (name: string, fits: (cert: X509Certificate) => boolean, make: (validity: Validity) => Certificate) => {
     const found = read(folder, name);
-    if (found && isUsable(found, authorityFiles, now, fits)) return found;
+    if (found && isUsable(found, issuer, now, fits)) return found;
     const { from, to } = lasting(now, LEAF_DAYS);
-    const made = make({ from, to: new Date(Math.min(to.getTime(), authorityEnd)) });
+    const made = make({ from, to: new Date(Math.min(to.getTime(), issuer.end)) });
     if (found) log(`made a new certificate "${join(folder, `${name}.crt`)}": the one there did not fit any more`);
-    store(folder, name, made);
+    store(name, made);
     return made;
   };
   return {
-    authorityPem: authorityFiles.certPem,
+    authorityPem: authorityPair.files.certPem,
     serving: leaf(
       'server',
       (cert) => wanted.every((host) => isNamedIn(cert, host)),
@@ -120,65 +126,63 @@ function isNamedIn(cert: X509Certificate, host: string): boolean {
   return cert.subjectAltName?.split(', ').includes(`DNS:${host}`) ?? false;
 }
 
+/** As files, and as what they say: reading them is most of the work, so it is done once. */
+type Pair = { readonly files: Certificate; readonly cert: X509Certificate; readonly key: KeyObject };
+
+function parsePair(files: Certificate): Pair {
+  return { files, cert: new X509Certificate(files.certPem), key: createPrivateKey(files.keyPem) };
+}
+
 /** Undefined where there is none yet, or where the one there is comes near its end. */
-function readAuthority(
-  folder: string,
-  now: Date,
-  isRunning: boolean,
-  log: (line: string) => void,
-): Certificate | undefined {
-  const problem = authorityProblem(folder);
-  if (problem) {
+function readAuthority(folder: string, now: Date, isRunning: boolean, log: (line: string) => void): Pair | undefined {
+  const found = findAuthority(folder);
+  if (typeof found === 'string') {
     const advice = `put back the pair that belongs together, or remove both to have a new authority made, which no client trusts until it gets the new kubeconfig`;
-    throw new Error(`Cannot use the certificate authority in "${folder}": ${problem}; ${advice}`);
+    throw new Error(`Cannot use the certificate authority in "${folder}": ${found}; ${advice}`);
   }
-  const found = read(folder, 'ca');
   if (!found && isRunning) throw new Error(`Cannot find the certificate authority in "${folder}": it is gone`);
   if (!found || isRunning) return found;
-  if (daysLeft(new X509Certificate(found.certPem), now) > LEAF_DAYS) return found;
+  if (daysLeft(found.cert, now) > LEAF_DAYS) return found;
   log(
     `made a new certificate authority in "${folder}", as the old one comes to its end: clients need the new kubeconfig`,
   );
   return undefined;
 }
 
-function authorityProblem(folder: string): string | undefined {
+/** A sentence where what is there cannot be used. */
+function findAuthority(folder: string): Pair | string | undefined {
   const [hasCert, hasKey] = ['ca.crt', 'ca.key'].map((name) => existsSync(join(folder, name)));
   if (hasCert !== hasKey)
     return hasCert ? 'ca.crt is there, but ca.key is missing' : 'ca.key is there, but ca.crt is missing';
   const found = read(folder, 'ca');
   if (!found) return undefined;
-  const { certPem, keyPem } = found;
   try {
-    const cert = new X509Certificate(certPem);
-    if (!cert.ca) return 'ca.crt is not the certificate of an authority';
-    return cert.checkPrivateKey(createPrivateKey(keyPem)) ? undefined : 'ca.key does not belong to ca.crt';
+    const pair = parsePair(found);
+    if (!pair.cert.ca) return 'ca.crt is not the certificate of an authority';
+    return pair.cert.checkPrivateKey(pair.key) ? pair : 'ca.key does not belong to ca.crt';
   } catch (err) {
     return (err as Error).message;
   }
 }
 
-function asAuthority({ certPem, keyPem }: Certificate): Authority {
-  const cert = new X509Certificate(certPem);
+function asAuthority({ cert, key }: Pair): Authority {
   const commonName = /^CN=(.*)$/m.exec(cert.subject)?.[1] ?? AUTHORITY_NAME;
-  return { subject: { commonName }, key: createPrivateKey(keyPem), publicKey: cert.publicKey };
+  return { subject: { commonName }, key, publicKey: cert.publicKey };
 }
 
 function isUsable(
   { certPem, keyPem }: Certificate,
-  authority: Certificate,
+  issuer: { readonly publicKey: KeyObject; readonly end: number },
   now: Date,
   fits: (cert: X509Certificate) => boolean,
 ): boolean {
   try {
     const cert = new X509Certificate(certPem);
-    const issuer = new X509Certificate(authority.certPem);
-    const authorityEnd = Date.parse(issuer.validTo);
     return (
       cert.checkPrivateKey(createPrivateKey(keyPem)) &&
       cert.verify(issuer.publicKey) &&
       // One that ends with its authority cannot be made to last longer.
-      (daysLeft(cert, now) > RENEW_DAYS || Date.parse(cert.validTo) >= authorityEnd) &&
+      (daysLeft(cert, now) > RENEW_DAYS || Date.parse(cert.validTo) >= issuer.end) &&
       fits(cert)
     );
   } catch {
@@ -199,9 +203,4 @@ function read(folder: string, name: string): Certificate | undefined {
   const keyFile = join(folder, `${name}.key`);
   if (!existsSync(certFile) || !existsSync(keyFile)) return undefined;
   return { certPem: readFileSync(certFile, 'utf8'), keyPem: readFileSync(keyFile, 'utf8') };
-}
-
-function store(folder: string, name: string, { certPem, keyPem }: Certificate): void {
-  writeWhole(join(folder, `${name}.key`), keyPem);
-  writeWhole(join(folder, `${name}.crt`), certPem);
 }

@@ -11,6 +11,7 @@ import { networkInterfaces } from 'node:os';
 import { createSecureContext } from 'node:tls';
 import type { Certificate } from '../../certificates/certificate.ts';
 import { ensurePki } from './pki.ts';
+import type { Durability } from './write-whole.ts';
 
 export type TlsFiles = {
   readonly dataDir: string;
@@ -25,6 +26,7 @@ export type TlsFiles = {
   readonly proxyClientKeyFile?: string;
   /** Whether a server is running with what it has read before: then an authority that is gone is not made anew. */
   readonly isRunning?: boolean;
+  readonly durability?: Durability;
   readonly now?: Date;
   readonly log?: (line: string) => void;
 };
@@ -43,10 +45,18 @@ export type TlsMaterial = {
 };
 
 export function loadTlsMaterial(files: TlsFiles): TlsMaterial {
-  const { dataDir, bindAddress, sans = [], certFile, keyFile, clientCaFile, isRunning = false, now, log } = files;
+  const { dataDir, bindAddress, sans = [], certFile, keyFile, clientCaFile, isRunning = false } = files;
+  const { durability, now, log } = files;
   const { proxyClientCertFile: proxyCert, proxyClientKeyFile: proxyKey } = files;
   const hosts = [...reachedBy(bindAddress), ...sans];
-  const pki = ensurePki({ dataDir, hosts, isRunning, ...(now && { now }), ...(log && { log }) });
+  const pki = ensurePki({
+    dataDir,
+    hosts,
+    isRunning,
+    ...(durability && { durability }),
+    ...(now && { now }),
+    ...(log && { log }),
+  });
   const given = certFile && keyFile ? readPair(certFile, keyFile) : undefined;
   const givenProxy = proxyCert && proxyKey ? readPair(proxyCert, proxyKey) : undefined;
   return {

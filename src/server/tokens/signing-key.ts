@@ -8,15 +8,15 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeWhole } from '../serving/write-whole.ts';
+import { type Durability, writeWhole } from '../serving/write-whole.ts';
 import { type TokenKey, tokenKey } from './jwt.ts';
 
 /** A curve, not RSA: such a key is made in a millisecond. */
-export function ensureSigningKey(dataDir: string, file?: string): TokenKey {
+export function ensureSigningKey(dataDir: string, file?: string, durability?: Durability): TokenKey {
   const path = file ?? join(dataDir, 'pki', 'service-account.key');
   if (file === undefined && !existsSync(path)) {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-    writeWhole(path, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
+    writeWhole(path, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, durability);
   }
   try {
     return tokenKey(createPrivateKey(readFileSync(path)));

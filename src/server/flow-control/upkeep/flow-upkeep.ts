@@ -52,7 +52,9 @@ export class FlowUpkeep {
     this.#rest = rest;
     this.#log = log;
     this.#afterwards = afterwards;
-    this.#wanted = bootstrapObjects().filter(({ group }) => group === FLOW_CONTROL_GROUP);
+    this.#wanted = bootstrapObjects()
+      .filter(({ group }) => group === FLOW_CONTROL_GROUP)
+      .map(cloneJson);
     for (const { plural, object } of this.#wanted)
       strategyOf(rest.storages.storageOf(FLOW_CONTROL_GROUP, plural).resource).setDefaults?.(object);
   }
