@@ -30,7 +30,7 @@ export class DirectWatch extends ObjectWatch {
   }
 
   sendBookmark(): boolean {
-    if (!this.isLive || this.complete <= this.after) return false;
+    if (!this.isLive || this.complete < this.after) return false;
     this.stream.write(this.encoding.bookmark(this.complete, false));
     this.bookmarksSent++;
     return true;

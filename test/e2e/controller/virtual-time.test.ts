@@ -32,6 +32,17 @@ it('a resync after ten hours, through watches that end and are opened again, and
   expect(manager.health().isReady).toBe(true);
 }, 90_000);
 
+it('a quiet server is heard every minute: no watch on it is given up for silence, however long nothing happens', async () => {
+  await using server = await startTestServer({ clock: new VirtualClock() });
+  const { kube, clock } = server;
+  await using informer = kube.informer(corev1.configMaps, { namespace: 'default' });
+  await informer.synced();
+  await clock.advance(2 * HOUR_MS);
+  const { streams, rotations, bookmarks, failures } = informer.metrics;
+  expect({ streams, failures }).toEqual({ streams: rotations + 1, failures: 0 });
+  expect(bookmarks).toBeGreaterThan(100);
+});
+
 it('a leader that is gone loses its lease to the next once its duration is over, and not before', async () => {
   await using server = await startTestServer({ clock: new VirtualClock() });
   const { kube, clock } = server;

@@ -100,12 +100,16 @@ export class WatchTracker implements WatchTracking {
   #look(now: number): number {
     let next = now + BOOKMARK_MS;
     for (const [watch, { endsAt }] of this.#watches) {
-      if (now >= endsAt) watch.end('timeout-over');
-      else next = Math.min(next, endsAt, watch.allowsBookmarks ? watch.bookmarkAt - TICK_MS : next);
-      if (now >= endsAt || !watch.allowsBookmarks || now < watch.bookmarkAt - TICK_MS) continue;
+      if (now >= endsAt) {
+        watch.end('timeout-over');
+        continue;
+      }
       // The tick before, the cache asks the store how far it is; then the bookmark is fresh.
-      if (now < watch.bookmarkAt) watch.askForProgress();
-      else if (watch.sendBookmark()) watch.bookmarkAt = nextBookmark(now, endsAt);
+      if (watch.allowsBookmarks && now >= watch.bookmarkAt - TICK_MS) {
+        if (now < watch.bookmarkAt) watch.askForProgress();
+        else if (watch.sendBookmark()) watch.bookmarkAt = nextBookmark(now, endsAt);
+      }
+      next = Math.min(next, endsAt, watch.allowsBookmarks ? watch.bookmarkAt - TICK_MS : next);
     }
     return next;
   }

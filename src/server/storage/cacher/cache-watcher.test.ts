@@ -238,9 +238,11 @@ describe('CacheWatcher', () => {
     const client = new StreamClient();
     const watch = ground.watch(client, { after: now + 3 });
     await watch.start();
-    for (let at = 1; at <= 3; at++) await ground.write(ground.put(`a/${at}`));
+    for (let at = 1; at <= 2; at++) await ground.write(ground.put(`a/${at}`));
     await ground.settled();
     expect(watch.sendBookmark()).toBe(false);
+    await ground.write(ground.put('a/3'));
+    await ground.settled();
     const later = await ground.write(ground.put('a/4'));
     await ground.settled();
     await ground.write(ground.put('a/5'));
@@ -258,18 +260,18 @@ describe('CacheWatcher', () => {
     await eventually(() => expect(client.events).toEqual([`ADDED a/4@${now + 4}`, `ADDED a/5@${now + 5}`]));
   });
 
-  it('sends a bookmark when it is live and has something new to say', async () => {
+  it('sends a bookmark when it is live, also when there is nothing new to say', async () => {
     const ground = new Ground();
     await ground.settled();
     const client = new StreamClient();
     const watch = ground.watch(client);
     expect(watch.sendBookmark()).toBe(false);
     await watch.start();
-    expect(watch.sendBookmark()).toBe(false);
+    expect(watch.sendBookmark()).toBe(true);
     await store.txn({ then: [{ kind: 'put', key: '/elsewhere', value: Buffer.from('1') }] });
     const revision = await ground.settled();
     expect(watch.sendBookmark()).toBe(true);
-    expect(client.events).toEqual([`BOOKMARK @${revision}`]);
+    expect(client.events).toEqual([`BOOKMARK @${revision - 1}`, `BOOKMARK @${revision}`]);
     watch.end('client-left');
     expect(watch.sendBookmark()).toBe(false);
   });

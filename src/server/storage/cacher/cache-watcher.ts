@@ -51,9 +51,10 @@ export class CacheWatcher extends ObjectWatch implements Subscriber {
     if (!canTakeMore) this.#goBehind(this.drained());
   }
 
+  /** Also where it began: on a quiet server nothing else says that the stream is alive. */
   sendBookmark(): boolean {
     const { revision, counts } = this.#cacher;
-    if (!this.isLive || revision <= this.after) return false;
+    if (!this.isLive || revision < this.after) return false;
     this.complete = revision;
     this.stream.write(this.encoding.bookmark(revision, false));
     counts.bookmarks++;
