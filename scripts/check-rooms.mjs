@@ -20,7 +20,7 @@ const order = {
   'src/store/etcd': [['grpc', 'messages'], ['watch'], ['.']],
   'src/store/etcd-front': [['messages'], ['.'], ['services'], ['etcd-front.ts']],
   'src/client': [
-    ['errors.ts', 'objects'],
+    ['errors.ts', 'objects', 'slices.ts'],
     ['config', 'lazy', 'observing'],
     ['transport'],
     ['resources'],

@@ -68,9 +68,10 @@ const PREFIX_BYTES = 9;
 
 /** Takes a file in pieces of any size; `finish` tells what it holds, or throws what is wrong with it. */
 export class CheckpointReader<T extends AnyObject> {
-  readonly #objects = new Map<string, T>();
+  #objects = new Map<string, T>();
   /** Since the last commit; undefined is gone. */
-  readonly #pending = new Map<string, T | undefined>();
+  #pending = new Map<string, T | undefined>();
+  #hasDeletions = false;
   #header: CheckpointHeader | undefined;
   #commit: Commit | undefined;
   #rest: Buffer = Buffer.alloc(0);
@@ -123,13 +124,25 @@ export class CheckpointReader<T extends AnyObject> {
       if (header.format !== FORMAT) throw new Error(`its format is ${header.format}, and not ${FORMAT}`);
       this.#header = header;
     } else if (sign === '+') this.#pending.set(keyOf(value as T), value as T);
-    else if (sign === '-') this.#pending.set(value as string, undefined);
-    else if (sign === '=') {
-      for (const [key, object] of this.#pending)
-        if (object) this.#objects.set(key, object);
-        else this.#objects.delete(key);
-      this.#pending.clear();
+    else if (sign === '-') {
+      this.#pending.set(value as string, undefined);
+      this.#hasDeletions = true;
+    } else if (sign === '=') {
+      this.#commitPending();
       this.#commit = value as Commit;
     } else throw new Error(`its line ${this.#lines} begins with ${JSON.stringify(sign)}`);
+  }
+
+  /** A file that was just written is one batch, of all there is. */
+  #commitPending(): void {
+    if (this.#objects.size === 0 && !this.#hasDeletions) {
+      this.#objects = this.#pending as Map<string, T>;
+      this.#pending = new Map();
+      return;
+    }
+    for (const [key, object] of this.#pending)
+      if (object) this.#objects.set(key, object);
+      else this.#objects.delete(key);
+    this.#pending.clear();
   }
 }

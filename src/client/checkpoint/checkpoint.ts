@@ -117,6 +117,13 @@ export class Checkpoint<T extends AnyObject> {
     }
   }
 
+  /** So much has changed that the next commit is the whole store. */
+  noteAll(): void {
+    if (!this.#file) return;
+    this.#isWhole = true;
+    this.#changes.clear();
+  }
+
   /** After `open`: resolves when the state of this moment is written, through all failures of the disk. */
   saved(): Promise<void> {
     if (!this.#file) return Promise.reject(this.#neverSaved('it could not be opened, or was closed'));

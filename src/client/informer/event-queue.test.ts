@@ -41,9 +41,9 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('replace' as const), keep: fc.subarray([...names]) }) },
 );
 
-it('however slow the handler, each event fits the one before, and the last state is told', () => {
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 120 }), fc.nat(12), (steps, limit) => {
+it('however slow the handler, each event fits the one before, and the last state is told', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 120 }), fc.nat(12), async (steps, limit) => {
       const queue = new EventQueue<AnyObject>(limit);
       const handler = new Believer();
       const truth = new Map<string, AnyObject>();
@@ -60,7 +60,9 @@ it('however slow the handler, each event fits the one before, and the last state
           if (event) handler.take(event);
         } else if (now.do === 'replace') {
           const after = new Map(now.keep.map((name) => [name, truth.get(name) ?? object(name, version, version)]));
-          tell(afterReplace(truth, after, false));
+          const events = await afterReplace(truth, after, false);
+          all += events.length;
+          queue.pushAll({ count: events.length, events, has: () => true });
           truth.clear();
           for (const [name, one] of after) truth.set(name, one);
         } else {
@@ -75,7 +77,7 @@ it('however slow the handler, each event fits the one before, and the last state
             truth.set(now.name, next);
           }
         }
-        expect(queue.size).toBeLessThanOrEqual(limit + 3 * names.length);
+        expect(queue.size).toBeLessThanOrEqual(limit + (3 + 2) * names.length); // two more of a batch
       }
       for (let event = queue.shift(); event; event = queue.shift()) handler.take(event);
       expect(handler.believed).toEqual(truth);
@@ -100,7 +102,7 @@ it('below the limit nothing is joined', () => {
   ]);
 });
 
-it('a whole state is told as its difference, deletions first', () => {
+it('a whole state is told as its difference, deletions first', async () => {
   const before = new Map([
     ['same', object('same', 1, 1)],
     ['gone', object('gone', 2, 1)],
@@ -113,7 +115,7 @@ it('a whole state is told as its difference, deletions first', () => {
     ['changed', object('changed', 3, 2)],
     ['other', object('other', 9, 2)],
   ]);
-  const told = afterReplace(before, after, false).map(({ type, key }) => `${type} ${key}`);
+  const told = (await afterReplace(before, after, false)).map(({ type, key }) => `${type} ${key}`);
   expect(told).toEqual(['deleted gone', 'deleted other', 'added fresh', 'updated changed', 'added other']);
 });
 
@@ -142,4 +144,36 @@ it('a queue that has ended takes nothing, and lets its reader go', async () => {
   await waiting;
   queue.push({ type: 'added', key: 'a', object: object('a', 1, 1), isInitial: false });
   expect(queue.shift()).toBeUndefined();
+});
+
+it('a batch of more than the limit is taken as it lies, in its order and before what comes later', () => {
+  const queue = new EventQueue<AnyObject>(2);
+  const objects = ['a', 'b', 'c', 'd'].map((name) => object(name, 1, 1));
+  const events = objects.flatMap((one) => afterUpsert(one.metadata.name, undefined, one, true));
+  queue.pushAll({ count: events.length, events, has: (key) => 'abcd'.includes(key) });
+  const { mark } = queue;
+  queue.push(afterUpsert('a', objects[0], object('a', 1, 2))[0]!);
+  expect([queue.size, queue.has('c'), queue.has('e'), queue.isPast(mark)]).toEqual([5, true, false, false]);
+  const taken = Array.from({ length: 4 }, () => queue.shift());
+  expect(taken).toEqual(events);
+  expect([queue.isPast(mark), queue.hasHandled(mark)]).toEqual([true, false]);
+  queue.done();
+  expect([queue.hasHandled(mark), queue.hasHandled(queue.mark), queue.shift()?.type]).toEqual([true, false, 'updated']);
+});
+
+it('of a batch that is not handled when the queue ends, deletions count', () => {
+  const [one, two] = [object('a', 1, 1), object('b', 1, 1)] as const;
+  const gone = [...afterRemove('a', one, one), ...afterRemove('b', two, two)];
+  const batch = { count: 2, events: gone, has: () => true };
+  const started = (taken: number) => {
+    const queue = new EventQueue<AnyObject>(1);
+    queue.pushAll(batch);
+    for (let i = 0; i < taken; i++) {
+      queue.shift();
+      queue.done();
+    }
+    queue.end();
+    return queue.hasHandled(queue.mark);
+  };
+  expect([started(0), started(1), started(2)]).toEqual([false, false, true]);
 });

@@ -6,12 +6,33 @@
  * `limit` events wait, and three for each key. What is added and deleted while it waits is never delivered, except
  * what was there at the beginning: an earlier process may have delivered it, and then somebody waits to hear that it is
  * gone. A joined event keeps its earlier place: between keys the order may change, within a key it does not.
+ *
+ * What comes as a batch of more than `limit` while nothing waits is taken from as it lies: to queue a large state takes
+ * no time. Nothing is joined with it.
  */
 import type { AnyObject } from '../objects/objects.ts';
 import type { InformerEvent } from './informer-event.ts';
 
+/** Many events at once, of as many keys, deletions first. */
+export type EventBatch<T extends AnyObject> = {
+  readonly count: number;
+  /** Begins anew each time. */
+  readonly events: Iterable<InformerEvent<T>>;
+  /** Whether a key may be among them. */
+  readonly has: (key: string) => boolean;
+};
+
+/** A batch that is being taken from: before everything else. */
+type Taking<T extends AnyObject> = {
+  readonly events: Iterator<InformerEvent<T>>;
+  readonly has: (key: string) => boolean;
+  next: number;
+  readonly end: number;
+};
+
 export class EventQueue<T extends AnyObject> {
   readonly #limit: number;
+  #batch: Taking<T> | undefined;
   /** By number, with holes where events came to nothing. */
   readonly #events = new Map<number, InformerEvent<T>>();
   /** The numbers of a key's events, in order. */
@@ -33,7 +54,7 @@ export class EventQueue<T extends AnyObject> {
   }
 
   get size(): number {
-    return this.#events.size;
+    return this.#events.size + (this.#batch ? this.#batch.end - this.#batch.next : 0);
   }
 
   /** How many events were joined with others. */
@@ -65,7 +86,7 @@ export class EventQueue<T extends AnyObject> {
   }
 
   has(key: string): boolean {
-    return this.#numbers.has(key);
+    return this.#numbers.has(key) || (this.#batch?.has(key) ?? false);
   }
 
   push(event: InformerEvent<T>): void {
@@ -74,7 +95,30 @@ export class EventQueue<T extends AnyObject> {
     this.#wake();
   }
 
+  pushAll({ count, events, has }: EventBatch<T>): void {
+    if (this.#isEnded) return;
+    if (count > this.#limit && this.size === 0) {
+      const next = this.#next;
+      this.#next += count;
+      this.#batch = { events: events[Symbol.iterator](), has, next, end: this.#next };
+      this.#wake();
+    } else for (const event of events) this.push(event);
+  }
+
   shift(): InformerEvent<T> | undefined {
+    return this.#batch ? this.#shiftBatch(this.#batch) : this.#shiftOne();
+  }
+
+  #shiftBatch(batch: Taking<T>): InformerEvent<T> {
+    const event = batch.events.next().value as InformerEvent<T>;
+    this.#inHand = batch.next++;
+    this.#isDeletionInHand = event.type === 'deleted';
+    this.#head = batch.next;
+    if (batch.next === batch.end) this.#batch = undefined;
+    return event;
+  }
+
+  #shiftOne(): InformerEvent<T> | undefined {
     const number = this.#firstNumber();
     const event = this.#events.get(number);
     if (!event) return undefined;
@@ -94,7 +138,7 @@ export class EventQueue<T extends AnyObject> {
 
   /** Resolves when there is something to take, or when it has ended. For one reader. */
   async filled(): Promise<void> {
-    if (this.#events.size > 0 || this.#isEnded) return;
+    if (this.size > 0 || this.#isEnded) return;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
@@ -105,14 +149,18 @@ export class EventQueue<T extends AnyObject> {
     if (this.#isEnded) return;
     this.#isEnded = true;
     if (this.#inHand !== undefined && this.#isDeletionInHand) this.#untold = this.#inHand;
+    const batch = this.#batch;
+    if (batch && batch.events.next().value?.type === 'deleted') this.#untold = Math.min(this.#untold, batch.next);
     for (const [number, { type }] of this.#events)
       if (type === 'deleted') this.#untold = Math.min(this.#untold, number);
+    this.#batch = undefined;
     this.#events.clear();
     this.#numbers.clear();
     this.#wake();
   }
 
   #firstNumber(): number {
+    if (this.#batch) return this.#batch.next;
     if (this.#events.size === 0) this.#head = this.#next;
     while (this.#head < this.#next && !this.#events.has(this.#head)) this.#head++;
     return this.#head;

@@ -4,14 +4,14 @@ import type { Resource } from '../objects/define-resource.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import type { HandlerMetrics } from '../observing/informer-metrics.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Indexer } from './indexer.ts';
+import type { InformerStore } from './informer-store.ts';
 import type { Listeners } from './listeners.ts';
 import { type EventHandler, type HandlerOptions, Subscription } from './subscription.ts';
 
 type HandlersContext<T extends AnyObject> = {
   readonly transport: Transport;
   readonly resource: Resource<T>;
-  readonly store: Indexer<T>;
+  readonly store: InformerStore<T>;
   readonly listeners: Listeners<T>;
   readonly synced: (signal?: AbortSignal) => Promise<void>;
   /** Of handlers that say nothing else. */

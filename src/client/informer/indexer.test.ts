@@ -4,6 +4,7 @@ import { parseLabelSelector } from '../../api/index.ts';
 import { keyOf } from '../objects/object-key.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import { Indexer } from './indexer.ts';
+import { InformerStore } from './informer-store.ts';
 
 type Thing = AnyObject & { values: readonly (string | undefined)[] };
 
@@ -29,19 +30,28 @@ const change = fc.record({
 });
 const keysOf = (things: Iterable<Thing>) => [...things].map(keyOf).sort();
 
-it('every way to read agrees with a plain map, after every change', () => {
+const parts = { 'of one part': () => '*', 'of a part for each namespace': (namespace: string) => namespace };
+
+it.each(Object.entries(parts))('every way to read %s agrees with a plain map, after every change', (_of, scopeOf) => {
   fc.assert(
-    fc.property(fc.array(change, { maxLength: 40 }), fc.nat(40), (changes, late) => {
-      const indexer = new Indexer<Thing>();
+    fc.property(fc.array(change, { maxLength: 40 }), fc.nat(40), fc.nat(40), (changes, late, anew) => {
+      const indexer = new InformerStore<Thing>();
+      for (const namespace of ['m', 'n']) indexer.part(scopeOf(namespace));
       indexer.addIndexers({ early: ({ values }) => values });
       const model = new Map<string, Thing>();
       for (const [at, { namespace, name, values }] of changes.entries()) {
         if (at === late) indexer.addIndexers({ late: ({ values }) => values });
         const key = `${namespace}/${name}`;
+        const scope = scopeOf(namespace);
         if (values) {
-          indexer.set(key, thing(namespace, name, values));
+          indexer.part(scope).set(key, thing(namespace, name, values));
           model.set(key, indexer.get(key)!);
-        } else expect(indexer.delete(key)).toBe(model.delete(key));
+        } else expect(indexer.part(scope).delete(key)).toBe(model.delete(key));
+        if (at === anew) {
+          const part = indexer.fillPart();
+          for (const [saved, object] of indexer.part(scope).snapshot()) part.set(saved, object);
+          indexer.replacePart(scope, part);
+        }
         expect(new Map(indexer.snapshot())).toEqual(model);
         expect(keysOf(indexer.list('m'))).toEqual(keysOf(model.values()).filter((one) => one.startsWith('m/')));
         for (const index of at >= late ? ['early', 'late'] : ['early'])
@@ -93,4 +103,33 @@ it('a name of an index has one meaning', () => {
   indexer.addIndexers({ a: one });
   expect(() => indexer.addIndexers({ a: () => ['2'] })).toThrow('Cannot add index "a"');
   expect(() => indexer.by('b', '')).toThrow('Cannot read index "b"');
+});
+
+it('a part that is being filled is not seen before it takes its place, and has indexes that were added meanwhile', () => {
+  const store = new InformerStore<Thing>();
+  store.part('*').set('m/old', thing('m', 'old', ['x']));
+  const part = store.fillPart();
+  part.set('m/new', thing('m', 'new', ['x']));
+  store.addIndexers({ all: ({ values }) => values });
+  expect(keysOf(store.by('all', 'x'))).toEqual(['m/old']);
+  store.replacePart('*', part);
+  expect([keysOf(store.by('all', 'x')), store.size, store.get('m/old')]).toEqual([['m/new'], 1, undefined]);
+});
+
+it('an object that an index function fails at is told of once, also by the part that takes the place of its own', () => {
+  const errors: unknown[] = [];
+  const store = new InformerStore<Thing>((error) => void errors.push(error));
+  store.addIndexers({
+    odd: () => {
+      throw new Error('bug');
+    },
+  });
+  store.part('*').set('m/a', thing('m', 'a', []));
+  const part = store.fillPart();
+  part.set('m/a', thing('m', 'a', []));
+  store.replacePart('*', part);
+  expect(errors).toHaveLength(1);
+  store.replacePart('*', store.fillPart());
+  store.part('*').set('m/a', thing('m', 'a', []));
+  expect(errors).toHaveLength(2); // it was gone in between
 });

@@ -8,7 +8,7 @@
  *
  *   objects: key -> object       indexes: name -> value -> key -> object
  */
-import { CallbackError, type LabelSelector } from '../../api/index.ts';
+import { CallbackError } from '../../api/index.ts';
 import type { AnyObject } from '../objects/objects.ts';
 
 /** The values an object is found by; what is undefined is left out. */
@@ -29,10 +29,14 @@ export class Indexer<T extends AnyObject> {
   readonly #byNamespace = new Map<string, Bucket<T>>();
   readonly #indexes = new Map<string, Index<T>>();
   readonly #onError: (error: unknown) => void;
+  /** By index: keys of the objects that its function has failed at. */
+  readonly #failed: Map<string, Set<string>>;
   #snapshot: ReadonlyMap<string, T> | undefined;
 
-  constructor(onError: (error: unknown) => void = () => {}) {
+  /** `failed` may be shared with another that has the same indexes. */
+  constructor(onError: (error: unknown) => void = () => {}, failed: Map<string, Set<string>> = new Map()) {
     this.#onError = onError;
+    this.#failed = failed;
   }
 
   get size(): number {
@@ -48,7 +52,9 @@ export class Indexer<T extends AnyObject> {
       return !known;
     });
     for (const [name, valuesOf] of fresh) {
-      const index: Index<T> = { name, valuesOf, buckets: new Map(), failed: new Set() };
+      const failed = this.#failed.get(name) ?? new Set();
+      this.#failed.set(name, failed);
+      const index: Index<T> = { name, valuesOf, buckets: new Map(), failed };
       this.#indexes.set(name, index);
       for (const [key, object] of this.#objects) this.#move(index, key, undefined, object);
     }
@@ -82,10 +88,6 @@ export class Indexer<T extends AnyObject> {
   list(namespace?: string): T[] {
     const found = namespace === undefined ? this.#objects : this.#byNamespace.get(namespace);
     return found ? [...found.values()] : [];
-  }
-
-  select(selector: LabelSelector, namespace?: string): T[] {
-    return this.list(namespace).filter(({ metadata }) => selector.matches(metadata.labels));
   }
 
   by(name: string, value: string): T[] {

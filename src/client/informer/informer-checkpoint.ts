@@ -13,9 +13,10 @@ import type { AnyObject } from '../objects/objects.ts';
 import type { CheckpointMetrics } from '../observing/informer-metrics.ts';
 import { historyIn, historyText } from '../reflector/server-history.ts';
 import { fieldSelectorText, labelSelectorText } from '../resources/selectors.ts';
+import { Slices } from '../slices.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Indexer } from './indexer.ts';
 import type { InformerOptions } from './informer-options.ts';
+import type { InformerStore } from './informer-store.ts';
 import type { Listeners } from './listeners.ts';
 import type { Source } from './source.ts';
 import type { TransformStep } from './transform-step.ts';
@@ -25,7 +26,7 @@ type InformerCheckpointContext<T extends AnyObject> = {
   readonly resource: Resource<T>;
   readonly options: Pick<InformerOptions<T>, 'labelSelector' | 'fieldSelector' | 'shardSelector' | 'transform'>;
   readonly sources: readonly Source<T>[];
-  readonly store: Indexer<T>;
+  readonly store: InformerStore<T>;
   readonly transformStep: TransformStep<T>;
   readonly listeners: Listeners<T>;
   /** Since the server was last heard. */
@@ -76,11 +77,15 @@ export class InformerCheckpoint<T extends AnyObject> {
     const saved = await checkpoint.open(signal);
     if (!saved || signal.aborted) return;
     const lastContact = transport.clock.now() - Math.max(0, wallNow() - saved.at);
-    for (const object of saved.objects.values()) transformStep.freeze(object);
+    const slices = new Slices();
+    for (const object of saved.objects.values()) {
+      if (slices.isOver) await slices.pause();
+      transformStep.freeze(object);
+    }
     for (const source of sources) {
       const version = saved.versions[source.scope];
       const history = historyIn(saved.histories?.[source.scope]);
-      if (version !== undefined) source.restore(saved.objects, version, lastContact, history);
+      if (version !== undefined) await source.restore(saved.objects, version, lastContact, history);
     }
     // Reads are answered meanwhile. Versions of another cluster mean nothing: then the whole state is fetched.
     if (!(await checkpoint.isOfThisCluster(signal))) for (const { reflector } of sources) reflector.forget();
@@ -89,6 +94,11 @@ export class InformerCheckpoint<T extends AnyObject> {
   /** What is in the store under a key from now on; undefined is nothing. */
   note(key: string, object: T | undefined): void {
     this.#checkpoint?.note(key, object);
+  }
+
+  /** The next moment that is written is the whole store. */
+  noteAll(): void {
+    this.#checkpoint?.noteAll();
   }
 
   /** Once the store is synced, and so after `restore`: resolves when the state of this moment is written. */

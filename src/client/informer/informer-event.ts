@@ -6,6 +6,7 @@
  * and an addition. Of a whole state the deletions come first, so that what took the place of something finds it gone.
  */
 import type { AnyObject } from '../objects/objects.ts';
+import { Slices } from '../slices.ts';
 
 export type InformerEvent<T extends AnyObject> = Added<T> | Updated<T> | Deleted<T>;
 
@@ -59,18 +60,23 @@ export function afterRemove<T extends AnyObject>(key: string, old: T | undefined
   return [{ type: 'deleted', key, object: last, isTombstone: false }];
 }
 
-/** What a whole state means, given the one before it. */
-export function afterReplace<T extends AnyObject>(
+/** What a whole state means, given the one before it; in slices, so neither may change meanwhile. */
+export async function afterReplace<T extends AnyObject>(
   before: ReadonlyMap<string, T>,
   after: ReadonlyMap<string, T>,
   isInitial: boolean,
-): InformerEvent<T>[] {
+  slices: Slices = new Slices(),
+): Promise<InformerEvent<T>[]> {
   const gone: InformerEvent<T>[] = [];
   const rest: InformerEvent<T>[] = [];
-  for (const [key, object] of before)
+  for (const [key, object] of before) {
+    if (slices.isOver) await slices.pause();
     if (!after.has(key)) gone.push({ type: 'deleted', key, object, isTombstone: true });
-  for (const [key, object] of after)
+  }
+  for (const [key, object] of after) {
+    if (slices.isOver) await slices.pause();
     for (const event of afterUpsert(key, before.get(key), object, isInitial))
       (event.type === 'deleted' ? gone : rest).push(event);
-  return [...gone, ...rest];
+  }
+  return gone.length === 0 ? rest : gone.concat(rest);
 }

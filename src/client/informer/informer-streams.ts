@@ -7,15 +7,15 @@
  */
 import type { AnyObject } from '../objects/objects.ts';
 import { EventQueue } from './event-queue.ts';
-import type { Indexer } from './indexer.ts';
 import type { InformerEvent } from './informer-event.ts';
 import type { Snapshot } from './informer-options.ts';
+import type { InformerStore } from './informer-store.ts';
 import type { Listeners } from './listeners.ts';
 import type { Notifier } from './notifier.ts';
 import { QUEUE_LIMIT } from './subscription.ts';
 
 type StreamsContext<T extends AnyObject> = {
-  readonly store: Indexer<T>;
+  readonly store: InformerStore<T>;
   readonly listeners: Listeners<T>;
   /** Rings with every change. */
   readonly notifier: Notifier;

@@ -31,10 +31,11 @@ import type { AuditReport } from './audit/audit.ts';
 import { Auditor } from './audit/auditor.ts';
 import { freshnessOf } from './freshness.ts';
 import { Handlers } from './handlers.ts';
-import { Indexer, type Indexers } from './indexer.ts';
+import type { Indexers } from './indexer.ts';
 import { InformerCheckpoint } from './informer-checkpoint.ts';
 import type { InformerEvent } from './informer-event.ts';
 import type { InformerOptions, Snapshot, Where } from './informer-options.ts';
+import { InformerStore } from './informer-store.ts';
 import { type EventsOptions, InformerStreams } from './informer-streams.ts';
 import { Listeners } from './listeners.ts';
 import { Notifier } from './notifier.ts';
@@ -50,7 +51,7 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
   readonly resource: Resource<T>;
   readonly #transport: Transport;
   readonly #options: InformerOptions<T, I>;
-  readonly #store: Indexer<T> = new Indexer<T>((error) => this.#report(error));
+  readonly #store: InformerStore<T> = new InformerStore<T>((error) => this.#report(error));
   readonly #sources: readonly Source<T>[];
   readonly #listeners: Listeners<T>;
   readonly #handlers: Handlers<T>;
@@ -87,8 +88,10 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
       ...shared,
       prepare: (object) => transformStep.prepare(object),
       note: (key, object) => this.#checkpoint?.note(key, object),
+      noteAll: () => this.#checkpoint?.noteAll(),
       check: (key, object) => transformStep.check(key, object),
       tell: (events) => listeners.tell(events),
+      tellAll: (events, has) => listeners.tellAll(events, has),
       onChange: (isState) => this.#onChange(isState),
     };
     const { labelSelector, fieldSelector, shardSelector } = options;

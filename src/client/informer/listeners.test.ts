@@ -25,7 +25,7 @@ function start() {
   const stop = new AbortController();
   const listeners = new Listeners<AnyObject>(clock, stop.signal);
   const queue = new EventQueue<AnyObject>(10);
-  listeners.join(queue, []);
+  listeners.join(queue, new Map());
   const leave = () => {
     queue.end();
     listeners.leave(queue);

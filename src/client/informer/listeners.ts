@@ -8,11 +8,11 @@
  */
 import type { Clock } from '../../api/index.ts';
 import type { AnyObject } from '../objects/objects.ts';
-import type { EventQueue } from './event-queue.ts';
+import type { EventBatch, EventQueue } from './event-queue.ts';
 import type { InformerEvent } from './informer-event.ts';
 import { Notifier } from './notifier.ts';
 
-type Listener<T extends AnyObject> = Pick<EventQueue<T>, 'push' | 'mark' | 'hasHandled'>;
+type Listener<T extends AnyObject> = Pick<EventQueue<T>, 'push' | 'pushAll' | 'mark' | 'hasHandled'>;
 
 /** Longer than whoever stops a process commonly waits for its end. */
 const LEAVING_MS = 300_000;
@@ -35,8 +35,9 @@ export class Listeners<T extends AnyObject> {
     return { ...this.#delivered };
   }
 
-  join(listener: Listener<T>, objects: Iterable<readonly [string, T]>): void {
-    for (const [key, object] of objects) listener.push({ type: 'added', key, object, isInitial: true });
+  join(listener: Listener<T>, objects: ReadonlyMap<string, T>): void {
+    const events = { [Symbol.iterator]: () => additions(objects) };
+    listener.pushAll({ count: objects.size, events, has: (key) => objects.has(key) });
     this.#all.add(listener);
   }
 
@@ -54,9 +55,23 @@ export class Listeners<T extends AnyObject> {
     }
   }
 
+  /** All that a new state has brought, each key at most twice: gone, and there again. */
+  tellAll(events: readonly InformerEvent<T>[], has: (key: string) => boolean): void {
+    for (const { type } of events) this.#delivered[type]++;
+    const batch: EventBatch<T> = { count: events.length, events, has };
+    for (const listener of this.#all) listener.pushAll(batch);
+  }
+
   /** Calls with every key that changes, until it is disposed. */
   follow(onChange: (key: string) => void): Disposable {
-    const listener: Listener<T> = { push: ({ key }) => onChange(key), mark: 0, hasHandled: () => true };
+    const listener: Listener<T> = {
+      push: ({ key }) => onChange(key),
+      pushAll: ({ events }) => {
+        for (const { key } of events) onChange(key);
+      },
+      mark: 0,
+      hasHandled: () => true,
+    };
     this.#all.add(listener);
     return { [Symbol.dispose]: () => void this.#all.delete(listener) };
   }
@@ -90,4 +105,8 @@ export class Listeners<T extends AnyObject> {
     this.#leaving.delete(listener);
     this.#notifier.notify();
   }
+}
+
+function* additions<T extends AnyObject>(objects: ReadonlyMap<string, T>): Generator<InformerEvent<T>, void, void> {
+  for (const [key, object] of objects) yield { type: 'added', key, object, isInitial: true };
 }

@@ -1,8 +1,9 @@
 /**
  * One watch of an informer: the part of its store that lies in one namespace, or all of it.
  *
- * What is always true: the store is changed completely before any event is delivered, and events come in the order it
- * changed. An object that has not changed stays the very same, so that those who hold it can compare by identity.
+ * What is always true: the store is changed completely, from one moment to the next, before any event is delivered, and
+ * events come in the order it changed. A whole state is got ready in slices, in which it is nobody's; the reflector brings
+ * nothing else meanwhile. An object that has not changed stays the very same, so that those who hold it can compare by identity.
  */
 import { isBehind } from '../../api/index.ts';
 import { asPromised, isSameContent } from '../lazy/lazy-object.ts';
@@ -14,24 +15,33 @@ import { Reflector } from '../reflector/reflector.ts';
 import { noCounts, type ReflectorOptions, type ReflectorSink } from '../reflector/reflector-options.ts';
 import type { ReflectorState } from '../reflector/reflector-state.ts';
 import type { History } from '../reflector/server-history.ts';
+import { Slices } from '../slices.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Indexer } from './indexer.ts';
 import { afterRemove, afterReplace, afterUpsert, type InformerEvent } from './informer-event.ts';
+import type { InformerStore } from './informer-store.ts';
 
 export type SourceContext<T extends AnyObject> = {
   readonly transport: Transport;
   readonly resource: Resource<T>;
-  readonly store: Indexer<T>;
+  readonly store: InformerStore<T>;
   /** What is kept of an object. */
   readonly prepare: (object: T) => T;
   /** What is in the store under a key from now on; undefined is nothing. */
   readonly note: (key: string, object: T | undefined) => void;
+  /** So much has changed that it is not told one by one. */
+  readonly noteAll: () => void;
   /** An object has come that was not there before, as the server sent it. */
   readonly check: (key: string, object: T) => void;
   readonly tell: (events: readonly InformerEvent<T>[]) => void;
+  /** What a whole state has brought; `has` says whether a key may be among it. */
+  readonly tellAll: (events: readonly InformerEvent<T>[], has: (key: string) => boolean) => void;
   /** Its version or its state is another one. */
   readonly onChange: (isState: boolean) => void;
 };
+
+/** Up to so many changes of the store take no longer than a slice. */
+const FEW_CHANGES = 500;
 
 /** One watch for each namespace, or one for all. */
 export function scopesOf(
@@ -59,6 +69,7 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
     this.#context = context;
     const isAll = options.allNamespaces || !context.resource.isNamespaced;
     this.#namespace = isAll ? undefined : (options.namespace ?? context.transport.access.namespace);
+    context.store.part(this.scope); // empty, so that reads find it
     this.reflector = new Reflector(context.transport, context.resource, this, options);
   }
 
@@ -73,33 +84,37 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
   }
 
   /** Before it runs: begins with what an earlier process knew, and goes on after that. */
-  restore(
+  async restore(
     objects: ReadonlyMap<string, T>,
     resourceVersion: string,
     lastContact: number,
     history: History | undefined,
-  ): void {
-    const events: InformerEvent<T>[] = [];
+  ): Promise<void> {
+    const slices = new Slices();
+    const after = new Map<string, T>();
     for (const [key, saved] of objects) {
+      if (slices.isOver) await slices.pause();
       const object = asPromised(this.#context.resource, saved);
-      if (this.#namespace !== undefined && object.metadata.namespace !== this.#namespace) continue;
-      this.#context.store.set(key, object);
-      events.push({ type: 'added', key, object, isInitial: true });
+      if (this.#namespace === undefined || object.metadata.namespace === this.#namespace) after.set(key, object);
     }
+    const events = await afterReplace(new Map<string, T>(), after, true, slices);
+    this.#context.store.replacePart(this.scope, await this.#filled(after, slices));
     this.#version = resourceVersion;
     this.reflector.resume(resourceVersion, lastContact, history);
-    this.#context.tell(events);
+    this.#context.tellAll(events, (key) => after.has(key));
     this.#context.onChange(true);
   }
 
-  replace(objects: readonly T[], resourceVersion: string, mayBeNewHistory: boolean): void {
-    const { store, prepare, note, check } = this.#context;
-    const before = new Map(store.list(this.#namespace).map((object) => [keyOf(object), object]));
+  async replace(objects: readonly T[], resourceVersion: string, mayBeNewHistory: boolean): Promise<void> {
+    const { prepare, check } = this.#context;
+    const slices = new Slices();
+    const before = this.#part.snapshot();
     // A server that was set back gives versions out a second time: then only the content tells what is the same.
     // By the time it is read its versions may be ahead of ours again, so they alone do not tell that it was set back.
     const isSetBack = this.#version !== undefined && (mayBeNewHistory || isBehind(resourceVersion, this.#version));
     const after = new Map<string, T>();
     for (const object of objects) {
+      if (slices.isOver) await slices.pause();
       const key = keyOf(object);
       const old = before.get(key);
       if (old && !isSetBack && isSameVersion(old, object)) after.set(key, old);
@@ -110,28 +125,26 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
         if (!isSame) check(key, object);
       }
     }
-    const events = afterReplace(before, after, this.#version === undefined);
-    for (const { type, key, object } of events)
-      if (type === 'deleted') {
-        store.delete(key);
-        note(key, undefined);
-      } else {
-        store.set(key, object);
-        note(key, object);
-      }
+    const events = await afterReplace(before, after, this.#version === undefined, slices);
+    if (events.length > FEW_CHANGES) {
+      const part = await this.#filled(after, slices);
+      this.#context.store.replacePart(this.scope, part);
+      this.#context.noteAll();
+    } else this.#change(events);
     this.#version = resourceVersion;
-    this.#context.tell(events);
+    this.#context.tellAll(events, (key) => before.has(key) || after.has(key));
     this.#context.onChange(false);
   }
 
   upsert(object: T): void {
-    const { store, prepare, note, check } = this.#context;
+    const { prepare, note, check } = this.#context;
+    const part = this.#part;
     const key = keyOf(object);
-    const old = store.get(key);
+    const old = part.get(key);
     const kept = old && isSameVersion(old, object) ? old : prepare(object);
     const events = afterUpsert(key, old, kept);
     if (kept !== old) {
-      store.set(key, kept);
+      part.set(key, kept);
       note(key, kept);
       check(key, object);
     }
@@ -139,10 +152,11 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
   }
 
   remove(object: T): void {
-    const { store, prepare, note } = this.#context;
+    const { prepare, note } = this.#context;
+    const part = this.#part;
     const key = keyOf(object);
-    const events = afterRemove(key, store.get(key), prepare(object));
-    store.delete(key);
+    const events = afterRemove(key, part.get(key), prepare(object));
+    part.delete(key);
     note(key, undefined);
     this.#advance(object, events);
   }
@@ -154,6 +168,31 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
 
   changed(_state: ReflectorState): void {
     this.#context.onChange(true);
+  }
+
+  get #part(): Indexer<T> {
+    return this.#context.store.part(this.scope);
+  }
+
+  async #filled(objects: ReadonlyMap<string, T>, slices: Slices): Promise<Indexer<T>> {
+    const part = this.#context.store.fillPart();
+    for (const [key, object] of objects) {
+      if (slices.isOver) await slices.pause();
+      part.set(key, object);
+    }
+    return part;
+  }
+
+  #change(events: readonly InformerEvent<T>[]): void {
+    const { note } = this.#context;
+    for (const { type, key, object } of events)
+      if (type === 'deleted') {
+        this.#part.delete(key);
+        note(key, undefined);
+      } else {
+        this.#part.set(key, object);
+        note(key, object);
+      }
   }
 
   #advance({ metadata }: T, events: readonly InformerEvent<T>[]): void {

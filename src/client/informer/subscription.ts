@@ -11,7 +11,8 @@
 import { type Clock, closeOnce } from '../../api/index.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import type { HandlerMetrics } from '../observing/informer-metrics.ts';
-import { EventQueue } from './event-queue.ts';
+import { nextTurn } from '../slices.ts';
+import { type EventBatch, EventQueue } from './event-queue.ts';
 import type { InformerEvent } from './informer-event.ts';
 import { Notifier } from './notifier.ts';
 
@@ -35,7 +36,7 @@ type Context<T extends AnyObject> = {
   readonly onError: (error: unknown, event: InformerEvent<T>) => void;
   /** `conflated`: how many events were joined with others since the last time. */
   readonly onHandled?: (durationMs: number, isError: boolean, conflated: number) => void;
-  readonly objects: () => Iterable<readonly [string, T]>;
+  readonly objects: () => ReadonlyMap<string, T>;
   /** Resolves once the informer has the whole state. */
   readonly synced: (signal?: AbortSignal) => Promise<void>;
   readonly onClose: () => void;
@@ -86,6 +87,10 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
 
   push(event: InformerEvent<T>): void {
     this.#queue.push(event);
+  }
+
+  pushAll(batch: EventBatch<T>): void {
+    this.#queue.pushAll(batch);
   }
 
   /** Stands for everything that was queued so far. */
@@ -147,7 +152,7 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
       reported = conflated;
       this.#notifier.notify();
       if (this.#delivered % TURN_EVENTS === 0 || end - turnBegin >= TURN_MS) {
-        await new Promise((resolve) => setImmediate(resolve));
+        await nextTurn();
         turnBegin = this.#context.clock.now();
       }
     }
@@ -174,9 +179,14 @@ export class Subscription<T extends AnyObject> implements AsyncDisposable {
     while (!this.#stop.signal.aborted) {
       await clock.sleep(everyMs, this.#stop.signal).catch(() => {}); // it ends below
       if (this.#stop.signal.aborted) return;
-      // What waits will be delivered anyway.
-      for (const [key, object] of objects())
-        if (!this.#queue.has(key)) this.push({ type: 'updated', key, object, old: object, isResync: true });
+      const all = objects();
+      const events = { [Symbol.iterator]: () => again(all) };
+      if (this.#queue.size === 0) this.pushAll({ count: all.size, events, has: (key) => all.has(key) });
+      else for (const event of events) if (!this.#queue.has(event.key)) this.push(event); // what waits will be delivered anyway
     }
   }
+}
+
+function* again<T extends AnyObject>(objects: ReadonlyMap<string, T>): Generator<InformerEvent<T>, void, void> {
+  for (const [key, object] of objects) yield { type: 'updated', key, object, old: object, isResync: true };
 }

@@ -1,6 +1,7 @@
 /**
  * A reflector's sink, held to its word: what it throws says which function it was and what it was given. One that gives
- * a promise is not waited for, but if that rejects it is a bug like any other, and not the end of the process.
+ * a promise is waited for by `replace` only; elsewhere, if that rejects it is a bug like any other, and not the end of the
+ * process.
  */
 import { CallbackError } from '../../api/index.ts';
 import { keyOf } from '../objects/object-key.ts';
@@ -26,7 +27,13 @@ export function guardedSink<T extends AnyObject>(
       }
     };
   return {
-    replace: guarded('replace', () => ''),
+    replace: async (...about) => {
+      try {
+        await sink.replace(...about);
+      } catch (cause) {
+        throw new CallbackError('sink.replace', '', `the reflector of ${plural}`, cause);
+      }
+    },
     upsert: guarded('upsert', keyOf),
     remove: guarded('remove', keyOf),
     progress: guarded('progress', (resourceVersion) => resourceVersion),

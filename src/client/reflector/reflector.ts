@@ -10,6 +10,7 @@
 import { isBehind } from '../../api/index.ts';
 import { isApiError, TransportError } from '../errors.ts';
 import type { Resource } from '../objects/define-resource.ts';
+import { keyOf } from '../objects/object-key.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import type { ListSample } from '../observing/client-observer.ts';
 import type { ReflectorCounts } from '../observing/informer-metrics.ts';
@@ -259,7 +260,8 @@ export class Reflector<T extends AnyObject> {
       for (let next = await request.next(); !next.done && !request.isCut; next = await request.next()) {
         this.#contact();
         this.#heardAt = this.#transport.clock.now();
-        this.#take(request, next.value, initial);
+        if (initial && this.#state.kind === 'listing') await this.#takeInitial(request, next.value, initial);
+        else this.#take(request, next.value);
       }
       return request.isCut ? request.cutReason : undefined;
     } catch (error) {
@@ -268,13 +270,12 @@ export class Reflector<T extends AnyObject> {
   }
 
   /** What came in one piece. The version moves on once, at the end: nobody can come in between. */
-  #take(request: WatchRequest<T>, events: readonly WatchEvent<T>[], initial: Map<string, T> | undefined): void {
+  #take(request: WatchRequest<T>, events: readonly WatchEvent<T>[]): void {
     let seen: string | undefined;
     for (const event of events) {
       if (request.isCut) break; // by the sink
       request.events++;
-      if (initial && this.#state.kind === 'listing') this.#collect(initial, event, request);
-      else if (!request.isDelivered(event.object.metadata.resourceVersion)) {
+      if (!request.isDelivered(event.object.metadata.resourceVersion)) {
         this.#tell(event);
         seen = event.object.metadata.resourceVersion;
       }
@@ -283,17 +284,27 @@ export class Reflector<T extends AnyObject> {
   }
 
   /** Objects before the end mark come in no order of versions: they are one state, and delivered as one. */
-  #collect(initial: Map<string, T>, event: WatchEvent<T>, request: WatchRequest<T>): void {
-    if (event.type !== 'BOOKMARK') {
-      const { namespace = '', name } = event.object.metadata;
-      if (event.type === 'DELETED') initial.delete(`${namespace}/${name}`);
-      else initial.set(`${namespace}/${name}`, event.object);
-      return;
+  async #takeInitial(
+    request: WatchRequest<T>,
+    events: readonly WatchEvent<T>[],
+    initial: Map<string, T>,
+  ): Promise<void> {
+    for (const [index, event] of events.entries()) {
+      if (request.isCut) return;
+      request.events++;
+      if (event.type === 'BOOKMARK') {
+        if (!event.isInitialEventsEnd) continue;
+        request.initialStateCame();
+        const objects = [...initial.values()];
+        initial.clear();
+        await this.#replace(objects, event.object.metadata.resourceVersion);
+        this.#take(request, events.slice(index + 1));
+        return;
+      }
+      const key = keyOf(event.object);
+      if (event.type === 'DELETED') initial.delete(key);
+      else initial.set(key, event.object);
     }
-    if (!event.isInitialEventsEnd) return;
-    request.initialStateCame();
-    this.#replace([...initial.values()], event.object.metadata.resourceVersion);
-    initial.clear();
   }
 
   #tell(event: WatchEvent<T>): void {
@@ -315,7 +326,7 @@ export class Reflector<T extends AnyObject> {
       signal.throwIfAborted();
       this.#contact();
       this.#listHistory = history;
-      this.#replace(items, version);
+      await this.#replace(items, version);
     } catch (error) {
       signal.throwIfAborted();
       this.#end(error);
@@ -335,7 +346,7 @@ export class Reflector<T extends AnyObject> {
   }
 
   /** Throws if it is older than what was delivered before. */
-  #replace(objects: readonly T[], version: string): void {
+  async #replace(objects: readonly T[], version: string): Promise<void> {
     const state = this.#state;
     if (state.kind !== 'listing') return;
     if (state.minResourceVersion !== undefined && isBehind(version, state.minResourceVersion))
@@ -358,7 +369,8 @@ export class Reflector<T extends AnyObject> {
     }
     this.#history = this.#listHistory ?? (state.by === 'stream' ? this.#history : undefined);
     this.#isFresh = state.by === 'pages';
-    this.#sink.replace(objects, version, state.minResourceVersion === undefined);
+    await this.#sink.replace(objects, version, state.minResourceVersion === undefined);
+    this.#heardAt = this.#transport.clock.now();
     this.#move({ kind: 'listed', version });
   }
 

@@ -11,6 +11,7 @@ import { keyOf } from '../../objects/object-key.ts';
 import type { AnyObject } from '../../objects/objects.ts';
 import type { ReflectorOptions } from '../../reflector/reflector-options.ts';
 import { ResourceClient } from '../../resources/resource-client.ts';
+import { Slices } from '../../slices.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { Notifier } from '../notifier.ts';
 import type { Source } from '../source.ts';
@@ -67,10 +68,32 @@ export async function auditSource<T extends AnyObject>(
   const isLate = !(await inTime(transport.clock, signal, async (limit) => {
     while (source.version === undefined || isBehind(source.version, version)) await notifier.wait(limit);
   }));
-  const held = new Map(objects(scope).map((object) => [keyOf(object), identityOf(object)]));
-  const keys = new Set([...listed.keys(), ...held.keys()]);
-  const divergent = [...keys].filter((key) => !touched.has(key) && listed.get(key) !== held.get(key));
-  return { objects: keys.size, divergent, isLate };
+  return { ...(await compared(listed, objects(scope), touched)), isLate };
+}
+
+/** In slices: what changes meanwhile is touched, and left out as any other. */
+async function compared<T extends AnyObject>(
+  listed: ReadonlyMap<string, string>,
+  objects: readonly T[],
+  touched: ReadonlySet<string>,
+): Promise<Pick<AuditReport, 'objects' | 'divergent'>> {
+  const slices = new Slices();
+  const held = new Set<string>();
+  const divergent: string[] = [];
+  for (const object of objects) {
+    if (slices.isOver) await slices.pause();
+    const key = keyOf(object);
+    held.add(key);
+    if (!touched.has(key) && listed.get(key) !== identityOf(object)) divergent.push(key);
+  }
+  let missing = 0;
+  for (const key of listed.keys()) {
+    if (slices.isOver) await slices.pause();
+    if (held.has(key)) continue;
+    missing++;
+    if (!touched.has(key)) divergent.push(key);
+  }
+  return { objects: held.size + missing, divergent };
 }
 
 function identityOf({ metadata }: AnyObject): string {

@@ -9,7 +9,7 @@ import type { Resource } from '../../objects/define-resource.ts';
 import type { AnyObject } from '../../objects/objects.ts';
 import type { SelectOptions } from '../../resources/options.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Indexer } from '../indexer.ts';
+import type { InformerStore } from '../informer-store.ts';
 import type { Listeners } from '../listeners.ts';
 import type { Notifier } from '../notifier.ts';
 import type { Source } from '../source.ts';
@@ -20,7 +20,7 @@ type AuditorContext<T extends AnyObject> = {
   readonly resource: Resource<T>;
   readonly selection: SelectOptions;
   readonly sources: readonly Source<T>[];
-  readonly store: Indexer<T>;
+  readonly store: InformerStore<T>;
   readonly listeners: Listeners<T>;
   /** Notifies of every change of a version. */
   readonly notifier: Notifier;
