@@ -4,7 +4,8 @@
  *   new ─► waiting ─► inside ─► left          new, waiting ─► left: rejected, or its client has gone
  *
  * Always true: one `enter` has one answer; whichever door it leaves by, and however often, its seats are given back once
- * and no timer stays behind. Whoever gives up while waiting is counted as timed out, as kube-apiserver does.
+ * and no timer stays behind. Whoever gives up while waiting is counted as timed out, as kube-apiserver does. One that has
+ * left has let go of its request: that of a watch stays for hours, to say at its end that there is one less.
  *
  * A seat is not the thread: whoever has waited for one, will work long or belongs to a flow that has used more than others
  * also waits for its turn. Else all that wait for seats could be served one after the other before a socket is looked at.
@@ -40,10 +41,11 @@ export type SeatTicketOptions = {
 };
 
 export class SeatTicket implements FlowTicket {
+  readonly account: CpuAccount;
   readonly uids: FlowUids;
   retryAfterSeconds = 1;
-  readonly #options: SeatTicketOptions;
-  readonly #request: FlowRequest;
+  /** Until it has left. */
+  #asked: Asked | undefined;
   #state: 'new' | 'waiting' | 'inside' | 'left' = 'new';
   #settle: ((mayRun: boolean) => void) | undefined;
   #stopTimer: (() => void) | undefined;
@@ -52,20 +54,17 @@ export class SeatTicket implements FlowTicket {
   #isGone = false;
 
   constructor(options: SeatTicketOptions) {
-    this.#options = options;
-    const { schema, level, distinguisher, estimate = ONE_SEAT, about } = options;
+    const { account, schema, level, distinguisher, estimate = ONE_SEAT, about } = options;
+    this.account = account;
     this.uids = { flowSchemaUid: schema.uid, priorityLevelUid: level.config.uid };
-    this.#request = new FlowRequest(schema.name, distinguisher, estimate, () => this.#start(), about);
-  }
-
-  get account(): CpuAccount {
-    return this.#options.account;
+    const request = new FlowRequest(schema.name, distinguisher, estimate, () => this.#start(), about);
+    this.#asked = { options, request };
   }
 
   enter(): boolean | Promise<boolean> {
     if (this.#state !== 'new') return this.#state === 'inside';
-    const { level, timer, waitSeconds } = this.#options;
-    const arrival = level.set.arrive(this.#request);
+    const { options, request } = this.#asked!;
+    const arrival = options.level.set.arrive(request);
     if (arrival === 'executing') {
       this.#start();
       return this.#mayRunAtOnce() || this.#turn();
@@ -78,25 +77,29 @@ export class SeatTicket implements FlowTicket {
     this.#state = 'waiting';
     return new Promise((resolve) => {
       this.#settle = resolve;
-      this.#stopTimer = timer.after(waitSeconds, () => this.giveUp());
+      this.#stopTimer = options.timer.after(options.waitSeconds, () => this.giveUp());
     });
   }
 
   giveUp(): void {
     this.#isGone = true;
     if (this.#state !== 'waiting') return;
-    this.#options.level.set.eject(this.#request);
+    const { options, request } = this.#asked!;
+    options.level.set.eject(request);
     this.#drop('time-out');
     this.#answer(false);
   }
 
   leave(): void {
     this.giveUp();
+    const asked = this.#asked;
+    this.#asked = undefined;
     const wasInside = this.#state === 'inside';
     this.#state = 'left';
-    if (!wasInside) return;
-    this.#options.level.set.finish(this.#request);
-    this.#options.onSeat?.(this.#options.kind, -1);
+    if (!wasInside || !asked) return;
+    const { options, request } = asked;
+    options.level.set.finish(request);
+    options.onSeat?.(options.kind, -1);
   }
 
   close(): void {
@@ -107,29 +110,30 @@ export class SeatTicket implements FlowTicket {
 
   #start(): void {
     this.#state = 'inside';
-    const { onSeat, kind, isWatch, watch } = this.#options;
+    const { onSeat, kind, isWatch, watch } = this.#asked!.options;
     onSeat?.(kind, 1);
     if (isWatch && !this.#isClosed) this.#endWatch = watch();
     this.#answer(true);
   }
 
   #mayRunAtOnce(): boolean {
-    const { level, account } = this.#options;
-    if (level.config.queuing.kind === 'exempt') return true;
-    return this.#request.initialSeats === 1 && runQueue.mayRun(account);
+    const { options, request } = this.#asked!;
+    if (options.level.config.queuing.kind === 'exempt') return true;
+    return request.initialSeats === 1 && runQueue.mayRun(this.account);
   }
 
   /** False: whoever asked has gone meanwhile. */
   async #turn(): Promise<boolean> {
-    await runQueue.turn(this.#options.account);
+    await runQueue.turn(this.account);
     return !this.#isGone;
   }
 
   #drop(reason: Parameters<FlowObserver['dropped']>[2]): void {
     this.#state = 'left';
-    const { level, observer, second } = this.#options;
+    const { options, request } = this.#asked!;
+    const { level, observer, second } = options;
     this.retryAfterSeconds = level.retryAfter.drop(second());
-    observer?.dropped(level.config.name, this.#request, reason);
+    observer?.dropped(level.config.name, request, reason);
   }
 
   #answer(mayRun: boolean): void {
@@ -142,3 +146,5 @@ export class SeatTicket implements FlowTicket {
     else settle(false);
   }
 }
+
+type Asked = { readonly options: SeatTicketOptions; readonly request: FlowRequest };

@@ -24,7 +24,7 @@ import { LiveStream, type StreamLimits } from './response/live-stream.ts';
 import { piecesOf, SLICE_BYTES, writeParts, writePartsGzipped } from './response/parts-writer.ts';
 import type { StreamRoom } from './response/stream-room.ts';
 import type { TurnFlusher } from './response/turn-flusher.ts';
-import type { Wire } from './response/wire.ts';
+import type { Wire, WireListener } from './response/wire.ts';
 
 /** Smaller bodies are not worth it; kube-apiserver draws the line here. */
 const GZIP_ABOVE_BYTES = 128 * 1024;
@@ -44,6 +44,10 @@ export type SharedByRequests = BodyLimits & {
   readonly encodeStatus: ((context: RequestContext, error: StatusError) => EncodedStatus) | undefined;
   /** Told of every live stream as it begins. */
   readonly onStream: (context: RequestContext) => void;
+  /** Those whose answers are not finished. */
+  readonly open: Set<HttpRequestContext>;
+  /** Told of every request when its answer is over. */
+  readonly onEnd: (context: HttpRequestContext) => void;
   /** The server is going: connections are not kept, new streams end at once. */
   isDraining: boolean;
 };
@@ -64,7 +68,7 @@ const STALLED_MS = 100;
 const GOING = Buffer.from('The apiserver is shutting down, please try again later.\n');
 const TOO_MANY = Buffer.from('Too many requests, please try again later.\n');
 
-export class HttpRequestContext implements RequestContext {
+export class HttpRequestContext implements RequestContext, WireListener {
   readonly method: string;
   readonly path: string;
   headers: IncomingHttpHeaders;
@@ -117,12 +121,17 @@ export class HttpRequestContext implements RequestContext {
     this.remoteAddress = head.remoteAddress;
     this.#body = new RequestBody(wire, head.headers);
     this.requestInfo = parse(() => this.query);
-    wire.onClose(() => {
-      clearTimeout(this.#deadline);
-      this.#answerHolding?.release();
-      if (!this.#isOver) this.#abort(new Error('the client is gone'));
-      this.#ticket?.close();
-    });
+    shared.open.add(this);
+    wire.onClose(this);
+  }
+
+  wireClosed(): void {
+    clearTimeout(this.#deadline);
+    this.#answerHolding?.release();
+    if (!this.#isOver && !this.#live?.isEnded) this.#abort(new Error('the client is gone'));
+    this.#ticket?.close();
+    this.#shared.open.delete(this);
+    this.#shared.onEnd(this);
   }
 
   get query(): URLSearchParams {
@@ -166,7 +175,7 @@ export class HttpRequestContext implements RequestContext {
     return this.#live ? this.#live.sentBytes : this.#bodyBytes;
   }
 
-  onClose(listener: () => void): void {
+  onClose(listener: WireListener): void {
     this.#wire.onClose(listener);
   }
 
@@ -311,9 +320,6 @@ export class HttpRequestContext implements RequestContext {
     this.#wire.body.resume(); // unread it would hide that the client leaves
     this.#wire.begin(status, answer);
     this.#forgetHead();
-    live.onClose(() => {
-      this.#isOver = true;
-    });
     this.#shared.onStream(this);
     if (this.#shared.isDraining) live.end('server-stopping');
     return live;

@@ -102,6 +102,13 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     encodeStatus: options.encodeStatus,
     history: options.history,
     onStream: (context) => observer?.streamOpened(context),
+    open,
+    onEnd: (context) => {
+      const { status, sentBytes, startedAtMs, isTerminated, streamEnd } = context;
+      const seconds = (performance.now() - startedAtMs) / 1000;
+      const outcome = { status, sentBytes, seconds, isTerminated, streamEnd };
+      observer?.end(context, outcome, context.wasLetIn);
+    },
     isDraining: false,
   };
 
@@ -175,14 +182,6 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     const parse = (query: () => URLSearchParams) => parseRequestInfo(method, path, query);
     const context = new HttpRequestContext(shared, wire, head, account, parse);
     if (wire instanceof Http1Wire) wire.isLong = isLongRunning(context.requestInfo);
-    open.add(context);
-    context.onClose(() => {
-      open.delete(context);
-      const { status, sentBytes, startedAtMs, isTerminated, streamEnd } = context;
-      const seconds = (performance.now() - startedAtMs) / 1000;
-      const outcome = { status, sentBytes, seconds, isTerminated, streamEnd };
-      observer?.end(context, outcome, context.wasLetIn);
-    });
     const run = () => chain.run(context, head, certificate);
     (intakeTurn(account)?.then(run) ?? run())
       .catch((err: unknown) => refuse(context, err))

@@ -61,7 +61,9 @@ export async function shutDown({ open, listener, connections, options, graceMs, 
 const STOPPING = new Error('the server is stopping');
 
 async function untilClosed(contexts: readonly HttpRequestContext[]): Promise<void> {
-  await Promise.all(contexts.map((context) => new Promise<void>((resolve) => context.onClose(resolve))));
+  await Promise.all(
+    contexts.map((context) => new Promise<void>((resolve) => context.onClose({ wireClosed: resolve as () => void }))),
+  );
 }
 
 /** So that not all who watch come back to another server in the same moment. */

@@ -67,7 +67,7 @@ export interface ByteStream {
   /** All bytes taken so far. */
   readonly takenBytes: number;
   /** Called whenever there is room again after a write that said false. A later listener takes the earlier one's place. */
-  onDrain(listener: () => void): void;
+  onDrain(listener: (() => void) | undefined): void;
   /** Called once, when the client is gone or after `end`, with the reason that was first. */
   onClose(listener: (why: StreamEnd) => void): void;
   /** A clean end, after everything written. */

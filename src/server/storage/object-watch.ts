@@ -112,7 +112,6 @@ export abstract class ObjectWatch {
     this.#account = options.account ?? new CpuAccount();
     this.complete = options.after;
     direct.watches.add(this);
-    options.stream.onDrain(() => this.#onDrained?.());
     // Who has left already is told so at once, and a watch cannot end before it is made.
     queueMicrotask(() => this.stream.onClose((why) => this.end(why)));
   }
@@ -268,8 +267,10 @@ export abstract class ObjectWatch {
     return new Promise((resolve) => {
       this.#onDrained = () => {
         this.#onDrained = undefined;
+        this.stream.onDrain(undefined);
         resolve();
       };
+      this.stream.onDrain(this.#onDrained);
     });
   }
 

@@ -16,7 +16,7 @@ export class StreamClient implements ByteStream {
   room = Number.POSITIVE_INFINITY;
   onWrite: () => void = () => {};
   #waiting = 0;
-  #drain: () => void = () => {};
+  #drain: (() => void) | undefined;
   why: StreamEnd | undefined;
   readonly #closeListeners: ((why: StreamEnd) => void)[] = [];
 
@@ -56,7 +56,7 @@ export class StreamClient implements ByteStream {
   take(room = this.room): void {
     this.#waiting = 0;
     this.room = room;
-    this.#drain();
+    this.#drain?.();
   }
 
   /** In every turn, as a good connection does. */
@@ -65,7 +65,7 @@ export class StreamClient implements ByteStream {
     return () => clearInterval(timer);
   }
 
-  onDrain(listener: () => void): void {
+  onDrain(listener: (() => void) | undefined): void {
     this.#drain = listener;
   }
 

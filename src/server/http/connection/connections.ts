@@ -14,6 +14,7 @@ import type { TLSSocket } from 'node:tls';
 import type { PeerCertificate } from '../../auth/authenticator.ts';
 import { CpuAccount } from '../../event-loop/run-queue.ts';
 import type { Http1Wire } from '../response/http1-wire.ts';
+import type { WireListener } from '../response/wire.ts';
 
 /** Of requests sent ahead behind a watch. */
 const MAX_WAITING = 16;
@@ -87,7 +88,7 @@ export class Connections {
       this.#owed.set(socket, { wires: [wire], waiting: undefined });
       socket.on('close', this.#closeWires);
     }
-    wire.onClose(() => this.#removeWire(socket, wire));
+    wire.onClose(this.#owing);
   }
 
   /** Whether an answer is owed on this socket. */
@@ -123,6 +124,11 @@ export class Connections {
     for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
   }
+
+  /** One for all of them, as the listeners below. */
+  readonly #owing: WireListener = {
+    wireClosed: (wire) => this.#removeWire((wire as Http1Wire).socket, wire as Http1Wire),
+  };
 
   #removeWire(socket: Socket, wire: Http1Wire): void {
     const owed = this.#owed.get(socket);

@@ -9,13 +9,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { AnswerHeaders } from './answer-headers.ts';
-import type { Wire } from './wire.ts';
+import type { Wire, WireListener } from './wire.ts';
 
 export class Http1Wire implements Wire {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #socket: Socket;
-  #closeListeners: readonly (() => void)[] = [];
+  #closeListeners: readonly WireListener[] = NOBODY;
   /** Answers without an end known in advance: whatever is asked behind it waits for long. */
   isLong = false;
   #isClosed = false;
@@ -35,9 +35,13 @@ export class Http1Wire implements Wire {
     if (this.#isClosed) return;
     this.#isClosed = true;
     const listeners = this.#closeListeners;
-    this.#closeListeners = [];
-    for (const listener of listeners) listener();
+    this.#closeListeners = NOBODY;
+    for (const listener of listeners) listener.wireClosed(this);
   };
+
+  get socket(): Socket {
+    return this.#socket;
+  }
 
   get body(): Readable {
     return this.#request;
@@ -132,15 +136,16 @@ export class Http1Wire implements Wire {
     const sink = this.#sink;
     const done = () => {
       sink.off('drain', done);
-      this.#closeListeners = this.#closeListeners.filter((other) => other !== done);
+      this.#closeListeners = this.#closeListeners.filter((other) => other !== closing);
       listener();
     };
+    const closing = { wireClosed: done };
     sink.on('drain', done);
-    this.#closeListeners = this.#closeListeners.concat(done);
+    this.#closeListeners = this.#closeListeners.concat(closing);
   }
 
-  onClose(listener: () => void): void {
-    if (this.#isClosed) listener();
+  onClose(listener: WireListener): void {
+    if (this.#isClosed) listener.wireClosed(this);
     else this.#closeListeners = this.#closeListeners.concat(listener); // exactly as long as it must be
   }
 
@@ -157,5 +162,7 @@ export class Http1Wire implements Wire {
     return this.#response.socket ?? this.#response;
   }
 }
+
+const NOBODY: readonly WireListener[] = [];
 
 function ignore(): void {}

@@ -5,14 +5,14 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Readable } from 'node:stream';
 import type { AnswerHeaders } from './answer-headers.ts';
-import type { Wire } from './wire.ts';
+import type { Wire, WireListener } from './wire.ts';
 
 export class Http2Wire implements Wire {
   readonly #stream: ServerHttp2Stream;
   readonly #isHead: boolean;
   readonly #isSessionBroken: () => boolean;
   readonly isChunked = false;
-  #closeListeners: readonly (() => void)[] = [];
+  #closeListeners: readonly WireListener[] = NOBODY;
   #isClosed = false;
   #isBodyAbandoned = false;
 
@@ -27,8 +27,8 @@ export class Http2Wire implements Wire {
   #closed(): void {
     this.#isClosed = true;
     const listeners = this.#closeListeners;
-    this.#closeListeners = [];
-    for (const listener of listeners) listener();
+    this.#closeListeners = NOBODY;
+    for (const listener of listeners) listener.wireClosed(this);
   }
 
   get body(): Readable {
@@ -71,7 +71,7 @@ export class Http2Wire implements Wire {
       { endStream: this.#isHead },
     );
     if (!this.#isHead) this.#stream.end(body);
-    if (this.#isBodyAbandoned) this.#stream.once('finish', () => setImmediate(this.#stopSending));
+    if (this.#isBodyAbandoned) this.#stream.once('finish', () => setImmediate(() => this.#stopSending()));
   }
 
   begin(status: number, headers: AnswerHeaders, lengthBytes?: number): void {
@@ -102,9 +102,9 @@ export class Http2Wire implements Wire {
     if (session && !session.closed) session.close();
   }
 
-  readonly #stopSending = (): void => {
+  #stopSending(): void {
     if (this.isOpen) this.#stream.close(constants.NGHTTP2_NO_ERROR);
-  };
+  }
 
   cork(): void {
     this.#stream.cork();
@@ -128,8 +128,8 @@ export class Http2Wire implements Wire {
     this.#stream.on('close', done);
   }
 
-  onClose(listener: () => void): void {
-    if (this.#isClosed || this.#stream.destroyed) listener();
+  onClose(listener: WireListener): void {
+    if (this.#isClosed || this.#stream.destroyed) listener.wireClosed(this);
     else this.#closeListeners = this.#closeListeners.concat(listener); // exactly as long as it must be
   }
 
@@ -142,5 +142,7 @@ export class Http2Wire implements Wire {
     if (this.isOpen) this.#stream.destroy(new Error('the stream was cut off'));
   }
 }
+
+const NOBODY: readonly WireListener[] = [];
 
 function ignore(): void {}

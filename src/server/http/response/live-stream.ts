@@ -10,7 +10,7 @@ import type { ByteStream } from '../../request/request-context.ts';
 import type { StreamEnd } from '../../request/stream-end.ts';
 import type { StreamRoom, StreamRoomLimits } from './stream-room.ts';
 import { beginChunk, CHUNK_FRAME_BYTES, endChunk, type Flushable, Joiner, type TurnFlusher } from './turn-flusher.ts';
-import type { Wire } from './wire.ts';
+import type { Wire, WireListener } from './wire.ts';
 
 export type StreamLimits = StreamRoomLimits & {
   /** Above this the client is cut off. */
@@ -19,12 +19,13 @@ export type StreamLimits = StreamRoomLimits & {
   readonly lingerMs: number;
 };
 
-export class LiveStream implements ByteStream, Flushable {
+export class LiveStream implements ByteStream, Flushable, WireListener {
   readonly #wire: Wire;
   readonly #flusher: TurnFlusher;
   readonly #room: StreamRoom;
   readonly #limits: StreamLimits;
-  #pending: Buffer[] = [];
+  /** Undefined: nothing is written in this turn, as most of the time. */
+  #pending: Buffer[] | undefined;
   #pendingBytes = 0;
   #waitingBytes = 0;
   #sentBytes = 0;
@@ -33,21 +34,29 @@ export class LiveStream implements ByteStream, Flushable {
   #slowBytes = 0;
   #isWaiting = false;
   #state: 'open' | 'ending' | 'closed' = 'open';
+  #isEnded = false;
   #why: StreamEnd | undefined;
-  #closeListeners: ((why: StreamEnd) => void)[] = [];
+  #closeListeners: readonly ((why: StreamEnd) => void)[] = NOBODY;
 
   constructor(wire: Wire, flusher: TurnFlusher, room: StreamRoom, limits: StreamLimits) {
     this.#wire = wire;
     this.#flusher = flusher;
     this.#room = room;
     this.#limits = limits;
-    wire.onClose(() => {
-      this.#state = 'closed';
-      this.#pending = [];
-      this.#pendingBytes = 0;
-      this.#setSlow(0);
-      this.#tellClosed();
-    });
+    wire.onClose(this);
+  }
+
+  wireClosed(): void {
+    this.#state = 'closed';
+    this.#pending = undefined;
+    this.#pendingBytes = 0;
+    this.#setSlow(0);
+    this.#tellClosed();
+  }
+
+  /** Whether it came to an end that we gave it. */
+  get isEnded(): boolean {
+    return this.#isEnded;
   }
 
   /** Why it ended, or is about to; undefined while it is open. */
@@ -75,7 +84,8 @@ export class LiveStream implements ByteStream, Flushable {
       this.#flusher.add(this);
       this.#waitingBytes = this.#wire.bufferedBytes; // asked once a turn: it does not grow before the flush
     }
-    this.#pending.push(bytes);
+    if (this.#pending) this.#pending.push(bytes);
+    else this.#pending = [bytes];
     this.#pendingBytes += bytes.length;
     const buffered = this.#waitingBytes + this.#pendingBytes;
     if (buffered <= this.#room.slowBytes) return true;
@@ -87,8 +97,8 @@ export class LiveStream implements ByteStream, Flushable {
   flush(joiner: Joiner): void {
     const parts = this.#pending;
     const bytes = this.#pendingBytes;
-    if (bytes > 0) {
-      this.#pending = [];
+    if (parts) {
+      this.#pending = undefined;
       this.#pendingBytes = 0;
       this.#sentBytes += bytes;
       this.#wire.writeDirect(joiner.join(parts, bytes, this.#wire.isChunked));
@@ -122,7 +132,7 @@ export class LiveStream implements ByteStream, Flushable {
     return false;
   }
 
-  onDrain(listener: () => void): void {
+  onDrain(listener: (() => void) | undefined): void {
     this.#drainListener = listener;
   }
 
@@ -135,6 +145,7 @@ export class LiveStream implements ByteStream, Flushable {
   end(why: StreamEnd): void {
     if (this.#state !== 'open') return;
     this.#state = 'ending';
+    this.#isEnded = true;
     this.#why ??= why;
     if (this.#pendingBytes === 0) this.#finish(); // else the flush that is due does it
     this.#tellClosed();
@@ -150,17 +161,18 @@ export class LiveStream implements ByteStream, Flushable {
     this.#wire.end();
     const timer = setTimeout(() => this.#wire.destroy(), this.#limits.lingerMs);
     timer.unref();
-    this.#wire.onClose(() => clearTimeout(timer));
+    this.#wire.onClose({ wireClosed: () => clearTimeout(timer) });
   }
 
   #awaitDrain(): void {
     if (this.#isWaiting) return;
     this.#isWaiting = true;
-    if (this.#wire.needsDrain) this.#wire.onceDrained(this.#onDrained);
-    else setImmediate(this.#onDrained);
+    const onDrained = () => this.#onDrained();
+    if (this.#wire.needsDrain) this.#wire.onceDrained(onDrained);
+    else setImmediate(onDrained);
   }
 
-  readonly #onDrained = (): void => {
+  #onDrained(): void {
     this.#isWaiting = false;
     if (this.#state !== 'open' || !this.#isSlow) return;
     if (this.bufferedBytes > this.#room.slowBytes) {
@@ -169,7 +181,7 @@ export class LiveStream implements ByteStream, Flushable {
     }
     this.#setSlow(0);
     this.#drainListener?.();
-  };
+  }
 
   get #isSlow(): boolean {
     return this.#slowBytes > 0;
@@ -184,7 +196,9 @@ export class LiveStream implements ByteStream, Flushable {
   #tellClosed(): void {
     const why = this.why ?? 'client-left';
     const listeners = this.#closeListeners;
-    this.#closeListeners = [];
+    this.#closeListeners = NOBODY;
     for (const listener of listeners) listener(why);
   }
 }
+
+const NOBODY: readonly ((why: StreamEnd) => void)[] = [];

@@ -7,6 +7,12 @@
 import type { Readable } from 'node:stream';
 import type { AnswerHeaders } from './answer-headers.ts';
 
+/** An object, not a function: a watch has several of them for hours, and closures would cost more than what they are about. */
+export interface WireListener {
+  /** Once: the answer was finished, or the client left. */
+  wireClosed(wire: Wire): void;
+}
+
 export interface Wire {
   /** Where the request's body comes from. */
   readonly body: Readable;
@@ -43,7 +49,7 @@ export interface Wire {
   uncork(): void;
   /** While `needsDrain`: calls back once, when what was written is handed to the system or the client has gone. */
   onceDrained(listener: () => void): void;
-  onClose(listener: () => void): void;
+  onClose(listener: WireListener): void;
   end(): void;
   /** Cuts the answer off so that the client notices. */
   destroy(): void;
