@@ -95,7 +95,7 @@ const order = {
   ],
   'src/server/kinds/pods': [['fields'], ['security', 'volumes'], ['containers'], ['.']],
   'src/server/rest': [['input', 'output'], ['reading'], ['rest.ts'], ['writing'], ['connecting'], ['.']],
-  'src/server/storage': [['.'], ['cacher'], ['live'], ['resource-storages.ts']],
+  'src/server/storage': [['.'], ['cacher'], ['feed', 'live'], ['resource-storages.ts']],
   'src/server/strategy': [['validation'], ['.']],
   'src/server/structural-schema': [['.'], ['cel']],
 };

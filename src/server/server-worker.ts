@@ -36,6 +36,7 @@ async function start({ options, number, sharedBy, secret, store: storePort, fd, 
       sharedBy,
       secret,
       store,
+      beside: store.beside,
       listening: { kind: 'handle', handle, port },
       whole: {
         metricsText: () => line.ask<string>(ASKED_OF_OWNER.metrics),

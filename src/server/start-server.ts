@@ -78,6 +78,9 @@ import { logToStderr } from './serving/stderr-log.ts';
 import { loadTlsMaterial, type TlsFiles, type TlsMaterial, urlOf } from './serving/tls-material.ts';
 import { addCacheMetrics, addStoreMetrics } from './storage/cacher/cache-metrics.ts';
 import { defaultWatchCacheLimits, type WatchCacheLimits } from './storage/cacher/watch-cache.ts';
+import { ObjectFeed } from './storage/feed/feed-reflector.ts';
+import { serveFeed } from './storage/feed/object-feed.ts';
+import { SharedMemory } from './storage/object-memory.ts';
 import { ResourceStorages } from './storage/resource-storages.ts';
 import { handleOpenId } from './tokens/openid.ts';
 import { Ui } from './ui/ui.ts';
@@ -121,6 +124,8 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       store,
       root,
       clock: backgroundClock,
+      ...(isOwner && whole && { memory: new SharedMemory() }),
+      feed: place.beside && new ObjectFeed(place.beside),
       log,
       eventTtlSeconds: options.eventTtlSeconds,
       watchCacheLimits: (resource) => watchCacheLimitsOf(options, resource),
@@ -371,8 +376,17 @@ export async function startThread(options: ServerOptions, place: Place): Promise
     });
     const { connectInProcess } = httpServer;
     const own = watchSource(rest.openWatches, place.number);
+    const feeding = new AbortController();
+    closers.push(() => feeding.abort());
     const inside: Inside = {
       store,
+      serveFeed: (line) =>
+        serveFeed(line, async (what) => {
+          const known = storages.cacherOf(what);
+          if (known) return known;
+          await crdController.catchUp(feeding.signal); // a kind that the other thread has heard of first
+          return storages.cacherOf(what);
+        }),
       metricsText: () => metrics.text(),
       watches: () => [...own.items()],
       expirations: () => [...expirations.items()],

@@ -33,5 +33,6 @@ export type {
   WatchEvent,
   WatchOptions,
 } from './kv.ts';
+export type { SideLine } from './shared/shared-messages.ts';
 export { openSharedStore } from './shared/shared-store.ts';
 export { shareStore } from './shared/store-owner.ts';

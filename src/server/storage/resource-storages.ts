@@ -10,12 +10,17 @@ import { factsOf } from '../registry/kind-facts.ts';
 import type { Registry } from '../registry/registry.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import { Cacher } from './cacher/cacher.ts';
+import type { ObjectSource, SourceTarget } from './cacher/object-source.ts';
+import { StoreReflector } from './cacher/store-reflector.ts';
 import type { WatchCacheLimits } from './cacher/watch-cache.ts';
 import { AsStoredCodec, ConvertingStorage } from './converting-storage.ts';
 import { DirectStorage } from './direct-storage.ts';
+import { type Followed, formOf } from './feed/feed-messages.ts';
+import { FeedReflector, type ObjectFeed } from './feed/feed-reflector.ts';
 import { type LiveSource, LiveStorage } from './live/live-storage.ts';
 import { ObjectCodec } from './object-codec.ts';
 import { ObjectKeys } from './object-keys.ts';
+import { type ObjectMemory, ownMemory } from './object-memory.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import type { WatchedStorage } from './object-watch.ts';
 import { ResourceStorage } from './resource-storage.ts';
@@ -31,6 +36,10 @@ export type ResourceStoragesOptions = {
   readonly watchCacheLimits?: (resource: Resource) => WatchCacheLimits | 'off' | undefined;
   /** How long Events stay, an hour; 0: for ever. */
   readonly eventTtlSeconds?: number | undefined;
+  /** Where the bytes of cached objects lie. */
+  readonly memory?: ObjectMemory;
+  /** The caches of the thread that has the store, where another has it. */
+  readonly feed?: ObjectFeed | undefined;
   readonly log: (message: string) => void;
 };
 
@@ -118,6 +127,16 @@ export class ResourceStorages {
     return this.#cachers.values();
   }
 
+  /** The cache of what is stored as a resource, in just this form; made, if nobody has asked for it before. */
+  cacherOf({ group, plural, form }: Followed): Cacher | undefined {
+    for (const version of this.registry.group(group)?.versions ?? []) {
+      const resource = this.registry.find(group, version, plural);
+      const objects = resource && this.storageFor(resource).objects;
+      if (objects instanceof Cacher && formOf(objects.codec) === form) return objects;
+    }
+    return undefined;
+  }
+
   /** The storage of a custom resource whose definition has changed or gone, for the caller to close: it is not used any more. */
   forget(resource: Resource): ObjectStorage | undefined {
     const prefix = this.#keyPrefixOf(resource);
@@ -168,7 +187,8 @@ export class ResourceStorages {
   }
 
   #makeObjects(stored: Resource, prefix: string): Cacher | DirectStorage {
-    const { store, clock, log, watchCacheLimits, eventTtlSeconds = EVENT_TTL_SECONDS } = this.#options;
+    const { store, clock, log, watchCacheLimits, memory = ownMemory, feed } = this.#options;
+    const { eventTtlSeconds = EVENT_TTL_SECONDS } = this.#options;
     const ttlSeconds = EXPIRING.has(qualifiedName(stored)) ? eventTtlSeconds : 0;
     const direct = new DirectStorage({
       store,
@@ -178,7 +198,11 @@ export class ResourceStorages {
     });
     const limits = watchCacheLimits?.(stored);
     if (limits === 'off') return direct;
-    const cacher = new Cacher({ store, direct, clock, log, ...(limits && { limits }) });
+    const source = (target: SourceTarget, cacher: Cacher): ObjectSource => {
+      const fromStore = () => new StoreReflector({ store, direct, memory, target, log });
+      return feed ? new FeedReflector({ feed, cacher, target, instead: fromStore }) : fromStore();
+    };
+    const cacher = new Cacher({ store, direct, clock, source, memory, log, ...(limits && { limits }) });
     this.#cachers.set(prefix, cacher);
     return cacher;
   }

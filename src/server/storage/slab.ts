@@ -6,6 +6,7 @@
  * deleted moves out before it goes on living elsewhere (in the window of recent changes), so a slab is kept by what
  * counts it alone. Who keeps slabs full is said in packed-objects.ts.
  */
+import { type ObjectMemory, ownMemory } from './object-memory.ts';
 import type { StoredObject } from './stored-object.ts';
 
 /** Measured: a list is sent in slices of this size, and one that lies in one piece is not copied on its way. */
@@ -21,9 +22,9 @@ export class Slab {
   used = 0;
   live = 0;
 
-  constructor(size: number) {
-    // Not from Node's pool, so that places in it and in its memory are the same.
-    this.bytes = Buffer.allocUnsafeSlow(size);
+  /** Places in it and in its memory are the same. */
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
   }
 
   get slackBytes(): number {
@@ -39,9 +40,14 @@ export class Slab {
 
 /** Puts objects into slabs, one after another, that come in the order of their keys. */
 export class SlabWriter {
+  readonly #memory: ObjectMemory;
   #slab: Slab | undefined;
   #objects = 0;
   #isAlone = false;
+
+  constructor(memory: ObjectMemory = ownMemory) {
+    this.#memory = memory;
+  }
 
   /** What `make` makes takes the room for its bytes from here, once. */
   placed(make: (take: (size: number) => Buffer) => StoredObject): StoredObject {
@@ -52,9 +58,9 @@ export class SlabWriter {
 
   readonly #take = (size: number): Buffer => {
     this.#isAlone = size > PACKED_BYTES;
-    if (this.#isAlone) return Buffer.allocUnsafeSlow(size);
+    if (this.#isAlone) return this.#memory.allocate(size);
     if (!this.#slab || this.#slab.slackBytes < size || this.#objects === SLAB_OBJECTS) {
-      this.#slab = new Slab(SLAB_BYTES);
+      this.#slab = new Slab(this.#memory.allocate(SLAB_BYTES));
       this.#objects = 0;
     }
     this.#objects++;

@@ -17,6 +17,8 @@ import { parseJson } from '../codec/json/json-reader.ts';
 import { pickFields } from '../codec/json/pick-fields.ts';
 import { readField } from '../registry/kind-facts.ts';
 import type { ObjectCodec } from './object-codec.ts';
+import { objectKey } from './object-keys.ts';
+import { type ObjectMemory, ownMemory } from './object-memory.ts';
 import type { Slab } from './slab.ts';
 
 export class StoredObject {
@@ -31,18 +33,26 @@ export class StoredObject {
   /** Where the bytes lie; undefined: in a buffer of their own. */
   slab: Slab | undefined;
   /** Where in `bytes` the digits of the version begin. */
-  readonly #versionAt: number;
+  readonly versionAt: number;
   #facts: { readonly labels: Labels | undefined; readonly fields: readonly string[] } | undefined;
 
-  constructor(codec: ObjectCodec, namespace: string, name: string, revision: number, bytes: Buffer, versionAt: number) {
+  constructor(
+    codec: ObjectCodec,
+    namespace: string,
+    name: string,
+    revision: number,
+    bytes: Buffer,
+    versionAt: number,
+    key: string = objectKey(namespace, name),
+  ) {
     this.codec = codec;
     this.namespace = namespace;
     this.name = name;
-    this.key = namespace === '' ? name : `${namespace}/${name}`;
+    this.key = key;
     this.revision = revision;
     this.bytes = bytes;
     this.slab = undefined;
-    this.#versionAt = versionAt;
+    this.versionAt = versionAt;
   }
 
   /** Lets its bytes lie in a slab, where a copy of them is. */
@@ -52,10 +62,15 @@ export class StoredObject {
   }
 
   /** Takes its bytes out of the slab, so that it does not keep all of that alive. */
-  moveOut(): void {
+  moveOut(memory: ObjectMemory = ownMemory): void {
     if (!this.slab) return;
-    const bytes = Buffer.allocUnsafeSlow(this.bytes.length);
+    const bytes = memory.take(this.bytes.length);
     bytes.set(this.bytes);
+    this.moveTo(bytes);
+  }
+
+  /** Lets its bytes lie by themselves, where a copy of them is. */
+  moveTo(bytes: Buffer): void {
     this.slab = undefined;
     this.bytes = bytes;
   }
@@ -79,10 +94,10 @@ export class StoredObject {
 
   /** The same content under another version: what a DELETED event shows. */
   withRevision(revision: number): StoredObject {
-    const before = this.bytes.subarray(0, this.#versionAt);
-    const after = this.bytes.subarray(this.#versionAt + String(this.revision).length);
+    const before = this.bytes.subarray(0, this.versionAt);
+    const after = this.bytes.subarray(this.versionAt + String(this.revision).length);
     const bytes = Buffer.concat([before, Buffer.from(String(revision)), after]);
-    return new StoredObject(this.codec, this.namespace, this.name, revision, bytes, this.#versionAt);
+    return new StoredObject(this.codec, this.namespace, this.name, revision, bytes, this.versionAt);
   }
 
   #read(): { readonly labels: Labels | undefined; readonly fields: readonly string[] } {

@@ -14,7 +14,7 @@
  */
 
 import type { KubeObject } from '../../api/index.ts';
-import type { Store } from '../../store/index.ts';
+import type { SideLine, Store } from '../../store/index.ts';
 
 export type Place = {
   /** 0: alone, or the owner. Never the same for two workers of a server, also when one takes another's place. */
@@ -25,6 +25,8 @@ export type Place = {
   readonly sharedBy: number;
   /** The store, where another thread has it. */
   readonly store?: Store;
+  /** To that thread, for what its caches hold. */
+  readonly beside?: SideLine;
   /** What clients connect to: a port of its own, one that was bound before, or none. */
   readonly listening: Listening;
   /** What all threads of the server have, and nobody else; made by a thread that is alone. */
@@ -51,6 +53,8 @@ export type Shown = { readonly object: KubeObject; readonly news?: string };
 /** What one thread tells of itself. */
 export type Inside = {
   readonly store: Store;
+  /** Tells another thread on this line what the caches hold. */
+  serveFeed(line: SideLine): void;
   metricsText(): Promise<string>;
   watches(): readonly Shown[];
   expirations(): readonly Shown[];

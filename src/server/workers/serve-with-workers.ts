@@ -84,7 +84,8 @@ export async function serveWithWorkers(
       secret,
       whole,
     });
-    await pool.serve({ options: crossing(options), store: owner.inside.store, fd, port, secret });
+    const { store, serveFeed } = owner.inside;
+    await pool.serve({ options: crossing(options), store, serveFeed, fd, port, secret });
   } catch (err) {
     await close();
     throw err;

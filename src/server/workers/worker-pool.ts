@@ -9,7 +9,7 @@
  * acknowledged is in the store, and its share of the port's queue is everybody's.
  */
 import { MessageChannel, type Worker } from 'node:worker_threads';
-import { type Store, shareStore } from '../../store/index.ts';
+import { type SideLine, type Store, shareStore } from '../../store/index.ts';
 import { makeThread } from '../event-loop/make-thread.ts';
 import type { RunningWorker } from '../server-options.ts';
 import { type Answers, ThreadLine } from './thread-line.ts';
@@ -22,7 +22,10 @@ export type PoolOptions = {
   readonly log: (line: string) => void;
 };
 
-export type PoolOrder = Omit<StartOrder, 'store' | 'number' | 'sharedBy'> & { readonly store: Store };
+export type PoolOrder = Omit<StartOrder, 'store' | 'number' | 'sharedBy'> & {
+  readonly store: Store;
+  readonly serveFeed: (line: SideLine) => void;
+};
 
 type Member = { readonly number: number; readonly worker: Worker; readonly line: ThreadLine; serves: boolean };
 
@@ -117,9 +120,10 @@ export class WorkerPool {
   }
 
   async #start(member: Member): Promise<void> {
-    const { store, ...order } = this.#order!;
+    const { store, serveFeed, ...order } = this.#order!;
     const { port1, port2 } = new MessageChannel();
     const share = shareStore(store, port1);
+    serveFeed(share.beside);
     member.worker.once('exit', () => share.detach());
     const start: StartOrder = { ...order, number: member.number, sharedBy: this.#options.count, store: port2 };
     await member.line.ask(ASKED_OF_WORKER.start, start, [port2]);

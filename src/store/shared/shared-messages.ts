@@ -4,6 +4,7 @@
  *
  *   call · cancel                          ─►   answer · part of an answer · failed
  *   watch · took · progress · leave        ─►   started · batch · ended
+ *   beside                                ◄─►   beside: whatever else the two threads have to say, in the same order
  *
  * Always true: messages of one port arrive in the order they were posted, so a call that was made after another answer
  * came is judged after it. Ids are the client's, used once. Values that the owner sends are views of shared memory
@@ -39,7 +40,8 @@ export type Order =
   /** The reader has taken so much of what was sent: there is room for as much again. */
   | { readonly kind: 'took'; readonly id: number; readonly weight: number }
   | { readonly kind: 'progress'; readonly id: number }
-  | { readonly kind: 'leave'; readonly id: number };
+  | { readonly kind: 'leave'; readonly id: number }
+  | Beside;
 
 export type Report =
   | { readonly kind: 'answer'; readonly id: number; readonly result: unknown }
@@ -54,7 +56,20 @@ export type Report =
       readonly weight: number;
       readonly answersProgress: boolean | undefined;
     }
-  | { readonly kind: 'ended'; readonly id: number; readonly error: ToldError | undefined };
+  | { readonly kind: 'ended'; readonly id: number; readonly error: ToldError | undefined }
+  | Beside;
+
+export type Beside = { readonly kind: 'beside'; readonly message: unknown };
+
+/**
+ * A line for others on the port of a shared store: what is posted in one turn arrives with what the store said in that turn,
+ * before it or after it as it was said.
+ */
+export interface SideLine {
+  post(message: unknown): void;
+  /** One listener; `onEnd` when the port closes. */
+  listen(onMessage: (message: unknown) => void, onEnd: () => void): void;
+}
 
 /** What a client is told when it comes. */
 export type Greeting = {

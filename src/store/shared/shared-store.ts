@@ -35,9 +35,10 @@ import type {
 import { isInHistory } from '../store-history.ts';
 import { onAbort } from './abort-calls.ts';
 import { Outbox } from './outbox.ts';
-import { type CallName, type Greeting, heardError, type Order, type Report } from './shared-messages.ts';
+import { type CallName, type Greeting, heardError, type Order, type Report, type SideLine } from './shared-messages.ts';
 import { ownValues } from './shared-values.ts';
 import { SharedWatch } from './shared-watch.ts';
+import { PortSideLine } from './side-line.ts';
 
 type Waiting = {
   readonly resolve: (result: unknown) => void;
@@ -47,7 +48,7 @@ type Waiting = {
 };
 
 /** Resolves when the owner has greeted. */
-export async function openSharedStore(port: MessagePort): Promise<Store> {
+export async function openSharedStore(port: MessagePort): Promise<Store & { readonly beside: SideLine }> {
   const [greeting] = (await once(port, 'message')) as [Greeting];
   return new SharedStore(port, greeting);
 }
@@ -56,6 +57,8 @@ class SharedStore implements Store {
   readonly history?: StoreHistory;
   readonly maxPutBytes?: number;
   readonly close: () => Promise<void>;
+  readonly beside: SideLine;
+  readonly #beside: PortSideLine;
   readonly #out: Outbox<Order>;
   readonly #calls = new Map<number, Waiting>();
   readonly #watches = new Map<number, SharedWatch>();
@@ -68,6 +71,8 @@ class SharedStore implements Store {
     if (history) this.history = { ...history, includes: (name, revision) => isInHistory(history.ends, name, revision) };
     if (maxPutBytes !== undefined) this.maxPutBytes = maxPutBytes;
     this.#out = new Outbox(port);
+    this.#beside = new PortSideLine((beside) => this.#out.post(beside));
+    this.beside = this.#beside;
     port.on('message', (reports: readonly Report[]) => {
       for (const report of reports) this.#hear(report);
     });
@@ -184,6 +189,10 @@ class SharedStore implements Store {
   }
 
   #hear(report: Report): void {
+    if (report.kind === 'beside') {
+      this.#beside.hear(report);
+      return;
+    }
     const { id } = report;
     switch (report.kind) {
       case 'answer':
@@ -227,6 +236,7 @@ class SharedStore implements Store {
     this.#closed = new StoreError('Closed', 'Cannot use the store: it is closed');
     for (const { reject } of this.#calls.values()) reject(this.#closed);
     for (const watch of [...this.#watches.values()]) watch.end(this.#closed);
+    this.#beside.end();
   }
 }
 

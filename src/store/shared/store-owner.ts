@@ -15,14 +15,23 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { RangeResult, Store, TxnResult, Watch } from '../kv.ts';
 import { Outbox } from './outbox.ts';
-import { type Greeting, type Order, type Report, tellError, WATCH_ROOM, weightOf } from './shared-messages.ts';
+import {
+  type Greeting,
+  type Order,
+  type Report,
+  type SideLine,
+  tellError,
+  WATCH_ROOM,
+  weightOf,
+} from './shared-messages.ts';
 import { shareBatch, shareKvs, shareTxnResult } from './shared-values.ts';
+import { PortSideLine } from './side-line.ts';
 
 /** Pairs that are sent in one piece: writing more into a message would hold up everybody else. */
 const PART_KVS = 500;
 
 /** Serves the store on a port until that is closed, by either side; the store itself stays open. */
-export function shareStore(store: Store, port: MessagePort): { detach(): void } {
+export function shareStore(store: Store, port: MessagePort): { readonly beside: SideLine; detach(): void } {
   const { history } = store;
   const greeting: Greeting = {
     history: history && { name: history.name, ends: history.ends },
@@ -35,6 +44,7 @@ export function shareStore(store: Store, port: MessagePort): { detach(): void } 
 type Reader = { readonly watch: Watch; sent: number; onRoom: (() => void) | undefined };
 
 class Attachment {
+  readonly beside: PortSideLine;
   readonly #store: Store;
   readonly #port: MessagePort;
   readonly #out: Outbox<Report>;
@@ -45,6 +55,7 @@ class Attachment {
     this.#store = store;
     this.#port = port;
     this.#out = new Outbox(port);
+    this.beside = new PortSideLine((beside) => this.#out.post(beside));
     port.on('message', (orders: readonly Order[]) => {
       for (const order of orders) this.#take(order);
     });
@@ -59,6 +70,7 @@ class Attachment {
   }
 
   #end(): void {
+    this.beside.end();
     for (const call of this.#calls.values()) call.abort(new Error('the thread that asked is gone'));
     for (const [id, { watch, onRoom }] of this.#readers) {
       this.#readers.delete(id);
@@ -86,6 +98,9 @@ class Attachment {
         return;
       case 'leave':
         this.#leave(order.id);
+        return;
+      case 'beside':
+        this.beside.hear(order);
         return;
     }
   }

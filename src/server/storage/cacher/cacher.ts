@@ -18,13 +18,14 @@ import {
   tooLargeResourceVersion,
   tooManyRequests,
 } from '../../../api/index.ts';
-import { isStoreError, type Revision, type Store, type WatchBatch } from '../../../store/index.ts';
+import { isStoreError, type Revision, type Store } from '../../../store/index.ts';
 import type { StoreHistory } from '../../../store/kv.ts';
 import type { StreamEnd } from '../../request/stream-end.ts';
 import type { DirectStorage } from '../direct-storage.ts';
 import type { ObjectCodec } from '../object-codec.ts';
 import { ObjectEvent } from '../object-event.ts';
 import { type ObjectKeys, objectKey } from '../object-keys.ts';
+import { type ObjectMemory, ownMemory } from '../object-memory.ts';
 import {
   type GetOptions,
   type Instead,
@@ -41,9 +42,11 @@ import {
 } from '../object-storage.ts';
 import type { Pin, Selection } from '../selection.ts';
 import { SetBackError } from '../set-back-error.ts';
+import type { Slab } from '../slab.ts';
 import type { StoredObject } from '../stored-object.ts';
 import { CacheWatcher } from './cache-watcher.ts';
 import { FieldIndex } from './field-index.ts';
+import type { ObjectChange, ObjectSource, SourceTarget } from './object-source.ts';
 import { PackedObjects } from './packed-objects.ts';
 import { RevisionWaiters } from './revision-waiters.ts';
 import { StoreReflector } from './store-reflector.ts';
@@ -56,6 +59,10 @@ export type CacherOptions = {
   readonly direct: DirectStorage;
   readonly clock: Clock;
   readonly limits?: WatchCacheLimits;
+  /** Where the bytes of its objects lie. */
+  readonly memory?: ObjectMemory;
+  /** Where its objects come from, if not from the store. */
+  readonly source?: (target: SourceTarget, cacher: Cacher) => ObjectSource;
   readonly log: (message: string) => void;
 };
 
@@ -67,6 +74,16 @@ const never = new AbortController().signal;
 
 /** `current` undefined: deleted; `previous` undefined: new to the listener. */
 export type ChangeListener = (current: StoredObject | undefined, previous: StoredObject | undefined) => void;
+
+/** Who has the same objects in another thread: told of everything that happens here, in the turn in which it does. */
+export interface CacheFollower {
+  /** All there is was read anew. */
+  replaced(): void;
+  /** `moved`: which of them have moved the bytes of what was before. */
+  published(events: readonly ObjectEvent[], moved: readonly boolean[], revision: Revision): void;
+  packed(slab: Slab, objects: readonly StoredObject[]): void;
+  closed(): void;
+}
 
 /** What happened so far; whoever does it counts it. */
 export type CacheCounts = {
@@ -82,7 +99,7 @@ export class Cacher implements ObjectStorage {
   readonly direct: DirectStorage;
   readonly codec: ObjectCodec;
   readonly keys: ObjectKeys;
-  readonly objects: PackedObjects = new PackedObjects();
+  readonly objects: PackedObjects;
   readonly watchers: WatchIndex = new WatchIndex();
   readonly watchCache: WatchCache;
   revision: Revision = 0;
@@ -97,18 +114,20 @@ export class Cacher implements ObjectStorage {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: (message: string) => void;
-  readonly #reflector: StoreReflector;
-  readonly #waiters = new RevisionWaiters(() => this.#reflector.requestProgress());
+  readonly #source: ObjectSource;
+  readonly #waiters = new RevisionWaiters(() => this.#source.requestProgress());
   #impatientUntil = 0;
   #unreadySince: number;
   #followers: ChangeListener[] = [];
+  readonly #copies = new Set<CacheFollower>();
   /** By field; made when somebody asks for it. */
   readonly #fieldIndexes = new Map<string, FieldIndex>();
   readonly #closing = new AbortController();
   /** Stretches of revisions whose single changes were missed: the window holds only what became of them. */
   #gaps: { readonly after: Revision; readonly until: Revision }[] = [];
 
-  constructor({ store, direct, clock, limits = defaultWatchCacheLimits, log }: CacherOptions) {
+  constructor({ store, direct, clock, limits = defaultWatchCacheLimits, memory = ownMemory, ...rest }: CacherOptions) {
+    const { source, log } = rest;
     this.#store = store;
     this.direct = direct;
     this.codec = direct.codec;
@@ -117,9 +136,18 @@ export class Cacher implements ObjectStorage {
     this.#clock = clock;
     this.#unreadySince = clock.now();
     this.#log = log;
-    const replace = (found: ReadonlyMap<string, StoredObject>, at: Revision) => this.#replace(found, at);
-    const apply = (batch: WatchBatch) => this.#apply(batch);
-    this.#reflector = new StoreReflector(store, direct, { isReady: () => this.isReady, replace, apply }, log);
+    this.objects = new PackedObjects(memory);
+    this.objects.onPacked = (slab, objects) => {
+      for (const copy of this.#copies) copy.packed(slab, objects);
+    };
+    const target: SourceTarget = {
+      isReady: () => this.isReady,
+      replace: (found, at, isPackedElsewhere) => this.#replace(found, at, isPackedElsewhere),
+      apply: (changes, at) => this.#apply(changes, at),
+      packedBytes: (key) => this.objects.packedBytes(key),
+      move: (key, at, slab, place) => this.#move(key, at, slab, place),
+    };
+    this.#source = source?.(target, this) ?? new StoreReflector({ store, direct, memory, target, log });
   }
 
   get history(): StoreHistory | undefined {
@@ -220,7 +248,7 @@ export class Cacher implements ObjectStorage {
     if (this.revision >= revision) return true;
     if (this.#clock.now() < this.#impatientUntil) return false;
     if (await this.waitFor(revision, SHORT_WAIT_MS, signal)) return true;
-    if (this.#reflector.answersProgress === false) return false;
+    if (this.#source.answersProgress === false) return false;
     const isReached = await this.waitFor(revision, timeoutMs, signal);
     if (!isReached && this.isReady) this.#impatientUntil = this.#clock.now() + IMPATIENT_MS;
     return isReached;
@@ -230,6 +258,21 @@ export class Cacher implements ObjectStorage {
   follow(listener: ChangeListener): void {
     for (const object of this.objects.values()) listener(object, undefined);
     this.#followers.push(listener);
+  }
+
+  /** For another thread, until the returned function is called. */
+  copyTo(follower: CacheFollower): () => void {
+    this.#copies.add(follower);
+    return () => void this.#copies.delete(follower);
+  }
+
+  get answersProgress(): boolean | undefined {
+    return this.#source.answersProgress;
+  }
+
+  /** Asks the store how far it is, once. */
+  requestProgress(): void {
+    this.#source.requestProgress();
   }
 
   /** Asks the store how far it is; again and again while somebody waits. */
@@ -284,21 +327,28 @@ export class Cacher implements ObjectStorage {
     this.#closing.abort();
     this.#waiters.close();
     this.objects.close();
-    await this.#reflector.close();
+    for (const copy of [...this.#copies]) copy.closed();
+    await this.#source.close();
   }
 
   /** The state of the store; the first time as it is, later as changes of what was known. */
-  #replace(found: ReadonlyMap<string, StoredObject>, revision: Revision): void {
+  #replace(found: ReadonlyMap<string, StoredObject>, revision: Revision, isPackedElsewhere: boolean): void {
     this.counts.initializations++;
     if (revision < this.revision) this.#startOver();
-    if (this.isReady) {
-      this.#publishDifference(found, revision);
-      return;
+    this.objects.packs = !isPackedElsewhere;
+    if (this.isReady) this.#publishDifference(found, revision);
+    else {
+      this.objects.load([...found.values()]);
+      for (const object of found.values()) this.#tell(object, undefined);
+      this.watchCache.clear(revision);
+      this.#advance(revision);
     }
-    this.objects.load([...found.values()]);
-    for (const object of found.values()) this.#tell(object, undefined);
-    this.watchCache.clear(revision);
-    this.#advance(revision);
+    for (const copy of this.#copies) copy.replaced();
+  }
+
+  #move(key: string, revision: Revision, slab: Slab, place: Buffer): void {
+    const object = this.objects.get(key);
+    if (object?.revision === revision) this.objects.move(object, slab, place);
   }
 
   /** The store was set back, to a backup perhaps: what clients have seen is not its history any more. */
@@ -330,19 +380,21 @@ export class Cacher implements ObjectStorage {
     );
   }
 
-  #apply({ revision, events: changes }: WatchBatch): void {
+  #apply(changes: readonly ObjectChange[], revision: Revision): void {
     const events: ObjectEvent[] = [];
     const now = this.#clock.now();
     const changed = new Map<string, StoredObject | undefined>();
-    for (const { type, kv } of changes) {
-      const { namespace, name } = this.keys.nameOf(kv.key);
-      const key = objectKey(namespace, name);
+    const moved: boolean[] = [];
+    for (const { key, revision: changedAt, current, previousBytes } of changes) {
       const previous = changed.has(key) ? changed.get(key) : this.objects.get(key);
-      const current = type === 'put' ? this.#reflector.decode(kv) : undefined;
       changed.set(key, current);
-      if (current || previous) events.push(new ObjectEvent(kv.modRevision, current, previous, now));
+      if (!current && !previous) continue;
+      events.push(new ObjectEvent(changedAt, current, previous, now));
+      moved.push(previous?.slab !== undefined);
+      if (previous && previousBytes) this.objects.moveOut(previous, previousBytes);
     }
     this.#publish(events, revision);
+    for (const copy of this.#copies) copy.published(events, moved, revision);
   }
 
   #publish(events: readonly ObjectEvent[], revision: Revision): void {

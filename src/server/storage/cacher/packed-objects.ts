@@ -8,8 +8,11 @@
  * Always true: between two passes, holes and what stands alone make up less than a quarter of all bytes, or than
  * `IDLE_BYTES`; a pass costs others no more than a copy of one slab per turn. So each byte that is written is copied a
  * few times at most, however large the resource is. Objects too large for a slab stand alone for good.
+ *
+ * Where another thread packs, in memory that both see, nothing is copied here: it tells where objects lie now.
  */
 
+import { type ObjectMemory, ownMemory } from '../object-memory.ts';
 import { PACKED_BYTES, SLAB_BYTES, SLAB_OBJECTS, Slab } from '../slab.ts';
 import type { StoredObject } from '../stored-object.ts';
 import { OrderedMap } from './ordered-map.ts';
@@ -18,7 +21,14 @@ import { OrderedMap } from './ordered-map.ts';
 const IDLE_BYTES = 256 * 1024;
 const UNTIDY_SHARE = 1 / 4;
 
+/** Objects lie in this slab from now on. */
+export type PackedListener = (slab: Slab, objects: readonly StoredObject[]) => void;
+
 export class PackedObjects {
+  /** False: another thread does. */
+  packs = true;
+  onPacked: PackedListener | undefined;
+  readonly #memory: ObjectMemory;
   readonly #map = new OrderedMap<StoredObject>();
   #liveBytes = 0;
   /** Of objects that stand alone and need not. */
@@ -28,6 +38,10 @@ export class PackedObjects {
   /** Where the pass goes on; undefined: there is none. */
   #passAt: string | undefined;
   #isClosed = false;
+
+  constructor(memory: ObjectMemory = ownMemory) {
+    this.#memory = memory;
+  }
 
   get size(): number {
     return this.#map.size;
@@ -47,6 +61,12 @@ export class PackedObjects {
     return this.#map.get(key);
   }
 
+  /** How many bytes move out when the object changes. */
+  packedBytes(key: string): number {
+    const object = this.#map.get(key);
+    return object?.slab ? object.bytes.length : 0;
+  }
+
   /** See OrderedMap. */
   values(prefix?: string, start?: string, limit?: number): StoredObject[] {
     return this.#map.values(prefix, start, limit);
@@ -63,6 +83,21 @@ export class PackedObjects {
     this.#passIfDue();
   }
 
+  /** It lies in another slab, where a copy of it is. */
+  move(object: StoredObject, slab: Slab, place: Buffer): void {
+    this.#leave(object);
+    object.moveInto(slab, place);
+    slab.live += place.length;
+  }
+
+  /** It lies by itself, where a copy of it is. */
+  moveOut(object: StoredObject, place: Buffer): void {
+    if (!object.slab) return;
+    this.#leave(object);
+    object.moveTo(place);
+    if (place.length <= PACKED_BYTES) this.#looseBytes += place.length;
+  }
+
   /** All there is, in the order of keys, best from a SlabWriter; nothing may be here before. */
   load(objects: readonly StoredObject[]): void {
     for (const object of objects) {
@@ -72,7 +107,7 @@ export class PackedObjects {
     const last = objects[objects.length - 1]?.slab;
     let begin = objects.length;
     while (last && begin > 0 && objects[begin - 1]!.slab === last) begin--;
-    if (last) this.#pack(objects.slice(begin)); // most of the last slab may be empty
+    if (last && this.packs) this.#pack(objects.slice(begin)); // most of the last slab may be empty
     this.#passIfDue();
   }
 
@@ -103,7 +138,7 @@ export class PackedObjects {
     if (!object) return;
     this.#liveBytes -= object.bytes.length;
     this.#leave(object);
-    object.moveOut();
+    if (this.packs) object.moveOut(this.#memory);
   }
 
   /** Its bytes are not counted any more where they lie. */
@@ -118,7 +153,7 @@ export class PackedObjects {
   }
 
   #passIfDue(): void {
-    if (this.#passAt !== undefined || this.#isClosed) return;
+    if (this.#passAt !== undefined || this.#isClosed || !this.packs) return;
     if (this.#looseBytes + this.#deadBytes <= Math.max(IDLE_BYTES, this.#liveBytes * UNTIDY_SHARE)) return;
     this.#passAt = '';
     setImmediate(this.#step);
@@ -126,7 +161,7 @@ export class PackedObjects {
 
   readonly #step = (): void => {
     if (this.#passAt === undefined || this.#isClosed) return;
-    this.#passAt = this.#packFrom(this.#passAt);
+    this.#passAt = this.packs ? this.#packFrom(this.#passAt) : undefined;
     if (this.#passAt === undefined)
       this.#passIfDue(); // what changed meanwhile may be reason enough for another
     else setImmediate(this.#step);
@@ -160,14 +195,13 @@ export class PackedObjects {
     const bytes = objects.reduce((sum, object) => sum + object.bytes.length, 0);
     const first = objects[0]!.slab;
     if (first && first.used === bytes && first.slackBytes <= PACKED_BYTES && isAllIn(objects, first)) return;
-    const slab = new Slab(bytes);
+    const slab = new Slab(this.#memory.allocate(bytes));
     for (const object of objects) {
       const place = slab.take(object.bytes.length);
       place.set(object.bytes);
-      this.#leave(object);
-      object.moveInto(slab, place);
-      slab.live += place.length;
+      this.move(object, slab, place);
     }
+    this.onPacked?.(slab, objects);
   }
 }
 

@@ -15,55 +15,51 @@ import {
   type WatchBatch,
 } from '../../../store/index.ts';
 import type { DirectStorage } from '../direct-storage.ts';
+import { objectKey } from '../object-keys.ts';
+import type { ObjectMemory } from '../object-memory.ts';
 import { SlabWriter } from '../slab.ts';
 import type { StoredObject } from '../stored-object.ts';
+import type { ObjectChange, ObjectSource, SourceTarget } from './object-source.ts';
 
-export type ReflectorTarget = {
-  /** False before the first state: that one is best kept side by side in memory. */
-  isReady(): boolean;
-  /** All there is at a revision, by object key, in order. */
-  replace(found: ReadonlyMap<string, StoredObject>, revision: Revision): void;
-  apply(batch: WatchBatch): void;
-};
-
+/** What an object may be longer by than what is stored of it: its version. */
+const VERSION_BYTES = 48;
 const PAGE = 200;
 const PAGE_BYTES = 1024 * 1024;
 const RETRY_MS = 1000;
 
-export class StoreReflector {
+export type StoreReflectorOptions = {
+  readonly store: Store;
+  readonly direct: DirectStorage;
+  readonly memory: ObjectMemory;
+  readonly target: SourceTarget;
+  readonly log: (message: string) => void;
+};
+
+export class StoreReflector implements ObjectSource {
   readonly #store: Store;
   readonly #direct: DirectStorage;
-  readonly #target: ReflectorTarget;
+  readonly #memory: ObjectMemory;
+  readonly #target: SourceTarget;
   readonly #log: (message: string) => void;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   #watch: Watch | undefined;
 
-  constructor(store: Store, direct: DirectStorage, target: ReflectorTarget, log: (message: string) => void) {
+  constructor({ store, direct, memory, target, log }: StoreReflectorOptions) {
     this.#store = store;
     this.#direct = direct;
+    this.#memory = memory;
     this.#target = target;
     this.#log = log;
     this.#running = this.#run(this.#stop.signal);
   }
 
-  /** See Watch. */
   requestProgress(): void {
     this.#watch?.requestProgress();
   }
 
   get answersProgress(): boolean | undefined {
     return this.#watch?.answersProgress;
-  }
-
-  /** A value that is no object is as good as absent: it must not stop all others. */
-  decode(kv: KeyValue, slabs?: SlabWriter): StoredObject | undefined {
-    try {
-      return slabs ? slabs.placed((take) => this.#direct.decode(kv, take)) : this.#direct.decode(kv);
-    } catch (err) {
-      this.#tell(`${(err as Error).message}; left out`);
-      return undefined;
-    }
   }
 
   async close(): Promise<void> {
@@ -77,7 +73,7 @@ export class StoreReflector {
       try {
         const revision = await this.#list(signal);
         this.#watch = this.#store.watch({ prefix }, { fromRevision: revision + 1, progress: true, signal });
-        for await (const batch of this.#watch) this.#target.apply(batch);
+        for await (const batch of this.#watch) this.#apply(batch);
       } catch (err) {
         if (signal.aborted || isStoreError(err, 'Closed')) return;
         this.#tell(`${(err as Error).message}; reading anew`);
@@ -88,10 +84,41 @@ export class StoreReflector {
     }
   }
 
+  #apply({ revision, events }: WatchBatch): void {
+    const keys = events.map(({ kv }) => {
+      const { namespace, name } = this.#direct.keys.nameOf(kv.key);
+      return objectKey(namespace, name);
+    });
+    let bytes = 0;
+    for (const [at, { type, kv }] of events.entries())
+      bytes += (type === 'put' ? kv.value.length + VERSION_BYTES : 0) + this.#target.packedBytes(keys[at]!);
+    this.#memory.expect(bytes);
+    const changes = events.map(
+      ({ type, kv }, at): ObjectChange => ({
+        key: keys[at]!,
+        revision: kv.modRevision,
+        current: type === 'put' ? this.#decode(kv) : undefined,
+      }),
+    );
+    this.#target.apply(changes, revision);
+    this.#memory.expect(0); // what is left of it
+  }
+
+  /** A value that is no object is as good as absent: it must not stop all others. */
+  #decode(kv: KeyValue, slabs?: SlabWriter): StoredObject | undefined {
+    try {
+      if (slabs) return slabs.placed((take) => this.#direct.decode(kv, take));
+      return this.#direct.decode(kv, (size) => this.#memory.take(size));
+    } catch (err) {
+      this.#tell(`${(err as Error).message}; left out`);
+      return undefined;
+    }
+  }
+
   /** The state of one revision, in pages. */
   async #list(signal: AbortSignal): Promise<Revision> {
     const found = new Map<string, StoredObject>();
-    const slabs = this.#target.isReady() ? undefined : new SlabWriter();
+    const slabs = this.#target.isReady() ? undefined : new SlabWriter(this.#memory);
     const memory = Buffer.allocUnsafeSlow(PAGE_BYTES);
     let revision: Revision | undefined;
     let range = this.#direct.keys.range('', '');
@@ -100,13 +127,13 @@ export class StoreReflector {
       const page = await this.#store.range(range, options);
       revision ??= page.revision;
       for (const kv of page.kvs) {
-        const object = this.decode(kv, slabs);
+        const object = this.#decode(kv, slabs);
         if (object) found.set(object.key, object);
       }
       if (!page.more) break;
       range = { ...range, start: `${page.kvs[page.kvs.length - 1]!.key}\0` };
     }
-    this.#target.replace(found, revision);
+    this.#target.replace(found, revision, false);
     return revision;
   }
 
