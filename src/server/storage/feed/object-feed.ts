@@ -129,7 +129,8 @@ class Follower implements CacheFollower {
     for (const [i, { current, previous, object, revision: changedAt }] of events.entries()) {
       keys.push(object.key);
       numbers.push(changedAt);
-      if (current) numbers.push(memories.of(current), current.bytes.byteOffset, current.bytes.length, current.versionAt);
+      if (current)
+        numbers.push(memories.of(current), current.bytes.byteOffset, current.bytes.length, current.versionAt);
       else numbers.push(-1, 0, 0, 0);
       if (previous && moved[i]) numbers.push(memories.of(previous), previous.bytes.byteOffset, previous.bytes.length);
       else numbers.push(-1, 0, 0);
@@ -137,7 +138,16 @@ class Follower implements CacheFollower {
     }
     const { answersProgress } = this.#cacher!;
     if (!this.#hasRoomFor(weight)) return;
-    this.#send({ kind: 'batch', id: this.#id, revision, answersProgress, weight, memories: memories.all, keys, numbers });
+    this.#send({
+      kind: 'batch',
+      id: this.#id,
+      revision,
+      answersProgress,
+      weight,
+      memories: memories.all,
+      keys,
+      numbers,
+    });
   }
 
   packed(slab: Slab, objects: readonly StoredObject[]): void {
