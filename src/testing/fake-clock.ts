@@ -3,12 +3,11 @@
  * everything that was woken run on before it goes further, so a minute passes in an instant and nothing is skipped.
  */
 import type { Clock } from '../api/index.ts';
-
-type Sleeper = { at: number; wake: () => void };
+import { Sleepers } from './sleepers.ts';
 
 export class FakeClock implements Clock {
   #now = 0;
-  readonly #sleepers = new Set<Sleeper>();
+  readonly #sleepers = new Sleepers();
 
   now(): number {
     return this.#now;
@@ -20,33 +19,15 @@ export class FakeClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const sleeper: Sleeper = {
-        at: this.#now + ms,
-        wake: () => {
-          signal?.removeEventListener('abort', stop);
-          resolve();
-        },
-      };
-      const stop = () => {
-        this.#sleepers.delete(sleeper);
-        reject(signal?.reason);
-      };
-      this.#sleepers.add(sleeper);
-      signal?.addEventListener('abort', stop, { once: true });
-    });
+    return this.#sleepers.sleepUntil(this.#now + ms, signal);
   }
 
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await settle();
-    for (;;) {
-      const next = [...this.#sleepers].sort((a, b) => a.at - b.at)[0];
-      if (!next || next.at > end) break;
+    for (let next = this.#sleepers.first; next && next.at <= end; next = this.#sleepers.first) {
       this.#now = Math.max(this.#now, next.at);
-      this.#sleepers.delete(next);
-      next.wake();
+      this.#sleepers.take()?.wake();
       await settle();
     }
     this.#now = end;

@@ -11,8 +11,7 @@
  * may still be on its way. Real time goes on for what guards sockets and disks, and for TLS.
  */
 import type { TimeSource } from '../api/index.ts';
-
-type Sleeper = { readonly at: number; readonly order: number; readonly wake: () => void };
+import { dueAfter, Sleepers } from './sleepers.ts';
 
 export type VirtualClockOptions = {
   /** What the date is at the beginning: now. */
@@ -27,10 +26,9 @@ const STUCK_MS = 20_000;
 
 export class VirtualClock implements TimeSource {
   readonly #beganAt: number;
-  readonly #sleepers = new Set<Sleeper>();
+  readonly #sleepers = new Sleepers();
   readonly #working = new Set<() => boolean>();
   #now = 0;
-  #order = 0;
   #turning: Promise<unknown> = Promise.resolve();
 
   constructor({ date = new Date() }: VirtualClockOptions = {}) {
@@ -53,23 +51,7 @@ export class VirtualClock implements TimeSource {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const sleeper: Sleeper = {
-        at: this.#now + Math.max(1, Math.ceil(ms)), // as timers do: a fraction could be too small to move time at all
-        order: this.#order++,
-        wake: () => {
-          signal?.removeEventListener('abort', stop);
-          resolve();
-        },
-      };
-      const stop = () => {
-        this.#sleepers.delete(sleeper);
-        reject(signal?.reason);
-      };
-      this.#sleepers.add(sleeper);
-      signal?.addEventListener('abort', stop, { once: true });
-    });
+    return this.#sleepers.sleepUntil(dueAfter(this.#now, ms), signal);
   }
 
   /** Lets so much time pass. Resolves when all that fell due has happened. */
@@ -84,7 +66,7 @@ export class VirtualClock implements TimeSource {
     const end = this.#now + limitMs;
     await this.settle();
     while (!(await isSo())) {
-      const next = this.#next()?.at ?? Number.POSITIVE_INFINITY;
+      const next = this.#sleepers.first?.at ?? Number.POSITIVE_INFINITY;
       if (next > end) throw new Error(`Cannot wait any longer: it was not so within ${limitMs} ms of virtual time`);
       await this.advance(Math.max(0, next - this.#now));
     }
@@ -113,24 +95,12 @@ export class VirtualClock implements TimeSource {
   async #advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await this.settle();
-    for (let next = this.#next(); next && next.at <= end; next = this.#next()) {
+    for (let next = this.#sleepers.first; next && next.at <= end; next = this.#sleepers.first) {
       this.#now = Math.max(this.#now, next.at);
-      // Those of one moment wake together, in the order in which they went to sleep.
-      const due = [...this.#sleepers]
-        .filter(({ at }) => at <= this.#now)
-        .sort((a, b) => a.at - b.at || a.order - b.order);
-      for (const sleeper of due) {
-        if (this.#sleepers.delete(sleeper)) sleeper.wake();
-      }
+      this.#sleepers.wakeDue(this.#now);
       await this.settle();
     }
     this.#now = end;
-  }
-
-  #next(): Sleeper | undefined {
-    let first: Sleeper | undefined;
-    for (const sleeper of this.#sleepers) if (!first || sleeper.at < first.at) first = sleeper;
-    return first;
   }
 
   #isAnybodyWorking(): boolean {

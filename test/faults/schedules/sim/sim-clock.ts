@@ -6,8 +6,7 @@
  * files and threads there is no outside. Sleepers that are due together wake in the order in which they went to sleep.
  */
 import type { Clock } from '../../../../src/api/index.ts';
-
-type Sleeper = { readonly at: number; readonly order: number; readonly wake: () => void };
+import { dueAfter, Sleepers } from '../../../../src/testing/sleepers.ts';
 
 /** Enough for a chain of awaits and streams; more would only cost. */
 const TURNS = 2;
@@ -18,11 +17,10 @@ const MANY_WAKES = 2_000_000;
 
 export class SimClock implements Clock {
   #now = 1_000_000;
-  #order = 0;
   #asleepMs = 0;
   #wakes = 0;
   #trace = 0;
-  readonly #sleepers: Sleeper[] = [];
+  readonly #sleepers = new Sleepers();
 
   now(): number {
     return this.#now;
@@ -34,7 +32,7 @@ export class SimClock implements Clock {
   }
 
   get sleeping(): number {
-    return this.#sleepers.length;
+    return this.#sleepers.size;
   }
 
   /** Everything that was ever due, in its order, as one number: two runs that agree in it were the same. */
@@ -43,24 +41,7 @@ export class SimClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const sleeper: Sleeper = {
-        at: this.#now + Math.max(1, Math.ceil(ms)), // as timers do: a fraction could be too small to move time at all
-        order: this.#order++,
-        wake: () => {
-          signal?.removeEventListener('abort', stop);
-          resolve();
-        },
-      };
-      const stop = () => {
-        const index = this.#sleepers.indexOf(sleeper);
-        if (index >= 0) this.#sleepers.splice(index, 1);
-        reject(signal?.reason);
-      };
-      this.#insert(sleeper);
-      signal?.addEventListener('abort', stop, { once: true });
-    });
+    return this.#sleepers.sleepUntil(dueAfter(this.#now, ms), signal);
   }
 
   /** The machine sleeps: time goes on, and nobody is woken in between. */
@@ -80,7 +61,7 @@ export class SimClock implements Clock {
     let idle = 0;
     while (!isOver) {
       for (let turn = 0; turn < TURNS; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
-      const next = this.#sleepers.shift();
+      const next = this.#sleepers.take();
       idle = next ? 0 : idle + 1;
       if (idle > 1000) throw new Error('Cannot go on: everybody waits, and nothing is due');
       if (!next) continue;
@@ -92,15 +73,5 @@ export class SimClock implements Clock {
       next.wake();
     }
     return over;
-  }
-
-  #insert(sleeper: Sleeper): void {
-    let [low, high] = [0, this.#sleepers.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#sleepers[middle]!.at <= sleeper.at) low = middle + 1;
-      else high = middle;
-    }
-    this.#sleepers.splice(low, 0, sleeper);
   }
 }
