@@ -39,7 +39,7 @@ async function obey(order: ClientOrder): Promise<void> {
   if (order.kind === 'kubeconfig') return readConfig(order.text);
   await using client = new KubeClient(
     { server: new URL(order.url), namespace: 'default' },
-    { maxTries: 1, onWarning: () => {}, timeouts: { totalMs: MOMENT_MS, idleMs: MOMENT_MS } },
+    { maxTries: 1, compression: true, onWarning: () => {}, timeouts: { totalMs: MOMENT_MS, idleMs: MOMENT_MS } },
   );
   const maps = client.resource(configMaps);
   const signal = AbortSignal.timeout(MOMENT_MS);

@@ -62,6 +62,8 @@ export type TransportOptions = {
   readonly maxRetryAfterMs?: number | undefined;
   /** Of one answer that is not a stream: 512 MiB. */
   readonly maxBodyBytes?: number | undefined;
+  /** Whether answers may come compressed; by itself, where the server is not on this machine. Never watches. */
+  readonly compression?: boolean | undefined;
   /** How often this client asks, at most: as often as it wants without it, since servers look after themselves. */
   readonly rateLimit?: RateLimit | undefined;
   readonly userAgent?: string | undefined;

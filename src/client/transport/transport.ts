@@ -16,6 +16,7 @@ import type { RequestSample } from '../observing/client-observer.ts';
 import { Observers } from '../observing/observers.ts';
 import { requestInfo } from '../observing/request-info.ts';
 import { RequestSpan } from '../observing/request-span.ts';
+import { asksForGzip, unpacked } from './compression.ts';
 import { Connections, type Purpose } from './connections.ts';
 import { Deadline, type Timeouts } from './deadline.ts';
 import { pathWithQuery, warningsIn } from './http-text.ts';
@@ -236,9 +237,11 @@ export class Transport implements AsyncDisposable {
     const { method, path, request, deadline } = call;
     const { contentType = 'application/json', accept = 'application/json' } = options;
     const body = bodyOf(options.body);
+    const asksGzip = purpose === 'short' && method === 'GET' && asksForGzip(this.access, this.#options.compression);
     const headers = {
       accept,
       'user-agent': this.#options.userAgent ?? 'longwatch',
+      ...(asksGzip && { 'accept-encoding': 'gzip' }),
       ...(body !== undefined && { 'content-type': contentType }),
       ...(this.access.impersonate && impersonationHeaders(this.access.impersonate)),
       ...(identity.authorization !== undefined && { authorization: identity.authorization }),
@@ -266,7 +269,8 @@ export class Transport implements AsyncDisposable {
       });
       answer.body.on('error', () => {}); // thrown to whoever reads, and nowhere else
       if (this.#options.onWarning) for (const text of warningsIn(answer.headers.warning)) this.#warned(text);
-      return { code: answer.statusCode, headers: answer.headers, body: answer.body };
+      const decoded = await unpacked(answer.body, answer.headers['content-encoding'], asksGzip, request);
+      return { code: answer.statusCode, headers: answer.headers, body: decoded };
     } catch (error) {
       if (error instanceof ConfigError) throw error; // it will not be better the next time
       throw deadline.errorOf(error, 'headers');

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import type { ClientCase, Hostility } from '../client-target.ts';
 import { firstOf } from '../first-of.ts';
 import { printable, repeated, textShapes, times } from './text-shapes.ts';
@@ -90,6 +91,14 @@ const lists = [
     LONGEST,
     body((size) => `"${'a'.repeat(size)}"`),
   ),
+  answered('list', 'many items, compressed', 'client:header:content-encoding', LONGEST, (size) => {
+    const packed = gzipSync(list(repeated((i) => `${object(i)},`, size).slice(0, -1)), { level: 1 });
+    return async (socket) => {
+      socket.write(head('200 OK', `Content-Length: ${packed.length}\r\nContent-Encoding: gzip\r\n`));
+      await send(socket, packed);
+      return size; // what it comes to
+    };
+  }),
   answered('list', 'a body in chunks of one byte', 'client:chunks', 200_000, (size) => async (socket) => {
     socket.write(head('200 OK', 'Transfer-Encoding: chunked\r\n'));
     return send(socket, Buffer.from(`${'1\r\n \r\n'.repeat(size)}0\r\n\r\n`));
@@ -189,6 +198,9 @@ const heads = [
           socket,
           Buffer.from(`HTTP/1.1 200 OK\r\nContent-Type: ${printable(make(size))}\r\nContent-Length: 2\r\n\r\n{}`),
         ),
+    ),
+    answered('get', `a content encoding of ${shape}`, 'client:header:content-encoding', LONGEST_HEADER, (size) =>
+      body(() => object(1), '200 OK', `Content-Encoding: ${printable(make(size))}\r\n`)(size),
     ),
     answered('get', `a warning of ${shape}`, 'client:header:warning', LONGEST_HEADER, (size) =>
       body(() => object(1), '200 OK', `Warning: 299 - "${printable(make(size))}\r\n`)(size),
