@@ -62,7 +62,7 @@ async function bundle() {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    alias: { undici: world('sim-undici.ts'), 'node:fs/promises': world('sim-files.ts') },
+    alias: { 'undici/index.js': world('sim-undici.ts'), 'node:fs/promises': world('sim-files.ts') },
     external: ['vitest'],
     logLevel: 'warning',
   });

@@ -96,9 +96,12 @@ export class Connections {
 
 let http: Promise<typeof import('undici')> | undefined;
 
-/** A bundler may have broken it: then no request will ever work, and trying again would say nothing. */
+/**
+ * By its file: Bun puts a stand-in of its own, which has none of this, in the place of the package of that name. A bundler may
+ * have broken it: then no request will ever work, and trying again would say nothing.
+ */
 async function loadHttp(): Promise<typeof import('undici')> {
-  http ??= import('undici');
+  http ??= import('undici/index.js');
   try {
     return await http;
   } catch (cause) {
