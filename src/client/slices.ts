@@ -4,7 +4,7 @@
  * By time and not by number, for objects differ. Of all that pause, one goes on in each turn of the event loop, in the
  * order they came, so that no number of them makes a turn long; sockets and timers have theirs in between.
  */
-export const SLICE_MS = 5;
+const SLICE_MS = 5;
 
 export class Slices {
   #until = performance.now() + SLICE_MS;
@@ -17,6 +17,25 @@ export class Slices {
   async pause(): Promise<void> {
     await nextTurn();
     this.#until = performance.now() + SLICE_MS;
+  }
+}
+
+/** The same for work that comes piece by piece, with waits in between that do not count. */
+export class BusySlices {
+  #busyMs = 0;
+
+  get isOver(): boolean {
+    return this.#busyMs >= SLICE_MS;
+  }
+
+  /** What began then has ended now. */
+  spent(beginMs: number): void {
+    this.#busyMs += performance.now() - beginMs;
+  }
+
+  async pause(): Promise<void> {
+    await nextTurn();
+    this.#busyMs = 0;
   }
 }
 

@@ -32,6 +32,7 @@ describe.skipIf(!canMeter())(`${PODS} pods come in`, () => {
     server = fork(new URL('many-pods-process.ts', import.meta.url), [String(PODS)], { execArgv: ['--import', 'tsx'] });
     const [{ url }] = (await once(server, 'message')) as [{ url: string }];
     client = new KubeClient({ server: new URL(url), namespace: 'default' });
+    await client.resource(corev1.pods).list({ allNamespaces: true, limit: 1 }); // what is loaded once holds the loop once
   }, 60_000);
   afterAll(async () => {
     await client?.close();
@@ -66,6 +67,7 @@ describe.skipIf(!canMeter())(`${PODS} pods come in`, () => {
     ['as a stream', corev1.pods, {}],
     ['as a stream, lazy', lazyOf(corev1.pods), {}],
     ['in pages', corev1.pods, { reflector: pages }],
+    ['in one answer', corev1.pods, { reflector: { ...pages, initialRead: 'any' } }],
   ])('%s, and no turn is long', async (_how, token, options) => {
     expect(await longestTurn(() => sync(token, options))).toBeLessThan(MOST_MS);
   });

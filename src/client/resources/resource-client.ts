@@ -11,6 +11,7 @@ import type { Scale } from '../objects/generated/autoscaling-v1.ts';
 import type { AnyObject, Applied, Draft, ObjectList } from '../objects/objects.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { RequestOptions } from '../transport/transport-options.ts';
+import { ListBody } from './list-body.ts';
 import { type ListPage, type ListPagesOptions, listPages } from './list-pages.ts';
 import {
   type ApplyOptions,
@@ -60,7 +61,8 @@ export class ResourceClient<T extends AnyObject> {
   /** One answer; with a `limit` perhaps not all: see `listAll`. */
   async list(options: ListOptions = {}): Promise<ObjectList<T>> {
     const accept = acceptOf(this.resource, true);
-    const request = { query: listQuery(options), ...(accept !== undefined && { accept }) };
+    const decoder = () => new ListBody();
+    const request = { query: listQuery(options), decoder, ...(accept !== undefined && { accept }) };
     const path = this.#collection(options);
     const list = listIn(await this.#ask<ObjectList<T>>('GET', path, request, options), path);
     const { kind, apiVersion } = this.resource.isMetadataOnly ? partialMetadata : this.resource;

@@ -25,6 +25,11 @@ export class RequestLog {
     this.#log = new SafeLogger(logger);
   }
 
+  /** Whether bodies are to be given to it. */
+  get wantsBodies(): boolean {
+    return this.#log.level >= 8;
+  }
+
   sent(request: string, headers: Headers, path: string, body: string | Buffer | undefined): void {
     if (this.#log.level < 7) return;
     const fields = { request, headers: shownHeaders(headers) };

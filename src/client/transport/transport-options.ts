@@ -26,7 +26,12 @@ export type RequestOptions = {
   readonly maxTries?: number | undefined;
   /** Does not wait for the client's `rateLimit`, though it counts: for what must not come late, such as a lease. */
   readonly isUrgent?: boolean | undefined;
+  /** Decodes the body of a JSON answer as it comes: for those that may be large. Without it, JSON.parse at its end. */
+  readonly decoder?: (() => BodyDecoder) | undefined;
 };
+
+/** What either throws is wrong with the body. */
+export type BodyDecoder = { push(chunk: Buffer): void; finish(): unknown };
 
 export type Answer<T> = {
   readonly code: number;

@@ -16,6 +16,7 @@ import type { RequestSample } from '../observing/client-observer.ts';
 import { Observers } from '../observing/observers.ts';
 import { requestInfo } from '../observing/request-info.ts';
 import { RequestSpan } from '../observing/request-span.ts';
+import { BusySlices } from '../slices.ts';
 import { asksForGzip, unpacked } from './compression.ts';
 import { Connections, type Purpose } from './connections.ts';
 import { Deadline, type Timeouts } from './deadline.ts';
@@ -26,6 +27,7 @@ import { RequestLog } from './request-log.ts';
 import { retryDelay } from './retry-policy.ts';
 import type {
   Answer,
+  BodyDecoder,
   Headers,
   RequestOptions,
   StreamAnswer,
@@ -103,7 +105,9 @@ export class Transport implements AsyncDisposable {
       const limits = { maxTries, maxWaitMs: this.#options.maxRetryAfterMs ?? 60_000 };
       for (let tries = 1; ; tries++) {
         try {
-          return await this.#renewing(call, options, 'short', (opened, begin) => this.#whole<T>(call, opened, begin));
+          return await this.#renewing(call, options, 'short', (opened, begin) =>
+            this.#whole<T>(call, opened, begin, options.decoder),
+          );
         } catch (error) {
           const delayMs = retryDelay({ method, error, tries }, limits, this.random());
           if (delayMs === undefined) throw error;
@@ -279,27 +283,65 @@ export class Transport implements AsyncDisposable {
     }
   }
 
-  async #whole<T>(call: Call, opened: Opened, begin: number): Promise<Answer<T>> {
+  async #whole<T>(
+    call: Call,
+    opened: Opened,
+    begin: number,
+    makeDecoder?: RequestOptions['decoder'],
+  ): Promise<Answer<T>> {
     const { code, headers } = opened;
-    const { maxBodyBytes = MAX_BODY_BYTES } = this.#options;
-    call.deadline.limitIdle(call.idleMs);
+    const isJson = String(headers['content-type'] ?? '').includes('json');
+    if (makeDecoder && code < 300 && isJson && !this.#log.wantsBodies)
+      return this.#decoded(call, opened, begin, makeDecoder());
     const parts: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of this.#chunks(call, opened.body, false)) {
-      bytes += chunk.length;
-      if (bytes > maxBodyBytes)
-        throw new TransportError('body', `Cannot read ${call.request}: over ${maxBodyBytes} bytes`);
-      parts.push(chunk);
-    }
+    const bytes = await this.#readAll(call, opened, (chunk) => parts.push(chunk));
     const text = (parts.length === 1 ? parts[0]! : Buffer.concat(parts)).toString('utf8');
     this.#report(call, opened, begin, false, text, bytes);
     if (code >= 300) throw refusalOf(code, headers, text, call.request);
-    if (!String(headers['content-type'] ?? '').includes('json')) return { code, headers, body: text as T };
+    if (!isJson) return { code, headers, body: text as T };
     try {
       return { code, headers, body: JSON.parse(text) as T };
     } catch (cause) {
       throw new TransportError('body', `Cannot read ${call.request}: ${(cause as Error).message}`, { cause });
     }
+  }
+
+  /** As it comes, and in slices: an answer may be as large as all of a cluster's pods. */
+  async #decoded<T>(call: Call, opened: Opened, begin: number, decoder: BodyDecoder): Promise<Answer<T>> {
+    const { code, headers } = opened;
+    const slices = new BusySlices();
+    const step = <R>(decode: () => R): R => {
+      try {
+        const begin = performance.now();
+        const decoded = decode();
+        slices.spent(begin);
+        return decoded;
+      } catch (cause) {
+        throw new TransportError('body', `Cannot read ${call.request}: ${(cause as Error).message}`, { cause });
+      }
+    };
+    const bytes = await this.#readAll(call, opened, (chunk) => {
+      step(() => decoder.push(chunk));
+      return slices.isOver ? slices.pause() : undefined;
+    });
+    const body = step(() => decoder.finish() as T);
+    this.#report(call, opened, begin, false, undefined, bytes);
+    return { code, headers, body };
+  }
+
+  /** How many bytes there were. */
+  async #readAll(call: Call, { body }: Opened, take: (chunk: Buffer) => unknown): Promise<number> {
+    const { maxBodyBytes = MAX_BODY_BYTES } = this.#options;
+    call.deadline.limitIdle(call.idleMs);
+    let bytes = 0;
+    for await (const chunk of this.#chunks(call, body, false)) {
+      bytes += chunk.length;
+      if (bytes > maxBodyBytes)
+        throw new TransportError('body', `Cannot read ${call.request}: over ${maxBodyBytes} bytes`);
+      const pause = take(chunk);
+      if (pause instanceof Promise) await pause;
+    }
+    return bytes;
   }
 
   async *#chunks(call: Call, body: Opened['body'], endsCall = true): AsyncGenerator<Buffer, void, void> {

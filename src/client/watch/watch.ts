@@ -13,7 +13,7 @@ import { acceptOf, type Resource } from '../objects/define-resource.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import { type SelectOptions, selectQuery } from '../resources/options.ts';
 import { collectionPath } from '../resources/resource-path.ts';
-import { nextTurn, SLICE_MS } from '../slices.ts';
+import { BusySlices } from '../slices.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Headers, StreamAnswer } from '../transport/transport-options.ts';
 import { LineSplitter } from './line-splitter.ts';
@@ -122,7 +122,7 @@ export async function* watchBatches<T extends AnyObject>(
     options.onOpen?.(stream.headers);
     const request = `watch of ${path}`;
     const splitter = new LineSplitter(options.maxEventBytes ?? MAX_EVENT_BYTES);
-    let busyMs = 0;
+    const slices = new BusySlices();
     for await (const chunk of stream.chunks) {
       const begin = performance.now();
       report.received(chunk.length);
@@ -137,10 +137,8 @@ export async function* watchBatches<T extends AnyObject>(
       if (events.length > 0) yield events;
       signal?.throwIfAborted();
       if (failure) throw failure.error;
-      busyMs += performance.now() - begin; // what has to be waited for in between is not counted
-      if (busyMs < SLICE_MS) continue;
-      await nextTurn();
-      busyMs = 0;
+      slices.spent(begin);
+      if (slices.isOver) await slices.pause();
     }
     if (splitter.rest > 0)
       throw new TransportError(
