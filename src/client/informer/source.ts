@@ -105,7 +105,7 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
     this.#context.onChange(true);
   }
 
-  async replace(objects: readonly T[], resourceVersion: string, mayBeNewHistory: boolean): Promise<void> {
+  async replace(objects: readonly T[], resourceVersion: string, mayBeNewHistory: boolean): Promise<() => void> {
     const { prepare, check } = this.#context;
     const slices = new Slices();
     const before = this.#part.snapshot();
@@ -126,14 +126,16 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
       }
     }
     const events = await afterReplace(before, after, this.#version === undefined, slices);
-    if (events.length > FEW_CHANGES) {
-      const part = await this.#filled(after, slices);
-      this.#context.store.replacePart(this.scope, part);
-      this.#context.noteAll();
-    } else this.#change(events);
-    this.#version = resourceVersion;
-    this.#context.tellAll(events, (key) => before.has(key) || after.has(key));
-    this.#context.onChange(false);
+    const part = events.length > FEW_CHANGES ? await this.#filled(after, slices) : undefined;
+    return () => {
+      if (part) {
+        this.#context.store.replacePart(this.scope, part);
+        this.#context.noteAll();
+      } else this.#change(events);
+      this.#version = resourceVersion;
+      this.#context.tellAll(events, (key) => before.has(key) || after.has(key));
+      this.#context.onChange(false);
+    };
   }
 
   upsert(object: T): void {

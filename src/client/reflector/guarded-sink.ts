@@ -28,10 +28,18 @@ export function guardedSink<T extends AnyObject>(
     };
   return {
     replace: async (...about) => {
+      const failure = (cause: unknown) => new CallbackError('sink.replace', '', `the reflector of ${plural}`, cause);
       try {
-        await sink.replace(...about);
+        const takeOver = await sink.replace(...about);
+        return () => {
+          try {
+            takeOver?.();
+          } catch (cause) {
+            throw failure(cause);
+          }
+        };
       } catch (cause) {
-        throw new CallbackError('sink.replace', '', `the reflector of ${plural}`, cause);
+        throw failure(cause);
       }
     },
     upsert: guarded('upsert', keyOf),

@@ -42,9 +42,9 @@ export interface ReflectorSink<T extends AnyObject> {
   /**
    * The whole state at one version. It may be of a new history, unless it is certain that it goes on from what was
    * delivered before: then the same version need not be the same object. It may be large: with a promise the sink may
-   * take it in slices, and until that resolves nothing else is delivered.
+   * get it ready in slices, while nothing else is delivered, and then gives the function that takes it over.
    */
-  replace(objects: readonly T[], resourceVersion: string, mayBeNewHistory: boolean): void | Promise<void>;
+  replace(objects: readonly T[], resourceVersion: string, mayBeNewHistory: boolean): void | Promise<() => void>;
   upsert(object: T): void;
   /** The last state of what is gone. */
   remove(object: T): void;

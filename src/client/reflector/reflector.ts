@@ -369,8 +369,9 @@ export class Reflector<T extends AnyObject> {
     }
     this.#history = this.#listHistory ?? (state.by === 'stream' ? this.#history : undefined);
     this.#isFresh = state.by === 'pages';
-    await this.#sink.replace(objects, version, state.minResourceVersion === undefined);
+    const takeOver = await this.#sink.replace(objects, version, state.minResourceVersion === undefined);
     this.#heardAt = this.#transport.clock.now();
+    takeOver?.(); // in one moment with our own state
     this.#move({ kind: 'listed', version });
   }
 
