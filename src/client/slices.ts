@@ -23,14 +23,19 @@ export class Slices {
 /** The same for work that comes piece by piece, with waits in between that do not count. */
 export class BusySlices {
   #busyMs = 0;
+  #begunAt = 0;
 
   get isOver(): boolean {
     return this.#busyMs >= SLICE_MS;
   }
 
-  /** What began then has ended now. */
-  spent(beginMs: number): void {
-    this.#busyMs += performance.now() - beginMs;
+  /** A piece begins, and ends with `end`. */
+  begin(): void {
+    this.#begunAt = performance.now();
+  }
+
+  end(): void {
+    this.#busyMs += performance.now() - this.#begunAt;
   }
 
   async pause(): Promise<void> {

@@ -312,9 +312,9 @@ export class Transport implements AsyncDisposable {
     const slices = new BusySlices();
     const step = <R>(decode: () => R): R => {
       try {
-        const begin = performance.now();
+        slices.begin();
         const decoded = decode();
-        slices.spent(begin);
+        slices.end();
         return decoded;
       } catch (cause) {
         throw new TransportError('body', `Cannot read ${call.request}: ${(cause as Error).message}`, { cause });

@@ -124,7 +124,7 @@ export async function* watchBatches<T extends AnyObject>(
     const splitter = new LineSplitter(options.maxEventBytes ?? MAX_EVENT_BYTES);
     const slices = new BusySlices();
     for await (const chunk of stream.chunks) {
-      const begin = performance.now();
+      slices.begin();
       report.received(chunk.length);
       const events: WatchEvent<T>[] = [];
       let failure: { readonly error: unknown } | undefined;
@@ -137,7 +137,7 @@ export async function* watchBatches<T extends AnyObject>(
       if (events.length > 0) yield events;
       signal?.throwIfAborted();
       if (failure) throw failure.error;
-      slices.spent(begin);
+      slices.end();
       if (slices.isOver) await slices.pause();
     }
     if (splitter.rest > 0)

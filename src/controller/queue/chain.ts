@@ -38,6 +38,16 @@ export class Chain<T> {
     this.#size--;
   }
 
+  moveToBack(link: Link<T>): void {
+    if (link === this.#last) return;
+    this.remove(link);
+    link.before = this.#last;
+    if (this.#last) this.#last.after = link;
+    else this.#first = link;
+    this.#last = link;
+    this.#size++;
+  }
+
   /** Takes the first out. */
   shift(): T | undefined {
     const link = this.#first;

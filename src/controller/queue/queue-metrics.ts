@@ -67,31 +67,34 @@ export class Histogram {
 }
 
 export class QueueMetrics {
-  readonly #observer: QueueObserver;
+  readonly #observer: QueueObserver | undefined;
   readonly #queueDuration = new Histogram();
   readonly #workDuration = new Histogram();
   #adds = 0;
   #retries = 0;
   #hasWarned = false;
 
-  constructor(observer: QueueObserver = {}) {
+  constructor(observer?: QueueObserver) {
     this.#observer = observer;
   }
 
   added(depth: number): void {
     this.#adds++;
+    if (this.#observer === undefined) return;
     this.#tell(({ onAdd }) => onAdd?.());
     this.#tell(({ onDepth }) => onDepth?.(depth));
   }
 
   taken(waitedMs: number, depth: number): void {
     this.#queueDuration.observe(waitedMs / 1000);
+    if (this.#observer === undefined) return;
     this.#tell(({ onQueueDuration }) => onQueueDuration?.(waitedMs / 1000));
     this.#tell(({ onDepth }) => onDepth?.(depth));
   }
 
   worked(workedMs: number): void {
     this.#workDuration.observe(workedMs / 1000);
+    if (this.#observer === undefined) return;
     this.#tell(({ onWorkDuration }) => onWorkDuration?.(workedMs / 1000));
   }
 
@@ -123,7 +126,7 @@ export class QueueMetrics {
   }
   #tell(tell: (observer: QueueObserver) => unknown): void {
     tellSafely(
-      () => tell(this.#observer),
+      () => this.#observer && tell(this.#observer),
       (error) => {
         if (this.#hasWarned) return; // what throws at one key throws at the next ten thousand
         this.#hasWarned = true;

@@ -1,15 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type InLine, WaitingLine } from './waiting-line.ts';
+import { InLine, WaitingLine } from './waiting-line.ts';
 
-type Item = InLine & { name: string; priority: number };
+class Item extends InLine {
+  readonly name: string;
 
-const item = (name: string, priority = 0, namespace = '', addedAt = 0): Item => ({
-  name,
-  priority,
-  namespace,
-  addedAt,
-});
+  constructor(name: string, priority: number, namespace: string, addedAt: number) {
+    super(namespace, priority, addedAt);
+    this.name = name;
+  }
+}
+
+const item = (name: string, priority = 0, namespace = '', addedAt = 0): Item =>
+  new Item(name, priority, namespace, addedAt);
 
 const drain = (line: WaitingLine<Item>, now = 0): string => {
   let names = '';
@@ -50,7 +53,8 @@ describe('WaitingLine', () => {
 
   it('puts one that was raised at the back of its new band', () => {
     const line = new WaitingLine<Item>({ agedAfterMs: 1000, agedTurn: 4 });
-    const low = line.push(item('a'));
+    const low = item('a');
+    line.push(low);
     line.push(item('b', 5));
     line.raise(low, 5);
     line.raise(low, 1); // lower: no change
@@ -80,11 +84,13 @@ describe('WaitingLine', () => {
         const ageing = { agedAfterMs: 20, agedTurn: 3 };
         const line = new WaitingLine<Item>(ageing);
         const reference = new ReferenceLine(ageing);
-        const tickets = new Map<string, ReturnType<typeof line.push>>();
+        const tickets = new Map<string, Item>();
         steps.forEach((one, now) => {
           if (one.kind === 'push') {
             const make = () => item(`${now}`, one.priority, `${one.ns}`, now);
-            tickets.set(`${now}`, line.push(make()));
+            const pushed = make();
+            tickets.set(`${now}`, pushed);
+            line.push(pushed);
             reference.items.push(make());
           } else if (one.kind === 'take') {
             const taken = line.take(now);

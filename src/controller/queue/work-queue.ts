@@ -17,7 +17,7 @@ import { Chain } from './chain.ts';
 import { DelayLine } from './delay-line.ts';
 import { QueueMetrics, type QueueMetricsSnapshot, type QueueObserver } from './queue-metrics.ts';
 import { DEFAULT_RETRIES, RetryDelays, type RetryOptions } from './retry-delays.ts';
-import { type AgeingOptions, type InLine, type Ticket, WaitingLine } from './waiting-line.ts';
+import { type AgeingOptions, InLine, WaitingLine } from './waiting-line.ts';
 
 export type WorkQueueOptions<K> = {
   readonly clock?: Clock | undefined;
@@ -56,23 +56,33 @@ export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 }
 
-/** A key that is to be worked on, with all that were merged into it. */
-type QueueItem<K> = InLine & {
+/** A key that is to be worked on, with all that were merged into it; then the same key in flight. */
+class QueueItem<K> extends InLine {
   readonly id: unknown;
   readonly key: K;
   /** Few, so that looking through them is cheaper than a Set. */
-  readonly causes: string[];
-  omittedCauses: number;
-  addedAt: number;
+  causes: string[] | undefined = undefined;
+  omittedCauses = 0;
   /** While it is debounced: when it is handed on though it is not quiet. */
-  latestAt: number;
-};
+  latestAt: number | undefined = undefined;
+  /** Undefined until it is in flight. */
+  startedAt: number | undefined = undefined;
+  /** While it is in flight: added once more. */
+  again: QueueItem<K> | undefined = undefined;
 
-type InFlight<K> = { readonly startedAt: number; again: QueueItem<K> | undefined };
+  constructor(id: unknown, key: K, namespace: string, priority: number, addedAt: number) {
+    super(namespace, priority, addedAt);
+    this.id = id;
+    this.key = key;
+  }
+}
+
 type Reader<K> = (item: WorkItem<K> | undefined) => void;
 
 /** So many quiet times after the first add, a key that is never quiet is handed on all the same. */
 const QUIET_BOUND = 10;
+const NO_CAUSES: readonly string[] = Object.freeze([]);
+const NO_OPTIONS: AddOptions = {};
 const DEFAULT_AGEING: AgeingOptions = { agedAfterMs: 1000, agedTurn: 4 };
 
 export class WorkQueue<K> implements AsyncDisposable {
@@ -87,8 +97,8 @@ export class WorkQueue<K> implements AsyncDisposable {
   readonly #delayed: DelayLine<QueueItem<K>>;
   /** Apart from the others, whose time must not be put off. */
   readonly #debounced: DelayLine<QueueItem<K>>;
-  readonly #waiting = new Map<unknown, Ticket<QueueItem<K>>>();
-  readonly #inFlight = new Map<unknown, InFlight<K>>();
+  /** Those that wait and those in flight. */
+  readonly #items = new Map<unknown, QueueItem<K>>();
   readonly #readers = new Chain<Reader<K>>();
   #state: 'open' | 'draining' | 'closed' = 'open';
   #onIdle: (() => void)[] = [];
@@ -102,8 +112,8 @@ export class WorkQueue<K> implements AsyncDisposable {
     this.#metrics = new QueueMetrics(options.observer);
     this.#retries = new RetryDelays({ ...DEFAULT_RETRIES, ...options.retries }, this.#clock, this.#limit);
     this.#line = new WaitingLine({ ...DEFAULT_AGEING, ...options.ageing });
-    this.#delayed = new DelayLine(this.#clock, (item) => this.#accept(item));
-    this.#debounced = new DelayLine(this.#clock, (item) => this.#accept(item));
+    this.#delayed = new DelayLine(this.#clock, (item) => this.#due(item));
+    this.#debounced = new DelayLine(this.#clock, (item) => this.#due(item));
   }
 
   /** How many wait, ready to be handed out. */
@@ -118,7 +128,7 @@ export class WorkQueue<K> implements AsyncDisposable {
   }
 
   /** False if the queue takes nothing more. */
-  add(key: K, options: AddOptions = {}): boolean {
+  add(key: K, options: AddOptions = NO_OPTIONS): boolean {
     if (this.#state !== 'open') return false;
     const item = this.#newItem(key, options);
     this.#checkRoom(item);
@@ -152,9 +162,9 @@ export class WorkQueue<K> implements AsyncDisposable {
     if (this.#state !== 'open') return false;
     if (quietMs <= 0) return this.add(key, options);
     const item = this.#newItem(key, options);
-    const ticket = this.#waiting.get(item.id);
-    if (ticket) {
-      this.#merge(ticket.item, item, ticket); // it has been quiet, and is not begun yet
+    const present = this.#items.get(item.id);
+    if (present && present.startedAt === undefined) {
+      this.#merge(present, item, true); // it has been quiet, and is not begun yet
       return true;
     }
     const known = this.#debounced.get(item.id);
@@ -162,7 +172,7 @@ export class WorkQueue<K> implements AsyncDisposable {
     else this.#checkRoom(item);
     const debounced = known ?? item;
     const now = this.#clock.now();
-    debounced.latestAt = Math.min(debounced.latestAt, now + quietMs * QUIET_BOUND);
+    debounced.latestAt = Math.min(debounced.latestAt ?? Number.POSITIVE_INFINITY, now + quietMs * QUIET_BOUND);
     this.#debounced.move(item.id, debounced, Math.min(now + quietMs, debounced.latestAt));
     return true;
   }
@@ -205,10 +215,10 @@ export class WorkQueue<K> implements AsyncDisposable {
 
   done(key: K): void {
     const id = this.#identify(key);
-    const work = this.#inFlight.get(id);
-    if (!work) throw new Error(`Cannot finish ${show(key)}: it is not in flight`);
-    this.#inFlight.delete(id);
+    const work = this.#items.get(id);
+    if (work?.startedAt === undefined) throw new Error(`Cannot finish ${show(key)}: it is not in flight`);
     if (work.again) this.#enqueue(work.again);
+    else this.#items.delete(id);
     this.#metrics.worked(this.#clock.now() - work.startedAt);
     this.#endIfIdle();
   }
@@ -219,7 +229,7 @@ export class WorkQueue<K> implements AsyncDisposable {
     this.#delayed.clear();
     this.#debounced.clear();
     this.#endIfIdle();
-    if (this.#line.size === 0 && this.#inFlight.size === 0) return;
+    if (this.#items.size === 0) return;
     await untilAborted(new Promise<void>((resolve) => this.#onIdle.push(resolve)), signal);
   }
 
@@ -229,8 +239,9 @@ export class WorkQueue<K> implements AsyncDisposable {
     this.#delayed.clear();
     this.#debounced.clear();
     this.#line.clear();
-    this.#waiting.clear();
-    for (const work of this.#inFlight.values()) work.again = undefined;
+    for (const [id, item] of this.#items)
+      if (item.startedAt === undefined) this.#items.delete(id);
+      else item.again = undefined;
     this.#endIfIdle();
   }
 
@@ -239,47 +250,44 @@ export class WorkQueue<K> implements AsyncDisposable {
   }
 
   metrics(): QueueMetricsSnapshot {
-    const startedAt = [...this.#inFlight.values()].map((work) => work.startedAt);
+    const startedAt: number[] = [];
+    for (const item of this.#items.values()) if (item.startedAt !== undefined) startedAt.push(item.startedAt);
     const later = this.#delayed.size + this.#debounced.size;
     return this.#metrics.snapshot(this.#clock.now(), this.#line.size, later, startedAt);
   }
 
   #newItem(key: K, { cause, priority = 0, namespace }: AddOptions): QueueItem<K> {
     if (Number.isNaN(priority)) throw new RangeError(`Cannot add ${show(key)}: its priority is not a number`);
-    const item: QueueItem<K> = {
-      id: this.#identify(key),
-      key,
-      namespace: namespace ?? this.#namespaceOf(key),
-      priority,
-      causes: [],
-      omittedCauses: 0,
-      addedAt: this.#clock.now(),
-      latestAt: Number.POSITIVE_INFINITY,
-    };
+    const id = this.#identify(key);
+    const item = new QueueItem(id, key, namespace ?? this.#namespaceOf(key), priority, this.#clock.now());
     if (typeof cause === 'string') this.#addCause(item, cause);
-    else for (const one of cause ?? []) this.#addCause(item, one);
+    else if (cause) for (const one of cause) this.#addCause(item, one);
     return item;
   }
 
+  #due(item: QueueItem<K>): void {
+    item.addedAt = this.#clock.now(); // it has not waited for a worker until now
+    this.#accept(item);
+  }
+
   #accept(item: QueueItem<K>): void {
-    const debounced = this.#debounced.take(item.id);
+    const debounced = this.#debounced.size > 0 ? this.#debounced.take(item.id) : undefined;
     if (debounced) this.#merge(item, debounced);
-    const work = this.#inFlight.get(item.id);
-    const ticket = this.#waiting.get(item.id);
-    if (ticket) {
-      this.#merge(ticket.item, item, ticket);
-    } else if (work?.again) {
-      this.#merge(work.again, item);
+    const present = this.#items.get(item.id);
+    if (present && present.startedAt === undefined) {
+      this.#merge(present, item, true);
+    } else if (present?.again) {
+      this.#merge(present.again, item);
     } else {
-      item.addedAt = this.#clock.now(); // one that was delayed has not waited for a worker until now
-      if (work) work.again = item;
+      if (present) present.again = item;
       else this.#enqueue(item);
       this.#metrics.added(this.#line.size);
     }
   }
 
   #enqueue(item: QueueItem<K>): void {
-    this.#waiting.set(item.id, this.#line.push(item));
+    this.#items.set(item.id, item);
+    this.#line.push(item);
     const reader = this.#readers.shift();
     reader?.(this.#take());
   }
@@ -287,44 +295,44 @@ export class WorkQueue<K> implements AsyncDisposable {
   #take(): WorkItem<K> | undefined {
     const now = this.#clock.now();
     const item = this.#line.take(now)!;
-    this.#waiting.delete(item.id);
-    this.#inFlight.set(item.id, { startedAt: now, again: undefined });
-    const { key, omittedCauses, priority, namespace } = item;
+    item.startedAt = now;
+    const { key, causes = NO_CAUSES, omittedCauses, priority, namespace } = item;
     const waitedMs = now - item.addedAt;
     this.#metrics.taken(waitedMs, this.#line.size);
     const attempt = this.#retries.failures(item.id) + 1;
-    return { key, causes: item.causes, omittedCauses, attempt, priority, namespace, waitedMs };
+    return { key, causes, omittedCauses, attempt, priority, namespace, waitedMs };
   }
 
-  #merge(into: QueueItem<K>, item: QueueItem<K>, ticket?: Ticket<QueueItem<K>>): void {
-    for (const cause of item.causes) this.#addCause(into, cause);
+  #merge(into: QueueItem<K>, item: QueueItem<K>, isInLine = false): void {
+    if (item.causes) for (const cause of item.causes) this.#addCause(into, cause);
     into.omittedCauses += item.omittedCauses;
-    if (ticket) this.#line.raise(ticket, item.priority);
+    if (isInLine) this.#line.raise(into, item.priority);
     else into.priority = Math.max(into.priority, item.priority);
   }
 
   #addCause(item: QueueItem<K>, cause: string): void {
-    if (item.causes.includes(cause)) return;
-    if (item.causes.length < this.#causeLimit) item.causes.push(cause);
-    else item.omittedCauses++;
+    if (item.causes?.includes(cause)) return;
+    if ((item.causes?.length ?? 0) >= this.#causeLimit) item.omittedCauses++;
+    else if (item.causes) item.causes.push(cause);
+    else item.causes = [cause];
   }
 
   /** One that is held already is never refused: what is in flight can always come back. */
   #checkRoom({ id, key }: QueueItem<K>): void {
-    const held = this.#waiting.size + this.#inFlight.size + this.#delayed.size + this.#debounced.size;
-    if (held < this.#limit || this.#waiting.has(id) || this.#inFlight.has(id)) return;
+    const held = this.#items.size + this.#delayed.size + this.#debounced.size;
+    if (held < this.#limit || this.#items.has(id)) return;
     if (this.#delayed.get(id) || this.#debounced.get(id)) return;
     throw new QueueFullError(`Cannot add ${show(key)}: the queue holds ${held} keys`);
   }
 
   #hasEnded(): boolean {
-    return this.#state === 'closed' || (this.#state === 'draining' && this.#line.size + this.#inFlight.size === 0);
+    return this.#state === 'closed' || (this.#state === 'draining' && this.#items.size === 0);
   }
 
   #endIfIdle(): void {
     if (this.#hasEnded())
       for (let reader = this.#readers.shift(); reader; reader = this.#readers.shift()) reader(undefined);
-    if (this.#state === 'open' || this.#line.size + this.#inFlight.size > 0) return;
+    if (this.#state === 'open' || this.#items.size > 0) return;
     for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 }
