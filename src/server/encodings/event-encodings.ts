@@ -10,28 +10,36 @@ import { ObjectEvents } from './object-events.ts';
 import { ProtobufEvents } from './protobuf-events.ts';
 import { TableEvents } from './table-events.ts';
 
-/** One for all watches of a resource: it is the form of nearly all. */
-const jsonEvents = new WeakMap<ResourceStorage, JsonEvents>();
+/** One for all watches of a resource in the same form. */
+const shared = new WeakMap<ResourceStorage, Map<string, EventEncoding>>();
 
 export function eventEncodingFor(storage: ResourceStorage, format: Format, query: URLSearchParams): EventEncoding {
+  const { mediaType, shape, version } = format;
+  if (mediaType !== 'protobuf' && shape === 'Table')
+    return new TableEvents(storage, parseIncludeObject(query.get('includeObject')), version);
+  let forms = shared.get(storage);
+  if (!forms) {
+    forms = new Map();
+    shared.set(storage, forms);
+  }
+  const key = `${mediaType} ${shape} ${version}`;
+  let encoding = forms.get(key);
+  if (!encoding) {
+    encoding = sharedEncoding(storage, format);
+    forms.set(key, encoding);
+  }
+  return encoding;
+}
+
+function sharedEncoding(storage: ResourceStorage, format: Format): EventEncoding {
   const { groupVersion } = storage.resource;
   const { mediaType, shape, version } = format;
   if (mediaType === 'protobuf') return new ProtobufEvents(storage, format);
-  switch (shape) {
-    case 'object': {
-      if (!storage.isStorageForm) return new ObjectEvents(storage, `object ${groupVersion}`, (object) => object);
-      let encoding = jsonEvents.get(storage);
-      if (!encoding) {
-        encoding = new JsonEvents(storage.objects.codec);
-        jsonEvents.set(storage, encoding);
-      }
-      return encoding;
-    }
-    case 'Table':
-      return new TableEvents(storage, parseIncludeObject(query.get('includeObject')), version);
-    default: {
-      const partial = (object: KubeObject) => partialObject(object, version);
-      return new ObjectEvents(storage, `partial ${version} ${groupVersion}`, partial, true);
-    }
+  if (shape !== 'object') {
+    const partial = (object: KubeObject) => partialObject(object, version);
+    return new ObjectEvents(storage, `partial ${version} ${groupVersion}`, partial, true);
   }
+  return storage.isStorageForm
+    ? new JsonEvents(storage.objects.codec)
+    : new ObjectEvents(storage, `object ${groupVersion}`, (object) => object);
 }

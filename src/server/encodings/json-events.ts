@@ -17,6 +17,8 @@ export class JsonEvents implements EventEncoding, DirectFrames {
   readonly direct: DirectFrames = this;
   readonly #codec: ObjectCodec;
   readonly #heads: Readonly<Record<EventType, Buffer>>;
+  /** Watches that wait are told the same revision, one after the other. */
+  #lastBookmark: { readonly revision: number; readonly isInitialEnd: boolean; readonly frame: Buffer } | undefined;
 
   constructor(codec: ObjectCodec) {
     this.#codec = codec;
@@ -43,9 +45,12 @@ export class JsonEvents implements EventEncoding, DirectFrames {
   }
 
   bookmark(revision: number, isInitialEnd: boolean): Buffer {
-    return Buffer.from(
-      `{"type":"BOOKMARK","object":${JSON.stringify(bookmarkObject(this.#codec, revision, isInitialEnd))}}\n`,
-    );
+    const last = this.#lastBookmark;
+    if (last?.revision === revision && last.isInitialEnd === isInitialEnd) return last.frame;
+    const object = JSON.stringify(bookmarkObject(this.#codec, revision, isInitialEnd));
+    const frame = Buffer.from(`{"type":"BOOKMARK","object":${object}}\n`);
+    this.#lastBookmark = { revision, isInitialEnd, frame };
+    return frame;
   }
 
   error(err: unknown): Buffer {

@@ -82,7 +82,7 @@ export const watchKind: LiveKind = {
 export function watchSource(open: OpenWatches, worker: number): OwnWatches {
   return {
     *items() {
-      for (const one of open.all()) yield itemOf(one, worker);
+      for (const one of open.all()) yield itemOf(one, open.nameOf(one), worker);
     },
     remove: (name) => open.end(name),
   };
@@ -107,7 +107,7 @@ export function lagSeconds({ state, ahead, notLiveMs }: WatchReport): number {
   return (ahead.oldestMs ?? 0) / 1000;
 }
 
-function itemOf({ name, number, watch, request, openedAt, endsAt }: OpenWatch, worker: number): LiveItem {
+function itemOf({ number, watch, request, openedAt, endsAt }: OpenWatch, name: string, worker: number): LiveItem {
   const { selection, encoding, allowsBookmarks } = watch;
   const { resourceVersion, sendsInitialEvents } = request;
   const labels = selection.labels.canonical;

@@ -30,6 +30,7 @@ export type RequestInfo =
       readonly rest: readonly string[];
     };
 
+const NOTHING: readonly string[] = [];
 const OTHER: RequestInfo = { kind: 'other' };
 
 /** What comes third in `namespaces/NS/...` and still belongs to the namespace itself. */
@@ -61,7 +62,17 @@ export function parseRequestInfo(method: string, path: string, query: () => URLS
   }
   const [resource = '', name = '', subresource = '', ...beyond] = rest;
   const verb = isWatchPath && method === 'GET' ? 'watch' : verbOf(method, name !== '', query);
-  return { kind: 'resource', group, version, resource, subresource, namespace, name, verb, rest: beyond };
+  return {
+    kind: 'resource',
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name,
+    verb,
+    rest: beyond.length > 0 ? beyond : NOTHING,
+  };
 }
 
 /** Answers go on until the client leaves or the time it named is over: no deadline, no seat among the requests. */

@@ -1,12 +1,12 @@
 /** What every handler of the resource API works with. */
 import { isStatusError, type KubeObject, wallNow } from '../../api/index.ts';
 import type { AdmissionChain } from '../admission/admission-chain.ts';
-import { type Authorizer, attributesOf } from '../auth/authorizer.ts';
+import { type Attributes, type Authorizer, attributesOf } from '../auth/authorizer.ts';
 import type { ReviewToken } from '../auth/token-review.ts';
 import type { WriteGuard } from '../rbac/escalation.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import type { WatchExpiry } from '../storage/object-watch.ts';
+import type { WatchExpiry, WatchKeeper } from '../storage/object-watch.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { ResourceStorages } from '../storage/resource-storages.ts';
 import { SetBackError } from '../storage/set-back-error.ts';
@@ -72,16 +72,15 @@ export class Rest {
 
   /** Keeps a watch only as long as whoever asked for it may watch. */
   trackerFor(context: RequestContext): WatchOpening {
-    const { user, method, path, requestInfo } = context;
+    const { method, path, requestInfo } = context;
     const attributes = attributesOf(method, path, requestInfo, () => context.query);
-    const mayGoOn = async () => (await this.authorizer.authorize(user, attributes)).allowed;
     const request = requestFacts(context); // its headers go when the stream begins
     return {
       minTimeoutMs: this.tracker.minTimeoutMs,
       add: (watch, timeoutMs) => {
-        watch.onExpired = (expiry) => this.#onWatchExpired(request, expiry);
+        watch.keeper = new Keeper(this, attributes, request);
         this.openWatches.add(watch, request, timeoutMs);
-        this.tracker.add(watch, timeoutMs, mayGoOn);
+        this.tracker.add(watch, timeoutMs);
       },
     };
   }
@@ -102,7 +101,8 @@ export class Rest {
     });
   }
 
-  #onWatchExpired(request: RequestFacts, { asked, wasLive, oldest, cause, message }: WatchExpiry): void {
+  /** Of a watch that was open. */
+  noteExpiry(request: RequestFacts, { asked, wasLive, oldest, cause, message }: WatchExpiry): void {
     this.#onExpiry({
       request,
       askedRevision: asked,
@@ -189,4 +189,25 @@ export function nowInSeconds(): string {
     lastText = `${new Date(second * 1000).toISOString().slice(0, 19)}Z`;
   }
   return lastText;
+}
+
+/** Whoever asked for a watch may watch only as long as they have the right to. */
+class Keeper implements WatchKeeper {
+  readonly #rest: Rest;
+  readonly #attributes: Attributes;
+  readonly #request: RequestFacts;
+
+  constructor(rest: Rest, attributes: Attributes, request: RequestFacts) {
+    this.#rest = rest;
+    this.#attributes = attributes;
+    this.#request = request;
+  }
+
+  async mayGoOn(): Promise<boolean> {
+    return (await this.#rest.authorizer.authorize(this.#request.user, this.#attributes)).allowed;
+  }
+
+  expired(expiry: WatchExpiry): void {
+    this.#rest.noteExpiry(this.#request, expiry);
+  }
 }

@@ -73,7 +73,18 @@ export type WatchExpiry = {
   readonly message: string;
 };
 
+/** Who answers for a watch that is open. One object for all questions: there may be many thousands of watches. */
+export interface WatchKeeper {
+  /** Asked when rights have changed, whether whoever opened it may still watch. */
+  mayGoOn(): Promise<boolean>;
+  /** Told once, if it ends because its history is gone. */
+  expired(expiry: WatchExpiry): void;
+}
+
 const STRETCH_BYTES = 256 * 1024;
+
+type EndListener = (watch: ObjectWatch) => void;
+const NOBODY: readonly EndListener[] = [];
 
 export abstract class ObjectWatch {
   readonly selection: Selection;
@@ -83,8 +94,9 @@ export abstract class ObjectWatch {
   readonly allowsBookmarks: boolean;
   /** When the next bookmark is due, by the clock of whoever asks. */
   bookmarkAt = 0;
-  /** Told once, if it ends because its history is gone. */
-  onExpired: ((expiry: WatchExpiry) => void) | undefined;
+  /** When its time is over, by the same clock. */
+  endsAt: number = Number.POSITIVE_INFINITY;
+  keeper: WatchKeeper | undefined;
   protected eventsSent = 0;
   protected bookmarksSent = 0;
   protected readonly direct: WatchedStorage;
@@ -97,7 +109,7 @@ export abstract class ObjectWatch {
   #onDrained: (() => void) | undefined;
   /** While it reads from the store's log. */
   #log: Watch | undefined;
-  #endListeners: readonly (() => void)[] = [];
+  #endListeners: readonly EndListener[] = NOBODY;
   #notLiveSince = performance.now();
   #wasLive = false;
 
@@ -151,8 +163,8 @@ export abstract class ObjectWatch {
   }
 
   /** Called once, when nothing more will be written. */
-  onEnd(listener: () => void): void {
-    if (this.isEnded()) listener();
+  onEnd(listener: EndListener): void {
+    if (this.isEnded()) listener(this);
     else this.#endListeners = this.#endListeners.concat(listener); // exactly as long as it must be
   }
 
@@ -161,7 +173,7 @@ export abstract class ObjectWatch {
     if (this.isEnded()) return;
     const refusal = this.refusalFor(err);
     if (isStatusError(refusal, 'Expired'))
-      this.onExpired?.({
+      this.keeper?.expired({
         asked: this.#wasLive ? this.complete : this.after,
         wasLive: this.#wasLive,
         oldest: isStoreError(err) ? err.compactRevision : undefined,
@@ -182,7 +194,7 @@ export abstract class ObjectWatch {
     this.#onDrained?.();
     void this.#log?.return();
     this.stream.end(why);
-    for (const listener of this.#endListeners) listener();
+    for (const listener of this.#endListeners) listener(this);
   }
 
   /** What lies between it and those that have everything. */

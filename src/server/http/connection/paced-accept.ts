@@ -16,28 +16,94 @@ const PER_TURN = 4;
 export function paceConnections(server: Server, silenceMs: number): void {
   const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');
+  const silent = new Silent(silenceMs);
   let waiting: Socket[] = [];
+  const begin = (socket: Socket) => {
+    for (const listener of listeners) listener.call(server, socket);
+  };
   const take = () => {
     const now = waiting.slice(0, PER_TURN);
     waiting = waiting.slice(PER_TURN);
     if (waiting.length > 0) setImmediate(take);
-    for (const socket of now) if (!socket.destroyed) for (const listener of listeners) listener.call(server, socket);
+    for (const socket of now) if (!socket.destroyed) withoutPool(() => begin(socket));
   };
   const wait = (socket: Socket) => {
-    socket.setTimeout(0);
-    socket.off('timeout', hangUp);
+    silent.delete(socket);
     if (waiting.push(socket) === 1) setImmediate(take);
   };
+  function onReadable(this: Socket): void {
+    wait(this);
+  }
   server.on('connection', (socket) => {
     socket.on('error', ignore); // it may go before its turn comes
-    socket.setTimeout(silenceMs, hangUp);
-    if (socket.readableLength > 0) wait(socket);
-    else socket.once('readable', () => wait(socket));
+    if (socket.readableLength > 0) {
+      wait(socket);
+      return;
+    }
+    silent.add(socket);
+    socket.once('readable', onReadable);
   });
 }
 
-function hangUp(this: Socket): void {
-  this.destroy();
+/** Those who have said nothing yet. One timer for all: one of its own would stay with a socket for as long as it lives. */
+class Silent {
+  readonly #limitMs: number;
+  /** When each is hung up on, in that order. */
+  readonly #endsAt = new Map<Socket, number>();
+  #timer: NodeJS.Timeout | undefined;
+  readonly #onClose: (this: Socket) => void;
+
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs;
+    const forget = (socket: Socket) => this.delete(socket);
+    this.#onClose = function () {
+      forget(this);
+    };
+  }
+
+  add(socket: Socket): void {
+    this.#endsAt.set(socket, performance.now() + this.#limitMs);
+    socket.on('close', this.#onClose);
+    this.#arm(this.#limitMs);
+  }
+
+  delete(socket: Socket): void {
+    if (this.#endsAt.delete(socket)) socket.off('close', this.#onClose);
+    if (this.#endsAt.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #arm(ms: number): void {
+    this.#timer ??= setTimeout(() => this.#hangUp(), Math.ceil(ms)).unref();
+  }
+
+  #hangUp(): void {
+    this.#timer = undefined;
+    const now = performance.now();
+    for (const [socket, endsAt] of this.#endsAt) {
+      if (endsAt > now) {
+        this.#arm(endsAt - now);
+        return;
+      }
+      socket.destroy();
+      this.delete(socket);
+    }
+  }
+}
+
+/**
+ * Node copies the names of protocols for every connection, twelve bytes that live as long as it does, into the pool that
+ * all small buffers share: of a busy server each would keep 8 KB alive.
+ */
+function withoutPool(run: () => void): void {
+  const { poolSize } = Buffer;
+  Buffer.poolSize = 0;
+  try {
+    run();
+  } finally {
+    Buffer.poolSize = poolSize;
+  }
 }
 
 function ignore(): void {}

@@ -5,7 +5,7 @@
  * A response that waits its turn behind others on the same connection has no socket yet; until it gets one, Node's own
  * queue takes the bytes and `isChunked` is false, because that queue does the framing.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { AnswerHeaders } from './answer-headers.ts';
@@ -108,8 +108,8 @@ export class Http1Wire implements Wire {
   }
 
   forgetHead(): void {
-    this.#request.rawHeaders = [];
-    this.#request.headers = {};
+    this.#request.rawHeaders = NO_RAW_HEADERS;
+    this.#request.headers = NO_HEADERS;
   }
 
   abandonBody(): void {
@@ -163,6 +163,9 @@ export class Http1Wire implements Wire {
   }
 }
 
+/** For all of them: whose head is read gets no more of it. */
+const NO_HEADERS: IncomingHttpHeaders = {};
+const NO_RAW_HEADERS: string[] = [];
 const NOBODY: readonly WireListener[] = [];
 
 function ignore(): void {}

@@ -7,8 +7,6 @@ import { nameOn } from '../../workers/place.ts';
 import type { RequestFacts } from './request-facts.ts';
 
 export type OpenWatch = {
-  /** `pods-12`; of the third worker of a server `pods-12-w3` */
-  readonly name: string;
   readonly number: number;
   readonly watch: ObjectWatch;
   readonly request: RequestFacts;
@@ -18,7 +16,7 @@ export type OpenWatch = {
 };
 
 export class OpenWatches {
-  readonly #watches = new Map<string, OpenWatch>();
+  readonly #watches = new Map<ObjectWatch, OpenWatch>();
   readonly #worker: number;
   #count = 0;
 
@@ -32,10 +30,14 @@ export class OpenWatches {
 
   add(watch: ObjectWatch, request: RequestFacts, timeoutMs: number): void {
     const number = ++this.#count;
-    const name = nameOn(this.#worker, `${request.resource}-${number}`);
     const openedAt = Date.now();
-    this.#watches.set(name, { name, number, watch, request, openedAt, endsAt: openedAt + timeoutMs });
-    watch.onEnd(() => this.#watches.delete(name));
+    this.#watches.set(watch, { number, watch, request, openedAt, endsAt: openedAt + timeoutMs });
+    watch.onEnd(this.#forget);
+  }
+
+  /** `pods-12`; of the third worker of a server `pods-12-w3` */
+  nameOf({ request, number }: OpenWatch): string {
+    return nameOn(this.#worker, `${request.resource}-${number}`);
   }
 
   /** In the order in which they were opened; what ends meanwhile is left out. */
@@ -45,8 +47,15 @@ export class OpenWatches {
 
   /** Ends it cleanly; false: there is none of that name. */
   end(name: string): boolean {
-    const open = this.#watches.get(name);
-    open?.watch.end('ended-by-admin');
-    return open !== undefined;
+    for (const open of this.#watches.values()) {
+      if (this.nameOf(open) !== name) continue;
+      open.watch.end('ended-by-admin');
+      return true;
+    }
+    return false;
   }
+
+  readonly #forget = (watch: ObjectWatch): void => {
+    this.#watches.delete(watch);
+  };
 }

@@ -1,15 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Cacher } from '../../storage/cacher/cacher.ts';
+import type { WatchKeeper } from '../../storage/object-watch.ts';
 import type { TrackedWatch } from './watch.ts';
 import { WatchTracker } from './watch-tracker.ts';
 
 /** A watch that writes down when it was asked what. */
 class NotedWatch implements TrackedWatch {
   bookmarkAt = 0;
+  endsAt = 0;
+  keeper: WatchKeeper | undefined;
   readonly allowsBookmarks: boolean;
   readonly notes: string[] = [];
   canTakeBookmarks = true;
-  #endListeners: (() => void)[] = [];
+  #endListeners: ((watch: TrackedWatch) => void)[] = [];
 
   constructor(allowsBookmarks = true) {
     this.allowsBookmarks = allowsBookmarks;
@@ -32,14 +35,18 @@ class NotedWatch implements TrackedWatch {
     return this.canTakeBookmarks;
   }
 
-  onEnd(listener: () => void): void {
+  onEnd(listener: (watch: TrackedWatch) => void): void {
     this.#endListeners.push(listener);
   }
 
   end(): void {
     this.#note('end');
-    for (const listener of this.#endListeners.splice(0)) listener();
+    for (const listener of this.#endListeners.splice(0)) listener(this);
   }
+}
+
+function keeper(mayGoOn: () => Promise<boolean>): WatchKeeper {
+  return { mayGoOn, expired: () => {} };
 }
 
 const START = 1_000_000_000_000;
@@ -132,8 +139,10 @@ describe('WatchTracker', () => {
   it('ends watches whose rights are gone, once the changes have settled', async () => {
     const [kept, lost] = [new NotedWatch(false), new NotedWatch(false)];
     let isAllowed = true;
-    tracker.add(kept, 100_000, async () => true);
-    tracker.add(lost, 100_000, async () => isAllowed);
+    kept.keeper = keeper(async () => true);
+    lost.keeper = keeper(async () => isAllowed);
+    tracker.add(kept, 100_000);
+    tracker.add(lost, 100_000);
     await vi.advanceTimersByTimeAsync(1000);
     isAllowed = false;
     for (let change = 0; change < 5; change++) tracker.checkRights();
@@ -143,8 +152,10 @@ describe('WatchTracker', () => {
 
   it('ends at once a watch whose rights went before it was there, and one whose rights cannot be judged', async () => {
     const watches = [new NotedWatch(false), new NotedWatch(false)];
-    tracker.add(watches[0]!, 100_000, async () => false);
-    tracker.add(watches[1]!, 100_000, () => Promise.reject(new Error('no judge')));
+    watches[0]!.keeper = keeper(async () => false);
+    watches[1]!.keeper = keeper(() => Promise.reject(new Error('no judge')));
+    tracker.add(watches[0]!, 100_000);
+    tracker.add(watches[1]!, 100_000);
     await vi.advanceTimersByTimeAsync(0);
     expect([tracker.size, ...watches.map(({ notes }) => notes.length)]).toEqual([0, 1, 1]);
   });

@@ -5,6 +5,7 @@
  */
 import { backgroundClock } from '../../../api/index.ts';
 import type { Cacher } from '../../storage/cacher/cacher.ts';
+import type { WatchKeeper } from '../../storage/object-watch.ts';
 import type { TrackedWatch, WatchTracking } from './watch.ts';
 
 const BOOKMARK_MS = 60_000;
@@ -16,15 +17,10 @@ const LAST_BOOKMARK_MS = 2000;
 const SETTLE_MS = 200;
 const CHECKS_PER_TURN = 500;
 
-type Kept = {
-  readonly endsAt: number;
-  readonly mayGoOn: (() => Promise<boolean>) | undefined;
-};
-
 export class WatchTracker implements WatchTracking {
   readonly minTimeoutMs: number;
   readonly #cachers: () => Iterable<Cacher>;
-  readonly #watches = new Map<TrackedWatch, Kept>();
+  readonly #watches = new Set<TrackedWatch>();
   readonly #trimming: NodeJS.Timeout;
   readonly #stop = new AbortController();
   /** When the next look at the watches is, and how to have it earlier. */
@@ -44,19 +40,20 @@ export class WatchTracker implements WatchTracking {
     return this.#watches.size;
   }
 
-  add(watch: TrackedWatch, timeoutMs: number, mayGoOn?: () => Promise<boolean>): void {
+  add(watch: TrackedWatch, timeoutMs: number): void {
     const now = backgroundClock.now();
     const endsAt = now + timeoutMs;
-    this.#watches.set(watch, { endsAt, mayGoOn });
+    this.#watches.add(watch);
+    watch.endsAt = endsAt;
     watch.bookmarkAt = nextBookmark(now, endsAt);
     const dueAt = Math.max(now + TICK_MS, Math.min(endsAt, watch.bookmarkAt - TICK_MS));
     if (dueAt < this.#looksAt) {
       this.#looksAt = dueAt;
       this.#sooner();
     }
-    watch.onEnd(() => this.#watches.delete(watch));
+    watch.onEnd(this.#forget);
     // Rights may have changed between the request and now.
-    if (mayGoOn) void endUnless(watch, mayGoOn);
+    if (watch.keeper) void endUnlessAllowed(watch, watch.keeper);
   }
 
   /** Rights have changed: ends the watches of those who lost theirs. Many changes in a row are one check. */
@@ -73,14 +70,14 @@ export class WatchTracker implements WatchTracking {
     clearInterval(this.#trimming);
     this.#stop.abort();
     this.#sooner();
-    for (const watch of [...this.#watches.keys()]) watch.end('server-stopping');
+    for (const watch of [...this.#watches]) watch.end('server-stopping');
   }
 
   /** In slices: there may be thousands, and others wait for their turn. */
   async #endForbidden(): Promise<void> {
     let asked = 0;
-    for (const [watch, { mayGoOn }] of [...this.#watches]) {
-      if (mayGoOn) await endUnless(watch, mayGoOn);
+    for (const watch of [...this.#watches]) {
+      if (watch.keeper) await endUnlessAllowed(watch, watch.keeper);
       if (++asked % CHECKS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -99,7 +96,8 @@ export class WatchTracker implements WatchTracking {
   /** Ends and bookmarks whatever is due; when to look again. */
   #look(now: number): number {
     let next = now + BOOKMARK_MS;
-    for (const [watch, { endsAt }] of this.#watches) {
+    for (const watch of this.#watches) {
+      const { endsAt } = watch;
       if (now >= endsAt) {
         watch.end('timeout-over');
         continue;
@@ -114,13 +112,17 @@ export class WatchTracker implements WatchTracking {
     return next;
   }
 
+  readonly #forget = (watch: TrackedWatch): void => {
+    this.#watches.delete(watch);
+  };
+
   #trim(): void {
     for (const cacher of this.#cachers()) cacher.trim();
   }
 }
 
-async function endUnless(watch: TrackedWatch, mayGoOn: () => Promise<boolean>): Promise<void> {
-  if (!(await mayGoOn().catch(() => false))) watch.end('rights-lost');
+async function endUnlessAllowed(watch: TrackedWatch, keeper: WatchKeeper): Promise<void> {
+  if (!(await keeper.mayGoOn().catch(() => false))) watch.end('rights-lost');
 }
 
 function nextBookmark(now: number, endsAt: number): number {

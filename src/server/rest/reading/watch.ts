@@ -13,15 +13,17 @@ import { isAnyVersion, type WatchOptions, watchOptions } from '../input/list-opt
 /** What the tracker must be able to ask of a watch, wherever it reads from. */
 export type TrackedWatch = Pick<
   ObjectWatch,
-  'allowsBookmarks' | 'askForProgress' | 'bookmarkAt' | 'end' | 'onEnd' | 'sendBookmark'
->;
+  'allowsBookmarks' | 'askForProgress' | 'bookmarkAt' | 'end' | 'endsAt' | 'keeper' | 'sendBookmark'
+> & {
+  onEnd(listener: (watch: TrackedWatch) => void): void;
+};
 
 export type WatchTracking = {
   /**
-   * Knows of every watch that wants bookmarks, and of all that must end with the server. `mayGoOn`: asked again when
-   * rights have changed.
+   * Knows of every watch that wants bookmarks, and of all that must end with the server. Its keeper is asked now, and
+   * again when rights have changed.
    */
-  add(watch: TrackedWatch, timeoutMs: number, mayGoOn?: () => Promise<boolean>): void;
+  add(watch: TrackedWatch, timeoutMs: number): void;
   /** For watches without a limit of their own. */
   readonly minTimeoutMs: number;
 };
