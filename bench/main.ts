@@ -36,6 +36,7 @@ import { serverLoneUpdates } from './server/server-lone-updates.ts';
 import { serverLooking } from './server/server-looking.ts';
 import { serverMemory } from './server/server-memory.ts';
 import { serverNodeWatches } from './server/server-node-watches.ts';
+import { serverReads } from './server/server-reads.ts';
 import { serverResume } from './server/server-resume.ts';
 import { serverStart } from './server/server-start.ts';
 import { serverWorkers } from './server/server-workers.ts';
@@ -65,6 +66,7 @@ const storeBenchmarks: readonly Benchmark[] = [
 const serverBenchmarks: readonly ServerBenchmark[] = [
   ...[
     serverWrites,
+    serverReads,
     serverLoneUpdates,
     serverLists,
     serverFanOut,

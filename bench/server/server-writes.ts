@@ -1,5 +1,5 @@
 /**
- * Single objects: create at 1, 32 and 128 in flight, get and update at 32, on the embedded store with a flush before
+ * Writes of single objects: create at 1, 32 and 128 in flight, update at 32, on the embedded store with a flush before
  * every answer. Bare Node takes the same bodies and answers with an object of the same length, from memory.
  */
 import { type Done, interleave } from '../lib/measure.ts';
@@ -49,10 +49,6 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     server: (client) => client.must('POST', PODS, newPod(`new-${String(created++).padStart(7, '0')}`)),
     bare: (client) => client.must('POST', '/object', newPod(podName(0))),
   };
-  const get = (query: string): Work => ({
-    server: (client, i) => client.must('GET', `${PODS}/${podName(i % PODS_THERE)}${query}`),
-    bare: (client) => client.must('GET', '/object'),
-  });
   const change = await makeUpdate(context, data, GROUPS);
   const update: Work = {
     server: (client, i) => change(client, i % PODS_THERE),
@@ -75,7 +71,5 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     }),
     await row('create pod, 128 in flight', 4000, MOST, create),
     await row('update pod, 32 in flight', 4000, 32, update),
-    await row('get pod, consistent, 32 in flight', 8000, 32, get('')),
-    await row('get pod, resourceVersion=0, 32 in flight', 8000, 32, get('?resourceVersion=0')),
   ];
 }

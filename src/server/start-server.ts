@@ -222,14 +222,24 @@ export async function startThread(options: ServerOptions, place: Place): Promise
     const discovery = new Discovery({ registry: aggregation.groups });
     const openApi = new OpenApi({ registry, others: () => aggregation.openApiUrls() });
     let url = '';
-    const handle = async (context: RequestContext): Promise<void> => {
+    const handle = (context: RequestContext): void | Promise<void> => {
       // What was defined through another thread a moment ago is known to whoever asks here now.
-      if (!isOwner && isAboutKinds(context, registry)) await crdController.catchUp(context.signal);
+      if (!isOwner && isAboutKinds(context, registry))
+        return crdController.catchUp(context.signal).then(() => handleKnown(context));
+      return handleKnown(context);
+    };
+    const handleKnown = (context: RequestContext): void | Promise<void> => {
       const proxied = aggregation.handle(context);
       if (proxied !== undefined) return proxied;
       if (ui?.handle(context)) return;
-      if (introspect && (await introspect(context))) return;
-      if (await handleResource(rest, context)) return;
+      const isLooking = introspect?.(context) ?? false;
+      if (isLooking === true) return;
+      const answered = isLooking || handleResource(rest, context);
+      if (answered instanceof Promise) return answered.then((isDone) => (isDone ? undefined : handleOther(context)));
+      if (!answered) return handleOther(context);
+    };
+    /** What is no resource. */
+    const handleOther = async (context: RequestContext): Promise<void> => {
       if (discovery.handle(context) || openApi.handle(context)) return;
       if ((await health.handle(context)) || handleOpenId(context, access.tokens, () => url)) return;
       if (flow && handleFlowDump(flow.controller, context)) return;

@@ -226,6 +226,8 @@ export interface Store extends AsyncDisposable {
 
   /** The store's revision: at least that of every write answered before the call. */
   revision(options?: CallOptions): Promise<Revision>;
+  /** The same, where it is known without asking anybody; undefined where it is not, or the store is closed. */
+  readonly knownRevision?: Revision | undefined;
   /**
    * Forgets what was superseded at or below `revision`: reads and watches before it answer Compacted from then on.
    * Records are removed in the background; `physical` waits for that. Above now: FutureRevision. Not above the last

@@ -5,10 +5,11 @@
  * Always true: tokens are compared by their SHA-256, in constant time and against every entry, so that the time of an
  * answer tells nothing about how close a guess was or which entry it met.
  */
-import { hash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { UserInfo } from '../request/user-info.ts';
 import { type Authenticator, asAuthenticated, type Verdict } from './authenticator.ts';
+import { digestOf } from './token-digest.ts';
 
 export type KnownToken = { readonly token: string; readonly user: UserInfo };
 
@@ -82,8 +83,4 @@ function csvFields(line: string): string[] {
     } else field += character;
   }
   return isQuoted ? fields : [...fields, field.trim()]; // what never ends is no field
-}
-
-function digestOf(token: string): Buffer {
-  return hash('sha256', token, 'buffer');
 }

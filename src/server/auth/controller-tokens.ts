@@ -6,9 +6,10 @@
  * that name in kube-system, or the scheduler. The kubelet of nodes that are only pretended may do everything: kubelets
  * are let in by what runs on them, and there is nobody here who would decide that.
  */
-import { hash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { UserInfo } from '../request/user-info.ts';
 import { type Authenticator, asAuthenticated, type Verdict } from './authenticator.ts';
+import { digestOf } from './token-digest.ts';
 
 const OTHERS: Readonly<Record<string, UserInfo>> = {
   '': { username: 'system:kube-controller-manager', groups: [] },
@@ -50,8 +51,4 @@ function userOf(name: string): UserInfo {
       groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system'],
     }
   );
-}
-
-function digestOf(token: string): Buffer {
-  return hash('sha256', token, 'buffer');
 }

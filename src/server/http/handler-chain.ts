@@ -9,7 +9,7 @@
  */
 import { serviceUnavailable, unauthorized } from '../../api/status-error.ts';
 import type { Authenticate, PeerCertificate } from '../auth/authenticator.ts';
-import { type Attributes, type Authorizer, attributesOf, forbiddenBy } from '../auth/authorizer.ts';
+import { type Attributes, type Authorizer, attributesOf, type Decision, forbiddenBy } from '../auth/authorizer.ts';
 import { IGNORED_TOKEN, parseBearerHeader } from '../auth/bearer-header.ts';
 import { impersonate, isImpersonating } from '../auth/impersonation.ts';
 import type { FlowGate } from '../flow-control/flow-gate.ts';
@@ -19,6 +19,7 @@ import { requestDeadlineMs } from '../request/request-deadline.ts';
 import { isLongRunning } from '../request/request-info.ts';
 import { requestKind } from '../request/request-kind.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
+import type { UserInfo } from '../request/user-info.ts';
 import { RequestRejected } from './body/request-body.ts';
 import type { HttpRequestContext, RequestHead } from './http-request-context.ts';
 
@@ -57,29 +58,54 @@ export class HandlerChain {
     this.#links = links;
   }
 
-  async run(context: HttpRequestContext, head: RequestHead, certificate: ShownCertificate): Promise<void> {
-    const { authorizer, handle, observer } = this.#links;
+  /** Undefined: answered, without anything that had to be waited for. */
+  run(context: HttpRequestContext, head: RequestHead, certificate: ShownCertificate): void | Promise<void> {
     this.#mustServe(context);
     const deadlineMs = this.#setDeadline(context, head);
     const found = this.#authenticate(context, certificate);
-    const user = found instanceof Promise ? await found : found;
+    if (found instanceof Promise || isImpersonating(context.headers))
+      return this.#runLate(context, head, found, deadlineMs);
+    return this.#runAs(context, found, deadlineMs);
+  }
+
+  async #runLate(
+    context: HttpRequestContext,
+    head: RequestHead,
+    found: ReturnType<Authenticate>,
+    deadlineMs: number,
+  ): Promise<void> {
+    const user = await found;
+    if (!user || !isImpersonating(context.headers)) return this.#runAs(context, user, deadlineMs);
+    context.user = user;
+    const other = await impersonate(user, head.rawHeaders, this.#links.authorizer);
+    context.impersonator = user;
+    return this.#runAs(context, other, deadlineMs);
+  }
+
+  #runAs(context: HttpRequestContext, user: UserInfo | undefined, deadlineMs: number): void | Promise<void> {
     if (!user) throw unauthorized();
     context.user = user;
-    if (isImpersonating(context.headers)) {
-      context.user = await impersonate(user, head.rawHeaders, authorizer);
-      context.impersonator = user;
-    }
     const { method, path, requestInfo } = context;
     const attributes = attributesOf(method, path, requestInfo, () => context.query);
     const entered = this.#enter(context, attributes, deadlineMs);
-    if (!(entered instanceof Promise ? await entered : entered)) throw new RequestRejected();
-    const decision = authorizer.authorize(context.user, attributes);
-    const { allowed, reason } = decision instanceof Promise ? await decision : decision;
-    if (!allowed) throw forbiddenBy(context.user, attributes, reason);
+    if (entered instanceof Promise) return entered.then((mayRun) => this.#runSeated(context, attributes, mayRun));
+    return this.#runSeated(context, attributes, entered);
+  }
+
+  #runSeated(context: HttpRequestContext, attributes: Attributes, mayRun: boolean): void | Promise<void> {
+    if (!mayRun) throw new RequestRejected();
+    const decision = this.#links.authorizer.authorize(context.user, attributes);
+    if (decision instanceof Promise) return decision.then((late) => this.#runDecided(context, attributes, late));
+    return this.#runDecided(context, attributes, decision);
+  }
+
+  #runDecided(context: HttpRequestContext, attributes: Attributes, decision: Decision): void | Promise<void> {
+    if (!decision.allowed) throw forbiddenBy(context.user, attributes, decision.reason);
     context.wasLetIn = true;
-    observer?.begin(context);
-    await handle(context);
-    if (!context.isBegun && context.abortReason === undefined) throw new Error(`no handler answered ${method} ${path}`);
+    this.#links.observer?.begin(context);
+    const handled = this.#links.handle(context);
+    if (handled instanceof Promise) return handled.then(() => mustBeAnswered(context));
+    mustBeAnswered(context);
   }
 
   /** A server that stops still says how it is. */
@@ -117,4 +143,8 @@ export class HandlerChain {
     const ticket = this.#links.gate.ticketFor(context, attributes, waitSeconds);
     return !ticket || context.enter(ticket, kind === 'mutating');
   }
+}
+
+function mustBeAnswered({ method, path, isBegun, abortReason }: HttpRequestContext): void {
+  if (!isBegun && abortReason === undefined) throw new Error(`no handler answered ${method} ${path}`);
 }

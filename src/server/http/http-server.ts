@@ -182,13 +182,22 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     const parse = (query: () => URLSearchParams) => parseRequestInfo(method, path, query);
     const context = new HttpRequestContext(shared, wire, head, account, parse);
     if (wire instanceof Http1Wire) wire.isLong = isLongRunning(context.requestInfo);
+    const done = () => {
+      connections.setAccount(connection, context.account);
+      context.handled();
+    };
+    const refused = (err: unknown) => refuse(context, err);
     const run = () => chain.run(context, head, certificate);
-    (intakeTurn(account)?.then(run) ?? run())
-      .catch((err: unknown) => refuse(context, err))
-      .finally(() => {
-        connections.setAccount(connection, context.account);
-        context.handled();
-      });
+    try {
+      const running = intakeTurn(account)?.then(run) ?? run();
+      if (running) {
+        void running.catch(refused).finally(done);
+        return;
+      }
+    } catch (err) {
+      refused(err);
+    }
+    done();
   }
 
   function refuse(context: HttpRequestContext, err: unknown): void {

@@ -33,7 +33,9 @@ export type IntrospectionOptions = {
 const histories = resourceOf(historyKind);
 
 /** Makes the group known; what is returned answers what the resource API does not. False: not asked for here. */
-export function serveIntrospection(options: IntrospectionOptions): (context: RequestContext) => Promise<boolean> {
+export function serveIntrospection(
+  options: IntrospectionOptions,
+): (context: RequestContext) => boolean | Promise<boolean> {
   const { rest, expirations, flow, worker, whole } = options;
   const { storages } = rest;
   const watches = whole ? wholeWatchSource(whole) : watchSource(rest.openWatches, worker);
@@ -45,14 +47,13 @@ export function serveIntrospection(options: IntrospectionOptions): (context: Req
   storages.serveLive(resourceOf(expirationKind), whole ? { items: () => whole.expirations() } : expirations);
   storages.serveLive(resourceOf(flowLevelKind), flowLevelSource(flow));
   storages.registry.add(histories);
-  return async (context) => {
+  return (context) => {
     const { requestInfo } = context;
     if (requestInfo.kind !== 'resource' || requestInfo.group !== GROUP || requestInfo.version !== VERSION) return false;
     if (requestInfo.resource !== histories.plural) return false;
     const { verb, name, namespace, subresource } = requestInfo;
     if (subresource !== '') throw resourceNotFound();
     if (verb !== 'get' || name === '') throw methodNotAllowed(verb, histories);
-    await handleHistory(rest, context, histories, { namespace, name });
-    return true;
+    return handleHistory(rest, context, histories, { namespace, name }).then(() => true);
   };
 }

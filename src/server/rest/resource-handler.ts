@@ -18,7 +18,7 @@ import { handleCreate, handleUpdate } from './writing/write.ts';
 type ResourceRequestInfo = Extract<RequestInfo, { kind: 'resource' }>;
 
 /** False: nothing is served under this path, and nothing was answered. */
-export async function handleResource(rest: Rest, context: RequestContext): Promise<boolean> {
+export function handleResource(rest: Rest, context: RequestContext): boolean | Promise<boolean> {
   const { requestInfo } = context;
   if (requestInfo.kind !== 'resource') return false;
   const { registry } = rest.storages;
@@ -35,21 +35,28 @@ export async function handleResource(rest: Rest, context: RequestContext): Promi
   const isAcrossAll = resource.isNamespaced && requestInfo.namespace === '';
   if (resource.isCustom && isAcrossAll && !['list', 'watch'].includes(requestInfo.verb)) return false;
   if (resource.custom?.deprecation) context.warn(resource.custom.deprecation);
-  if (requestInfo.subresource !== '') await handleSubresource(rest, context, resource, requestInfo);
-  else
-    await handleObject(rest, context, resource, requestInfo).catch((err: unknown) => {
-      rest.noteRefusal(context, err);
-      throw err;
-    });
+  if (requestInfo.subresource !== '') return handleSubresource(rest, context, resource, requestInfo).then(isAnswered);
+  const refused = (err: unknown) => {
+    rest.noteRefusal(context, err);
+    throw err;
+  };
+  try {
+    return handleObject(rest, context, resource, requestInfo)?.then(isAnswered, refused) ?? true;
+  } catch (err) {
+    return refused(err);
+  }
+}
+
+function isAnswered(): boolean {
   return true;
 }
 
-async function handleObject(
+function handleObject(
   rest: Rest,
   context: RequestContext,
   resource: Resource,
   requestInfo: ResourceRequestInfo,
-): Promise<void> {
+): void | Promise<void> {
   const { verb, namespace, name } = requestInfo;
   const isAllNamespaces = resource.isNamespaced && namespace === '';
   const isOnObject = name !== '';

@@ -45,8 +45,11 @@ export interface ObjectStorage {
 
   /** The newest by default. */
   get(namespace: string, name: string, options?: GetOptions): Promise<StoredObject | undefined>;
-  /** What is at hand without waiting; it may be a moment behind, and there may be nothing at hand at all. */
-  peek(namespace: string, name: string): StoredObject | undefined;
+  /**
+   * What is at hand without waiting: as new as `resourceVersion` asks, or else it may be a moment behind. Undefined where
+   * nothing is at hand; whether there is anything at all, `get` tells.
+   */
+  peek(namespace: string, name: string, resourceVersion?: string): StoredObject | undefined;
   list(request: ListRequest): Promise<ObjectList>;
   /** Resolves once the watch needs no more of the caller's time; it lives on until its client leaves or it is ended. */
   watch(request: WatchRequest): Promise<void>;

@@ -215,6 +215,10 @@ class EmbeddedStore implements Store, WatchSource {
     return this.#state.revision;
   }
 
+  get knownRevision(): Revision | undefined {
+    return this.#closed ? undefined : this.#state.revision;
+  }
+
   // ---- writes
 
   async txn(txn: Txn, { signal }: CallOptions = {}): Promise<TxnResult> {

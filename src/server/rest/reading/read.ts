@@ -5,7 +5,7 @@
  * with 410.
  */
 import { badRequest, continueExpired, listExpired, notFound, plainError } from '../../../api/index.ts';
-import { negotiate } from '../../encodings/negotiation.ts';
+import { type Format, negotiate } from '../../encodings/negotiation.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import {
@@ -24,21 +24,40 @@ import { decodeToken, encodeToken } from '../input/continue-token.ts';
 import { isAnyVersion, type ListOptions, listOptions, versionFault } from '../input/list-options.ts';
 import { sendCached, sendList } from '../output/answer.ts';
 
-export async function handleGet(
+/** Answers at once where the object is at hand: to wait for nothing costs more than to send it. */
+export function handleGet(
   context: RequestContext,
   storage: ResourceStorage,
   namespace: string,
   name: string,
-): Promise<void> {
+): void | Promise<void> {
   const format = negotiate(context.headers, storage.resource);
-  if (context.query.get('export') === 'true')
-    throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
-  const version = context.query.get('resourceVersion') ?? '';
-  const why = versionFault(version);
-  if (why !== undefined) throw plainError(why);
-  const found = await storage.objects.get(namespace, name, { resourceVersion: version, signal: context.signal });
+  const version = context.queryText === '' ? '' : askedVersion(context.query);
+  const found = storage.objects.peek(namespace, name, version);
+  if (!found) return getAfterWait(context, storage, namespace, name, version, format);
+  sendCached(context, 200, format, storage, found);
+}
+
+async function getAfterWait(
+  context: RequestContext,
+  storage: ResourceStorage,
+  namespace: string,
+  name: string,
+  resourceVersion: string,
+  format: Format,
+): Promise<void> {
+  const found = await storage.objects.get(namespace, name, { resourceVersion, signal: context.signal });
   if (!found) throw notFound(storage.resource, name);
   sendCached(context, 200, format, storage, found);
+}
+
+function askedVersion(query: URLSearchParams): string {
+  if (query.get('export') === 'true')
+    throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
+  const version = query.get('resourceVersion') ?? '';
+  const why = versionFault(version);
+  if (why !== undefined) throw plainError(why);
+  return version;
 }
 
 export async function handleList(context: RequestContext, storage: ResourceStorage, namespace: string): Promise<void> {

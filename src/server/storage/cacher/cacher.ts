@@ -170,8 +170,17 @@ export class Cacher implements ObjectStorage {
     return this.direct.get(namespace, name, { signal });
   }
 
-  peek(namespace: string, name: string): StoredObject | undefined {
-    return this.objects.get(objectKey(namespace, name));
+  peek(namespace: string, name: string, resourceVersion = '0'): StoredObject | undefined {
+    return this.#isKnownFresh(resourceVersion) ? this.objects.get(objectKey(namespace, name)) : undefined;
+  }
+
+  /** Whether it is as new as a read demands, and nobody has to be asked or waited for. */
+  #isKnownFresh(resourceVersion: string): boolean {
+    if (resourceVersion === '') {
+      const { knownRevision } = this.#store;
+      return knownRevision !== undefined && this.revision >= knownRevision;
+    }
+    return this.revision >= Number(resourceVersion);
   }
 
   async list(request: ListRequest): Promise<ObjectList> {
