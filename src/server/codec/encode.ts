@@ -52,7 +52,11 @@ export function encodeObject(object: JsonObject, { isCustom = false, isPretty = 
 
 /** JSON text as Go's encoder writes it, in the order the value has. */
 export function goJson(value: JsonValue, indent = 0): string {
-  const text = jsonText(value, indent);
+  return goEscaped(jsonText(value, indent));
+}
+
+/** JSON text with Go's escapes. */
+export function goEscaped(text: string): string {
   return needsEscape(text) ? text.replace(/[<>&\u2028\u2029]/g, (char) => escapes[char]!) : text;
 }
 

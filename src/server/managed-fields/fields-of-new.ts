@@ -1,14 +1,17 @@
 /**
- * What the creator of an object owns, as FieldsV1, in one walk over the object and without a set in between: creates
- * are the writes a server has most of.
+ * What the creator of an object owns, as FieldsV1, in one walk over the object that writes its text: creates are the
+ * writes a server has most of.
  *
  * The same as `compareObjects` with an empty object of the type says, less what is never tracked, and held to it by a
  * test: what the empty object has is owned only where it differs, what it lacks is owned with the path to it. Steps
- * come sorted. What is known of a type (the step and schema of each member) is found once and kept with its schema.
+ * come sorted. What is known of a type (the texts and types of its members, and for the last few sets of keys that were
+ * met their order and the text they came to) is found once and kept with its schema: of an object like one before it
+ * nothing is put together again. Equal texts are one object, which nobody changes.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { checkObject } from '../codec/check-object.ts';
 import { isObject, jsonEqual } from '../codec/json/json-objects.ts';
+import { sharedObject } from '../codec/json/shared-objects.ts';
 import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { FieldSet } from './field-set.ts';
@@ -26,23 +29,31 @@ import {
 } from './field-shape.ts';
 
 type Member = {
+  readonly key: string;
   readonly step: string;
-  /** Its place among the members that the schema names; -1 for others. */
-  readonly rank: number;
+  /** `"f:name":` */
+  readonly head: string;
   readonly type: OwnedType;
 };
-type Owned = { readonly step: string; readonly rank: number; readonly fields: JsonObject };
-
-/** The field itself and nothing below it. Shared, so never written to. */
-const LEAF: JsonObject = Object.freeze({});
-/** So many are put in order one by one. */
-const FEW = 50;
+/** The field itself and nothing below it. */
+const LEAF = '{}';
 const NOTHING: JsonObject = Object.freeze({});
+/** What a type remembers: so many sets of keys, and as many lists. */
+const REMEMBERED = 8;
+/** An object of more keys, a longer list, or one with longer names and texts than that is met once. */
+const MOST = 64;
+const LONG = 4096;
+
+/** Texts of what is below the values around, the innermost last; their places are taken again without being cleared. */
+const below: (string | undefined)[] = [];
+let top = 0;
 
 /** `notTracked`: fields that do not count, with all below them. Undefined if nothing is owned. */
 export function fieldsOfNew(object: JsonObject, schema: Schema, notTracked: FieldSet): JsonObject | undefined {
   const type = ownedTypeOf(schema);
-  return joined(membersOf(object, type.empty(), type, notTracked), false);
+  top = 0;
+  const text = membersText(object, type.empty(), type, notTracked, false);
+  return text === undefined ? undefined : sharedObject(text);
 }
 
 class OwnedType {
@@ -50,8 +61,10 @@ class OwnedType {
   readonly isFree: boolean;
   readonly schema: Schema;
   readonly #members = new Map<string, Member>();
-  /** The place of each named member in the order of names. */
-  #ranks: ReadonlyMap<string, number> | undefined;
+  readonly #layouts: Layout[] = [];
+  #nextLayout = 0;
+  readonly #lists: KnownList[] = [];
+  #nextList = 0;
   /** Of all members without a name in the schema: they are alike. */
   #other: OwnedType | undefined;
   #element: OwnedType | undefined;
@@ -63,16 +76,42 @@ class OwnedType {
     this.isFree = isFree(schema);
   }
 
+  layoutOf(object: JsonObject): Layout {
+    const keys = Object.keys(object);
+    for (const layout of this.#layouts) if (layout.fits(keys)) return layout;
+    const members: Member[] = [];
+    for (const key of keys) {
+      const member = this.#member(key);
+      if (member) members.push(member);
+    }
+    const layout = new Layout(keys, members.sort(byStep));
+    if (isShort(keys)) {
+      this.#layouts[this.#nextLayout] = layout;
+      this.#nextLayout = (this.#nextLayout + 1) % REMEMBERED;
+    }
+    return layout;
+  }
+
+  listOf(list: readonly JsonValue[]): KnownList {
+    for (const known of this.#lists) if (known.fits(list)) return known;
+    const known = new KnownList(list, this.schema);
+    if (isShort(known.steps)) {
+      this.#lists[this.#nextList] = known;
+      this.#nextList = (this.#nextList + 1) % REMEMBERED;
+    }
+    return known;
+  }
+
   /** Undefined for a member the schema does not know. Only what has a name in the schema is kept. */
-  member(key: string): Member | undefined {
+  #member(key: string): Member | undefined {
     const known = this.#members.get(key);
     if (known) return known;
-    this.#ranks ??= new Map([...(this.schema.properties?.keys() ?? [])].sort().map((name, place) => [name, place]));
-    const rank = this.#ranks.get(key) ?? -1;
-    const type = rank < 0 && this.#other ? this.#other : this.#typeOf(key);
+    const isNamed = this.schema.properties?.has(key) ?? false;
+    const type = !isNamed && this.#other ? this.#other : this.#typeOf(key);
     if (!type) return undefined;
-    const member = { step: `f:${key}`, rank, type };
-    if (rank >= 0) this.#members.set(key, member);
+    const step = `f:${key}`;
+    const member = { key, step, head: `${JSON.stringify(step)}:`, type };
+    if (isNamed) this.#members.set(key, member);
     else this.#other = type;
     return member;
   }
@@ -97,6 +136,133 @@ class OwnedType {
   }
 }
 
+/** What the parts of a value came to last time, and what was made of them. */
+abstract class Known {
+  readonly #parts: (string | undefined)[] = [];
+  #inner: string | undefined;
+  #owned: string | undefined;
+
+  /** The text of the value whose parts lie in `below` from here on. */
+  textFrom(base: number, isOwned: boolean): string | undefined {
+    const count = top - base;
+    for (let i = 0; i < count; i++) {
+      const part = below[base + i];
+      if (this.#parts[i] === part) continue;
+      this.#parts[i] = part;
+      this.#inner = undefined;
+    }
+    if (this.#inner === undefined) {
+      const text = this.join(this.#parts);
+      if (text.length > LONG) return this.#long(text, isOwned);
+      this.#inner = text === '' ? '' : `{${text}}`;
+      this.#owned = text === '' ? LEAF : `{".":{},${text}}`;
+    }
+    if (isOwned) return this.#owned;
+    return this.#inner === '' ? undefined : this.#inner;
+  }
+
+  /** Is not kept, nor are its parts. */
+  #long(text: string, isOwned: boolean): string {
+    this.#parts.fill(undefined);
+    return isOwned ? `{".":{},${text}}` : `{${text}}`;
+  }
+
+  /** What stands between braces. */
+  protected abstract join(parts: readonly (string | undefined)[]): string;
+}
+
+/** Objects with these keys: their members in the order of their steps; what the schema does not know is not there. */
+class Layout extends Known {
+  readonly members: readonly Member[];
+  readonly #keys: readonly string[];
+
+  constructor(keys: readonly string[], members: readonly Member[]) {
+    super();
+    this.#keys = keys;
+    this.members = members;
+  }
+
+  fits(keys: readonly string[]): boolean {
+    if (this.#keys.length !== keys.length) return false;
+    for (let i = 0; i < keys.length; i++) if (this.#keys[i] !== keys[i]) return false;
+    return true;
+  }
+
+  protected join(parts: readonly (string | undefined)[]): string {
+    let text = '';
+    for (let i = 0; i < this.members.length; i++) {
+      const fields = parts[i];
+      if (fields !== undefined) text += `${text === '' ? '' : ','}${this.members[i]!.head}${fields}`;
+    }
+    return text;
+  }
+}
+
+/** Lists whose elements have these keys. */
+class KnownList extends Known {
+  readonly #keyNames: readonly string[] | undefined;
+  /** What makes the steps: of each element its keys. */
+  readonly #keys: readonly (JsonValue | undefined)[];
+  readonly #length: number;
+  readonly steps: readonly string[];
+  /** The places of the elements in the order of their steps. */
+  readonly #order: readonly number[];
+
+  constructor(list: readonly JsonValue[], schema: Schema) {
+    super();
+    this.#length = list.length;
+    this.#keyNames = schema.listType === 'set' ? undefined : schema.listMapKeys!;
+    this.steps = list.map((item) => {
+      const step = elementStep(item, schema);
+      if (step === undefined) throw new KeylessElementError();
+      return step;
+    });
+    const names = this.#keyNames;
+    this.#keys = names ? list.flatMap((item) => names.map((name) => (item as JsonObject)[name])) : list;
+    const steps = this.steps;
+    this.#order = steps.map((_, i) => i).sort((a, b) => (steps[a]! < steps[b]! ? -1 : steps[a]! > steps[b]! ? 1 : 0));
+  }
+
+  fits(list: readonly JsonValue[]): boolean {
+    if (list.length !== this.#length) return false;
+    const names = this.#keyNames;
+    let at = 0;
+    for (const item of list) {
+      if (!names) {
+        if (item !== this.#keys[at++]) return false;
+        continue;
+      }
+      if (!isObject(item)) return false;
+      for (const name of names) if (item[name] !== this.#keys[at++]) return false;
+    }
+    return true;
+  }
+
+  /** Several elements of one step are one leaf. */
+  protected join(parts: readonly (string | undefined)[]): string {
+    const owned = this.#order.filter((i) => parts[i] !== undefined);
+    let text = '';
+    for (let at = 0; at < owned.length; at++) {
+      const i = owned[at]!;
+      const step = this.steps[i]!;
+      if (at > 0 && this.steps[owned[at - 1]!] === step) continue;
+      const isShared = at + 1 < owned.length && this.steps[owned[at + 1]!] === step;
+      text += `${text === '' ? '' : ','}${JSON.stringify(step)}:${isShared ? LEAF : parts[i]}`;
+    }
+    return text;
+  }
+}
+
+function isShort(names: readonly string[]): boolean {
+  let length = 0;
+  for (const name of names) length += name.length;
+  return names.length <= MOST && length <= LONG;
+}
+
+function byStep(a: Member, b: Member): number {
+  return a.step < b.step ? -1 : a.step > b.step ? 1 : 0;
+}
+
 const ownedTypes = new WeakMap<Schema, OwnedType>();
 
 function ownedTypeOf(schema: Schema): OwnedType {
@@ -114,77 +280,47 @@ function fieldsOf(
   before: JsonValue | undefined,
   type: OwnedType,
   notTracked: FieldSet | undefined,
-): JsonObject | undefined {
+): string | undefined {
   if (before === value) return undefined;
   const shape = type.isFree ? shapeOfValue(type.schema, value) : type.shape;
   if (shape === 'leaf' || (isEmptyAs(shape, before) && isEmptyAs(shape, value)))
     return before !== undefined && jsonEqual(before, value) ? undefined : LEAF;
-  if (shape === 'members') {
-    const members = membersOf(objectOrEmpty(value), before, type, notTracked);
-    return joined(members, before === undefined);
-  }
-  return joined(elementsOf(listOrEmpty(value), type), before === undefined);
+  if (shape === 'members') return membersText(objectOrEmpty(value), before, type, notTracked, before === undefined);
+  return elementsText(listOrEmpty(value), type, before === undefined);
 }
 
-function membersOf(object: JsonObject, before: JsonValue | undefined, type: OwnedType, notTracked?: FieldSet): Owned[] {
-  const members: Owned[] = [];
-  for (const key of Object.keys(object)) {
-    const member = type.member(key);
+function membersText(
+  object: JsonObject,
+  before: JsonValue | undefined,
+  type: OwnedType,
+  notTracked: FieldSet | undefined,
+  isOwned: boolean,
+): string | undefined {
+  const layout = type.layoutOf(object);
+  const base = top;
+  for (const { key, step, type: memberType } of layout.members) {
     const value = object[key];
-    if (!member || value === undefined) continue;
-    const { step, rank } = member;
+    let old: JsonValue | undefined;
+    if (before !== undefined && isObject(before) && Object.hasOwn(before, key)) old = before[key];
     const left = notTracked?.get(step);
-    if (left?.isOwned) continue;
-    let old = isObject(before) && Object.hasOwn(before, key) ? before[key] : undefined;
-    if (old === undefined && step === 'f:metadata' && notTracked?.has(step)) old = NOTHING; // only what is in it is owned
-    const fields = fieldsOf(value, old, member.type, left?.children);
-    if (fields) insert(members, { step, rank, fields });
+    if (old === undefined && left && step === 'f:metadata') old = NOTHING; // only what is in it is owned
+    let fields: string | undefined;
+    if (value === undefined || left?.isOwned) fields = undefined;
+    else if (old === undefined && memberType.shape === 'leaf') fields = LEAF;
+    else fields = fieldsOf(value, old, memberType, left?.children);
+    below[top++] = fields;
   }
-  sortMany(members);
-  return members;
+  const text = layout.textFrom(base, isOwned);
+  top = base;
+  return text;
 }
 
-/** Several elements of one step are one leaf. */
-function elementsOf(list: readonly JsonValue[], type: OwnedType): Owned[] {
-  const elements: Owned[] = [];
+function elementsText(list: readonly JsonValue[], type: OwnedType, isOwned: boolean): string | undefined {
+  const known = type.listOf(list);
   const element = type.element();
-  for (const item of list) {
-    const step = elementStep(item, type.schema);
-    if (step === undefined) throw new KeylessElementError();
-    const fields = element ? fieldsOf(item, undefined, element, undefined) : LEAF;
-    if (fields) insert(elements, { step, rank: -1, fields });
-  }
-  sortMany(elements);
-  return elements.some(({ step }, i) => step === elements[i + 1]?.step) ? withoutDuplicates(elements) : elements;
-}
-
-function withoutDuplicates(sorted: readonly Owned[]): Owned[] {
-  const isSame = (i: number, j: number) => sorted[i]?.step === sorted[j]?.step;
-  return sorted
-    .map((one, i) => (isSame(i, i - 1) || isSame(i, i + 1) ? { ...one, fields: LEAF } : one))
-    .filter((_, i) => i === 0 || !isSame(i, i - 1));
-}
-
-function joined(owned: Owned[], isOwned: boolean): JsonObject | undefined {
-  if (owned.length === 0) return isOwned ? LEAF : undefined;
-  const fields: JsonObject = isOwned ? { '.': LEAF } : {};
-  for (const { step, fields: below } of owned) fields[step] = below;
-  return fields;
-}
-
-/** Keeps few in the order of their steps; `sortMany` sees to the others. */
-function insert(owned: Owned[], one: Owned): void {
-  let at = owned.length;
-  owned.push(one);
-  if (at >= FEW) return;
-  for (; at > 0 && isBefore(one, owned[at - 1]!); at--) owned[at] = owned[at - 1]!;
-  owned[at] = one;
-}
-
-function sortMany(owned: Owned[]): void {
-  if (owned.length > FEW) owned.sort((a, b) => (a.step < b.step ? -1 : a.step > b.step ? 1 : 0));
-}
-
-function isBefore(a: Owned, b: Owned): boolean {
-  return a.rank < 0 || b.rank < 0 ? a.step < b.step : a.rank < b.rank;
+  const base = top;
+  for (const item of list) below[top++] = element ? fieldsOf(item, undefined, element, undefined) : LEAF;
+  const text = known.textFrom(base, isOwned);
+  top = base;
+  return text;
 }

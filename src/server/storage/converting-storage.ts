@@ -12,7 +12,7 @@ import { restoreObject } from '../apiextensions/restore.ts';
 import type { ConvertObjects } from '../registry/custom-kind.ts';
 import type { Resource } from '../registry/resource.ts';
 import { DirectStorage, type DirectStorageOptions } from './direct-storage.ts';
-import { ObjectCodec } from './object-codec.ts';
+import { headText, ObjectCodec } from './object-codec.ts';
 import { ObjectEvent } from './object-event.ts';
 import type { GetOptions, Instead, ListRequest, ObjectList, WriteGuard } from './object-storage.ts';
 import type { StoredObject } from './stored-object.ts';
@@ -31,8 +31,8 @@ export type ConvertingStorageOptions = Omit<DirectStorageOptions, 'codec'> & {
 
 /** Leaves objects in the version that they say they have. */
 export class AsStoredCodec extends ObjectCodec {
-  protected override typeOf({ kind, apiVersion }: KubeObject): { kind: string; apiVersion: string } {
-    return { kind: kind ?? this.type.kind, apiVersion: apiVersion ?? this.type.apiVersion };
+  protected override storedHead({ kind, apiVersion }: KubeObject): string {
+    return headText({ kind: kind ?? this.type.kind, apiVersion: apiVersion ?? this.type.apiVersion });
   }
 
   protected override upToDate(stored: Buffer): Buffer {

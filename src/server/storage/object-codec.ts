@@ -8,11 +8,14 @@
  * Always true: everything that is stored was written by `encode`, so the first `"uid":"` is the object's own: only its
  * names come before, and those hold no quotes. Decoding copies bytes and parses nothing; what is no object is an error.
  */
-import type { JsonObject, KubeObject } from '../../api/index.ts';
+import type { JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
+import { jsonText } from '../../api/json-text.ts';
 import { mayBeOutdated, restoreObject } from '../apiextensions/restore.ts';
-import { goJson } from '../codec/encode.ts';
+import { goEscaped } from '../codec/encode.ts';
+import { isObject } from '../codec/json/json-objects.ts';
 import { parseJson } from '../codec/json/json-reader.ts';
 import { type Wanted, wantedOf } from '../codec/json/pick-fields.ts';
+import { sharedText } from '../codec/json/shared-objects.ts';
 import type { KindFacts } from '../registry/kind-facts.ts';
 import type { Resource } from '../registry/resource.ts';
 import { StoredObject } from './stored-object.ts';
@@ -20,8 +23,9 @@ import { StoredObject } from './stored-object.ts';
 const UID_MARK = Buffer.from('"uid":"');
 const QUOTE = 0x22;
 
-/** The order in which metadata is stored: names and uid first, the rest as it comes. */
-const METADATA_FIRST = ['name', 'generateName', 'namespace', 'uid'];
+/** The order in which metadata is stored: names and uid first, the rest as it comes, and no version. */
+const METADATA_FIRST: readonly string[] = ['name', 'generateName', 'namespace', 'uid'];
+const NOT_THEN: ReadonlySet<string> = new Set([...METADATA_FIRST, 'resourceVersion']);
 
 export class ObjectCodec {
   readonly resource: Resource;
@@ -34,13 +38,13 @@ export class ObjectCodec {
   readonly fields: readonly { readonly path: string; readonly absent?: string; readonly orElse?: string }[];
   /** What selectors ask for. */
   readonly selectable: Wanted;
-  readonly #storedHead: Buffer;
+  readonly #storedHead: string;
 
   constructor(resource: Resource, facts: KindFacts) {
     this.resource = resource;
     this.type = { kind: resource.kind, apiVersion: resource.groupVersion };
-    this.#storedHead = Buffer.from(`${JSON.stringify(this.type).slice(0, -1)},`);
-    this.head = resource.isCustom ? Buffer.alloc(0) : this.#storedHead;
+    this.#storedHead = headText(this.type);
+    this.head = resource.isCustom ? Buffer.alloc(0) : Buffer.from(this.#storedHead);
     this.skip = resource.isCustom ? 1 : 2;
     const fields = [...facts.fields].filter(([name]) => name !== 'metadata.name' && name !== 'metadata.namespace');
     this.fieldNames = fields.map(([name]) => name);
@@ -51,17 +55,18 @@ export class ObjectCodec {
 
   /** The bytes to store: no resourceVersion, type and names first. */
   encode(object: KubeObject): Buffer {
-    const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = object;
-    const ordered: JsonObject = {};
-    const { resourceVersion: _version, ...kept } = metadata as JsonObject;
-    for (const name of METADATA_FIRST) if (kept[name] !== undefined) ordered[name] = kept[name];
-    for (const [name, value] of Object.entries(kept)) if (!(name in ordered)) ordered[name] = value;
-    return Buffer.from(goJson({ ...this.typeOf(object), metadata: ordered, ...(rest as JsonObject) }));
+    let text = `${this.storedHead(object)}"metadata":${metadataText(object.metadata as JsonObject)}`;
+    for (const key of Object.keys(object)) {
+      if (key === 'kind' || key === 'apiVersion' || key === 'metadata') continue;
+      const part = jsonText(object[key]);
+      if (part !== undefined) text += `,${JSON.stringify(key)}:${part}`;
+    }
+    return Buffer.from(goEscaped(`${text}}`));
   }
 
-  /** What the object is stored as. */
-  protected typeOf(_object: KubeObject): { readonly kind: string; readonly apiVersion: string } {
-    return this.type;
+  /** What the JSON of an object begins with, up to its metadata. */
+  protected storedHead(_object: KubeObject): string {
+    return this.#storedHead;
   }
 
   /** `take` gives the room for its bytes. Not from Node's pool: a few bytes there would keep the whole pool alive. */
@@ -95,4 +100,40 @@ export class ObjectCodec {
     if (!this.resource.isCustom || !mayBeOutdated(this.resource, revision)) return stored;
     return this.encode(restoreObject(parseJson(stored.toString('utf8')) as KubeObject, this.resource));
   }
+}
+
+/** What the JSON of an object of a type begins with, up to its metadata. */
+export function headText({ kind, apiVersion }: { readonly kind: string; readonly apiVersion: string }): string {
+  return `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`;
+}
+
+function metadataText(metadata: JsonObject): string {
+  let text = '';
+  const add = (name: string, value: string | undefined) => {
+    if (value !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${value}`;
+  };
+  for (const name of METADATA_FIRST) add(name, jsonText(metadata[name]));
+  for (const name of Object.keys(metadata)) {
+    if (NOT_THEN.has(name)) continue;
+    const value = metadata[name];
+    add(name, name === 'managedFields' && Array.isArray(value) ? entriesText(value) : jsonText(value));
+  }
+  return `{${text}}`;
+}
+
+/** What is owned of an object is a good part of its text, and often written already. */
+function entriesText(entries: readonly JsonValue[]): string {
+  return `[${entries.map((entry) => (isObject(entry) ? entryText(entry) : jsonText(entry))).join(',')}]`;
+}
+
+function entryText(entry: JsonObject): string {
+  const { fieldsV1 } = entry;
+  const fields = isObject(fieldsV1) ? sharedText(fieldsV1) : undefined;
+  if (fields === undefined) return jsonText(entry);
+  let text = '';
+  for (const name of Object.keys(entry)) {
+    const value = name === 'fieldsV1' ? fields : jsonText(entry[name]);
+    if (value !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${value}`;
+  }
+  return `{${text}}`;
 }
