@@ -53,7 +53,8 @@ export class WatchedKinds implements AsyncDisposable {
     onError: (error: unknown) => void,
   ) {
     this.#client = client;
-    this.#informers = client.informers({ onError, auditMs: 0 });
+    // Nobody else reads what is kept, and of every object that is written something is.
+    this.#informers = client.informers({ onError, auditMs: 0, freeze: false });
     this.#onEvent = onEvent;
   }
 

@@ -5,6 +5,7 @@ import type { ResourceStorage } from '../storage/resource-storage.ts';
 import { partialObject } from '../tables/partial-metadata.ts';
 import { parseIncludeObject } from '../tables/table.ts';
 import { JsonEvents } from './json-events.ts';
+import { MetadataEvents } from './metadata-events.ts';
 import type { Format } from './negotiation.ts';
 import { ObjectEvents } from './object-events.ts';
 import { ProtobufEvents } from './protobuf-events.ts';
@@ -36,6 +37,7 @@ function sharedEncoding(storage: ResourceStorage, format: Format): EventEncoding
   const { mediaType, shape, version } = format;
   if (mediaType === 'protobuf') return new ProtobufEvents(storage, format);
   if (shape !== 'object') {
+    if (storage.isStorageForm) return new MetadataEvents(storage, version);
     const partial = (object: KubeObject) => partialObject(object, version);
     return new ObjectEvents(storage, `partial ${version} ${groupVersion}`, partial, true);
   }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { sharedObject } from '../codec/json/shared-objects.ts';
 import { JsonEvents } from '../encodings/json-events.ts';
 import { factsOf } from '../registry/kind-facts.ts';
 import { Registry } from '../registry/registry.ts';
@@ -67,6 +68,7 @@ describe('ObjectCodec and StoredObject', () => {
         const want = { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
         expect(cached.parse()).toEqual(want);
         expect(cached.labels).toEqual(object.metadata.labels);
+        expect(JSON.parse(cached.metadataBytes().toString())).toEqual(want.metadata);
         // An element of a list: a comma, then JSON; built-in kinds leave their type out.
         expect(cached.bytes[0]).toBe(0x2c);
         const { kind: _kind, apiVersion: _apiVersion, ...untyped } = want;
@@ -98,6 +100,7 @@ describe('ObjectCodec and StoredObject', () => {
             metadata: { ...object.metadata, resourceVersion: String(version) },
           });
           expect(cached.parse()).toEqual(at(revision));
+          expect(JSON.parse(cached.metadataBytes().toString())).toEqual(at(revision).metadata);
           const gone = cached.withRevision(later);
           expect(gone.parse()).toEqual(at(later));
           expect([gone.revision, gone.key, cached.revision]).toEqual([later, 'ns/a', revision]);
@@ -134,6 +137,14 @@ describe('ObjectCodec and StoredObject', () => {
     const stored = nodes.encode({ ...nodes.type, metadata: { name: 'n1', uid: UID } });
     expect(nodes.decode('', 'n1', 4, stored).key).toBe('n1');
   });
+});
+
+it('shared texts within what is owned are stored as they would be written out', () => {
+  const entry = (fieldsV1: JsonObject) => ({ manager: 'm', fieldsType: 'FieldsV1', fieldsV1, subresource: '' });
+  const text = '{"f:a<b":{"k:{\\"name\\":\\"é\\"}":{".":{}}}}';
+  const stored = (fieldsV1: JsonObject) =>
+    configMaps.encode(objectOf(configMaps, { managedFields: [entry(fieldsV1)] as never })).toString();
+  expect(stored(sharedObject(text))).toBe(stored(JSON.parse(text) as JsonObject));
 });
 
 describe('JsonEvents', () => {

@@ -14,12 +14,14 @@
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { Labels } from '../../api/selectors/label-selector.ts';
 import { parseJson } from '../codec/json/json-reader.ts';
-import { pickFields } from '../codec/json/pick-fields.ts';
+import { endOfValue, pickFields } from '../codec/json/pick-fields.ts';
 import { readField } from '../registry/kind-facts.ts';
 import type { ObjectCodec } from './object-codec.ts';
 import { objectKey } from './object-keys.ts';
 import { type ObjectMemory, ownMemory } from './object-memory.ts';
 import type { Slab } from './slab.ts';
+
+const METADATA = Buffer.from('"metadata":');
 
 export class StoredObject {
   readonly codec: ObjectCodec;
@@ -90,6 +92,14 @@ export class StoredObject {
   parse(): KubeObject {
     const item = parseJson(this.bytes.toString('utf8', 1)) as JsonObject;
     return (this.codec.resource.isCustom ? item : { ...this.codec.type, ...item }) as unknown as KubeObject;
+  }
+
+  /** The JSON of its metadata, as it lies in `bytes`: it is the first member, or the first after the type. */
+  metadataBytes(): Buffer {
+    const from = this.bytes.indexOf(METADATA) + METADATA.length;
+    const end = from < METADATA.length ? undefined : endOfValue(this.bytes, from);
+    if (end === undefined) throw new Error(`Cannot find the metadata of ${this.codec.type.kind} "${this.name}"`);
+    return this.bytes.subarray(from, end);
   }
 
   /** The same content under another version: what a DELETED event shows. */

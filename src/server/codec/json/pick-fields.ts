@@ -35,6 +35,11 @@ export function pickFields(bytes: Buffer, from: number, wanted: Wanted): JsonObj
   return picker.isLost ? undefined : found;
 }
 
+/** Where the value that begins at `from` ends; undefined where the text is not as it would be written here. */
+export function endOfValue(bytes: Buffer, from: number): number | undefined {
+  return new Picker(bytes, from).end();
+}
+
 class Picker {
   isLost = false;
   readonly #bytes: Buffer;
@@ -43,6 +48,11 @@ class Picker {
   constructor(bytes: Buffer, at: number) {
     this.#bytes = bytes;
     this.#at = at;
+  }
+
+  end(): number | undefined {
+    this.#skip();
+    return this.isLost ? undefined : this.#at;
   }
 
   members(wanted: Wanted): JsonObject {
