@@ -3,7 +3,15 @@
  * is deleted and no Pod that has a node mentions it. That is asked of the server before it is believed: a Pod that the
  * cache has not heard of may be about to start.
  */
-import { corev1, isApiError, metadataOf, type PartialObjectMetadata, type Resource } from '../../client/index.ts';
+import {
+  corev1,
+  isApiError,
+  type LazyObject,
+  lazyOf,
+  metadataOf,
+  type PartialObjectMetadata,
+  type Resource,
+} from '../../client/index.ts';
 import {
   type ControllerDefinition,
   controllerOf,
@@ -18,9 +26,9 @@ const FINALIZER = 'kubernetes.io/pvc-protection';
 /** Whole, since their finalizers are written by updates: the role of this controller allows no patches. */
 const claims: Resource<corev1.PersistentVolumeClaim> = corev1.persistentVolumeClaims;
 /** Only that something happened to one: which claims it has is asked when one of them is to go. */
-const podChanges: Resource<PartialObjectMetadata> = metadataOf(corev1.pods);
+const podChanges: Resource<LazyObject<PartialObjectMetadata>> = lazyOf(metadataOf(corev1.pods));
 
-const toGoingClaims: Mapper<PartialObjectMetadata> = ({ metadata }, { cache }) =>
+const toGoingClaims: Mapper<LazyObject<PartialObjectMetadata>> = ({ metadata }, { cache }) =>
   cache.of(claims).list({ namespace: metadata.namespace! }).filter(isBeingDeleted);
 
 export const claimProtectionController: ControllerDefinition<corev1.PersistentVolumeClaim> = defineController({
