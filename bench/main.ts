@@ -40,6 +40,7 @@ import { serverReads } from './server/server-reads.ts';
 import { serverResume } from './server/server-resume.ts';
 import { serverStart } from './server/server-start.ts';
 import { serverWorkers } from './server/server-workers.ts';
+import { serverWorkersMemory } from './server/server-workers-memory.ts';
 import { serverWrites } from './server/server-writes.ts';
 import { storm } from './server/storm.ts';
 import { testServer } from './server/test-server.ts';
@@ -75,7 +76,7 @@ const serverBenchmarks: readonly ServerBenchmark[] = [
     serverMemory,
     serverStart,
   ],
-  ...[flowControlCost, storm, cluster, serverAdmission, serverLooking, serverWorkers, testServer],
+  ...[flowControlCost, storm, cluster, serverAdmission, serverLooking, serverWorkers, serverWorkersMemory, testServer],
 ];
 const clientBenchmarks: readonly ClientBenchmark[] = [clientSync, clientStream, clientSlowHandler, queueBenchmark];
 const LIMIT_SECONDS: TimeLimit = { usual: 120, whole: 600 };

@@ -9,6 +9,7 @@ import { describeWrites } from './writes.ts';
 const names: Readonly<Record<Implementation, string>> = {
   direct: 'stored objects without a watch cache',
   cached: 'stored objects with a watch cache',
+  followed: 'stored objects with a watch cache that follows the one of another thread',
   short: 'stored objects with a watch cache that forgets',
   converted: 'stored objects that are converted as they are read',
 };

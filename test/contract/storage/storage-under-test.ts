@@ -10,10 +10,11 @@ import { Registry } from '../../../src/server/registry/registry.ts';
 import type { Resource } from '../../../src/server/registry/resource.ts';
 import { defaultWatchCacheLimits } from '../../../src/server/storage/cacher/watch-cache.ts';
 import { AsStoredCodec, ConvertingStorage } from '../../../src/server/storage/converting-storage.ts';
+import { openFollowed } from '../../../src/server/storage/feed/followed-storages.testing.ts';
 import type { ObjectKeys } from '../../../src/server/storage/object-keys.ts';
 import type { ListRequest, ObjectStorage, WatchRequest } from '../../../src/server/storage/object-storage.ts';
 import type { ObjectWatch } from '../../../src/server/storage/object-watch.ts';
-import { ResourceStorages } from '../../../src/server/storage/resource-storages.ts';
+import { ResourceStorages, type ResourceStoragesOptions } from '../../../src/server/storage/resource-storages.ts';
 import { Selection } from '../../../src/server/storage/selection.ts';
 import type { StoredObject } from '../../../src/server/storage/stored-object.ts';
 import { StreamClient } from '../../../src/server/storage/stream-client.testing.ts';
@@ -23,9 +24,9 @@ import type { Open } from '../../support/store/store-under-test.ts';
 
 /**
  * `short`: with a watch cache that forgets nearly everything, so that history is read from the store. `converted`: stored
- * in another version, in which texts are backwards.
+ * in another version, in which texts are backwards. `followed`: by a thread that has the store from another.
  */
-export type Implementation = 'direct' | 'cached' | 'short' | 'converted';
+export type Implementation = 'direct' | 'cached' | 'followed' | 'short' | 'converted';
 
 export type StorageUnderTest = AsyncDisposable & {
   readonly store: Store;
@@ -41,14 +42,16 @@ export function opening(open: Open, implementation: Implementation): OpenStorage
   return async () => {
     const under = await open();
     const limits = { ...defaultWatchCacheLimits, ...(implementation === 'short' && { minEvents: 1, maxEvents: 2 }) };
-    const storages = new ResourceStorages({
+    const options: ResourceStoragesOptions = {
       registry: new Registry(),
       store: under.store,
       root: `${under.prefix}registry`,
       clock: backgroundClock,
       log: () => {},
       watchCacheLimits: () => (implementation === 'direct' || implementation === 'converted' ? 'off' : limits),
-    });
+    };
+    const followed = implementation === 'followed' ? await openFollowed(options, under.store) : undefined;
+    const storages = followed?.worker ?? new ResourceStorages(options);
     const storageOf = (group: string, plural: string) => storages.storageOf(group, plural).objects;
     const storage =
       implementation === 'converted'
@@ -60,7 +63,7 @@ export function opening(open: Open, implementation: Implementation): OpenStorage
       storageOf,
       async [Symbol.asyncDispose]() {
         storage.endWatches('server-stopping');
-        await storages.close();
+        await (followed ?? storages).close();
         await under[Symbol.asyncDispose]();
       },
     };
