@@ -8,6 +8,7 @@ import { obey, type Ready } from './server-control.ts';
 const told = process.argv[2]!;
 const options = told.startsWith('{') ? (JSON.parse(told) as ServerOptions) : { dataDir: told };
 const server = await startServer({ securePort: 0, introspection: true, ...options });
+await server.joined;
 obey(async ({ kind }) => {
   if (kind !== 'stop') throw new Error(`Cannot obey: there is no order ${JSON.stringify(kind)}`);
   await server.close();

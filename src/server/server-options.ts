@@ -146,6 +146,8 @@ export type RunningServer = {
   readonly etcdUrls: readonly string[];
   /** The threads that serve, if it has any beside its own. */
   readonly workers: () => readonly RunningWorker[];
+  /** All of those serve: until then the thread that has the store does. */
+  readonly joined: Promise<void>;
   /** Reads certificates, authorities and tokens again now; every minute it does so by itself. */
   reload(): void;
   close(): Promise<void>;

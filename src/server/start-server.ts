@@ -224,7 +224,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
     let url = '';
     const handle = (context: RequestContext): void | Promise<void> => {
       // What was defined through another thread a moment ago is known to whoever asks here now.
-      if (!isOwner && isAboutKinds(context, registry))
+      if (whole && isAboutKinds(context, registry))
         return crdController.catchUp(context.signal).then(() => handleKnown(context));
       return handleKnown(context);
     };
@@ -282,7 +282,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
     const httpServer = await startHttpServer({
       host: bindAddress,
       port: listening.kind === 'own' ? securePort : listening.port,
-      ...(listening.kind !== 'own' && { socket: listening.kind === 'none' ? 'none' : listening.handle }),
+      ...(listening.kind === 'handle' && { socket: listening.handle }),
       tls: settingsOf(tls),
       authenticate: access.authenticate,
       authorizer: ui?.allowing(access.authorizer) ?? access.authorizer,
@@ -390,6 +390,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
     closers.push(() => feeding.abort());
     const inside: Inside = {
       store,
+      yieldPort: () => httpServer.yieldPort(),
       serveFeed: (line) =>
         serveFeed(line, async (what) => {
           const known = storages.cacherOf(what);
@@ -409,6 +410,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       connectInProcess,
       etcdUrls,
       workers: () => [],
+      joined: Promise.resolve(),
       reload,
       close: stopServing,
       inside,

@@ -193,6 +193,7 @@ export class TestServer implements AsyncDisposable {
       }),
     );
     this.#running = running;
+    await running.joined;
     this.#port = Number(new URL(running.url).port);
     if (isNew && this.#store) await keepForNext(this.dataDir, this.#store);
     if (own.controllersToken !== undefined) await this.#startControllers(running, own.controllersToken, log);

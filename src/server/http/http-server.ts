@@ -7,9 +7,9 @@
  * `close` lets requests under way finish, ends live streams cleanly and leaves no connection behind.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { TLSSocket } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 import { type Clock, hardwareClock } from '../../api/clock.ts';
 import { closeOnce } from '../../api/closing.ts';
 import { isStatusError, type StatusError } from '../../api/status-error.ts';
@@ -45,8 +45,8 @@ export type HttpServerOptions = {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
-  /** A socket that has the port already, or none: then only this process can connect. */
-  readonly socket?: object | 'none';
+  /** A socket that has the port already. */
+  readonly socket?: object;
   readonly tls: TlsSettings;
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
@@ -79,6 +79,8 @@ export interface HttpServer extends AsyncDisposable {
   readonly openRequests: number;
   /** For connections from now on; those that are open stay as they are. */
   setTls(tls: TlsSettings): void;
+  /** Lets others have the port: nobody new is taken, and whoever asks on an open connection comes again on another. */
+  yieldPort(): void;
   /** The client's end of a connection from within this process. */
   connectInProcess(): Duplex;
   close(): Promise<void>;
@@ -123,6 +125,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     sendsRetryAfter: options.shutdown?.sendsRetryAfter ?? false,
   });
 
+  let hasYielded = false;
   const onHttp1 = (request: IncomingMessage, response: ServerResponse) => {
     heads.isWhole(request);
     const fault = http1Fault(request);
@@ -132,6 +135,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       const wire = new Http1Wire(request, response);
       const { method = '', url = '', headers, rawHeaders } = request;
       connections.addWire(socket, wire);
+      if (hasYielded && socket instanceof TLSSocket) wire.closeAfter();
       const certificate = () => connections.certificateOf(socket, () => socket);
       const origin = { headers, rawHeaders, remoteAddress: socket.remoteAddress };
       accept(wire, method, url, origin, socket, certificate);
@@ -145,7 +149,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       const { session } = stream;
       const wire = new Http2Wire(stream, method, () => session !== undefined && connections.isBroken(session));
       if (!session) return wire.destroy();
-      if (goawayChance > 0 && random() < goawayChance) wire.closeAfter();
+      if (hasYielded || (goawayChance > 0 && random() < goawayChance)) wire.closeAfter();
       const certificate = () => connections.certificateOf(session, () => session.socket as TLSSocket);
       const remoteAddress = session.destroyed ? undefined : session.socket.remoteAddress;
       const origin = { headers: headers as IncomingHttpHeaders, rawHeaders, remoteAddress };
@@ -227,7 +231,6 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
   const { host, port, socket } = options;
   await new Promise<void>((resolve, reject) => {
-    if (socket === 'none') return resolve();
     listener.once('error', reject);
     const listening = () => {
       listener.off('error', reject);
@@ -240,6 +243,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     port: socket ? port : (listener.address() as AddressInfo).port,
     get openRequests() {
       return open.size;
+    },
+    yieldPort() {
+      hasYielded = true;
+      // Not `listener.close`, which also lets go of those who are connected.
+      NetServer.prototype.close.call(listener);
     },
     connectInProcess: () => inProcess.connect(),
     setTls: (tls) => listener.setSecureContext(secureContext(tls)),

@@ -1,7 +1,7 @@
 /**
- * One port for several threads. The owner binds it and never accepts; each worker listens on a copy of the very same socket,
- * so all of them take from one queue, whoever is free first. A connection that nobody has taken yet is lost with no worker,
- * not even with the last one: it waits for the next.
+ * One port for several threads. The owner binds it, and listens until the workers do, each on a copy of the very same socket:
+ * all of them take from one queue, whoever is free first. The owner keeps a copy of its own, on which nobody listens: a
+ * connection that nobody has taken yet is lost with no worker, not even with the last one; it waits for the next.
  *
  * A copy of a file descriptor is what Node has no call for, and two threads with the same one would each close it for the
  * other, or close whatever has its number by then. So a worker gets its own from a helper: a process that is started with
@@ -13,10 +13,12 @@ import * as net from 'node:net';
 import { getSystemErrorMap } from 'node:util';
 
 /** What Node's own cluster module binds ports with: bound, not listening yet. A negative number is an error. */
-type Handle = { readonly fd: number; getsockname(out: { port?: number }): number; close(): void };
+type Handle = SocketHandle & { getsockname(out: { port?: number }): number };
 type MakeHandle = (address: string, port: number, addressType: 4 | 6) => Handle | number;
 
-export type BoundPort = { readonly fd: number; readonly port: number; close(): void };
+/** What `server.listen` takes, with a descriptor of its own. */
+export type SocketHandle = { readonly fd: number; close(): void };
+export type BoundPort = { readonly handle: SocketHandle; readonly port: number };
 
 export async function bindPort(host: string, port: number): Promise<BoundPort> {
   if (process.platform === 'win32')
@@ -31,7 +33,7 @@ export async function bindPort(host: string, port: number): Promise<BoundPort> {
     handle.close();
     throw systemError(failure, address, port);
   }
-  return { fd: handle.fd, port: bound.port!, close: () => handle.close() };
+  return { handle, port: bound.port! };
 }
 
 function systemError(errno: number, address: string, port: number): NodeJS.ErrnoException {
@@ -48,8 +50,8 @@ if (failure !== 0) throw new Error('cannot open the socket: ' + failure);
 process.send('socket', socket, () => process.exit(0));
 `;
 
-/** A handle that `server.listen` takes, with a descriptor of this thread's own. */
-export function copySocket(fd: number): Promise<object> {
+/** The same socket, under a descriptor of this thread's own. */
+export function copySocket(fd: number): Promise<SocketHandle> {
   return new Promise((resolve, reject) => {
     const helper = spawn(process.execPath, ['--no-deprecation', '-e', HELPER], {
       stdio: ['ignore', 'ignore', 'pipe', fd, 'ipc'],
@@ -59,7 +61,7 @@ export function copySocket(fd: number): Promise<object> {
     helper.stderr!.on('data', (text) => {
       said += text;
     });
-    helper.on('message', (_message, socket) => resolve(socket as object));
+    helper.on('message', (_message, socket) => resolve(socket as unknown as SocketHandle));
     helper.on('error', reject);
     helper.on('close', (code) => reject(new Error(`Cannot share the port: the helper ended with ${code}: ${said}`)));
   });

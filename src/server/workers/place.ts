@@ -27,7 +27,7 @@ export type Place = {
   readonly store?: Store;
   /** To that thread, for what its caches hold. */
   readonly beside?: SideLine;
-  /** What clients connect to: a port of its own, one that was bound before, or none. */
+  /** What clients connect to: a port of its own, or one that was bound before. */
   readonly listening: Listening;
   /** What all threads of the server have, and nobody else; made by a thread that is alone. */
   readonly secret?: Uint8Array;
@@ -39,8 +39,6 @@ export type Place = {
 
 export type Listening =
   | { readonly kind: 'own' }
-  /** The port is bound, and others accept from it. */
-  | { readonly kind: 'none'; readonly port: number }
   | { readonly kind: 'handle'; readonly handle: object; readonly port: number };
 
 export const SECRET_BYTES = 32;
@@ -55,6 +53,8 @@ export type Inside = {
   readonly store: Store;
   /** Tells another thread on this line what the caches hold. */
   serveFeed(line: SideLine): void;
+  /** Lets the other threads have the port. */
+  yieldPort(): void;
   metricsText(): Promise<string>;
   watches(): readonly Shown[];
   expirations(): readonly Shown[];

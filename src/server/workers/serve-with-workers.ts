@@ -1,18 +1,19 @@
 /**
  * A server of several threads: this one is the owner, with the store and all that is done once; workers serve.
  *
- *   owner    bind the port ─► store, bootstrap, controllers, in-process door ─► share the store, start the workers
+ *   owner    bind the port ─► store, bootstrap, controllers, serve ─► start the workers ─► yield the port to them
  *   worker   shared store ─► the same server as any ─► listen on a copy of the port's socket
  *
- * Always true: it is ready when all workers listen. Closing stops the workers first, then what is done once, then the
- * store; the port is free after that.
+ * Always true: it is ready as soon as a server of one thread is. From when all workers listen the owner takes no connection
+ * more, and those that it has are asked to come again. Closing stops the workers first, then what is done once, then the
+ * store; the port is free after that. Where the port cannot be shared the owner goes on alone, and says so.
  */
 import { randomBytes } from 'node:crypto';
 import { closeOnce } from '../../api/index.ts';
 import type { RunningServer, ServerOptions } from '../server-options.ts';
 import { listenError } from '../serving/listen-error.ts';
 import { logToStderr } from '../serving/stderr-log.ts';
-import { bindPort } from './bound-port.ts';
+import { bindPort, copySocket, type SocketHandle } from './bound-port.ts';
 import { mergeMetrics } from './merge-metrics.ts';
 import { type Inside, type Place, SECRET_BYTES, type Shown, type Whole } from './place.ts';
 import { ASKED_OF_OWNER, ASKED_OF_WORKER, crossing } from './worker-messages.ts';
@@ -66,26 +67,40 @@ export async function serveWithWorkers(
     },
     log: (line) => log(`longwatch: ${line}`),
   });
+  let kept: SocketHandle | undefined;
+  let isClosing = false;
   const close = closeOnce(async () => {
+    isClosing = true;
     const stopped = pool.close();
-    bound.close(); // what workers have are copies: the port is free when the last of them stops listening
+    kept?.close(); // the port is free when the last of the others stops listening
     await stopped;
-    await owner?.close();
+    if (owner) await owner.close();
+    else bound.handle.close();
   });
+  const join = async ({ inside }: RunningThread, secret: Uint8Array): Promise<void> => {
+    const { store, serveFeed } = inside;
+    const { handle, port } = bound;
+    kept = await copySocket(handle.fd);
+    if (isClosing) return kept.close();
+    const order = { options: crossing(options), store, serveFeed, fd: kept.fd, port, secret };
+    if (await pool.serve(order)) inside.yieldPort();
+  };
+  let joined: Promise<void>;
   try {
-    const { port, fd } = bound;
+    const { port, handle } = bound;
     const secret = randomBytes(SECRET_BYTES);
     const { shutdownDelayMs: _delay, ...lasting } = options; // the workers wait, and serve meanwhile
     owner = await startThread(lasting, {
       number: 0,
       isOwner: true,
       sharedBy: count,
-      listening: { kind: 'none', port },
+      listening: { kind: 'handle', handle, port },
       secret,
       whole,
     });
-    const { store, serveFeed } = owner.inside;
-    await pool.serve({ options: crossing(options), store, serveFeed, fd, port, secret });
+    joined = join(owner, secret).catch((err: unknown) =>
+      log(`longwatch: cannot start workers: ${(err as Error).message}; one thread serves`),
+    );
   } catch (err) {
     await close();
     throw err;
@@ -97,6 +112,7 @@ export async function serveWithWorkers(
     connectInProcess,
     etcdUrls,
     workers: () => pool.workers(),
+    joined,
     reload: () => {
       reload();
       pool.tellAll(ASKED_OF_WORKER.reload);

@@ -1,7 +1,7 @@
 /**
  * The workers of a server: threads that serve, each replaced when it dies.
  *
- *   load     the thread reads its code, while the owner makes what workers stand on
+ *   load     the thread reads its code
  *   serve    it is given the store and the port, and says when it listens
  *   gone     another takes its place, at once; after a while, if such do not live long
  *
@@ -40,23 +40,26 @@ export class WorkerPool {
   readonly #options: PoolOptions;
   readonly #members = new Set<Member>();
   readonly #exits = new Set<Promise<void>>();
-  /** Those that the pool began with, also if one could not even load. */
-  readonly #first: readonly Member[];
+  readonly #isFull: Promise<void>;
+  #onFull!: () => void;
   #order: PoolOrder | undefined;
   #lastNumber = 0;
   #pauseMs = 0;
   #isClosed = false;
 
-  /** Threads that load their code. */
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#first = Array.from({ length: options.count }, () => this.#add());
+    this.#isFull = new Promise((resolve) => {
+      this.#onFull = resolve;
+    });
   }
 
-  /** Resolves when all of them listen; fails if one cannot. */
-  async serve(order: PoolOrder): Promise<void> {
+  /** Starts them; true when all of them listen, false if the pool was closed before. */
+  async serve(order: PoolOrder): Promise<boolean> {
     this.#order = order;
-    await Promise.all(this.#first.map((member) => this.#start(member)));
+    for (let number = 0; number < this.#options.count; number++) void this.#startAnother();
+    await this.#isFull;
+    return !this.#isClosed;
   }
 
   /** What each of them answers; those that are gone, or too busy to say, are left out. */
@@ -86,6 +89,7 @@ export class WorkerPool {
   /** Lets them finish what they serve; resolves when their threads are gone. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#onFull();
     await Promise.all(
       [...this.#members].map(async ({ line, worker, serves }) => {
         if (serves) await line.ask(ASKED_OF_WORKER.stop).catch(() => {});
@@ -128,6 +132,7 @@ export class WorkerPool {
     const start: StartOrder = { ...order, number: member.number, sharedBy: this.#options.count, store: port2 };
     await member.line.ask(ASKED_OF_WORKER.start, start, [port2]);
     member.serves = true;
+    if (this.workers().length === this.#options.count) this.#onFull();
   }
 
   #replace(number: number, code: number, reason: string, livedMs: number): void {

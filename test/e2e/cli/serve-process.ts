@@ -13,6 +13,7 @@ addServeCommand(program, async ({ dataDir }) => {
     connectInProcess: () => new PassThrough(),
     etcdUrls: [],
     workers: () => [],
+    joined: Promise.resolve(),
     reload: () => process.stderr.write('reloaded\n'),
     close: () =>
       process.env.HANG

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { JsonObject, KubeObject } from '../../../src/api/index.ts';
+import { startServer } from '../../../src/server/index.ts';
 import { ApiClient, credentialsOf, startTestServer, type TestServer } from '../../../src/testing/index.ts';
 import { eventually } from '../../support/eventually.ts';
 
@@ -27,6 +28,7 @@ function connections(count: number): ApiClient[] {
 }
 
 const mapOf = (name: string, data: JsonObject = {}) => ({ metadata: { name }, data });
+const readToken = (dataDir: string) => readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
 const statusOf = (object: KubeObject) => object.status as unknown as { worker: number };
 
 async function workersOf(client: ApiClient, resource: string): Promise<number[]> {
@@ -42,6 +44,29 @@ async function watchOnEach(path: string, query: Record<string, string>) {
     streams.push(await server.client.watch(path, query));
   return streams;
 }
+
+it('the thread that has the store serves until the workers do, and then leaves the port to them', async () => {
+  const dataDir = join(folder, 'early');
+  const early = await startServer({ dataDir, securePort: 0, workers: 1, durability: 'none', log: () => {} });
+  try {
+    expect(early.workers()).toEqual([]);
+    const { ca } = credentialsOf(dataDir, early.kubeconfigPath);
+    const client = () => new ApiClient({ url: early.url, ca, token: readToken(dataDir), maxSockets: 1 });
+    const [before, watcher] = [client(), client()];
+    const watch = await watcher.watch(MAPS);
+    expect((await before.ask('GET', '/version')).headers.connection).not.toBe('close');
+    await early.joined;
+    expect(early.workers()).toHaveLength(1);
+    expect((await before.ask('GET', '/version')).headers.connection).toBe('close');
+    const after = client();
+    expect((await after.ask('GET', '/version')).headers.connection).not.toBe('close');
+    await after.create(MAPS, mapOf('after'));
+    await watch.until(({ object }) => (object as KubeObject).metadata.name === 'after');
+    await Promise.all([before, watcher, after].map((one) => one.close()));
+  } finally {
+    await early.close();
+  }
+});
 
 it('a write is seen by the next read, whichever thread answers', async () => {
   const clients = connections(8);
