@@ -32,6 +32,7 @@ const order = {
     ['definitions'],
     ['index.ts', 'advanced.ts', 'apply.ts', 'crd.ts', 'pods.ts'],
   ],
+  'src/client/pods': [['tar'], ['.']],
   'src/client/informer': [['.'], ['audit'], ['informer.ts'], ['informer-factory.ts']],
   'src/cli': [['terminal'], ['cluster'], ['commands'], ['verbs.ts'], ['main.ts']],
   'src/cli/commands': [

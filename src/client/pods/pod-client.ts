@@ -4,6 +4,7 @@
  *     const inside = podsOf(client);
  *     for await (const line of inside.logs('web-1', { follow: true, since: 60 })) console.log(line);
  *     const { stdout, code } = await inside.run('web-1', ['uname', '-a']);
+ *     await inside.copyFrom('web-1', '/var/log/app', './logs');
  *     await using forward = await inside.portForward('web-1', { port: 80 });
  *
  * Refusals are ApiErrors, broken connections TransportErrors, and nothing is begun a second time.
@@ -14,6 +15,7 @@ import type { KubeClient } from '../kube-client.ts';
 import { pods } from '../objects/generated/core-v1.ts';
 import { objectPath } from '../resources/resource-path.ts';
 import type { Transport } from '../transport/transport.ts';
+import { type CopyOptions, copyInto, copyOutOf } from './copy-files.ts';
 import { type LogOptions, logLines } from './log-lines.ts';
 import { EXEC_PROTOCOLS, PodProcess } from './pod-process.ts';
 import { dialPod, forwardPort, type PortForward, type PortForwardOptions } from './port-forward.ts';
@@ -79,6 +81,16 @@ export class PodClient {
     return { code: await process.exited, stdout, stderr };
   }
 
+  /** A file or folder of this machine: what lies at `source` lies at `target` in the container afterwards. It needs a `tar`. */
+  copyTo(name: string, source: string, target: string, options: CopyOptions = {}): Promise<void> {
+    return copyInto(this.#execFor(name, options), source, target, options);
+  }
+
+  /** The other way round. Nothing is written but the target and what is below it. */
+  copyFrom(name: string, source: string, target: string, options: CopyOptions = {}): Promise<void> {
+    return copyOutOf(this.#execFor(name, options), source, target, options);
+  }
+
   portForward(name: string, options: PortForwardOptions): Promise<PortForward> {
     return forwardPort(this.#transport, name, options.namespace ?? this.#namespace, options);
   }
@@ -89,6 +101,11 @@ export class PodClient {
     { port, namespace = this.#namespace, signal }: Pick<PortForwardOptions, 'port' | 'namespace' | 'signal'>,
   ): Promise<Duplex> {
     return dialPod(this.#transport, { name, namespace, port }, signal);
+  }
+
+  #execFor(name: string, { namespace, container, signal }: CopyOptions) {
+    return (command: readonly string[], stdin: boolean) =>
+      this.exec(name, command, { namespace, container, signal, stdin });
   }
 
   async #open(name: string, what: string, command: readonly string[], options: AttachOptions): Promise<PodProcess> {

@@ -58,6 +58,9 @@ export class PodProcess implements AsyncDisposable {
 
   /** Breaks the connection; what becomes of the program is the container runtime's to say. */
   async close(): Promise<void> {
+    // Whoever puts something into a full output waits for a reader, and there will be none.
+    this.stdout.destroy();
+    this.stderr.destroy();
     await this.#socket.close();
     await this.exited.catch(() => {});
   }

@@ -1,5 +1,8 @@
 /** Logs, programs and ports of pods, against a server that plays the kubelet's side with a WebSocket library of others. */
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ClusterAccess, KubeClient } from '../../../src/client/index.ts';
@@ -7,6 +10,7 @@ import { type PodClient, podsOf } from '../../../src/client/pods.ts';
 import { FakeClock } from '../../../src/testing/index.ts';
 import { until } from '../../support/client/client-under-test.ts';
 import { type KubeletSide, startKubeletSide } from '../../support/client/kubelet-side.ts';
+import { temporaryDir } from '../../support/temporary-dir.ts';
 
 let kubelet: KubeletSide;
 let client: KubeClient;
@@ -76,6 +80,13 @@ it('a terminal is resized; what is attached is heard; a signal ends it with its 
   await until(() => kubelet.sockets.size === 0);
 });
 
+it('a program can be left while its output lies there unread', async () => {
+  const flood = await inside.exec('web', ['flood', '40']);
+  await once(flood.stdout, 'readable');
+  await flood.close();
+  await expect(flood.exited).rejects.toThrow('the connection was closed before');
+});
+
 it('a refusal is the Status of the server, a broken connection is told as that', async () => {
   await expect(inside.exec('web', ['echo'], { namespace: 'forbidden' })).rejects.toMatchObject({
     name: 'ApiError',
@@ -120,4 +131,44 @@ it('a port of a pod is a port of this machine, for as many connections as come',
   expect(await text(connect(none.port, '127.0.0.1'))).toBe('');
   await until(() => errors.length > 0);
   expect(errors[0]).toContain('connection refused');
+});
+
+it('files and folders are copied into a container and out of it, and a failure says why', async () => {
+  await using folder = await temporaryDir();
+  const at = (...path: string[]) => join(folder.path, ...path);
+  await mkdir(at('site', 'deep'), { recursive: true });
+  await mkdir(at('container'));
+  const large = Buffer.alloc(3_000_000, 'abc');
+  await writeFile(at('site', 'large'), large);
+  await writeFile(at('site', 'deep', 'run.sh'), '#!', { mode: 0o755 });
+  await symlink('../large', at('site', 'deep', 'link'));
+  await inside.copyTo('web', at('site'), at('container', 'www'));
+  expect((await readFile(at('container', 'www', 'deep', 'link'))).equals(large)).toBe(true);
+  await inside.copyTo('web', at('site', 'deep', 'run.sh'), `${at('container')}/`);
+  expect((await stat(at('container', 'run.sh'))).mode & 0o777).toBe(0o755);
+  expect(kubelet.asked.at(-1)!.searchParams.getAll('command')).toEqual(['tar', '-xmf', '-', '-C', at('container')]);
+
+  await symlink('/etc/passwd', at('container', 'www', 'leaves'));
+  const skipped: string[] = [];
+  await inside.copyFrom('web', at('container', 'www'), at('back'), { onSkipped: (name) => void skipped.push(name) });
+  expect((await readFile(at('back', 'large'))).equals(large)).toBe(true);
+  expect([(await readdir(at('back'))).sort(), skipped]).toEqual([['deep', 'large'], ['./www/leaves']]);
+  await inside.copyFrom('web', at('container', 'run.sh'), at('back', 'one'));
+  expect(await readFile(at('back', 'one'), 'utf8')).toBe('#!');
+
+  const failures = [
+    inside.copyFrom('web', at('none'), at('x')),
+    inside.copyTo('web', at('site'), at('none', 'www')),
+    inside.copyTo('web', at('none'), at('container', 'x')),
+    inside.copyFrom('web', at('container', 'www'), at('x'), { limitBytes: 1000 }),
+    inside.copyFrom('forbidden', at('container', 'www'), at('x')),
+  ];
+  const sentences = (await Promise.allSettled(failures)).map((one) => (one as PromiseRejectedResult).reason.message);
+  expect(sentences).toEqual([
+    expect.stringMatching(/^Cannot copy ".*none" to ".*x": tar ended with 2: tar: \.\/none: Cannot stat/),
+    expect.stringMatching(/^Cannot copy ".*site" to ".*www": tar ended with 2: tar: .*none: Cannot open/),
+    expect.stringMatching(/ENOENT.*none/),
+    expect.stringMatching(/^Cannot copy .*: it holds over 1000 bytes/),
+    expect.stringMatching(/not you/),
+  ]);
 });

@@ -2,6 +2,7 @@
  * An API server with a kubelet behind it, as far as streams of pods go: logs, `exec`, `attach` and `portforward` over WebSockets,
  * in the protocols `v5.channel.k8s.io` and `v4.channel.k8s.io`, spoken by a WebSocket library of others.
  */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -47,6 +48,16 @@ const programs: Record<string, Program> = {
       write(1, `${Width}x${Height}`);
       exit(0);
     }),
+  /** The real one; the folder it is told to work in is one of this machine. */
+  tar: ({ command, socket, write, exit, onInput }) => {
+    const tar = spawn('tar', command.slice(1), { stdio: 'pipe' });
+    tar.stdout.on('data', (data: Buffer) => write(1, data));
+    tar.stderr.on('data', (data: Buffer) => write(2, data));
+    tar.stdin.on('error', () => {}); // it has ended before its input
+    onInput((data) => (data ? tar.stdin.write(data) : tar.stdin.end()));
+    tar.on('close', (code) => exit(code ?? 1));
+    socket.on('close', () => tar.kill());
+  },
   crash: ({ socket }) => socket.terminate(),
   sleep: () => {},
 };
