@@ -1,4 +1,5 @@
 /** The API server, started from code. */
+export { checkDefinition } from './apiextensions/check-definition.ts';
 export type {
   AuthorizationMode,
   AutoCompactionOptions,

@@ -1,5 +1,6 @@
 /** What tests need: a server of their own, a client that hides nothing, a network that fails, a clock turned by hand. */
 export { type Answer, ApiClient, type ApiClientOptions, type Ask, type ObjectList, type Query } from './api-client.ts';
+export { checkCrd } from './check-crd.ts';
 export { eventually, type Patience } from './eventually.ts';
 export { type ExpectEventsOptions, expectEvents } from './expect-events.ts';
 export { FakeClock } from './fake-clock.ts';

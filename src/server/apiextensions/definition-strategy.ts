@@ -16,12 +16,7 @@ export const definitionStrategy: Strategy = {
   setDefaults: (object) => setDefinitionDefaults(asDefinition(object)),
   prepareCreate: (object) => {
     object.spec ??= {};
-    const storage = asDefinition(object).spec?.versions?.find((version) => version.storage)?.name;
-    object.status = {
-      conditions: null,
-      acceptedNames: { plural: '', kind: '' },
-      storedVersions: storage === undefined ? [] : [storage],
-    };
+    object.status = statusOfNew(asDefinition(object));
   },
   prepareUpdate: (object, old, { subresource }) => {
     object.spec ??= {};
@@ -38,6 +33,15 @@ export const definitionStrategy: Strategy = {
   validateUpdate: (object, old) => changeFaults(asDefinition(object), asDefinition(old)),
   markDeleted: (object, now) => markTerminating(object, now),
 };
+
+export function statusOfNew({ spec }: Definition): JsonObject {
+  const storage = spec?.versions?.find((version) => version.storage)?.name;
+  return {
+    conditions: null,
+    acceptedNames: { plural: '', kind: '' },
+    storedVersions: storage === undefined ? [] : [storage],
+  };
+}
 
 function setDefinitionDefaults({ spec, status }: Definition): void {
   if (!spec) return;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import { CrdError, defineCrd, fromJsonSchema, installCrd } from '../../../src/client/crd.ts';
 import { apiextensionsv1, InvalidObjectError, type KubeClient } from '../../../src/client/index.ts';
-import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
+import { checkCrd, startTestServer, type TestServer } from '../../../src/testing/index.ts';
 import { adminOf } from '../../support/client/client-under-test.ts';
 import { gadgets, gadgetsV1beta1 } from '../../support/client/generated/gadgets.ts';
 
@@ -125,4 +125,43 @@ it('a generated token checks before it sends, as its schema says', async () => {
     'Cannot use Gadget "a": spec.mode: must be one of "Fast", "Slow", "don\'t"; spec.ports: must have at least 1 items; ' +
       'spec.name: must have at most 5 characters',
   );
+});
+
+it('a definition is checked without a server, in the words in which the server refuses it', async () => {
+  const good = defineCrd({ ...names('Checked'), spec: zodSpec });
+  await expect(checkCrd(good)).resolves.toBeUndefined();
+  const withSpec = (spec: object) => defineCrd({ ...names('Bad'), spec });
+  const rule = (rule: string) => ({ type: 'object', 'x-kubernetes-validations': [{ rule }] });
+  const { crd } = defineCrd({ ...names('Bad'), spec: { type: 'object' } });
+  const bad = [
+    withSpec({ type: 'object', properties: { a: { type: 'string', pattern: '(' } } }),
+    withSpec({ type: 'object', properties: { a: { type: 'string', default: 5 } } }),
+    withSpec(rule('self.missing > 1')),
+    withSpec({
+      type: 'object',
+      properties: { a: { ...rule('self.all(x, x > 1)'), type: 'array', items: { type: 'string' } } },
+    }),
+    defineCrd({ ...names('Bad'), group: 'example.k8s.io', spec: { type: 'object' } }),
+    defineCrd({ ...names('Bad'), plural: 'Not_good', spec: { type: 'object' } }),
+    defineCrd({ ...names('Bad'), columns: [{ name: 'x', type: 'no', jsonPath: 'spec' }], spec: { type: 'object' } }),
+    defineCrd({
+      ...names('Bad'),
+      scale: { specReplicasPath: '.x', statusReplicasPath: '.y' },
+      spec: { type: 'object' },
+    }),
+    { ...crd, metadata: { name: 'other.ex.io' } },
+    { ...crd, spec: { ...crd.spec!, versions: [] } },
+  ];
+  const refusal = (error: unknown) => (error as { status?: unknown }).status ?? error;
+  for (const one of bad) {
+    const here = await checkCrd(one).then(() => 'taken', refusal);
+    expect(here).toMatchObject({ code: 422, reason: 'Invalid' });
+    const body = 'crd' in one ? one.crd : one;
+    expect(
+      await client
+        .resource(apiextensionsv1.customResourceDefinitions)
+        .create(body as never)
+        .then(() => 'taken', refusal),
+    ).toEqual(here);
+  }
 });
