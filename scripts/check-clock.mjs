@@ -32,6 +32,7 @@ const OF_THE_MACHINE = {
     'src/store/etcd-front/',
   ],
   'measures what work costs, or shares out the thread': [
+    'src/client/slices.ts',
     'src/server/admission/',
     'src/server/apiextensions/conversion-webhook.ts',
     'src/server/event-loop/',

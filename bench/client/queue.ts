@@ -20,6 +20,7 @@ async function run({ isQuick, say, signal }: ServerContext): Promise<ClientRow[]
   const phases: Record<string, () => Promise<Done>> = {
     'add, get, done, one key at a time': () => oneByOne(keys, cycles),
     [`add, get, done behind ${BACKLOG} keys`]: () => backlog(keys, cycles),
+    [`add, get, done while ${BACKLOG} keys are delayed`]: () => delayed(keys, cycles),
     'add of a key that waits': () => again(keys, cycles),
   };
   const rows: ClientRow[] = [];
@@ -54,6 +55,16 @@ async function backlog(keys: readonly string[], cycles: number): Promise<Done> {
     const { key } = (await queue.get())!;
     queue.done(key);
     queue.add(key);
+  }
+  return { operations: cycles, latenciesMs: [] };
+}
+
+async function delayed(keys: readonly string[], cycles: number): Promise<Done> {
+  await using queue = new WorkQueue<string>();
+  for (const [i, key] of keys.entries()) queue.addAfter(`late-${key}`, 3_600_000 + i);
+  for (let i = 0; i < cycles; i++) {
+    queue.add(keys[i % keys.length]!);
+    queue.done((await queue.get())!.key);
   }
   return { operations: cycles, latenciesMs: [] };
 }

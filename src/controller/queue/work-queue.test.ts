@@ -385,3 +385,19 @@ it('a queue of 50 000 keys in 1 000 namespaces comes out whole', async () => {
   console.info(`work queue: ${figures}`);
   expect(queue.metrics().workqueue_work_duration_seconds.count).toBe(count);
 });
+
+it('what was handed out stays as it was, whatever comes after it', async () => {
+  const queue = new WorkQueue<string>();
+  queue.add('a/1', { cause: ['x', 'y'], priority: 3 });
+  const first = (await queue.get())!;
+  const held = structuredClone(first);
+  queue.done('a/1');
+  queue.add('b/2', { cause: 'z' });
+  queue.add('a/1');
+  expect([(await queue.get())!, (await queue.get())!]).toMatchObject([
+    { key: 'b/2', causes: ['z'], priority: 0, namespace: 'b' },
+    { key: 'a/1', causes: [], priority: 0, namespace: 'a' },
+  ]);
+  expect(first).toEqual(held);
+  expect(() => queue.done('c/3')).toThrow('it is not in flight');
+});

@@ -56,24 +56,37 @@ export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 }
 
+/** No time at all. A number like any other time, so that it needs no object of its own. */
+const NEVER = Number.NEGATIVE_INFINITY;
+
 /** A key that is to be worked on, with all that were merged into it; then the same key in flight. */
 class QueueItem<K> extends InLine {
-  readonly id: unknown;
-  readonly key: K;
+  id: unknown = undefined;
+  key: K = undefined as K;
   /** Few, so that looking through them is cheaper than a Set. */
   causes: string[] | undefined = undefined;
   omittedCauses = 0;
   /** While it is debounced: when it is handed on though it is not quiet. */
   latestAt: number | undefined = undefined;
-  /** Undefined until it is in flight. */
-  startedAt: number | undefined = undefined;
+  /** `NEVER` until it is in flight. */
+  startedAt = NEVER;
   /** While it is in flight: added once more. */
   again: QueueItem<K> | undefined = undefined;
 
-  constructor(id: unknown, key: K, namespace: string, priority: number, addedAt: number) {
-    super(namespace, priority, addedAt);
-    this.id = id;
-    this.key = key;
+  constructor() {
+    super('', 0, NEVER);
+  }
+
+  /** Holds nothing of its key any more. */
+  cleared(): this {
+    this.id = undefined;
+    this.key = undefined as K;
+    this.causes = undefined; // whoever worked on it may hold them
+    this.omittedCauses = 0;
+    this.latestAt = undefined;
+    this.startedAt = NEVER;
+    this.again = undefined;
+    return this;
   }
 }
 
@@ -81,6 +94,7 @@ type Reader<K> = (item: WorkItem<K> | undefined) => void;
 
 /** So many quiet times after the first add, a key that is never quiet is handed on all the same. */
 const QUIET_BOUND = 10;
+const MANY_SPARES = 64;
 const NO_CAUSES: readonly string[] = Object.freeze([]);
 const NO_OPTIONS: AddOptions = {};
 const DEFAULT_AGEING: AgeingOptions = { agedAfterMs: 1000, agedTurn: 4 };
@@ -99,6 +113,8 @@ export class WorkQueue<K> implements AsyncDisposable {
   readonly #debounced: DelayLine<QueueItem<K>>;
   /** Those that wait and those in flight. */
   readonly #items = new Map<unknown, QueueItem<K>>();
+  /** Items that are done with, to be used again: those of a long queue are old, and old garbage is dear. */
+  readonly #spares: QueueItem<K>[] = [];
   readonly #readers = new Chain<Reader<K>>();
   #state: 'open' | 'draining' | 'closed' = 'open';
   #onIdle: (() => void)[] = [];
@@ -130,6 +146,12 @@ export class WorkQueue<K> implements AsyncDisposable {
   /** False if the queue takes nothing more. */
   add(key: K, options: AddOptions = NO_OPTIONS): boolean {
     if (this.#state !== 'open') return false;
+    const waiting = this.#debounced.size === 0 ? this.#items.get(this.#identify(key)) : undefined;
+    if (waiting && waiting.startedAt === NEVER) {
+      this.#line.raise(waiting, priorityOf(key, options));
+      this.#addCauses(waiting, options.cause);
+      return true;
+    }
     const item = this.#newItem(key, options);
     this.#checkRoom(item);
     this.#accept(item);
@@ -163,7 +185,7 @@ export class WorkQueue<K> implements AsyncDisposable {
     if (quietMs <= 0) return this.add(key, options);
     const item = this.#newItem(key, options);
     const present = this.#items.get(item.id);
-    if (present && present.startedAt === undefined) {
+    if (present && present.startedAt === NEVER) {
       this.#merge(present, item, true); // it has been quiet, and is not begun yet
       return true;
     }
@@ -216,10 +238,11 @@ export class WorkQueue<K> implements AsyncDisposable {
   done(key: K): void {
     const id = this.#identify(key);
     const work = this.#items.get(id);
-    if (work?.startedAt === undefined) throw new Error(`Cannot finish ${show(key)}: it is not in flight`);
+    if (!work || work.startedAt === NEVER) throw new Error(`Cannot finish ${show(key)}: it is not in flight`);
+    this.#metrics.worked(this.#clock.now() - work.startedAt);
     if (work.again) this.#enqueue(work.again);
     else this.#items.delete(id);
-    this.#metrics.worked(this.#clock.now() - work.startedAt);
+    if (this.#spares.length < MANY_SPARES) this.#spares.push(work.cleared());
     this.#endIfIdle();
   }
 
@@ -240,7 +263,7 @@ export class WorkQueue<K> implements AsyncDisposable {
     this.#debounced.clear();
     this.#line.clear();
     for (const [id, item] of this.#items)
-      if (item.startedAt === undefined) this.#items.delete(id);
+      if (item.startedAt === NEVER) this.#items.delete(id);
       else item.again = undefined;
     this.#endIfIdle();
   }
@@ -251,18 +274,28 @@ export class WorkQueue<K> implements AsyncDisposable {
 
   metrics(): QueueMetricsSnapshot {
     const startedAt: number[] = [];
-    for (const item of this.#items.values()) if (item.startedAt !== undefined) startedAt.push(item.startedAt);
+    for (const item of this.#items.values()) if (item.startedAt !== NEVER) startedAt.push(item.startedAt);
     const later = this.#delayed.size + this.#debounced.size;
     return this.#metrics.snapshot(this.#clock.now(), this.#line.size, later, startedAt);
   }
 
-  #newItem(key: K, { cause, priority = 0, namespace }: AddOptions): QueueItem<K> {
-    if (Number.isNaN(priority)) throw new RangeError(`Cannot add ${show(key)}: its priority is not a number`);
+  #newItem(key: K, options: AddOptions): QueueItem<K> {
+    const { cause, namespace } = options;
+    const priority = priorityOf(key, options);
     const id = this.#identify(key);
-    const item = new QueueItem(id, key, namespace ?? this.#namespaceOf(key), priority, this.#clock.now());
+    const item = this.#spares.pop() ?? new QueueItem<K>();
+    item.id = id;
+    item.key = key;
+    item.namespace = namespace ?? this.#namespaceOf(key);
+    item.priority = priority;
+    item.addedAt = this.#clock.now();
+    this.#addCauses(item, cause);
+    return item;
+  }
+
+  #addCauses(item: QueueItem<K>, cause: AddOptions['cause']): void {
     if (typeof cause === 'string') this.#addCause(item, cause);
     else if (cause) for (const one of cause) this.#addCause(item, one);
-    return item;
   }
 
   #due(item: QueueItem<K>): void {
@@ -274,7 +307,7 @@ export class WorkQueue<K> implements AsyncDisposable {
     const debounced = this.#debounced.size > 0 ? this.#debounced.take(item.id) : undefined;
     if (debounced) this.#merge(item, debounced);
     const present = this.#items.get(item.id);
-    if (present && present.startedAt === undefined) {
+    if (present && present.startedAt === NEVER) {
       this.#merge(present, item, true);
     } else if (present?.again) {
       this.#merge(present.again, item);
@@ -335,6 +368,11 @@ export class WorkQueue<K> implements AsyncDisposable {
     if (this.#state === 'open' || this.#items.size > 0) return;
     for (const resolve of this.#onIdle.splice(0)) resolve();
   }
+}
+
+function priorityOf(key: unknown, { priority = 0 }: AddOptions): number {
+  if (Number.isNaN(priority)) throw new RangeError(`Cannot add ${show(key)}: its priority is not a number`);
+  return priority;
 }
 
 function namespaceOfKey(key: unknown): string {
