@@ -61,6 +61,7 @@ export class Quantity {
 
   /** Negative if this is less than `other`, 0 if equal, positive if more. */
   compare(other: Quantity): number {
+    if (other === this) return 0;
     const scale = Math.min(this.scale, other.scale);
     const [mine, theirs] = [this.#at(scale), other.#at(scale)];
     return mine === theirs ? 0 : mine < theirs ? -1 : 1;
@@ -99,6 +100,7 @@ export class Quantity {
   }
 
   #at(scale: number): bigint {
+    if (scale === this.scale) return this.unscaled;
     return this.unscaled * 10n ** BigInt(this.scale - scale);
   }
 

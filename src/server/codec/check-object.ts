@@ -108,19 +108,21 @@ class Walk {
   }
 
   #field(given: JsonValue, field: FieldPlan, owner: Plan, key: string): JsonValue | undefined {
+    const { plan, dropsZero } = field;
+    if (isPlain(given, plan)) return dropsZero && (given === '' || given === false) ? undefined : given;
     this.#steps.push(key);
-    const depth = this.#fields.length;
     const through = owner.inlinedBy?.get(key);
     if (through) this.#fields.push(...through);
     this.#fields.push(key);
-    const kept = this.read(given, field.plan, owner.structName);
+    const kept = this.read(given, plan, owner.structName);
     this.#steps.pop();
-    this.#fields.length = depth;
-    return field.dropsZero && isZero(kept, field) ? undefined : kept;
+    this.#fields.pop();
+    if (through) for (const _ of through) this.#fields.pop();
+    return dropsZero && isZero(kept, field) ? undefined : kept;
   }
 
   #map(value: JsonObject, plan: Plan, owner: string): JsonObject {
-    const element = planOf(plan.element!);
+    const element = plan.elementPlan!;
     const keys = Object.keys(value);
     let isSame = true;
     for (let i = 1; i < keys.length && isSame; i++) isSame = isBefore(keys[i - 1]!, keys[i]!);
@@ -138,7 +140,7 @@ class Walk {
 
   #list(value: JsonValue[], plan: Plan, owner: string): JsonValue[] {
     if (!plan.element) return value;
-    const element = planOf(plan.element);
+    const element = plan.elementPlan!;
     let result = value;
     for (let i = 0; i < value.length; i++) {
       const given = value[i]!;
@@ -151,6 +153,7 @@ class Walk {
   }
 
   #element(given: JsonValue, element: Plan, step: string | number, owner: string): JsonValue {
+    if (isPlain(given, element)) return given;
     this.#steps.push(step);
     let kept: JsonValue;
     if (given !== null) kept = this.read(given, element, owner);
@@ -246,15 +249,15 @@ class Walk {
         return this.#mismatch(value, plan, owner, wordWithNumber(value), 'int32');
       case 'quantity':
         if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint')
-          return inGoWords(() => canonicalQuantity(value));
-        return inGoWords(() => canonicalQuantity('?'));
+          return inGoWords(canonicalQuantity, value);
+        return inGoWords(canonicalQuantity, '?');
       case 'bytes':
         if (Array.isArray(value)) return this.#bytes(value, plan, owner);
         if (typeof value !== 'string') return this.#mismatch(value, plan, owner);
-        return inGoWords(() => normalBase64(value));
+        return inGoWords(normalBase64, value);
       default: // the two kinds of time
         if (typeof value !== 'string') return this.#mismatch(value, plan, owner);
-        return inGoWords(() => (plan.kind === 'time' ? normalTime(value) : normalMicroTime(value)));
+        return inGoWords(plan.kind === 'time' ? normalTime : normalMicroTime, value);
     }
   }
 
@@ -291,9 +294,14 @@ function namedType(plan: Plan, owner: string, field: string): string {
   return isList ? `[]${name}` : name;
 }
 
-function inGoWords<T>(read: () => T): T {
+/** What is most of any object and needs no second look: where it stands need not be known. */
+function isPlain(value: JsonValue, { kind }: Plan): value is string | boolean {
+  return (kind === 'string' && typeof value === 'string') || (kind === 'boolean' && typeof value === 'boolean');
+}
+
+function inGoWords<V, T>(read: (value: V) => T, value: V): T {
   try {
-    return read();
+    return read(value);
   } catch (err) {
     if (err instanceof TimeError || err instanceof QuantityError || err instanceof Base64Error)
       throw new TypeMismatchError(err.message, { cause: err });

@@ -52,6 +52,8 @@ export type Plan = {
   readonly inlinedBy: ReadonlyMap<string, readonly string[]> | undefined;
   /** Of a map or a list. */
   readonly element: Schema | undefined;
+  /** Of the element; made when first asked for. */
+  readonly elementPlan: Plan | undefined;
 };
 
 class LazyFieldPlan implements FieldPlan {
@@ -143,6 +145,7 @@ function makePlan(schema: Schema): Plan {
   }
   const element = kind === 'list' ? schema.items : kind === 'map' ? elementOf(schema) : undefined;
   const goType = goTypeOf(schema, kind);
+  let elementPlan: Plan | undefined;
   return {
     kind,
     schema,
@@ -153,6 +156,10 @@ function makePlan(schema: Schema): Plan {
     nullWhenEmpty,
     inlinedBy,
     element,
+    get elementPlan() {
+      if (element) elementPlan ??= planOf(element);
+      return elementPlan;
+    },
   };
 }
 

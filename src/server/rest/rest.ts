@@ -1,16 +1,13 @@
 /** What every handler of the resource API works with. */
-import { isStatusError, type KubeObject, wallNow } from '../../api/index.ts';
+import { isStatusError, wallNow } from '../../api/index.ts';
 import type { AdmissionChain } from '../admission/admission-chain.ts';
 import { type Attributes, type Authorizer, attributesOf } from '../auth/authorizer.ts';
 import type { ReviewToken } from '../auth/token-review.ts';
 import type { WriteGuard } from '../rbac/escalation.ts';
 import type { RequestContext } from '../request/request-context.ts';
-import type { UserInfo } from '../request/user-info.ts';
 import type { WatchExpiry, WatchKeeper } from '../storage/object-watch.ts';
-import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { ResourceStorages } from '../storage/resource-storages.ts';
 import { SetBackError } from '../storage/set-back-error.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
 import type { StrategyContext } from '../strategy/strategy.ts';
 import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
 import type { OnExpiry } from './reading/expiry.ts';
@@ -18,6 +15,7 @@ import { OpenWatches } from './reading/open-watches.ts';
 import { RecentWriters } from './reading/recent-writers.ts';
 import { listedRevision, type RequestFacts, requestFacts } from './reading/request-facts.ts';
 import type { WatchOpening, WatchTracking } from './reading/watch.ts';
+import { type Asking, type Surroundings, WriteContext } from './strategy-context.ts';
 
 export type RestParts = {
   readonly storages: ResourceStorages;
@@ -36,9 +34,6 @@ export type RestParts = {
   readonly worker?: number;
 };
 
-/** Whose write it is. */
-type Asking = Pick<RequestContext, 'signal' | 'warn'> & { readonly user?: UserInfo };
-
 const serverItself: Asking = { warn: () => {}, signal: new AbortController().signal };
 
 export class Rest {
@@ -51,10 +46,8 @@ export class Rest {
   readonly guard: WriteGuard;
   readonly openWatches: OpenWatches;
   readonly writers: RecentWriters = new RecentWriters();
-  readonly #allowsPrivileged: boolean;
+  readonly #around: Surroundings;
   readonly #onExpiry: OnExpiry;
-  /** Objects that every write of some kind asks for, parsed; gone with the version they were made from. */
-  readonly #parsed = new WeakMap<StoredObject, KubeObject>();
 
   constructor(parts: RestParts) {
     const { storages, tracker, authorizer, reviewToken, tokens, admission, guard } = parts;
@@ -66,7 +59,7 @@ export class Rest {
     this.tokens = tokens;
     this.admission = admission;
     this.guard = guard;
-    this.#allowsPrivileged = parts.allowsPrivileged ?? false;
+    this.#around = { storages, allowsPrivileged: parts.allowsPrivileged ?? false, parsed: new WeakMap() };
     this.#onExpiry = parts.onExpiry ?? (() => {});
   }
 
@@ -118,64 +111,14 @@ export class Rest {
     return this.storages.isLive(group, version, resource) ? 'window' : 'compaction';
   }
 
-  #known(storage: ResourceStorage, cached: StoredObject): KubeObject {
-    let object = this.#parsed.get(cached);
-    if (!object) {
-      object = storage.toObject(cached);
-      this.#parsed.set(cached, object);
-    }
-    return object;
-  }
-
   /** For what the server writes by itself: there is no one to warn, and nobody who could leave. */
   ownContext(subresource: string): StrategyContext {
     return this.strategyContext(serverItself, subresource);
   }
 
   strategyContext(asking: Asking, subresource: string, isDryRun = false): StrategyContext {
-    return {
-      isDryRun,
-      allowsPrivileged: this.#allowsPrivileged,
-      now: nowInSeconds(),
-      subresource,
-      ...(asking.user && { user: asking.user }),
-      warn: (text) => asking.warn(text),
-      get signal() {
-        return asking.signal; // made when somebody asks
-      },
-      listKnown: async (group, plural, namespace) => {
-        const storage = this.storages.storageOf(group, plural);
-        const scope = namespace ? `${namespace}/` : '';
-        const at = { resourceVersion: '0' };
-        const { objects } = await storage.objects.list({ scope, start: scope, at, signal: asking.signal });
-        return objects.map((cached) => this.#known(storage, cached));
-      },
-      known: (group, plural, namespace, name) => {
-        const storage = this.storages.storageOf(group, plural);
-        const cached = storage.objects.peek(namespace, name);
-        if (cached) return this.#known(storage, cached);
-        return storage.read(namespace, name).then((found) => found && storage.toObject(found));
-      },
-      walk: async (group, plural, namespace) => {
-        const storage = this.storages.storageOf(group, plural);
-        const scope = `${namespace}/`;
-        const at = { resourceVersion: '' };
-        const { objects, count } = await storage.objects.list({ scope, start: scope, at, signal: asking.signal });
-        return { total: count, objects: readEach(storage, objects) };
-      },
-      list: async (group, plural, namespace) => {
-        const storage = this.storages.storageOf(group, plural);
-        const scope = namespace ? `${namespace}/` : '';
-        const at = { resourceVersion: '' };
-        const { objects } = await storage.objects.list({ scope, start: scope, at, signal: asking.signal });
-        return objects.map((cached) => storage.toObject(cached));
-      },
-    };
+    return new WriteContext(this.#around, asking, nowInSeconds(), subresource, isDryRun);
   }
-}
-
-function* readEach(storage: ResourceStorage, stored: readonly StoredObject[]): Generator<KubeObject> {
-  for (const object of stored) yield storage.toObject(object);
 }
 
 let lastSecond = 0;

@@ -8,7 +8,7 @@ import { containersOf } from './fields/each-container.ts';
 /** Of the spec of a pod or of a template. */
 export function dropDisabledFields(spec: JsonObject): void {
   if (spec.schedulingGroup !== undefined) delete spec.schedulingGroup;
-  for (const [container] of containersOf(spec, '')) {
+  for (const container of containersOf(spec)) {
     const lifecycle = objectAt(container, 'lifecycle');
     if (!lifecycle || lifecycle.stopSignal === undefined) continue;
     delete lifecycle.stopSignal;

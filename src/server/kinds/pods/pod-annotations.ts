@@ -1,7 +1,7 @@
 /** Annotations of pods that mean something: they were fields before the fields there are now. */
 import { type FieldError, forbiddenValue, invalidValue, type JsonObject } from '../../../api/index.ts';
 import { objectAt, sortedEntries, textAt } from '../../strategy/validation/fields.ts';
-import { containersOf } from './fields/each-container.ts';
+import { containerPath, containersOf } from './fields/each-container.ts';
 import { checkLocalPath } from './fields/paths.ts';
 
 type Annotations = Readonly<Record<string, string>> | undefined;
@@ -28,7 +28,7 @@ export function validatePodAnnotations(
       errors.push(invalidValue(`${path}[${key}]`, value, 'must be a 32bit integer'));
     if (key === podSeccomp || key.startsWith(containerSeccomp)) checkSeccomp(value, `${path}.${key}`, errors);
     if (!key.startsWith(appArmor)) continue;
-    names ??= new Set([...containersOf(spec, '')].map(([container]) => textAt(container, 'name')));
+    names ??= new Set(containersOf(spec).map((container) => textAt(container, 'name')));
     checkAppArmor(key, value, names, `${path}[${key}]`, errors);
   }
 }
@@ -89,7 +89,7 @@ export function validateSeccompPairs(
   errors: FieldError[],
 ): void {
   if (!annotations) return;
-  const compare = (annotation: string | undefined, context: JsonObject | undefined, at: string) => {
+  const compare = (annotation: string | undefined, context: JsonObject | undefined, at: () => string) => {
     const profile = objectAt(context, 'seccompProfile');
     if (annotation === undefined || !profile) return;
     const problem = difference(annotation, profile);
@@ -97,14 +97,19 @@ export function validateSeccompPairs(
     if (problem)
       errors.push(
         forbiddenValue(
-          `${at}.securityContext.seccompProfile.${problem}`,
+          `${at()}.securityContext.seccompProfile.${problem}`,
           `seccomp ${what} in annotation and field must match`,
         ),
       );
   };
-  compare(annotations[podSeccomp], objectAt(spec, 'securityContext'), path);
-  for (const [container, at] of containersOf(spec, path))
-    compare(annotations[`${containerSeccomp}${textAt(container, 'name')}`], objectAt(container, 'securityContext'), at);
+  compare(annotations[podSeccomp], objectAt(spec, 'securityContext'), () => path);
+  containersOf(spec).forEach((container, place) => {
+    const context = objectAt(container, 'securityContext');
+    if (context?.seccompProfile)
+      compare(annotations[`${containerSeccomp}${textAt(container, 'name')}`], context, () =>
+        containerPath(spec, path, place),
+      );
+  });
 }
 
 function difference(annotation: string, profile: JsonObject): 'type' | 'localhostProfile' | undefined {

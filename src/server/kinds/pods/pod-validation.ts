@@ -28,7 +28,7 @@ import { checkTolerations } from '../../strategy/validation/tolerations.ts';
 import { aggregateRequests } from './containers/aggregate-requests.ts';
 import { validateContainers } from './containers/containers.ts';
 import { hasWholeResources, validateContainerResources, validatePodResources } from './containers/resources.ts';
-import { containersOf } from './fields/each-container.ts';
+import { containerPath, containersOf } from './fields/each-container.ts';
 import { validatePodAnnotations } from './pod-annotations.ts';
 import { validateDnsConfig, validateHostAliases } from './pod-network.ts';
 import { checkAffinity, validateGates, validateSpreading } from './scheduling.ts';
@@ -163,9 +163,10 @@ function checkOwnUsers(spec: JsonObject, path: string, errors: FieldError[]): vo
   if (spec.hostNetwork === true) errors.push(forbiddenValue(`${path}.hostNetwork`, ownUsersText));
   if (spec.hostPID === true) errors.push(forbiddenValue(`${path}.HostPID`, ownUsersText));
   if (spec.hostIPC === true) errors.push(forbiddenValue(`${path}.HostIPC`, ownUsersText));
-  for (const [container, at] of containersOf(spec, path))
+  containersOf(spec).forEach((container, place) => {
     if (objectsAt(container, 'volumeDevices').length > 0)
-      errors.push(forbiddenValue(`${at}.volumeDevices`, ownUsersText));
+      errors.push(forbiddenValue(`${containerPath(spec, path, place)}.volumeDevices`, ownUsersText));
+  });
 }
 
 const hostnameLimit = 64;

@@ -15,7 +15,7 @@ import {
 } from '../../strategy/validation/fields.ts';
 import { warningsForAddress } from '../../strategy/validation/ip-address.ts';
 import { labelWarning, warningsForExpressions, warningsForTerms } from '../../strategy/validation/node-selector.ts';
-import { containersOf } from './fields/each-container.ts';
+import { containerPath, containersOf } from './fields/each-container.ts';
 import { volumeWarnings } from './volumes/volume-warnings.ts';
 
 type Warn = (text: string) => void;
@@ -60,7 +60,8 @@ export function podWarnings(pod: JsonObject, prefix: string): string[] {
   warnOfLists(spec, `${prefix}spec`, warn);
   warnOfFractions(objectAt(spec, 'overhead'), `${prefix}spec.overhead`, warn);
   const ports = new Map<string, Port[]>();
-  for (const [container, path] of containersOf(spec, `${prefix}spec`)) {
+  for (const [place, container] of containersOf(spec).entries()) {
+    const path = containerPath(spec, `${prefix}spec`, place);
     const resources = objectAt(container, 'resources');
     for (const part of ['limits', 'requests'])
       if (resources?.[part]) warnOfFractions(objectAt(resources, part), `${path}.resources.${part}`, warn);
@@ -128,8 +129,9 @@ function warnOfAnnotations(
   for (const [key, text] of Object.entries(oldAnnotations)) say(key, text);
   const context = objectAt(spec, 'securityContext');
   if (!context?.seccompProfile) say('seccomp.security.alpha.kubernetes.io/pod', seccompText);
-  for (const [container] of containersOf(spec, '')) {
-    const [name, own] = [textAt(container, 'name'), objectAt(container, 'securityContext')];
+  for (const container of containersOf(spec)) {
+    const name = textAt(container, 'name');
+    const own = objectAt(container, 'securityContext');
     if (!own?.seccompProfile) say(`container.seccomp.security.alpha.kubernetes.io/${name}`, seccompText);
     if (!own?.appArmorProfile && !context?.appArmorProfile)
       say(`container.apparmor.security.beta.kubernetes.io/${name}`, appArmorText);
@@ -150,6 +152,7 @@ function warnOfLists(spec: JsonObject, path: string, warn: Warn): void {
 }
 
 function warnOfRepeats(list: readonly JsonObject[], field: string, path: string, warn: Warn): void {
+  if (list.length < 2) return;
   const seen = new Set<string>();
   for (const [index, one] of list.entries()) {
     const value = textAt(one, field);
@@ -161,12 +164,15 @@ function warnOfRepeats(list: readonly JsonObject[], field: string, path: string,
 function warnOfFractions(amounts: JsonObject | undefined, path: string, warn: Warn): void {
   for (const name of ['memory', 'ephemeral-storage']) {
     const amount = amounts?.[name];
-    if (amount === undefined || quantityOf(String(amount)).toBigInt(-3) % 1000n === 0n) continue;
+    if (amount === undefined) continue;
+    const quantity = quantityOf(String(amount));
+    if (quantity.scale >= 0 || quantity.toBigInt(-3) % 1000n === 0n) continue;
     warn(`${path}[${name}]: fractional byte value ${quote(String(amount))} is invalid, must be an integer`);
   }
 }
 
 function warnOfHiddenVariables(env: readonly JsonObject[], path: string, warn: Warn): void {
+  if (env.length < 2) return;
   const seen = new Set<string>();
   for (const [index, variable] of env.entries()) {
     const [name, value] = [textAt(variable, 'name'), textAt(variable, 'value')];

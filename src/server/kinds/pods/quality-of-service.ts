@@ -4,41 +4,43 @@ import { quantityOf } from '../../strategy/validation/amounts.ts';
 import { objectAt, objectsAt } from '../../strategy/validation/fields.ts';
 
 const counted = ['cpu', 'memory'] as const;
-type Amounts = Map<string, Quantity>;
+/** By place in `counted`; none was asked for where there is none. */
+type Amounts = (Quantity | undefined)[];
 
 export function qualityOfService(spec: JsonObject): 'BestEffort' | 'Burstable' | 'Guaranteed' {
-  const requests: Amounts = new Map();
-  const limits: Amounts = new Map();
+  const requests: Amounts = [undefined, undefined];
+  const limits: Amounts = [undefined, undefined];
   let isLimited = true;
-  for (const resources of resourcesOf(spec)) {
+  const count = (resources: JsonObject | undefined) => {
     addAmounts(requests, objectAt(resources, 'requests'));
     if (addAmounts(limits, objectAt(resources, 'limits')) < counted.length) isLimited = false;
+  };
+  const whole = objectAt(spec, 'resources');
+  if (whole)
+    count(whole); // what the pod as a whole says stands for all containers
+  else {
+    for (const container of objectsAt(spec, 'containers')) count(objectAt(container, 'resources'));
+    for (const container of objectsAt(spec, 'initContainers')) count(objectAt(container, 'resources'));
   }
-  if (requests.size === 0 && limits.size === 0) return 'BestEffort';
-  const isExact =
-    requests.size === limits.size && [...requests].every(([name, one]) => limits.get(name)?.compare(one) === 0);
-  return isLimited && isExact ? 'Guaranteed' : 'Burstable';
+  if (!requests.some(Boolean) && !limits.some(Boolean)) return 'BestEffort';
+  return isLimited && counted.every((_, i) => isSame(requests[i], limits[i])) ? 'Guaranteed' : 'Burstable';
 }
 
-/** Those of the pod as a whole, if it says any, stand for all containers. */
-function resourcesOf(spec: JsonObject): (JsonObject | undefined)[] {
-  const whole = objectAt(spec, 'resources');
-  if (whole) return [whole];
-  return ['containers', 'initContainers'].flatMap((list) =>
-    objectsAt(spec, list).map((one) => objectAt(one, 'resources')),
-  );
+function isSame(a: Quantity | undefined, b: Quantity | undefined): boolean {
+  return a && b ? a.compare(b) === 0 : a === b;
 }
 
 /** Answers how many of the counted resources there were. */
 function addAmounts(sums: Amounts, amounts: JsonObject | undefined): number {
   if (!amounts) return 0;
   let found = 0;
-  for (const name of counted) {
-    if (amounts[name] === undefined) continue;
-    const amount = quantityOf(String(amounts[name]));
+  for (let i = 0; i < counted.length; i++) {
+    const given = amounts[counted[i]!];
+    if (given === undefined) continue;
+    const amount = quantityOf(String(given));
     if (amount.sign <= 0) continue;
     found++;
-    sums.set(name, (sums.get(name) ?? zeroQuantity).add(amount));
+    sums[i] = (sums[i] ?? zeroQuantity).add(amount);
   }
   return found;
 }

@@ -47,7 +47,7 @@ export function validateFailurePolicy(spec: JsonObject, path: string, errors: Fi
   const rules = objectsAt(policy, 'rules');
   if (rules.length > mostRules) errors.push(tooMany(at, rules.length, mostRules));
   const podSpec = objectAt(objectAt(spec, 'template'), 'spec') ?? {};
-  const names = new Set([...containersOf(podSpec, '')].map(([container]) => textAt(container, 'name')));
+  const names = new Set(containersOf(podSpec).map((container) => textAt(container, 'name')));
   for (const [index, rule] of rules.entries()) validateFailureRule(rule ?? {}, `${at}[${index}]`, spec, names, errors);
 }
 

@@ -116,7 +116,12 @@ export function valueAt(object: JsonObject, path: string): JsonValue | undefined
 
 /** In the order of their keys, which is how refusals about maps are told. */
 export function sortedEntries<T>(map: Readonly<Record<string, T>> | undefined): [string, T][] {
-  return map ? Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)) : [];
+  if (!map) return [];
+  const entries = Object.entries(map);
+  // Maps are in order when they have been read: only what was put together here may have to be sorted.
+  for (let i = 1; i < entries.length; i++)
+    if (entries[i - 1]![0] > entries[i]![0]) return entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return entries;
 }
 
 const none: readonly JsonObject[] = [];

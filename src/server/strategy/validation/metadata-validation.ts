@@ -26,6 +26,7 @@ import {
 } from '../../../api/names.ts';
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../../../api/objects.ts';
 import { appendAll, faultsOf } from './append-all.ts';
+import { sortedEntries } from './fields.ts';
 
 export type ObjectMetaRules = {
   readonly isNamespaced: boolean;
@@ -294,8 +295,4 @@ export function validateFieldManager(manager: string, path: string): FieldError[
     position += Buffer.byteLength(character);
   }
   return errors;
-}
-
-function sortedEntries(map: Readonly<Record<string, string>> | undefined): [string, string][] {
-  return map ? Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)) : [];
 }

@@ -9,7 +9,7 @@ import {
 } from '../../../../api/index.ts';
 import { objectAt } from '../../../strategy/validation/fields.ts';
 import type { StructCheck } from '../../../strategy/validation/struct-checks.ts';
-import { containersOf } from '../fields/each-container.ts';
+import { containerPath, containersOf } from '../fields/each-container.ts';
 import { disallowedByPolicy } from './cluster-policy.ts';
 
 const specLimitBytes = 64 * 1024;
@@ -55,12 +55,13 @@ function userProblems(name: string): string[] {
 export function validateHostProcess(spec: JsonObject, path: string, errors: FieldError[]): void {
   const own = hostProcessOf(objectAt(spec, 'securityContext'));
   let [all, hosted] = [0, 0];
-  for (const [container, at] of containersOf(spec, path)) {
+  for (const container of containersOf(spec)) {
     const process = hostProcessOf(objectAt(container, 'securityContext'));
     all++;
     if (own !== undefined && process !== undefined && own !== process) {
       const why = `pod hostProcess value must be identical if both are specified, was ${own}`;
-      errors.push(invalidValue(`${at}.securityContext.windowsOptions.hostProcess`, process, why));
+      const at = `${containerPath(spec, path, all - 1)}.securityContext.windowsOptions.hostProcess`;
+      errors.push(invalidValue(at, process, why));
     }
     if (process ?? own) hosted++;
   }
@@ -110,9 +111,10 @@ const notForWindows = 'cannot be set for a windows pod';
 /** A pod that says which system it is for may not have what only another has. */
 export function validateForSystem(spec: JsonObject, system: string, path: string, errors: FieldError[]): void {
   const context = objectAt(spec, 'securityContext') ?? {};
-  const contexts = [...containersOf(spec, path)].map(
-    ([container, at]) => [objectAt(container, 'securityContext') ?? {}, `${at}.securityContext`] as const,
-  );
+  const contexts = containersOf(spec).map((container, place) => {
+    const at = `${containerPath(spec, path, place)}.securityContext`;
+    return [objectAt(container, 'securityContext') ?? {}, at] as const;
+  });
   if (system === 'linux') {
     for (const [one, at] of [[context, `${path}.securityContext`] as const, ...contexts])
       if (one.windowsOptions !== undefined)

@@ -1,0 +1,103 @@
+/**
+ * What the strategy of a kind and the plugins of admission may know while one write is under way.
+ *
+ * Nearly every write asks for little of it: the means to ask are made when they are first asked for, and may be taken out of
+ * the context and called by themselves.
+ */
+import type { KubeObject } from '../../api/index.ts';
+import type { RequestContext } from '../request/request-context.ts';
+import type { UserInfo } from '../request/user-info.ts';
+import type { ResourceStorage } from '../storage/resource-storage.ts';
+import type { ResourceStorages } from '../storage/resource-storages.ts';
+import type { StoredObject } from '../storage/stored-object.ts';
+import type { StrategyContext } from '../strategy/strategy.ts';
+
+/** Whose write it is. */
+export type Asking = Pick<RequestContext, 'signal' | 'warn'> & { readonly user?: UserInfo };
+
+/** What the contexts of all writes share. */
+export type Surroundings = {
+  readonly storages: ResourceStorages;
+  readonly allowsPrivileged: boolean;
+  /** Objects that every write of some kind asks for, parsed; gone with the version they were made from. */
+  readonly parsed: WeakMap<StoredObject, KubeObject>;
+};
+
+export class WriteContext implements StrategyContext {
+  readonly now: string;
+  readonly subresource: string;
+  readonly isDryRun: boolean;
+  readonly allowsPrivileged: boolean;
+  readonly user?: UserInfo;
+  readonly #asking: Asking;
+  readonly #around: Surroundings;
+
+  constructor(around: Surroundings, asking: Asking, now: string, subresource: string, isDryRun: boolean) {
+    this.now = now;
+    this.subresource = subresource;
+    this.isDryRun = isDryRun;
+    this.allowsPrivileged = around.allowsPrivileged;
+    this.#asking = asking;
+    this.#around = around;
+    if (asking.user) this.user = asking.user;
+  }
+
+  get warn(): StrategyContext['warn'] {
+    return (text) => this.#asking.warn(text);
+  }
+
+  get signal(): AbortSignal {
+    return this.#asking.signal; // made when somebody asks
+  }
+
+  get list(): StrategyContext['list'] {
+    return async (group, plural, namespace) => {
+      const storage = this.#around.storages.storageOf(group, plural);
+      const { objects } = await this.#listAt(storage, namespace ? `${namespace}/` : '', '');
+      return objects.map((cached) => storage.toObject(cached));
+    };
+  }
+
+  get listKnown(): StrategyContext['listKnown'] {
+    return async (group, plural, namespace) => {
+      const storage = this.#around.storages.storageOf(group, plural);
+      const { objects } = await this.#listAt(storage, namespace ? `${namespace}/` : '', '0');
+      return objects.map((cached) => this.#known(storage, cached));
+    };
+  }
+
+  get known(): StrategyContext['known'] {
+    return (group, plural, namespace, name) => {
+      const storage = this.#around.storages.storageOf(group, plural);
+      const cached = storage.objects.peek(namespace, name);
+      if (cached) return this.#known(storage, cached);
+      return storage.read(namespace, name).then((found) => found && storage.toObject(found));
+    };
+  }
+
+  get walk(): StrategyContext['walk'] {
+    return async (group, plural, namespace) => {
+      const storage = this.#around.storages.storageOf(group, plural);
+      const { objects, count } = await this.#listAt(storage, `${namespace}/`, '');
+      return { total: count, objects: readEach(storage, objects) };
+    };
+  }
+
+  #listAt(storage: ResourceStorage, scope: string, resourceVersion: string) {
+    return storage.objects.list({ scope, start: scope, at: { resourceVersion }, signal: this.#asking.signal });
+  }
+
+  #known(storage: ResourceStorage, cached: StoredObject): KubeObject {
+    const { parsed } = this.#around;
+    let object = parsed.get(cached);
+    if (!object) {
+      object = storage.toObject(cached);
+      parsed.set(cached, object);
+    }
+    return object;
+  }
+}
+
+function* readEach(storage: ResourceStorage, stored: readonly StoredObject[]): Generator<KubeObject> {
+  for (const object of stored) yield storage.toObject(object);
+}
