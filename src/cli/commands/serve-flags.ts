@@ -208,6 +208,17 @@ export function parseCount(text: string): number {
   return count;
 }
 
+/** As many as pay: see docs/workers.md. */
+const MOST_WORKERS_BY_DEFAULT = 8;
+
+/**
+ * One less than the cores, since the store has one for itself. A single worker is no gain: as many threads serve as without
+ * it, and each write goes through two. So there are two or none; and none where threads cannot share a port.
+ */
+export function defaultWorkers(cores: number, platform: NodeJS.Platform): number {
+  return platform === 'win32' || cores < 3 ? 0 : Math.min(cores - 1, MOST_WORKERS_BY_DEFAULT);
+}
+
 /** More threads than that are a slip of the finger; each is a server with caches of its own. */
 const MOST_WORKERS = 64;
 

@@ -1,8 +1,10 @@
+import { availableParallelism } from 'node:os';
 import { Command, CommanderError } from 'commander';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { ServerOptions } from '../../server/server-options.ts';
 import { addServeCommand } from './serve.ts';
 import type { ControllersBeside } from './serve-controllers.ts';
+import { defaultWorkers } from './serve-flags.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -37,7 +39,7 @@ it('serve starts with the defaults it names', async () => {
   const { options, said } = await run();
   expect(options).toEqual({
     dataDir: '.longwatch',
-    workers: 0,
+    workers: defaultWorkers(availableParallelism(), process.platform),
     bindAddress: '127.0.0.1',
     securePort: 6443,
     eventTtlSeconds: 3600,
@@ -63,6 +65,17 @@ it('serve starts with the defaults it names', async () => {
   });
   expect(said).toBe('longwatch: Cannot open "x": another process holds it\n');
   expect(process.exitCode).toBe(1);
+});
+
+it.each<[cores: number, platform: NodeJS.Platform, workers: number]>([
+  [1, 'linux', 0],
+  [2, 'linux', 0], // one worker would be no gain
+  [3, 'linux', 2],
+  [8, 'darwin', 7],
+  [64, 'linux', 8],
+  [8, 'win32', 0],
+])('serve on %i cores of %s has %i workers', (cores, platform, workers) => {
+  expect(defaultWorkers(cores, platform)).toBe(workers);
 });
 
 it('serve reads every flag', async () => {

@@ -6,12 +6,14 @@
  * terminal, as a service, SIGHUP reads certificates and tokens again. What keeps it from starting is one sentence and
  * exit code 1. The server itself is loaded only when it is to run, so that help stays quick.
  */
+import { availableParallelism } from 'node:os';
 import { type Command, Option } from 'commander';
 import type { RunningServer, ServerOptions } from '../../server/server-options.ts';
 import { type ReadyFile, readyFile } from './ready-file.ts';
 import { applyConfigFile } from './serve-config.ts';
 import { type ControllersBeside, startBeside } from './serve-controllers.ts';
 import {
+  defaultWorkers,
   parseBoolean,
   parseCacheSizes,
   parseChance,
@@ -53,7 +55,10 @@ export function addServeCommand(program: Command, start: StartServer = startReal
     )
     .addOption(
       option('--workers <n>', 'threads that serve, over one that has the store; 0: one thread does all')
-        .default(0)
+        .default(
+          defaultWorkers(availableParallelism(), process.platform),
+          'one less than the cores, at most 8; 0 on less than 3 cores',
+        )
         .argParser(parseWorkers),
     )
     .addOption(option('--data-dir <dir>', 'where everything is kept').default('.longwatch'))
