@@ -4,7 +4,13 @@
  *
  * Garbage that a worker has not collected is in the figure: nobody can ask it to.
  */
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backgroundClock } from '../../src/api/index.ts';
+import { Registry } from '../../src/server/registry/registry.ts';
+import { openFollowed } from '../../src/server/storage/feed/followed-storages.testing.ts';
+import type { ResourceStorages } from '../../src/server/storage/resource-storages.ts';
+import { openEmbeddedStore } from '../../src/store/embedded/embedded-store.ts';
 import { MeasuredProcess } from '../lib/server-process.ts';
 import { type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from '../lib/server-report.ts';
 import { Client } from './server-client.ts';
@@ -17,6 +23,7 @@ const BYTES_PER_WORKER = 400;
 const FEW = 1;
 const MORE = 3;
 const REST_MS = 2000;
+const FILL_MS = 60_000;
 const WATCHES = '/apis/introspection.longwatch.dev/v1alpha1/watches';
 
 async function run(context: ServerContext): Promise<ServerRow[]> {
@@ -38,7 +45,12 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     note = `${mb(few.json)} MB of JSON: ${mb(few.bytes)} MB with ${FEW} worker, ${mb(more.bytes)} MB with ${MORE}`;
   }
   const target = { value: BYTES_PER_WORKER };
-  return [valueRow(`memory of a pod for each further worker, ${pods} pods`, 'bytes', values, { target, note })];
+  return [
+    valueRow(`heap of a pod in a cache that follows, ${pods} pods`, 'bytes', [await heapOfFollower(context, pods)], {
+      target,
+    }),
+    valueRow(`memory of a pod for each further worker, ${pods} pods`, 'bytes', values, { note }),
+  ];
 }
 
 async function measure(context: ServerContext, pods: number, workers: number) {
@@ -58,4 +70,29 @@ async function measure(context: ServerContext, pods: number, workers: number) {
   const { ownBytes } = await server.memory();
   for (const one of watchers) one[Symbol.dispose]();
   return { bytes: ownBytes, podBytes };
+}
+
+/** In this process, where garbage can be collected: what one more cache of the same objects adds to the heap. */
+async function heapOfFollower(context: ServerContext, pods: number): Promise<number> {
+  const { dataDir } = await preparePods(context, pods, GROUPS);
+  await using store = await openEmbeddedStore({
+    dataDir: join(dataDir, 'store'),
+    durability: 'none',
+    autoCompaction: { mode: 'off' },
+  });
+  const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
+  const followed = await openFollowed(options, store);
+  const filled = async (storages: ResourceStorages) => {
+    await storages.cachedStorageOf('', 'pods')!.objects.waitFor(1, FILL_MS, context.signal);
+    followed.forget();
+    for (let i = 0; i < 5; i++) {
+      globalThis.gc?.();
+      await sleep(50);
+    }
+    return process.memoryUsage().heapUsed;
+  };
+  const before = await filled(followed.owner);
+  const after = await filled(followed.worker);
+  await followed.close();
+  return (after - before) / pods;
 }

@@ -61,6 +61,7 @@ it('serve starts with the defaults it names', async () => {
     autoCompaction: { mode: 'periodic', retentionMs: 300_000 },
     auditLogMaxBytes: 100 * 1024 * 1024,
     auditLogMaxBackups: 10,
+    eventTtlSeconds: 3600,
     verbosity: 0,
   });
   expect(said).toBe('longwatch: Cannot open "x": another process holds it\n');
@@ -104,7 +105,7 @@ it('serve reads every flag', async () => {
       '--max-mutating-requests-inflight',
       '2',
     ],
-    ...['--introspection=false', '--workers', '3'],
+    ...['--introspection=false', '--workers', '3', '--event-ttl', '2h'],
     ...['--enable-priority-and-fairness', 'false', '--enable-admission-plugins', 'AlwaysPullImages,ServiceAccount'],
     ...['--disable-admission-plugins', 'Priority', '--disable-admission-plugins', 'LimitRanger'],
     ...['--request-timeout', '1m30s', '--min-request-timeout', '60', '--v', '4', '--audit-log-path', '/a'],
@@ -156,6 +157,7 @@ it('serve reads every flag', async () => {
     auditLogMaxBackups: 2,
     serviceAccountIssuer: 'https://i',
     serviceAccountSigningKeyFile: 'sk',
+    eventTtlSeconds: 7200,
     verbosity: 4,
   });
   const program = new Command();

@@ -17,6 +17,8 @@ export type FollowedStorages = {
   readonly told: readonly FeedReport[];
   /** What the worker orders waits until the returned function is called. */
   hold(): () => void;
+  /** Of what was told. */
+  forget(): void;
   close(): Promise<void>;
 };
 
@@ -57,6 +59,9 @@ export async function openFollowed(
         for (const message of held ?? []) shared.beside.post(message);
         held = undefined;
       };
+    },
+    forget() {
+      told.length = 0;
     },
     async close() {
       await worker.close();
