@@ -24,12 +24,12 @@ import {
 } from './configuration/mandatory.ts';
 import { compileSchema, inOrder, type SchemaMatcher } from './configuration/schema-matcher.ts';
 import { type SeatTimer, systemTimer } from './fair-queuing/seat-timer.ts';
-import type { FlowGate, FlowTicket, GatedRequest, SeatObserver } from './flow-gate.ts';
+import type { FlowGate, FlowTicket, FlowUids, GatedRequest, SeatObserver } from './flow-gate.ts';
 import type { FlowObserver } from './flow-observer.ts';
 import { LevelState, sharesOf } from './priority-level/level-state.ts';
 import { allocateSeats, levelLimits } from './priority-level/seat-limits.ts';
 import { SeatTicket } from './seat-ticket.ts';
-import { type WatchedPlace, WatcherCounts } from './watcher-counts.ts';
+import { type WatchedPlace, type WatcherCount, WatcherCounts } from './watcher-counts.ts';
 import { estimateWork, type ResourceSize } from './work-estimate.ts';
 
 export type FlowControllerOptions = {
@@ -48,6 +48,7 @@ export type Placement = {
   readonly schema: FlowSchema;
   readonly matches: SchemaMatcher;
   readonly level: LevelState;
+  readonly uids: FlowUids;
 };
 
 const ADJUST_SECONDS = 10;
@@ -130,7 +131,7 @@ export class FlowController implements FlowGate {
     if (isResource ? LONG_SUBRESOURCES.has(attributes.subresource) : attributes.path.startsWith('/debug/pprof/'))
       return undefined;
     const { user, method, path } = request;
-    const { schema, level } = this.placementOf(user, attributes);
+    const { schema, level, uids } = this.placementOf(user, attributes);
     const { queuing } = level.config;
     const isSpread = queuing.kind === 'queue' && queuing.queues > 1;
     const distinguisher = isSpread ? distinguisherOf(schema, user, attributes) : '';
@@ -150,6 +151,7 @@ export class FlowController implements FlowGate {
       account: this.#accountOf(schema.name, distinguisher),
       level,
       schema,
+      uids,
       distinguisher,
       estimate,
       waitSeconds,
@@ -190,13 +192,12 @@ export class FlowController implements FlowGate {
     return count;
   }
 
-  /** Counts a watch as one; returns what ends that. */
-  #watch(attributes: Attributes, query: URLSearchParams): () => void {
-    if (attributes.kind !== 'resource') return () => {};
+  #watch(attributes: Attributes, query: URLSearchParams): WatcherCount | undefined {
+    if (attributes.kind !== 'resource') return undefined;
     const { group, resource } = attributes;
     const isOfNode =
       group === '' && resource === 'pods' && /(^|,)spec\.nodeName==?[^,]/.test(query.get('fieldSelector') ?? '');
-    return isOfNode ? () => {} : this.watchers.add(attributes);
+    return isOfNode ? undefined : this.watchers.add(attributes);
   }
 
   #dropIdle(): void {
@@ -226,11 +227,11 @@ export class FlowController implements FlowGate {
     const usable = inOrder(schemas.filter(isThere));
     if (!usable.some(({ name }) => name === EXEMPT)) usable.unshift(exemptSchema);
     if (!usable.some(({ name }) => name === CATCH_ALL)) usable.push(catchAllSchema);
-    this.#placements = usable.map((schema) => ({
-      schema,
-      matches: compileSchema(schema),
-      level: this.#levels.get(schema.levelName)!,
-    }));
+    this.#placements = usable.map((schema) => {
+      const level = this.#levels.get(schema.levelName)!;
+      const uids = { flowSchemaUid: schema.uid, priorityLevelUid: level.config.uid };
+      return { schema, matches: compileSchema(schema), level, uids };
+    });
     this.#catchAll = this.#placements.find(({ schema }) => schema.name === CATCH_ALL)!;
   }
 }

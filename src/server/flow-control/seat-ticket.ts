@@ -19,6 +19,7 @@ import type { SeatTimer } from './fair-queuing/seat-timer.ts';
 import type { FlowTicket, FlowUids, SeatObserver } from './flow-gate.ts';
 import type { FlowObserver } from './flow-observer.ts';
 import type { LevelState } from './priority-level/level-state.ts';
+import type { WatcherCount } from './watcher-counts.ts';
 
 export type SeatTicketOptions = {
   readonly account: CpuAccount;
@@ -36,8 +37,10 @@ export type SeatTicketOptions = {
   readonly observer: FlowObserver | undefined;
   /** Of the wall clock. */
   readonly second: () => number;
-  /** Counts it as a watch; returns what ends that. */
-  readonly watch: () => () => void;
+  /** Of schema and level. */
+  readonly uids: FlowUids;
+  /** Counts it as a watch, if it is one that counts. */
+  readonly watch: () => WatcherCount | undefined;
 };
 
 export class SeatTicket implements FlowTicket {
@@ -49,14 +52,14 @@ export class SeatTicket implements FlowTicket {
   #state: 'new' | 'waiting' | 'inside' | 'left' = 'new';
   #settle: ((mayRun: boolean) => void) | undefined;
   #stopTimer: (() => void) | undefined;
-  #endWatch: (() => void) | undefined;
+  #watching: WatcherCount | undefined;
   #isClosed = false;
   #isGone = false;
 
   constructor(options: SeatTicketOptions) {
-    const { account, schema, level, distinguisher, estimate = ONE_SEAT, about } = options;
+    const { account, uids, schema, distinguisher, estimate = ONE_SEAT, about } = options;
     this.account = account;
-    this.uids = { flowSchemaUid: schema.uid, priorityLevelUid: level.config.uid };
+    this.uids = uids;
     const request = new FlowRequest(schema.name, distinguisher, estimate, () => this.#start(), about);
     this.#asked = { options, request };
   }
@@ -104,15 +107,15 @@ export class SeatTicket implements FlowTicket {
 
   close(): void {
     this.#isClosed = true;
-    this.#endWatch?.();
-    this.#endWatch = undefined;
+    this.#watching?.leave();
+    this.#watching = undefined;
   }
 
   #start(): void {
     this.#state = 'inside';
     const { onSeat, kind, isWatch, watch } = this.#asked!.options;
     onSeat?.(kind, 1);
-    if (isWatch && !this.#isClosed) this.#endWatch = watch();
+    if (isWatch && !this.#isClosed) this.#watching = watch();
     this.#answer(true);
   }
 

@@ -17,6 +17,8 @@ export type SelectionParts = {
   readonly fields?: FieldSelector;
 };
 
+const NO_PINS: readonly Pin[] = [];
+
 export class Selection {
   /** `''`: all. */
   readonly namespace: string;
@@ -38,10 +40,11 @@ export class Selection {
     this.name = fields.pinned.get('metadata.name') ?? '';
     this.id = JSON.stringify([namespace, labels.canonical, fields.canonical]);
     const pinnedFields = [...fields.pinned].filter(([field]) => !field.startsWith('metadata.'));
-    this.pinned = [
+    const pinned = [
       ...pinnedFields.map(([key, value]): Pin => ({ of: 'field', key, value })),
       ...[...labels.pinned].map(([key, value]): Pin => ({ of: 'label', key, value })),
     ];
+    this.pinned = pinned.length > 0 ? pinned : NO_PINS;
     this.isScopeOnly =
       labels.isEmpty &&
       fields.requirements.length < 2 &&

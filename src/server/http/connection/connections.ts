@@ -19,10 +19,14 @@ import type { WireListener } from '../response/wire.ts';
 /** Of requests sent ahead behind a watch. */
 const MAX_WAITING = 16;
 
-/** What is owed on one connection of HTTP/1.1. */
-type Owed = {
-  /** In the order of their requests. */
-  readonly wires: Http1Wire[];
+/** What is known of one connection. One object for all of it: there may be many thousands, most of them idle. */
+type Known = {
+  certificate: Identity | 'unread';
+  /** Undefined: nobody has been known yet. */
+  account: CpuAccount | undefined;
+  /** Answers that are owed over HTTP/1.1, in the order of their requests. */
+  wires: Http1Wire[] | undefined;
+  /** Requests behind a watch. */
   waiting: (() => void)[] | undefined;
 };
 
@@ -32,9 +36,8 @@ export class Connections {
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #broken = new WeakSet<object>();
-  readonly #identities = new WeakMap<object, { readonly certificate: Identity }>();
-  readonly #owed = new WeakMap<object, Owed>();
-  readonly #accounts = new WeakMap<object, CpuAccount>();
+  /** By socket, or by the HTTP/2 session on it. */
+  readonly #known = new WeakMap<object, Known>();
   /** Of all who have not been known yet. */
   readonly #strangers = new CpuAccount();
 
@@ -70,22 +73,22 @@ export class Connections {
 
   /** Calls `begin` now, or when the watch before it has ended. */
   inTurn(socket: Socket, begin: () => void): void {
-    const owed = this.#owed.get(socket);
-    if (!owed?.waiting && !owed?.wires.some(({ isLong }) => isLong)) {
+    const known = this.#of(socket);
+    if (!known.waiting && !known.wires?.some(({ isLong }) => isLong)) {
       begin();
       return;
     }
-    owed.waiting ??= [];
-    if (owed.waiting.push(begin) > MAX_WAITING) socket.destroy(new Error('too many requests wait behind a watch'));
+    known.waiting ??= [];
+    if (known.waiting.push(begin) > MAX_WAITING) socket.destroy(new Error('too many requests wait behind a watch'));
     else socket.pause();
   }
 
   /** A response hears of its socket's end only while it is at the head of the queue; this tells the others. */
   addWire(socket: Socket, wire: Http1Wire): void {
-    const owed = this.#owed.get(socket);
-    if (owed) owed.wires.push(wire);
+    const known = this.#of(socket);
+    if (known.wires) known.wires.push(wire);
     else {
-      this.#owed.set(socket, { wires: [wire], waiting: undefined });
+      known.wires = [wire];
       socket.on('close', this.#closeWires);
     }
     wire.onClose(this.#owing);
@@ -93,26 +96,23 @@ export class Connections {
 
   /** Whether an answer is owed on this socket. */
   owesAnswer(socket: object): boolean {
-    return (this.#owed.get(socket)?.wires.length ?? 0) > 0;
+    return (this.#known.get(socket)?.wires?.length ?? 0) > 0;
   }
 
   /** `owner` is the socket, or the HTTP/2 session on it. */
   certificateOf(owner: object, socket: () => TLSSocket): Identity {
-    let identity = this.#identities.get(owner);
-    if (!identity) {
-      identity = { certificate: readCertificate(socket()) };
-      this.#identities.set(owner, identity);
-    }
-    return identity.certificate;
+    const known = this.#of(owner);
+    if (known.certificate === 'unread') known.certificate = readCertificate(socket());
+    return known.certificate;
   }
 
   /** Who is charged for what the next request on this connection takes before anybody knows whose it is: as for the last one. */
   accountOf(owner: object): CpuAccount {
-    return this.#accounts.get(owner) ?? this.#strangers;
+    return this.#known.get(owner)?.account ?? this.#strangers;
   }
 
   setAccount(owner: object, account: CpuAccount): void {
-    if (this.#accounts.get(owner) !== account) this.#accounts.set(owner, account);
+    this.#of(owner).account = account;
   }
 
   /** Tells every HTTP/2 client to open no more streams here. */
@@ -125,20 +125,29 @@ export class Connections {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  #of(connection: object): Known {
+    let known = this.#known.get(connection);
+    if (!known) {
+      known = { certificate: 'unread', account: undefined, wires: undefined, waiting: undefined };
+      this.#known.set(connection, known);
+    }
+    return known;
+  }
+
   /** One for all of them, as the listeners below. */
   readonly #owing: WireListener = {
     wireClosed: (wire) => this.#removeWire((wire as Http1Wire).socket, wire as Http1Wire),
   };
 
   #removeWire(socket: Socket, wire: Http1Wire): void {
-    const owed = this.#owed.get(socket);
-    if (!owed) return;
-    owed.wires.splice(owed.wires.indexOf(wire), 1);
-    const { waiting } = owed;
+    const known = this.#known.get(socket);
+    if (!known?.wires) return;
+    const { wires, waiting } = known;
+    wires.splice(wires.indexOf(wire), 1);
     if (!waiting) return;
-    while (waiting.length > 0 && !socket.destroyed && !owed.wires.some(({ isLong }) => isLong)) waiting.shift()!();
+    while (waiting.length > 0 && !socket.destroyed && !wires.some(({ isLong }) => isLong)) waiting.shift()!();
     if (waiting.length > 0) return;
-    owed.waiting = undefined;
+    known.waiting = undefined;
     socket.resume();
   }
 
@@ -149,10 +158,10 @@ export class Connections {
       sockets.delete(this);
     })(this.#sockets);
 
-  readonly #closeWires: (this: Socket) => void = ((owed: WeakMap<object, Owed>) =>
+  readonly #closeWires: (this: Socket) => void = ((all: WeakMap<object, Known>) =>
     function (this: Socket) {
-      for (const wire of [...(owed.get(this)?.wires ?? [])]) wire.closed();
-    })(this.#owed);
+      for (const wire of [...(all.get(this)?.wires ?? [])]) wire.closed();
+    })(this.#known);
 }
 
 function readCertificate(socket: TLSSocket): Identity {
