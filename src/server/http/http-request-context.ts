@@ -11,7 +11,7 @@ import { constants, gzip } from 'node:zlib';
 import { type StatusError, timeout } from '../../api/status-error.ts';
 import { type CpuAccount, chargeTo } from '../event-loop/run-queue.ts';
 import type { FlowTicket } from '../flow-control/flow-gate.ts';
-import type { ByteStream, EncodedStatus, RequestContext } from '../request/request-context.ts';
+import type { AnswerBody, ByteStream, EncodedStatus, RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import { retryAfterSeconds, statusBody, wantsPretty } from '../request/status-body.ts';
 import type { StreamEnd } from '../request/stream-end.ts';
@@ -24,7 +24,7 @@ import { LiveStream, type StreamLimits } from './response/live-stream.ts';
 import { piecesOf, SLICE_BYTES, writeParts, writePartsGzipped } from './response/parts-writer.ts';
 import type { StreamRoom } from './response/stream-room.ts';
 import type { TurnFlusher } from './response/turn-flusher.ts';
-import type { Wire, WireListener } from './response/wire.ts';
+import { inOne, lengthOf, type Wire, type WireListener } from './response/wire.ts';
 
 /** Smaller bodies are not worth it; kube-apiserver draws the line here. */
 const GZIP_ABOVE_BYTES = 128 * 1024;
@@ -64,6 +64,9 @@ export type RequestHead = {
 
 /** An answer is work while the client takes it; one that lets it lie this long is waited for without a seat. */
 const STALLED_MS = 100;
+
+/** Nobody changes what was asked for. */
+const NO_QUERY = new URLSearchParams();
 
 const GOING = Buffer.from('The apiserver is shutting down, please try again later.\n');
 const TOO_MANY = Buffer.from('Too many requests, please try again later.\n');
@@ -135,7 +138,7 @@ export class HttpRequestContext implements RequestContext, WireListener {
   }
 
   get query(): URLSearchParams {
-    this.#query ??= new URLSearchParams(this.queryText);
+    this.#query ??= this.queryText === '' ? NO_QUERY : new URLSearchParams(this.queryText);
     return this.#query;
   }
 
@@ -219,33 +222,34 @@ export class HttpRequestContext implements RequestContext, WireListener {
     this.#warnings.add(text);
   }
 
-  send(status: number, contentType: string, body: Buffer, headers: Readonly<Record<string, string>> = {}): void {
-    if (!this.#mayHold(body.length)) {
+  send(status: number, contentType: string, body: AnswerBody, headers?: Readonly<Record<string, string>>): void {
+    const bytes = lengthOf(body);
+    if (!this.#mayHold(bytes)) {
       this.reject();
       return;
     }
     const answer = this.#begin(status, contentType, headers);
     if (!answer) return;
-    this.#bodyBytes = body.length;
-    if (body.length <= GZIP_ABOVE_BYTES || !acceptsGzip(this.headers['accept-encoding'])) {
-      this.#sendWhole(status, answer, body);
+    this.#bodyBytes = bytes;
+    if (bytes <= GZIP_ABOVE_BYTES || !acceptsGzip(this.headers['accept-encoding'])) {
+      this.#sendWhole(status, answer, body, bytes);
       return;
     }
-    gzip(body, { level: constants.Z_BEST_SPEED }, (err, packed) => {
+    gzip(inOne(body), { level: constants.Z_BEST_SPEED }, (err, packed) => {
       if (err) return this.#wire.destroy();
-      this.#sendWhole(status, asGzip(answer), packed);
+      this.#sendWhole(status, asGzip(answer), packed, packed.length);
     });
   }
 
-  #sendWhole(status: number, answer: AnswerHeaders, body: Buffer): void {
+  #sendWhole(status: number, answer: AnswerHeaders, body: AnswerBody, bytes: number): void {
     if (this.method !== 'GET') this.#shared.flusher.flush(); // events of this write before its answer
-    if (body.length <= SLICE_BYTES || this.method === 'HEAD') {
+    if (bytes <= SLICE_BYTES || this.method === 'HEAD') {
       this.#isOver = true;
-      this.#wire.whole(status, answer, body);
+      this.#wire.whole(status, answer, body, bytes);
       return;
     }
-    const begin = () => this.#wire.begin(status, answer, body.length);
-    void writeParts(this.#wire, begin, piecesOf(body), () => this.#slicesTaken++, this.account).then(() => {
+    const begin = () => this.#wire.begin(status, answer, bytes);
+    void writeParts(this.#wire, begin, piecesOf(inOne(body)), () => this.#slicesTaken++, this.account).then(() => {
       this.#isOver = this.#wire.isOpen;
     });
   }
@@ -260,7 +264,7 @@ export class HttpRequestContext implements RequestContext, WireListener {
     if (!answer) return;
     this.#isOver = true;
     this.#bodyBytes = TOO_MANY.length;
-    this.#wire.whole(429, answer, TOO_MANY);
+    this.#wire.whole(429, answer, TOO_MANY, TOO_MANY.length);
   }
 
   /** The server is going: whoever asks should ask again, on another connection. */
@@ -273,12 +277,12 @@ export class HttpRequestContext implements RequestContext, WireListener {
     this.#isOver = true;
     this.#bodyBytes = GOING.length;
     this.#wire.closeAfter();
-    this.#wire.whole(429, answer, GOING);
+    this.#wire.whole(429, answer, GOING, GOING.length);
   }
 
   async sendParts(status: number, contentType: string, parts: Iterable<Buffer>, bytes: number): Promise<void> {
     if (!this.#mayHold(Math.min(bytes, SLICE_BYTES))) return this.reject();
-    const answer = this.#begin(status, contentType, {});
+    const answer = this.#begin(status, contentType);
     if (!answer) return;
     this.#bodyBytes = bytes;
     const stalled = setTimeout(() => {
@@ -374,7 +378,7 @@ export class HttpRequestContext implements RequestContext, WireListener {
       ? encodeStatus(this, error)
       : { contentType: 'application/json', body: statusBody(error.status, wantsPretty(this.query, this.headers)) };
     const seconds = retryAfterSeconds(error.status);
-    this.send(error.code, contentType, body, seconds === undefined ? {} : { 'Retry-After': String(seconds) });
+    this.send(error.code, contentType, body, seconds === undefined ? undefined : { 'Retry-After': String(seconds) });
   }
 
   /** A clean end of a live stream, because the server stops. */
@@ -388,7 +392,7 @@ export class HttpRequestContext implements RequestContext, WireListener {
     this.#wire.destroy();
   }
 
-  #begin(status: number, contentType: string, more: Readonly<Record<string, string>>): AnswerHeaders | undefined {
+  #begin(status: number, contentType: string, more?: Readonly<Record<string, string>>): AnswerHeaders | undefined {
     if (this.isBegun) return undefined;
     this.status = status;
     const auditId = this.headers['audit-id'];
@@ -403,7 +407,7 @@ export class HttpRequestContext implements RequestContext, WireListener {
     if (this.#warnings) headers.Warning = warningValues(this.#warnings);
     if (this.#shared.isDraining) this.#wire.closeAfter();
     this.#body?.answered();
-    return Object.assign(headers, more);
+    return more ? Object.assign(headers, more) : headers;
   }
 
   /** A stream may live for hours, and there may be many: what only its beginning needed goes. */

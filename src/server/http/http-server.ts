@@ -275,5 +275,6 @@ const HEAD_TOO_LARGE = { status: 431, text: '431 Request Header Fields Too Large
 function refuseHead(wire: Wire, status: number, text: string): void {
   wire.closeAfter();
   wire.abandonBody();
-  wire.whole(status, { 'Content-Type': 'text/plain; charset=utf-8' }, Buffer.from(text));
+  const body = Buffer.from(text);
+  wire.whole(status, { 'Content-Type': 'text/plain; charset=utf-8' }, body, body.length);
 }

@@ -11,6 +11,9 @@ import type { RequestInfo } from './request-info.ts';
 import type { StreamEnd } from './stream-end.ts';
 import type { UserInfo } from './user-info.ts';
 
+/** In one buffer, or in several that follow each other. */
+export type AnswerBody = Buffer | readonly Buffer[];
+
 export interface RequestContext {
   readonly method: string;
   /** Decoded path without the query. */
@@ -38,8 +41,8 @@ export interface RequestContext {
   readBody(): Promise<Buffer>;
   /** Adds a `Warning: 299` header; before the answer begins. */
   warn(text: string): void;
-  /** The whole answer; gzip when asked for and worth it. */
-  send(status: number, contentType: string, body: Buffer, headers?: Readonly<Record<string, string>>): void;
+  /** The whole answer, perhaps in pieces that go out as one; gzip when asked for and worth it. */
+  send(status: number, contentType: string, body: AnswerBody, headers?: Readonly<Record<string, string>>): void;
   /** A body in pieces, written as fast as the client takes it; `bytes` is the sum of their lengths. */
   sendParts(status: number, contentType: string, parts: Iterable<Buffer>, bytes: number): Promise<void>;
   /** An answer without an end known in advance: the header goes out at once, a 200 unless told otherwise. */

@@ -36,6 +36,8 @@ const OTHER: RequestInfo = { kind: 'other' };
 /** What comes third in `namespaces/NS/...` and still belongs to the namespace itself. */
 const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize']);
 
+const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
+
 export function parseRequestInfo(method: string, path: string, query: () => URLSearchParams): RequestInfo {
   const segments = path.slice(1).split('/');
   if (segments.at(-1) === '') segments.pop(); // one slash at the end is accepted
@@ -48,7 +50,8 @@ export function parseRequestInfo(method: string, path: string, query: () => URLS
   } else return OTHER;
   const version = segments[at++];
   let rest = segments.slice(at);
-  if (version === undefined || rest.length === 0 || segments.some(isImpossible)) return OTHER;
+  if (version === undefined || rest.length === 0 || CONTROL_CHARACTER.test(path)) return OTHER;
+  for (const segment of segments) if (segment === '' || segment === '.' || segment === '..') return OTHER;
 
   const isWatchPath = rest[0] === 'watch';
   if (isWatchPath) {
@@ -60,7 +63,8 @@ export function parseRequestInfo(method: string, path: string, query: () => URLS
     namespace = rest[1]!;
     rest = rest.slice(2);
   }
-  const [resource = '', name = '', subresource = '', ...beyond] = rest;
+  const [resource = '', name = '', subresource = ''] = rest;
+  const beyond = rest.length > 3 ? rest.slice(3) : NOTHING;
   const verb = isWatchPath && method === 'GET' ? 'watch' : verbOf(method, name !== '', query);
   return {
     kind: 'resource',
@@ -97,8 +101,4 @@ function verbOf(method: string, isObject: boolean, query: () => URLSearchParams)
     default:
       return '';
   }
-}
-
-function isImpossible(segment: string): boolean {
-  return segment === '' || segment === '.' || segment === '..' || /[\u0000-\u001f\u007f]/.test(segment);
 }

@@ -4,8 +4,9 @@
  */
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Readable } from 'node:stream';
+import type { AnswerBody } from '../../request/request-context.ts';
 import type { AnswerHeaders } from './answer-headers.ts';
-import type { Wire, WireListener } from './wire.ts';
+import { inOne, type Wire, type WireListener } from './wire.ts';
 
 export class Http2Wire implements Wire {
   readonly #stream: ServerHttp2Stream;
@@ -64,13 +65,13 @@ export class Http2Wire implements Wire {
       this.#stream.additionalHeaders({ [constants.HTTP2_HEADER_STATUS]: constants.HTTP_STATUS_CONTINUE });
   }
 
-  whole(status: number, headers: AnswerHeaders, body: Buffer): void {
+  whole(status: number, headers: AnswerHeaders, body: AnswerBody, bytes: number): void {
     if (!this.isOpen) return;
     this.#stream.respond(
-      { ...headers, [constants.HTTP2_HEADER_STATUS]: status, 'content-length': body.length },
+      { ...headers, [constants.HTTP2_HEADER_STATUS]: status, 'content-length': bytes },
       { endStream: this.#isHead },
     );
-    if (!this.#isHead) this.#stream.end(body);
+    if (!this.#isHead) this.#stream.end(inOne(body));
     if (this.#isBodyAbandoned) this.#stream.once('finish', () => setImmediate(() => this.#stopSending()));
   }
 

@@ -5,6 +5,7 @@
  * the answer was finished or the client left. Whoever writes much asks `drained` in between.
  */
 import type { Readable } from 'node:stream';
+import type { AnswerBody } from '../../request/request-context.ts';
 import type { AnswerHeaders } from './answer-headers.ts';
 
 /** An object, not a function: a watch has several of them for hours, and closures would cost more than what they are about. */
@@ -31,8 +32,8 @@ export interface Wire {
   readonly isChunked: boolean;
   /** The client waits for leave to send its body (`Expect: 100-continue`); before the head is out. */
   inviteBody(): void;
-  /** The whole answer at once. */
-  whole(status: number, headers: AnswerHeaders, body: Buffer): void;
+  /** The whole answer at once, `bytes` long. */
+  whole(status: number, headers: AnswerHeaders, body: AnswerBody, bytes: number): void;
   /** The head of an answer; it goes out at once. Without a length the body ends when `end` says so. */
   begin(status: number, headers: AnswerHeaders, lengthBytes?: number): void;
   /** Bytes of the body, framed as the protocol wants. False: ask `drained` before the next. */
@@ -58,4 +59,15 @@ export interface Wire {
 /** Resolves when there is room again. */
 export function drained(wire: Wire): Promise<void> | undefined {
   return wire.needsDrain ? new Promise((resolve) => wire.onceDrained(resolve)) : undefined;
+}
+
+export function lengthOf(body: AnswerBody): number {
+  if (Buffer.isBuffer(body)) return body.length;
+  let bytes = 0;
+  for (const piece of body) bytes += piece.length;
+  return bytes;
+}
+
+export function inOne(body: AnswerBody): Buffer {
+  return Buffer.isBuffer(body) ? body : Buffer.concat(body);
 }

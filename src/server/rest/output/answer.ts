@@ -37,7 +37,7 @@ export function sendCached(
   const { codec, bytes } = cached;
   if (!isPlain(context, format) || !storage.isStorageForm)
     sendObject(context, status, format, storage, storage.toObject(cached));
-  else context.send(status, JSON_TYPE, Buffer.concat([codec.head, bytes.subarray(codec.skip), LINE_END]));
+  else context.send(status, JSON_TYPE, [codec.head, bytes.subarray(codec.skip), LINE_END]);
 }
 
 /** Any single object of a resource, also one that is not stored. */
