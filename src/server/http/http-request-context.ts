@@ -248,10 +248,21 @@ export class HttpRequestContext implements RequestContext, WireListener {
       this.#wire.whole(status, answer, body, bytes);
       return;
     }
-    const begin = () => this.#wire.begin(status, answer, bytes);
-    void writeParts(this.#wire, begin, piecesOf(inOne(body)), () => this.#slicesTaken++, this.account).then(() => {
+    void this.#writeParts(status, answer, piecesOf(inOne(body)), bytes, () => this.#slicesTaken++).then(() => {
       this.#isOver = this.#wire.isOpen;
     });
+  }
+
+  #writeParts(
+    status: number,
+    answer: AnswerHeaders,
+    parts: Iterable<Buffer>,
+    bytes: number,
+    onTaken: () => void,
+  ): Promise<void> {
+    const begin = () => this.#wire.begin(status, answer, bytes);
+    const { scratch } = this.#shared.flusher;
+    return writeParts(this.#wire, { begin, parts, bytes, onTaken, account: this.account, scratch });
   }
 
   /** Nothing was done, and the client may come again after a while. */
@@ -301,7 +312,7 @@ export class HttpRequestContext implements RequestContext, WireListener {
       } else if (isGzip) {
         this.#wire.begin(status, asGzip(answer));
         await writePartsGzipped(this.#wire, parts, onTaken, this.account);
-      } else await writeParts(this.#wire, () => this.#wire.begin(status, answer, bytes), parts, onTaken, this.account);
+      } else await this.#writeParts(status, answer, parts, bytes, onTaken);
     } finally {
       clearTimeout(stalled);
     }

@@ -6,6 +6,7 @@
  */
 import { constants, createGzip } from 'node:zlib';
 import { type CpuAccount, runQueue } from '../../event-loop/run-queue.ts';
+import type { Scratch } from './scratch.ts';
 import { drained, type Wire } from './wire.ts';
 
 /** Measured: slices of this size go out in one system call and stall nobody. */
@@ -15,32 +16,52 @@ const SLICE_MS = 4;
 /** A piece like this goes out by itself: TLS takes it from where it lies, while several would be copied together. */
 const WHOLE_BYTES = 128 * 1024;
 const GZIP_SLICE_BYTES = 256 * 1024;
+/** Up to here a copy costs less than a write of its own for the head. */
+const JOINED_BYTES = 32 * 1024;
 
-/**
- * `begin` sends the head, with the length of all parts together; it leaves in one write with the first of them.
- * `onTaken` is told whenever the client has taken a slice.
- */
-export async function writeParts(
-  wire: Wire,
-  begin: () => void,
-  parts: Iterable<Buffer>,
-  onTaken: () => void,
-  account: CpuAccount,
-): Promise<void> {
+export type PartsAnswer = {
+  /** Sends the head, with the length of all parts together. */
+  readonly begin: () => void;
+  readonly parts: Iterable<Buffer>;
+  /** Of all parts together. */
+  readonly bytes: number;
+  /** Told whenever the client has taken a slice. */
+  readonly onTaken: () => void;
+  readonly account: CpuAccount;
+  readonly scratch: Scratch;
+};
+
+/** Several buffers in one write would be copied into fresh memory, head included: what is long leaves after it, as one. */
+export async function writeParts(wire: Wire, answer: PartsAnswer): Promise<void> {
+  const { begin, parts, bytes, onTaken, account, scratch } = answer;
+  let leftBytes = bytes;
   let isBegun = false;
-  for (const slice of slices(parts, SLICE_PARTS, SLICE_BYTES)) {
-    wire.cork();
+  for (const { slice, sliceBytes } of slices(parts, SLICE_PARTS, SLICE_BYTES)) {
+    const isShort = sliceBytes < JOINED_BYTES;
+    if (isShort) wire.cork();
     if (!isBegun) begin();
     isBegun = true;
-    for (const part of slice) wire.writeDirect(part);
-    wire.uncork();
+    if (isShort || slice.length === 1) for (const part of slice) wire.writeDirect(part);
+    else writeGathered(wire, slice, sliceBytes, scratch);
+    if (isShort) wire.uncork();
+    leftBytes -= sliceBytes;
     await drained(wire);
     if (!wire.isOpen) return;
     onTaken();
-    await runQueue.turn(account);
+    if (leftBytes > 0) await runQueue.turn(account);
   }
   if (!isBegun) begin();
   wire.end();
+}
+
+function writeGathered(wire: Wire, slice: readonly Buffer[], bytes: number, scratch: Scratch): void {
+  const target = scratch.take(bytes);
+  let at = 0;
+  for (const part of slice) {
+    target.set(part, at);
+    at += part.length;
+  }
+  wire.writeDirect(target.subarray(0, at), () => scratch.giveBack(target));
 }
 
 /** The head has gone out without a length. Compression runs on the thread pool, slice by slice. */
@@ -54,7 +75,7 @@ export async function writePartsGzipped(
   gzip.on('error', () => {}); // whoever waits hears of it below
   gzip.on('data', (bytes: Buffer) => wire.write(bytes));
   try {
-    for (const slice of slices(parts, Number.POSITIVE_INFINITY, GZIP_SLICE_BYTES)) {
+    for (const { slice } of slices(parts, Number.POSITIVE_INFINITY, GZIP_SLICE_BYTES)) {
       const joined = slice.length === 1 ? slice[0]! : Buffer.concat(slice);
       await new Promise<void>((resolve, reject) => gzip.write(joined, (err) => (err ? reject(err) : resolve())));
       await drained(wire);
@@ -76,26 +97,28 @@ export function* piecesOf(body: Buffer): Generator<Buffer, void, void> {
   for (let at = 0; at < body.length; at += SLICE_BYTES) yield body.subarray(at, at + SLICE_BYTES);
 }
 
+type Slice = { readonly slice: Buffer[]; readonly sliceBytes: number };
+
 /** Cuts where any of the limits is reached. Gathering counts too: whoever makes the parts may be slow. */
-function* slices(parts: Iterable<Buffer>, limitParts: number, limitBytes: number): Generator<Buffer[], void, void> {
+function* slices(parts: Iterable<Buffer>, limitParts: number, limitBytes: number): Generator<Slice, void, void> {
   let slice: Buffer[] = [];
-  let bytes = 0;
+  let sliceBytes = 0;
   let startedAt = performance.now();
   for (const part of parts) {
     if (part.length >= WHOLE_BYTES && slice.length > 0) {
-      yield slice;
+      yield { slice, sliceBytes };
       slice = [];
-      bytes = 0;
+      sliceBytes = 0;
     }
     slice.push(part);
-    bytes += part.length;
+    sliceBytes += part.length;
     const isLate = (slice.length & 31) === 0 && performance.now() - startedAt > SLICE_MS;
-    const isFull = slice.length >= limitParts || bytes >= limitBytes || part.length >= WHOLE_BYTES;
+    const isFull = slice.length >= limitParts || sliceBytes >= limitBytes || part.length >= WHOLE_BYTES;
     if (!isFull && !isLate) continue;
-    yield slice;
+    yield { slice, sliceBytes };
     slice = [];
-    bytes = 0;
+    sliceBytes = 0;
     startedAt = performance.now();
   }
-  if (slice.length > 0) yield slice;
+  if (slice.length > 0) yield { slice, sliceBytes };
 }
