@@ -95,8 +95,16 @@ export type ListRequest = {
   readonly isPatient?: boolean;
 };
 
-/** Objects in order, and how many there are from the first of them on in all. */
-export type ObjectRange = { readonly objects: readonly StoredObject[]; readonly count: number };
+/**
+ * Objects in order, and how many there are from the first of them on in all; where fields were pinned, how many of those, as
+ * far as it is known: more than are here, if there may be more.
+ */
+export type ObjectRange = {
+  readonly objects: readonly StoredObject[];
+  readonly count: number;
+  /** What all of them have, found by an index. */
+  readonly pin?: Pin;
+};
 
 /** The revision it is a snapshot of. */
 export type ObjectList = ObjectRange & { readonly revision: Revision };

@@ -53,6 +53,13 @@ export class Selection {
       );
   }
 
+  /** Whether everything in the scope that has this is selected. */
+  isOnly(pin: Pin): boolean {
+    return (
+      this.pinned.length === 1 && this.pinned[0] === pin && this.fields.requirements.length === 1 && this.labels.isEmpty
+    );
+  }
+
   /** Whether the selectors, not only the scope, leave something out. */
   get isSelective(): boolean {
     return !this.labels.isEmpty || !this.fields.isEmpty;

@@ -8,10 +8,10 @@ import { badRequest, continueExpired, listExpired, notFound, plainError } from '
 import { type Format, negotiate } from '../../encodings/negotiation.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { RequestContext } from '../../request/request-context.ts';
+import { objectKey } from '../../storage/object-keys.ts';
 import {
   isExpired,
-  type ObjectList,
-  type ObjectRange,
+  type ListRequest,
   type ObjectStorage,
   type Revision,
   scopeOf,
@@ -80,22 +80,70 @@ export async function listObjects(
   if (token && resourceVersion !== '' && resourceVersion !== '0')
     throw badRequest('specifying resource version is not allowed when using continue');
   const limit = resourceVersion === '0' ? 0 : options.limit;
-  // Where selectors decide what is in a page, nobody knows how far it reaches.
-  const needed = limit > 0 && isByScopeOnly(selection) ? limit : undefined;
   const start = token?.start ?? scope;
   const exact = exactRevision(options, token?.revision);
   const at = exact === undefined ? { resourceVersion: freshnessOf(options) } : { revision: exact };
-  let found: ObjectList;
   try {
-    // A page says whether anything follows it, and to that end all that follows counts.
-    const pinned = limit > 0 ? [] : selection.pinned;
-    found = await storage.list({ scope, start, limit: needed, at, signal, isPatient: true, pinned });
+    const { items, rest, revision } = await collect(storage, { scope, start, at, signal }, selection, limit);
+    return { items, meta: listMeta(revision, items, rest, options) };
   } catch (err) {
     if (exact === undefined || !isExpired(err)) throw err;
     throw token ? continueExpired(encodeToken({ revision: -1, start }, scope)) : listExpired();
   }
-  const { items, rest } = await pick(found, selection, limit, signal);
-  return { items, meta: listMeta(found.revision, items, rest, options) };
+}
+
+/** Those in the answer, and how many come after the last of them: where selectors decide, only whether any do. */
+type Collected = { readonly items: readonly StoredObject[]; readonly rest: number; readonly revision: Revision };
+
+/** What a page under a selector looks at first, times its limit; each look after that is as many times larger. */
+const LOOK_AHEAD = 4;
+
+/**
+ * Reads on in one state until there are as many as wanted, and one more that says there are more. So a page costs its part
+ * of all objects, not all of them.
+ */
+async function collect(
+  storage: ObjectStorage,
+  request: Pick<ListRequest, 'scope' | 'start' | 'at' | 'signal'>,
+  selection: Selection,
+  limit: number,
+): Promise<Collected> {
+  const { pinned } = selection;
+  const only = onlyKey(storage, selection);
+  const isAll = isByScopeOnly(selection);
+  const items: StoredObject[] = [];
+  let { start, at } = request;
+  if (only !== undefined && only > start) start = only;
+  let take = only !== undefined ? 1 : limit === 0 ? undefined : isAll ? limit : limit * LOOK_AHEAD;
+  for (;;) {
+    const found = await storage.list({ ...request, start, at, limit: take, isPatient: true, pinned }).catch((err) => {
+      // Its state is gone between two looks. Whoever asked for no certain one gets a newer one, whole.
+      if (at === request.at || 'revision' in request.at || !isExpired(err)) throw err;
+      return undefined;
+    });
+    if (!found) {
+      items.length = 0;
+      ({ start, at } = request);
+      take = undefined;
+      continue;
+    }
+    const { objects, count, revision } = found;
+    if (isAll || (found.pin && selection.isOnly(found.pin))) {
+      const wanted = limit > 0 && objects.length > limit ? objects.slice(0, limit) : objects;
+      return { items: wanted, rest: count - wanted.length, revision };
+    }
+    if (await pick(objects, selection, limit, items, request.signal)) return { items, rest: 1, revision };
+    if (only !== undefined || take === undefined || objects.length === 0 || count <= objects.length)
+      return { items, rest: 0, revision };
+    start = `${objects[objects.length - 1]!.key}\0`;
+    at = { revision };
+    take *= LOOK_AHEAD;
+  }
+}
+
+/** Where the one object lies that a selection can match. */
+function onlyKey({ codec }: ObjectStorage, { namespace, name }: Selection): string | undefined {
+  return name !== '' && (namespace !== '' || !codec.resource.isNamespaced) ? objectKey(namespace, name) : undefined;
 }
 
 /** What of a list is in the answer: `continue` and the count of what is left only where there is more. */
@@ -109,27 +157,23 @@ function listMeta(revision: Revision, items: readonly StoredObject[], rest: numb
   };
 }
 
-/** Those that match, at most `limit`, and how many of all come after the last of them. */
+/** Adds those that match; true when there are more of them than `limit`. */
 async function pick(
-  { objects: all, count }: ObjectRange,
+  objects: readonly StoredObject[],
   selection: Selection,
   limit: number,
+  items: StoredObject[],
   signal: AbortSignal,
-): Promise<{ items: readonly StoredObject[]; rest: number }> {
-  if (isByScopeOnly(selection)) {
-    const items = limit > 0 && all.length > limit ? all.slice(0, limit) : all;
-    return { items, rest: count - items.length };
-  }
-  const items: StoredObject[] = [];
+): Promise<boolean> {
   const slices = new WorkSlices(signal);
-  for (let i = 0; i < all.length; i++) {
+  for (const object of objects) {
     // Objects never change, so the snapshot stays one however long this takes.
     if (slices.isOver) await slices.pause();
-    if (!selection.matches(all[i]!)) continue;
-    if (limit > 0 && items.length === limit) return { items, rest: all.length - i };
-    items.push(all[i]!);
+    if (!selection.matches(object)) continue;
+    if (limit > 0 && items.length === limit) return true;
+    items.push(object);
   }
-  return { items, rest: 0 };
+  return false;
 }
 
 /** Whether everything in the scope is in the list. */

@@ -48,6 +48,7 @@ import { CacheWatcher } from './cache-watcher.ts';
 import { FieldIndex } from './field-index.ts';
 import type { ObjectChange, ObjectSource, SourceTarget } from './object-source.ts';
 import { PackedObjects } from './packed-objects.ts';
+import { PastState, type Present } from './past-state.ts';
 import { RevisionWaiters } from './revision-waiters.ts';
 import { StoreReflector } from './store-reflector.ts';
 import { defaultWatchCacheLimits, WatchCache, type WatchCacheLimits } from './watch-cache.ts';
@@ -70,6 +71,8 @@ export type CacherOptions = {
 const SHORT_WAIT_MS = 50;
 /** How long readers go to the store at once after one has waited in vain. */
 const IMPATIENT_MS = 30_000;
+/** Of those who list in pages, each at a revision of its own, so many are remembered. */
+const MOST_PAST = 4;
 const never = new AbortController().signal;
 
 /** `current` undefined: deleted; `previous` undefined: new to the listener. */
@@ -125,6 +128,8 @@ export class Cacher implements ObjectStorage {
   readonly #closing = new AbortController();
   /** Stretches of revisions whose single changes were missed: the window holds only what became of them. */
   #gaps: { readonly after: Revision; readonly until: Revision }[] = [];
+  /** What was listed in pages last. */
+  #past: PastState[] = [];
 
   constructor({ store, direct, clock, limits = defaultWatchCacheLimits, memory = ownMemory, ...rest }: CacherOptions) {
     const { source, log } = rest;
@@ -191,8 +196,8 @@ export class Cacher implements ObjectStorage {
       return this.direct.list({ scope, start, limit, at: { resourceVersion: '' }, signal });
     }
     this.counts.lists++;
-    const pinned = request.pinned && this.#pinnedObjects(request.pinned, scope, start);
-    if (pinned) return { objects: pinned, count: pinned.length, revision: this.revision };
+    const found = request.pinned && this.#pinnedObjects(request.pinned, scope, start);
+    if (found) return { ...pinnedRange(found, undefined, scope, start, limit), revision: this.revision };
     const objects = this.objects.values(scope, start, limit);
     return { objects, count: this.objects.count(scope, start), revision: this.revision };
   }
@@ -293,24 +298,31 @@ export class Cacher implements ObjectStorage {
    * The objects as they were at a revision, in order, at most `limit`: the present with the changes since then undone.
    * Undefined if the window does not reach back so far.
    */
-  valuesAt(revision: Revision, prefix: string, start: string, limit?: number): ObjectRange | undefined {
+  valuesAt(
+    revision: Revision,
+    prefix: string,
+    start: string,
+    limit?: number,
+    pinned?: readonly Pin[],
+  ): ObjectRange | undefined {
     if (revision > this.revision || revision < this.watchCache.since || this.isMissed(revision)) return undefined;
-    const undone = new Map<string, StoredObject | undefined>();
-    if (revision < this.revision)
-      for (const event of this.watchCache.after(revision)) {
-        const { key } = event.object;
-        if (key.startsWith(prefix) && key >= start && !undone.has(key)) undone.set(key, event.previous);
-      }
-    let count = this.objects.count(prefix, start);
-    if (undone.size === 0) return { objects: this.objects.values(prefix, start, limit), count };
-    for (const [key, object] of undone)
-      count += Number(object !== undefined) - Number(this.objects.get(key) !== undefined);
-    // Every object that is undone may take one of the places: so many more are looked at.
-    const present = this.objects.values(prefix, start, limit && limit + undone.size);
-    const objects = present.filter(({ key }) => !undone.has(key));
-    for (const object of undone.values()) if (object) objects.push(object);
-    objects.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-    return { objects: limit === undefined ? objects : objects.slice(0, limit), count };
+    const past = this.#pastAt(revision);
+    const found = pinned && this.#pinnedObjects(pinned, prefix, start);
+    if (!found) return past.range(this.objects, prefix, start, limit);
+    return pinnedRange(found, past, prefix, start, limit);
+  }
+
+  /** Kept for the next page; it learns only what is new since the last one. */
+  #pastAt(revision: Revision): PastState {
+    let past = this.#past.find((known) => known.revision === revision);
+    if (!past) {
+      past = new PastState(revision);
+      if (revision === this.revision) return past; // nothing to remember yet
+      if (this.#past.length >= MOST_PAST) this.#past.shift();
+      this.#past.push(past);
+    }
+    if (past.upTo < this.revision) past.learn(this.watchCache.after(past.upTo), this.revision);
+    return past;
   }
 
   /** When changes of an object came that are still in the window, by their revision; milliseconds ago. */
@@ -329,6 +341,7 @@ export class Cacher implements ObjectStorage {
 
   trim(): void {
     this.watchCache.trim(this.#clock.now());
+    this.#past = this.#past.filter(({ revision }) => revision >= this.watchCache.since);
     this.#gaps = this.#gaps.filter(({ until }) => until > this.watchCache.since);
   }
 
@@ -368,6 +381,7 @@ export class Cacher implements ObjectStorage {
     for (const previous of this.objects.values()) this.#tell(undefined, previous);
     this.objects.clear();
     this.#gaps = []; // of the other history
+    this.#past = [];
     this.revision = 0;
     this.#unreadySince = this.#clock.now();
     for (const watch of [...this.direct.watches]) watch.fail(new SetBackError());
@@ -445,7 +459,7 @@ export class Cacher implements ObjectStorage {
       if (isStoreError(err, 'Compacted')) this.counts.stale++;
       throw err;
     });
-    const known = this.valuesAt(revision, scope, start, limit);
+    const known = this.valuesAt(revision, scope, start, limit, request.pinned);
     if (!known) return this.direct.list(request);
     this.counts.lists++;
     return { ...known, revision };
@@ -472,7 +486,7 @@ export class Cacher implements ObjectStorage {
   }
 
   /** Those that have a field's value; undefined where no index knows them (yet). */
-  #pinnedObjects(pinned: readonly Pin[], scope: string, start: string): readonly StoredObject[] | undefined {
+  #pinnedObjects(pinned: readonly Pin[], scope: string, start: string): Pinned | undefined {
     const pin = pinned.find(({ of, key }) => of === 'field' && this.codec.fieldNames.includes(key));
     if (!pin) return undefined;
     let index = this.#fieldIndexes.get(pin.key);
@@ -481,7 +495,8 @@ export class Cacher implements ObjectStorage {
       index = new FieldIndex(pin.key, this.objects.values(), current, this.#closing.signal);
       this.#fieldIndexes.set(pin.key, index);
     }
-    return index.find(pin.value, scope, start);
+    const objects = index.find(pin.value, scope, start);
+    return objects && { objects, pin };
   }
 
   /** What a selection can match at all: one object, if it names it. */
@@ -490,9 +505,39 @@ export class Cacher implements ObjectStorage {
     const isOne = name !== '' && (namespace !== '' || !this.codec.resource.isNamespaced);
     if (!isOne) {
       const scope = scopeOf(selection);
-      return this.#pinnedObjects(selection.pinned, scope, '') ?? this.objects.values(scope);
+      return this.#pinnedObjects(selection.pinned, scope, '')?.objects ?? this.objects.values(scope);
     }
     const found = this.peek(namespace, name);
     return found ? [found] : [];
   }
+}
+
+/** Found by an index. */
+type Pinned = { readonly objects: readonly StoredObject[]; readonly pin: Pin };
+
+/** One object more than the limit says that there is more. What was different in the past may not have what is asked for. */
+function pinnedRange(
+  { objects: all, pin }: Pinned,
+  past: PastState | undefined,
+  prefix: string,
+  start: string,
+  limit?: number,
+): ObjectRange {
+  if (!past || past.size === 0) {
+    const objects = limit === undefined || limit >= all.length ? all : all.slice(0, limit);
+    return { objects, count: all.length, pin };
+  }
+  const { objects } = past.range(presentOf(all), prefix, start, limit);
+  const mayBeMore = limit !== undefined && objects.length >= limit;
+  return { objects, count: objects.length + Number(mayBeMore) };
+}
+
+function presentOf(all: readonly StoredObject[]): Present {
+  return {
+    values: (_prefix, start = '', limit = all.length) => {
+      const from = all.findIndex(({ key }) => key >= start);
+      return from < 0 ? [] : all.slice(from, from + limit);
+    },
+    count: () => all.length,
+  };
 }

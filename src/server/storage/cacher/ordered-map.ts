@@ -54,8 +54,8 @@ export class OrderedMap<V> {
     this.#chunks = [];
   }
 
-  /** Values of the keys that begin with `prefix` and are not below `start`, in order, at most `limit`. */
-  values(prefix = '', start: string = prefix, limit: number = Number.POSITIVE_INFINITY): V[] {
+  /** Values of the keys that begin with `prefix`, are not below `start` and not above `last`, in order, at most `limit`. */
+  values(prefix = '', start: string = prefix, limit: number = Number.POSITIVE_INFINITY, last?: string): V[] {
     const found: V[] = [];
     const first = start > prefix ? start : prefix;
     for (let at = this.#chunkFor(first); at < this.#chunks.length; at++) {
@@ -65,6 +65,7 @@ export class OrderedMap<V> {
       for (let i = chunk[0]!.key < first ? lowerBound(chunk, first) : 0; i < chunk.length; i++) {
         const { key, value } = chunk[i]!;
         if (found.length === limit || (!isWhole && !key.startsWith(prefix))) return found;
+        if (last !== undefined && key > last) return found;
         found.push(value);
       }
     }
