@@ -18,6 +18,9 @@ const MAKERS = [
 const CALL = new RegExp(`(?<![\\w#])((?:[\\w#]+\\.)*)(${MAKERS.join('|')})\\(`, 'g');
 const FILE_SYSTEMS = /^(fs|disk|this\.#disk)\.$/;
 
+/** Files of the user's own, at a place and with a mode that the user has asked for: copies out of a container. */
+const OF_THE_USER = ['client/pods/tar/unpack-tar.ts'];
+
 /** From an opening bracket to the one that closes it. */
 function argumentsAt(text: string, from: number): string {
   let depth = 1;
@@ -51,7 +54,7 @@ function openCalls(text: string): string[] {
 
 it('every file and folder that is made in src/ is made for its owner only, and none by a recursive mkdir', () => {
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => name.endsWith('.ts') && !/\.(test|testing)\.ts$/.test(name),
+    (name) => name.endsWith('.ts') && !/\.(test|testing)\.ts$/.test(name) && !OF_THE_USER.includes(name),
   );
   const found = files.flatMap((name) =>
     openCalls(readFileSync(join(src, name), 'utf8')).map((call) => `${name}: ${call}`),

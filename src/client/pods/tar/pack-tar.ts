@@ -39,7 +39,7 @@ async function* packed(
 }
 
 async function* packedFile(path: string, name: string): AsyncGenerator<Buffer, void, void> {
-  await using file = await open(path);
+  await using file = await open(path, 'r');
   const { size, mode } = await file.stat();
   yield encodeHeader({ name, kind: 'file', size, mode, linkName: '' });
   for (let at = 0; at < size; ) {
