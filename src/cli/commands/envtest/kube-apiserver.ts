@@ -44,6 +44,7 @@ export async function runKubeApiServer(given: readonly string[]): Promise<void> 
     `--data-dir=${join(where, store ? 'longwatch' : '.longwatch')}`,
     ...(store || etcdServers.length === 0 ? [] : [`--etcd-servers=${etcdServers.join(',')}`]),
     '--controllers=-*',
+    '--workers=0', // a suite starts many servers that do little each
   ];
   await program.parseAsync(['serve', ...more, ...args], { from: 'user' });
 }
