@@ -48,7 +48,10 @@ export class Connections {
       ...(cert !== undefined && { cert }),
       ...(key !== undefined && { key }),
     };
-    const { Client, Pool, buildConnector } = await loadHttp();
+    const [{ Client, Pool, buildConnector }, { createSecureContext }] = await Promise.all([
+      loadHttp(),
+      import('node:tls'),
+    ]);
     if (this.#isClosed) throw new Error('the connections are closed');
     if (!this.#current || !isSame(this.#current.material, material)) {
       const { connectMs: timeoutMs, maxConnections: connections } = this.#options;
@@ -56,7 +59,7 @@ export class Connections {
       const dial = access.dial && dialConnector(access.dial);
       const connect =
         dial ??
-        makeConnector(buildConnector, {
+        makeConnector(buildConnector, createSecureContext, {
           ...material,
           skipsTlsVerify,
           ...(tlsServerName !== undefined && { tlsServerName }),

@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { createSecureContext as CreateSecureContext } from 'node:tls';
 import type { buildConnector as BuildConnector } from 'undici';
 import { TransportError } from '../errors.ts';
 
@@ -27,21 +28,31 @@ const KEEP_ALIVE_DELAY_MS = 30_000;
 
 export function makeConnector(
   buildConnector: typeof BuildConnector,
+  createSecureContext: typeof CreateSecureContext,
   { authority, cert, key, skipsTlsVerify, tlsServerName, proxy, timeoutMs }: ConnectorOptions,
 ): Connector {
-  const connect = buildConnector({
+  const material = {
     ...(authority !== undefined && { ca: authority }),
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
-    rejectUnauthorized: !skipsTlsVerify,
-    timeout: timeoutMs,
-    keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS,
-  });
+  };
+  const common = { timeout: timeoutMs, keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS };
+  const plain = buildConnector(common);
+  let secure: Connector | undefined;
+  // Certificates and keys are read with the first connection, and not again for every one: that is half of its cost.
+  const makeSecure = () =>
+    buildConnector({ ...common, secureContext: createSecureContext(material), rejectUnauthorized: !skipsTlsVerify });
   return (asked, done) => {
     const options = tlsServerName === undefined ? asked : { ...asked, servername: tlsServerName };
     const target = `${asked.hostname}:${asked.port || (asked.protocol === 'https:' ? 443 : 80)}`;
     const fail = (cause: unknown) => done(connectError(target, cause, proxy), null);
     const finish: BuildConnector.Callback = (...[err, socket]) => (err ? fail(err) : done(null, socket));
+    let connect = plain;
+    try {
+      if (asked.protocol === 'https:') connect = secure ??= makeSecure();
+    } catch (cause) {
+      return fail(cause);
+    }
     if (!proxy) return connect(options, finish);
     tunnel(proxy, target, timeoutMs).then(
       (socket) =>

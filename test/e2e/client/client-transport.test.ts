@@ -135,6 +135,18 @@ it('nobody there is a failure to connect', async () => {
   await expect(transport.request('GET', '/')).rejects.toMatchObject({ phase: 'connect', code: 'ECONNREFUSED' });
 });
 
+it('certificates that are none are a failure to connect, each time', async () => {
+  const server = new URL('https://127.0.0.1:1');
+  await using transport = new Transport(
+    { server, namespace: 'default', authority: '-----BEGIN CERTIFICATE-----\nno' },
+    { maxTries: 1 },
+  );
+  for (let i = 0; i < 2; i++) {
+    const asked = transport.request('GET', '/a');
+    await expect(asked).rejects.toMatchObject({ name: 'TransportError', phase: 'connect' });
+  }
+});
+
 it("an abort gives the caller's reason at any time, and leaves nothing on the signal", async () => {
   await using server = await scriptedServer();
   const transport = server.transport();
