@@ -20,7 +20,8 @@ const KEPT_BYTES = 64 * 1024;
 const HEAD_END = Buffer.from('\r\n\r\n');
 
 export function requestHead(method: string, path: string, token: string, bodyBytes?: number): string {
-  const length = bodyBytes === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${bodyBytes}\r\n`;
+  const type = method === 'PATCH' ? 'application/apply-patch+yaml' : 'application/json'; // all patches here are applies
+  const length = bodyBytes === undefined ? '' : `Content-Type: ${type}\r\nContent-Length: ${bodyBytes}\r\n`;
   const who = `Authorization: Bearer ${token}\r\nUser-Agent: longwatch-bench\r\n`;
   return `${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${who}Accept: application/json\r\n${length}\r\n`;
 }

@@ -1,5 +1,5 @@
 /**
- * Writes of single objects: create at 1, 32 and 128 in flight, update at 32, on the embedded store with a flush before
+ * Writes of single objects: create at 1, 32 and 128 in flight, update and server-side apply at 32, on the embedded store with a flush before
  * every answer. Bare Node takes the same bodies and answers with an object of the same length, from memory.
  */
 import { type Done, interleave } from '../lib/measure.ts';
@@ -22,6 +22,9 @@ const PODS_THERE = 1000;
 /** Requests that a process needs until its code is compiled; before that a create costs twice as much and more. */
 const WARM = 6000;
 const CREATES_PER_SECOND = 3000;
+
+/** Pods that are applied again and again; as many are there when that begins. */
+const REAPPLIED = 400;
 
 type Work = Readonly<Record<ContestantName, (client: Client, i: number) => Promise<unknown>>>;
 
@@ -46,12 +49,32 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
 
   let created = 0;
   const create: Work = {
-    server: (client) => client.must('POST', PODS, newPod(`new-${String(created++).padStart(7, '0')}`)),
+    server: (client) => client.must('POST', PODS, newPod(`new-${digits(created++)}`)),
     bare: (client) => client.must('POST', '/object', newPod(podName(0))),
   };
   const change = await makeUpdate(context, data, GROUPS);
   const update: Work = {
     server: (client, i) => change(client, i % PODS_THERE),
+    bare: (client) => client.must('PUT', '/object', newPod(podName(0))),
+  };
+  let applied = 0;
+  const appliedTo = (name: string) => `${PODS}/${name}?fieldManager=bench`;
+  const applyNew: Work = {
+    server: (client) => {
+      const name = `applied-${digits(applied++)}`;
+      return client.must('PATCH', appliedTo(name), newPod(name));
+    },
+    bare: (client) => client.must('PUT', '/object', newPod(podName(0))),
+  };
+  /** One annotation is another one each time. */
+  const applyAgain: Work = {
+    server: (client, i) => {
+      const name = `applied-${digits(i % REAPPLIED)}`;
+      const body = newPod(name)
+        .toString()
+        .replace('"count-0000000"', `"count-${digits(++applied)}"`);
+      return client.must('PATCH', appliedTo(name), Buffer.from(body));
+    },
     bare: (client) => client.must('PUT', '/object', newPod(podName(0))),
   };
   for (const name of contestants) await pools[name].run(WARM, 32, create[name], { signal });
@@ -71,5 +94,11 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     }),
     await row('create pod, 128 in flight', 4000, MOST, create),
     await row('update pod, 32 in flight', 4000, 32, update),
+    await row('apply pod that is new, 32 in flight', 2000, 32, applyNew),
+    await row('apply pod again, 32 in flight', 2000, 32, applyAgain),
   ];
+}
+
+function digits(value: number): string {
+  return String(value).padStart(7, '0');
 }
