@@ -13,6 +13,7 @@ import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { cutText, jsonText } from '../../api/json-text.ts';
 import { isObject, setKey } from '../codec/json/json-objects.ts';
 import { parseJson } from '../codec/json/json-reader.ts';
+import { sharedObject } from '../codec/json/shared-objects.ts';
 
 export type FieldSet = ReadonlyMap<string, FieldNode>;
 export type FieldNode = { readonly isOwned: boolean; readonly children: FieldSet };
@@ -128,18 +129,21 @@ export function countPaths(set: FieldSet): number {
   return count;
 }
 
-/** FieldsV1, steps sorted. */
+/** FieldsV1, steps sorted. Equal ones are one object, which nobody changes. */
 export function toFieldsV1(set: FieldSet): JsonObject {
-  const result: JsonObject = {};
+  return sharedObject(`{${innerText(set)}}`);
+}
+
+function innerText(set: FieldSet): string {
   const steps = [...set.keys()];
   if (steps.length > 1) steps.sort();
+  let text = '';
   for (const step of steps) {
     const { isOwned, children } = set.get(step)!;
-    // No step is `__proto__`: each begins with what kind it is.
-    if (children.size === 0) result[step] = {};
-    else result[step] = isOwned ? { '.': {}, ...toFieldsV1(children) } : toFieldsV1(children);
+    const own = children.size === 0 ? '' : `${isOwned ? '".":{},' : ''}${innerText(children)}`;
+    text += `${text === '' ? '' : ','}${JSON.stringify(step)}:{${own}}`;
   }
-  return result;
+  return text;
 }
 
 /** The set behind FieldsV1; what is no step is left out, keys are brought into their one form. */

@@ -14,13 +14,33 @@ import { elementStep, elementsOf, isEmptyAs, listOrEmpty, memberSchema, shapeOfV
 
 /** `last`: what the applier had; `owned`: what it has now, and what all others have. */
 export function removeUnowned(merged: JsonObject, last: FieldSet, owned: FieldSet, schema: Schema): JsonObject {
-  if (last.size === 0) return merged;
+  if (last.size === 0 || isAllOwned(last, owned, schema)) return merged;
   const had = withDeclared(last, schema);
   const all = fieldsIn(merged, schema);
   const withoutMine = removeFields(merged, had, schema);
   const unowned = difference(all, union(fieldsIn(withoutMine, schema), withDeclared(owned, schema)));
   const withOwned = removeFields(merged, unowned, schema);
   return removeFields(merged, intersection(difference(all, fieldsIn(withOwned, schema)), had), schema);
+}
+
+/**
+ * Whether all that the applier had, and all on the way to it, belongs to somebody: then nothing can go, and most who apply
+ * again ask for what they asked for before.
+ */
+function isAllOwned(last: FieldSet, owned: FieldSet, schema: Schema | undefined): boolean {
+  for (const [step, node] of last) {
+    const now = owned.get(step);
+    if (!now) return false;
+    const key = step.slice(2);
+    const isField = step.startsWith('f:');
+    const isDeclared = isField && schema?.properties?.has(key) === true;
+    if (!now.isOwned && !(isDeclared && now.children.size > 0)) return false;
+    if (node.children.size === 0) continue;
+    if (!node.isOwned && !isDeclared) return false;
+    const below = schema && (isField ? memberSchema(schema, key) : schema.items);
+    if (!isAllOwned(node.children, now.children, below)) return false;
+  }
+  return true;
 }
 
 /** With every declared field on the way to others. */
