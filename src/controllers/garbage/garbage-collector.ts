@@ -103,15 +103,15 @@ export class GarbageCollector implements AsyncDisposable {
     const { object } = event;
     const before = event.type === 'updated' ? event.old : undefined;
     if (DEFINITIONS.includes(kind)) this.#queue.add(REFRESH);
-    const dependents = this.#kinds.dependentsOf(object.metadata.uid);
+    const isAwaited = event.type === 'deleted' || (isBeingDeleted(object) && hasFinalizer(object, FOREGROUND));
+    const dependents = isAwaited ? this.#kinds.dependentsOf(object.metadata.uid) : [];
     if (event.type === 'deleted') {
       if (dependents.length > 0) this.#absent.add(object.metadata.uid);
     } else {
       this.#absent.forget(object.metadata.uid); // it may be back, from a backup
       if (ownersOf(object).length > 0 || isBeingDeleted(object)) this.#add(kind, event.key);
     }
-    if (event.type === 'deleted' || (isBeingDeleted(object) && hasFinalizer(object, FOREGROUND)))
-      for (const one of dependents) this.#add(one.kind, one.key);
+    for (const one of dependents) this.#add(one.kind, one.key);
     // An object of that name, but another: what belonged to the one before has lost it.
     if (before && before.metadata.uid !== object.metadata.uid)
       for (const one of this.#kinds.dependentsOf(before.metadata.uid)) this.#add(one.kind, one.key);

@@ -22,11 +22,17 @@ const privileged: { readonly policy: Policy; readonly errors: readonly FieldErro
   errors: [],
 };
 
+function mentionsLevels(labels: Readonly<Record<string, string>>): boolean {
+  for (const key in labels) if (key.startsWith(PREFIX)) return true;
+  return false;
+}
+
 export function policyOf({ metadata }: KubeObject): {
   readonly policy: Policy;
   readonly errors: readonly FieldError[];
 } {
   const labels = metadata.labels ?? {};
+  if (!mentionsLevels(labels)) return privileged;
   const said = (name: string) => (Object.hasOwn(labels, PREFIX + name) ? labels[PREFIX + name] : undefined);
   if (!MODES.some((mode) => said(mode) !== undefined || said(`${mode}-version`) !== undefined)) return privileged;
   const errors: FieldError[] = [];
