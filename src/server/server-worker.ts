@@ -8,6 +8,7 @@ import { openSharedStore } from '../store/index.ts';
 import { startThread } from './start-server.ts';
 import { copySocket } from './workers/bound-port.ts';
 import type { Shown } from './workers/place.ts';
+import { SeatTable } from './workers/seat-table.ts';
 import type { RunningThread } from './workers/serve-with-workers.ts';
 import { ThreadLine } from './workers/thread-line.ts';
 import { ASKED_OF_OWNER, ASKED_OF_WORKER, type StartOrder } from './workers/worker-messages.ts';
@@ -26,7 +27,16 @@ const line = new ThreadLine(port, {
 });
 port.on('message', (message) => line.hear(message));
 
-async function start({ options, number, sharedBy, secret, store: storePort, fd, port }: StartOrder): Promise<void> {
+async function start({
+  options,
+  number,
+  sharedBy,
+  secret,
+  store: storePort,
+  fd,
+  port,
+  ...order
+}: StartOrder): Promise<void> {
   const [store, handle] = await Promise.all([openSharedStore(storePort), copySocket(fd)]);
   server = await startThread(
     { ...options, log: (text) => line.tell(ASKED_OF_OWNER.log, text) },
@@ -34,6 +44,7 @@ async function start({ options, number, sharedBy, secret, store: storePort, fd, 
       number,
       isOwner: false,
       sharedBy,
+      seats: new SeatTable(order.seats, order.seat, sharedBy + 1),
       secret,
       store,
       beside: store.beside,

@@ -84,7 +84,7 @@ import { SharedMemory } from './storage/object-memory.ts';
 import { ResourceStorages } from './storage/resource-storages.ts';
 import { handleOpenId } from './tokens/openid.ts';
 import { Ui } from './ui/ui.ts';
-import { ALONE, type Inside, type Place, partOf, SECRET_BYTES } from './workers/place.ts';
+import { ALONE, type Inside, type Place, SECRET_BYTES } from './workers/place.ts';
 import { type RunningThread, serveWithWorkers } from './workers/serve-with-workers.ts';
 
 const DEFAULT_ADDRESS = '127.0.0.1';
@@ -261,14 +261,14 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       observer = audit.observer;
       auditLine = audit.write;
     }
-    const seats = (options.maxRequestsInflight ?? 400) + (options.maxMutatingRequestsInflight ?? 200);
-    const totalSeats = partOf(seats, place);
+    const totalSeats = (options.maxRequestsInflight ?? 400) + (options.maxMutatingRequestsInflight ?? 200);
     const flowMetrics = new FlowMetrics(totalSeats, () => systemTimer.now());
     flow =
       options.enablePriorityAndFairness !== false && totalSeats > 0
         ? await startFlowControl({
             rest,
             totalSeats,
+            seatsOf: place.seats && ((level) => place.seats!.counter(`level ${level}`)),
             keepsUp: isOwner,
             clock: hardwareClock,
             onSeat: (kind, change) => observer.seat(kind, change),
@@ -290,6 +290,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       readdress: ui?.readdress,
       flow: flow?.controller,
       sharedBy: place.sharedBy,
+      seatsOf: place.seats && ((kind) => place.seats!.counter(kind)),
       observer,
       encodeStatus,
       history: store.history?.name,
@@ -299,9 +300,9 @@ export async function startThread(options: ServerOptions, place: Place): Promise
         watchGraceMs: options.shutdownWatchTerminationGraceMs ?? 0,
       },
       limits: {
-        ...(options.maxRequestsInflight !== undefined && { maxReadOnly: partOf(options.maxRequestsInflight, place) }),
+        ...(options.maxRequestsInflight !== undefined && { maxReadOnly: options.maxRequestsInflight }),
         ...(options.maxMutatingRequestsInflight !== undefined && {
-          maxMutating: partOf(options.maxMutatingRequestsInflight, place),
+          maxMutating: options.maxMutatingRequestsInflight,
         }),
         ...(options.requestTimeoutMs !== undefined && { requestTimeoutMs: options.requestTimeoutMs }),
       },

@@ -7,6 +7,7 @@
  */
 import type { Clock } from '../../api/index.ts';
 import type { Rest } from '../rest/rest.ts';
+import type { SeatCounter } from '../workers/seat-table.ts';
 import { FlowConfiguration } from './flow-configuration.ts';
 import { FlowController } from './flow-controller.ts';
 import type { SeatObserver } from './flow-gate.ts';
@@ -17,6 +18,7 @@ import type { ResourceSize } from './work-estimate.ts';
 export type FlowControlOptions = {
   readonly rest: Rest;
   readonly totalSeats: number;
+  readonly seatsOf?: ((level: string) => SeatCounter | undefined) | undefined;
   /** false: another thread of this server looks after the objects. */
   readonly keepsUp?: boolean;
   readonly clock: Clock;
@@ -28,9 +30,15 @@ export type FlowControlOptions = {
 export type FlowControl = { readonly controller: FlowController; close(): Promise<void> };
 
 export async function startFlowControl(options: FlowControlOptions): Promise<FlowControl> {
-  const { rest, totalSeats, keepsUp = true, clock, onSeat, observer, log } = options;
+  const { rest, totalSeats, seatsOf, keepsUp = true, clock, onSeat, observer, log } = options;
   const sizeOf = (group: string, version: string, plural: string) => resourceSize(rest, group, version, plural);
-  const controller = new FlowController({ totalSeats, sizeOf, onSeat, ...(observer && { observer }) });
+  const controller = new FlowController({
+    totalSeats,
+    sizeOf,
+    onSeat,
+    ...(seatsOf && { seatsOf }),
+    ...(observer && { observer }),
+  });
   const configuration = new FlowConfiguration(controller, rest, log);
   const upkeep = new FlowUpkeep(rest, log, () => configuration.tell());
   if (keepsUp) await upkeep.keep();

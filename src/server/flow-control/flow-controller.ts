@@ -13,6 +13,7 @@ import type { Attributes } from '../auth/authorizer.ts';
 import { CpuAccount } from '../event-loop/run-queue.ts';
 import { requestKind } from '../request/request-kind.ts';
 import type { UserInfo } from '../request/user-info.ts';
+import type { SeatCounter } from '../workers/seat-table.ts';
 import type { FlowSchema, PriorityLevel } from './configuration/flow-objects.ts';
 import {
   CATCH_ALL,
@@ -35,6 +36,8 @@ import { estimateWork, type ResourceSize } from './work-estimate.ts';
 export type FlowControllerOptions = {
   /** Of all levels together. */
   readonly totalSeats: number;
+  /** Where the seats of a level are counted, if other threads have them too. */
+  readonly seatsOf?: (level: string) => SeatCounter | undefined;
   readonly sizeOf?: (group: string, version: string, resource: string) => ResourceSize | undefined;
   readonly onSeat?: SeatObserver;
   readonly observer?: FlowObserver;
@@ -217,7 +220,8 @@ export class FlowController implements FlowGate {
       else {
         const config = configs[i]!;
         const observer = this.#options.observer?.ofLevel(config.name);
-        this.#levels.set(config.name, new LevelState(config, limits, this.#timer, observer));
+        const shared = this.#options.seatsOf?.(config.name);
+        this.#levels.set(config.name, new LevelState(config, limits, this.#timer, observer, shared));
       }
     });
   }

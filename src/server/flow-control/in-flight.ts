@@ -8,6 +8,7 @@
 import type { Attributes } from '../auth/authorizer.ts';
 import { CpuAccount } from '../event-loop/run-queue.ts';
 import { type RequestKind, requestKind } from '../request/request-kind.ts';
+import type { SeatCounter } from '../workers/seat-table.ts';
 import type { FlowGate, FlowTicket, GatedRequest, SeatObserver } from './flow-gate.ts';
 
 export type InFlightLimits = {
@@ -23,10 +24,17 @@ export class InFlight implements FlowGate {
   readonly #limits: Record<RequestKind, number>;
   readonly #taken: Record<RequestKind, number> = { readOnly: 0, mutating: 0 };
   readonly #observe: SeatObserver | undefined;
+  /** Where seats are counted that other threads have too. */
+  readonly #shared: Record<RequestKind, SeatCounter | undefined>;
   /** Nobody is told from anybody else here. */
   readonly #account = new CpuAccount();
 
-  constructor({ maxReadOnly, maxMutating }: InFlightLimits, observe?: SeatObserver) {
+  constructor(
+    { maxReadOnly, maxMutating }: InFlightLimits,
+    observe?: SeatObserver,
+    seatsOf: (kind: RequestKind) => SeatCounter | undefined = () => undefined,
+  ) {
+    this.#shared = { readOnly: seatsOf('readOnly'), mutating: seatsOf('mutating') };
     this.#limits = {
       readOnly: maxReadOnly || Number.POSITIVE_INFINITY,
       mutating: maxMutating || Number.POSITIVE_INFINITY,
@@ -41,7 +49,9 @@ export class InFlight implements FlowGate {
 
   /** False: no seat left. */
   take(kind: RequestKind): boolean {
-    if (this.#taken[kind] >= this.#limits[kind]) return false;
+    const limit = this.#limits[kind];
+    const shared = this.#shared[kind];
+    if (shared ? !shared.take(1, (inUse) => inUse < limit) : this.#taken[kind] >= limit) return false;
     this.#taken[kind]++;
     this.#observe?.(kind, 1);
     return true;
@@ -49,6 +59,7 @@ export class InFlight implements FlowGate {
 
   giveBack(kind: RequestKind): void {
     this.#taken[kind]--;
+    this.#shared[kind]?.giveBack(1);
     this.#observe?.(kind, -1);
   }
 }

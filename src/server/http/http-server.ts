@@ -20,9 +20,11 @@ import type { FlowGate } from '../flow-control/flow-gate.ts';
 import { InFlight } from '../flow-control/in-flight.ts';
 import type { EncodedStatus, RequestContext } from '../request/request-context.ts';
 import { isLongRunning, parseRequestInfo } from '../request/request-info.ts';
+import type { RequestKind } from '../request/request-kind.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import { parseRequestUrl } from '../request/request-url.ts';
 import { asStatusError } from '../request/status-body.ts';
+import type { SeatCounter } from '../workers/seat-table.ts';
 import { ByteBudget } from './body/byte-budget.ts';
 import { RequestRejected } from './body/request-body.ts';
 import { Connections } from './connection/connections.ts';
@@ -56,6 +58,8 @@ export type HttpServerOptions = {
   /** Who decides what may run now; plain counters, as the limits say, without it. */
   readonly flow?: FlowGate | undefined;
   readonly limits?: Partial<HttpLimits>;
+  /** Where seats of either kind are counted, if other threads have them too. */
+  readonly seatsOf?: ((kind: RequestKind) => SeatCounter | undefined) | undefined;
   /** By how many threads the budgets of the server are shared: 1. */
   readonly sharedBy?: number;
   readonly observer?: RequestObserver;
@@ -117,7 +121,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const chain = new HandlerChain({
     authenticate: options.authenticate,
     authorizer: options.authorizer,
-    gate: options.flow ?? new InFlight(limits, observer && ((kind, change) => observer.seat(kind, change))),
+    gate:
+      options.flow ??
+      new InFlight(limits, observer && ((kind, change) => observer.seat(kind, change)), options.seatsOf),
     handle: options.handle,
     observer,
     requestTimeoutMs: limits.requestTimeoutMs,

@@ -5,7 +5,7 @@
  *   once, by the owner     the store, its compaction and leases · what every server has from the start · controllers ·
  *                          the identity lease, the server's own Service · the etcd front · certificates and kubeconfig ·
  *                          the audit log's file, the log · the port
- *   by every thread        watch caches, registry, rights, admission, flow control with its part of the seats, budgets of
+ *   by every thread        watch caches, registry, rights, admission, flow control on seats that all count together, budgets of
  *                          bodies and answers with its part of the bytes, certificates read again
  *   for all by any         metrics, the lists of open watches and of 410s
  *
@@ -15,13 +15,14 @@
 
 import type { KubeObject } from '../../api/index.ts';
 import type { SideLine, Store } from '../../store/index.ts';
+import type { SeatTable } from './seat-table.ts';
 
 export type Place = {
   /** 0: alone, or the owner. Never the same for two workers of a server, also when one takes another's place. */
   readonly number: number;
   /** Whether it does what a server does once. */
   readonly isOwner: boolean;
-  /** By how many the limits of the server are divided. */
+  /** By how many the budgets of memory are divided. */
   readonly sharedBy: number;
   /** The store, where another thread has it. */
   readonly store?: Store;
@@ -29,6 +30,8 @@ export type Place = {
   readonly beside?: SideLine;
   /** What clients connect to: a port of its own, or one that was bound before. */
   readonly listening: Listening;
+  /** Where the seats of all threads are counted; undefined: this thread has them all. */
+  readonly seats?: SeatTable;
   /** What all threads of the server have, and nobody else; made by a thread that is alone. */
   readonly secret?: Uint8Array;
   /** What is asked of the server as a whole; undefined: this thread is the whole. */
@@ -69,11 +72,6 @@ export type Whole = {
   expirations(): Promise<readonly Shown[]>;
   endWatch(name: string): Promise<boolean>;
 };
-
-/** A limit of the whole server, as it is for one of its threads; 0 is no limit. */
-export function partOf(limit: number, { sharedBy }: Place): number {
-  return limit === 0 ? 0 : Math.max(1, Math.ceil(limit / sharedBy));
-}
 
 /** A name that no other thread of the server gives: `pods-12` is `pods-12-w3` of the third worker. */
 export function nameOn(worker: number, name: string): string {

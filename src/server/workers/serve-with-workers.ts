@@ -16,6 +16,7 @@ import { logToStderr } from '../serving/stderr-log.ts';
 import { bindPort, copySocket, type SocketHandle } from './bound-port.ts';
 import { mergeMetrics } from './merge-metrics.ts';
 import { type Inside, type Place, SECRET_BYTES, type Shown, type Whole } from './place.ts';
+import { SeatTable } from './seat-table.ts';
 import { ASKED_OF_OWNER, ASKED_OF_WORKER, crossing } from './worker-messages.ts';
 import { WorkerPool } from './worker-pool.ts';
 
@@ -55,8 +56,12 @@ export async function serveWithWorkers(
       return (await pool.askAll<boolean>(ASKED_OF_WORKER.endWatch, name)).includes(true);
     },
   };
+  const seatMemory = SeatTable.memoryFor(count + 1);
+  const seats = new SeatTable(seatMemory, 0, count + 1);
   const pool = new WorkerPool({
     count,
+    seatMemory,
+    seats,
     answers: {
       [ASKED_OF_OWNER.metrics]: () => whole.metricsText(),
       [ASKED_OF_OWNER.watches]: () => whole.watches(),
@@ -94,6 +99,7 @@ export async function serveWithWorkers(
       number: 0,
       isOwner: true,
       sharedBy: count,
+      seats,
       listening: { kind: 'handle', handle, port },
       secret,
       whole,

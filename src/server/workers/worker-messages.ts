@@ -26,6 +26,9 @@ export type StartOrder = {
   readonly options: CrossingOptions;
   readonly number: number;
   readonly sharedBy: number;
+  /** Of the seat table, and which of its threads this one is. */
+  readonly seats: SharedArrayBuffer;
+  readonly seat: number;
   readonly secret: Uint8Array;
   /** Where the store can be asked. */
   readonly store: MessagePort;

@@ -12,22 +12,33 @@ import { MessageChannel, type Worker } from 'node:worker_threads';
 import { type SideLine, type Store, shareStore } from '../../store/index.ts';
 import { makeThread } from '../event-loop/make-thread.ts';
 import type { RunningWorker } from '../server-options.ts';
+import type { SeatTable } from './seat-table.ts';
 import { type Answers, ThreadLine } from './thread-line.ts';
 import { ASKED_OF_WORKER, type StartOrder } from './worker-messages.ts';
 
 export type PoolOptions = {
   readonly count: number;
+  /** Where seats are counted, and the table on it. */
+  readonly seatMemory: SharedArrayBuffer;
+  readonly seats: SeatTable;
   /** What workers may ask; `log` and `audit` are told. */
   readonly answers: Answers;
   readonly log: (line: string) => void;
 };
 
-export type PoolOrder = Omit<StartOrder, 'store' | 'number' | 'sharedBy'> & {
+export type PoolOrder = Omit<StartOrder, 'store' | 'number' | 'sharedBy' | 'seats' | 'seat'> & {
   readonly store: Store;
   readonly serveFeed: (line: SideLine) => void;
 };
 
-type Member = { readonly number: number; readonly worker: Worker; readonly line: ThreadLine; serves: boolean };
+type Member = {
+  readonly number: number;
+  /** Its place in the seat table, which another has when it is gone; 0 is the owner's. */
+  readonly seat: number;
+  readonly worker: Worker;
+  readonly line: ThreadLine;
+  serves: boolean;
+};
 
 /** One that lived shorter than this is replaced after a pause, which doubles each time. */
 const SHORT_LIFE_MS = 10_000;
@@ -102,7 +113,10 @@ export class WorkerPool {
   #add(): Member {
     const worker = makeThread('server-worker');
     const line = new ThreadLine(worker, this.#options.answers);
-    const member: Member = { number: ++this.#lastNumber, worker, line, serves: false };
+    const taken = new Set([...this.#members].map(({ seat }) => seat));
+    let seat = 1;
+    while (taken.has(seat)) seat++;
+    const member: Member = { number: ++this.#lastNumber, seat, worker, line, serves: false };
     const bornAt = performance.now();
     let reason = '';
     worker.on('message', (message) => line.hear(message));
@@ -112,6 +126,7 @@ export class WorkerPool {
     const exit = new Promise<void>((resolve) => {
       worker.on('exit', (code) => {
         this.#members.delete(member);
+        this.#options.seats.release(seat);
         line.cut(`it has ended with code ${code}${reason}`);
         resolve();
         if (!this.#isClosed && member.serves) this.#replace(member.number, code, reason, performance.now() - bornAt);
@@ -129,7 +144,9 @@ export class WorkerPool {
     const share = shareStore(store, port1);
     serveFeed(share.beside);
     member.worker.once('exit', () => share.detach());
-    const start: StartOrder = { ...order, number: member.number, sharedBy: this.#options.count, store: port2 };
+    const { number, seat } = member;
+    const { count: sharedBy, seatMemory: seats } = this.#options;
+    const start: StartOrder = { ...order, number, seat, seats, sharedBy, store: port2 };
     await member.line.ask(ASKED_OF_WORKER.start, start, [port2]);
     member.serves = true;
     if (this.workers().length === this.#options.count) this.#onFull();

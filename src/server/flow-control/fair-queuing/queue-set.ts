@@ -11,7 +11,11 @@
  * limit only when the limit has sunk or one request alone is wider; virtual time never goes back; a request that finishes
  * or is ejected, in whatever way and however often, gives its seats back once. While the first in line does not fit,
  * nobody overtakes it. A queue costs memory only while somebody is in it, however many there may be.
+ *
+ * With threads beside this one the limit is one of all of them together (`shared`); each has queues of its own.
  */
+
+import type { SeatCounter } from '../../workers/seat-table.ts';
 import { type FlowRequest, GUESSED_SECONDS } from './flow-request.ts';
 import { RequestQueue } from './request-queue.ts';
 import type { SeatTimer } from './seat-timer.ts';
@@ -63,6 +67,9 @@ export class QueueSet {
   readonly running: Set<FlowRequest> = new Set();
   readonly #timer: SeatTimer;
   readonly #observer: QueueSetObserver;
+  /** Counts the seats of all threads. */
+  readonly #shared: SeatCounter | undefined;
+  #waitsForSeats = false;
   #config: QueueConfig;
   #hands: HandMemory | undefined;
   readonly #queues = new Map<number, RequestQueue>();
@@ -73,8 +80,15 @@ export class QueueSet {
   #robin = 0;
   #arrivals = 0;
 
-  constructor(config: QueueConfig, limit: number, timer: SeatTimer, observer: QueueSetObserver = {}) {
+  constructor(
+    config: QueueConfig,
+    limit: number,
+    timer: SeatTimer,
+    observer: QueueSetObserver = {},
+    shared?: SeatCounter,
+  ) {
     this.limit = limit;
+    this.#shared = shared;
     this.#timer = timer;
     this.#observer = observer;
     this.#at = timer.now();
@@ -93,6 +107,11 @@ export class QueueSet {
 
   get currentR(): number {
     return this.#currentR;
+  }
+
+  /** By all threads. */
+  get seatsInUseByAll(): number {
+    return this.#shared?.inUse ?? this.seatsInUse;
   }
 
   get isIdle(): boolean {
@@ -128,7 +147,7 @@ export class QueueSet {
     request.arrivedAt = this.#advance();
     if (this.#config.kind !== 'queue') return this.#arriveWithoutQueue(request);
     const queue = this.#chooseQueue(request, this.#hands!);
-    if (this.seatsInUse >= this.limit && queue.length >= this.#config.queueLengthLimit) {
+    if (this.seatsInUseByAll >= this.limit && queue.length >= this.#config.queueLengthLimit) {
       this.rejected++;
       this.#forgetIfIdle(queue);
       return 'queue-full';
@@ -182,7 +201,7 @@ export class QueueSet {
   }
 
   #arriveWithoutQueue(request: FlowRequest): Arrival {
-    if (this.#config.kind === 'reject' && !this.#fits(request)) {
+    if (!this.#claim(request, request.width)) {
       this.rejected++;
       return 'concurrency-limit';
     }
@@ -238,25 +257,42 @@ export class QueueSet {
 
   /** `arriving` is told by what `arrive` returns, not by its callback. */
   #dispatch(arriving?: FlowRequest): void {
-    while (this.waiting > 0 && this.seatsInUse < this.limit) {
+    const mark = this.#shared?.mark() ?? 0;
+    while (this.waiting > 0 && this.seatsInUseByAll < this.limit) {
       const queue = this.#nextQueue();
       const request = queue.oldest!;
       if (!this.#fits(request)) {
         this.#observer.notAccommodated?.(request);
-        return;
+        break;
       }
+      const finalSeats = Math.min(request.finalSeats, this.limit);
+      if (!this.#claim(request, Math.max(request.initialSeats, finalSeats))) break; // another thread was quicker
       this.#robin = queue.index;
       this.#noteDispatch(queue);
       this.#dequeue(queue, request);
       if (request.finalSeats > this.limit) {
         request.extraSeconds = (request.finalSeats * request.extraSeconds) / this.limit;
-        request.finalSeats = this.limit;
+        request.finalSeats = finalSeats;
       }
       queue.nextDispatchR += request.work;
       queue.bound();
       this.#start(request, queue);
       if (request !== arriving) request.onStart();
     }
+    if (this.waiting > 0) this.#waitForSeats(mark);
+  }
+
+  /** Until a thread gives seats back; all that wait hear of it at the same time, this one too. */
+  #waitForSeats(mark: number): void {
+    if (!this.#shared || this.#waitsForSeats) return;
+    this.#waitsForSeats = true;
+    this.#shared.whenFree(mark, () => {
+      this.#waitsForSeats = false;
+      if (this.waiting === 0) return;
+      this.#advance();
+      this.#dispatch();
+      this.#observer.changed?.(this);
+    });
   }
 
   #noteDispatch({ nextDispatchR }: RequestQueue): void {
@@ -295,8 +331,16 @@ export class QueueSet {
     return isAhead === other > this.#robin ? index < other : isAhead;
   }
 
-  #fits({ width }: FlowRequest): boolean {
-    return width > this.limit ? this.executing === 0 : this.seatsInUse + width <= this.limit;
+  #fits({ width }: FlowRequest, inUse: number = this.seatsInUseByAll): boolean {
+    if (this.#config.kind === 'exempt') return true;
+    if (width > this.limit) return this.#shared ? inUse === 0 : this.executing === 0;
+    return inUse + width <= this.limit;
+  }
+
+  /** Whether it may have so many seats. Of those of all threads they are taken here, of those of this one as it starts. */
+  #claim(request: FlowRequest, seats: number): boolean {
+    if (!this.#shared) return this.#fits(request);
+    return this.#shared.take(seats, (inUse) => this.#fits(request, inUse));
   }
 
   #start(request: FlowRequest, queue: RequestQueue | undefined): void {
@@ -320,7 +364,8 @@ export class QueueSet {
       this.#forgetIfIdle(queue);
     }
     this.#observer.freed?.(request);
-    this.#dispatch();
+    this.#shared?.giveBack(request.width); // whoever waits for seats is called, here and elsewhere
+    if (!this.#shared) this.#dispatch();
     this.#observer.changed?.(this);
   }
 
@@ -334,7 +379,8 @@ export class QueueSet {
     const seconds = now - this.#at;
     if (seconds <= 0) return this.#at;
     if (this.#activeQueues > 0) {
-      const served = Math.min(this.seatsInUse + this.waitingSeats, this.limit);
+      const others = this.seatsInUseByAll - this.seatsInUse;
+      const served = Math.max(0, Math.min(this.seatsInUse + this.waitingSeats, this.limit - others));
       this.#currentR += (seconds * served) / this.#activeQueues;
     }
     this.#at = now;

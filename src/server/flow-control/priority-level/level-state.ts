@@ -3,6 +3,7 @@
  * of it from one look at the demand to the next.
  */
 
+import type { SeatCounter } from '../../workers/seat-table.ts';
 import type { PriorityLevel } from '../configuration/flow-objects.ts';
 import { QueueSet, type QueueSetObserver } from '../fair-queuing/queue-set.ts';
 import type { SeatTimer } from '../fair-queuing/seat-timer.ts';
@@ -23,18 +24,22 @@ export class LevelState {
   readonly retryAfter: RetryAfter = new RetryAfter();
   readonly look: LevelLook = { highWatermark: 0, average: 0, deviation: 0, target: 0 };
 
-  constructor(config: PriorityLevel, limits: LevelLimits, timer: SeatTimer, observer: QueueSetObserver = {}) {
+  constructor(
+    config: PriorityLevel,
+    limits: LevelLimits,
+    timer: SeatTimer,
+    observer: QueueSetObserver = {},
+    shared?: SeatCounter,
+  ) {
     this.config = config;
     this.limits = limits;
     this.demand = new Demand(() => timer.now());
     const { demand } = this;
-    this.set = new QueueSet(config.queuing, limits.nominal, timer, {
-      ...observer,
-      changed(set) {
-        demand.set(set.seatsInUse + set.waitingSeats, set.at);
-        observer.changed?.(set);
-      },
-    });
+    const changed = (set: QueueSet) => {
+      demand.set(set.seatsInUseByAll + set.waitingSeats, set.at);
+      observer.changed?.(set);
+    };
+    this.set = new QueueSet(config.queuing, limits.nominal, timer, { ...observer, changed }, shared);
   }
 
   get isExempt(): boolean {
