@@ -173,6 +173,7 @@ it('metrics are those of the whole server, whichever thread is asked', async () 
   for (const client of clients.slice(0, 3)) {
     const text = (await client.ask('GET', '/metrics')).body.toString();
     expect(text).toMatch(/^apiserver_request_total\{verb="LIST"[^}]*resource="limitranges"[^}]*code="200"\} 8$/m);
+    expect(text).toMatch(/^apiserver_flowcontrol_nominal_limit_seats\{priority_level="catch-all"\} 13$/m);
   }
 });
 
