@@ -4,7 +4,7 @@
  * Immutable. All terms must hold; values are compared as text, and a field that an object lacks is the empty text.
  * Which fields can be asked for is the business of each kind and comes in as `FieldSupport`. It fails with a
  * BadRequest in the words of kube-apiserver. To judge an object takes as long as there are different fields, however
- * many terms.
+ * many terms; a few are compared one by one, and nothing is made for them.
  */
 import { badRequest } from '../status-error.ts';
 
@@ -19,27 +19,37 @@ export type FieldSupport = {
   readonly refusal: (field: string) => string;
 };
 
+const FEW = 8;
+
 export class FieldSelector {
   readonly requirements: readonly FieldRequirement[];
   readonly isEmpty: boolean;
   /** Equal for selectors with equal terms. */
   readonly canonical: string;
-  /** Fields that must have one certain value: what an index can look up. */
-  readonly pinned: ReadonlyMap<string, string>;
-  readonly #tests: ReadonlyMap<string, FieldTest>;
+  /** Undefined: the terms are few. */
+  readonly #tests: ReadonlyMap<string, FieldTest> | undefined;
 
   constructor(requirements: readonly FieldRequirement[]) {
     this.requirements = requirements;
     this.isEmpty = requirements.length === 0;
     this.canonical = [...new Set(requirements.map(termText))].sort().join(',');
-    this.pinned = new Map(
-      requirements.filter(({ operator }) => operator === '=').map(({ field, value }) => [field, value]),
+    this.#tests = requirements.length > FEW ? compile(requirements) : undefined;
+  }
+
+  /** Fields that must have one certain value: what an index can look up. Made anew. */
+  get pinned(): ReadonlyMap<string, string> {
+    return new Map(
+      this.requirements.filter(({ operator }) => operator === '=').map(({ field, value }) => [field, value]),
     );
-    this.#tests = compile(requirements);
   }
 
   /** `getField` answers `''` (or nothing) for what the object does not have. */
   matches(getField: (field: string) => string | undefined): boolean {
+    if (!this.#tests) {
+      for (const { field, operator, value } of this.requirements)
+        if (((getField(field) ?? '') === value) !== (operator === '=')) return false;
+      return true;
+    }
     for (const [field, { wanted, unwanted }] of this.#tests) {
       const value = getField(field) ?? '';
       if (unwanted.has(value) || wanted.size > 1 || (wanted.size === 1 && !wanted.has(value))) return false;

@@ -36,10 +36,11 @@ export class Selection {
     this.labels = labels;
     this.fields = fields;
     // A namespace in the path and another in the selector select nothing; the fields are judged all the same.
-    this.namespace = namespace || (fields.pinned.get('metadata.namespace') ?? '');
-    this.name = fields.pinned.get('metadata.name') ?? '';
+    const fixed = fields.pinned;
+    this.namespace = namespace || (fixed.get('metadata.namespace') ?? '');
+    this.name = fixed.get('metadata.name') ?? '';
     this.id = JSON.stringify([namespace, labels.canonical, fields.canonical]);
-    const pinnedFields = [...fields.pinned].filter(([field]) => !field.startsWith('metadata.'));
+    const pinnedFields = [...fixed].filter(([field]) => !field.startsWith('metadata.'));
     const pinned = [
       ...pinnedFields.map(([key, value]): Pin => ({ of: 'field', key, value })),
       ...[...labels.pinned].map(([key, value]): Pin => ({ of: 'label', key, value })),

@@ -12,6 +12,7 @@
 import { type EventEncoding, frameOf } from '../event-encoding.ts';
 import type { ObjectEvent } from '../object-event.ts';
 import type { Pin, Selection } from '../selection.ts';
+import { SmallSet } from './small-set.ts';
 
 export interface Subscriber {
   readonly selection: Selection;
@@ -25,7 +26,7 @@ export interface Subscriber {
 type Group = {
   readonly selection: Selection;
   readonly encoding: EventEncoding;
-  readonly members: Set<Subscriber>;
+  readonly members: SmallSet<Subscriber>;
   readonly place: Place;
   frames: Buffer[];
 };
@@ -35,7 +36,7 @@ type Place = { readonly id: string; readonly pin?: Pin };
 
 export class WatchIndex {
   readonly #groups = new Map<string, Group>();
-  readonly #buckets = new Map<string, Set<Group>>();
+  readonly #buckets = new Map<string, SmallSet<Group>>();
   /** How many groups hang on each pinned field: only those fields need to be looked up. */
   readonly #pinnedFields = new Map<string, number>();
   /** How many hang on a label: where none does, nobody reads the labels of an object. */
@@ -51,7 +52,7 @@ export class WatchIndex {
     let group = this.#groups.get(id);
     if (!group) {
       const { selection, encoding } = subscriber;
-      group = { selection, encoding, members: new Set(), place: this.#placeFor(selection), frames: [] };
+      group = { selection, encoding, members: new SmallSet(), place: this.#placeFor(selection), frames: [] };
       this.#groups.set(id, group);
       this.#hang(group);
     }
@@ -70,7 +71,7 @@ export class WatchIndex {
   }
 
   members(): Subscriber[] {
-    return [...this.#groups.values()].flatMap(({ members }) => [...members]);
+    return [...this.#groups.values()].flatMap(({ members }) => members.members());
   }
 
   /** Gives a batch of events to all whom they concern; answers how many deliveries that were. */
@@ -92,7 +93,7 @@ export class WatchIndex {
     for (const [group, err] of failed) {
       touched.delete(group);
       group.frames = [];
-      for (const member of [...group.members]) member.fail?.(err);
+      for (const member of group.members) member.fail?.(err);
     }
     let deliveries = 0;
     for (const group of touched) {
@@ -101,7 +102,7 @@ export class WatchIndex {
       deliveries += frames.length * group.members.size;
       // Joined once here: every member then hands the very same buffer to its socket.
       const joined = frames.length === 1 ? frames : [Buffer.concat(frames)];
-      for (const member of [...group.members]) member.deliver(joined, revision, frames.length);
+      for (const member of group.members) member.deliver(joined, revision, frames.length);
     }
     return deliveries;
   }
@@ -143,9 +144,12 @@ export class WatchIndex {
 
   #hang(group: Group): void {
     const { id, pin } = group.place;
-    const bucket = this.#buckets.get(id);
-    if (bucket) bucket.add(group);
-    else this.#buckets.set(id, new Set([group]));
+    let bucket = this.#buckets.get(id);
+    if (!bucket) {
+      bucket = new SmallSet();
+      this.#buckets.set(id, bucket);
+    }
+    bucket.add(group);
     this.#count(pin, 1);
   }
 
