@@ -30,6 +30,7 @@ import { cluster } from './server/cluster/cluster.ts';
 import { flowControlCost } from './server/flow-control-cost.ts';
 import { rbacDecisions } from './server/rbac.ts';
 import { serverAdmission } from './server/server-admission.ts';
+import { serverConflicts } from './server/server-conflicts.ts';
 import { serverFanOut } from './server/server-fan-out.ts';
 import { serverLists } from './server/server-lists.ts';
 import { serverLoneUpdates } from './server/server-lone-updates.ts';
@@ -68,6 +69,7 @@ const serverBenchmarks: readonly ServerBenchmark[] = [
   ...[
     serverWrites,
     serverReads,
+    serverConflicts,
     serverLoneUpdates,
     serverLists,
     serverFanOut,

@@ -98,7 +98,7 @@ const order = {
   'src/server/rest': [
     ['input', 'output'],
     ['reading'],
-    ['strategy-context.ts'],
+    ['conflict-line.ts', 'strategy-context.ts'],
     ['rest.ts'],
     ['writing'],
     ['connecting'],

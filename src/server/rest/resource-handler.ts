@@ -1,7 +1,7 @@
 /**
  * The door of the resource API: which resource a path means, whether it can be asked that, and who answers.
  */
-import { methodNotAllowed, resourceNotFound } from '../../api/index.ts';
+import { isStatusError, methodNotAllowed, resourceNotFound } from '../../api/index.ts';
 import { kindTable } from '../registry/kind-table.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import type { RequestContext } from '../request/request-context.ts';
@@ -35,17 +35,43 @@ export function handleResource(rest: Rest, context: RequestContext): boolean | P
   const isAcrossAll = resource.isNamespaced && requestInfo.namespace === '';
   if (resource.isCustom && isAcrossAll && !['list', 'watch'].includes(requestInfo.verb)) return false;
   if (resource.custom?.deprecation) context.warn(resource.custom.deprecation);
-  if (requestInfo.subresource !== '') return handleSubresource(rest, context, resource, requestInfo).then(isAnswered);
+  if (requestInfo.subresource !== '')
+    return inLine(rest, context, requestInfo, handleSubresource(rest, context, resource, requestInfo)).then(isAnswered);
   const refused = (err: unknown) => {
     rest.noteRefusal(context, err);
     throw err;
   };
   try {
-    return handleObject(rest, context, resource, requestInfo)?.then(isAnswered, refused) ?? true;
+    const handling = handleObject(rest, context, resource, requestInfo);
+    if (!(handling instanceof Promise)) return true;
+    return inLine(rest, context, requestInfo, handling).then(isAnswered, refused);
   } catch (err) {
     return refused(err);
   }
 }
+
+/** Those who write one object at a time are told of their conflicts one after the other. */
+function inLine(
+  { conflicts }: Rest,
+  context: RequestContext,
+  { verb, group, resource, namespace, name }: ResourceRequestInfo,
+  handling: Promise<void>,
+): Promise<void> {
+  if (!WRITES.has(verb)) return handling;
+  const key = `${group}/${resource}/${namespace}/${name}`;
+  return handling.then(
+    () => conflicts.written(key),
+    async (err: unknown) => {
+      if (verb === 'update' && isStatusError(err, 'Conflict')) {
+        context.initialised(); // there is nothing left to do but to wait: not with a seat
+        await conflicts.turn(key);
+      }
+      throw err;
+    },
+  );
+}
+
+const WRITES: ReadonlySet<string> = new Set(['update', 'patch', 'delete']);
 
 function isAnswered(): boolean {
   return true;

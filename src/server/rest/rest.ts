@@ -10,6 +10,7 @@ import type { ResourceStorages } from '../storage/resource-storages.ts';
 import { SetBackError } from '../storage/set-back-error.ts';
 import type { StrategyContext } from '../strategy/strategy.ts';
 import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
+import { ConflictLine } from './conflict-line.ts';
 import type { OnExpiry } from './reading/expiry.ts';
 import { OpenWatches } from './reading/open-watches.ts';
 import { RecentWriters } from './reading/recent-writers.ts';
@@ -46,6 +47,7 @@ export class Rest {
   readonly guard: WriteGuard;
   readonly openWatches: OpenWatches;
   readonly writers: RecentWriters = new RecentWriters();
+  readonly conflicts: ConflictLine = new ConflictLine();
   readonly #around: Surroundings;
   readonly #onExpiry: OnExpiry;
 
