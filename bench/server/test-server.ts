@@ -22,7 +22,7 @@ async function run({ isQuick, say, folder }: ServerContext): Promise<ServerRow[]
   execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { stdio: 'ignore' });
   const rounds = isQuick ? 2 : 5;
   const times: TestServerTimes[] = [];
-  const pairs: number[] = [];
+  const pairs: Pair[] = [];
   const assets = join(folder, 'assets');
   execFileSync(process.execPath, [join(root, 'bin/longwatch.js'), 'envtest-assets', assets], { stdio: 'ignore' });
   for (let round = 0; round < rounds; round++) {
@@ -34,7 +34,7 @@ async function run({ isQuick, say, folder }: ServerContext): Promise<ServerRow[]
       cwd: root,
     });
     times.push(JSON.parse(output));
-    pairs.push(await pairMs(assets, mkdtempSync(join(folder, 'pair-'))));
+    pairs.push(await startPair(assets, mkdtempSync(join(folder, 'pair-'))));
   }
   const cpu = (n: number) => `${Math.round(Math.min(...times.map(({ cpuMs }) => cpuMs[n]!)))} ms of CPU`;
   return [
@@ -60,15 +60,23 @@ async function run({ isQuick, say, folder }: ServerContext): Promise<ServerRow[]
       'ten virtual hours of an informer',
       'ms',
       times.map(({ hoursMs }) => hoursMs),
+      { note: `${Math.round(Math.min(...times.map(({ hoursCpuMs }) => hoursCpuMs)))} ms of CPU` },
     ),
-    valueRow('envtest pair: from etcd to healthy', 'ms', pairs, {
-      target: { value: 400 },
-      note: 'the real pair took 3 500 to 4 200',
-    }),
+    valueRow(
+      'envtest pair: from etcd to healthy',
+      'ms',
+      pairs.map(({ ms }) => ms),
+      {
+        target: { value: 400 },
+        note: `${Math.min(...pairs.map(({ cpuMs }) => cpuMs))} ms of CPU; the real pair took 3 500 to 4 200`,
+      },
+    ),
   ];
 }
 
-async function pairMs(assets: string, folder: string): Promise<number> {
+type Pair = { readonly ms: number; readonly cpuMs: number };
+
+async function startPair(assets: string, folder: string): Promise<Pair> {
   const [etcdPort, port] = await freePorts(2);
   const url = `http://127.0.0.1:${etcdPort}`;
   const began = performance.now();
@@ -85,11 +93,19 @@ async function pairMs(assets: string, folder: string): Promise<number> {
   ]);
   await until(() => isHealthy(port!));
   const ms = performance.now() - began;
+  const cpuMs = cpuMsOf(etcd) + cpuMsOf(server);
   for (const child of [server, etcd]) {
     child.kill('SIGTERM');
     await once(child, 'exit');
   }
-  return ms;
+  return { ms, cpuMs };
+}
+
+/** In steps of 10 ms, and only where the system tells. */
+function cpuMsOf({ pid }: ChildProcess): number {
+  if (process.platform !== 'linux') return 0;
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 function start(path: string, flags: readonly string[]): ChildProcess {
