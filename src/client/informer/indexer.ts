@@ -6,7 +6,9 @@
  * of that index and is reported to `onError`, once for each object until it works again: one odd object must not stop
  * the rest.
  *
- *   objects: key -> object       indexes: name -> value -> key -> object
+ *   entries: key -> entry (object, values)       indexes: name -> value -> entries
+ *
+ * An entry stays while its object changes, so a change that alters no value costs one look and no index is touched.
  */
 import { CallbackError } from '../../api/index.ts';
 import type { AnyObject } from '../objects/objects.ts';
@@ -15,7 +17,9 @@ import type { AnyObject } from '../objects/objects.ts';
 export type IndexFunction<T> = (object: T) => readonly (string | undefined)[];
 export type Indexers<T> = Readonly<Record<string, IndexFunction<T>>>;
 
-type Bucket<T> = Map<string, T>;
+/** An object, and what it is found by in each index, in the order of the indexes. */
+type Entry<T> = { readonly key: string; object: T; readonly values: (readonly string[])[] };
+type Bucket<T> = { readonly value: string; readonly entries: Set<Entry<T>> };
 type Index<T> = {
   readonly name: string;
   readonly valuesOf: IndexFunction<T>;
@@ -24,10 +28,12 @@ type Index<T> = {
   readonly failed: Set<string>;
 };
 
+const NO_VALUES: readonly string[] = [];
+
 export class Indexer<T extends AnyObject> {
-  readonly #objects = new Map<string, T>();
+  readonly #entries = new Map<string, Entry<T>>();
   readonly #byNamespace = new Map<string, Bucket<T>>();
-  readonly #indexes = new Map<string, Index<T>>();
+  readonly #indexes: Index<T>[] = [];
   readonly #onError: (error: unknown) => void;
   /** By index: keys of the objects that its function has failed at. */
   readonly #failed: Map<string, Set<string>>;
@@ -40,13 +46,13 @@ export class Indexer<T extends AnyObject> {
   }
 
   get size(): number {
-    return this.#objects.size;
+    return this.#entries.size;
   }
 
   /** Fills them from what is there. A name that is taken by another function is refused. */
   addIndexers(indexers: Indexers<T>): void {
     const fresh = Object.entries(indexers).filter(([name, valuesOf]) => {
-      const known = this.#indexes.get(name);
+      const known = this.#indexes.find((index) => index.name === name);
       if (known && known.valuesOf !== valuesOf)
         throw new TypeError(`Cannot add index "${name}": another has that name`);
       return !known;
@@ -55,44 +61,49 @@ export class Indexer<T extends AnyObject> {
       const failed = this.#failed.get(name) ?? new Set();
       this.#failed.set(name, failed);
       const index: Index<T> = { name, valuesOf, buckets: new Map(), failed };
-      this.#indexes.set(name, index);
-      for (const [key, object] of this.#objects) this.#move(index, key, undefined, object);
+      const place = this.#indexes.push(index) - 1;
+      for (const entry of this.#entries.values()) this.#move(index, place, entry);
     }
   }
 
   get(key: string): T | undefined {
-    return this.#objects.get(key);
+    return this.#entries.get(key)?.object;
   }
 
-  set(at: string, object: T): void {
-    const old = this.#objects.get(at);
-    const key = old === undefined ? copyOf(at) : at; // a map keeps the key that it was given first
-    const { namespace } = object.metadata;
-    if (namespace !== undefined) put(this.#byNamespace, namespace, key, object);
-    for (const index of this.#indexes.values()) this.#move(index, key, old, object);
-    this.#objects.set(key, object);
+  set(key: string, object: T): void {
+    let entry = this.#entries.get(key);
+    if (entry) entry.object = object;
+    else {
+      entry = { key: copyOf(key), object, values: [] };
+      this.#entries.set(entry.key, entry);
+      const { namespace } = object.metadata; // which is part of the key
+      if (namespace !== undefined) put(this.#byNamespace, namespace, entry);
+    }
+    for (let place = 0; place < this.#indexes.length; place++) this.#move(this.#indexes[place]!, place, entry);
     this.#snapshot = undefined;
   }
 
   delete(key: string): boolean {
-    const old = this.#objects.get(key);
-    if (old === undefined) return false;
-    const { namespace } = old.metadata;
-    if (namespace !== undefined) remove(this.#byNamespace, namespace, key);
-    for (const index of this.#indexes.values()) this.#move(index, key, old, undefined);
-    this.#objects.delete(key);
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return false;
+    const { namespace } = entry.object.metadata;
+    if (namespace !== undefined) remove(this.#byNamespace, namespace, entry);
+    for (const [place, { buckets, failed }] of this.#indexes.entries()) {
+      for (const value of entry.values[place] ?? NO_VALUES) remove(buckets, value, entry);
+      failed.delete(key);
+    }
+    this.#entries.delete(key);
     this.#snapshot = undefined;
     return true;
   }
 
   list(namespace?: string): T[] {
-    const found = namespace === undefined ? this.#objects : this.#byNamespace.get(namespace);
-    return found ? [...found.values()] : [];
+    if (namespace !== undefined) return objectsOf(this.#byNamespace.get(namespace));
+    return Array.from(this.#entries.values(), ({ object }) => object);
   }
 
   by(name: string, value: string): T[] {
-    const bucket = this.#index(name).buckets.get(value);
-    return bucket ? [...bucket.values()] : [];
+    return objectsOf(this.#index(name).buckets.get(value));
   }
 
   /** The values of an index that objects have now. */
@@ -102,52 +113,66 @@ export class Indexer<T extends AnyObject> {
 
   /** As it is now, for as long as the caller holds it; made once between two changes. */
   snapshot(): ReadonlyMap<string, T> {
-    this.#snapshot ??= new Map(this.#objects);
-    return this.#snapshot;
+    if (this.#snapshot) return this.#snapshot;
+    const objects = new Map<string, T>();
+    for (const { key, object } of this.#entries.values()) objects.set(key, object);
+    this.#snapshot = objects;
+    return objects;
   }
 
   #index(name: string): Index<T> {
-    const index = this.#indexes.get(name);
+    const index = this.#indexes.find((one) => one.name === name);
     if (!index) throw new TypeError(`Cannot read index "${name}": there is none`);
     return index;
   }
 
   /** A value that stays keeps its place: most changes of an object change nothing that it is looked up by. */
-  #move(index: Index<T>, key: string, old: T | undefined, object: T | undefined): void {
-    const { buckets, failed } = index;
-    const after = object === undefined ? [] : this.#values(index, key, object, true);
-    const before = old === undefined ? [] : this.#values(index, key, old, false);
-    if (object === undefined && failed.size > 0) failed.delete(key);
-    for (const value of before) if (value !== undefined && !after.includes(value)) remove(buckets, value, key);
-    for (const value of after) if (value !== undefined) put(buckets, value, key, object!);
+  #move(index: Index<T>, place: number, entry: Entry<T>): void {
+    const { buckets } = index;
+    const given = this.#values(index, entry);
+    const before = entry.values[place] ?? NO_VALUES;
+    if (isSame(before, given)) return;
+    const after: string[] = [];
+    for (const value of given)
+      if (value !== undefined && !after.includes(value)) after.push(put(buckets, value, entry));
+    for (const value of before) if (!after.includes(value)) remove(buckets, value, entry);
+    entry.values[place] = after;
   }
 
-  #values(
-    { name, valuesOf, failed }: Index<T>,
-    key: string,
-    object: T,
-    isNew: boolean,
-  ): readonly (string | undefined)[] {
+  #values({ name, valuesOf, failed }: Index<T>, { key, object }: Entry<T>): readonly (string | undefined)[] {
     try {
       const values: unknown = valuesOf(object);
       if (values instanceof Promise) values.catch(() => {});
       if (!Array.isArray(values)) throw new TypeError('it gave no list');
-      if (isNew && failed.size > 0) failed.delete(key);
+      if (failed.size > 0) failed.delete(key);
       return values;
     } catch (error) {
-      if (isNew && !failed.has(key)) {
+      if (!failed.has(key)) {
         failed.add(key);
         this.#onError(new CallbackError(`index ${name}`, key, 'the informer', error));
       }
-      return [];
+      return NO_VALUES;
     }
   }
 }
 
-function put<T>(buckets: Map<string, Bucket<T>>, value: string, key: string, object: T): void {
-  const bucket = buckets.get(value);
-  if (bucket) bucket.set(key, object);
-  else buckets.set(copyOf(value), new Map([[key, object]]));
+function isSame(a: readonly string[], b: readonly (string | undefined)[]): boolean {
+  return a.length === b.length && a.every((value, i) => value === b[i]);
+}
+
+function objectsOf<T>(bucket: Bucket<T> | undefined): T[] {
+  return bucket ? Array.from(bucket.entries, ({ object }) => object) : [];
+}
+
+/** The value as the index has it, of which there is one for all objects: who keeps the given one keeps too much. */
+function put<T>(buckets: Map<string, Bucket<T>>, value: string, entry: Entry<T>): string {
+  let bucket = buckets.get(value);
+  if (!bucket) {
+    bucket = { value: copyOf(value), entries: new Set() };
+    buckets.set(bucket.value, bucket);
+  }
+  bucket.entries.add(entry);
+  return bucket.value;
 }
 
 /** A string cut or put together out of a longer one holds all of it: of a lazy object, the text it came in. */
@@ -155,7 +180,7 @@ function copyOf(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;
 }
 
-function remove<T>(buckets: Map<string, Bucket<T>>, value: string, key: string): void {
+function remove<T>(buckets: Map<string, Bucket<T>>, value: string, entry: Entry<T>): void {
   const bucket = buckets.get(value);
-  if (bucket?.delete(key) && bucket.size === 0) buckets.delete(value);
+  if (bucket?.entries.delete(entry) && bucket.entries.size === 0) buckets.delete(value);
 }

@@ -13,6 +13,7 @@ export class LazyMeta {
   #object: AnyObject | undefined;
   #rest: StoredMeta | undefined;
   #labels: StoredMeta['labels'];
+  #areLabelsRead = false;
   #name: string;
   #namespace: string | undefined;
   #uid: string;
@@ -56,8 +57,12 @@ export class LazyMeta {
 
   get labels(): StoredMeta['labels'] {
     if (this.#labelsText === undefined) return this.#all().labels;
-    this.#labels ??= this.#likeThis(JSON.parse(this.#labelsText) as StoredMeta['labels']);
-    return this.#labels;
+    if (this.#labels) return this.#labels;
+    const labels = this.#likeThis(JSON.parse(this.#labelsText) as StoredMeta['labels']);
+    // Indexes look once at every object: what they saw is not worth keeping. Whoever looks again will do so again.
+    if (this.#areLabelsRead) this.#labels = labels;
+    this.#areLabelsRead = true;
+    return labels;
   }
 
   get annotations(): StoredMeta['annotations'] {

@@ -7,6 +7,7 @@ import { CallbackError } from '../../api/index.ts';
 import { keyOf } from '../objects/object-key.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import type { ReflectorSink } from './reflector-options.ts';
+import type { ReflectorState } from './reflector-state.ts';
 
 /** `onLate`: it has failed after it had returned. */
 export function guardedSink<T extends AnyObject>(
@@ -14,18 +15,19 @@ export function guardedSink<T extends AnyObject>(
   plural: string,
   onLate: (error: CallbackError) => void,
 ): ReflectorSink<T> {
-  const guarded =
-    <A extends unknown[]>(name: keyof ReflectorSink<T>, subjectOf: (...about: A) => string) =>
-    (...about: A): void => {
-      const failure = (cause: unknown) =>
-        new CallbackError(`sink.${name}`, subjectOf(...about), `the reflector of ${plural}`, cause);
+  type Told = Exclude<keyof ReflectorSink<T>, 'replace'>;
+  const guarded = <A>(name: Told, subjectOf: (about: A) => string) => {
+    const failure = (about: A, cause: unknown) =>
+      new CallbackError(`sink.${name}`, subjectOf(about), `the reflector of ${plural}`, cause);
+    return (about: A): void => {
       try {
-        const answer: unknown = (sink[name] as (this: unknown, ...about: unknown[]) => unknown).apply(sink, about);
-        if (answer instanceof Promise) answer.catch((cause: unknown) => onLate(failure(cause)));
+        const answer: unknown = (sink[name] as (this: unknown, about: unknown) => unknown).call(sink, about);
+        if (answer instanceof Promise) answer.catch((cause: unknown) => onLate(failure(about, cause)));
       } catch (cause) {
-        throw failure(cause);
+        throw failure(about, cause);
       }
     };
+  };
   return {
     replace: async (...about) => {
       const failure = (cause: unknown) => new CallbackError('sink.replace', '', `the reflector of ${plural}`, cause);
@@ -42,9 +44,9 @@ export function guardedSink<T extends AnyObject>(
         throw failure(cause);
       }
     },
-    upsert: guarded('upsert', keyOf),
-    remove: guarded('remove', keyOf),
-    progress: guarded('progress', (resourceVersion) => resourceVersion),
-    changed: guarded('changed', ({ kind }) => kind),
+    upsert: guarded<T>('upsert', keyOf),
+    remove: guarded<T>('remove', keyOf),
+    progress: guarded<string>('progress', (resourceVersion) => resourceVersion),
+    changed: guarded<ReflectorState>('changed', ({ kind }) => kind),
   };
 }

@@ -4,6 +4,7 @@
  *
  * Bounded: a line longer than `maxLineBytes` throws. What is left after the last newline is `rest`.
  */
+import { isAscii } from 'node:buffer';
 import { TransportError } from '../errors.ts';
 
 const NEWLINE = 10;
@@ -26,10 +27,11 @@ export class LineSplitter {
   /** Tells the lines that end in this chunk; empty ones are left out. */
   take(chunk: Buffer, tell: (line: string) => void): void {
     let from = 0;
+    const encoding = isAscii(chunk) ? 'latin1' : 'utf8'; // the same text, at a third of the cost
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
       this.#bound(this.#startedBytes + end - from);
       const line =
-        this.#startedBytes === 0 ? chunk.toString('utf8', from, end) : this.#joined(chunk.subarray(from, end));
+        this.#startedBytes === 0 ? chunk.toString(encoding, from, end) : this.#joined(chunk.subarray(from, end));
       from = end + 1;
       if (line.trim() !== '') tell(line);
     }
