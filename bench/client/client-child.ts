@@ -5,7 +5,7 @@
  * A sustained stream is measured after a first part in which code becomes warm: between the first event seen after
  * `warmUp` and the last.
  */
-import { performance } from 'node:perf_hooks';
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bareJobs } from './client-bare.ts';
 import { clientNodeJobs } from './client-client-node.ts';
@@ -50,6 +50,8 @@ async function measured(): Promise<SyncResult | StreamResult | SlowResult> {
 
 async function measureSync(): Promise<SyncResult> {
   const baseBytes = process.memoryUsage.rss();
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
   const cpu = process.cpuUsage();
   const begin = performance.now();
   const objects = await jobs.sync!(job);
@@ -57,8 +59,11 @@ async function measureSync(): Promise<SyncResult> {
   const cpuSeconds = cpuSecondsSince(cpu);
   const peakBytes = process.resourceUsage().maxRSS * 1024;
   if (objects !== job.pods) throw new Error(`Cannot compare: ${objects} objects came instead of ${job.pods}`);
+  await sleep(5); // a timer that is late has to fire to be seen
+  const longestDelayMs = delay.max / 1e6;
   globalThis.gc?.();
-  return { seconds, cpuSeconds, baseBytes, peakBytes, heapBytes: process.memoryUsage().heapUsed };
+  const { heapUsed: heapBytes } = process.memoryUsage();
+  return { seconds, cpuSeconds, baseBytes, peakBytes, heapBytes, longestDelayMs };
 }
 
 function measureStream(run: NonNullable<Jobs['watch']>): Promise<StreamResult> {

@@ -30,6 +30,8 @@ export type SyncResult = {
   readonly peakBytes: number;
   /** What is left when garbage is collected. */
   readonly heapBytes: number;
+  /** How late a timer of 1 ms fired at worst: how long everybody else in the process had to wait. */
+  readonly longestDelayMs: number;
 };
 
 export type StreamResult = { readonly perSecond: number; readonly perCpuSecond: number; readonly peakBytes: number };

@@ -17,7 +17,9 @@ import type { ClientBenchmark, ClientRow } from './client-report.ts';
 export const clientStream: ClientBenchmark = { name: 'client-stream', run };
 
 const PODS = 5000;
-const TIMES_AS_GOOD = 3;
+/** Of objects that are decoded, which JSON.parse has most of; and of lazy ones. */
+const TIMES_AS_GOOD = 1.5;
+const TIMES_AS_GOOD_LAZY = 3;
 const MARK = 100_000;
 
 type Contender = Pick<Job, 'client' | 'index' | 'hasHandler' | 'objects'> & { kind: 'watch' | 'informer' };
@@ -62,9 +64,9 @@ async function run(context: ServerContext): Promise<ClientRow[]> {
   return [
     row('newlines found on a bare TLS socket', bare, undefined, { note: 'no client at all: the floor' }),
     row('watch loop', watch, otherWatch, { target: { ratio: TIMES_AS_GOOD } }),
-    row('the same, lazy', lazyWatch, otherWatch, { target: { ratio: TIMES_AS_GOOD } }),
+    row('the same, lazy', lazyWatch, otherWatch, { target: { ratio: TIMES_AS_GOOD_LAZY } }),
     row('informer with an index by label and a handler', informer, otherInformer, { target: { ratio: TIMES_AS_GOOD } }),
-    row('the same, lazy', lazyInformer, otherInformer, { target: { ratio: TIMES_AS_GOOD } }),
+    row('the same, lazy', lazyInformer, otherInformer, { target: { ratio: TIMES_AS_GOOD_LAZY } }),
     row('the same, lazy, without the handler', indexed, otherInformer, { target: { value: MARK } }),
     row('the same, lazy, by spec.nodeName, no handler', byNode, otherInformer, { note: 'every object is decoded' }),
   ];
