@@ -63,13 +63,15 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
   /** Undefined if it is all of the store. */
   readonly #namespace: string | undefined;
   readonly #context: SourceContext<T>;
+  /** Its part of the store. */
+  #part: Indexer<T>;
   #version: string | undefined;
 
   constructor(context: SourceContext<T>, options: ReflectorOptions) {
     this.#context = context;
     const isAll = options.allNamespaces || !context.resource.isNamespaced;
     this.#namespace = isAll ? undefined : (options.namespace ?? context.transport.access.namespace);
-    context.store.part(this.scope); // empty, so that reads find it
+    this.#part = context.store.part(this.scope);
     this.reflector = new Reflector(context.transport, context.resource, this, options);
   }
 
@@ -98,7 +100,7 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
       if (this.#namespace === undefined || object.metadata.namespace === this.#namespace) after.set(key, object);
     }
     const events = await afterReplace(new Map<string, T>(), after, true, slices);
-    this.#context.store.replacePart(this.scope, await this.#filled(after, slices));
+    this.#takeOver(await this.#filled(after, slices));
     this.#version = resourceVersion;
     this.reflector.resume(resourceVersion, lastContact, history);
     this.#context.tellAll(events, (key) => after.has(key));
@@ -129,7 +131,7 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
     const part = events.length > FEW_CHANGES ? await this.#filled(after, slices) : undefined;
     return () => {
       if (part) {
-        this.#context.store.replacePart(this.scope, part);
+        this.#takeOver(part);
         this.#context.noteAll();
       } else this.#change(events);
       this.#version = resourceVersion;
@@ -172,8 +174,9 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
     this.#context.onChange(true);
   }
 
-  get #part(): Indexer<T> {
-    return this.#context.store.part(this.scope);
+  #takeOver(part: Indexer<T>): void {
+    this.#context.store.replacePart(this.scope, part);
+    this.#part = part;
   }
 
   async #filled(objects: ReadonlyMap<string, T>, slices: Slices): Promise<Indexer<T>> {
@@ -217,5 +220,5 @@ export function countsOf(
 }
 
 function isSameVersion(a: AnyObject, b: AnyObject): boolean {
-  return a.metadata.uid === b.metadata.uid && a.metadata.resourceVersion === b.metadata.resourceVersion;
+  return a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid;
 }
