@@ -15,7 +15,7 @@ import { Client, connectTls, type Endpoint } from './server-client.ts';
 import { endpointOf, GROUPS, newestVersion, PODS, preparePods } from './server-data.ts';
 import { Watchers } from './server-watchers.ts';
 
-export const serverMemory: ServerBenchmark = { name: 'server-memory', run };
+export const serverMemory: ServerBenchmark = { name: 'server-memory', limitSeconds: { usual: 600, whole: 600 }, run };
 
 const MB = 1e6;
 const TIMES_JSON = 1.3;
@@ -39,7 +39,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     bare1: [] as Growth[],
     bare2: [] as Growth[],
   };
-  for (let round = 0; round < (isQuick ? 1 : 3); round++) {
+  for (let round = 0; round < (isQuick ? 1 : 2); round++) {
     say('memory: idle watches');
     found.http1.push(await memoryOfWatches(context, size, 0));
     found.tls.push(await memoryOfConnections(context, size));

@@ -2,6 +2,8 @@
  * How events are put into bytes for a reader, as the watches see it; the forms there are stand in `encodings/`. Two
  * readers whose encodings have the same `id` get the very same bytes.
  */
+
+import { KeptFrames } from './kept-frames.ts';
 import type { ObjectEvent } from './object-event.ts';
 import type { EventType } from './selection.ts';
 import type { StoredObject } from './stored-object.ts';
@@ -30,15 +32,18 @@ export interface DirectFrames {
   write(type: EventType, object: StoredObject, target: Buffer, at: number): number;
 }
 
-/** The frame of an event, made at most once per encoding and type. */
+const keptFrames = new KeptFrames();
+
+/** The frame of an event, made once per encoding and type for all who want it at about the same time. */
 export function frameOf(event: ObjectEvent, type: EventType, encoding: EventEncoding): Buffer {
   const object = type === 'DELETED' ? event.gone : event.current!;
   if (encoding.isPrivate) return encoding.frame(type, object);
   const id = `${type} ${encoding.id}`;
-  let frame = event.frames.get(id);
+  let frame = event.frames?.get(id);
   if (!frame) {
     frame = encoding.frame(type, object);
-    event.frames.set(id, frame);
+    event.frames ??= new Map();
+    keptFrames.keep(event.frames, id, frame);
   }
   return frame;
 }

@@ -2,6 +2,7 @@
  * One change of one object, with what it was before: what selectors judge and encodings put into bytes. Immutable but
  * for what is remembered of it: the frames that were made of it, each once, and how the object was when it went.
  */
+import type { Frames } from './kept-frames.ts';
 import type { StoredObject } from './stored-object.ts';
 
 export class ObjectEvent {
@@ -10,8 +11,8 @@ export class ObjectEvent {
   readonly previous: StoredObject | undefined;
   /** When it came, by the cache's clock. */
   readonly at: number;
-  /** What is sent for it, by encoding and type of event: made once, shared by all. */
-  readonly frames: Map<string, Buffer> = new Map();
+  /** What was last sent for it, by encoding and type of event, shared by all; undefined: nothing was. */
+  frames: Frames | undefined;
   #gone: StoredObject | undefined;
 
   constructor(revision: number, current: StoredObject | undefined, previous: StoredObject | undefined, at: number) {
