@@ -1,8 +1,8 @@
 /**
  * Reads of single objects: GET of a pod at 32 in flight, consistent and as the cache has it. Bare Node answers with an object
- * of the same length, from memory, over the same TLS and the same version of HTTP.
+ * of the same length, from memory, over the same TLS and the same version of HTTP. And GETs one at a time while others list.
  */
-import { type Done, interleave } from '../lib/measure.ts';
+import { type Done, interleave, median } from '../lib/measure.ts';
 import {
   perCpuSecond,
   phaseRow,
@@ -22,6 +22,8 @@ const PODS_THERE = 1000;
 const WARM = 10_000;
 /** A GET may cost twice what bare Node needs for it. */
 const BARE_SHARE = 0.5;
+const LISTERS = 8;
+const MOST_SLOWER = 3;
 
 type Work = Readonly<Record<ContestantName, (client: Client, i: number) => Promise<unknown>>>;
 
@@ -49,8 +51,43 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     return phaseRow(what, 'per CPU-s', phases, perCpuSecond, { better: 'higher', target: { ratio: BARE_SHARE } });
   };
   for (const name of contestants) await pools[name].run(WARM, WIDTH, get('')[name], { signal });
-  return [
+  const rows = [
     await row('get pod, consistent, 32 in flight', get('')),
     await row('get pod, resourceVersion=0, 32 in flight', get('?resourceVersion=0')),
+  ];
+  say(`get pod, alone and while ${LISTERS} list`);
+  using listers = await ClientPool.open(pair.server.endpoint, LISTERS);
+  const gets = () => server.run(count / 8, 1, get('').server, { signal, limitMs });
+  const kinds = {
+    alone: gets,
+    listing: async () => {
+      let isOver = false;
+      const until = () => isOver;
+      const listing = listers.run(Number.MAX_SAFE_INTEGER, LISTERS, (client) => client.must('GET', PODS), {
+        signal,
+        until,
+      });
+      const done = await gets();
+      isOver = true;
+      await listing;
+      return done;
+    },
+  };
+  const names = Object.keys(kinds) as (keyof typeof kinds)[];
+  const measured = (kind: keyof typeof kinds) => pair.server.process.measure(`get ${kind}`, kinds[kind]);
+  const { alone, listing } = await interleave(rounds, names, measured, limitMs);
+  const aloneMs = median(alone.map(({ p99Ms }) => p99Ms));
+  return [
+    ...rows,
+    phaseRow(
+      `get pod while ${LISTERS} list, p99 to that alone`,
+      '×',
+      { server: listing },
+      ({ p99Ms }) => p99Ms / aloneMs,
+      {
+        target: { value: MOST_SLOWER },
+        note: `alone ${aloneMs.toFixed(1)} ms; the client's work for the lists is in it`,
+      },
+    ),
   ];
 }
