@@ -64,7 +64,7 @@ export async function copyOutOf(exec: Exec, source: string, target: string, opti
 
 /** The folder that `tar` works in, and the name in it. */
 function placeIn(path: string): { readonly folder: string; readonly name: string } {
-  const whole = posix.normalize(path).replace(/\/+$/, '') || '/';
+  const whole = posix.normalize(path).replace(/\/$/, '') || '/';
   const name = posix.basename(whole);
   if (name === '..') throw new TypeError(`Cannot copy "${path}": it has no name of its own`);
   return name === '' || name === '.' ? { folder: whole, name: '.' } : { folder: posix.dirname(whole), name };
