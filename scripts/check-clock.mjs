@@ -26,7 +26,7 @@ const OF_THE_MACHINE = {
     'src/server/http/',
     'src/server/open-store.ts',
     'src/server/outbound/',
-    'src/server/start-server.ts',
+    'src/server/store-doors.ts',
     'src/server/workers/',
     'src/store/etcd/',
     'src/store/etcd-front/',

@@ -67,6 +67,8 @@ const order = {
     ['flow-control'],
     ['bootstrap.ts'],
     ['aggregation', 'cluster', 'controllers', 'http', 'introspection', 'ui'],
+    ['tls-options.ts', 'watch-cache-sizes.ts'],
+    ['store-doors.ts'],
     ['start-server.ts'],
     ['index.ts', 'server-worker.ts'],
   ],
@@ -117,6 +119,7 @@ const storeUsers = [
   'open-store.ts',
   'server-options.ts',
   'start-server.ts',
+  'store-doors.ts',
   'health/store-checks.ts',
 ];
 /** What of the store's layer has nothing to do with a store. */

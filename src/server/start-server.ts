@@ -7,21 +7,17 @@
  * leaves no timer, socket or file open.
  */
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backgroundClock, closeOnce, hardwareClock, systemClock } from '../api/index.ts';
-import { type EtcdFront, type Store, startEtcdFront } from '../store/index.ts';
 import { makeAccess } from './access.ts';
 import { webhookConditions } from './admission/expressions/webhook-conditions.ts';
 import { makeAdmissionChain } from './admission/make-chain.ts';
-import { ADMISSION_GROUP, AdmissionPolicies } from './admission/policies/admission-policies.ts';
+import { AdmissionPolicies } from './admission/policies/admission-policies.ts';
 import { resourceQuota } from './admission/quota/resource-quota.ts';
 import { makeWebhooks } from './admission/webhooks/make-webhooks.ts';
 import { ApiAggregator } from './aggregation/aggregator.ts';
-import { API_SERVICES } from './aggregation/api-service.ts';
-import { type AuthenticationInfo, publishAuthenticationInfo } from './aggregation/authentication-info.ts';
+import { publishAuthenticationInfo } from './aggregation/authentication-info.ts';
 import { serviceLookup } from './aggregation/service-lookup.ts';
-import { DEFINITIONS } from './apiextensions/definition.ts';
 import { converters } from './apiextensions/definition-conversion.ts';
 import { auditedBy, openAuditLog } from './audit/audit-log.ts';
 import { requestLog } from './audit/request-log.ts';
@@ -35,7 +31,6 @@ import { CrdController } from './controllers/crd/crd-controller.ts';
 import { PolicyTypeChecking } from './controllers/policy-type-checking.ts';
 import { QuotaStatus } from './controllers/quota-status.ts';
 import { Discovery } from './discovery/discovery.ts';
-import { FLOW_CONTROL_GROUP } from './flow-control/configuration/flow-objects.ts';
 import { handleFlowDump } from './flow-control/debug-dumps.ts';
 import { systemTimer } from './flow-control/fair-queuing/seat-timer.ts';
 import { type FlowControl, startFlowControl } from './flow-control/flow-control.ts';
@@ -43,9 +38,8 @@ import { FlowMetrics } from './flow-control/flow-metrics.ts';
 import { Health } from './health/health.ts';
 import { StartHooks } from './health/start-hooks.ts';
 import { addStoreChecks } from './health/store-checks.ts';
-import type { TlsSettings } from './http/connection/listener.ts';
 import { startHttpServer } from './http/http-server.ts';
-import { Expirations, type HistoryState } from './introspection/expirations.ts';
+import { Expirations } from './introspection/expirations.ts';
 import { serveIntrospection } from './introspection/introspection.ts';
 import { snapshotHandler } from './introspection/store-snapshot.ts';
 import { WatcherMetrics } from './introspection/watcher-metrics.ts';
@@ -60,7 +54,6 @@ import { OutboundConnections } from './outbound/outbound-connections.ts';
 import { type Address, serviceResolver } from './outbound/service-resolver.ts';
 import { RBAC_GROUP } from './rbac/rbac-authorizer.ts';
 import { Registry } from './registry/registry.ts';
-import { qualifiedName, type Resource } from './registry/resource.ts';
 import type { RequestContext } from './request/request-context.ts';
 import { encodeStatus } from './rest/output/answer.ts';
 import type { Expiry } from './rest/reading/expiry.ts';
@@ -72,18 +65,19 @@ import type { RunningServer, ServerOptions } from './server-options.ts';
 import { prepareDataFolder } from './serving/data-folder.ts';
 import { ensureAdminToken, writeKubeconfig } from './serving/kubeconfig.ts';
 import { listenError } from './serving/listen-error.ts';
-import { FRONT_PROXY } from './serving/pki.ts';
 import { keepReloading, Reloading } from './serving/reloading.ts';
 import { logToStderr } from './serving/stderr-log.ts';
-import { loadTlsMaterial, type TlsFiles, type TlsMaterial, urlOf } from './serving/tls-material.ts';
+import { loadTlsMaterial, type TlsMaterial, urlOf } from './serving/tls-material.ts';
 import { addCacheMetrics, addStoreMetrics } from './storage/cacher/cache-metrics.ts';
-import { defaultWatchCacheLimits, type WatchCacheLimits } from './storage/cacher/watch-cache.ts';
 import { ObjectFeed } from './storage/feed/feed-reflector.ts';
 import { serveFeed } from './storage/feed/object-feed.ts';
 import { SharedMemory } from './storage/object-memory.ts';
 import { ResourceStorages } from './storage/resource-storages.ts';
+import { historyOf, serveAsEtcd } from './store-doors.ts';
+import { authenticationInfoOf, settingsOf, tlsFilesOf } from './tls-options.ts';
 import { handleOpenId } from './tokens/openid.ts';
 import { Ui } from './ui/ui.ts';
+import { watchCacheLimitsOf } from './watch-cache-sizes.ts';
 import { ALONE, type Inside, type Place, SECRET_BYTES } from './workers/place.ts';
 import { type RunningThread, serveWithWorkers } from './workers/serve-with-workers.ts';
 
@@ -428,84 +422,4 @@ function isAboutKinds({ requestInfo, path }: RequestContext, registry: Registry)
   if (requestInfo.kind !== 'resource')
     return path === '/apis' || path.startsWith('/apis/') || path.startsWith('/openapi/');
   return registry.find(requestInfo.group, requestInfo.version, requestInfo.resource) === undefined;
-}
-
-function tlsFilesOf(
-  options: ServerOptions,
-  dataDir: string,
-  bindAddress: string,
-  log: (line: string) => void,
-): TlsFiles {
-  const { tlsCertFile, tlsPrivateKeyFile, clientCaFile, tlsSans, proxyClientCertFile, proxyClientKeyFile } = options;
-  return {
-    dataDir,
-    bindAddress,
-    log,
-    ...(options.durability && { durability: options.durability }),
-    ...(tlsSans && { sans: tlsSans }),
-    ...(tlsCertFile && { certFile: tlsCertFile }),
-    ...(tlsPrivateKeyFile && { keyFile: tlsPrivateKeyFile }),
-    ...(clientCaFile && { clientCaFile }),
-    ...(proxyClientCertFile && { proxyClientCertFile }),
-    ...(proxyClientKeyFile && { proxyClientKeyFile }),
-  };
-}
-
-function authenticationInfoOf(material: TlsMaterial, options: ServerOptions): AuthenticationInfo {
-  const { clientAuthorities, frontProxyAuthorityPem } = material;
-  const { requestheaderClientCaFile: file, proxyClientCertFile } = options;
-  return {
-    clientAuthorities,
-    proxyAuthority: file ? readFileSync(file, 'utf8') : frontProxyAuthorityPem,
-    // Of a certificate that was given only its authority is known; ours also signs others.
-    proxyNames: proxyClientCertFile ? [] : [FRONT_PROXY.commonName],
-  };
-}
-
-function settingsOf({ serving, clientAuthorities }: TlsMaterial): TlsSettings {
-  return { cert: serving.certPem, key: serving.keyPem, clientAuthorities };
-}
-
-/** How long an explanation of a 410 waits for the store: it is worth little more. */
-const HISTORY_MS = 1000;
-
-/** Where the history of the store begins, and since when; nothing, where it does not tell. */
-async function historyOf(store: Store): Promise<HistoryState> {
-  try {
-    const { revision, compaction } = await store.status({ signal: AbortSignal.timeout(HISTORY_MS) });
-    if (!compaction) return { revision };
-    const at = compaction.lastAtUnixSeconds;
-    return { revision, oldest: compaction.revision, ...(at > 0 && { compactedAt: at * 1000 }) };
-  } catch {
-    return {};
-  }
-}
-
-/** Sizes of caches as the flags give them; the window still grows and shrinks by itself above that. */
-function watchCacheLimitsOf(options: ServerOptions, resource: Resource): WatchCacheLimits | 'off' | undefined {
-  const size = options.watchCacheSizes?.[qualifiedName(resource)] ?? options.defaultWatchCacheSize;
-  // Who may do what, and when, and which kinds there are, is decided from memory: without a cache there is nothing to
-  // decide from.
-  const isDecidedBy = [RBAC_GROUP, FLOW_CONTROL_GROUP, API_SERVICES.group, ADMISSION_GROUP].includes(resource.group);
-  const isNeeded = isDecidedBy || qualifiedName(resource) === qualifiedName(DEFINITIONS);
-  if ((options.watchCache === false || size === 0) && !isNeeded) return 'off';
-  return !size ? undefined : { ...defaultWatchCacheLimits, minEvents: size };
-}
-
-/** Its clients reach the store past all rules, so only those who may do everything anyway are let in. */
-async function serveAsEtcd(
-  urls: readonly string[],
-  store: Store,
-  tls: TlsMaterial,
-  isEtcd: boolean,
-): Promise<EtcdFront> {
-  if (isEtcd) throw new Error('Cannot serve the store as etcd: it is one, let clients use it directly');
-  const mayUse = (organisations: readonly string[]) => organisations.includes('system:masters');
-  try {
-    return await startEtcdFront(store, { urls, tls: { ...settingsOf(tls), mayUse } });
-  } catch (err) {
-    const { cause } = err as { cause?: NodeJS.ErrnoException & { address?: string; port?: number } };
-    if (cause?.syscall !== 'listen') throw err;
-    throw listenError(cause, cause.address ?? '', cause.port ?? '', '--etcd-listen-client-urls');
-  }
 }

@@ -48,7 +48,8 @@ import { CacheWatcher } from './cache-watcher.ts';
 import { FieldIndex } from './field-index.ts';
 import type { ObjectChange, ObjectSource, SourceTarget } from './object-source.ts';
 import { PackedObjects } from './packed-objects.ts';
-import { PastState, type Present } from './past-state.ts';
+import { PastStates } from './past-states.ts';
+import { type Pinned, pinnedRange } from './pinned-range.ts';
 import { RevisionWaiters } from './revision-waiters.ts';
 import { StoreReflector } from './store-reflector.ts';
 import { defaultWatchCacheLimits, WatchCache, type WatchCacheLimits } from './watch-cache.ts';
@@ -71,8 +72,6 @@ export type CacherOptions = {
 const SHORT_WAIT_MS = 50;
 /** How long readers go to the store at once after one has waited in vain. */
 const IMPATIENT_MS = 30_000;
-/** Of those who list in pages, each at a revision of its own, so many are remembered. */
-const MOST_PAST = 4;
 const never = new AbortController().signal;
 
 /** `current` undefined: deleted; `previous` undefined: new to the listener. */
@@ -129,7 +128,7 @@ export class Cacher implements ObjectStorage {
   /** Stretches of revisions whose single changes were missed: the window holds only what became of them. */
   #gaps: { readonly after: Revision; readonly until: Revision }[] = [];
   /** What was listed in pages last. */
-  #past: PastState[] = [];
+  readonly #past = new PastStates();
 
   constructor({ store, direct, clock, limits = defaultWatchCacheLimits, memory = ownMemory, ...rest }: CacherOptions) {
     const { source, log } = rest;
@@ -306,23 +305,10 @@ export class Cacher implements ObjectStorage {
     pinned?: readonly Pin[],
   ): ObjectRange | undefined {
     if (revision > this.revision || revision < this.watchCache.since || this.isMissed(revision)) return undefined;
-    const past = this.#pastAt(revision);
+    const past = this.#past.at(revision, this.revision, (upTo) => this.watchCache.after(upTo));
     const found = pinned && this.#pinnedObjects(pinned, prefix, start);
     if (!found) return past.range(this.objects, prefix, start, limit);
     return pinnedRange(found, past, prefix, start, limit);
-  }
-
-  /** Kept for the next page; it learns only what is new since the last one. */
-  #pastAt(revision: Revision): PastState {
-    let past = this.#past.find((known) => known.revision === revision);
-    if (!past) {
-      past = new PastState(revision);
-      if (revision === this.revision) return past; // nothing to remember yet
-      if (this.#past.length >= MOST_PAST) this.#past.shift();
-      this.#past.push(past);
-    }
-    if (past.upTo < this.revision) past.learn(this.watchCache.after(past.upTo), this.revision);
-    return past;
   }
 
   /** When changes of an object came that are still in the window, by their revision; milliseconds ago. */
@@ -341,7 +327,7 @@ export class Cacher implements ObjectStorage {
 
   trim(): void {
     this.watchCache.trim(this.#clock.now());
-    this.#past = this.#past.filter(({ revision }) => revision >= this.watchCache.since);
+    this.#past.forgetBefore(this.watchCache.since);
     this.#gaps = this.#gaps.filter(({ until }) => until > this.watchCache.since);
   }
 
@@ -381,7 +367,7 @@ export class Cacher implements ObjectStorage {
     for (const previous of this.objects.values()) this.#tell(undefined, previous);
     this.objects.clear();
     this.#gaps = []; // of the other history
-    this.#past = [];
+    this.#past.clear();
     this.revision = 0;
     this.#unreadySince = this.#clock.now();
     for (const watch of [...this.direct.watches]) watch.fail(new SetBackError());
@@ -510,34 +496,4 @@ export class Cacher implements ObjectStorage {
     const found = this.peek(namespace, name);
     return found ? [found] : [];
   }
-}
-
-/** Found by an index. */
-type Pinned = { readonly objects: readonly StoredObject[]; readonly pin: Pin };
-
-/** One object more than the limit says that there is more. What was different in the past may not have what is asked for. */
-function pinnedRange(
-  { objects: all, pin }: Pinned,
-  past: PastState | undefined,
-  prefix: string,
-  start: string,
-  limit?: number,
-): ObjectRange {
-  if (!past || past.size === 0) {
-    const objects = limit === undefined || limit >= all.length ? all : all.slice(0, limit);
-    return { objects, count: all.length, pin };
-  }
-  const { objects } = past.range(presentOf(all), prefix, start, limit);
-  const mayBeMore = limit !== undefined && objects.length >= limit;
-  return { objects, count: objects.length + Number(mayBeMore) };
-}
-
-function presentOf(all: readonly StoredObject[]): Present {
-  return {
-    values: (_prefix, start = '', limit = all.length) => {
-      const from = all.findIndex(({ key }) => key >= start);
-      return from < 0 ? [] : all.slice(from, from + limit);
-    },
-    count: () => all.length,
-  };
 }
