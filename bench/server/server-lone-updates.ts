@@ -6,9 +6,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Done, interleave, median } from '../lib/measure.ts';
 import { phaseRow, type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from '../lib/server-report.ts';
-import { type Client, ClientPool } from './server-client.ts';
+import { Contest, type Work } from './server-contest.ts';
 import { GROUPS, newPod, podName, preparePods } from './server-data.ts';
-import { type ContestantName, contestants, startPair } from './server-pair.ts';
+import { type ContestantName, contestants } from './server-pair.ts';
 import { makeUpdate } from './server-updates.ts';
 
 export const serverLoneUpdates: ServerBenchmark = { name: 'lone-updates', run };
@@ -23,16 +23,14 @@ const ALONE = 1.5;
 async function run(context: ServerContext): Promise<ServerRow[]> {
   const { isQuick, signal, say } = context;
   const data = await preparePods(context, PODS_THERE, GROUPS);
-  await using pair = await startPair(context, data);
-  using server = await ClientPool.open(pair.server.endpoint, WIDTH);
-  using bare = await ClientPool.open(pair.bare.endpoint, WIDTH);
-  const pools = { server, bare };
+  await using contest = await Contest.open(context, data, WIDTH);
+  const { pair, pools } = contest;
   const change = await makeUpdate(context, data, GROUPS);
-  const update: Record<ContestantName, (client: Client, i: number) => Promise<unknown>> = {
+  const update: Work = {
     server: (client, i) => change(client, i % PODS_THERE),
     bare: (client) => client.must('PUT', '/object', newPod(podName(0))),
   };
-  for (const name of contestants) await pools[name].run(WARM, WIDTH, update[name], { signal });
+  await contest.warm(WARM, WIDTH, update);
 
   const rounds = isQuick ? 2 : 4;
   const count = isQuick ? 100 : 200;

@@ -2,7 +2,7 @@
  * Reads of single objects: GET of a pod at 32 in flight, consistent and as the cache has it. Bare Node answers with an object
  * of the same length, from memory, over the same TLS and the same version of HTTP. And GETs one at a time while others list.
  */
-import { type Done, interleave, median } from '../lib/measure.ts';
+import { interleave, median } from '../lib/measure.ts';
 import {
   perCpuSecond,
   phaseRow,
@@ -10,9 +10,9 @@ import {
   type ServerContext,
   type ServerRow,
 } from '../lib/server-report.ts';
-import { type Client, ClientPool } from './server-client.ts';
+import { ClientPool } from './server-client.ts';
+import { Contest, type Work } from './server-contest.ts';
 import { GROUPS, PODS, podName, preparePods } from './server-data.ts';
-import { type ContestantName, contestants, startPair } from './server-pair.ts';
 
 export const serverReads: ServerBenchmark = { name: 'server-reads', run };
 
@@ -25,39 +25,30 @@ const BARE_SHARE = 0.5;
 const LISTERS = 8;
 const MOST_SLOWER = 3;
 
-type Work = Readonly<Record<ContestantName, (client: Client, i: number) => Promise<unknown>>>;
-
 async function run(context: ServerContext): Promise<ServerRow[]> {
   const { isQuick, signal, say } = context;
   const rounds = isQuick ? 3 : 5;
   const limitMs = isQuick ? 6000 : 12_000;
   const count = isQuick ? 4000 : 8000;
   const data = await preparePods(context, PODS_THERE, GROUPS);
-  await using pair = await startPair(context, data);
-  using server = await ClientPool.open(pair.server.endpoint, WIDTH);
-  using bare = await ClientPool.open(pair.bare.endpoint, WIDTH);
-  const pools = { server, bare };
+  await using contest = await Contest.open(context, data, WIDTH);
+  const { pair, pools } = contest;
   const get = (query: string): Work => ({
     server: (client, i) => client.must('GET', `${PODS}/${podName(i % PODS_THERE)}${query}`),
     bare: (client) => client.must('GET', '/object'),
   });
   const row = async (what: string, work: Work) => {
-    say(what);
-    const once = (name: ContestantName) => {
-      const phase = (): Promise<Done> => pools[name].run(count, WIDTH, work[name], { signal, limitMs });
-      return pair[name].process.measure(`${what} ${name}`, phase);
-    };
-    const phases = await interleave(rounds, contestants, once, limitMs);
+    const phases = await contest.measured(what, count, WIDTH, work, { rounds, limitMs, roundLimitMs: limitMs });
     return phaseRow(what, 'per CPU-s', phases, perCpuSecond, { better: 'higher', target: { ratio: BARE_SHARE } });
   };
-  for (const name of contestants) await pools[name].run(WARM, WIDTH, get('')[name], { signal });
+  await contest.warm(WARM, WIDTH, get(''));
   const rows = [
     await row('get pod, consistent, 32 in flight', get('')),
     await row('get pod, resourceVersion=0, 32 in flight', get('?resourceVersion=0')),
   ];
   say(`get pod, alone and while ${LISTERS} list`);
   using listers = await ClientPool.open(pair.server.endpoint, LISTERS);
-  const gets = () => server.run(count / 8, 1, get('').server, { signal, limitMs });
+  const gets = () => pools.server.run(count / 8, 1, get('').server, { signal, limitMs });
   const kinds = {
     alone: gets,
     listing: async () => {

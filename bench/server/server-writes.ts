@@ -2,7 +2,6 @@
  * Writes of single objects: create at 1, 32 and 128 in flight, update and server-side apply at 32, on the embedded store with a flush before
  * every answer. Bare Node takes the same bodies and answers with an object of the same length, from memory.
  */
-import { type Done, interleave } from '../lib/measure.ts';
 import {
   perCpuSecond,
   phaseRow,
@@ -10,9 +9,8 @@ import {
   type ServerContext,
   type ServerRow,
 } from '../lib/server-report.ts';
-import { type Client, ClientPool } from './server-client.ts';
+import { Contest, type Work } from './server-contest.ts';
 import { GROUPS, newPod, PODS, podName, preparePods } from './server-data.ts';
-import { type ContestantName, contestants, startPair } from './server-pair.ts';
 import { makeUpdate } from './server-updates.ts';
 
 export const serverWrites: ServerBenchmark = { name: 'server-writes', run };
@@ -26,26 +24,15 @@ const CREATES_PER_SECOND = 3000;
 /** Pods that are applied again and again; as many are there when that begins. */
 const REAPPLIED = 400;
 
-type Work = Readonly<Record<ContestantName, (client: Client, i: number) => Promise<unknown>>>;
-
 async function run(context: ServerContext): Promise<ServerRow[]> {
-  const { isQuick, signal, say } = context;
+  const { isQuick } = context;
   const rounds = isQuick ? 2 : 3;
   const limitMs = isQuick ? 3000 : 9000;
   const roundLimitMs = isQuick ? 1000 : 2000;
   const data = await preparePods(context, PODS_THERE, GROUPS);
-  await using pair = await startPair(context, data);
-  using server = await ClientPool.open(pair.server.endpoint, MOST);
-  using bare = await ClientPool.open(pair.bare.endpoint, MOST);
-  const pools = { server, bare };
-  const measured = (what: string, count: number, width: number, work: Work) => {
-    say(what);
-    const once = (name: ContestantName) => {
-      const phase = (): Promise<Done> => pools[name].run(count, width, work[name], { signal, limitMs: roundLimitMs });
-      return pair[name].process.measure(`${what} ${name}`, phase);
-    };
-    return interleave(rounds, contestants, once, limitMs);
-  };
+  await using contest = await Contest.open(context, data, MOST);
+  const measured = (what: string, count: number, width: number, work: Work) =>
+    contest.measured(what, count, width, work, { rounds, limitMs, roundLimitMs });
 
   let created = 0;
   const create: Work = {
@@ -77,7 +64,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     },
     bare: (client) => client.must('PUT', '/object', newPod(podName(0))),
   };
-  for (const name of contestants) await pools[name].run(WARM, 32, create[name], { signal });
+  await contest.warm(WARM, 32, create);
 
   const scale = isQuick ? 0.25 : 1;
   const row = async (what: string, count: number, width: number, work: Work) => {
