@@ -14,7 +14,7 @@ import { parseSync, Visitor } from 'oxc-parser';
 import { root, say } from './setup.mjs';
 
 const order = {
-  'src/api': [['.'], ['observing', 'selectors'], ['index.ts']],
+  'src/api': [['.'], ['errors', 'observing', 'scalars'], ['selectors'], ['index.ts']],
   'src/store': [['.'], ['etcd-snapshot'], ['embedded', 'etcd', 'shared'], ['etcd-front'], ['index.ts']],
   'src/store/embedded': [['engine', 'watch'], ['disk', 'state'], ['snapshot'], ['.']],
   'src/store/etcd': [['grpc', 'messages'], ['watch'], ['.']],

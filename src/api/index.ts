@@ -14,14 +14,6 @@ export {
 export { closeOnce } from './closing.ts';
 export { deepFreeze } from './deep-freeze.ts';
 export {
-  DurationError,
-  formatGoDuration,
-  humanAge,
-  humanDuration,
-  parseGoDuration,
-  parseGoDurationMs,
-} from './durations.ts';
-export {
   childPath,
   duplicateValue,
   type FieldError,
@@ -39,59 +31,7 @@ export {
   typeInvalid,
   unsupportedValue,
   valueNotFound,
-} from './field-error.ts';
-export type { JsonObject, JsonValue } from './json.ts';
-export {
-  checkAnnotationKey,
-  checkConfigKey,
-  checkDns1035Label,
-  checkDnsLabel,
-  checkDnsSubdomain,
-  checkLabelValue,
-  checkPathSegment,
-  checkQualifiedName,
-  checkStandardFinalizer,
-  type NameCheck,
-} from './names.ts';
-export { diffObjects, type FieldChange, showChange } from './object-diff.ts';
-export type { KubeObject, ManagedFieldsEntry, ObjectMeta, OwnerReference } from './objects.ts';
-export { CallbackError } from './observing/callback-error.ts';
-export type { LogFields, Logger } from './observing/logger.ts';
-export { tellSafely } from './observing/tell-safely.ts';
-export { failSpan, SPAN_ERROR, type Span, type SpanAttributes, type Tracer, traced } from './observing/tracer.ts';
-export { isPretendNode, PRETEND_LABEL } from './pretend-node.ts';
-export {
-  canonicalQuantity,
-  parseQuantity,
-  Quantity,
-  QuantityError,
-  type QuantityFormat,
-  sumQuantities,
-  zeroQuantity,
-} from './quantity.ts';
-export {
-  everyField,
-  type FieldRequirement,
-  FieldSelector,
-  type FieldSupport,
-  fieldLabelNotSupported,
-  fieldLabelNotSupportedFor,
-  metadataFields,
-  notAKnownField,
-  parseFieldSelector,
-} from './selectors/field-selector.ts';
-export {
-  everyLabel,
-  LabelSelector,
-  type LabelSelectorObject,
-  type Labels,
-  labelSelectorFromLabels,
-  labelSelectorFromObject,
-  noLabel,
-  parseLabelSelector,
-  showLabelSelector,
-} from './selectors/label-selector.ts';
-export type { LabelOperator, LabelRequirement } from './selectors/label-selector-parser.ts';
+} from './errors/field-error.ts';
 export {
   alreadyExists,
   badRequest,
@@ -136,5 +76,65 @@ export {
   unauthorized,
   unprocessable,
   unsupportedMediaType,
-} from './status-error.ts';
-export { compareVersions, isBehind } from './versions.ts';
+} from './errors/status-error.ts';
+export type { JsonObject, JsonValue } from './json.ts';
+export { diffObjects, type FieldChange, showChange } from './object-diff.ts';
+export type { KubeObject, ManagedFieldsEntry, ObjectMeta, OwnerReference } from './objects.ts';
+export { CallbackError } from './observing/callback-error.ts';
+export type { LogFields, Logger } from './observing/logger.ts';
+export { tellSafely } from './observing/tell-safely.ts';
+export { failSpan, SPAN_ERROR, type Span, type SpanAttributes, type Tracer, traced } from './observing/tracer.ts';
+export { isPretendNode, PRETEND_LABEL } from './pretend-node.ts';
+export {
+  DurationError,
+  formatGoDuration,
+  humanAge,
+  humanDuration,
+  parseGoDuration,
+  parseGoDurationMs,
+} from './scalars/durations.ts';
+export {
+  checkAnnotationKey,
+  checkConfigKey,
+  checkDns1035Label,
+  checkDnsLabel,
+  checkDnsSubdomain,
+  checkLabelValue,
+  checkPathSegment,
+  checkQualifiedName,
+  checkStandardFinalizer,
+  type NameCheck,
+} from './scalars/names.ts';
+export {
+  canonicalQuantity,
+  parseQuantity,
+  Quantity,
+  QuantityError,
+  type QuantityFormat,
+  sumQuantities,
+  zeroQuantity,
+} from './scalars/quantity.ts';
+export { compareVersions, isBehind } from './scalars/versions.ts';
+export {
+  everyField,
+  type FieldRequirement,
+  FieldSelector,
+  type FieldSupport,
+  fieldLabelNotSupported,
+  fieldLabelNotSupportedFor,
+  metadataFields,
+  notAKnownField,
+  parseFieldSelector,
+} from './selectors/field-selector.ts';
+export {
+  everyLabel,
+  LabelSelector,
+  type LabelSelectorObject,
+  type Labels,
+  labelSelectorFromLabels,
+  labelSelectorFromObject,
+  noLabel,
+  parseLabelSelector,
+  showLabelSelector,
+} from './selectors/label-selector.ts';
+export type { LabelOperator, LabelRequirement } from './selectors/label-selector-parser.ts';

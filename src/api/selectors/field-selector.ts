@@ -6,7 +6,7 @@
  * BadRequest in the words of kube-apiserver. To judge an object takes as long as there are different fields, however
  * many terms; a few are compared one by one, and nothing is made for them.
  */
-import { badRequest } from '../status-error.ts';
+import { badRequest } from '../errors/status-error.ts';
 
 export type FieldRequirement = { readonly field: string; readonly operator: '=' | '!='; readonly value: string };
 

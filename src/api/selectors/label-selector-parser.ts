@@ -4,9 +4,9 @@
  * The grammar, the order of checks and the texts of the errors are those of kube-apiserver, since clients show
  * them to people. It fails with a BadRequest that says what was found and what was expected.
  */
-import { type FieldError, fieldErrorText, invalidValue } from '../field-error.ts';
-import { checkLabelValue, checkQualifiedName } from '../names.ts';
-import { badRequest } from '../status-error.ts';
+import { type FieldError, fieldErrorText, invalidValue } from '../errors/field-error.ts';
+import { badRequest } from '../errors/status-error.ts';
+import { checkLabelValue, checkQualifiedName } from '../scalars/names.ts';
 
 export type LabelOperator = '=' | '!=' | 'in' | 'notin' | 'exists' | '!' | '>' | '<';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { growthOf } from '../../../test/support/growth.ts';
-import { isStatusError } from '../status-error.ts';
+import { isStatusError } from '../errors/status-error.ts';
 import {
   everyLabel,
   LabelSelector,

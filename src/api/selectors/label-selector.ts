@@ -9,7 +9,7 @@
  * compiled into one test, and of those that also hold without the key only the ones about labels it has are looked at.
  */
 
-import { badRequest } from '../status-error.ts';
+import { badRequest } from '../errors/status-error.ts';
 import {
   checkRequirement,
   isInt64,

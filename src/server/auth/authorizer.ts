@@ -5,9 +5,9 @@
  * Always true: what no rule allows is forbidden, and the refusal does not say whether the thing exists.
  */
 
-import { checkPathSegment } from '../../api/names.ts';
+import { forbiddenPath, forbiddenRequest, type StatusError } from '../../api/errors/status-error.ts';
+import { checkPathSegment } from '../../api/scalars/names.ts';
 import { parseFieldSelector } from '../../api/selectors/field-selector.ts';
-import { forbiddenPath, forbiddenRequest, type StatusError } from '../../api/status-error.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 

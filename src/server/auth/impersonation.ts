@@ -4,7 +4,7 @@
  * Always true: every part of the other identity (user, each group, uid, each extra) needs the right `impersonate`; the
  * result is exactly what was asked for plus the groups that follow from the name.
  */
-import { plainError } from '../../api/status-error.ts';
+import { plainError } from '../../api/errors/status-error.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { type Attributes, type Authorizer, forbiddenBy } from './authorizer.ts';
 import { serviceAccountGroups, serviceAccountOf } from './service-account-name.ts';

@@ -10,7 +10,7 @@
  * validation. Its metadata, and any other part with a built-in name, is read like a built-in one.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { canonicalQuantity, QuantityError } from '../../api/quantity.ts';
+import { canonicalQuantity, QuantityError } from '../../api/scalars/quantity.ts';
 import type { Schema } from '../schema/schema.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { noteGivenEmpty } from './given-empty.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { StatusError } from '../../api/status-error.ts';
+import { StatusError } from '../../api/errors/status-error.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { type BodyType, decodeBody } from './decode-body.ts';

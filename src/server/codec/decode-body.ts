@@ -5,11 +5,11 @@
  * It fails with a StatusError: 415 for a media type nobody reads, 400 in kube-apiserver's words for everything
  * that cannot be decoded. Built-in types are read from JSON, YAML and protobuf, custom ones from JSON and YAML.
  */
-import { invalidValue } from '../../api/field-error.ts';
+import { invalidValue } from '../../api/errors/field-error.ts';
+import { badRequest, invalid, type StatusError, unsupportedMediaType } from '../../api/errors/status-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { cutText, jsonText } from '../../api/json-text.ts';
 import { ProtobufError } from '../../api/protobuf.ts';
-import { badRequest, invalid, type StatusError, unsupportedMediaType } from '../../api/status-error.ts';
 import type { Schema } from '../schema/schema.ts';
 import { checkObject, jsonWord, TypeMismatchError } from './check-object.ts';
 import { applyFieldValidation, type FieldFaults, type FieldValidation } from './field-validation.ts';

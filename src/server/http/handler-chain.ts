@@ -7,7 +7,7 @@
  * with the StatusError of the link that refused, or with RequestRejected where flow control had no seat. Links that can answer
  * at once do: a promise for each of them would cost more than most do.
  */
-import { serviceUnavailable, unauthorized } from '../../api/status-error.ts';
+import { serviceUnavailable, unauthorized } from '../../api/errors/status-error.ts';
 import type { Authenticate, PeerCertificate } from '../auth/authenticator.ts';
 import { type Attributes, type Authorizer, attributesOf, type Decision, forbiddenBy } from '../auth/authorizer.ts';
 import { IGNORED_TOKEN, parseBearerHeader } from '../auth/bearer-header.ts';

@@ -8,7 +8,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gzip } from 'node:zlib';
-import { type StatusError, timeout } from '../../api/status-error.ts';
+import { type StatusError, timeout } from '../../api/errors/status-error.ts';
 import { type CpuAccount, chargeTo } from '../event-loop/run-queue.ts';
 import type { FlowTicket } from '../flow-control/flow-gate.ts';
 import type { AnswerBody, ByteStream, EncodedStatus, RequestContext } from '../request/request-context.ts';

@@ -12,7 +12,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { type Clock, hardwareClock } from '../../api/clock.ts';
 import { closeOnce } from '../../api/closing.ts';
-import { isStatusError, type StatusError } from '../../api/status-error.ts';
+import { isStatusError, type StatusError } from '../../api/errors/status-error.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
 import { intakeTurn } from '../event-loop/intake.ts';

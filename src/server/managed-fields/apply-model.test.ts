@@ -7,8 +7,8 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { StatusError } from '../../api/errors/status-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { StatusError } from '../../api/status-error.ts';
 import type { Schema } from '../schema/schema.ts';
 import { applyPatch } from './apply-patch.ts';
 import { trackUpdate } from './track-update.ts';

@@ -8,9 +8,9 @@
  * The answer carries its managedFields. Apply that changes nothing but ownership leaves the manager's time alone.
  */
 
-import { quote } from '../../api/field-error.ts';
+import { quote } from '../../api/errors/field-error.ts';
+import { plainError, type StatusCause, StatusError } from '../../api/errors/status-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { plainError, type StatusCause, StatusError } from '../../api/status-error.ts';
 import { isObject, jsonEqual } from '../codec/json/json-objects.ts';
 import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
+import { isStatusError } from '../../api/errors/status-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { isStatusError } from '../../api/status-error.ts';
 import { jsonPatch, patchFaultOf } from './json-patch.ts';
 
 const refused = 'the server rejected our request due to an error in our request';

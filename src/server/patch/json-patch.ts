@@ -12,8 +12,9 @@
  * A fault in an operation is the 422 that names nothing, caused by a PatchFault that says what it was for those who may
  * tell; a body that is no list of operations is a 400.
  */
+
+import { badRequest, type StatusError, tooLarge, unprocessable } from '../../api/errors/status-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { badRequest, type StatusError, tooLarge, unprocessable } from '../../api/status-error.ts';
 import { jsonWord } from '../codec/check-object.ts';
 import { isObject, jsonEqual, ownValue, setKey } from '../codec/json/json-objects.ts';
 import { maxDepth } from '../codec/json/json-reader.ts';

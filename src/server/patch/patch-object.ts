@@ -5,9 +5,9 @@
  * Pure but for its errors: a body that is no patch is a 400, a patch that does not fit the object a 422 (or what the
  * kind of patch says), and a result that its type refuses a 422 that shows the result, as kube-apiserver does.
  */
-import { invalidValue } from '../../api/field-error.ts';
+import { invalidValue } from '../../api/errors/field-error.ts';
+import { badRequest, invalid, type StatusError, unsupportedMediaType } from '../../api/errors/status-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { badRequest, invalid, type StatusError, unsupportedMediaType } from '../../api/status-error.ts';
 import { jsonWord } from '../codec/check-object.ts';
 import { type BodyType, checkDecoded, type DecodedBody, mediaTypeOf } from '../codec/decode-body.ts';
 import { goJson } from '../codec/encode.ts';

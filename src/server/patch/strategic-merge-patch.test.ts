@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
+import { StatusError } from '../../api/errors/status-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { StatusError } from '../../api/status-error.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { strategicMergePatch } from './strategic-merge-patch.ts';
 

@@ -7,8 +7,9 @@
  * keep their order and come before elements of the object that the object does not place earlier.
  * Faults are a plain 500 in kube-apiserver's words, a bad `$retainKeys` is a 400.
  */
+
+import { badRequest, plainError, tooLarge } from '../../api/errors/status-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { badRequest, plainError, tooLarge } from '../../api/status-error.ts';
 import { jsonWord } from '../codec/check-object.ts';
 import { isObject, ownValue, setKey } from '../codec/json/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';

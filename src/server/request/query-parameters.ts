@@ -1,5 +1,5 @@
 /** How kube-apiserver reads query parameters: booleans forgivingly, integers strictly, repeated ones once. */
-import { badRequest } from '../../api/status-error.ts';
+import { badRequest } from '../../api/errors/status-error.ts';
 
 /** `0` and `false` in any case are false, and so is absence; everything else is true, the empty string included. */
 export function booleanParameter(query: URLSearchParams, name: string): boolean {

@@ -1,6 +1,7 @@
 /** How long a request may take: the server's limit, or less where `?timeout=` says so. Watches have their own clock. */
-import { DurationError, parseGoDurationMs } from '../../api/durations.ts';
-import { badRequest } from '../../api/status-error.ts';
+
+import { badRequest } from '../../api/errors/status-error.ts';
+import { DurationError, parseGoDurationMs } from '../../api/scalars/durations.ts';
 
 export function requestDeadlineMs(query: URLSearchParams | undefined, limitMs: number): number {
   const asked = query?.get('timeout');

@@ -1,6 +1,6 @@
 /** How a Status goes out when nobody negotiated another form: JSON, indented for people who look with curl or a browser. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { isStatusError, plainError, type Status, type StatusError } from '../../api/status-error.ts';
+import { isStatusError, plainError, type Status, type StatusError } from '../../api/errors/status-error.ts';
 
 /** What was thrown, as the error the client gets to see: what is no error of the API becomes a plain 500. */
 export function asStatusError(err: unknown): StatusError {

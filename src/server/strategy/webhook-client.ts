@@ -5,7 +5,7 @@
  * commonest reasons are told in its words.
  */
 
-import { quote } from '../../api/field-error.ts';
+import { quote } from '../../api/errors/field-error.ts';
 import { checkDnsSubdomain, type FieldError, invalidValue, type JsonObject, requiredValue } from '../../api/index.ts';
 import { portNumber } from './validation/checks.ts';
 import { numberAt, objectAt, textAt } from './validation/fields.ts';

@@ -1,6 +1,7 @@
 /** The tables of who may do what and how the server is run: bindings, certificates, admission, fairness, devices. */
-import { humanDuration } from '../../api/durations.ts';
+
 import type { KubeObject } from '../../api/objects.ts';
+import { humanDuration } from '../../api/scalars/durations.ts';
 import {
   ageColumn,
   type Cell,

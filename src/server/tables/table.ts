@@ -5,10 +5,10 @@
  * its object as the client asked: the metadata, all of it, or nothing.
  */
 
-import { fieldErrorText, invalidValue } from '../../api/field-error.ts';
+import { fieldErrorText, invalidValue } from '../../api/errors/field-error.ts';
+import { badRequest } from '../../api/errors/status-error.ts';
 import type { JsonValue } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import { badRequest } from '../../api/status-error.ts';
 import type { PrinterColumn } from '../registry/custom-kind.ts';
 import type { Resource } from '../registry/resource.ts';
 import { administrationTables } from './administration.ts';

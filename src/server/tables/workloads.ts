@@ -1,6 +1,7 @@
 /** The tables of what runs: pods and everything that makes pods. Pure data and small cell functions. */
-import { humanDuration } from '../../api/durations.ts';
+
 import type { KubeObject } from '../../api/objects.ts';
+import { humanDuration } from '../../api/scalars/durations.ts';
 import { type LabelSelectorObject, showLabelSelector } from '../../api/selectors/label-selector.ts';
 import {
   age,

@@ -5,7 +5,7 @@ import { request } from 'node:https';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { notFound } from '../../../src/api/status-error.ts';
+import { notFound } from '../../../src/api/errors/status-error.ts';
 import type { RequestContext } from '../../../src/server/request/request-context.ts';
 import { httpServerUnderTest, TOKEN } from './http-server-under-test.ts';
 

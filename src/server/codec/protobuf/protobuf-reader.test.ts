@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { expectLinear } from '../../../../test/support/growth.ts';
+import { isStatusError } from '../../../api/errors/status-error.ts';
 import { ProtobufError, Writer } from '../../../api/protobuf.ts';
-import { isStatusError } from '../../../api/status-error.ts';
 import { builtInResources } from '../../registry/built-in-resources.ts';
 import { decodeBody } from '../decode-body.ts';
 import { readEnvelope, readKind } from './protobuf-reader.ts';

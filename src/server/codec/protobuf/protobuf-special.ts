@@ -3,9 +3,10 @@
  * Each reads the message the reader was narrowed to; undefined means that nothing was set. The way back is in
  * protobuf-special-writers.ts.
  */
-import { formatGoDuration } from '../../../api/durations.ts';
+
 import type { JsonObject, JsonValue } from '../../../api/json.ts';
 import { ProtobufError, type Reader } from '../../../api/protobuf.ts';
+import { formatGoDuration } from '../../../api/scalars/durations.ts';
 import { timeFromEpoch } from '../scalars/go-time.ts';
 
 export type SpecialReaders = {

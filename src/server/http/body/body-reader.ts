@@ -9,7 +9,7 @@
  * on and on is cut off all the same.
  */
 import type { Readable } from 'node:stream';
-import { badRequest, bodyTooLarge } from '../../../api/status-error.ts';
+import { badRequest, bodyTooLarge } from '../../../api/errors/status-error.ts';
 import { paceReading } from '../../event-loop/intake.ts';
 
 /** How much more than the limit is swallowed before the connection is closed. */

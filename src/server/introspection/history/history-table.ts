@@ -1,6 +1,7 @@
 /** A history as a Table: not one row for the object, as other kinds have it, but one for each of its revisions. */
-import { humanAge } from '../../../api/durations.ts';
+
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
+import { humanAge } from '../../../api/scalars/durations.ts';
 import { type MetaVersion, partialObject } from '../../tables/partial-metadata.ts';
 import { parseIncludeObject } from '../../tables/table.ts';
 import type { ShownRevision } from './history-revisions.ts';

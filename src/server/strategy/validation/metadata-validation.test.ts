@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { expectLinear } from '../../../../test/support/growth.ts';
-import { fieldErrorText } from '../../../api/field-error.ts';
-import { checkDnsSubdomain } from '../../../api/names.ts';
+import { fieldErrorText } from '../../../api/errors/field-error.ts';
+import { invalid } from '../../../api/errors/status-error.ts';
 import type { ObjectMeta } from '../../../api/objects.ts';
-import { invalid } from '../../../api/status-error.ts';
+import { checkDnsSubdomain } from '../../../api/scalars/names.ts';
 import {
   repeatedChecksOf,
   validateFieldManager,

@@ -14,7 +14,8 @@ import {
   requiredValue,
   showValue,
   tooLong,
-} from '../../../api/field-error.ts';
+} from '../../../api/errors/field-error.ts';
+import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../../../api/objects.ts';
 import {
   checkAnnotationKey,
   checkDnsLabel,
@@ -23,8 +24,7 @@ import {
   checkQualifiedName,
   checkStandardFinalizer,
   type NameCheck,
-} from '../../../api/names.ts';
-import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../../../api/objects.ts';
+} from '../../../api/scalars/names.ts';
 import { appendAll, faultsOf } from './append-all.ts';
 import { sortedEntries } from './fields.ts';
 

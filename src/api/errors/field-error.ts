@@ -6,7 +6,7 @@
  * everything else as JSON. Of a long one only the beginning is shown (`shownValueBytes`): what a client sent is not to come
  * back to it many times over.
  */
-import { cutText, jsonText } from './json-text.ts';
+import { cutText, jsonText } from '../json-text.ts';
 
 export type FieldErrorReason =
   | 'FieldValueNotFound'

@@ -7,8 +7,9 @@
  *
  * A Status is never large, whatever was sent: its message, and all its causes together, have `statusLimitBytes` each.
  */
+
+import { cutText } from '../json-text.ts';
 import { type FieldError, fieldErrorText, quote } from './field-error.ts';
-import { cutText } from './json-text.ts';
 
 export type StatusCause = { reason?: string; message?: string; field?: string };
 

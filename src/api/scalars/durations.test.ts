@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { expectLinear } from '../../test/support/growth.ts';
+import { expectLinear } from '../../../test/support/growth.ts';
 import {
   DurationError,
   formatGoDuration,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { expectLinear } from '../../test/support/growth.ts';
+import { expectLinear } from '../../../test/support/growth.ts';
 import {
   checkAnnotationKey,
   checkConfigKey,
