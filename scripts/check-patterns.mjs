@@ -21,7 +21,7 @@ const TIME_MS = 30_000;
 const BUILT = {
   'src/client/definitions/schema-validator.ts': 'the pattern of a definition that the author of the program has chosen',
   'src/client/lazy/scan-event.ts': 'constants of the file, where each piece ends at a quote it cannot pass',
-  'src/server/patterns/character-set.ts': 'the name of one class of characters, on a text of our own',
+  'src/schemas/patterns/character-set.ts': 'the name of one class of characters, on a text of our own',
 };
 
 const require = createRequire(import.meta.url);

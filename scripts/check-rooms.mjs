@@ -15,6 +15,7 @@ import { root, say } from './setup.mjs';
 
 const order = {
   'src/api': [['.'], ['errors', 'observing', 'scalars'], ['selectors'], ['index.ts']],
+  'src/schemas': [['patterns'], ['structural'], ['.']],
   'src/store': [['.'], ['etcd-snapshot'], ['embedded', 'etcd', 'shared'], ['etcd-front'], ['index.ts']],
   'src/store/embedded': [['engine', 'watch'], ['disk', 'state'], ['snapshot'], ['.']],
   'src/store/etcd': [['grpc', 'messages'], ['watch'], ['.']],
@@ -51,7 +52,7 @@ const order = {
   ],
   'src/page': [['data'], ['parts'], ['operator', 'views'], ['main.tsx']],
   'src/server': [
-    ['schema', 'patterns', 'event-loop', 'serving', 'server-options.ts'],
+    ['schema', 'event-loop', 'serving', 'server-options.ts'],
     ['workers'],
     ['request'],
     ['cel', 'codec', 'health', 'metrics', 'open-store.ts'],
@@ -108,7 +109,7 @@ const order = {
   ],
   'src/server/storage': [['.'], ['cacher'], ['feed', 'live'], ['resource-storages.ts']],
   'src/server/strategy': [['validation'], ['.']],
-  'src/server/structural-schema': [['.'], ['cel']],
+  'src/server/structural-schema': [['cel']],
 };
 
 /** Who may know the store itself: everybody else reads and writes objects through `storage/`. */

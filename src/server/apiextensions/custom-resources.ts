@@ -3,12 +3,12 @@
  * form objects are stored. What its schemas say is compiled when it is first needed.
  */
 import type { JsonObject } from '../../api/index.ts';
+import { compileSchema, type SchemaCheck } from '../../schemas/structural/schema-checks.ts';
+import { readStructural, type Structural, withEmbeddedTypes } from '../../schemas/structural/structural.ts';
 import type { ConvertObjects, CustomKind, DefinitionLife } from '../registry/custom-kind.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import { builtInSchemas, objectMetaName } from '../schema/schemas.ts';
 import { type CompiledRules, compileRules } from '../structural-schema/cel/compile-rules.ts';
-import { compileSchema, type SchemaCheck } from '../structural-schema/schema-checks.ts';
-import { readStructural, type Structural, withEmbeddedTypes } from '../structural-schema/structural.ts';
 import { type Definition, type DefinitionVersion, isConditionTrue, storageVersionOf } from './definition.ts';
 
 const VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];

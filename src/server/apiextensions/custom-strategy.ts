@@ -10,12 +10,12 @@ import {
   type JsonObject,
   type KubeObject,
 } from '../../api/index.ts';
+import { LIMIT_DEFAULT_BYTES, NoRoomError, setDefaults } from '../../schemas/structural/set-defaults.ts';
+import { Validation, ValidationEnd } from '../../schemas/structural/validation.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { type CustomKind, kindOf } from '../registry/custom-kind.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { Strategy } from '../strategy/strategy.ts';
-import { LIMIT_DEFAULT_BYTES, NoRoomError, setDefaults } from '../structural-schema/set-defaults.ts';
-import { Validation, ValidationEnd } from '../structural-schema/validation.ts';
 import { readNumber } from './custom-scale.ts';
 import { checkEmbedded, checkListTypes } from './value-rules.ts';
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
 import { fieldErrorText, type JsonObject, type KubeObject } from '../../api/index.ts';
+import { checkStructural } from '../../schemas/structural/structural-schema.ts';
+import { Validation } from '../../schemas/structural/validation.ts';
 import { judgeNames, namesInUse } from '../controllers/crd/accepted-names.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
-import { checkStructural } from '../structural-schema/structural-schema.ts';
-import { Validation } from '../structural-schema/validation.ts';
 import { asDefinition, type DefinitionNames } from './definition.ts';
 import { definitionStrategy } from './definition-strategy.ts';
 
@@ -222,7 +222,7 @@ it.each<[claim: string, schema: JsonObject, want: string[]]>([
   ['with free fields', { type: 'object', properties: { a: { 'x-kubernetes-preserve-unknown-fields': true } } }, []],
 ])('a schema %s is judged', async (_claim, schema, want) => {
   const validation = new Validation();
-  await checkStructural(schema, 's', validation, new WorkSlices());
+  await new WorkSlices().run(checkStructural(schema, 's', validation));
   expect(validation.faults.map(fieldErrorText)).toEqual(want);
 });
 

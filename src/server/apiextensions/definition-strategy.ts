@@ -3,12 +3,12 @@
  * exist, and what its deletion leaves behind until the last of them is gone.
  */
 import { type FieldError, type JsonObject, type KubeObject, quote } from '../../api/index.ts';
+import { schemasIn } from '../../schemas/structural/schema-form.ts';
+import { isKnownFormat } from '../../schemas/structural/string-formats.ts';
+import { asObject } from '../../schemas/structural/structural.ts';
 import type { Strategy } from '../strategy/strategy.ts';
 import { immutable } from '../strategy/validation/field-table.ts';
 import { sameValue } from '../strategy/validation/fields.ts';
-import { schemasIn } from '../structural-schema/schema-form.ts';
-import { isKnownFormat } from '../structural-schema/string-formats.ts';
-import { asObject } from '../structural-schema/structural.ts';
 import { asDefinition, CLEANUP_FINALIZER, type Definition, isConditionTrue, withCondition } from './definition.ts';
 import { validateDefinition } from './definition-validation.ts';
 

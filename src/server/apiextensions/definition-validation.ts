@@ -6,9 +6,9 @@
  * a schema that all share, `spec.subresources` for subresources.
  */
 
+import { givenEmptyIn } from '../../api/given-empty.ts';
 import {
   checkDns1035Label,
-  checkDnsSubdomain,
   duplicateValue,
   type FieldError,
   forbiddenValue,
@@ -19,23 +19,21 @@ import {
   tooMany,
   unsupportedValue,
 } from '../../api/index.ts';
-import { givenEmptyIn } from '../codec/given-empty.ts';
+import { columnFaults, groupFaults, labelFaults, nameFaults, scaleFaults } from '../../schemas/definition-rules.ts';
+import { isNothing } from '../../schemas/structural/schema-form.ts';
+import { schemaAt } from '../../schemas/structural/schema-path.ts';
+import { asObject } from '../../schemas/structural/structural.ts';
+import { checkStructural } from '../../schemas/structural/structural-schema.ts';
+import { Validation, ValidationEnd } from '../../schemas/structural/validation.ts';
 import { jsonEqual } from '../codec/json/json-objects.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { appendAll } from '../strategy/validation/append-all.ts';
 import { checkWebhookClient } from '../strategy/webhook-client.ts';
 import { checkRules } from '../structural-schema/cel/check-rules.ts';
-import { isNothing } from '../structural-schema/schema-form.ts';
-import { schemaAt } from '../structural-schema/schema-path.ts';
-import { asObject } from '../structural-schema/structural.ts';
-import { checkStructural } from '../structural-schema/structural-schema.ts';
-import { Validation, ValidationEnd } from '../structural-schema/validation.ts';
 import { compileJsonPath, JsonPathError } from '../tables/json-path.ts';
 import { approvalFaults } from './api-approval.ts';
 import type { Definition, DefinitionNames, DefinitionSpec, DefinitionVersion } from './definition.ts';
 
-const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
-const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 /** What the root may say where the status is taken out of it: nothing that would be lost on the way. */
 const ROOT_FIELDS =
   'Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations';
@@ -45,7 +43,6 @@ const ROOT_WORDS: ReadonlySet<string> = new Set([
   'x-kubernetes-validations',
 ]);
 const ROOT_TEXT = `only [${ROOT_FIELDS}] fields are allowed at the root of the schema if the status subresource is enabled`;
-const NO_DOT = 'must be a simple json path starting with .';
 const LIMIT_SELECTABLE = 8;
 const LIMIT_WARNING_BYTES = 256;
 
@@ -72,7 +69,7 @@ async function checkDefinition(
     validation.push(invalidValue('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group'));
   validation.pushAll(groupFaults(spec.group ?? ''));
   validation.pushAll(scopeFaults(spec.scope ?? ''));
-  validation.pushAll(versionFaults(versions));
+  validation.pushAll(versionFaults(spec.versions));
   validation.pushAll(nameFaults(spec.names ?? {}));
   const slices = new WorkSlices();
   const places = placesOf(versions);
@@ -81,7 +78,8 @@ async function checkDefinition(
     const before = old?.spec.versions?.find(({ name }) => name === version.name);
     const isKnown = before !== undefined && jsonEqual(before.schema as JsonValue, version.schema as JsonValue);
     await checkSchema(version, { index, place: places('schema', index), isKnown }, validation, slices);
-    if (subresources !== undefined) validation.pushAll(subresourceFaults(version, subresources));
+    const scale = version.subresources?.scale;
+    if (subresources !== undefined && scale) validation.pushAll(scaleFaults(scale, `${subresources}.scale`));
     if (columns !== undefined) await checkColumns(version, columns, validation, slices);
     if (selectable !== undefined) validation.pushAll(selectableFaults(version, selectable));
   }
@@ -115,25 +113,18 @@ function placesOf(versions: readonly DefinitionVersion[]): (field: Placed, index
   };
 }
 
-function groupFaults(group: string): FieldError[] {
-  if (group === '') return [requiredValue('spec.group')];
-  const problems = checkDnsSubdomain(group);
-  if (problems.length > 0) return [invalidValue('spec.group', group, problems.join(','))];
-  return group.includes('.') ? [] : [invalidValue('spec.group', group, 'should be a domain with at least one dot')];
-}
-
 function scopeFaults(scope: string): FieldError[] {
   if (scope === '') return [requiredValue('spec.scope')];
   const known = ['Cluster', 'Namespaced'];
   return known.includes(scope) ? [] : [unsupportedValue('spec.scope', scope, known)];
 }
 
-function versionFaults(versions: readonly DefinitionVersion[]): FieldError[] {
+function versionFaults(given: readonly DefinitionVersion[] | undefined): FieldError[] {
+  const versions = given ?? [];
   const faults: FieldError[] = [];
   for (const [index, { name, deprecated, deprecationWarning }] of versions.entries()) {
     const at = `spec.versions[${index}]`;
-    const problems = checkDns1035Label(name ?? '');
-    if (problems.length > 0) faults.push(invalidValue(`${at}.name`, name ?? '', problems.join(',')));
+    faults.push(...labelFaults(`${at}.name`, name ?? '', false));
     if (deprecationWarning === undefined) continue;
     const wrong = (why: string) => faults.push(invalidValue(`${at}.deprecationWarning`, deprecationWarning, why));
     if (!deprecated) wrong('can only be set for deprecated versions');
@@ -141,7 +132,7 @@ function versionFaults(versions: readonly DefinitionVersion[]): FieldError[] {
     else if (Buffer.byteLength(deprecationWarning) > LIMIT_WARNING_BYTES)
       wrong(`must be <= ${LIMIT_WARNING_BYTES} bytes`);
   }
-  const shown = versions.map(shownVersion);
+  const shown = given ? versions.map(shownVersion) : null;
   if (new Set(versions.map(({ name }) => name)).size < versions.length)
     faults.push(invalidValue('spec.versions', shown, 'must contain unique version names'));
   if (versions.filter(({ storage }) => storage).length !== 1)
@@ -164,12 +155,6 @@ function shownVersion({ name, served, storage, deprecated, deprecationWarning }:
   };
 }
 
-function labelFaults(path: string, name: string, isMixed: boolean): FieldError[] {
-  const problems = checkDns1035Label(isMixed ? name.toLowerCase() : name);
-  const lead = isMixed ? 'may have mixed case, but should otherwise match: ' : '';
-  return problems.length > 0 ? [invalidValue(path, name, lead + problems.join(','))] : [];
-}
-
 /** Of the names in the status each may be missing. */
 function acceptedFaults(names: Partial<DefinitionNames>): FieldError[] {
   const { plural = '', singular = '', kind = '', listKind = '', shortNames, categories } = names;
@@ -179,24 +164,6 @@ function acceptedFaults(names: Partial<DefinitionNames>): FieldError[] {
   for (const [field, list] of Object.entries({ shortNames, categories }))
     for (const [index, name] of (list ?? []).entries())
       faults.push(...labelFaults(`status.acceptedNames.${field}[${index}]`, name ?? '', false));
-  return faults;
-}
-
-function nameFaults(names: Partial<DefinitionNames>): FieldError[] {
-  const faults: FieldError[] = [];
-  const label = (field: string, name: string, isMixed = false) => {
-    if (name === '') faults.push(requiredValue(`spec.names.${field}`));
-    else faults.push(...labelFaults(`spec.names.${field}`, name, isMixed));
-  };
-  const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = names;
-  label('plural', plural);
-  if (kind !== '' || singular !== '') label('singular', singular);
-  label('kind', kind, true);
-  if (kind !== '' || listKind !== '') label('listKind', listKind, true);
-  for (const [index, name] of shortNames.entries()) label(`shortNames[${index}]`, name);
-  if (kind !== '' && kind === listKind)
-    faults.push(invalidValue('spec.names.listKind', listKind, 'kind and listKind may not be the same'));
-  for (const [index, name] of categories.entries()) label(`categories[${index}]`, name);
   return faults;
 }
 
@@ -221,31 +188,8 @@ async function checkSchema(
   const said = [...Object.keys(openApi).filter(isSaid), ...givenEmptyIn(openApi)];
   if (subresources?.status && said.some((word) => !ROOT_WORDS.has(word)))
     validation.push(invalidValue(path, openApi, ROOT_TEXT));
-  const root = await checkStructural(openApi, path, validation, slices);
+  const root = await slices.run(checkStructural(openApi, path, validation));
   if (root && validation.length === before) await checkRules(root, path, validation, slices, isKnown);
-}
-
-function subresourceFaults({ subresources }: DefinitionVersion, path: string): FieldError[] {
-  const scale = subresources?.scale;
-  if (!scale) return [];
-  const faults: FieldError[] = [];
-  const check = (field: keyof typeof scale, roots: readonly string[], isRequired = true) => {
-    const value = scale[field] ?? '';
-    const at = `${path}.scale.${field}`;
-    if (value === '') {
-      if (isRequired) faults.push(requiredValue(at));
-      return;
-    }
-    if (!value.startsWith('.')) faults.push(invalidValue(at, value, NO_DOT));
-    else if (!roots.some((root) => value.startsWith(`${root}.`))) {
-      const where = roots.length === 1 ? roots[0] : `either ${roots.join(' or ')}`;
-      faults.push(invalidValue(at, value, `should be a json path under ${where}`));
-    }
-  };
-  check('specReplicasPath', ['.spec']);
-  check('statusReplicasPath', ['.status']);
-  check('labelSelectorPath', ['.status', '.spec'], false);
-  return faults;
 }
 
 async function checkColumns(
@@ -254,23 +198,19 @@ async function checkColumns(
   validation: Validation,
   slices: WorkSlices,
 ): Promise<void> {
-  for (const [index, { name, type, format, jsonPath }] of additionalPrinterColumns.entries()) {
+  for (const [index, column] of additionalPrinterColumns.entries()) {
     const at = `${path}[${index}]`;
-    if (!name) validation.push(requiredValue(`${at}.name`));
-    if (!type) validation.push(requiredValue(`${at}.type`, `must be one of ${COLUMN_TYPES.join(',')}`));
-    else if (!COLUMN_TYPES.includes(type))
-      validation.push(invalidValue(`${at}.type`, type, `must be one of ${COLUMN_TYPES.join(',')}`));
-    if (format && !COLUMN_FORMATS.includes(format))
-      validation.push(invalidValue(`${at}.format`, format, `must be one of ${COLUMN_FORMATS.join(',')}`));
-    if (!jsonPath) validation.push(requiredValue(`${at}.jsonPath`));
-    else validation.pushAll(jsonPathFaults(jsonPath, `${at}.jsonPath`));
+    const faults = columnFaults(column, at);
+    validation.pushAll(faults);
+    const { jsonPath } = column;
+    if (jsonPath && !faults.some(({ field }) => field === `${at}.jsonPath`))
+      validation.pushAll(jsonPathFaults(jsonPath, `${at}.jsonPath`));
     if (slices.isOver) await slices.pause();
   }
 }
 
 function jsonPathFaults(text: string, path: string): FieldError[] {
   try {
-    if (!text.startsWith('.')) return [invalidValue(path, text, NO_DOT)];
     compileJsonPath(text);
     return [];
   } catch (err) {

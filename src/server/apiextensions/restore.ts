@@ -3,10 +3,10 @@
  * known, with defaults that are new. What is in the store stays as it is until somebody writes the object again.
  */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { NoRoomError, setDefaults } from '../../schemas/structural/set-defaults.ts';
 import { checkObject } from '../codec/check-object.ts';
 import { kindOf } from '../registry/custom-kind.ts';
 import type { Resource } from '../registry/resource.ts';
-import { NoRoomError, setDefaults } from '../structural-schema/set-defaults.ts';
 
 /** Whether what was written at that revision may differ from what the schema says now. */
 export function mayBeOutdated({ custom }: Resource, revision: number): boolean {

@@ -14,12 +14,12 @@ import {
   requiredValue,
 } from '../../api/index.ts';
 import { jsonText } from '../../api/json-text.ts';
+import { type Place, pathOf } from '../../schemas/structural/place.ts';
+import { keyOf } from '../../schemas/structural/schema-checks.ts';
+import { asObject, type Structural } from '../../schemas/structural/structural.ts';
+import type { Validation } from '../../schemas/structural/validation.ts';
 import { ownValue, setKey } from '../codec/json/json-objects.ts';
 import { validateObjectMeta } from '../strategy/validation/metadata-validation.ts';
-import { type Place, pathOf } from '../structural-schema/place.ts';
-import { keyOf } from '../structural-schema/schema-checks.ts';
-import { asObject, type Structural } from '../structural-schema/structural.ts';
-import type { Validation } from '../structural-schema/validation.ts';
 
 export function checkListTypes(
   value: JsonValue | undefined,

@@ -9,11 +9,12 @@
  * A custom resource is not Go: there only unknown fields are pruned, and what its schema says of types is left to
  * validation. Its metadata, and any other part with a built-in name, is read like a built-in one.
  */
+
+import { noteGivenEmpty } from '../../api/given-empty.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { canonicalQuantity, QuantityError } from '../../api/scalars/quantity.ts';
 import type { Schema } from '../schema/schema.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
-import { noteGivenEmpty } from './given-empty.ts';
 import { stringTypeOf, wholeTypeOf } from './go-type-names.ts';
 import { type FaultPath, faultPathText, maxFaults } from './json/fault-paths.ts';
 import { isObject, setKey } from './json/json-objects.ts';

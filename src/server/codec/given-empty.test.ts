@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
+import { hasGivenEmpty, isGivenEmpty } from '../../api/given-empty.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { checkObject } from './check-object.ts';
-import { hasGivenEmpty, isGivenEmpty } from './given-empty.ts';
 
 const schema = (group: string, version: string, kind: string) => builtInSchemas().byKind(group, version, kind)!;
 const webhooks = schema('admissionregistration.k8s.io', 'v1', 'MutatingWebhookConfiguration');

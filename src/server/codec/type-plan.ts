@@ -5,8 +5,9 @@
  * behind a pointer, nor those the type always writes), which structs are always written, and the name of the type
  * in error texts. Types that Go does not have (hand-made or custom) keep their zeros.
  */
+
+import { isEmptyTold } from '../../api/given-empty.ts';
 import type { Schema } from '../schema/schema.ts';
-import { isEmptyTold } from './given-empty.ts';
 import { type MessageField, messageOfSchema } from './protobuf/message-tables.ts';
 
 export type PlanKind =

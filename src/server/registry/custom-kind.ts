@@ -5,9 +5,9 @@
  * `life.isTerminating` moves, for all versions of a definition together: whoever creates looks at it first.
  */
 import type { KubeObject } from '../../api/index.ts';
+import type { SchemaCheck } from '../../schemas/structural/schema-checks.ts';
+import type { Structural } from '../../schemas/structural/structural.ts';
 import type { CompiledRules } from '../structural-schema/cel/compile-rules.ts';
-import type { SchemaCheck } from '../structural-schema/schema-checks.ts';
-import type { Structural } from '../structural-schema/structural.ts';
 import type { Resource } from './resource.ts';
 
 /** One of `additionalPrinterColumns`. */

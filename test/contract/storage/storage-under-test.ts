@@ -3,6 +3,7 @@
  * A test has a root of keys of its own, so several may share one server one after the other.
  */
 import { backgroundClock, type KubeObject, parseLabelSelector } from '../../../src/api/index.ts';
+import { readStructural } from '../../../src/schemas/structural/structural.ts';
 import { JsonEvents } from '../../../src/server/encodings/json-events.ts';
 import type { CustomKind } from '../../../src/server/registry/custom-kind.ts';
 import { factsOf } from '../../../src/server/registry/kind-facts.ts';
@@ -18,7 +19,6 @@ import { ResourceStorages, type ResourceStoragesOptions } from '../../../src/ser
 import { Selection } from '../../../src/server/storage/selection.ts';
 import type { StoredObject } from '../../../src/server/storage/stored-object.ts';
 import { StreamClient } from '../../../src/server/storage/stream-client.testing.ts';
-import { readStructural } from '../../../src/server/structural-schema/structural.ts';
 import type { Store } from '../../../src/store/kv.ts';
 import type { Open } from '../../support/store/store-under-test.ts';
 

@@ -2,8 +2,9 @@
  * RuntimeClass: a new Pod of a class has the overhead of that class and goes to the nodes that have it. An overhead that no
  * class accounts for is refused.
  */
+
+import { isGivenEmpty } from '../../../api/given-empty.ts';
 import { type JsonObject, type KubeObject, quote } from '../../../api/index.ts';
-import { isGivenEmpty } from '../../codec/given-empty.ts';
 import { cloneJson } from '../../codec/json/json-objects.ts';
 import { sameField } from '../../kinds/pods/pod-update.ts';
 import { ensureObject, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';

@@ -2,7 +2,7 @@
  * Calls: which of the functions of a name is meant. Those that go with the types of the arguments are found when the call
  * is compiled; where several do, or a type is not known, the values decide when they are there.
  */
-import { checkPatternSyntax, PatternError } from '../../patterns/pattern.ts';
+import { checkPatternSyntax, PatternError } from '../../../schemas/patterns/pattern.ts';
 import { toDuration, toTimestamp } from '../library/conversions.ts';
 import type { Overload } from '../library/overloads.ts';
 import { dottedName, type Expression } from '../syntax/syntax.ts';

@@ -1,5 +1,5 @@
 /** What can be done with texts. Each is charged for what it goes through and for what it makes, before it does. */
-import { compilePattern, PatternError } from '../../patterns/pattern.ts';
+import { compilePattern, PatternError } from '../../../schemas/patterns/pattern.ts';
 import { type Budget, traversal } from '../values/budget.ts';
 import { CelError } from '../values/values.ts';
 import { formatText } from './format-text.ts';

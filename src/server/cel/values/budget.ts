@@ -3,7 +3,7 @@
  * character touched or made. Whoever works charges before it works, so that nothing is done that is not paid for, and
  * what does not fit ends the expression then and there with a BudgetError, which nothing inside it can catch.
  */
-import type { StepMeter } from '../../patterns/step-meter.ts';
+import type { StepMeter } from '../../../schemas/patterns/step-meter.ts';
 
 /** Not an error of the expression: `||` and `exists` pass over those, and never over this. */
 export class BudgetError extends Error {

@@ -2,6 +2,8 @@
  * Webhooks of admission as objects: what they say if their writer does not, and what is refused. What older objects
  * were allowed to say stays allowed when they are changed elsewhere.
  */
+
+import { hasGivenEmpty } from '../../../api/given-empty.ts';
 import {
   checkDns1035Label,
   checkDnsSubdomain,
@@ -13,7 +15,6 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { hasGivenEmpty } from '../../codec/given-empty.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll, faultsOf, mostFaults } from '../../strategy/validation/append-all.ts';

@@ -2,8 +2,9 @@
  * Autoscalers in both versions. The older one is judged as the newer one that it stands for, so that faults are told
  * under the names of the newer one, as by kube-apiserver.
  */
+
+import { isGivenEmpty } from '../../../api/given-empty.ts';
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../../api/index.ts';
-import { isGivenEmpty } from '../../codec/given-empty.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
 import { quantityOf } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';

@@ -2,6 +2,8 @@
  * Templates of pods in the kinds that make pods of them: the selector beside a template, what such pods may not say,
  * and what is done to templates of every kind before they are looked at.
  */
+
+import { isGivenEmpty } from '../../../api/given-empty.ts';
 import {
   type FieldError,
   forbiddenValue,
@@ -13,7 +15,6 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { isGivenEmpty } from '../../codec/given-empty.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { labelSelector } from '../../strategy/validation/checks.ts';
 import { ensureObject, mapAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';

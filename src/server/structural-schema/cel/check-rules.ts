@@ -5,9 +5,9 @@
  * Between rules others get their turn.
  */
 import { forbiddenValue, invalidValue } from '../../../api/index.ts';
+import type { Structural } from '../../../schemas/structural/structural.ts';
+import type { Validation } from '../../../schemas/structural/validation.ts';
 import type { WorkSlices } from '../../event-loop/work-slices.ts';
-import type { Structural } from '../structural.ts';
-import type { Validation } from '../validation.ts';
 import { type RuledNode, ruledNodes } from './compile-rules.ts';
 import { RuleError } from './rule.ts';
 import { type Cardinality, cardinalityBelow, RuleCosts } from './rule-costs.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { expectLinear } from '../../../../test/support/growth.ts';
 import { type FieldError, fieldErrorText, type JsonObject } from '../../../api/index.ts';
+import { readStructural } from '../../../schemas/structural/structural.ts';
+import { Validation } from '../../../schemas/structural/validation.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
-import { readStructural } from '../structural.ts';
-import { Validation } from '../validation.ts';
 import { checkRules } from './check-rules.ts';
 import { compileRules } from './compile-rules.ts';
 

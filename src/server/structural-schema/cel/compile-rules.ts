@@ -7,12 +7,12 @@
  * object holds them up for longer than one rule takes.
  */
 import type { FieldError, JsonObject, JsonValue } from '../../../api/index.ts';
+import { type Place, pathOf } from '../../../schemas/structural/place.ts';
+import { keyOf } from '../../../schemas/structural/schema-checks.ts';
+import { asObject, type RuleText, type Structural } from '../../../schemas/structural/structural.ts';
+import { OUT_OF_BUDGET, type Validation } from '../../../schemas/structural/validation.ts';
 import type { Value } from '../../cel/values/values.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
-import { type Place, pathOf } from '../place.ts';
-import { keyOf } from '../schema-checks.ts';
-import { asObject, type RuleText, type Structural } from '../structural.ts';
-import { OUT_OF_BUDGET, type Validation } from '../validation.ts';
 import { callBudget, type Outcome, Rule, RuleError } from './rule.ts';
 import { MadeValues, type ValueForm, ValueForms } from './value-forms.ts';
 

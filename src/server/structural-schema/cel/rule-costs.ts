@@ -6,8 +6,8 @@
  * It charges nobody: what a rule costs on an object is counted when it runs, whatever was reckoned here.
  */
 import { type FieldError, forbiddenValue } from '../../../api/index.ts';
+import type { Structural } from '../../../schemas/structural/structural.ts';
 import { product } from '../../cel/cost/size.ts';
-import type { Structural } from '../structural.ts';
 import type { Rule } from './rule.ts';
 import { type Lengths, mostOften, ValueLengths } from './value-lengths.ts';
 

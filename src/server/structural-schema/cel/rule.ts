@@ -3,12 +3,12 @@
  * words of kube-apiserver; what fails while it runs is a verdict, never an exception.
  */
 
+import type { RuleText } from '../../../schemas/structural/structural.ts';
 import { compileCosted, compileExpression, type Program, type Variable } from '../../cel/program.ts';
 import { ExpressionError } from '../../cel/syntax/syntax.ts';
 import { Budget, BudgetError } from '../../cel/values/budget.ts';
 import { type CelType, optionalOf } from '../../cel/values/types.ts';
 import { CelError, Optional, type Value } from '../../cel/values/values.ts';
-import type { RuleText } from '../structural.ts';
 import { type Lengths, lengthAt } from './value-lengths.ts';
 
 export class RuleError extends Error {

@@ -8,10 +8,10 @@
  * used. Nothing is made before it is asked for, and no part of an object is made twice.
  */
 import type { JsonObject, JsonValue } from '../../../api/index.ts';
+import { asObject, readStructural, type Structural } from '../../../schemas/structural/structural.ts';
 import { toDuration, toTimestamp } from '../../cel/library/conversions.ts';
 import { type CelType, dyn, listOf, mapOf, plainType, string } from '../../cel/values/types.ts';
 import { CelError, type Value } from '../../cel/values/values.ts';
-import { asObject, readStructural, type Structural } from '../structural.ts';
 
 /** Values that are made already, by the JSON they are of; not kept where nobody can ask for the same twice. */
 export class MadeValues {

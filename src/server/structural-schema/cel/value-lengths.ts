@@ -4,7 +4,7 @@
  * known to be structural; each node once, when it is asked for.
  */
 import type { JsonValue } from '../../../api/index.ts';
-import type { Structural } from '../structural.ts';
+import type { Structural } from '../../../schemas/structural/structural.ts';
 import { celName, objectFields } from './value-forms.ts';
 
 /** The largest body, which is also the largest value. */

@@ -3,6 +3,8 @@
  * restarted), and those that are added to a running pod for a look around. They share most rules and differ in what
  * they may have beyond.
  */
+
+import { isGivenEmpty } from '../../../../api/given-empty.ts';
 import {
   checkDnsLabel,
   duplicateValue,
@@ -15,7 +17,6 @@ import {
   unsupportedValue,
   valueNotFound,
 } from '../../../../api/index.ts';
-import { isGivenEmpty } from '../../../codec/given-empty.ts';
 import { appendAll } from '../../../strategy/validation/append-all.ts';
 import { checkPortName, oneOf, portNumber, required } from '../../../strategy/validation/checks.ts';
 import { numberAt, objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';

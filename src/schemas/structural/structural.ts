@@ -5,7 +5,7 @@
  * constrains values (`anyOf`, bounds, patterns) is compiled from the same JSON in schema-checks.ts.
  */
 import type { JsonObject, JsonValue } from '../../api/index.ts';
-import { setKey } from '../codec/json/json-objects.ts';
+import { setKey } from '../../api/json-objects.ts';
 
 /** One rule of `x-kubernetes-validations`, as it is written. */
 export type RuleText = {

@@ -5,7 +5,7 @@
  *
  * Remembered with the struct they were sent in, and forgotten with it: a copy has none. Only the fields in `told` count.
  */
-import type { JsonObject } from '../../api/json.ts';
+import type { JsonObject } from './json.ts';
 
 const givenEmpty = new WeakMap<JsonObject, string[]>();
 

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { fieldErrorText, type JsonObject } from '../../api/index.ts';
-import { WorkSlices } from '../event-loop/work-slices.ts';
+import { WorkSlices } from '../../server/event-loop/work-slices.ts';
 import { schemaAt } from './schema-path.ts';
 import { checkStructural } from './structural-schema.ts';
 import { Validation } from './validation.ts';
 
 async function faultsOf(schema: JsonObject): Promise<string[]> {
   const validation = new Validation();
-  await checkStructural(schema, 's', validation, new WorkSlices());
+  await new WorkSlices().run(checkStructural(schema, 's', validation));
   return validation.faults.map(fieldErrorText);
 }
 

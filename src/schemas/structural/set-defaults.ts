@@ -7,8 +7,8 @@
  */
 
 import type { JsonObject, JsonValue } from '../../api/index.ts';
+import { cloneJson, ownValue, setKey } from '../../api/json-objects.ts';
 import { jsonText } from '../../api/json-text.ts';
-import { cloneJson, ownValue, setKey } from '../codec/json/json-objects.ts';
 import { asObject, type Structural } from './structural.ts';
 
 export class NoRoomError extends Error {

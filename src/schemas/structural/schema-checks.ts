@@ -20,8 +20,8 @@ import {
   typeInvalid,
   unsupportedValue,
 } from '../../api/index.ts';
+import { ownValue } from '../../api/json-objects.ts';
 import { jsonText } from '../../api/json-text.ts';
-import { ownValue } from '../codec/json/json-objects.ts';
 import { compilePattern } from '../patterns/pattern.ts';
 import { type Place, pathOf } from './place.ts';
 import { formatCheck } from './string-formats.ts';

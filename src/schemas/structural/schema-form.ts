@@ -1,8 +1,10 @@
 /**
  * Whether a schema, and every schema in it, is written as definitions may write them: words that are supported, values
  * that go together, lists and maps that say what they are. Whether it is structural besides is told by
- * structural-schema.ts. Large schemas are walked in slices, with turns for others in between.
+ * structural-schema.ts. It yields between two schemas: whoever runs it may let others have their turn there.
  */
+
+import { isGivenEmpty } from '../../api/given-empty.ts';
 import {
   childPath,
   type FieldError,
@@ -13,9 +15,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../api/index.ts';
-import { isGivenEmpty } from '../codec/given-empty.ts';
-import { ownValue } from '../codec/json/json-objects.ts';
-import type { WorkSlices } from '../event-loop/work-slices.ts';
+import { ownValue } from '../../api/json-objects.ts';
 import { checkRuleText } from './rule-text.ts';
 import { asObject } from './structural.ts';
 import type { Validation } from './validation.ts';
@@ -33,12 +33,11 @@ const [LIST_TYPE, MAP_TYPE] = ['x-kubernetes-list-type', 'x-kubernetes-map-type'
 const LIST_KEYS = 'x-kubernetes-list-map-keys';
 const RULES = 'x-kubernetes-validations';
 
-export async function checkSchemaForm(
+export function* checkSchemaForm(
   schema: JsonObject,
   path: string,
   validation: Validation,
-  slices: WorkSlices,
-): Promise<void> {
+): Generator<void, void, undefined> {
   const open: (readonly [schema: JsonObject, path: string, depth: number])[] = [[schema, path, 0]];
   for (let next = open.pop(); next; next = open.pop()) {
     const [node, at, depth] = next;
@@ -49,7 +48,7 @@ export async function checkSchemaForm(
       // The last to be put there is the first to be taken.
       for (const [child, name] of schemasIn(node).reverse()) open.push([child, `${at}.${name}`, depth + 1]);
     }
-    if (slices.isOver) await slices.pause();
+    yield;
   }
 }
 

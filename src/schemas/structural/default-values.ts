@@ -3,7 +3,7 @@
  * without fields that pruning would take away. A default that is too large with the defaults inside it is refused.
  */
 import { invalidValue, type JsonValue } from '../../api/index.ts';
-import { cloneJson } from '../codec/json/json-objects.ts';
+import { cloneJson } from '../../api/json-objects.ts';
 import { compileSchema } from './schema-checks.ts';
 import { DefaultRoom, LIMIT_DEFAULT_BYTES, NoRoomError, setDefaults } from './set-defaults.ts';
 import { asObject, type Structural } from './structural.ts';

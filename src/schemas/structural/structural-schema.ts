@@ -1,11 +1,10 @@
 /**
  * Whether a schema is structural: every field has one type, said in one place, so that objects can be pruned and
  * defaulted by it. Combinations of schemas may only constrain what is declared outside of them. Every violation is told,
- * with the path of the schema it is in. Large schemas are walked in slices, with turns for others in between.
+ * with the path of the schema it is in. It yields between two schemas: whoever runs it may let others have their turn there.
  */
 import { forbiddenValue, invalidValue, type JsonObject, type JsonValue, requiredValue } from '../../api/index.ts';
-import { ownValue } from '../codec/json/json-objects.ts';
-import type { WorkSlices } from '../event-loop/work-slices.ts';
+import { ownValue } from '../../api/json-objects.ts';
 import { checkPatternSyntax, PatternError } from '../patterns/pattern.ts';
 import { checkDefault } from './default-values.ts';
 import { checkSchemaForm, isNothing, LIMIT_DEPTH } from './schema-form.ts';
@@ -36,28 +35,22 @@ const COMBINATIONS = ['allOf', 'anyOf', 'oneOf'];
 type Place = 'root' | 'field' | 'items';
 
 /** The schema as a tree, if it can be one. */
-export async function checkStructural(
+export function* checkStructural(
   schema: JsonObject,
   path: string,
   validation: Validation,
-  slices: WorkSlices,
-): Promise<Structural | undefined> {
+): Generator<void, Structural | undefined, undefined> {
   const before = validation.length;
-  await checkSchemaForm(schema, path, validation, slices);
-  await new StructuralWalk(validation, slices).run(schema, path);
+  yield* checkSchemaForm(schema, path, validation);
+  yield* new StructuralWalk(validation).run(schema, path);
   if (validation.length > before) return undefined;
   const root = readStructural(schema);
-  await checkDefaults(root, path, validation, slices);
+  yield* checkDefaults(root, path, validation);
   return root;
 }
 
 /** The schema is known to be structural. */
-async function checkDefaults(
-  root: Structural,
-  path: string,
-  validation: Validation,
-  slices: WorkSlices,
-): Promise<void> {
+function* checkDefaults(root: Structural, path: string, validation: Validation): Generator<void, void, undefined> {
   const open: (readonly [node: Structural, path: string])[] = [[root, path]];
   while (open.length > 0) {
     const [node, at] = open.pop()!;
@@ -67,22 +60,20 @@ async function checkDefaults(
     if (node.additional?.hasDefaults) open.push([node.additional, `${at}.additionalProperties`]);
     for (const [name, child] of [...node.properties].reverse())
       if (child.hasDefaults) open.push([child, `${at}.properties[${name}]`]);
-    if (slices.isOver) await slices.pause();
+    yield;
   }
 }
 
 class StructuralWalk {
   readonly #faults: Validation;
-  readonly #slices: WorkSlices;
   /** What is still to be looked at, the next one last. */
   readonly #open: (() => void)[] = [];
 
-  constructor(faults: Validation, slices: WorkSlices) {
+  constructor(faults: Validation) {
     this.#faults = faults;
-    this.#slices = slices;
   }
 
-  async run(schema: JsonObject, path: string): Promise<void> {
+  *run(schema: JsonObject, path: string): Generator<void, void, undefined> {
     this.#later([
       () => this.#visit(schema, path, 'root', 0),
       // Only what stands in combinations of the root must be declared: so does kube-apiserver.
@@ -95,7 +86,7 @@ class StructuralWalk {
     for (let next = this.#open.pop(); next; next = this.#open.pop()) {
       this.#faults.chargeSteps(1);
       next();
-      if (this.#slices.isOver) await this.#slices.pause();
+      yield;
     }
   }
 

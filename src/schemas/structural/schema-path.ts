@@ -3,7 +3,7 @@
  * where there is none, the answer says why.
  */
 import type { JsonObject } from '../../api/index.ts';
-import { ownValue } from '../codec/json/json-objects.ts';
+import { ownValue } from '../../api/json-objects.ts';
 import { asObject } from './structural.ts';
 
 const NONE = 'does not refer to a valid field';
