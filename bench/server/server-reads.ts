@@ -10,9 +10,9 @@ import {
   type ServerContext,
   type ServerRow,
 } from '../lib/server-report.ts';
-import { ClientPool } from './server-client.ts';
-import { Contest, type Work } from './server-contest.ts';
-import { GROUPS, PODS, podName, preparePods } from './server-data.ts';
+import { ClientPool } from './load/server-client.ts';
+import { Contest, type Work } from './load/server-contest.ts';
+import { GROUPS, PODS, podName, preparePods } from './load/server-data.ts';
 
 export const serverReads: ServerBenchmark = { name: 'server-reads', run };
 

@@ -7,5 +7,5 @@ export {
   UnknownControllerError,
 } from './controller-names.ts';
 export { type ClientFor, connectLoopback, type Loopback, type LoopbackOptions } from './loopback-client.ts';
+export { isActive, isReady } from './pods/pod-state.ts';
 export { type Controllers, type ControllersOptions, startControllers } from './start-controllers.ts';
-export { isActive, isReady } from './workloads/pod-state.ts';

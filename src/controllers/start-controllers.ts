@@ -13,7 +13,6 @@ import { type ControllerName, chooseControllers, type InServer, isInServer } fro
 import { GarbageCollector } from './garbage/garbage-collector.ts';
 import type { ClientFor } from './loopback-client.ts';
 import { namespaceController } from './namespaces/namespace-controller.ts';
-import { isRefusedByNamespace } from './namespaces/refused-by-namespace.ts';
 import { rootCertificateController } from './namespaces/root-certificate.ts';
 import { serviceAccountController } from './namespaces/service-account.ts';
 import { tokenCleanerController } from './namespaces/token-cleaner.ts';
@@ -23,6 +22,7 @@ import { endpointsController } from './network/endpoints.ts';
 import { type KubeletOptions, kubeletController, pretendNodeNames, registerNodes } from './nodes/kubelet.ts';
 import { podGarbageCollector } from './nodes/pod-garbage-collector.ts';
 import { schedulerController } from './nodes/scheduler.ts';
+import { isRefusedByNamespace } from './refused-by-namespace.ts';
 import { claimProtectionController } from './storage/claim-protection.ts';
 import { volumeProtectionController } from './storage/volume-protection.ts';
 import { cronJobController } from './workloads/cron-job.ts';

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { WorkerPool, WorkQueue } from '../controller/advanced.ts';
 import { TerminalError } from '../controller/index.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeClock } from '../testing/clocks/fake-clock.ts';
 import { type ObservedController, type ObservedManager, observe } from './index.ts';
 
 async function scrape(registry: Registry): Promise<Record<string, number>> {

@@ -71,7 +71,7 @@ import { loadTlsMaterial, type TlsMaterial, urlOf } from './serving/tls-material
 import { addCacheMetrics, addStoreMetrics } from './storage/cacher/cache-metrics.ts';
 import { ObjectFeed } from './storage/feed/feed-reflector.ts';
 import { serveFeed } from './storage/feed/object-feed.ts';
-import { SharedMemory } from './storage/object-memory.ts';
+import { SharedMemory } from './storage/objects/object-memory.ts';
 import { ResourceStorages } from './storage/resource-storages.ts';
 import { historyOf, serveAsEtcd } from './store-doors.ts';
 import { authenticationInfoOf, settingsOf, tlsFilesOf } from './tls-options.ts';

@@ -1,11 +1,12 @@
 /** What tests need: a server of their own, a client that hides nothing, a network that fails, a clock turned by hand. */
 export { type Answer, ApiClient, type ApiClientOptions, type Ask, type ObjectList, type Query } from './api-client.ts';
 export { checkCrd } from './check-crd.ts';
+export { FakeClock } from './clocks/fake-clock.ts';
+export { VirtualClock, type VirtualClockOptions } from './clocks/virtual-clock.ts';
 export { eventually, type Patience } from './eventually.ts';
 export { type ExpectEventsOptions, expectEvents } from './expect-events.ts';
-export { FakeClock } from './fake-clock.ts';
-export type { ProxiedRequest } from './fault-exchange.ts';
-export { FaultPlan, type FaultRule, readFaults } from './fault-plan.ts';
+export type { ProxiedRequest } from './faults/fault-exchange.ts';
+export { FaultPlan, type FaultRule, readFaults } from './faults/fault-plan.ts';
 export {
   type Decide,
   type Fate,
@@ -16,8 +17,7 @@ export {
   startFaultProxy,
   startProxyTo,
   type Which,
-} from './fault-proxy.ts';
-export { type RemoteTargetOptions, remoteTarget } from './remote-target.ts';
-export { credentialsOf, startTestServer, TestServer, type TestServerOptions } from './test-server.ts';
-export { VirtualClock, type VirtualClockOptions } from './virtual-clock.ts';
+} from './faults/fault-proxy.ts';
+export { type RemoteTargetOptions, remoteTarget } from './faults/remote-target.ts';
+export { credentialsOf, startTestServer, TestServer, type TestServerOptions } from './server/test-server.ts';
 export { type StreamEvent, WatchStream } from './watch-stream.ts';

@@ -42,8 +42,20 @@ it.each(pages)('every path in %s exists', (page) => {
   expect(missing).toEqual([]);
 });
 
-describe.each(['store', 'server', 'client', 'controller'])('the rooms of the %s', (layer) => {
-  const part = text.slice(text.indexOf(`## Rooms of the ${layer}`)).split('\n## ')[0]!;
+it('a file that is named behind another in a cell lies in the folder of that one', () => {
+  const astray = text.split('\n').flatMap((line) => {
+    const [, cell = ''] = /^\| (`[^|]*\/[^|]*\.ts`[^|]*)\|/.exec(line) ?? [];
+    const [first = '', ...others] = [...cell.matchAll(/`([^`]+\.ts)`/g)].map(([, name]) => name!);
+    const folder = first.slice(0, first.lastIndexOf('/') + 1);
+    return others.map((name) => (name.includes('/') ? name : `${folder}${name}`)).filter((name) => !isThere(name));
+  });
+  expect(astray).toEqual([]);
+});
+
+const layers = ['api', 'store', 'server', 'client', 'controller', 'controllers', 'page', 'cli', 'testing'];
+
+describe.each(layers)('the rooms of the %s', (layer) => {
+  const part = text.split(new RegExp(`^## Rooms of the ${layer}(?: layer)?$`, 'm'))[1]!.split('\n## ')[0]!;
   const rows = [...part.matchAll(/^\| `([^`]+)\/` +\|.*\| ([^|]*)\|$/gm)].map(([, room, begin]) => ({
     room: room!,
     begin: begin!,

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node:http2';
-import type { Endpoint } from '../server-client.ts';
+import type { Endpoint } from '../load/server-client.ts';
 
 const LINE_FEED = 0x0a;
 const MARK_BYTES = Buffer.from('"bench.longwatch/sent":"');

@@ -16,7 +16,7 @@ import {
   type UnitsDone,
   WARM_UP_SECONDS,
 } from '../../lib/cluster-shape.ts';
-import { nodeName } from '../server-data.ts';
+import { nodeName } from '../load/server-data.ts';
 import { ClusterConnection, type Identity } from './cluster-connection.ts';
 import { HollowNode } from './hollow-node.ts';
 import * as objects from './hollow-objects.ts';

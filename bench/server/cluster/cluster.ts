@@ -22,7 +22,7 @@ import {
 import type { Memory, Usage } from '../../lib/server-control.ts';
 import { MeasuredProcess } from '../../lib/server-process.ts';
 import { type ServerBenchmark, type ServerContext, type ServerRow, valueRow } from '../../lib/server-report.ts';
-import { endpointOf, newestVersion, preparePods } from '../server-data.ts';
+import { endpointOf, newestVersion, preparePods } from '../load/server-data.ts';
 
 export const cluster: ServerBenchmark = { name: 'cluster', run, limitSeconds: { usual: 600, whole: 1800 } };
 

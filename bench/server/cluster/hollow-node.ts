@@ -4,8 +4,8 @@
  */
 
 import { LEASE_SECONDS, NODE_STATUS_SECONDS } from '../../lib/cluster-shape.ts';
-import type { Endpoint } from '../server-client.ts';
-import { nodeName, versionIn } from '../server-data.ts';
+import type { Endpoint } from '../load/server-client.ts';
+import { nodeName, versionIn } from '../load/server-data.ts';
 import { ClusterConnection } from './cluster-connection.ts';
 import * as objects from './hollow-objects.ts';
 import type { Tally } from './tally.ts';

@@ -1,7 +1,7 @@
 /** The objects of a hollow cluster, as its components send them. */
 
 import { ENDPOINTS_PER_SLICE } from '../../lib/cluster-shape.ts';
-import { nodeName } from '../server-data.ts';
+import { nodeName } from '../load/server-data.ts';
 import { sentMark } from './cluster-connection.ts';
 
 export const paths = {

@@ -10,7 +10,7 @@ import {
   servicesOf,
   WARM_UP_SECONDS,
 } from '../../lib/cluster-shape.ts';
-import { newPod, nodeName, podName } from '../server-data.ts';
+import { newPod, nodeName, podName } from '../load/server-data.ts';
 import type { ClusterConnection } from './cluster-connection.ts';
 import { sentMark } from './cluster-connection.ts';
 import * as objects from './hollow-objects.ts';

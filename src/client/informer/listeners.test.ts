@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import { EventQueue } from './event-queue.ts';
 import type { InformerEvent } from './informer-event.ts';

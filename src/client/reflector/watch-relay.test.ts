@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import { type Relaying, WatchRelay } from './watch-relay.ts';
 import { WatchRequest } from './watch-request.ts';

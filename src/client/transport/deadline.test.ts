@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import { Deadline } from './deadline.ts';
 
 it('a limit that passes cuts with its phase, one that was lifted does not', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import { RateLimiter } from './rate-limit.ts';
 
 type Step = { readonly afterMs: number; readonly isUrgent: boolean; readonly givesUpAfterMs: number | undefined };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { conflict, notFound } from '../../api/index.ts';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import { LeaderElector, type LeaderElectorOptions } from './leader-elector.ts';
 import type { Lease, LeaseClient } from './lease.ts';
 

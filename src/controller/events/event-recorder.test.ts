@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { KubeClient } from '../../client/index.ts';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import { EventBudget } from './event-budget.ts';
 import { EventRecorder } from './event-recorder.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import type { Problem } from './health.ts';
 import type { ManagerLog } from './manager-log.ts';
 import { Watchdog } from './watchdog.ts';

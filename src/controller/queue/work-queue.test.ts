@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import { QueueFullError, WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
 const setUp = (options: WorkQueueOptions<string> = {}) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import { TerminalError } from './terminal-error.ts';
 import { WorkQueue } from './work-queue.ts';
 import { type WorkContext, WorkerPool, type WorkerPoolOptions, type WorkResult } from './worker-pool.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type AnyObject, corev1, type Informer } from '../../client/index.ts';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import { type Holding, OwnWrites } from './own-writes.ts';
 
 type State = { version: string; state: string; objects: Map<string, corev1.ConfigMap> };

@@ -4,7 +4,7 @@
  */
 import { corev1, isApiError } from '../../client/index.ts';
 import { type ControllerDefinition, defineController } from '../../controller/index.ts';
-import { isRefusedByNamespace } from './refused-by-namespace.ts';
+import { isRefusedByNamespace } from '../refused-by-namespace.ts';
 
 const NAME = 'kube-root-ca.crt';
 const DESCRIPTION = 'kubernetes.io/description';

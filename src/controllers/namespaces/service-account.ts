@@ -1,7 +1,7 @@
 /** The account `default` in every namespace that is in use; one that is deleted comes back. */
 import { corev1, isApiError, metadataOf, type PartialObjectMetadata, type Resource } from '../../client/index.ts';
 import { type ControllerDefinition, defineController } from '../../controller/index.ts';
-import { isRefusedByNamespace } from './refused-by-namespace.ts';
+import { isRefusedByNamespace } from '../refused-by-namespace.ts';
 
 const NAME = 'default';
 const accounts: Resource<PartialObjectMetadata> = metadataOf(corev1.serviceAccounts);

@@ -14,8 +14,8 @@ import {
   type ReconcileContext,
   setControllerReference,
 } from '../../controller/index.ts';
-import { isRefusedByNamespace } from '../namespaces/refused-by-namespace.ts';
-import { isFinished, isReady } from '../workloads/pod-state.ts';
+import { isFinished, isReady } from '../pods/pod-state.ts';
+import { isRefusedByNamespace } from '../refused-by-namespace.ts';
 import { portsOf, servicesOf } from './service-pods.ts';
 
 const SERVICE = 'kubernetes.io/service-name';

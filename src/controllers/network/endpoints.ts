@@ -11,8 +11,8 @@ import {
   isBeingDeleted,
   type ReconcileContext,
 } from '../../controller/index.ts';
-import { isRefusedByNamespace } from '../namespaces/refused-by-namespace.ts';
-import { isFinished, isReady } from '../workloads/pod-state.ts';
+import { isFinished, isReady } from '../pods/pod-state.ts';
+import { isRefusedByNamespace } from '../refused-by-namespace.ts';
 import { portsOf, servicesOf } from './service-pods.ts';
 
 const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';

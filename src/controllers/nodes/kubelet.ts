@@ -18,7 +18,7 @@ import {
   setCondition,
   whereObject,
 } from '../../controller/index.ts';
-import { isFinished } from '../workloads/pod-state.ts';
+import { isFinished } from '../pods/pod-state.ts';
 
 export type KubeletOptions = {
   readonly nodeNames: readonly string[];

@@ -15,7 +15,7 @@ import {
   requeueAfter,
   setCondition,
 } from '../../controller/index.ts';
-import { isFinished } from '../workloads/pod-state.ts';
+import { isFinished } from '../pods/pod-state.ts';
 
 export type PodGarbageOptions = {
   /** How long a Node is missed before its Pods go. */

@@ -6,8 +6,8 @@
  */
 import { corev1, isApiError } from '../../client/index.ts';
 import { type ControllerDefinition, defineController, isBeingDeleted, whereObject } from '../../controller/index.ts';
-import { podIndexers } from '../workloads/indexes.ts';
-import { fitsNode } from './node-fit.ts';
+import { podIndexers } from '../pods/indexes.ts';
+import { fitsNode } from '../pods/node-fit.ts';
 
 const isWaiting = (pod: corev1.Pod) => !pod.spec.nodeName && !isBeingDeleted(pod);
 

@@ -15,10 +15,10 @@ import {
   requeueAfter,
   setControllerReference,
 } from '../../controller/index.ts';
-import { isRefusedByNamespace } from '../namespaces/refused-by-namespace.ts';
+import { byController } from '../pods/indexes.ts';
+import { isRefusedByNamespace } from '../refused-by-namespace.ts';
 import { writeStatus } from '../write-status.ts';
 import { CronSchedule } from './cron-schedule.ts';
-import { byController } from './indexes.ts';
 
 const SCHEDULED = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 /** Times that were missed and are looked through; with more the deadline is too long for the schedule. */

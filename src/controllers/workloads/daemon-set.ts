@@ -12,11 +12,11 @@ import {
   type ReconcileContext,
   requeueAfter,
 } from '../../controller/index.ts';
-import { fitsNode } from '../nodes/node-fit.ts';
+import { podIndexers } from '../pods/indexes.ts';
+import { fitsNode } from '../pods/node-fit.ts';
+import { createPods, deletePods, podFrom } from '../pods/own-pods.ts';
+import { isActive, isFinished, isReady, msUntilAvailable } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
-import { podIndexers } from './indexes.ts';
-import { createPods, deletePods, podFrom } from './own-pods.ts';
-import { isActive, isFinished, isReady, msUntilAvailable } from './pod-state.ts';
 import { currentRevision, forgetRevisions, labelOf, REVISION_LABEL, revisionsOwned } from './revisions.ts';
 import { boundOf } from './rollout.ts';
 

@@ -15,8 +15,8 @@ import {
   setCondition,
   setControllerReference,
 } from '../../controller/index.ts';
+import { byController } from '../pods/indexes.ts';
 import { writeStatus } from '../write-status.ts';
-import { byController } from './indexes.ts';
 import { hashOf } from './revisions.ts';
 import { boundOf, type Generation, nextReplicas } from './rollout.ts';
 

@@ -18,8 +18,8 @@ import {
   requeueAfter,
   setCondition,
 } from '../../controller/index.ts';
+import { isFinished, isReady } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
-import { isFinished, isReady } from './pod-state.ts';
 import { boundOf } from './rollout.ts';
 
 const BELIEVED_MS = 120_000;

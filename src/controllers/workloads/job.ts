@@ -18,11 +18,11 @@ import {
   requeueAfter,
   setCondition,
 } from '../../controller/index.ts';
+import { podIndexers } from '../pods/indexes.ts';
+import { createPods, deletePods, podFrom } from '../pods/own-pods.ts';
+import { isActive, isFinished, isReady } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
-import { podIndexers } from './indexes.ts';
 import { freeIndexes, indexesText, indexOf } from './job-indexes.ts';
-import { createPods, deletePods, podFrom } from './own-pods.ts';
-import { isActive, isFinished, isReady } from './pod-state.ts';
 
 const TRACKING = 'batch.kubernetes.io/job-tracking';
 const INDEX = 'batch.kubernetes.io/job-completion-index';

@@ -16,10 +16,10 @@ import {
   requeueAfter,
   setControllerReference,
 } from '../../controller/index.ts';
-import { isRefusedByNamespace } from '../namespaces/refused-by-namespace.ts';
+import { podIndexers } from '../pods/indexes.ts';
+import { isActive, isReady, msUntilAvailable } from '../pods/pod-state.ts';
+import { isRefusedByNamespace } from '../refused-by-namespace.ts';
 import { writeStatus } from '../write-status.ts';
-import { podIndexers } from './indexes.ts';
-import { isActive, isReady, msUntilAvailable } from './pod-state.ts';
 
 /** What the two kinds have in common; their selectors differ in form only. */
 type ReplicaOwner = AnyObject & {

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { type AnyObject, appsv1, type corev1, isApiError, mergePatch } from '../../client/index.ts';
 import { type ReconcileContext, setControllerReference } from '../../controller/index.ts';
-import { byController } from './indexes.ts';
+import { byController } from '../pods/indexes.ts';
 
 export const REVISION_LABEL = 'controller-revision-hash';
 

@@ -15,10 +15,10 @@ import {
   type ReconcileContext,
   requeueAfter,
 } from '../../controller/index.ts';
+import { podIndexers } from '../pods/indexes.ts';
+import { createPods, deletePods, podFrom } from '../pods/own-pods.ts';
+import { isActive, isFinished, isReady, msUntilAvailable } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
-import { podIndexers } from './indexes.ts';
-import { createPods, deletePods, podFrom } from './own-pods.ts';
-import { isActive, isFinished, isReady, msUntilAvailable } from './pod-state.ts';
 import { currentRevision, forgetRevisions, labelOf, REVISION_LABEL, revisionsOwned, templateOf } from './revisions.ts';
 
 type StatefulSet = appsv1.StatefulSet;

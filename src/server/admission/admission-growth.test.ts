@@ -4,10 +4,10 @@ import { expectLinear } from '../../../test/support/growth.ts';
 import type { JsonObject } from '../../api/index.ts';
 import { admitted } from './admission.testing.ts';
 import type { AdmissionPlugin } from './admission.ts';
-import { defaultTolerationSeconds } from './plugins/default-toleration-seconds.ts';
 import { limitRanger } from './plugins/limit-ranger/limit-ranger.ts';
-import { runtimeClass } from './plugins/runtime-class.ts';
-import { serviceAccount } from './plugins/service-account.ts';
+import { defaultTolerationSeconds } from './plugins/pods/default-toleration-seconds.ts';
+import { runtimeClass } from './plugins/pods/runtime-class.ts';
+import { serviceAccount } from './plugins/pods/service-account.ts';
 import { podSecurity } from './pod-security/pod-security.ts';
 import { resourceQuota } from './quota/resource-quota.ts';
 

@@ -11,22 +11,18 @@ import { AdmissionChain } from './admission-chain.ts';
 import { admissionMetrics } from './admission-metrics.ts';
 import { choiceFaults, chosenPlugins, defaultPlugins, type PluginChoice } from './plugin-names.ts';
 import { alwaysAdmit, alwaysDeny } from './plugins/always.ts';
-import { alwaysPullImages } from './plugins/always-pull-images.ts';
-import {
-  certificateApproval,
-  certificateSigning,
-  certificateSubjectRestriction,
-} from './plugins/certificates/certificates.ts';
+import { certificateApproval, certificateSigning, certificateSubjectRestriction } from './plugins/certificates.ts';
 import { defaultIngressClass, defaultStorageClass } from './plugins/default-classes.ts';
-import { defaultTolerationSeconds } from './plugins/default-toleration-seconds.ts';
 import { denyServiceExternalIps } from './plugins/deny-service-external-ips.ts';
 import { limitRanger } from './plugins/limit-ranger/limit-ranger.ts';
 import { namespaceLifecycle } from './plugins/namespace-lifecycle.ts';
 import { persistentVolumeClaimResize } from './plugins/persistent-volume-claim-resize.ts';
-import { podTopologyLabels } from './plugins/pod-topology-labels.ts';
-import { priority } from './plugins/priority.ts';
-import { runtimeClass } from './plugins/runtime-class.ts';
-import { serviceAccount } from './plugins/service-account.ts';
+import { alwaysPullImages } from './plugins/pods/always-pull-images.ts';
+import { defaultTolerationSeconds } from './plugins/pods/default-toleration-seconds.ts';
+import { podTopologyLabels } from './plugins/pods/pod-topology-labels.ts';
+import { priority } from './plugins/pods/priority.ts';
+import { runtimeClass } from './plugins/pods/runtime-class.ts';
+import { serviceAccount } from './plugins/pods/service-account.ts';
 import { storageObjectInUseProtection } from './plugins/storage-object-in-use-protection.ts';
 import { taintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
 import { podSecurity } from './pod-security/pod-security.ts';

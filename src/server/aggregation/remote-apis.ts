@@ -8,8 +8,8 @@
 import type { JsonObject } from '../../api/index.ts';
 import { compareVersions } from '../registry/version-order.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
+import type { StoredObject } from '../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
 import { type ApiService, asApiService, isAvailable, nameOf } from './api-service.ts';
 import { AGGREGATED_ACCEPT, openApiUrl, resourcesFromAggregated, resourcesFromList } from './remote-discovery.ts';
 import { type RemoteParts, RemoteServer } from './remote-server.ts';

@@ -11,8 +11,8 @@ import type { JsonObject, KubeObject } from '../../api/index.ts';
 import type { Rest } from '../rest/rest.ts';
 import { createAsServer } from '../rest/writing/create-as-server.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
+import type { StoredObject } from '../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
 import { objectAt, textAt, textsAt } from '../strategy/validation/fields.ts';
 
 const FAMILY = 'ipaddress.kubernetes.io/ip-family';

@@ -12,8 +12,8 @@ import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { aggregatedRules, selectorsOf } from '../rbac/aggregated-rules.ts';
 import { rulesIn } from '../rbac/policy-rule.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
+import type { StoredObject } from '../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
 
 /** Changes that come close together are answered once. */
 const SETTLE_MS = 20;

@@ -17,8 +17,8 @@ import { qualifiedName, type Resource } from '../registry/resource.ts';
 import type { Rest } from '../rest/rest.ts';
 import { prepareUpdate } from '../rest/writing/prepare.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
+import type { StoredObject } from '../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
 import { objectAt, sameValue } from '../strategy/validation/fields.ts';
 
 const MANAGER = 'kube-controller-manager';

@@ -1,7 +1,7 @@
 /** The object of a bookmark: only its version means something, the rest is what an empty one of its kind has. */
 import type { JsonObject, JsonValue, KubeObject } from '../../api/index.ts';
 import type { Schema } from '../schema/schema.ts';
-import type { ObjectCodec } from '../storage/object-codec.ts';
+import type { ObjectCodec } from '../storage/objects/object-codec.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
 
 /** In the version that a resource is served in. */

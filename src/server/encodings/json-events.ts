@@ -3,9 +3,9 @@
  * for all and an end. Nothing is parsed.
  */
 import type { DirectFrames, EventEncoding } from '../storage/event-encoding.ts';
-import type { ObjectCodec } from '../storage/object-codec.ts';
-import type { EventType } from '../storage/selection.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
+import type { ObjectCodec } from '../storage/objects/object-codec.ts';
+import type { EventType } from '../storage/objects/selection.ts';
+import type { StoredObject } from '../storage/objects/stored-object.ts';
 import { bookmarkObject } from './bookmark-object.ts';
 import { errorLine, JSON_EVENTS } from './event-line.ts';
 

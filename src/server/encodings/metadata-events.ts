@@ -3,9 +3,9 @@
  * same for all and an end. Nothing is parsed. For objects that are shown in the version in which they are stored.
  */
 import type { EventEncoding } from '../storage/event-encoding.ts';
+import type { EventType } from '../storage/objects/selection.ts';
+import type { StoredObject } from '../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
-import type { EventType } from '../storage/selection.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
 import { type MetaVersion, partialObject } from '../tables/partial-metadata.ts';
 import { bookmarkFor } from './bookmark-object.ts';
 import { errorLine, eventLine, JSON_EVENTS } from './event-line.ts';

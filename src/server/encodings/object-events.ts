@@ -1,9 +1,9 @@
 /** Events in JSON whose objects are put together from the parsed object: another version of it, or only its metadata. */
 import type { KubeObject } from '../../api/index.ts';
 import type { EventEncoding } from '../storage/event-encoding.ts';
+import type { EventType } from '../storage/objects/selection.ts';
+import type { StoredObject } from '../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
-import type { EventType } from '../storage/selection.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
 import { bookmarkFor } from './bookmark-object.ts';
 import { errorLine, eventLine, JSON_EVENTS } from './event-line.ts';
 

@@ -1,9 +1,9 @@
 /** Events whose objects are tables. Columns are named in the first event of each stream only, so no two streams share one. */
 import { type KubeObject, wallNow } from '../../api/index.ts';
 import type { EventEncoding } from '../storage/event-encoding.ts';
+import type { EventType } from '../storage/objects/selection.ts';
+import type { StoredObject } from '../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
-import type { EventType } from '../storage/selection.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
 import type { MetaVersion } from '../tables/partial-metadata.ts';
 import { bookmarkTable, type IncludeObject, tableFor } from '../tables/table.ts';
 import { bookmarkFor } from './bookmark-object.ts';

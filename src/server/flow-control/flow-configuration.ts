@@ -7,7 +7,7 @@
  * with the next change, or the next minute.
  */
 import type { Rest } from '../rest/rest.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
+import type { StoredObject } from '../storage/objects/stored-object.ts';
 import {
   FLOW_CONTROL_GROUP,
   type FlowSchema,

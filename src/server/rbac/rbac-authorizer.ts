@@ -6,8 +6,8 @@
  */
 import type { Attributes, Authorizer, Decision, UserRules } from '../auth/authorizer.ts';
 import type { UserInfo } from '../request/user-info.ts';
+import type { StoredObject } from '../storage/objects/stored-object.ts';
 import type { ResourceStorages } from '../storage/resource-storages.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
 import { RoleIndex, showErrors } from './role-index.ts';
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';

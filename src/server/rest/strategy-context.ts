@@ -7,9 +7,9 @@
 import type { KubeObject } from '../../api/index.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { UserInfo } from '../request/user-info.ts';
+import type { StoredObject } from '../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { ResourceStorages } from '../storage/resource-storages.ts';
-import type { StoredObject } from '../storage/stored-object.ts';
 import type { StrategyContext } from '../strategy/strategy.ts';
 
 /** Whose write it is. */

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import { ensurePki } from './pki.ts';
 import { keepReloading, Reloading } from './reloading.ts';
 import { loadTlsMaterial, type TlsFiles, type TlsMaterial } from './tls-material.ts';

@@ -3,10 +3,10 @@
  * readers whose encodings have the same `id` get the very same bytes.
  */
 
-import { KeptFrames } from './kept-frames.ts';
-import type { ObjectEvent } from './object-event.ts';
-import type { EventType } from './selection.ts';
-import type { StoredObject } from './stored-object.ts';
+import { KeptFrames } from './objects/kept-frames.ts';
+import type { ObjectEvent } from './objects/object-event.ts';
+import type { EventType } from './objects/selection.ts';
+import type { StoredObject } from './objects/stored-object.ts';
 
 export interface EventEncoding {
   readonly id: string;

@@ -20,11 +20,11 @@ import type { CpuAccount } from '../event-loop/run-queue.ts';
 import type { ByteStream } from '../request/request-context.ts';
 import type { StreamEnd } from '../request/stream-end.ts';
 import type { EventEncoding } from './event-encoding.ts';
-import type { ObjectCodec } from './object-codec.ts';
-import type { ObjectKeys } from './object-keys.ts';
 import type { ObjectWatch } from './object-watch.ts';
-import type { Pin, Selection } from './selection.ts';
-import type { StoredObject } from './stored-object.ts';
+import type { ObjectCodec } from './objects/object-codec.ts';
+import type { ObjectKeys } from './objects/object-keys.ts';
+import type { Pin, Selection } from './objects/selection.ts';
+import type { StoredObject } from './objects/stored-object.ts';
 
 export type { Revision };
 

@@ -17,9 +17,9 @@ import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { ByteStream } from '../request/request-context.ts';
 import type { StreamEnd } from '../request/stream-end.ts';
 import { type EventEncoding, frameOf } from './event-encoding.ts';
-import type { ObjectEvent } from './object-event.ts';
-import type { Selection } from './selection.ts';
-import type { StoredObject } from './stored-object.ts';
+import type { ObjectEvent } from './objects/object-event.ts';
+import type { Selection } from './objects/selection.ts';
+import type { StoredObject } from './objects/stored-object.ts';
 
 export type ObjectWatchOptions = {
   readonly stream: ByteStream;

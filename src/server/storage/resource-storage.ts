@@ -21,7 +21,7 @@ import { convertObject } from '../kinds/conversion.ts';
 import type { KindFacts } from '../registry/kind-facts.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { Instead, ObjectStorage, WriteGuard } from './object-storage.ts';
-import type { StoredObject } from './stored-object.ts';
+import type { StoredObject } from './objects/stored-object.ts';
 
 export class ResourceStorage<Storage extends ObjectStorage = ObjectStorage> {
   readonly resource: Resource;

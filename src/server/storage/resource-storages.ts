@@ -13,18 +13,18 @@ import { Cacher } from './cacher/cacher.ts';
 import type { ObjectSource, SourceTarget } from './cacher/object-source.ts';
 import { StoreReflector } from './cacher/store-reflector.ts';
 import type { WatchCacheLimits } from './cacher/watch-cache.ts';
-import { AsStoredCodec, ConvertingStorage } from './converting-storage.ts';
-import { DirectStorage } from './direct-storage.ts';
+import { AsStoredCodec, ConvertingStorage } from './direct/converting-storage.ts';
+import { DirectStorage } from './direct/direct-storage.ts';
+import { SharedLease } from './direct/shared-lease.ts';
 import { type Followed, formOf } from './feed/feed-messages.ts';
 import { FeedReflector, type ObjectFeed } from './feed/feed-reflector.ts';
 import { type LiveSource, LiveStorage } from './live/live-storage.ts';
-import { ObjectCodec } from './object-codec.ts';
-import { ObjectKeys } from './object-keys.ts';
-import { type ObjectMemory, ownMemory } from './object-memory.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import type { WatchedStorage } from './object-watch.ts';
+import { ObjectCodec } from './objects/object-codec.ts';
+import { ObjectKeys } from './objects/object-keys.ts';
+import { type ObjectMemory, ownMemory } from './objects/object-memory.ts';
 import { ResourceStorage } from './resource-storage.ts';
-import { SharedLease } from './shared-lease.ts';
 
 export type ResourceStoragesOptions = {
   readonly registry: Registry;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import { StoreError } from '../errors.ts';
 import type { Revision } from '../kv.ts';
 import { type AutoCompaction, runAutoCompaction } from './auto-compaction.ts';

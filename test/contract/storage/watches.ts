@@ -1,7 +1,7 @@
 /** Watches: where they begin, that they give every change once and in order, and how they end. */
 import { describe, expect, it, vi } from 'vitest';
 import type { ObjectStorage } from '../../../src/server/storage/object-storage.ts';
-import type { StoredObject } from '../../../src/server/storage/stored-object.ts';
+import type { StoredObject } from '../../../src/server/storage/objects/stored-object.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Random } from '../../support/random.ts';
 import {

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { type RequestSample, Transport, watch } from '../../../src/client/advanced.ts';
 import type { Credentials } from '../../../src/client/index.ts';
 import { configMaps } from '../../../src/client/objects/generated/core-v1.ts';
-import { FakeClock } from '../../../src/testing/fake-clock.ts';
+import { FakeClock } from '../../../src/testing/clocks/fake-clock.ts';
 import { answer, scriptedServer } from '../../support/client/client-scripted-server.ts';
 
 it('requests one after the other take turns on two connections at most, and streams have their own', async () => {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { type Interruption, watchResuming } from '../../../src/client/advanced.ts';
 import { configMaps } from '../../../src/client/objects/generated/core-v1.ts';
-import { FakeClock } from '../../../src/testing/fake-clock.ts';
+import { FakeClock } from '../../../src/testing/clocks/fake-clock.ts';
 import {
   answer,
   type Exchange,

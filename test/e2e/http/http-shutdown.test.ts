@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import type { ByteStream, RequestContext } from '../../../src/server/request/request-context.ts';
-import { FakeClock } from '../../../src/testing/fake-clock.ts';
+import { FakeClock } from '../../../src/testing/clocks/fake-clock.ts';
 import { httpServerUnderTest, TOKEN } from './http-server-under-test.ts';
 
 const POD = '/api/v1/namespaces/default/pods/p';

@@ -7,7 +7,7 @@ import type { ClientHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import type { RequestContext } from '../../../src/server/request/request-context.ts';
-import { FakeClock } from '../../../src/testing/fake-clock.ts';
+import { FakeClock } from '../../../src/testing/clocks/fake-clock.ts';
 import {
   type HttpServerUnderTest,
   httpServerUnderTest,

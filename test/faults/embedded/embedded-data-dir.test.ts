@@ -21,7 +21,7 @@ import { encodeRecord } from '../../../src/store/embedded/state/log-record.ts';
 import { type EmbeddedStoreOptions, openEmbeddedStore, type StoreError } from '../../../src/store/index.ts';
 import { everyKey } from '../../../src/store/keys.ts';
 import type { Store } from '../../../src/store/kv.ts';
-import { FakeClock } from '../../../src/testing/fake-clock.ts';
+import { FakeClock } from '../../../src/testing/clocks/fake-clock.ts';
 import { expectRefusal, keysIn, put } from '../../support/store/store-under-test.ts';
 import { type TemporaryDir, temporaryDir } from '../../support/temporary-dir.ts';
 

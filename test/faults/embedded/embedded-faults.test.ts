@@ -10,7 +10,7 @@ import { openLmdbEngine } from '../../../src/store/embedded/disk/lmdb-engine.ts'
 import { type EmbeddedStoreOptions, openEmbeddedStore, type StoreError } from '../../../src/store/index.ts';
 import { everyKey } from '../../../src/store/keys.ts';
 import type { Revision, Store } from '../../../src/store/kv.ts';
-import { FakeClock } from '../../../src/testing/fake-clock.ts';
+import { FakeClock } from '../../../src/testing/clocks/fake-clock.ts';
 import { expectRefusal, keysIn, put, textOf } from '../../support/store/store-under-test.ts';
 import { namesIn, nextBatch, readEvents } from '../../support/store/watching.ts';
 import { type TemporaryDir, temporaryDir } from '../../support/temporary-dir.ts';

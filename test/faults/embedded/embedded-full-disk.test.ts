@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddedStoreOptions, openEmbeddedStore, type StoreError } from '../../../src/store/index.ts';
 import { everyKey } from '../../../src/store/keys.ts';
 import type { Revision, Store } from '../../../src/store/kv.ts';
-import { FakeClock } from '../../../src/testing/fake-clock.ts';
+import { FakeClock } from '../../../src/testing/clocks/fake-clock.ts';
 import { eventually } from '../../support/eventually.ts';
 import { expectRefusal, keysIn, put, remove, textOf } from '../../support/store/store-under-test.ts';
 import { eventsIn, readThrough } from '../../support/store/watching.ts';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { startServer } from '../../../server/index.ts';
 import { openEmbeddedStore } from '../../../store/index.ts';
-import { lendObjects } from '../../../testing/shared-start.ts';
+import { lendObjects } from '../../../testing/server/shared-start.ts';
 import { addServeCommand } from '../serve.ts';
 import { startBeside } from '../serve-controllers.ts';
 import { STORE_PATH, type StandInStore } from './etcd.ts';

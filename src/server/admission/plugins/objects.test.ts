@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { type Authorizer, alwaysAllow } from '../../auth/authorizer.ts';
+import { organizationsOf } from '../../kinds/certificates/signing-request.ts';
 import { admitted } from '../admission.testing.ts';
 import { alwaysAdmit, alwaysDeny } from './always.ts';
-import { alwaysPullImages } from './always-pull-images.ts';
-import { certificateApproval, certificateSigning, certificateSubjectRestriction } from './certificates/certificates.ts';
-import { organizationsOf } from './certificates/signing-request.ts';
+import { certificateApproval, certificateSigning, certificateSubjectRestriction } from './certificates.ts';
 import { defaultIngressClass, defaultStorageClass } from './default-classes.ts';
 import { denyServiceExternalIps } from './deny-service-external-ips.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { persistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
+import { alwaysPullImages } from './pods/always-pull-images.ts';
 import { storageObjectInUseProtection } from './storage-object-in-use-protection.ts';
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts';
 

@@ -5,8 +5,8 @@
 import type { KubeObject } from '../../../api/index.ts';
 import type { Authorizer } from '../../auth/authorizer.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
+import type { StoredObject } from '../../storage/objects/stored-object.ts';
 import type { ResourceStorages } from '../../storage/resource-storages.ts';
-import type { StoredObject } from '../../storage/stored-object.ts';
 import type { AdmissionPlugin } from '../admission.ts';
 import { EquivalentResources } from '../matching/equivalent-resources.ts';
 import { mutatingPolicies } from './mutating/mutating-plugin.ts';

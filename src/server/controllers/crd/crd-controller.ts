@@ -31,8 +31,8 @@ import type { Resource } from '../../registry/resource.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
 import type { Cacher } from '../../storage/cacher/cacher.ts';
 import type { ObjectStorage } from '../../storage/object-storage.ts';
+import type { StoredObject } from '../../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
-import type { StoredObject } from '../../storage/stored-object.ts';
 import { judgeNames, namesInUse } from './accepted-names.ts';
 import { removeInstances } from './instance-cleanup.ts';
 

@@ -9,8 +9,8 @@ import type { Resource } from '../../registry/resource.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
 import { deleteObject } from '../../rest/writing/delete.ts';
 import type { WriteGuard } from '../../storage/object-storage.ts';
+import type { StoredObject } from '../../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
-import type { StoredObject } from '../../storage/stored-object.ts';
 
 /** Deletes that share a flush of the store. */
 const AT_ONCE = 50;

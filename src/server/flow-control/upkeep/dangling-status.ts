@@ -9,8 +9,8 @@ import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { applySteps } from '../../managed-fields/index.ts';
 import { nowInSeconds, type Rest } from '../../rest/rest.ts';
 import { ignoredFields, prepareUpdate } from '../../rest/writing/prepare.ts';
+import type { StoredObject } from '../../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
-import type { StoredObject } from '../../storage/stored-object.ts';
 import { FLOW_CONTROL_GROUP } from '../configuration/flow-objects.ts';
 
 export type DanglingCondition = { type: string; status: string; reason: string; message: string };

@@ -6,10 +6,15 @@ import type { JsonObject } from '../../../api/index.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { Rest } from '../../rest/rest.ts';
 import { Cacher } from '../../storage/cacher/cacher.ts';
-import { type HistoryBounds, type ObjectChange, readHistory, type StoredPlace } from '../../storage/object-history.ts';
-import { objectKey } from '../../storage/object-keys.ts';
+import {
+  type HistoryBounds,
+  type ObjectChange,
+  readHistory,
+  type StoredPlace,
+} from '../../storage/direct/object-history.ts';
+import { objectKey } from '../../storage/objects/object-keys.ts';
+import type { StoredObject } from '../../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
-import type { StoredObject } from '../../storage/stored-object.ts';
 import { timeText } from '../live-object.ts';
 import { changedFields } from './changed-fields.ts';
 import { latestManager } from './latest-manager.ts';

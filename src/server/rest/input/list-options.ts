@@ -24,7 +24,7 @@ import { cutText } from '../../../api/json-text.ts';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { qualifiedName, type Resource } from '../../registry/resource.ts';
 import { booleanParameter, integerParameter } from '../../request/query-parameters.ts';
-import { Selection } from '../../storage/selection.ts';
+import { Selection } from '../../storage/objects/selection.ts';
 
 export type ListOptions = {
   readonly selection: Selection;

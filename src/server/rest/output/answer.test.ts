@@ -8,9 +8,9 @@ import { openEmbeddedStore, type Store } from '../../../store/index.ts';
 import { negotiate } from '../../encodings/negotiation.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { RequestContext } from '../../request/request-context.ts';
+import type { StoredObject } from '../../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import { ResourceStorages } from '../../storage/resource-storages.ts';
-import type { StoredObject } from '../../storage/stored-object.ts';
 import { sendList } from './answer.ts';
 
 const COUNT = 6_000;

@@ -9,8 +9,8 @@ import { encodeItem, listParts } from '../../codec/index.ts';
 import { type Format, mediaTypeNames } from '../../encodings/negotiation.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { RequestContext } from '../../request/request-context.ts';
+import type { StoredObject } from '../../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
-import type { StoredObject } from '../../storage/stored-object.ts';
 import type { ListMeta } from '../../tables/partial-metadata.ts';
 
 /** A list of objects, or of their metadata. */

@@ -8,7 +8,6 @@ import { badRequest, continueExpired, listExpired, notFound, plainError } from '
 import { type Format, negotiate } from '../../encodings/negotiation.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { RequestContext } from '../../request/request-context.ts';
-import { objectKey } from '../../storage/object-keys.ts';
 import {
   isExpired,
   type ListRequest,
@@ -16,9 +15,10 @@ import {
   type Revision,
   scopeOf,
 } from '../../storage/object-storage.ts';
+import { objectKey } from '../../storage/objects/object-keys.ts';
+import type { Selection } from '../../storage/objects/selection.ts';
+import type { StoredObject } from '../../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
-import type { Selection } from '../../storage/selection.ts';
-import type { StoredObject } from '../../storage/stored-object.ts';
 import type { ListMeta } from '../../tables/partial-metadata.ts';
 import { decodeToken, encodeToken } from '../input/continue-token.ts';
 import { isAnyVersion, type ListOptions, listOptions, versionFault } from '../input/list-options.ts';

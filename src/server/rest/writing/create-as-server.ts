@@ -4,8 +4,8 @@
  */
 import { isStatusError, type KubeObject } from '../../../api/index.ts';
 import { CreateRight } from '../../auth/create-right.ts';
+import type { StoredObject } from '../../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
-import type { StoredObject } from '../../storage/stored-object.ts';
 import type { Rest } from '../rest.ts';
 import { prepareCreate } from './prepare.ts';
 

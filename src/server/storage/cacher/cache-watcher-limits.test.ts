@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { eventually } from '../../../../test/support/eventually.ts';
-import type { Selection } from '../selection.ts';
+import type { Selection } from '../objects/selection.ts';
 import { StreamClient } from '../stream-client.testing.ts';
 import { Ground, labelled, store, turns, useStore } from './cache-watcher.testing.ts';
 import type { CacheWatcher } from './cache-watcher.ts';

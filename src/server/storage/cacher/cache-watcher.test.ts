@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it, vi } from 'vitest';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { type Store, StoreError } from '../../../store/index.ts';
-import { Selection } from '../selection.ts';
+import { Selection } from '../objects/selection.ts';
 import { StreamClient } from '../stream-client.testing.ts';
 import { Ground, labelled, never, startWeakly, store, turns, useStore } from './cache-watcher.testing.ts';
 

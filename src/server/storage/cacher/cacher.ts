@@ -21,11 +21,7 @@ import {
 import { isStoreError, type Revision, type Store } from '../../../store/index.ts';
 import type { StoreHistory } from '../../../store/kv.ts';
 import type { StreamEnd } from '../../request/stream-end.ts';
-import type { DirectStorage } from '../direct-storage.ts';
-import type { ObjectCodec } from '../object-codec.ts';
-import { ObjectEvent } from '../object-event.ts';
-import { type ObjectKeys, objectKey } from '../object-keys.ts';
-import { type ObjectMemory, ownMemory } from '../object-memory.ts';
+import type { DirectStorage } from '../direct/direct-storage.ts';
 import {
   type GetOptions,
   type Instead,
@@ -40,10 +36,14 @@ import {
   type WatchRequest,
   type WriteGuard,
 } from '../object-storage.ts';
-import type { Pin, Selection } from '../selection.ts';
+import type { ObjectCodec } from '../objects/object-codec.ts';
+import { ObjectEvent } from '../objects/object-event.ts';
+import { type ObjectKeys, objectKey } from '../objects/object-keys.ts';
+import { type ObjectMemory, ownMemory } from '../objects/object-memory.ts';
+import type { Pin, Selection } from '../objects/selection.ts';
+import type { Slab } from '../objects/slab.ts';
+import type { StoredObject } from '../objects/stored-object.ts';
 import { SetBackError } from '../set-back-error.ts';
-import type { Slab } from '../slab.ts';
-import type { StoredObject } from '../stored-object.ts';
 import { CacheWatcher } from './cache-watcher.ts';
 import { FieldIndex } from './field-index.ts';
 import type { ObjectChange, ObjectSource, SourceTarget } from './object-source.ts';

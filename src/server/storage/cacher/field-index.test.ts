@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
-import { ObjectCodec } from '../object-codec.ts';
-import type { StoredObject } from '../stored-object.ts';
+import { ObjectCodec } from '../objects/object-codec.ts';
+import type { StoredObject } from '../objects/stored-object.ts';
 import { FieldIndex } from './field-index.ts';
 
 const pods = new Registry().find('', 'v1', 'pods')!;

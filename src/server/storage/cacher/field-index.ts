@@ -6,7 +6,7 @@
  * value now. `change` tells it of every change from its first moment on.
  */
 import { WorkSlices } from '../../event-loop/work-slices.ts';
-import type { StoredObject } from '../stored-object.ts';
+import type { StoredObject } from '../objects/stored-object.ts';
 
 const COMMON_SHARE = 1 / 8;
 

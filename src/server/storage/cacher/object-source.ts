@@ -6,8 +6,8 @@
  * state; until then the cacher keeps the old one.
  */
 import type { Revision } from '../../../store/index.ts';
-import type { Slab } from '../slab.ts';
-import type { StoredObject } from '../stored-object.ts';
+import type { Slab } from '../objects/slab.ts';
+import type { StoredObject } from '../objects/stored-object.ts';
 
 /** `current` undefined: it is gone, or is no object. */
 export type ObjectChange = {

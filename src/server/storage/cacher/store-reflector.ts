@@ -14,11 +14,11 @@ import {
   type Watch,
   type WatchBatch,
 } from '../../../store/index.ts';
-import type { DirectStorage } from '../direct-storage.ts';
-import { objectKey } from '../object-keys.ts';
-import type { ObjectMemory } from '../object-memory.ts';
-import { SlabWriter } from '../slab.ts';
-import type { StoredObject } from '../stored-object.ts';
+import type { DirectStorage } from '../direct/direct-storage.ts';
+import { objectKey } from '../objects/object-keys.ts';
+import type { ObjectMemory } from '../objects/object-memory.ts';
+import { SlabWriter } from '../objects/slab.ts';
+import type { StoredObject } from '../objects/stored-object.ts';
 import type { ObjectChange, ObjectSource, SourceTarget } from './object-source.ts';
 
 /** What an object may be longer by than what is stored of it: its version. */

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
-import { ObjectCodec } from '../object-codec.ts';
-import { ObjectEvent } from '../object-event.ts';
-import type { StoredObject } from '../stored-object.ts';
+import { ObjectCodec } from '../objects/object-codec.ts';
+import { ObjectEvent } from '../objects/object-event.ts';
+import type { StoredObject } from '../objects/stored-object.ts';
 import { defaultWatchCacheLimits, WatchCache, type WatchCacheLimits } from './watch-cache.ts';
 
 const configMaps = new Registry().find('', 'v1', 'configmaps')!;

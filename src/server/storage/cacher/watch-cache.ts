@@ -6,7 +6,7 @@
  * It keeps what is younger than the freshness limit, within bounds of count and bytes; it shrinks by itself when asked
  * to (`trim`), so a burst does not stay in memory for ever.
  */
-import type { ObjectEvent } from '../object-event.ts';
+import type { ObjectEvent } from '../objects/object-event.ts';
 
 export type WatchCacheLimits = {
   /** As long as an event is younger than this it is kept, if the bounds allow. */

@@ -10,8 +10,8 @@
  * Always true: members are live; each gets every frame of its group, in order.
  */
 import { type EventEncoding, frameOf } from '../event-encoding.ts';
-import type { ObjectEvent } from '../object-event.ts';
-import type { Pin, Selection } from '../selection.ts';
+import type { ObjectEvent } from '../objects/object-event.ts';
+import type { Pin, Selection } from '../objects/selection.ts';
 import { SmallSet } from './small-set.ts';
 
 export interface Subscriber {

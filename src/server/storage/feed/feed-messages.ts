@@ -10,7 +10,7 @@
  * parts of a state are after it.
  */
 import type { Revision } from '../../../store/index.ts';
-import type { ObjectCodec } from '../object-codec.ts';
+import type { ObjectCodec } from '../objects/object-codec.ts';
 
 export type FeedOrder =
   | { readonly kind: 'follow'; readonly id: number; readonly what: Followed }

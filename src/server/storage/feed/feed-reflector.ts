@@ -10,8 +10,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SideLine } from '../../../store/index.ts';
 import type { Cacher } from '../cacher/cacher.ts';
 import type { ObjectChange, ObjectSource, SourceTarget } from '../cacher/object-source.ts';
-import { Slab } from '../slab.ts';
-import { StoredObject } from '../stored-object.ts';
+import { Slab } from '../objects/slab.ts';
+import { StoredObject } from '../objects/stored-object.ts';
 import {
   BATCH_NUMBERS,
   FEED_ROOM,

@@ -1,9 +1,9 @@
 /** The storages of two threads of a server, for tests: those that read the store, and those that follow them. Both are in this thread. */
 import { MessageChannel } from 'node:worker_threads';
 import { openSharedStore, type SideLine, type Store, shareStore } from '../../../store/index.ts';
-import { SharedMemory } from '../object-memory.ts';
+import { SharedMemory } from '../objects/object-memory.ts';
+import type { StoredObject } from '../objects/stored-object.ts';
 import { ResourceStorages, type ResourceStoragesOptions } from '../resource-storages.ts';
-import type { StoredObject } from '../stored-object.ts';
 import type { FeedOrder, FeedReport } from './feed-messages.ts';
 import { ObjectFeed } from './feed-reflector.ts';
 import { type FindCacher, serveFeed } from './object-feed.ts';

@@ -8,7 +8,7 @@ import { backgroundClock, type KubeObject } from '../../../api/index.ts';
 import { openEmbeddedStore, type Store, StoreError, type Watch } from '../../../store/index.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { Cacher } from '../cacher/cacher.ts';
-import { piecesOf } from '../slab.ts';
+import { piecesOf } from '../objects/slab.ts';
 import { FEED_ROOM } from './feed-messages.ts';
 import { type FollowedStorages, openFollowed, ownBytes } from './followed-storages.testing.ts';
 

@@ -9,9 +9,9 @@
  */
 import type { Revision, SideLine } from '../../../store/index.ts';
 import type { CacheFollower, Cacher } from '../cacher/cacher.ts';
-import type { ObjectEvent } from '../object-event.ts';
-import type { Slab } from '../slab.ts';
-import type { StoredObject } from '../stored-object.ts';
+import type { ObjectEvent } from '../objects/object-event.ts';
+import type { Slab } from '../objects/slab.ts';
+import type { StoredObject } from '../objects/stored-object.ts';
 import {
   FEED_ROOM,
   type FeedOrder,

@@ -5,10 +5,10 @@ import { isStoreError } from '../../../store/index.ts';
 import { JsonEvents } from '../../encodings/json-events.ts';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
-import { ObjectCodec } from '../object-codec.ts';
-import { ObjectKeys } from '../object-keys.ts';
 import type { ObjectWatch } from '../object-watch.ts';
-import { Selection } from '../selection.ts';
+import { ObjectCodec } from '../objects/object-codec.ts';
+import { ObjectKeys } from '../objects/object-keys.ts';
+import { Selection } from '../objects/selection.ts';
 import { StreamClient } from '../stream-client.testing.ts';
 import { type LiveItem, LiveStorage } from './live-storage.ts';
 

@@ -14,12 +14,12 @@ import { type Revision, StoreError, type Watch } from '../../../store/index.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { StreamEnd } from '../../request/stream-end.ts';
 import { defaultWatchCacheLimits, WatchCache } from '../cacher/watch-cache.ts';
-import type { ObjectCodec } from '../object-codec.ts';
-import { ObjectEvent } from '../object-event.ts';
-import { type ObjectKeys, objectKey } from '../object-keys.ts';
 import type { Instead, ListRequest, ObjectList, ObjectStats, ObjectStorage, WatchRequest } from '../object-storage.ts';
 import type { ObjectWatch, WatchedStorage } from '../object-watch.ts';
-import type { StoredObject } from '../stored-object.ts';
+import type { ObjectCodec } from '../objects/object-codec.ts';
+import { ObjectEvent } from '../objects/object-event.ts';
+import { type ObjectKeys, objectKey } from '../objects/object-keys.ts';
+import type { StoredObject } from '../objects/stored-object.ts';
 import { LiveWatch } from './live-watch.ts';
 
 export type LiveItem = {

@@ -5,9 +5,9 @@
 import { tooOldResourceVersion } from '../../../api/index.ts';
 import { type Revision, StoreError } from '../../../store/index.ts';
 import type { WatchCache } from '../cacher/watch-cache.ts';
-import type { ObjectEvent } from '../object-event.ts';
 import { isExpired } from '../object-storage.ts';
 import { type Ahead, ObjectWatch, type ObjectWatchOptions, type WatchedStorage } from '../object-watch.ts';
+import type { ObjectEvent } from '../objects/object-event.ts';
 
 /** What it reads from. */
 type LiveChanges = WatchedStorage & {

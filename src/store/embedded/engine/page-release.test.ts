@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type TemporaryDir, temporaryDir } from '../../../../test/support/temporary-dir.ts';
-import { FakeClock } from '../../../testing/fake-clock.ts';
+import { FakeClock } from '../../../testing/clocks/fake-clock.ts';
 import type { StoreError } from '../../errors.ts';
 import type { Store } from '../../kv.ts';
 import { openLmdbEngine } from '../disk/lmdb-engine.ts';

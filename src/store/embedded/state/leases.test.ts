@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.ts';
+import { FakeClock } from '../../../testing/clocks/fake-clock.ts';
 import { Leases } from './leases.ts';
 
 let clock: FakeClock;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../../../testing/fake-clock.ts';
+import { FakeClock } from '../../../testing/clocks/fake-clock.ts';
 import type { Key, Op, Txn } from '../../kv.ts';
 import { Garbage } from './garbage.ts';
 import { type Change, Head } from './head.ts';

@@ -6,7 +6,7 @@
  * files and threads there is no outside. Sleepers that are due together wake in the order in which they went to sleep.
  */
 import type { Clock } from '../../../../src/api/index.ts';
-import { dueAfter, Sleepers } from '../../../../src/testing/sleepers.ts';
+import { dueAfter, Sleepers } from '../../../../src/testing/clocks/sleepers.ts';
 
 /** Enough for a chain of awaits and streams; more would only cost. */
 const TURNS = 2;

@@ -1,0 +1,18 @@
+/** A stream of updates to pods of one server, each on the version that the one before has left: no conflicts. */
+
+import type { ServerContext } from '../../lib/server-report.ts';
+import type { Client } from './server-client.ts';
+import { PODS, type PodData, podName, updater, versionIn } from './server-data.ts';
+
+export type Update = (client: Client, i: number) => Promise<void>;
+
+/** The same pod must not be updated twice at once. */
+export async function makeUpdate(context: ServerContext, { versions }: PodData, nodes: number): Promise<Update> {
+  const bodyFor = await updater(context, nodes);
+  const current = [...versions];
+  let count = 0;
+  return async (client, i) => {
+    const { body } = await client.must('PUT', `${PODS}/${podName(i)}`, bodyFor(i, current[i]!, ++count));
+    current[i] = versionIn(body);
+  };
+}

@@ -1,0 +1,31 @@
+/** PodTopologyLabels: a Pod that is put on a Node, or made on it, has the labels that say where that Node is. */
+import type { JsonObject } from '../../../../api/index.ts';
+import { objectAt, textAt } from '../../../strategy/validation/fields.ts';
+import type { AdmissionPlugin } from '../../admission.ts';
+import { concerns } from '../../concerns.ts';
+
+const LABELS = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
+
+export const podTopologyLabels: AdmissionPlugin = {
+  name: 'PodTopologyLabels',
+  handles: concerns(['CREATE'], ['pods'], ['', 'binding']),
+  admit: ({ object, subresource, context }) => {
+    const node =
+      subresource === 'binding'
+        ? nodeOf(objectAt(object as JsonObject, 'target'))
+        : textAt(objectAt(object as JsonObject, 'spec'), 'nodeName');
+    if (node === '') return;
+    return Promise.resolve(context.known('', 'nodes', '', node)).then((found) => {
+      const { metadata } = object!;
+      for (const key of LABELS) {
+        const value = found?.metadata.labels?.[key];
+        if (value !== undefined && metadata.labels?.[key] === undefined)
+          metadata.labels = { ...metadata.labels, [key]: value };
+      }
+    });
+  },
+};
+
+function nodeOf(target: JsonObject | undefined): string {
+  return textAt(target, 'kind') === 'Node' ? textAt(target, 'name') : '';
+}
