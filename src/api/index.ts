@@ -77,6 +77,7 @@ export {
   unprocessable,
   unsupportedMediaType,
 } from './errors/status-error.ts';
+export { greatestOf, leastOf } from './extremes.ts';
 export type { JsonObject, JsonValue } from './json.ts';
 export { diffObjects, type FieldChange, showChange } from './object-diff.ts';
 export type { KubeObject, ManagedFieldsEntry, ObjectMeta, OwnerReference } from './objects.ts';
@@ -114,6 +115,7 @@ export {
   sumQuantities,
   zeroQuantity,
 } from './scalars/quantity.ts';
+export { rfc3339 } from './scalars/timestamps.ts';
 export { compareVersions, isBehind } from './scalars/versions.ts';
 export {
   everyField,

@@ -4,7 +4,7 @@
  * Nothing is changed in place. Where nothing would be different the same array comes back, so `===` tells a controller
  * whether there is anything to write.
  */
-import { wallNow } from '../api/index.ts';
+import { rfc3339, wallNow } from '../api/index.ts';
 import type { metav1 } from '../client/index.ts';
 
 export type Condition = Readonly<metav1.Condition>;
@@ -32,7 +32,7 @@ export function setCondition<C extends SomeCondition = Condition>(
   const before = (conditions ?? []) as C[];
   const index = before.findIndex(({ type }) => type === wanted.type);
   const known = before[index];
-  const { observedGeneration, lastTransitionTime: time = rfc3339(now), ...rest } = wanted;
+  const { observedGeneration, lastTransitionTime: time = rfc3339(now.getTime()), ...rest } = wanted;
   const said = { ...rest, ...(observedGeneration !== undefined && { observedGeneration }) };
   if (!known) return [...before, { ...said, lastTransitionTime: time } as unknown as C];
   const next: C = {
@@ -74,9 +74,4 @@ function isSame(a: SomeCondition, b: SomeCondition): boolean {
     a.observedGeneration === b.observedGeneration &&
     a.lastTransitionTime === b.lastTransitionTime
   );
-}
-
-/** Whole seconds, as the API keeps times. */
-function rfc3339(date: Date): string {
-  return `${date.toISOString().slice(0, 19)}Z`;
 }

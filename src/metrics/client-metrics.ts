@@ -4,6 +4,7 @@
  *
  * Several informers of one resource share its series: objects and backlogs are added up, of lag, sync and busy time the worst counts.
  */
+import { leastOf } from '../api/index.ts';
 import {
   type ClientObserver,
   errorReason,
@@ -166,7 +167,7 @@ function handlerName({ name }: HandlerMetrics, plural: string): string {
 /** Seconds since 1970. */
 function oldestTime(times: readonly (Date | undefined)[]): number | undefined {
   const known = times.flatMap((time) => time?.getTime() ?? []);
-  return known.length === 0 ? undefined : Math.min(...known) / 1000;
+  return known.length === 0 ? undefined : leastOf(known) / 1000;
 }
 
 /** The last 15 digits, as client-go shows them: more is not exact in a metric. Nothing if none is a number. */

@@ -7,7 +7,6 @@
  *
  * A Status is never large, whatever was sent: its message, and all its causes together, have `statusLimitBytes` each.
  */
-
 import { cutText } from '../json-text.ts';
 import { type FieldError, fieldErrorText, quote } from './field-error.ts';
 

@@ -1,6 +1,6 @@
 /** How true an informer's store is, from the states of its watches: the worst of them counts. */
 
-import { wallNow } from '../../api/index.ts';
+import { leastOf, wallNow } from '../../api/index.ts';
 import type { Freshness, InformerState } from '../observing/informer-metrics.ts';
 import type { LastError } from '../reflector/reflector-options.ts';
 import type { ReflectorState } from '../reflector/reflector-state.ts';
@@ -26,7 +26,7 @@ type FreshnessFacts = {
 
 export function freshnessOf(facts: FreshnessFacts): Freshness {
   const contacts = facts.watches.map(({ lastContact }) => lastContact);
-  const lagMs = contacts.includes(undefined) ? undefined : facts.now - Math.min(...(contacts as number[]));
+  const lagMs = contacts.includes(undefined) ? undefined : facts.now - leastOf(contacts as number[]);
   const lastErrors = facts.watches.map(({ lastError }) => lastError);
   // A refusal before anything else: it is what someone has to mend.
   const refusal = lastErrors.find((lastError) => lastError?.isRefusal);

@@ -10,7 +10,15 @@
  * Disposing writes what waits, for no longer than `flushMs`.
  */
 import { randomBytes } from 'node:crypto';
-import { type Clock, checkDnsSubdomain, closeOnce, systemClock, tellSafely, wallNow } from '../../api/index.ts';
+import {
+  type Clock,
+  checkDnsSubdomain,
+  closeOnce,
+  rfc3339,
+  systemClock,
+  tellSafely,
+  wallNow,
+} from '../../api/index.ts';
 import { type AnyObject, corev1, type Draft, isApiError, type KubeClient, mergePatch } from '../../client/index.ts';
 import { DEFAULT_BUDGET, EventBudget, type EventBudgetOptions } from './event-budget.ts';
 import { RecentMap } from './recent-map.ts';
@@ -256,8 +264,4 @@ function referenceTo({ apiVersion, kind, metadata }: EventSubject): EventSubject
 
 function identityOf({ apiVersion, kind, metadata: { namespace = '', name = '', uid = '' } }: EventSubject): string {
   return [apiVersion, kind, namespace, name, uid].join(' ');
-}
-
-function rfc3339(wallMs: number): string {
-  return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }

@@ -1,5 +1,5 @@
 /** CertificateSigningRequests go when nobody needs them any more: an hour after a decision, or a day without one. */
-import { wallNow } from '../../api/index.ts';
+import { leastOf, wallNow } from '../../api/index.ts';
 import { certificatesv1, isApiError } from '../../client/index.ts';
 import { type ControllerDefinition, defineController, requeueAfter } from '../../controller/index.ts';
 
@@ -31,5 +31,5 @@ function dueAt({ metadata, status }: certificatesv1.CertificateSigningRequest): 
   const decided = (status?.conditions ?? [])
     .filter(({ type }) => DECISIONS.has(type))
     .map(({ lastUpdateTime }) => (lastUpdateTime ? Date.parse(lastUpdateTime) : created));
-  return decided.length > 0 ? Math.min(...decided) + DECIDED_MS : created + PENDING_MS;
+  return decided.length > 0 ? leastOf(decided) + DECIDED_MS : created + PENDING_MS;
 }

@@ -6,7 +6,7 @@
  * found nothing.
  */
 
-import { wallNow } from '../../api/index.ts';
+import { greatestOf, wallNow } from '../../api/index.ts';
 import type { DiscoveredResource } from '../../client/advanced.ts';
 import { type AnyObject, type corev1, defineResourceOf, isApiError, metadataOf } from '../../client/index.ts';
 import type { ReconcileClient } from '../../controller/index.ts';
@@ -104,7 +104,7 @@ function graceOf(items: readonly AnyObject[], deletedAtMs: number): number {
   const graces = (items as readonly Partial<corev1.Pod>[])
     .filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed')
     .map(({ spec }) => Number(spec?.terminationGracePeriodSeconds ?? 0) || 0);
-  const longest = Math.max(0, ...graces);
+  const longest = Math.max(0, greatestOf(graces));
   return wallNow() - deletedAtMs >= longest * 1000 ? 0 : longest;
 }
 

@@ -7,7 +7,7 @@
  * after it has started; with the command `false` it has failed.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isPretendNode, PRETEND_LABEL, wallNow } from '../../api/index.ts';
+import { isPretendNode, PRETEND_LABEL, rfc3339, wallNow } from '../../api/index.ts';
 import { corev1, isApiError, type KubeClient, mergePatch } from '../../client/index.ts';
 import {
   type Cached,
@@ -222,8 +222,4 @@ function pick(status: corev1.PodStatus | undefined, wanted: corev1.PodStatus): c
 
 function ignoreGone(err: unknown): void {
   if (!isApiError(err, 'NotFound') && !isApiError(err, 'Conflict')) throw err; // another pod by now, or none
-}
-
-function rfc3339(wallMs: number): string {
-  return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }

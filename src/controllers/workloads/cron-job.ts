@@ -4,7 +4,7 @@
  * Of several times that were missed the last is made up for, if it is not longer ago than `startingDeadlineSeconds`. What
  * happens when the one before still runs is `concurrencyPolicy`; old Jobs beyond the history limits go.
  */
-import { wallNow } from '../../api/index.ts';
+import { rfc3339, wallNow } from '../../api/index.ts';
 import { batchv1, isApiError } from '../../client/index.ts';
 import {
   type ControllerDefinition,
@@ -87,7 +87,7 @@ async function start(
       await jobs.delete(metadata.name, { propagationPolicy: 'Background', preconditions: { uid: metadata.uid } });
   const { metadata = {}, spec } = jobTemplate;
   const name = `${cron.metadata.name}-${Math.floor(dueMs / 60_000)}`;
-  const annotations = { ...metadata.annotations, [SCHEDULED]: `${new Date(dueMs).toISOString().slice(0, 19)}Z` };
+  const annotations = { ...metadata.annotations, [SCHEDULED]: rfc3339(dueMs) };
   const draft = { metadata: { ...metadata, name, namespace, annotations }, spec: spec as batchv1.JobSpec };
   try {
     const made = await jobs.create(setControllerReference(cron, draft));
@@ -121,7 +121,7 @@ async function updateStatus(
       ...{ apiVersion: 'batch/v1', kind: 'Job', namespace: metadata.namespace!, name: metadata.name },
       ...{ uid: metadata.uid, resourceVersion: metadata.resourceVersion },
     })),
-    ...(dueMs !== undefined && { lastScheduleTime: `${new Date(dueMs).toISOString().slice(0, 19)}Z` }),
+    ...(dueMs !== undefined && { lastScheduleTime: rfc3339(dueMs) }),
     ...(lastSuccessfulTime && { lastSuccessfulTime }),
   };
   const uids = (list: readonly { uid?: string }[] = []) =>

@@ -5,6 +5,7 @@
  * A replica set is named after a hash of its template, so the same template always leads to the same one, also when a
  * rollout is undone. Progress deadlines and scaling in proportion during a rollout are left out.
  */
+import { greatestOf } from '../../api/index.ts';
 import { appsv1, mergePatch } from '../../client/index.ts';
 import {
   type ControllerDefinition,
@@ -70,7 +71,7 @@ async function createSet(
 ): Promise<void> {
   const { selector, template, minReadySeconds = 0 } = deployment.spec;
   const labels = { ...template.metadata?.labels, [HASH_LABEL]: hash };
-  const revision = String(1 + Math.max(0, ...sets.map(revisionOf)));
+  const revision = String(1 + Math.max(0, greatestOf(sets.map(revisionOf))));
   const set = setControllerReference(deployment, {
     metadata: {
       namespace,
@@ -97,7 +98,7 @@ async function rollOut(
 ): Promise<appsv1.Deployment> {
   const { revisionHistoryLimit = 10 } = deployment.spec;
   const old = sets.filter((set) => set !== current);
-  const newest = Math.max(0, ...old.map(revisionOf));
+  const newest = Math.max(0, greatestOf(old.map(revisionOf)));
   if (revisionOf(current) < newest) await setRevision(current, newest + 1, client); // back to an earlier template
   const { metadata } = deployment;
   let told = deployment;

@@ -4,6 +4,7 @@
  * back to an earlier one gives it the highest number again.
  */
 import { createHash } from 'node:crypto';
+import { greatestOf } from '../../api/index.ts';
 import { type AnyObject, appsv1, type corev1, isApiError, mergePatch } from '../../client/index.ts';
 import { type ReconcileContext, setControllerReference } from '../../controller/index.ts';
 import { byController } from '../pods/indexes.ts';
@@ -22,7 +23,7 @@ export async function currentRevision(owner: Owner, context: ReconcileContext): 
   const known = revisionsOf(owner, context);
   const hash = hashOf(owner.spec.template);
   const name = `${owner.metadata.name}-${hash}`;
-  const newest = Math.max(0, ...known.map(({ revision }) => revision));
+  const newest = Math.max(0, greatestOf(known.map(({ revision }) => revision)));
   const found = known.find(({ metadata }) => metadata.name === name);
   const revisions = context.client.resource(appsv1.controllerRevisions);
   if (found && found.revision < newest) await revisions.patch(name, mergePatch({ revision: newest + 1 }));

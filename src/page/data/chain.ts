@@ -5,6 +5,7 @@
  * Places on the band are by how far behind the head they are, on a logarithmic scale: a watcher that is ten behind and one
  * that is a million behind are both to be seen.
  */
+import { greatestOf } from '../../api/extremes.ts';
 import type { Lists } from './cluster-sampler.ts';
 import { resourceName, type Watch, type WatchCache } from './inside.ts';
 
@@ -34,7 +35,7 @@ export type Chain = {
 };
 
 export function chainOf({ watches, caches }: Pick<Lists, 'watches' | 'caches'>): Chain {
-  const head = Math.max(0, ...caches.map(({ status }) => status.revision));
+  const head = Math.max(0, greatestOf(caches.map(({ status }) => status.revision)));
   const byUse = [...caches].sort(
     (a, b) =>
       b.status.watchers - a.status.watchers ||

@@ -4,6 +4,7 @@
  * A cluster that does not serve introspection is looked at through `/metrics` alone, every ten seconds, since there that is a
  * big text. A read that fails leaves the last state standing and says so; a hidden page does not ask.
  */
+import { greatestOf } from '../../api/extremes.ts';
 import { type Expiration, type FlowLevel, GROUP, type Watch, type WatchCache } from './inside.ts';
 import { figuresIn, type MetricFigures } from './metrics-text.ts';
 import { ReadError, readJson, readText } from './reading.ts';
@@ -113,7 +114,7 @@ export class ClusterSampler {
       at,
       sum(caches, ({ status }) => status.eventsDispatched),
     );
-    this.worstLag.push(at, Math.max(0, ...watches.map(({ status }) => status.behind.seconds)));
+    this.worstLag.push(at, Math.max(0, greatestOf(watches.map(({ status }) => status.behind.seconds))));
     this.behind.push(at, watches.filter(({ status }) => status.behind.seconds >= 1).length);
     this.gone.pushCount(
       at,

@@ -1,4 +1,5 @@
 /** Looks at an operator's inside once a second: the present, and series of the last ten minutes. */
+import { greatestOf } from '../../api/extremes.ts';
 import { readJson } from './reading.ts';
 import { Series } from './series.ts';
 
@@ -102,7 +103,7 @@ export class OperatorSampler {
         at,
         total(({ depth }) => depth),
       );
-      this.age.push(at, Math.max(0, ...controllers.map(({ oldestMs }) => oldestMs / 1000)));
+      this.age.push(at, Math.max(0, greatestOf(controllers.map(({ oldestMs }) => oldestMs / 1000))));
       this.state = state;
       this.problem = undefined;
     } catch (err) {

@@ -2,8 +2,10 @@
  * One plot over time, by uPlot: drawn anew when its data has changed, its width or the colour scheme. What it shows last and at
  * most stands in its caption, for those who cannot see it.
  */
+
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
+import { greatestOf } from '../../api/extremes.ts';
 import type { Series } from '../data/series.ts';
 
 type PlotProps = {
@@ -87,7 +89,7 @@ function dataOf(series: PlotProps['series']): uPlot.AlignedData {
 /** A line of the last minute, as high as a line of text. */
 export function Sparkline({ of, label }: { readonly of: Series | undefined; readonly label: string }) {
   const values = (of?.values ?? []).slice(-60).map((value) => value ?? 0);
-  const high = Math.max(1, ...values);
+  const high = Math.max(1, greatestOf(values));
   const points = values.map((value, i) => `${i * 1.5},${(17 - (value / high) * 15).toFixed(1)}`).join(' ');
   return (
     <svg class="sparkline" viewBox="0 0 90 18" role="img" aria-label={label}>

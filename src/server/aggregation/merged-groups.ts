@@ -2,7 +2,7 @@
  * The groups of this server and of others together, as discovery shows them: by the priority of the group, then by name;
  * versions by their own. A version that another server answers for has what that said it serves.
  */
-import type { JsonObject } from '../../api/index.ts';
+import { greatestOf, type JsonObject } from '../../api/index.ts';
 import type { GroupVersions, Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/resource.ts';
 import { compareVersions } from '../registry/version-order.ts';
@@ -78,7 +78,7 @@ export class MergedGroups {
       const remote = this.#remote.find(group, version);
       return remote ? remote.groupPriority : ownPriority(group, version, isCustom).group;
     });
-    return Math.max(...all);
+    return greatestOf(all);
   }
 }
 

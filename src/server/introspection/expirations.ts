@@ -5,13 +5,13 @@
  * Always true: no more than the newest are kept, and no client fills the log: past a number of lines in a while it says
  * how many more there were.
  */
-import type { JsonObject } from '../../api/index.ts';
+import { type JsonObject, rfc3339 } from '../../api/index.ts';
 import type { Expiry } from '../rest/reading/expiry.ts';
 import { resourceName } from '../rest/reading/request-facts.ts';
 import type { LiveItem, LiveSource } from '../storage/live/live-storage.ts';
 import { nameOn } from '../workers/place.ts';
 import { column, count, flag, group, type LiveKind, text, time, wideColumn } from './live-kind.ts';
-import { liveObject, timeText, uidOf } from './live-object.ts';
+import { liveObject, uidOf } from './live-object.ts';
 import { requestFields, requestSpec } from './request-fields.ts';
 
 const UID_KIND = 3;
@@ -152,7 +152,7 @@ function itemOf(one: Expiration, worker: number): LiveItem {
     ...(oldest !== undefined && { oldestRevision: oldest }),
     ...(history.revision !== undefined && { currentRevision: history.revision }),
     reason: REASONS[reason],
-    ...(history.compactedAt !== undefined && { compactedAt: timeText(history.compactedAt) }),
+    ...(history.compactedAt !== undefined && { compactedAt: rfc3339(history.compactedAt) }),
     ...(wasOpen && { wasOpen }),
     message,
     explanation: explanationOf(one),
@@ -177,7 +177,7 @@ function explanationOf(one: Expiration): string {
       return 'this resource has no history but the window that is kept while somebody looks';
     case 'compaction': {
       const upTo = oldest === undefined ? 'the history it asked for' : `the history before revision ${oldest}`;
-      const when = history.compactedAt === undefined ? '' : ` at ${timeText(history.compactedAt)}`;
+      const when = history.compactedAt === undefined ? '' : ` at ${rfc3339(history.compactedAt)}`;
       return `${upTo} was compacted${when}`;
     }
   }

@@ -3,7 +3,7 @@
  * something of the same name before a restart.
  */
 import { randomBytes } from 'node:crypto';
-import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { type JsonObject, type KubeObject, rfc3339 } from '../../api/index.ts';
 import { GROUP, VERSION } from './live-kind.ts';
 
 export const STARTED_AT: number = Date.now();
@@ -15,17 +15,12 @@ export function uidOf(kind: number, number: number): string {
   return `${own.slice(0, 8)}-${own.slice(8, 12)}-4${own.slice(12, 15)}-a${kind.toString(16).padStart(3, '0')}-${part}`;
 }
 
-/** RFC 3339 in whole seconds. */
-export function timeText(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
-}
-
 export function liveObject(
   kind: string,
   { name, uid, createdAt }: { readonly name: string; readonly uid: string; readonly createdAt: number },
   fields: JsonObject,
 ): KubeObject {
-  const metadata = { name, uid, creationTimestamp: timeText(createdAt) };
+  const metadata = { name, uid, creationTimestamp: rfc3339(createdAt) };
   return { apiVersion: `${GROUP}/${VERSION}`, kind, metadata, ...fields } as KubeObject;
 }
 

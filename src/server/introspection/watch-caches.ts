@@ -1,10 +1,10 @@
 /** The watch caches as objects: what each holds, how far back it reaches, who uses it. */
-import type { JsonObject } from '../../api/index.ts';
+import { type JsonObject, rfc3339 } from '../../api/index.ts';
 import { qualifiedName } from '../registry/resource.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
 import type { LiveItem, LiveSource } from '../storage/live/live-storage.ts';
 import { column, count, decimal, flag, group, type LiveKind, text, time, wideColumn } from './live-kind.ts';
-import { liveObject, rounded, STARTED_AT, timeText, uidOf } from './live-object.ts';
+import { liveObject, rounded, STARTED_AT, uidOf } from './live-object.ts';
 
 const UID_KIND = 2;
 const RATE_SECONDS = 10;
@@ -117,8 +117,8 @@ function windowOf({ watchCache, revision }: Cacher, now: number): JsonObject {
     fromRevision: watchCache.since,
     toRevision: revision,
     ...(times && {
-      fromTime: timeText(wallMs - (now - times.first)),
-      toTime: timeText(wallMs - (now - times.last)),
+      fromTime: rfc3339(wallMs - (now - times.first)),
+      toTime: rfc3339(wallMs - (now - times.last)),
     }),
     seconds: times ? Math.floor((now - times.first) / 1000) : 0,
     events: watchCache.size,

@@ -5,13 +5,13 @@
  * always be looking. Looking at a watch is news to whoever watches `watches` only if it is about somebody else: the watches of this group
  * are sent with every look, and would be news for ever.
  */
-import type { JsonObject } from '../../api/index.ts';
+import { type JsonObject, rfc3339 } from '../../api/index.ts';
 import type { OpenWatch, OpenWatches } from '../rest/reading/open-watches.ts';
 import { resourceName } from '../rest/reading/request-facts.ts';
 import type { LiveItem, LiveSource } from '../storage/live/live-storage.ts';
 import type { WatchReport } from '../storage/object-watch.ts';
 import { column, count, flag, GROUP, group, type LiveKind, text, time, wideColumn } from './live-kind.ts';
-import { liveObject, timeText, uidOf } from './live-object.ts';
+import { liveObject, uidOf } from './live-object.ts';
 import { requestFields, requestSpec } from './request-fields.ts';
 
 const UID_KIND = 1;
@@ -121,7 +121,7 @@ function itemOf({ number, watch, request, openedAt, endsAt }: OpenWatch, name: s
     allowsBookmarks,
     sendsInitialEvents,
     contentType: encoding.contentType,
-    endsAt: timeText(endsAt),
+    endsAt: rfc3339(endsAt),
   };
   const status = statusOf(watch.report(), worker);
   const object = liveObject('Watch', { name, uid: uidOf(UID_KIND, number), createdAt: openedAt }, { spec, status });

@@ -2,7 +2,6 @@
  * The body of an apply request: YAML or JSON, as it was sent, with the type the URL wants. It is not brought into any
  * other form, because what it leaves out matters. Faults are 400s in the words of kube-apiserver.
  */
-
 import { badRequest } from '../../api/errors/status-error.ts';
 import type { JsonObject } from '../../api/json.ts';
 import {

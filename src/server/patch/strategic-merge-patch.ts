@@ -7,7 +7,6 @@
  * keep their order and come before elements of the object that the object does not place earlier.
  * Faults are a plain 500 in kube-apiserver's words, a bad `$retainKeys` is a 400.
  */
-
 import { badRequest, plainError, tooLarge } from '../../api/errors/status-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { jsonWord } from '../codec/check-object.ts';

@@ -1,5 +1,4 @@
 /** How long a request may take: the server's limit, or less where `?timeout=` says so. Watches have their own clock. */
-
 import { badRequest } from '../../api/errors/status-error.ts';
 import { DurationError, parseGoDurationMs } from '../../api/scalars/durations.ts';
 

@@ -1,5 +1,5 @@
 /** What every handler of the resource API works with. */
-import { isStatusError, wallNow } from '../../api/index.ts';
+import { isStatusError, rfc3339, wallNow } from '../../api/index.ts';
 import type { AdmissionChain } from '../admission/admission-chain.ts';
 import { type Attributes, type Authorizer, attributesOf } from '../auth/authorizer.ts';
 import type { ReviewToken } from '../auth/token-review.ts';
@@ -131,7 +131,7 @@ export function nowInSeconds(): string {
   const second = Math.floor(wallNow() / 1000);
   if (second !== lastSecond) {
     lastSecond = second;
-    lastText = `${new Date(second * 1000).toISOString().slice(0, 19)}Z`;
+    lastText = rfc3339(second * 1000);
   }
   return lastText;
 }

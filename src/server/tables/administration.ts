@@ -1,5 +1,4 @@
 /** The tables of who may do what and how the server is run: bindings, certificates, admission, fairness, devices. */
-
 import type { KubeObject } from '../../api/objects.ts';
 import { humanDuration } from '../../api/scalars/durations.ts';
 import {

@@ -5,7 +5,6 @@
  * Objects come as they are stored. A reader that does not find what it asks for, or finds another type, answers the
  * empty value of its own type: a table never fails because of an object.
  */
-
 import type { JsonValue } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { humanAge } from '../../api/scalars/durations.ts';

@@ -4,7 +4,6 @@
  * A column that finds nothing, or takes too many steps with those before it, shows `null`. Of several values the first counts. A value keeps its JSON type where the
  * column has that type, and is `null` where it does not fit; a column of strings shows anything as text.
  */
-
 import type { JsonValue } from '../../api/json.ts';
 import { jsonText } from '../../api/json-text.ts';
 import { humanAge } from '../../api/scalars/durations.ts';

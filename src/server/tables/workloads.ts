@@ -1,5 +1,4 @@
 /** The tables of what runs: pods and everything that makes pods. Pure data and small cell functions. */
-
 import type { KubeObject } from '../../api/objects.ts';
 import { humanDuration } from '../../api/scalars/durations.ts';
 import { type LabelSelectorObject, showLabelSelector } from '../../api/selectors/label-selector.ts';

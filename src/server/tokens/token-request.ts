@@ -13,6 +13,7 @@ import {
   type JsonObject,
   type KubeObject,
   notFound,
+  rfc3339,
 } from '../../api/index.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { BoundObject, ServiceAccountTokens } from './service-account-tokens.ts';
@@ -55,9 +56,9 @@ export async function answerTokenRequest(
   const token = tools.tokens.sign(account, audiences, expiresAtMs, bound);
   return {
     ...request,
-    metadata: { name, namespace, creationTimestamp: inSeconds(tools.nowMs) },
+    metadata: { name, namespace, creationTimestamp: rfc3339(tools.nowMs) },
     spec: { audiences, expirationSeconds, boundObjectRef: (spec.boundObjectRef as JsonObject | undefined) ?? null },
-    status: { token, expirationTimestamp: inSeconds(expiresAtMs) },
+    status: { token, expirationTimestamp: rfc3339(expiresAtMs) },
   };
 }
 
@@ -99,8 +100,4 @@ function checkPod({ spec }: KubeObject, account: KubeObject): void {
     throw badRequest(
       `cannot bind token for serviceaccount ${JSON.stringify(account.metadata.name)} to pod running with different serviceaccount name.`,
     );
-}
-
-function inSeconds(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

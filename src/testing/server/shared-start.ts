@@ -9,7 +9,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { wallNow } from '../../api/index.ts';
+import { rfc3339, wallNow } from '../../api/index.ts';
 import type { Op, Store } from '../../store/index.ts';
 import { putAll } from './reset-store.ts';
 
@@ -47,7 +47,7 @@ export function lendKeys(dataDir: string): void {
 export async function lendObjects(store: Store): Promise<void> {
   image ??= readBuiltImage();
   if (!image || (await store.revision()) > 1) return;
-  const now = `${new Date(wallNow()).toISOString().slice(0, 19)}Z`;
+  const now = rfc3339(wallNow());
   const ops = [...image].map(([key, text]): Op => {
     const own = text
       .replace(/"uid":"[-0-9a-f]{36}"/g, () => `"uid":"${randomUUID()}"`)

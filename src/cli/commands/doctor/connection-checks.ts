@@ -6,6 +6,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { greatestOf } from '../../../api/index.ts';
 import { isApiError } from '../../../client/index.ts';
 import { showMs } from '../../terminal/table.ts';
 import { type Finding, findingOf, ok, skipped } from './finding.ts';
@@ -71,7 +72,7 @@ export async function* connectionChecks(patient: Patient): AsyncGenerator<Findin
   yield speedOf(times, patient.options.slow.answerMs);
   yield await bytesCheck(patient);
   yield await readyCheck(patient);
-  yield clockCheck(headers.date, seenAt, Math.max(...times));
+  yield clockCheck(headers.date, seenAt, greatestOf(times));
   yield 'x-kubernetes-pf-flowschema-uid' in headers
     ? ok('flow control', 'answers name their flow schema and priority level')
     : skipped('flow control', 'answers name no flow schema: it is off, or a proxy takes the headers away');

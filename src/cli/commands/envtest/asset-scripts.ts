@@ -2,6 +2,8 @@
  * The executables themselves, as scripts of sh: they answer `--help` and `--version` without starting anything, since
  * envtest asks for both before it starts them, and then become the program, so that a signal reaches that one.
  */
+import { dirname } from 'node:path';
+import { greatestOf } from '../../../api/index.ts';
 import { apiVersion } from '../../../server/discovery/version-info.ts';
 
 export type AssetPlaces = { readonly node: string; readonly standIn: string; readonly kubectl: string | undefined };
@@ -30,7 +32,7 @@ function standIn(
   flags: readonly FlagHelp[],
   version: string,
 ): string {
-  const width = Math.max(...flags.map(({ flags: text }) => text.length));
+  const width = greatestOf(flags.map(({ flags: text }) => text.length));
   const lines = flags.map(({ flags: text, description }) => `  ${text.padEnd(width)}  ${description}`);
   return `#!/bin/sh
 # ${name} for envtest, by Longwatch. Written by "longwatch envtest-assets"; run that again where Node or Longwatch has moved.

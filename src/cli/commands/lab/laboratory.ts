@@ -2,6 +2,7 @@
  * Where experiments run: servers of their own on this machine, a live plot on a terminal, a limit of time, and everything
  * cleared away after it.
  */
+import { greatestOf } from '../../../api/index.ts';
 import { KubeClient, KubeConfig } from '../../../client/index.ts';
 import { startTestServer } from '../../../testing/index.ts';
 import type { Io } from '../../terminal/io.ts';
@@ -70,7 +71,7 @@ class Plot {
     this.#drawnAt = now;
     const room = Math.max(10, this.#io.columns - what.length - 16);
     this.#values = [...this.#values, value].slice(-room);
-    const most = Math.max(1e-9, ...this.#values);
+    const most = Math.max(1e-9, greatestOf(this.#values));
     const bars = this.#values
       .map((one) => BARS[Math.min(BARS.length - 1, Math.floor((one / most) * BARS.length))])
       .join('');

@@ -1,6 +1,7 @@
 /** `longwatch stress`: makes and deletes objects at a rate while N watch, and says at the end how that went. */
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
+import { greatestOf } from '../../../api/index.ts';
 import { addClusterOptions, type ClusterFlags, connectTo, wholeNumber } from '../../cluster/cluster-flags.ts';
 import { Progress } from '../../terminal/progress.ts';
 import { EXIT, runVerb, UsageError, type Verb } from '../../terminal/run-verb.ts';
@@ -96,7 +97,7 @@ function reportOf({ made, deleted, seconds, writeMs, watchers, errors, memoryByt
     gaps: sum((watcher) => watcher.gaps),
     errors: Object.fromEntries(errors),
     ...(memoryBytes.length > 0 && {
-      memoryBytes: { before: memoryBytes[0]!, most: Math.max(...memoryBytes), after: memoryBytes.at(-1)! },
+      memoryBytes: { before: memoryBytes[0]!, most: greatestOf(memoryBytes), after: memoryBytes.at(-1)! },
     }),
   };
 }

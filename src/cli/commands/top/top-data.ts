@@ -1,4 +1,5 @@
 /** One look at a server: everything the screen shows, with rates told from the look before. */
+import { greatestOf } from '../../../api/index.ts';
 import type { FlowLevelInfo, Introspection, WatchCacheInfo, WatchInfo } from '../../cluster/introspection.ts';
 
 export type TopData = {
@@ -28,7 +29,7 @@ export async function look(inside: Introspection, before: TopData | undefined): 
     inside.list('expirations'),
   ]);
   const at = Date.now();
-  const revision = Math.max(0, ...caches.map(({ status }) => status.revision));
+  const revision = Math.max(0, greatestOf(caches.map(({ status }) => status.revision)));
   const now = { at, watches, caches, levels, revision, expired: expirations.length, rates: undefined };
   return { ...now, rates: before && ratesOf(before, now) };
 }

@@ -2,6 +2,7 @@
  * A Pod against a level of the Pod Security Standards: the checks of that level as they were in that version, those of
  * `baseline` first, each level by the ids of its checks. A version this server does not know yet is the latest it knows.
  */
+import { greatestOf } from '../../../api/index.ts';
 import { baselineChecks } from './baseline-checks.ts';
 import type { Check, CheckPod, Finding, PodLike } from './check.ts';
 import type { Level, LevelVersion } from './policy.ts';
@@ -9,7 +10,7 @@ import { restrictedChecks } from './restricted-checks.ts';
 
 const all = [...baselineChecks, ...restrictedChecks];
 /** From here on nothing changes. */
-const NEWEST = Math.max(...all.flatMap(({ versions }) => versions.map(({ since }) => since)));
+const NEWEST = greatestOf(all.flatMap(({ versions }) => versions.map(({ since }) => since)));
 const known = new Map<string, readonly CheckPod[]>();
 
 export function findingsOf({ level, version }: LevelVersion, pod: PodLike): Finding[] {

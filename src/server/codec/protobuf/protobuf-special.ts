@@ -3,7 +3,6 @@
  * Each reads the message the reader was narrowed to; undefined means that nothing was set. The way back is in
  * protobuf-special-writers.ts.
  */
-
 import type { JsonObject, JsonValue } from '../../../api/json.ts';
 import { ProtobufError, type Reader } from '../../../api/protobuf.ts';
 import { formatGoDuration } from '../../../api/scalars/durations.ts';

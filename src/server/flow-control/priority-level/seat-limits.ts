@@ -1,3 +1,4 @@
+import { greatestOf } from '../../../api/index.ts';
 /**
  * How the seats of the server are divided: what each level has by right, and how levels that have none to spare borrow
  * from those that have.
@@ -96,7 +97,7 @@ const BISECTIONS = 100;
 function fairFractionOf(ranges: readonly Range[], sum: number): number | undefined {
   const sumAt = (fraction: number) => sumOf(ranges.map((range) => clamped(range, fraction)));
   let low = 0;
-  let high = Math.max(0, ...ranges.map(({ hi, target }) => hi / Math.max(target, LEAST_TARGET)));
+  let high = Math.max(0, greatestOf(ranges.map(({ hi, target }) => hi / Math.max(target, LEAST_TARGET))));
   if (sumAt(low) > sum || sumAt(high) < sum) return undefined;
   for (let i = 0; i < BISECTIONS; i++) {
     const middle = (low + high) / 2;

@@ -2,7 +2,7 @@
  * The kept revisions of one object, as they are shown: what each changed, when, and who it was. An object at a time, with
  * others' turns in between: what is large takes long to read and to compare.
  */
-import type { JsonObject } from '../../../api/index.ts';
+import { type JsonObject, rfc3339 } from '../../../api/index.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { Rest } from '../../rest/rest.ts';
 import { Cacher } from '../../storage/cacher/cacher.ts';
@@ -15,7 +15,6 @@ import {
 import { objectKey } from '../../storage/objects/object-keys.ts';
 import type { StoredObject } from '../../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
-import { timeText } from '../live-object.ts';
 import { changedFields } from './changed-fields.ts';
 import { latestManager } from './latest-manager.ts';
 
@@ -104,7 +103,7 @@ class Describer {
       : { changes: [], count: 0 };
     const manager = now && latestManager(before, now);
     const ageMs = this.#ages.get(revision);
-    const time = ageMs !== undefined ? timeText(Date.now() - ageMs) : manager?.time;
+    const time = ageMs !== undefined ? rfc3339(Date.now() - ageMs) : manager?.time;
     const user = this.#rest.writers.of(revision);
     return {
       revision,

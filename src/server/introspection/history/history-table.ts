@@ -1,5 +1,4 @@
 /** A history as a Table: not one row for the object, as other kinds have it, but one for each of its revisions. */
-
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
 import { humanAge } from '../../../api/scalars/durations.ts';
 import { type MetaVersion, partialObject } from '../../tables/partial-metadata.ts';

@@ -2,7 +2,6 @@
  * Autoscalers in both versions. The older one is judged as the newer one that it stands for, so that faults are told
  * under the names of the newer one, as by kube-apiserver.
  */
-
 import { isGivenEmpty } from '../../../api/given-empty.ts';
 import { type FieldError, invalidValue, type JsonObject, type KubeObject, requiredValue } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';

@@ -2,7 +2,6 @@
  * Templates of pods in the kinds that make pods of them: the selector beside a template, what such pods may not say,
  * and what is done to templates of every kind before they are looked at.
  */
-
 import { isGivenEmpty } from '../../../api/given-empty.ts';
 import {
   type FieldError,

@@ -3,7 +3,6 @@
  * restarted), and those that are added to a running pod for a look around. They share most rules and differ in what
  * they may have beyond.
  */
-
 import { isGivenEmpty } from '../../../../api/given-empty.ts';
 import {
   checkDnsLabel,
