@@ -25,6 +25,8 @@ export type PodGarbageOptions = {
 };
 
 const FINISHED = 'byEnd';
+/** For so long after its quarantine Pods of a Node go at once; whoever comes later waits as the first did. */
+const FORGOTTEN_MS = 600_000;
 
 export function podGarbageCollector({
   quarantineMs,
@@ -56,6 +58,7 @@ export function podGarbageCollector({
       } else if (cache.of(corev1.nodes).get(nodeName)) missedSince.delete(nodeName);
       else {
         const since = missedSince.get(nodeName) ?? wallNow();
+        if (!missedSince.has(nodeName)) forgetOld(missedSince, since - quarantineMs - FORGOTTEN_MS);
         missedSince.set(nodeName, since);
         const waitMs = since + quarantineMs - wallNow();
         if (waitMs > 0) return requeueAfter(waitMs);
@@ -68,6 +71,14 @@ export function podGarbageCollector({
       return undefined;
     },
   });
+}
+
+/** A Pod may name any Node: those that nobody speaks of any more must not pile up. The oldest come first. */
+function forgetOld(since: Map<string, number>, before: number): void {
+  for (const [name, at] of since) {
+    if (at >= before) return;
+    since.delete(name);
+  }
 }
 
 const older = (a: corev1.Pod, b: corev1.Pod): corev1.Pod =>

@@ -1,7 +1,15 @@
-/** Pods as controllers make them from a template, and take them away: what all of them do in the same way. */
+/**
+ * Pods as controllers make them from a template, and take them away: what all of them do in the same way.
+ *
+ * Always true: one turn of a controller makes or deletes so many Pods and no more, however many are wanted. The changes that
+ * they are bring the next turn.
+ */
 import { type AnyObject, corev1, type Draft } from '../../client/index.ts';
 import { type ReconcileContext, setControllerReference } from '../../controller/index.ts';
 import { isRefusedByNamespace } from '../refused-by-namespace.ts';
+
+/** As many as kube-controller-manager does at a time. */
+export const MOST_AT_ONCE = 500;
 
 /** The template with what the controller adds to it; named by its own name, or `prefix-` and something that is free. */
 export function podFrom(
@@ -29,29 +37,29 @@ export function podFrom(
   };
 }
 
-/** False if the namespace takes nothing any more: then its owner is going as well. */
+/** The first of them. False if the namespace takes nothing any more: then its owner is going as well. */
 export async function createPods(
   owner: AnyObject,
-  drafts: readonly Draft<corev1.Pod>[],
+  drafts: Iterable<Draft<corev1.Pod>>,
   { client, namespace }: ReconcileContext,
 ): Promise<boolean> {
-  try {
-    await Promise.all(
-      drafts.map((draft) => {
-        const inside = { ...draft, metadata: { ...draft.metadata, namespace } };
-        return client.resource(corev1.pods).create(setControllerReference(owner, inside));
-      }),
-    );
-    return true;
-  } catch (err) {
-    if (!isRefusedByNamespace(err)) throw err;
-    return false;
+  const creates: Promise<corev1.Pod>[] = [];
+  for (const draft of drafts) {
+    const inside = { ...draft, metadata: { ...draft.metadata, namespace } };
+    creates.push(client.resource(corev1.pods).create(setControllerReference(owner, inside)));
+    if (creates.length === MOST_AT_ONCE) break;
   }
+  // All are waited for: the next turn may count on what this one has made.
+  const refused = (await Promise.allSettled(creates)).find((one) => one.status === 'rejected');
+  if (refused && !isRefusedByNamespace(refused.reason)) throw refused.reason;
+  return refused === undefined;
 }
 
-/** Each only if it is still the one that was judged. */
+/** The first of them, each only if it is still the one that was judged. */
 export async function deletePods(victims: readonly corev1.Pod[], { client }: ReconcileContext): Promise<void> {
   await Promise.all(
-    victims.map(({ metadata: { name, uid } }) => client.resource(corev1.pods).delete(name, { preconditions: { uid } })),
+    victims
+      .slice(0, MOST_AT_ONCE)
+      .map(({ metadata: { name, uid } }) => client.resource(corev1.pods).delete(name, { preconditions: { uid } })),
   );
 }

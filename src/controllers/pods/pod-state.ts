@@ -1,4 +1,5 @@
 /** What controllers ask about a pod. */
+import { leastOf } from '../../api/index.ts';
 import type { corev1 } from '../../client/index.ts';
 import { findCondition, isBeingDeleted } from '../../controller/index.ts';
 
@@ -20,6 +21,17 @@ export function msUntilAvailable(pod: corev1.Pod, minReadySeconds: number, now: 
   const condition = readyCondition(pod);
   if (condition?.status !== 'True') return Number.POSITIVE_INFINITY;
   return Math.max(0, Date.parse(condition.lastTransitionTime ?? '') + minReadySeconds * 1000 - now);
+}
+
+/** Until the first of them that is ready has been so for long enough; undefined: no pause would make a difference. */
+export function msUntilNextAvailable(
+  pods: readonly corev1.Pod[],
+  minReadySeconds: number,
+  now: number,
+): number | undefined {
+  const waits = pods.map((pod) => msUntilAvailable(pod, minReadySeconds, now)).filter((wait) => wait > 0);
+  const next = leastOf(waits);
+  return Number.isFinite(next) ? next : undefined;
 }
 
 function readyCondition(pod: corev1.Pod) {

@@ -2,8 +2,11 @@
  * When a CronJob is due: `minute hour day-of-month month day-of-week`, with lists, ranges, steps and names, or `@hourly` and
  * its kind, in a time zone. Pure. Where both days are restricted either suffices, as in cron.
  *
- * Minutes are looked at one by one, no further than about eight years: a schedule that never comes (30 February) ends there.
+ * Always true: the next time is later than the one asked about. Months, days and hours in which it cannot come are passed over
+ * whole, and about eight years are looked at: a schedule that never comes (30 February) ends there.
  */
+import { DurationError, parseGoDurationMs } from '../../api/index.ts';
+
 const MACROS: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
   '@annually': '0 0 1 1 *',
@@ -28,11 +31,9 @@ export class CronSchedule {
 
   /** Throws RangeError for what is no schedule or no time zone. */
   constructor(text: string, timeZone?: string) {
-    const every = /^@every (\d+)(s|m|h)$/.exec(text.trim());
-    this.#everyMs = every
-      ? Number(every[1]) * { s: 1000, m: MINUTE_MS, h: 60 * MINUTE_MS }[every[2] as 's' | 'm' | 'h']
-      : undefined;
-    const parts = (MACROS[text.trim()] ?? (every ? '* * * * *' : text)).trim().split(/\s+/);
+    const [, every] = /^@every (\S+)$/.exec(text.trim()) ?? [];
+    this.#everyMs = every === undefined ? undefined : everyMs(every);
+    const parts = (MACROS[text.trim()] ?? (every === undefined ? text : '* * * * *')).trim().split(/\s+/);
     if (parts.length !== 5) throw new RangeError(`Cannot read schedule "${text}": it has not five fields`);
     const [minute, hour, day, month, weekday] = parts as [string, string, string, string, string];
     this.#fields = [
@@ -55,27 +56,28 @@ export class CronSchedule {
     let at = (Math.floor(afterMs / MINUTE_MS) + 1) * MINUTE_MS;
     const end = afterMs + FURTHEST_MS;
     while (at < end) {
-      const { isDay, isHour, isMinute, minute } = this.#judge(at);
-      if (isDay && isHour && isMinute) return at;
-      // Hours are whole in all zones but a few, which minutes find: never further than the end of this hour.
-      if (!isDay || !isHour) at += (60 - minute) * MINUTE_MS;
-      else at += MINUTE_MS;
+      const stepMs = this.#stepFrom(this.#wall(at));
+      if (stepMs === 0) return at;
+      at += stepMs;
     }
     return undefined;
   }
 
-  #judge(at: number): { isDay: boolean; isHour: boolean; isMinute: boolean; minute: number } {
-    const [minute, hour, day, month, weekday] = this.#fields;
-    const time = this.#wall(at);
-    const isDate = day.values.has(time.getUTCDate());
-    const isWeekday = weekday.values.has(time.getUTCDay());
-    const isEither = day.isAny || weekday.isAny ? isDate && isWeekday : isDate || isWeekday;
-    return {
-      isDay: isEither && month.values.has(time.getUTCMonth() + 1),
-      isHour: hour.values.has(time.getUTCHours()),
-      isMinute: minute.values.has(time.getUTCMinutes()),
-      minute: time.getUTCMinutes(),
-    };
+  /**
+   * How far it is at least to a time that may be one; 0: this is one. Clocks that change between here and there move the wall by
+   * an hour at most, so a step ends that long before the end of what it passes over.
+   */
+  #stepFrom(wall: Date): number {
+    const [minutes, hours, days, months, weekdays] = this.#fields;
+    const [date, hour, minute] = [wall.getUTCDate(), wall.getUTCHours(), wall.getUTCMinutes()];
+    const isDate = days.values.has(date);
+    const isWeekday = weekdays.values.has(wall.getUTCDay());
+    const isMonth = months.values.has(wall.getUTCMonth() + 1);
+    const isDay = isMonth && (days.isAny || weekdays.isAny ? isDate && isWeekday : isDate || isWeekday);
+    if (!isMonth && date < 27) return (27 - date) * DAY_MS; // a month has 28 days at least
+    if (!isDay && hour < 23) return ((23 - hour) * 60 - minute) * MINUTE_MS;
+    if (!isDay || !hours.values.has(hour)) return (60 - minute) * MINUTE_MS;
+    return minutes.values.has(minute) ? 0 : MINUTE_MS;
   }
 
   /** What the clock on the wall says, as if it were UTC. */
@@ -86,25 +88,35 @@ export class CronSchedule {
   }
 }
 
+/** In whole seconds and one at least, as kube-controller-manager takes it. */
+function everyMs(text: string): number {
+  try {
+    return Math.max(1, Math.floor(parseGoDurationMs(text) / 1000)) * 1000;
+  } catch (err) {
+    if (!(err instanceof DurationError)) throw err;
+    throw new RangeError(`Cannot read schedule "@every ${text}": ${err.message}`);
+  }
+}
+
 function parseField(text: string, least: number, most: number, names: readonly string[] = [], first = 0): Field {
   const number = (part: string): number => {
     const named = names.indexOf(part.toLowerCase());
-    const value = named >= 0 ? named + first : /^\d+$/.test(part) ? Number(part) : Number.NaN;
+    const value = named >= 0 ? named + first : /^\+?\d+$/.test(part) ? Number(part) : Number.NaN;
     if (!(value >= least && value <= most))
       throw new RangeError(`Cannot read schedule: "${part}" is not from ${least} to ${most}`);
     return value;
   };
   const values = new Set<number>();
-  for (const part of text.split(',')) {
+  for (const part of text.split(',').filter((one) => one !== '')) {
     const [range = '', stepText] = part.split('/');
     const step = stepText === undefined ? 1 : Number(stepText);
     if (!(Number.isInteger(step) && step > 0)) throw new RangeError(`Cannot read schedule: "${stepText}" is no step`);
-    const isAll = range === '*' || range === '?';
     const [from = '', to] = range.split('-');
+    const isAll = from === '*' || from === '?'; // whatever stands after it
     const begin = isAll ? least : number(from);
     const end = isAll ? most : to !== undefined ? number(to) : stepText !== undefined ? most : begin;
     if (end < begin) throw new RangeError(`Cannot read schedule: "${range}" ends before it begins`);
     for (let value = begin; value <= end; value += step) values.add(most === 7 && value === 7 ? 0 : value);
   }
-  return { values, isAny: /^[*?](\/1)?$/.test(text) };
+  return { values, isAny: text.split(',').some((part) => /^[*?](-[^/]*)?(\/1)?$/.test(part)) };
 }

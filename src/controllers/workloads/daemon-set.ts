@@ -15,7 +15,7 @@ import {
 import { podIndexers } from '../pods/indexes.ts';
 import { fitsNode } from '../pods/node-fit.ts';
 import { createPods, deletePods, podFrom } from '../pods/own-pods.ts';
-import { isActive, isFinished, isReady, msUntilAvailable } from '../pods/pod-state.ts';
+import { isActive, isFinished, isReady, msUntilAvailable, msUntilNextAvailable } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
 import { currentRevision, forgetRevisions, labelOf, REVISION_LABEL, revisionsOwned } from './revisions.ts';
 import { boundOf } from './rollout.ts';
@@ -52,9 +52,8 @@ export const daemonSetController: ControllerDefinition<DaemonSet> = defineContro
     await updateStatus(set, wanted, byNode, update, context);
     const inUse = pods.map((pod) => `${set.metadata.name}-${pod.metadata.labels?.[REVISION_LABEL]}`);
     await forgetRevisions(set, new Set([update, ...inUse]), context);
-    const waits = pods.map((pod) => msUntilAvailable(pod, set.spec.minReadySeconds ?? 0, wallNow()));
-    const next = Math.min(...waits.filter((wait) => wait > 0));
-    return Number.isFinite(next) ? requeueAfter(next) : undefined;
+    const nextMs = msUntilNextAvailable(pods, set.spec.minReadySeconds ?? 0, wallNow());
+    return nextMs === undefined ? undefined : requeueAfter(nextMs);
   },
 });
 

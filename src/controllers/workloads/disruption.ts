@@ -53,7 +53,8 @@ export const disruptionController: ControllerDefinition<policyv1.PodDisruptionBu
       const there = cache.of(corev1.pods).get(`${namespace}/${pod}`);
       return there && !isBeingDeleted(there) && wallNow() - Date.parse(String(time)) < BELIEVED_MS;
     });
-    const isGoing = (pod: corev1.Pod) => isBeingDeleted(pod) || disrupted.some(([one]) => one === pod.metadata.name);
+    const named = new Set(disrupted.map(([pod]) => pod));
+    const isGoing = (pod: corev1.Pod) => isBeingDeleted(pod) || named.has(pod.metadata.name);
     const currentHealthy = pods.filter((pod) => isReady(pod) && !isGoing(pod)).length;
     const disruptionsAllowed = expectedPods > 0 ? Math.max(0, currentHealthy - desiredHealthy) : 0;
     const observedGeneration = budget.metadata.generation ?? 0;
@@ -69,10 +70,8 @@ export const disruptionController: ControllerDefinition<policyv1.PodDisruptionBu
     const before = Object.fromEntries(
       Object.keys(counts).map((field) => [field, budget.status?.[field as keyof typeof counts]]),
     );
-    const gone = Object.keys(budget.status?.disruptedPods ?? {}).filter(
-      (pod) => !disrupted.some(([one]) => one === pod),
-    );
-    if (conditions !== known || !isDeepStrictEqual(before, counts) || gone.length > 0) {
+    const hasForgotten = Object.keys(budget.status?.disruptedPods ?? {}).length > named.size;
+    if (conditions !== known || !isDeepStrictEqual(before, counts) || hasForgotten) {
       const disruptedPods = disrupted.length > 0 ? Object.fromEntries(disrupted) : null;
       // An eviction that has counted meanwhile makes it fail.
       const budgets = client.resource(policyv1.podDisruptionBudgets);

@@ -12,3 +12,15 @@ it.each<[done: number[], before: string | undefined, text: string]>([
 
 it('the lowest indexes that are neither done nor running are given', () =>
   expect(freeIndexes(8, '0-2,4', [], 3)).toEqual([3, 5, 6]));
+
+it('an index is not lost between two that are done, nor given twice', () => {
+  expect(freeIndexes(4, '1,3', [], 9)).toEqual([0, 2]);
+  expect(freeIndexes(3, '0-2', [], 9)).toEqual([]);
+  expect(freeIndexes(3, '5-9', [], 9)).toEqual([0, 1, 2]);
+});
+
+it('as many as a Job may have are a few ranges', () => {
+  const most = 2 ** 31 - 1;
+  expect(freeIndexes(most, `0-99,200-${most - 1}`, [], 3)).toEqual([100, 101, 102]);
+  expect(indexesText([most - 1], `0-${most - 2}`)).toBe(`0-${most - 1}`);
+});

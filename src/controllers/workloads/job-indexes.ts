@@ -1,7 +1,12 @@
-/** The indexes of an Indexed Job: those that are done as text (`0-2,4`), and those that are still to be given. */
+/**
+ * The indexes of an Indexed Job: those that are done as text (`0-2,4`), and those that are still to be given. They are kept as
+ * ranges: a Job may have two thousand million of them, of which most are done.
+ */
 import type { corev1 } from '../../client/index.ts';
 
 const INDEX = 'batch.kubernetes.io/job-completion-index';
+
+type Range = [first: number, last: number];
 
 export function indexOf({ metadata }: corev1.Pod): number {
   return Number(metadata.annotations?.[INDEX] ?? Number.NaN);
@@ -9,36 +14,46 @@ export function indexOf({ metadata }: corev1.Pod): number {
 
 /** What was done before, and these; sorted, in ranges. */
 export function indexesText(done: readonly number[], before = ''): string {
-  const all = [...new Set([...parseIndexes(before), ...done.filter(Number.isInteger)])].sort((a, b) => a - b);
-  const ranges: [first: number, last: number][] = [];
-  for (const index of all) {
-    const last = ranges.at(-1);
-    if (last && last[1] === index - 1) last[1] = index;
-    else ranges.push([index, index]);
-  }
-  return ranges
+  return merged([...parseIndexes(before), ...done.filter(Number.isInteger).map((index): Range => [index, index])])
     .map(([first, last]) =>
       first === last ? `${first}` : last === first + 1 ? `${first},${last}` : `${first}-${last}`,
     )
     .join(',');
 }
 
+/** The lowest, at most `count`. */
 export function freeIndexes(
   completions: number,
   done: string | undefined,
   active: readonly corev1.Pod[],
   count: number,
 ): number[] {
-  const taken = new Set([...parseIndexes(done ?? ''), ...active.map(indexOf)]);
+  const running = active.map(indexOf).filter(Number.isInteger);
+  const taken = merged([...parseIndexes(done ?? ''), ...running.map((index): Range => [index, index])]);
   const free: number[] = [];
-  for (let index = 0; index < completions && free.length < count; index++) if (!taken.has(index)) free.push(index);
+  let next = 0;
+  for (const [first, last] of [...taken, [completions, completions]]) {
+    for (; next < Math.min(first!, completions) && free.length < count; next++) free.push(next);
+    next = Math.max(next, last! + 1);
+  }
   return free;
 }
 
-function parseIndexes(text: string): number[] {
+/** In order, without gaps between two and without what is said twice. */
+function merged(ranges: readonly Range[]): Range[] {
+  const found: Range[] = [];
+  for (const [first, last] of [...ranges].sort((a, b) => a[0] - b[0])) {
+    const before = found.at(-1);
+    if (before && first <= before[1] + 1) before[1] = Math.max(before[1], last);
+    else found.push([first, last]);
+  }
+  return found;
+}
+
+function parseIndexes(text: string): Range[] {
   if (text === '') return [];
-  return text.split(',').flatMap((part) => {
+  return text.split(',').map((part): Range => {
     const [first = 0, last = first] = part.split('-').map(Number);
-    return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+    return [first, last];
   });
 }

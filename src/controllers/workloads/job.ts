@@ -5,7 +5,7 @@
  * status (first as uncounted, by uid, then as a number). Pods that fail are replaced, later each time, until there are more
  * than `backoffLimit`. Pod failure and success policies, and limits by index, are left out.
  */
-import { wallNow } from '../../api/index.ts';
+import { greatestOf, rfc3339, wallNow } from '../../api/index.ts';
 import { batchv1, corev1, mergePatch } from '../../client/index.ts';
 import {
   type ControllerDefinition,
@@ -19,7 +19,7 @@ import {
   setCondition,
 } from '../../controller/index.ts';
 import { podIndexers } from '../pods/indexes.ts';
-import { createPods, deletePods, podFrom } from '../pods/own-pods.ts';
+import { createPods, deletePods, MOST_AT_ONCE, podFrom } from '../pods/own-pods.ts';
 import { isActive, isFinished, isReady } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
 import { freeIndexes, indexesText, indexOf } from './job-indexes.ts';
@@ -43,26 +43,32 @@ export const jobController: ControllerDefinition<batchv1.Job> = defineController
     }
     const pods = podsOf(job, context);
     if (isConditionTrue(job.status?.conditions, 'Complete') || isConditionTrue(job.status?.conditions, 'Failed')) {
-      await release(pods.filter(isFinished), context);
+      await deletePods(pods.filter(isActive), context);
+      await release(
+        pods.filter((pod) => isFinished(pod) || isBeingDeleted(pod)),
+        context,
+      );
       return;
     }
     const { status, uncounted } = count(job, pods);
     const active = pods.filter(isActive);
     const { suspend = false } = job.spec;
-    const verdict = suspend ? undefined : judge(job, status, active.length);
-    if (verdict || suspend) await deletePods(active, context);
-    else {
+    const verdict = suspend ? undefined : (verdictOf(job) ?? judge(job, status, active.length));
+    if (!verdict && !suspend) {
       const wait = await startMore(job, status, pods, active, context);
       await updateStatus(job, { ...status, active: active.length }, pods, undefined, context);
       await release(uncounted, context);
       return wait;
     }
-    const isOver = verdict && uncounted.length === 0;
-    await updateStatus(job, status, pods, isOver ? verdict : undefined, context);
+    // First why, then what follows: of pods that are deleted already another verdict could come.
+    await updateStatus(job, status, pods, verdict, context);
+    await deletePods(active, context);
     await release(uncounted, context);
     return undefined;
   },
 });
+
+const isLeaving = (pod: corev1.Pod) => isBeingDeleted(pod) && !isFinished(pod);
 
 function podsOf(job: batchv1.Job, { cache }: ReconcileContext): corev1.Pod[] {
   return cache.of(corev1.pods).by('byController', job.metadata.uid);
@@ -79,20 +85,21 @@ function count(job: batchv1.Job, pods: readonly corev1.Pod[]): { status: Status;
     for (const uid of known[end] ?? [])
       if (held.has(uid)) left[end].push(uid);
       else ends[end]++;
+  const listed = new Set([...left.succeeded, ...left.failed]);
   const uncounted: corev1.Pod[] = [];
   for (const [uid, pod] of held) {
     // One that is deleted before its end counts as failed.
     if (!isFinished(pod) && !isBeingDeleted(pod)) continue;
     uncounted.push(pod);
     const end = pod.status?.phase === 'Succeeded' ? 'succeeded' : 'failed';
-    if (![...left.succeeded, ...left.failed].includes(uid)) left[end].push(uid);
+    if (!listed.has(uid)) left[end].push(uid);
   }
   const isNone = left.succeeded.length + left.failed.length === 0;
   const completedIndexes =
     job.spec.completionMode === 'Indexed'
       ? {
           completedIndexes: indexesText(
-            [...pods.filter((pod) => pod.status?.phase === 'Succeeded').map(indexOf)],
+            pods.filter((pod) => pod.status?.phase === 'Succeeded').map(indexOf),
             before.completedIndexes,
           ),
         }
@@ -103,6 +110,17 @@ function count(job: batchv1.Job, pods: readonly corev1.Pod[]): { status: Status;
 
 const total = (status: Status, end: 'succeeded' | 'failed') =>
   (status[end] ?? 0) + (status.uncountedTerminatedPods?.[end]?.length ?? 0);
+
+/** What led to an end stands from then on, whatever becomes of the pods that are still on their way out. */
+const FIRST = { Complete: 'SuccessCriteriaMet', Failed: 'FailureTarget' } as const;
+
+function verdictOf({ status }: batchv1.Job): Verdict | undefined {
+  for (const type of ['Failed', 'Complete'] as const) {
+    const told = status?.conditions?.find((one) => one.type === FIRST[type] && one.status === 'True');
+    if (told) return { type, reason: told.reason ?? '', message: told.message ?? '' };
+  }
+  return undefined;
+}
 
 function judge({ spec, status: before }: batchv1.Job, status: Status, active: number): Verdict | undefined {
   const { completions, backoffLimit = 6, activeDeadlineSeconds } = spec;
@@ -134,7 +152,7 @@ async function startMore(
   const deadlineMs = deadline === undefined ? Number.POSITIVE_INFINITY : startOf(job) + deadline * 1000 - wallNow();
   const retryMs = active.length < wanted ? retryIn(status, pods) : 0;
   if (active.length < wanted && retryMs === 0) {
-    const missing = wanted - active.length;
+    const missing = Math.min(wanted - active.length, MOST_AT_ONCE);
     const indexes =
       completionMode === 'Indexed'
         ? freeIndexes(completions ?? 0, status.completedIndexes, active, missing)
@@ -168,7 +186,7 @@ function retryIn(status: Status, pods: readonly corev1.Pod[]): number {
     .filter((end) => end > 0);
   if (ends.length === 0) return 0;
   const delay = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failed - 1));
-  return Math.max(0, Math.max(...ends) + delay - wallNow());
+  return Math.max(0, greatestOf(ends) + delay - wallNow());
 }
 
 function startOf({ status, metadata }: batchv1.Job): number {
@@ -183,9 +201,14 @@ async function updateStatus(
   { client, recorder }: ReconcileContext,
 ): Promise<void> {
   const known = job.status ?? {};
-  const active = verdict ? 0 : (counted.active ?? 0);
-  const now = `${new Date(wallNow()).toISOString().slice(0, 19)}Z`;
-  let conditions = known.conditions ?? [];
+  const active = verdict ? pods.filter(isActive).length : (counted.active ?? 0);
+  const terminating = pods.filter(isLeaving).length;
+  // An end is told when nothing is left of it: no pod to count, none active and none on its way out.
+  const { succeeded: toCount = [], failed: toCountFailed = [] } = counted.uncountedTerminatedPods ?? {};
+  const isOver = verdict !== undefined && active + terminating + toCount.length + toCountFailed.length === 0;
+  const now = rfc3339(wallNow());
+  const before = known.conditions ?? [];
+  let conditions = before;
   const { suspend = false } = job.spec;
   const wasSuspended = isConditionTrue(conditions, 'Suspended');
   if (suspend !== wasSuspended) {
@@ -194,8 +217,7 @@ async function updateStatus(
   }
   if (verdict) {
     const { type, reason, message } = verdict;
-    const first = type === 'Complete' ? 'SuccessCriteriaMet' : 'FailureTarget';
-    for (const one of [first, type])
+    for (const one of isOver ? [FIRST[type], type] : [FIRST[type]])
       conditions = setCondition(conditions, { type: one, status: 'True', reason, message });
   }
   const status: Status = {
@@ -205,15 +227,15 @@ async function updateStatus(
     ...(counted.completedIndexes !== undefined && { completedIndexes: counted.completedIndexes }),
     active,
     ready: Math.min(active, pods.filter((pod) => isActive(pod) && isReady(pod)).length),
-    terminating: pods.filter((pod) => isBeingDeleted(pod) && !isFinished(pod)).length,
+    terminating,
     ...(!suspend && { startTime: known.startTime ?? now }),
-    ...(verdict?.type === 'Complete' && { completionTime: now }),
+    ...(isOver && verdict.type === 'Complete' && { completionTime: now }),
   };
   const isNews = Object.entries(status).some(
     ([field, value]) =>
       JSON.stringify(value) !== JSON.stringify(known[field as keyof Status] ?? (typeof value === 'number' ? 0 : {})),
   );
-  if (!isNews && conditions === (known.conditions ?? conditions)) return;
+  if (!isNews && conditions === before) return;
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
   const uncountedTerminatedPods = {
     ...(succeeded.length > 0 && { succeeded }),
@@ -221,8 +243,9 @@ async function updateStatus(
   };
   const change = { ...status, uncountedTerminatedPods, conditions, ...(suspend && { startTime: null }) };
   await writeStatus(client.resource(batchv1.jobs), job, change);
-  if (verdict?.type === 'Complete') recorder.normal('Completed', 'Job completed');
-  if (verdict?.type === 'Failed') recorder.warning(verdict.reason, verdict.message);
+  if (!isOver) return;
+  if (verdict.type === 'Complete') recorder.normal('Completed', 'Job completed');
+  else recorder.warning(verdict.reason, verdict.message);
 }
 
 /** Their ends stand in the status: from here on anybody may delete them. */

@@ -6,7 +6,7 @@
  * taken over.
  */
 import { wallNow } from '../../api/index.ts';
-import { type AnyObject, appsv1, corev1, mergePatch, type Resource } from '../../client/index.ts';
+import { type AnyObject, appsv1, corev1, type Draft, mergePatch, type Resource } from '../../client/index.ts';
 import {
   type ControllerDefinition,
   controllerOf,
@@ -17,8 +17,8 @@ import {
   setControllerReference,
 } from '../../controller/index.ts';
 import { podIndexers } from '../pods/indexes.ts';
-import { isActive, isReady, msUntilAvailable } from '../pods/pod-state.ts';
-import { isRefusedByNamespace } from '../refused-by-namespace.ts';
+import { createPods, deletePods, podFrom } from '../pods/own-pods.ts';
+import { isActive, isReady, msUntilAvailable, msUntilNextAvailable } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
 
 /** What the two kinds have in common; their selectors differ in form only. */
@@ -61,8 +61,8 @@ function makeController<T extends ReplicaOwner>(name: string, resource: Resource
       if (!isBeingDeleted(set)) {
         await adoptPods(set, context);
         const missing = (set.spec.replicas ?? 1) - owned.length;
-        if (missing > 0) await createPods(set, missing, context);
-        if (missing < 0) await deletePods(owned, -missing, context);
+        if (missing > 0) await createPods(set, podsOf(set, missing), context);
+        if (missing < 0) await deletePods(leastWorthFirst(owned).slice(0, -missing), context);
       }
       return updateStatus(resource, set, owned, context);
     },
@@ -80,25 +80,16 @@ async function adopt(set: ReplicaOwner, orphan: corev1.Pod, client: ReconcileCon
   await client.resource(corev1.pods).patch(name, mergePatch<corev1.Pod>({ metadata }));
 }
 
-async function createPods(set: ReplicaOwner, count: number, { client, namespace }: ReconcileContext): Promise<void> {
-  const { metadata = {}, spec } = set.spec.template!;
-  const draft = { metadata: { ...metadata, namespace, generateName: `${set.metadata.name}-` }, spec };
-  const pod = setControllerReference(set, draft);
-  try {
-    await Promise.all(Array.from({ length: count }, () => client.resource(corev1.pods).create(pod)));
-  } catch (err) {
-    if (!isRefusedByNamespace(err)) throw err; // else it is going, and so is the set
-  }
+function* podsOf({ spec, metadata }: ReplicaOwner, count: number): Generator<Draft<corev1.Pod>> {
+  const draft = podFrom(spec.template!, { prefix: metadata.name });
+  for (let made = 0; made < count; made++) yield draft;
 }
 
 /** First those that nobody would miss: not scheduled, not ready, youngest. */
-async function deletePods(owned: readonly corev1.Pod[], count: number, { client }: ReconcileContext): Promise<void> {
+function leastWorthFirst(owned: readonly corev1.Pod[]): corev1.Pod[] {
   const worth = (pod: corev1.Pod) => (pod.spec.nodeName ? 1 : 0) + (isReady(pod) ? 2 : 0);
   const age = ({ metadata }: corev1.Pod) => Date.parse(metadata.creationTimestamp);
-  const victims = [...owned].sort((a, b) => worth(a) - worth(b) || age(b) - age(a)).slice(0, count);
-  await Promise.all(
-    victims.map(({ metadata: { name, uid } }) => client.resource(corev1.pods).delete(name, { preconditions: { uid } })),
-  );
+  return [...owned].sort((a, b) => worth(a) - worth(b) || age(b) - age(a));
 }
 
 async function updateStatus<T extends ReplicaOwner>(
@@ -108,17 +99,17 @@ async function updateStatus<T extends ReplicaOwner>(
   { client }: ReconcileContext,
 ) {
   const { minReadySeconds = 0 } = set.spec;
-  const waits = owned.map((pod) => msUntilAvailable(pod, minReadySeconds, wallNow()));
+  const now = wallNow();
   const status = {
     replicas: owned.length,
     fullyLabeledReplicas: owned.length,
     readyReplicas: owned.filter(isReady).length,
-    availableReplicas: waits.filter((wait) => wait === 0).length,
+    availableReplicas: owned.filter((pod) => msUntilAvailable(pod, minReadySeconds, now) === 0).length,
     observedGeneration: set.metadata.generation ?? 0,
   };
   const known: Partial<typeof status> = set.status ?? {};
   const isNews = (Object.keys(status) as (keyof typeof status)[]).some((name) => status[name] !== (known[name] ?? 0));
   if (isNews) await writeStatus(client.resource(resource), set, status);
-  const next = Math.min(...waits.filter((wait) => wait > 0));
-  return Number.isFinite(next) ? requeueAfter(next) : undefined;
+  const nextMs = msUntilNextAvailable(owned, minReadySeconds, now);
+  return nextMs === undefined ? undefined : requeueAfter(nextMs);
 }

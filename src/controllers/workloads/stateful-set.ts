@@ -16,8 +16,8 @@ import {
   requeueAfter,
 } from '../../controller/index.ts';
 import { podIndexers } from '../pods/indexes.ts';
-import { createPods, deletePods, podFrom } from '../pods/own-pods.ts';
-import { isActive, isFinished, isReady, msUntilAvailable } from '../pods/pod-state.ts';
+import { createPods, deletePods, MOST_AT_ONCE, podFrom } from '../pods/own-pods.ts';
+import { isActive, isFinished, isReady, msUntilAvailable, msUntilNextAvailable } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
 import { currentRevision, forgetRevisions, labelOf, REVISION_LABEL, revisionsOwned, templateOf } from './revisions.ts';
 
@@ -36,9 +36,8 @@ export const statefulSetController: ControllerDefinition<StatefulSet> = defineCo
     if (!isBeingDeleted(set)) await moveOn(set, byOrdinal, { current, update }, context);
     await updateStatus(set, pods, { current, update }, context);
     await forgetRevisions(set, new Set([current, update]), context);
-    const waits = pods.map((pod) => msUntilAvailable(pod, set.spec.minReadySeconds ?? 0, wallNow()));
-    const next = Math.min(...waits.filter((wait) => wait > 0));
-    return Number.isFinite(next) ? requeueAfter(next) : undefined;
+    const nextMs = msUntilNextAvailable(pods, set.spec.minReadySeconds ?? 0, wallNow());
+    return nextMs === undefined ? undefined : requeueAfter(nextMs);
   },
 });
 
@@ -59,29 +58,31 @@ async function moveOn(
   } = set.spec;
   const start = ordinals?.start ?? 0;
   const isOrdered = podManagementPolicy === 'OrderedReady';
-  const wanted = Array.from({ length: replicas }, (_, index) => start + index);
+  const end = start + replicas;
   const partition = updateStrategy?.rollingUpdate?.partition ?? 0;
   const isAvailable = (pod: corev1.Pod | undefined) =>
     pod !== undefined && isActive(pod) && msUntilAvailable(pod, minReadySeconds, wallNow()) === 0;
 
-  for (const ordinal of wanted) {
+  let made = 0;
+  for (let ordinal = start; ordinal < end; ordinal++) {
     const pod = byOrdinal.get(ordinal);
     if (pod && isFinished(pod) && !isBeingDeleted(pod)) await deletePods([pod], context);
     else if (!pod) {
       const revision = ordinal < start + partition ? revisions.current : revisions.update;
-      if (!(await createMember(set, ordinal, revision, context))) return;
+      if (!(await createMember(set, ordinal, revision, context)) || ++made === MOST_AT_ONCE) return;
     }
     if (isOrdered && !(pod && isActive(pod) && isReady(pod))) return;
   }
-  const superfluous = [...byOrdinal.keys()].filter((ordinal) => !wanted.includes(ordinal)).sort((a, b) => b - a);
+  const superfluous = [...byOrdinal.keys()]
+    .filter((ordinal) => ordinal < start || ordinal >= end)
+    .sort((a, b) => b - a);
   for (const ordinal of superfluous) {
     const pod = byOrdinal.get(ordinal)!;
     if (!isBeingDeleted(pod)) await deletePods([pod], context);
     if (isOrdered) return;
   }
   if (updateStrategy?.type === 'OnDelete') return;
-  for (const ordinal of wanted.reverse()) {
-    if (ordinal < start + partition) return;
+  for (let ordinal = end - 1; ordinal >= start + partition; ordinal--) {
     const pod = byOrdinal.get(ordinal);
     if (pod && !isBeingDeleted(pod) && pod.metadata.labels?.[REVISION_LABEL] !== labelOf(set, revisions.update)) {
       await deletePods([pod], context);

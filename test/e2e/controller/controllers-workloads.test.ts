@@ -89,6 +89,46 @@ describe('a job', () => {
     expect(status).toMatchObject({ failed: 1 });
   });
 
+  it('whose time is over leaves none of its pods behind', async () => {
+    const n = await newNamespace();
+    const { spec, ...rest } = job('j', { activeDeadlineSeconds: 1, parallelism: 2 }, ['false']);
+    const pod = { ...spec.template.spec, restartPolicy: 'OnFailure' as const, terminationGracePeriodSeconds: 0 };
+    await client
+      .resource(batchv1.jobs, n)
+      .create({ ...rest, spec: { ...spec, template: { ...spec.template, spec: pod } } });
+    const { status } = await until_(n, 'j', 'Failed');
+    expect(status?.conditions?.find(({ type }) => type === 'Failed')?.reason).toBe('DeadlineExceeded');
+    await until(async () => (await podsIn(n)).length === 0);
+  });
+
+  it('is over once none of its pods is on its way out, for the reason that was told first', async () => {
+    const n = await newNamespace();
+    const { spec, ...rest } = job('j', { backoffLimit: 0, parallelism: 2 }, ['false']);
+    const pod = { ...spec.template.spec, restartPolicy: 'OnFailure' as const };
+    const [jobs, pods] = [client.resource(batchv1.jobs, n), client.resource(corev1.pods, n)];
+    await jobs.create({ ...rest, spec: { ...spec, template: { ...spec.template, spec: pod } } });
+    await until(async () => (await podsIn(n)).length === 2);
+    const hold = 'example.com/hold';
+    for (const { metadata } of await podsIn(n)) {
+      const finalizers = [...(metadata.finalizers ?? []), hold];
+      await pods.patch(metadata.name, mergePatch<corev1.Pod>({ metadata: { finalizers } }));
+    }
+    await jobs.patch('j', mergePatch<batchv1.Job>({ spec: { activeDeadlineSeconds: 1 } as batchv1.JobSpec }));
+    // Both are counted, which is more than may fail, and both are still there.
+    await until(async () => (await jobs.get('j')).status?.failed === 2);
+    const { status: going } = await jobs.get('j');
+    expect(going).toMatchObject({ terminating: 2 });
+    expect(going?.active ?? 0).toBe(0);
+    const told = (status = going) =>
+      (status?.conditions ?? []).map(({ type, status, reason }) => [type, status, reason].join(' '));
+    expect(told()).toEqual(['FailureTarget True DeadlineExceeded']);
+    for (const { metadata } of await podsIn(n))
+      await pods.patch(metadata.name, mergePatch<corev1.Pod>({ metadata: { finalizers: null as never } }));
+    const { status } = await until_(n, 'j', 'Failed');
+    expect(status).toMatchObject({ failed: 2, terminating: 0 });
+    expect(told(status)).toEqual(['FailureTarget True DeadlineExceeded', 'Failed True DeadlineExceeded']);
+  });
+
   it('goes some time after its end, with its pods, if it says so', async () => {
     const n = await newNamespace();
     await client.resource(batchv1.jobs, n).create(job('j', { ttlSecondsAfterFinished: 0 }));
@@ -160,6 +200,15 @@ describe('a stateful set', () => {
     await sets.scale.patch('s', mergePatch({ spec: { replicas: 1 } }));
     await until(async () => (await namesIn(n)).join() === 's-0');
   });
+});
+
+it('a stateful set that wants as many as a number can be has its first, and holds nobody up', async () => {
+  const n = await newNamespace();
+  const sets = client.resource(appsv1.statefulSets, n);
+  const spec = { serviceName: 's', selector: { matchLabels: labels }, template: template('example.com/x:broken') };
+  await sets.create({ metadata: { name: 's' }, spec: { ...spec, replicas: 2 ** 31 - 1 } });
+  await until(async () => (await namesIn(n)).join() === 's-0');
+  await until(async () => (await sets.get('s')).status?.replicas === 1);
 });
 
 it('a daemon set has one pod on every node that takes it, and replaces them when it changes', async () => {
