@@ -7,8 +7,10 @@
  *     await client.resource(widgets.resource).create({ metadata: { name: 'a' }, spec: { size: 1 } });
  *
  * A schema is anything of Standard Schema that can give its JSON Schema (Zod, ArkType, Valibot by `toStandardJsonSchema`), a
- * JSON Schema as it is (TypeBox), or both named. What has no structural form is refused with its place, when it is defined.
+ * JSON Schema as it is (TypeBox), or both named. What has no structural form, and what the server would not take, is refused
+ * with its place, when it is defined.
  */
+import type { JsonObject } from '../../api/index.ts';
 import { ConfigError } from '../errors.ts';
 import { defineResource, type Resource } from '../objects/define-resource.ts';
 import type {
@@ -19,6 +21,7 @@ import type {
 import type { ApiObject, Draft, UnknownFields } from '../objects/objects.ts';
 import type { StandardSchemaV1 } from '../objects/standard-schema.ts';
 import type { StructuralSchema } from '../objects/structural-schema.ts';
+import { definitionFaults } from './definition-faults.ts';
 import { fromJsonSchema } from './from-json-schema.ts';
 import { schemaValidator } from './schema-validator.ts';
 
@@ -76,6 +79,15 @@ export function defineCrd<Spec = UnknownFields, Status = UnknownFields>(
     ...(shortNames && { shortNames: [...shortNames] }),
     ...(categories && { categories: [...categories] }),
   };
+  const faults = definitionFaults({
+    group,
+    version,
+    names,
+    schema: openAPIV3Schema as unknown as JsonObject,
+    columns: columns ?? [],
+    scale,
+  });
+  if (faults.length > 0) throw new ConfigError(`Cannot define "${kind}": ${faults.join('; ')}`);
   const crd = {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',

@@ -43,6 +43,7 @@ export async function installCrd(
   for (const crd of crds)
     await api.apply(crd as Applied<CustomResourceDefinition>, { fieldManager, force: true, signal });
   for (const crd of crds) await whenServed(client, crd.metadata.name ?? '', timeoutMs, signal);
+  client.discovery.forget(); // it would not look for a kind that it has just missed
 }
 
 /** Each with its name. */

@@ -8,6 +8,7 @@ import type { Clock } from '../../api/index.ts';
 import { isApiError } from '../errors.ts';
 import { defineResourceOf, type Resource } from '../objects/define-resource.ts';
 import type { DynamicObject } from '../objects/objects.ts';
+import { groupOf } from '../objects/resource-name.ts';
 import type { Transport } from '../transport/transport.ts';
 
 export type DiscoveredResource = {
@@ -26,6 +27,8 @@ export type ResourceQuery = {
   /** Any; where several have the kind, the one the server prefers. */
   readonly group?: string | undefined;
   readonly version?: string | undefined;
+  /** Both of them, as objects and references to objects have it. */
+  readonly apiVersion?: string | undefined;
 };
 
 type AggregatedVersion = {
@@ -67,16 +70,28 @@ export class Discovery {
     this.#clock = transport.clock;
   }
 
-  /** A token for a kind; throws if the cluster does not serve it. */
-  async find(query: ResourceQuery): Promise<Resource<DynamicObject>> {
+  /**
+   * A token for a kind; throws if the cluster does not serve it.
+   *
+   *     await client.discovery.find({ kind: 'Deployment' });
+   *     await client.discovery.find(pod.metadata.ownerReferences[0]);
+   */
+  async find({ kind, ...where }: ResourceQuery): Promise<Resource<DynamicObject>> {
+    const { apiVersion } = where;
+    const { group, version } = apiVersion === undefined ? where : splitVersion(apiVersion);
+    const query = { kind, group, version };
     const found = select(await this.resources(), query) ?? select(await this.resources(MIN_AGE_MS), query);
     if (found) return defineResourceOf<DynamicObject>(found);
-    const { kind, group, version } = query;
-    const where =
+    const place =
       group === undefined ? 'any group' : `group "${group}"${version === undefined ? '' : ` version "${version}"`}`;
     throw new Error(
-      `Cannot find a resource of kind "${kind}": ${this.#transport.access.server.host} has none in ${where}`,
+      `Cannot find a resource of kind "${kind}": ${this.#transport.access.server.host} has none in ${place}`,
     );
+  }
+
+  /** What is known may not be so any more: the next who asks has it asked anew. */
+  forget(): void {
+    this.#known = undefined;
   }
 
   /** Everything, in the server's order of preference; no older than asked for. */
@@ -143,6 +158,11 @@ function aggregated({ items = [] }: Aggregated): DiscoveredResource[] {
       })),
     ),
   );
+}
+
+function splitVersion(apiVersion: string): { group: string; version: string } {
+  const group = groupOf(apiVersion);
+  return { group, version: group === '' ? apiVersion : apiVersion.slice(group.length + 1) };
 }
 
 function select(resources: readonly DiscoveredResource[], { kind, group, version }: ResourceQuery) {

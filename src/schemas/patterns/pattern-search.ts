@@ -1,6 +1,6 @@
 /**
  * Where in a text a pattern matches first: all ways at once, in the order in which the pattern prefers them. At most
- * (characters of the text) times (states) steps; the meter is charged for each.
+ * (characters of the text) times (states) steps; the meter is charged for each, and for each way once more.
  */
 import { ASSERT, type Before, beforeOf, END, MATCH, type PatternProgram, TAKE } from './pattern-program.ts';
 import { nextMark, reached } from './state-marks.ts';
@@ -50,7 +50,7 @@ function follow(
 ): boolean {
   const { kinds, next, also } = program;
   const open = [state];
-  let steps = 1;
+  let steps = 2; // a list is made, and is then looked through
   let isMatch = false;
   while (open.length > 0 && !isMatch) {
     const id = open.pop()!;

@@ -10,8 +10,8 @@ type FormatCheck = (text: string) => boolean;
 const uuidPattern = /^[0-9a-f]{8}-?[0-9a-f]{4}-?([0-9a-f])[0-9a-f]{3}-?([0-9a-f])[0-9a-f]{3}-?[0-9a-f]{12}$/i;
 const timePattern = /^(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|[+-]\d{2}:\d{2})$/i;
 const datePattern = /^(\d{4})-(\d{2})-(\d{2})$/;
-const spanPattern =
-  /^(?:\d+(?:\.\d+)? ?(?:ns|[uµμ]s|ms|s|m|h|d|w|(?:nano|micro|milli|sec|min|hour|day|week)[a-z]{0,8})\s?)+$/i;
+/** One part of `1h 30 minutes`; words before the letters that they begin with. */
+const spanPart = /\d+(?:\.\d+)? ?(?:(?:nano|micro|milli|sec|min|hour|day|week)[a-z]{0,8}|ns|[uµμ]s|ms|s|m|h|d|w)\s?/iy;
 
 const checks: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ['date', isDate],
@@ -76,8 +76,15 @@ function isDuration(text: string): boolean {
     parseGoDuration(text);
     return true;
   } catch {
-    return spanPattern.test(text);
+    return isSpan(text);
   }
+}
+
+function isSpan(text: string): boolean {
+  spanPart.lastIndex = 0;
+  do if (!spanPart.test(text)) return false;
+  while (spanPart.lastIndex < text.length);
+  return true;
 }
 
 function isDate(text: string): boolean {

@@ -1,10 +1,18 @@
 /** Custom kinds from schemas of libraries, installed on a real server, whose rules have the last word. */
 import { toStandardJsonSchema } from '@valibot/to-json-schema';
+import fc from 'fast-check';
 import { Type } from 'typebox';
 import * as v from 'valibot';
 import { afterAll, beforeAll, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
-import { CrdError, defineCrd, fromJsonSchema, installCrd } from '../../../src/client/crd.ts';
+import {
+  type CrdDefinition,
+  CrdError,
+  type CrdOptions,
+  defineCrd,
+  fromJsonSchema,
+  installCrd,
+} from '../../../src/client/crd.ts';
 import { apiextensionsv1, InvalidObjectError, type KubeClient } from '../../../src/client/index.ts';
 import { checkCrd, startTestServer, type TestServer } from '../../../src/testing/index.ts';
 import { adminOf } from '../../support/client/client-under-test.ts';
@@ -42,7 +50,9 @@ it('a kind defined with Zod is installed, written, checked here and by the serve
   const columns = [{ name: 'Size', type: 'integer', jsonPath: '.spec.size' }];
   const widgets = defineCrd({ ...names('Widget'), spec: zodSpec, status: z.object({ ready: z.boolean() }), columns });
   expectTypeOf(widgets.resource).toExtend<{ kind: string }>();
+  await expect(client.discovery.find({ kind: 'Widget' })).rejects.toThrow('Cannot find a resource of kind "Widget"');
   await installCrd(client, widgets);
+  expect(await client.discovery.find({ kind: 'Widget' })).toMatchObject({ plural: 'widgets' });
   await installCrd(client, widgets); // again is the same as once
   const api = client.resource(widgets.resource, 'default');
   const made = await api.create({
@@ -130,27 +140,25 @@ it('a generated token checks before it sends, as its schema says', async () => {
 it('a definition is checked without a server, in the words in which the server refuses it', async () => {
   const good = defineCrd({ ...names('Checked'), spec: zodSpec });
   await expect(checkCrd(good)).resolves.toBeUndefined();
-  const withSpec = (spec: object) => defineCrd({ ...names('Bad'), spec });
   const rule = (rule: string) => ({ type: 'object', 'x-kubernetes-validations': [{ rule }] });
   const { crd } = defineCrd({ ...names('Bad'), spec: { type: 'object' } });
+  const changed = (change: object) => ({ ...crd, spec: { ...crd.spec!, ...change } });
   const bad = [
-    withSpec({ type: 'object', properties: { a: { type: 'string', pattern: '(' } } }),
-    withSpec({ type: 'object', properties: { a: { type: 'string', default: 5 } } }),
-    withSpec(rule('self.missing > 1')),
-    withSpec({
+    ...BAD_SCHEMAS.map(([, , spec]) => withSchema(crd, spec)),
+    withSchema(crd, rule('self.missing > 1')),
+    withSchema(crd, {
       type: 'object',
       properties: { a: { ...rule('self.all(x, x > 1)'), type: 'array', items: { type: 'string' } } },
     }),
-    defineCrd({ ...names('Bad'), group: 'example.k8s.io', spec: { type: 'object' } }),
-    defineCrd({ ...names('Bad'), plural: 'Not_good', spec: { type: 'object' } }),
-    defineCrd({ ...names('Bad'), columns: [{ name: 'x', type: 'no', jsonPath: 'spec' }], spec: { type: 'object' } }),
+    { ...changed({ group: 'example.k8s.io' }), metadata: { name: 'bads.example.k8s.io' } },
+    { ...changed({ names: { ...crd.spec!.names, plural: 'Not_good' } }), metadata: { name: 'Not_good.ex.io' } },
     defineCrd({
       ...names('Bad'),
-      scale: { specReplicasPath: '.x', statusReplicasPath: '.y' },
+      columns: [{ name: 'x', type: 'string', jsonPath: '.spec[' }],
       spec: { type: 'object' },
     }),
     { ...crd, metadata: { name: 'other.ex.io' } },
-    { ...crd, spec: { ...crd.spec!, versions: [] } },
+    changed({ versions: [] }),
   ];
   const refusal = (error: unknown) => (error as { status?: unknown }).status ?? error;
   for (const one of bad) {
@@ -165,3 +173,113 @@ it('a definition is checked without a server, in the words in which the server r
     ).toEqual(here);
   }
 });
+
+const field = (schema: object) => ({ type: 'object', properties: { a: schema } });
+const BAD_SCHEMAS: [claim: string, place: string, spec: object][] = [
+  ['a pattern that is none', 'spec.a, pattern', field({ type: 'string', pattern: '(' })],
+  ['a pattern that Go does not have', 'spec.a, pattern', field({ type: 'string', pattern: '^(?!x)' })],
+  ['a default of another type', 'spec.a, default', field({ type: 'string', default: 5 })],
+  [
+    'a default beyond its bounds',
+    'spec.a[].b, default',
+    field({ type: 'array', items: { type: 'object', properties: { b: { type: 'integer', maximum: 1, default: 2 } } } }),
+  ],
+  ['unique items', 'spec.a, uniqueItems', field({ type: 'array', items: { type: 'string' }, uniqueItems: true })],
+  ['a type that is none', 'spec.a, type', field({ type: 'text' })],
+  [
+    'a map by a key that no item has',
+    'spec.a, x-kubernetes-list-map-keys',
+    field({
+      ...{ type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
+      items: { type: 'object', properties: { b: { type: 'string' } } },
+    }),
+  ],
+  [
+    'a rule without a text',
+    'spec.a, x-kubernetes-validations[0].rule',
+    field({ type: 'string', 'x-kubernetes-validations': [{}] }),
+  ],
+];
+
+it.each(BAD_SCHEMAS)('defineCrd() refuses %s, at %s', (_claim, place, spec) => {
+  expect(() => defineCrd({ ...names('Bad'), spec })).toThrow(`Cannot define "Bad": ${place}: `);
+});
+
+it.each<[place: string, options: Partial<CrdOptions<unknown, unknown>>]>([
+  ['group', { group: 'nodots' }],
+  ['version', { version: 'V1' }],
+  ['plural', { plural: 'Not_good' }],
+  ['shortNames[0]', { shortNames: ['Bad'] }],
+  ['columns[0].type', { columns: [{ name: 'x', type: 'no', jsonPath: '.spec' }] }],
+  ['columns[0].jsonPath', { columns: [{ name: 'x', type: 'string', jsonPath: 'spec' }] }],
+  ['scale.specReplicasPath', { scale: { specReplicasPath: '.x', statusReplicasPath: '.status.y' } }],
+])('defineCrd() refuses what the server would, at %s', (place, options) => {
+  expect(() => defineCrd({ ...names('Bad'), spec: { type: 'object' }, ...options })).toThrow(
+    `Cannot define "Bad": ${place}: `,
+  );
+});
+
+it('defineCrd() refuses a schema if and only if the server does', async () => {
+  const { crd } = defineCrd({ ...names('Bad'), spec: { type: 'object' } });
+  const verdicts = { taken: 0, refused: 0 };
+  await fc.assert(
+    fc.asyncProperty(anySchema, async (schema) => {
+      const spec = field(schema);
+      let structural: object;
+      try {
+        structural = fromJsonSchema(spec);
+      } catch {
+        return; // it has no form that a server could be asked about
+      }
+      const there = await checkCrd(withSchema(crd, structural)).then(
+        () => true,
+        () => false,
+      );
+      let here = true;
+      try {
+        defineCrd({ ...names('Bad'), spec });
+      } catch {
+        here = false;
+      }
+      verdicts[there ? 'taken' : 'refused']++;
+      expect(here).toBe(there);
+    }),
+    { numRuns: 200, seed: 7 },
+  );
+  expect(verdicts.taken).toBeGreaterThan(20);
+  expect(verdicts.refused).toBeGreaterThan(20);
+});
+
+/** Words that go together, and now and then one more that does not. */
+const EXTRAS: object[] = [
+  ...[{ pattern: '^a+$' }, { pattern: '(' }, { pattern: '(?!a)' }, { default: 1 }, { default: 'a' }, { default: {} }],
+  ...[{ enum: ['a', 'b'] }, { enum: [1] }, { maximum: 1 }, { minLength: 2 }, { nullable: true }, { format: 'date' }],
+  ...[{ required: ['a'] }, { uniqueItems: true }, { uniqueItems: false }, { additionalProperties: false }],
+  ...['set', 'map', 'atomic', 'other'].map((type) => ({ 'x-kubernetes-list-type': type })),
+  { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a'] },
+  ...['atomic', 'granular', 'other'].map((type) => ({ 'x-kubernetes-map-type': type })),
+  { 'x-kubernetes-int-or-string': true },
+  { 'x-kubernetes-embedded-resource': true },
+  { 'x-kubernetes-preserve-unknown-fields': true },
+  { 'x-kubernetes-preserve-unknown-fields': false },
+];
+const schemaOf = (depth: number): fc.Arbitrary<object> => {
+  const plain = fc.constantFrom<object[]>(...['string', 'integer', 'number', 'boolean'].map((type) => ({ type })));
+  const deeper = depth > 0 ? schemaOf(depth - 1) : plain;
+  const shape = fc.oneof(
+    plain,
+    deeper.map((items) => ({ type: 'array', items })),
+    fc.dictionary(fc.constantFrom('a', 'b'), deeper).map((properties) => ({ type: 'object', properties })),
+    deeper.map((additionalProperties) => ({ type: 'object', additionalProperties })),
+  );
+  const extras = fc.oneof(fc.constant({}), fc.constant({}), fc.constantFrom(...EXTRAS));
+  return fc.tuple(shape, extras).map(([schema, extra]) => ({ ...schema, ...extra }));
+};
+const anySchema = schemaOf(2);
+
+function withSchema<T extends CrdDefinition['crd']>(crd: T, spec: object): T {
+  const copy = structuredClone(crd);
+  const schema = copy.spec!.versions![0]!.schema!.openAPIV3Schema as { properties: { spec: object } };
+  schema.properties.spec = spec;
+  return copy;
+}
