@@ -31,9 +31,9 @@ function wrapped(line: string, width: number): string[] {
   return [...lines, current];
 }
 
-/** As it is written before a colon. */
+/** As it is written before a colon in a type. */
 export function propertyName(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name);
+  return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) ? name : quoted(name);
 }
 
 export function quoted(text: string): string {
@@ -42,6 +42,11 @@ export function quoted(text: string): string {
   const singles = text.split("'").length - 1;
   const doubles = text.split('"').length - 1;
   return singles > doubles ? `"${inner.replaceAll('"', '\\"')}"` : `'${inner.replaceAll("'", "\\'")}'`;
+}
+
+/** In an object: there one name sets what the object inherits from, unless it is computed. */
+function fieldName(name: string): string {
+  return name === '__proto__' ? "['__proto__']" : propertyName(name);
 }
 
 /** A value of JSON as an expression; `used` are the columns before it in its line and behind it. */
@@ -57,7 +62,7 @@ export function literal(value: unknown, indent: string, used: number): string {
   if (typeof value !== 'object' || value === null) return flat!;
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
   const lines = fields.map(([name, field]) => {
-    const start = `${inner}${propertyName(name)}: `;
+    const start = `${inner}${fieldName(name)}: `;
     const text = literal(field, inner, start.length + 1);
     // A long text goes to a line of its own.
     const isLong = typeof field === 'string' && start.length + text.length + 1 > COLUMNS;
@@ -76,7 +81,7 @@ function flatLiteral(value: unknown): string | undefined {
     return `[${items.join(', ')}]`;
   }
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
-  const texts = fields.map(([name, field]) => [propertyName(name), flatLiteral(field)]);
+  const texts = fields.map(([name, field]) => [fieldName(name), flatLiteral(field)]);
   if (texts.some(([, text]) => text === undefined)) return undefined;
   return fields.length === 0 ? '{}' : `{ ${texts.map(([name, text]) => `${name}: ${text}`).join(', ')} }`;
 }

@@ -6,15 +6,15 @@
  * `unknown`. Names are given once: a second one that would be the same gets a number.
  */
 import type { StructuralSchema } from '../../../client/objects/structural-schema.ts';
+import type { Names } from './names.ts';
 import { docComment, propertyName, quoted, typedLine } from './source-text.ts';
 
 export class TypeWriter {
-  readonly #taken: Set<string>;
+  readonly #names: Names;
   readonly #written: string[] = [];
 
-  /** Names that are taken already; those given here are added. */
-  constructor(taken: Set<string>) {
-    this.#taken = taken;
+  constructor(names: Names) {
+    this.#names = names;
   }
 
   /** All interfaces, in the order in which they are used. */
@@ -22,15 +22,25 @@ export class TypeWriter {
     return this.#written.join('\n');
   }
 
-  /** The object of a kind; its metadata is what all objects have. */
-  writeKind(name: string, schema: StructuralSchema): void {
-    this.#taken.add(name);
+  /** The object of a kind, by the name that it has; its metadata is what all objects have. */
+  writeKind(name: string, schema: StructuralSchema, deprecation?: string): void {
     const { apiVersion: _, kind: __, metadata: ___, ...properties } = schema.properties ?? {};
-    const required = (schema.required ?? []).filter((field) => field in properties);
-    this.#writeInterface(name, { ...schema, properties, required }, ' extends AnyObject');
+    const required = (schema.required ?? []).filter((field) => Object.hasOwn(properties, field));
+    this.#writeInterface(
+      name,
+      { ...schema, properties, required },
+      {
+        base: ' extends AnyObject',
+        more: deprecationLines(deprecation),
+      },
+    );
   }
 
-  #writeInterface(name: string, schema: StructuralSchema, base = ''): void {
+  #writeInterface(
+    name: string,
+    schema: StructuralSchema,
+    { base = '', more = [] }: { readonly base?: string; readonly more?: readonly string[] } = {},
+  ): void {
     const at = this.#written.length;
     this.#written.push(''); // its place is before those it uses
     const { properties = {}, required = [], description } = schema;
@@ -41,8 +51,8 @@ export class TypeWriter {
       const about = [inner.description ?? '', ...factsOf(inner)].filter((line) => line !== '');
       body += docComment(about, '  ') + typedLine(`  ${propertyName(field)}${isRequired ? '' : '?'}`, types, '  ');
     }
-    if (schema['x-kubernetes-preserve-unknown-fields'] && base === '') body += '  [field: string]: unknown;\n';
-    const head = `${docComment([description ?? ''], '')}export interface ${name}${base} {`;
+    if (schema['x-kubernetes-preserve-unknown-fields']) body += '  [field: string]: unknown;\n';
+    const head = `${docComment([description ?? '', ...more], '')}export interface ${name}${base} {`;
     this.#written[at] = body === '' ? `${head}}\n` : `${head}\n${body}}\n`;
   }
 
@@ -73,8 +83,8 @@ export class TypeWriter {
         return ['unknown'];
     }
     if (properties && Object.keys(properties).length > 0) {
-      const given = this.#give(name);
-      this.#writeInterface(given, schema);
+      const given = this.#names.give(name);
+      this.#writeInterface(given, schema['x-kubernetes-embedded-resource'] ? withType(schema) : schema);
       return [given];
     }
     if (schema['x-kubernetes-embedded-resource'])
@@ -83,13 +93,17 @@ export class TypeWriter {
       return [`Record<string, ${this.#typesOf(additionalProperties, name).join(' | ')}>`];
     return ['Record<string, unknown>'];
   }
+}
 
-  #give(name: string): string {
-    let given = name;
-    for (let number = 2; this.#taken.has(given); number++) given = `${name}${number}`;
-    this.#taken.add(given);
-    return given;
-  }
+/** An object within an object says what it is. */
+function withType(schema: StructuralSchema): StructuralSchema {
+  const text = { type: 'string' };
+  const { properties = {}, required = [] } = schema;
+  return {
+    ...schema,
+    properties: { apiVersion: text, kind: text, ...properties },
+    required: ['apiVersion', 'kind', ...required],
+  };
 }
 
 /** What a type cannot say. */
@@ -102,6 +116,11 @@ function factsOf(schema: StructuralSchema): string[] {
 function literalType(value: unknown): string {
   if (typeof value === 'string') return quoted(value);
   return value === null || typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'unknown';
+}
+
+/** As editors understand it. */
+export function deprecationLines(deprecation: string | undefined): string[] {
+  return deprecation === undefined ? [] : [`@deprecated ${deprecation}`];
 }
 
 export function pascal(name: string): string {
