@@ -2,13 +2,15 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Jobs } from './client-child.ts';
 import type { Job } from './client-jobs.ts';
+import { readerOf } from './client-reading.ts';
 
 const PATH = '/api/v1/pods';
 
-export async function clientNodeJobs({ kubeconfig }: Job): Promise<Jobs> {
+export async function clientNodeJobs(job: Job): Promise<Jobs> {
   const { CoreV1Api, KubeConfig, makeInformer, Watch } = await import('@kubernetes/client-node');
+  const read = readerOf(job);
   const config = new KubeConfig();
-  config.loadFromFile(kubeconfig);
+  config.loadFromFile(job.kubeconfig);
   const api = config.makeApiClient(CoreV1Api);
   const informer = makeInformer(config, PATH, () => api.listPodForAllNamespaces());
   return {
@@ -17,11 +19,17 @@ export async function clientNodeJobs({ kubeconfig }: Job): Promise<Jobs> {
       return informer.list().length;
     },
     watch: async (job, seen) => {
-      const tell = (_type: string, object: V1Pod) => seen(Number(object.metadata!.resourceVersion));
+      const tell = (_type: string, object: V1Pod) => {
+        read(object);
+        seen(Number(object.metadata!.resourceVersion));
+      };
       await new Watch(config).watch(PATH, { resourceVersion: String(job.pods) }, tell, () => {});
     },
     informer: async (_job, seen) => {
-      informer.on('update', (pod) => seen(Number(pod.metadata!.resourceVersion)));
+      informer.on('update', (pod) => {
+        read(pod);
+        seen(Number(pod.metadata!.resourceVersion));
+      });
       await informer.start();
     },
     slow: async (_job, { stored, handled }) => {

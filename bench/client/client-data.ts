@@ -16,8 +16,16 @@ const NAMESPACES = 50;
 const NODES = 500;
 const APPS = 100;
 
-/** `extra` is an annotation, for who wants to recognise an event. */
-export function podJson(i: number, version: number | undefined, extra = ''): string {
+/**
+ * `extra` is an annotation, for who wants to recognise an event; `restarts` stands in the status. With `isManaged` as API
+ * servers serve them: also with the record of who set which field, which more than doubles the text, and which hardly
+ * anybody reads.
+ */
+export function podJson(
+  i: number,
+  version: number | undefined,
+  { extra = '', isManaged = false, restarts = 0 }: PodOptions = {},
+): string {
   const app = `app-${digits(i % APPS, 3)}`;
   const namespace = namespaceOf(i);
   return JSON.stringify({
@@ -42,6 +50,7 @@ export function podJson(i: number, version: number | undefined, extra = ''): str
           blockOwnerDeletion: true,
         },
       ],
+      ...(isManaged && { managedFields }),
     },
     spec: {
       nodeName: `node-${digits(i % NODES, 4)}`,
@@ -76,7 +85,7 @@ export function podJson(i: number, version: number | undefined, extra = ''): str
         {
           name: 'web',
           ready: true,
-          restartCount: 0,
+          restartCount: restarts,
           image: 'registry.example.com/shop/storefront:2.41.0',
           state: { running: { startedAt: '2026-02-03T04:05:12Z' } },
         },
@@ -84,6 +93,67 @@ export function podJson(i: number, version: number | undefined, extra = ''): str
     },
   });
 }
+
+type PodOptions = { readonly extra?: string; readonly isManaged?: boolean | undefined; readonly restarts?: number };
+
+const keys = (...names: string[]) =>
+  Object.fromEntries(['.', ...names.map((name) => `f:${name}`)].map((key) => [key, {}]));
+const condition = keys('lastProbeTime', 'lastTransitionTime', 'status', 'type');
+const managed = { operation: 'Update', apiVersion: 'v1', time: '2026-02-03T04:05:16Z', fieldsType: 'FieldsV1' };
+/** What the API server notes of a pod like these: its creation by a controller, and its status by the kubelet. */
+const managedFields = [
+  {
+    manager: 'kube-controller-manager',
+    ...managed,
+    fieldsV1: {
+      'f:metadata': {
+        'f:annotations': keys('bench.longwatch/extra'),
+        'f:generateName': {},
+        'f:labels': keys('app', 'pod-template-hash', 'track'),
+        'f:ownerReferences': { '.': {}, 'k:{"uid":"11111111-2222-4333-8444-555555555555"}': {} },
+      },
+      'f:spec': {
+        'f:containers': {
+          'k:{"name":"web"}': {
+            ...keys('args', 'image', 'imagePullPolicy', 'name', 'terminationMessagePath', 'terminationMessagePolicy'),
+            'f:env': {
+              '.': {},
+              'k:{"name":"LOG_LEVEL"}': keys('name', 'value'),
+              'k:{"name":"POD_NAME"}': { ...keys('name'), 'f:valueFrom': keys('fieldRef') },
+            },
+            'f:ports': {
+              '.': {},
+              'k:{"containerPort":8080,"protocol":"TCP"}': keys('containerPort', 'name', 'protocol'),
+            },
+            'f:resources': { '.': {}, 'f:requests': keys('cpu', 'memory') },
+          },
+        },
+        'f:dnsPolicy': {},
+        'f:enableServiceLinks': {},
+        'f:restartPolicy': {},
+        'f:schedulerName': {},
+        'f:securityContext': {},
+        'f:terminationGracePeriodSeconds': {},
+      },
+    },
+  },
+  {
+    manager: 'kubelet',
+    ...managed,
+    fieldsV1: {
+      'f:status': {
+        'f:conditions': { 'k:{"type":"ContainersReady"}': condition, 'k:{"type":"Ready"}': condition },
+        'f:containerStatuses': {},
+        'f:hostIP': {},
+        'f:phase': {},
+        'f:podIP': {},
+        'f:podIPs': { '.': {}, 'k:{"ip":"10.244.0.1"}': keys('ip') },
+        'f:startTime': {},
+      },
+    },
+    subresource: 'status',
+  },
+];
 
 export type Cluster = { readonly dataDir: string };
 

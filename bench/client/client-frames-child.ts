@@ -5,7 +5,8 @@
  *   GET /api/v1/pods              the list of `pods` pods, at version `pods`
  *   GET /api/v1/pods?watch=...    with sendInitialEvents the same as events; then `events` updates, one version each
  *
- * With `perSecond` the updates come at that pace, each with the time it was sent at.
+ * As most events of pods do, an update changes the status and nothing else. With `perSecond` the updates come at that
+ * pace, each with the time it was sent at.
  */
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -23,10 +24,10 @@ const TICK_MS = 5;
 const REST_MS = 1000;
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-const { dataDir, pods, events, perSecond } = JSON.parse(process.argv[2]!) as FramesOptions;
+const { dataDir, pods, events, perSecond, isManaged } = JSON.parse(process.argv[2]!) as FramesOptions;
 const pki = join(dataDir, 'pki');
 const tls = { cert: readFileSync(join(pki, 'server.crt')), key: readFileSync(join(pki, 'server.key')) };
-const initial = gathered(pods, (i) => frame('ADDED', podJson(i, i + 1)));
+const initial = gathered(pods, (i) => frame('ADDED', json(i, i + 1)));
 const endOfInitial = frame(
   'BOOKMARK',
   JSON.stringify({
@@ -37,7 +38,7 @@ const endOfInitial = frame(
 );
 const updates = perSecond ? [] : gathered(events, (i) => update(i));
 const list = Buffer.from(
-  `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"${pods}"},"items":[${Array.from({ length: pods }, (_, i) => podJson(i, i + 1)).join(',')}]}`,
+  `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"${pods}"},"items":[${Array.from({ length: pods }, (_, i) => json(i, i + 1)).join(',')}]}`,
 );
 
 const server = createServer({ ...tls, noDelay: true }, (request: IncomingMessage, response: ServerResponse) => {
@@ -87,7 +88,11 @@ function pace(socket: Writable, rate: number): void {
 }
 
 function update(i: number, stamp = ''): Buffer {
-  return frame('MODIFIED', podJson(i % pods, pods + 1 + i, stamp));
+  return frame('MODIFIED', json(i % pods, pods + 1 + i, stamp, i + 1));
+}
+
+function json(i: number, version: number, extra = '', restarts = 0): string {
+  return podJson(i, version, { extra, isManaged, restarts });
 }
 
 function frame(type: string, object: string): Buffer {

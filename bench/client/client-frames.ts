@@ -7,6 +7,8 @@ export type FramesOptions = {
   readonly pods: number;
   readonly events: number;
   readonly perSecond?: number;
+  /** Pods as API servers serve them: see `podJson`. */
+  readonly isManaged?: boolean;
 };
 
 export function startFrames(context: ServerContext, options: FramesOptions): Promise<MeasuredProcess> {

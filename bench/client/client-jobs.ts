@@ -4,6 +4,9 @@ import { once } from 'node:events';
 
 export type ClientName = 'longwatch' | 'client-node' | 'bare';
 
+/** `usual`: node, phase and a label. `all`: everything there is. */
+export type Reads = 'usual' | 'all';
+
 export type Job = {
   readonly client: ClientName;
   readonly kind: 'sync' | 'watch' | 'informer' | 'slow';
@@ -18,6 +21,8 @@ export type Job = {
   /** Whether a handler is told of every change. */
   readonly hasHandler?: boolean;
   readonly objects?: 'decoded' | 'lazy';
+  /** What whoever gets an object looks at: its version alone, as all do, or more: see `client-reading.ts`. */
+  readonly reads?: Reads;
   /** What the slow handler does for 1 ms. */
   readonly handler?: 'waits' | 'computes';
 };

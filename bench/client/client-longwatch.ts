@@ -13,6 +13,7 @@ import {
 import { type Pod, pods } from '../../src/client/objects/generated/core-v1.ts';
 import type { Jobs } from './client-child.ts';
 import type { Job } from './client-jobs.ts';
+import { readerOf } from './client-reading.ts';
 
 const LOOK_MS = 2;
 
@@ -20,6 +21,7 @@ const LOOK_MS = 2;
 export async function longwatchJobs(job: Job): Promise<Jobs> {
   const client = await connect({ paths: [job.kubeconfig] });
   await import('undici');
+  const read = readerOf(job);
   const start = (transform?: (pod: Pod) => Pod): Informer<AnyObject> => {
     const options = optionsOf(job);
     const indexers = indexersOf(job);
@@ -39,12 +41,18 @@ export async function longwatchJobs(job: Job): Promise<Jobs> {
     watch: async (_job, seen) => {
       const token = job.objects === 'lazy' ? lazyOf(pods) : pods;
       const options = { allNamespaces: true, resourceVersion: String(job.pods) };
-      for await (const { object } of client.watch<AnyObject>(token, options))
+      for await (const { object } of client.watch<AnyObject>(token, options)) {
+        read(object);
         seen(Number(object.metadata.resourceVersion));
+      }
     },
     informer: async (_job, seen) => {
       const informer = start();
-      if (job.hasHandler) informer.subscribe(({ object }) => seen(Number(object.metadata.resourceVersion)));
+      const handle = (object: AnyObject) => {
+        read(object);
+        seen(Number(object.metadata.resourceVersion), Number(informer.resourceVersion));
+      };
+      if (job.hasHandler) informer.subscribe(({ object }) => handle(object));
       else setInterval(() => seen(Number(informer.resourceVersion ?? 0)), LOOK_MS);
       await informer.synced();
     },

@@ -17,7 +17,10 @@ export type InformerOptions<T extends AnyObject, I extends Indexers<T> = Indexer
    * throws, the object is kept as it came.
    */
   readonly transform?: ((object: T) => T) | undefined;
-  /** Whether writes to cached objects throw: yes, unless NODE_ENV is `production`. */
+  /**
+   * Whether writes to cached objects throw: yes, unless NODE_ENV is `production`. Then only those to a `spec` that did not
+   * change from one version to the next, which has it from the one before; with false, or a `transform`, none has.
+   */
   readonly freeze?: boolean | undefined;
   /**
    * A file, or a folder for files of several, that the store is kept in: a process that starts again begins with what

@@ -86,6 +86,8 @@ export class Informer<T extends AnyObject, I extends Indexers<T> = Indexers<T>> 
     const shared = { transport: this.#transport, resource, store: this.#store };
     const context: SourceContext<T> = {
       ...shared,
+      // What a transform gives may be the caller's own, and what is frozen it could not change.
+      isSharing: !resource.isLazy && !options.transform && options.freeze !== false,
       prepare: (object) => transformStep.prepare(object),
       note: (key, object) => this.#checkpoint?.note(key, object),
       noteAll: () => this.#checkpoint?.noteAll(),

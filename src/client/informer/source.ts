@@ -7,6 +7,7 @@
  */
 import { isBehind } from '../../api/index.ts';
 import { asPromised, isSameContent } from '../lazy/lazy-object.ts';
+import type { Known } from '../lazy/spec-sharing.ts';
 import type { Resource } from '../objects/define-resource.ts';
 import { keyOf } from '../objects/object-key.ts';
 import type { AnyObject } from '../objects/objects.ts';
@@ -25,6 +26,8 @@ export type SourceContext<T extends AnyObject> = {
   readonly transport: Transport;
   readonly resource: Resource<T>;
   readonly store: InformerStore<T>;
+  /** Whether versions of an object may share what has not changed, and that be frozen. */
+  readonly isSharing: boolean;
   /** What is kept of an object. */
   readonly prepare: (object: T) => T;
   /** What is in the store under a key from now on; undefined is nothing. */
@@ -60,6 +63,7 @@ export function scopesOf(
 
 export class Source<T extends AnyObject> implements ReflectorSink<T> {
   readonly reflector: Reflector<T>;
+  readonly known: Known | undefined;
   /** Undefined if it is all of the store. */
   readonly #namespace: string | undefined;
   readonly #context: SourceContext<T>;
@@ -72,6 +76,7 @@ export class Source<T extends AnyObject> implements ReflectorSink<T> {
     const isAll = options.allNamespaces || !context.resource.isNamespaced;
     this.#namespace = isAll ? undefined : (options.namespace ?? context.transport.access.namespace);
     this.#part = context.store.part(this.scope);
+    this.known = context.isSharing ? (key) => this.#part.get(key) : undefined;
     this.reflector = new Reflector(context.transport, context.resource, this, options);
   }
 

@@ -7,6 +7,7 @@
  * time.
  */
 import { CallbackError, deepFreeze } from '../../api/index.ts';
+import { forgetRemoved, settle } from '../lazy/managed-fields.ts';
 import { checkSpec, type Resource } from '../objects/define-resource.ts';
 import { freezesByDefault } from '../objects/freeze.ts';
 import { keyOf } from '../objects/object-key.ts';
@@ -53,6 +54,7 @@ export class TransformStep<T extends AnyObject> {
         is?.name === name && is.namespace === namespace && is.uid === uid && is.resourceVersion === resourceVersion;
       if (!isSame) throw new TypeError('it gave another object, or none: name, namespace, uid and version must stay');
       if (this.#failed.size > 0) this.#failed.delete(key);
+      forgetRemoved(kept as T);
       return kept as T;
     } catch (error) {
       if (!this.#failed.has(key)) {
@@ -66,7 +68,9 @@ export class TransformStep<T extends AnyObject> {
   }
 
   freeze(kept: T): T {
-    return this.#freezes ? deepFreeze(kept) : kept;
+    if (!this.#freezes) return kept;
+    settle(kept);
+    return deepFreeze(kept);
   }
 
   check(key: string, object: T): void {

@@ -73,3 +73,25 @@ function endOfString(text: string, at: number): number {
   }
   return end;
 }
+
+/** `latin1` of what is all ASCII: the same text, at a third of the cost. */
+export type TextEncoding = 'latin1' | 'utf8';
+
+/** Stands in the text for what was cut out of it: where it comes out tells what it belonged to. */
+export type Mark = { readonly value: string; readonly text: string };
+
+/** No server can know it. */
+export function makeMark(): Mark {
+  const value = `put off ${Math.random()}`;
+  return { value, text: JSON.stringify(value) };
+}
+
+/** Undefined if it is not JSON, or neither a list nor an object. */
+export function parsedOrNothing(text: string): object | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === 'object' && parsed !== null ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}

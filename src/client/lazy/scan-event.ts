@@ -29,9 +29,15 @@ export function scanEvent(text: string): EventScan | undefined {
   if (!text.endsWith('}}')) return undefined;
   const found = structOrder.exec(text);
   if (!found) return walkEvent(text);
-  const [, head, type, name, namespace, uid, resourceVersion, labels] = found as unknown as string[];
-  const known = { name: name!, namespace, uid: uid!, resourceVersion: resourceVersion! };
-  return { type: type as ChangeType, ...known, metadataAt: head!.length, labels };
+  return {
+    type: found[2] as ChangeType,
+    name: found[3]!,
+    namespace: found[4],
+    uid: found[5]!,
+    resourceVersion: found[6]!,
+    metadataAt: found[1]!.length,
+    labels: found[7],
+  };
 }
 
 const CHANGE = '{"type":"(ADDED|MODIFIED|DELETED)","object":';

@@ -15,7 +15,7 @@ export function guardedSink<T extends AnyObject>(
   plural: string,
   onLate: (error: CallbackError) => void,
 ): ReflectorSink<T> {
-  type Told = Exclude<keyof ReflectorSink<T>, 'replace'>;
+  type Told = Exclude<keyof ReflectorSink<T>, 'replace' | 'known'>;
   const guarded = <A>(name: Told, subjectOf: (about: A) => string) => {
     const failure = (about: A, cause: unknown) =>
       new CallbackError(`sink.${name}`, subjectOf(about), `the reflector of ${plural}`, cause);

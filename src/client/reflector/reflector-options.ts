@@ -1,4 +1,5 @@
 /** Options of a reflector, and the sink it delivers to. */
+import type { Known } from '../lazy/spec-sharing.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import type { ReflectorCounts } from '../observing/informer-metrics.ts';
 import type { SelectOptions } from '../resources/options.ts';
@@ -50,6 +51,11 @@ export interface ReflectorSink<T extends AnyObject> {
   remove(object: T): void;
   /** Nothing else has happened up to this version. */
   progress(resourceVersion: string): void;
+  /**
+   * What was delivered last of an object, if new versions may share with it what has not changed: that is frozen, whatever
+   * else is.
+   */
+  readonly known?: Known | undefined;
   /** Not for every version: only when it does something else than before. */
   changed(state: ReflectorState): void;
 }

@@ -3,6 +3,7 @@
  * it is at. It keeps nothing and decides nothing; what the server answers, or how it fails, is for the reflector.
  */
 import { TransportError } from '../errors.ts';
+import { type Known, sharingSpecs } from '../lazy/spec-sharing.ts';
 import type { Resource } from '../objects/define-resource.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import type { ListOptions, SelectOptions } from '../resources/options.ts';
@@ -10,6 +11,7 @@ import { ResourceClient } from '../resources/resource-client.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Headers } from '../transport/transport-options.ts';
 import { IDLE_MS, watchBatches } from '../watch/watch.ts';
+import type { DecodeLine } from '../watch/watch-event.ts';
 import { listWhole } from './list-whole.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 import { type History, historyHeaders, namedHistory } from './server-history.ts';
@@ -34,6 +36,7 @@ export class ReflectorRequests<T extends AnyObject> {
   readonly #transport: Transport;
   readonly #resource: Resource<T>;
   readonly #options: ReflectorOptions;
+  readonly #decode: DecodeLine | undefined;
   readonly #pause: { readonly minMs: number; readonly maxMs: number };
   readonly #selection: SelectOptions & { readonly namespace?: string };
 
@@ -42,10 +45,12 @@ export class ReflectorRequests<T extends AnyObject> {
     resource: Resource<T>,
     options: ReflectorOptions,
     pause: { readonly minMs: number; readonly maxMs: number },
+    known?: Known,
   ) {
     this.#transport = transport;
     this.#resource = resource;
     this.#options = options;
+    this.#decode = known && sharingSpecs(known);
     this.idleMs = options.idleTimeoutMs ?? IDLE_MS;
     this.#pause = pause;
     const { namespace, allNamespaces, labelSelector, fieldSelector, shardSelector } = options;
@@ -76,6 +81,7 @@ export class ReflectorRequests<T extends AnyObject> {
       ...(headersTimeoutMs !== undefined && { headersTimeoutMs }),
       timeoutSeconds,
       ...(!isInitial && { headers: historyHeaders(history) }),
+      decode: this.#decode,
     };
     const request = new WatchRequest<T>({
       send: (hooks) => watchBatches(this.#transport, this.#resource, { ...options, ...hooks }),

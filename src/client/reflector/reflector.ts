@@ -63,7 +63,7 @@ export class Reflector<T extends AnyObject> {
     const { backoff, healthyMs = 30_000, useWatchList = true, initialRead } = options;
     this.#usesWatchList = useWatchList;
     this.#policy = { minMs: backoff?.minMs ?? 800, maxMs: backoff?.maxMs ?? 30_000, healthyMs };
-    this.#requests = new ReflectorRequests(transport, resource, options, this.#policy);
+    this.#requests = new ReflectorRequests(transport, resource, options, this.#policy, sink.known);
     this.#state = {
       kind: 'listing',
       by: this.#listBy(),

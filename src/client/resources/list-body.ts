@@ -2,11 +2,12 @@
  * The body of a list, decoded as it comes: so many items at a time as make a short turn of the event loop, whether it is a
  * page or all there is. Beside what is decoded, only the bytes of a few items are held.
  *
- * What is always true: the result is what JSON.parse makes of the whole, or its error. Items are cut where one ends and
+ * What is always true: the result is what JSON.parse makes of the whole, or its error; managed fields are put off. Items are cut where one ends and
  * the next begins in the way the first began; where that is no end after all (an item may hold others), JSON.parse says
  * so, and they are walked through one by one. A body in which the items cannot be found at once is decoded at its end.
  */
 import { endOfValue, ODD } from '../lazy/json-text.ts';
+import { parseItems } from '../lazy/managed-fields.ts';
 
 /** About a millisecond of decoding. */
 const PIECE_BYTES = 128 * 1024;
@@ -76,7 +77,7 @@ export class ListBody {
     const end = bytes.lastIndexOf(this.#between, undefined, 'latin1');
     if (end < 0) return;
     try {
-      for (const item of JSON.parse(`[${bytes.toString('utf8', 0, end + 1)}]`) as unknown[]) this.#items.push(item);
+      for (const item of parseItems(bytes.subarray(0, end + 1))) this.#items.push(item);
       this.#keep(bytes.subarray(end + 2));
     } catch {
       this.#walk(bytes);

@@ -3,7 +3,7 @@ import { ApiError, TransportError } from '../errors.ts';
 import { pods } from '../objects/generated/core-v1.ts';
 import { afterEnd, type Ended } from './after-end.ts';
 import { Backoff } from './backoff.ts';
-import { parseEvent } from './watch-event.ts';
+import { parseEvent, type WatchEvent } from './watch-event.ts';
 
 function refused(code: number, reason: string, retryAfterSeconds?: number): ApiError {
   const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
@@ -63,16 +63,16 @@ it.each<[claim: string, line: string, complaint: object]>([
     { name: 'ApiError', code: 410, reason: 'Expired', message: 'old' },
   ],
 ])('an event with %s throws', (_claim, line, complaint) => {
-  expect(() => parseEvent(pods, line, 'watch')).toThrow(expect.objectContaining(complaint));
+  expect(() => parse(line)).toThrow(expect.objectContaining(complaint));
 });
 
 it('a bookmark says whether it ends the initial state', () => {
   const bookmark = (annotations?: object) =>
-    parseEvent(
-      pods,
-      JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '5', annotations } } }),
-      'watch',
-    );
+    parse(JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '5', annotations } } }));
   expect(bookmark()).toMatchObject({ isInitialEventsEnd: false });
   expect(bookmark({ 'k8s.io/initial-events-end': 'true' })).toMatchObject({ isInitialEventsEnd: true });
 });
+
+function parse(line: string): WatchEvent {
+  return parseEvent(pods, Buffer.from(line), 'utf8', 'watch');
+}

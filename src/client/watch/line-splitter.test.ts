@@ -11,7 +11,7 @@ it('lines are the same however the bytes are cut', () => {
       const got: string[] = [];
       let from = 0;
       for (const cut of [...cuts, bytes.length]) {
-        splitter.take(bytes.subarray(from, from + cut), (text) => got.push(text));
+        splitter.take(bytes.subarray(from, from + cut), (text, encoding) => got.push(text.toString(encoding)));
         from = Math.min(from + cut, bytes.length);
       }
       expect(got).toEqual(lines);
@@ -37,12 +37,14 @@ it.each([
 
 it('what comes before a line that is too long is told', () => {
   const got: string[] = [];
-  expect(() => new LineSplitter(5).take(Buffer.from('1\n2\n1234567\n'), (line) => got.push(line))).toThrow('5 bytes');
+  expect(() =>
+    new LineSplitter(5).take(Buffer.from('1\n2\n1234567\n'), (line, encoding) => got.push(line.toString(encoding))),
+  ).toThrow('5 bytes');
   expect(got).toEqual(['1', '2']);
 });
 
 function linesIn(splitter: LineSplitter, text: string): string[] {
   const got: string[] = [];
-  splitter.take(Buffer.from(text), (line) => got.push(line));
+  splitter.take(Buffer.from(text), (line, encoding) => got.push(line.toString(encoding)));
   return got;
 }

@@ -1,7 +1,9 @@
 /** Events of a watch, as types and from their text. */
 import type { Status } from '../../api/index.ts';
 import { ApiError, TransportError } from '../errors.ts';
+import type { TextEncoding } from '../lazy/json-text.ts';
 import { asPromised, lazyChange } from '../lazy/lazy-object.ts';
+import { parseEventLine } from '../lazy/managed-fields.ts';
 import type { Resource } from '../objects/define-resource.ts';
 import type { AnyObject, ChangeType } from '../objects/objects.ts';
 
@@ -25,17 +27,26 @@ export type BookmarkEvent = {
   readonly isInitialEventsEnd: boolean;
 };
 
+/** What JSON.parse makes of a line, or its error. */
+export type DecodeLine = (line: Buffer, encoding: TextEncoding) => unknown;
+
 /** An event is about an object without a name: what it changes cannot be told. */
 export const NO_NAME = 'NO_NAME';
 const END_MARK = 'k8s.io/initial-events-end';
 
 /** An ERROR event is thrown, as the refusal it is. */
-export function parseEvent<T extends AnyObject>(resource: Resource<T>, line: string, request: string): WatchEvent<T> {
-  const change = resource.isLazy ? lazyChange(resource, line) : undefined;
+export function parseEvent<T extends AnyObject>(
+  resource: Resource<T>,
+  line: Buffer,
+  encoding: TextEncoding,
+  request: string,
+  decode: DecodeLine = parseEventLine,
+): WatchEvent<T> {
+  const change = resource.isLazy ? lazyChange(resource, line.toString(encoding)) : undefined;
   if (change) return change as WatchEvent as WatchEvent<T>;
   let parsed: { type?: unknown; object?: unknown };
   try {
-    parsed = JSON.parse(line) as typeof parsed;
+    parsed = decode(line, encoding) as typeof parsed;
   } catch (cause) {
     throw new TransportError('body', `Cannot read an event of ${request}: ${(cause as Error).message}`, { cause });
   }

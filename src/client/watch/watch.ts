@@ -9,6 +9,7 @@
  */
 import { CallbackError, tellSafely } from '../../api/index.ts';
 import { TransportError } from '../errors.ts';
+import { parseTrusted } from '../lazy/managed-fields.ts';
 import { acceptOf, type Resource } from '../objects/define-resource.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import { type SelectOptions, selectQuery } from '../resources/options.ts';
@@ -17,7 +18,7 @@ import { BusySlices } from '../slices.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Headers, StreamAnswer } from '../transport/transport-options.ts';
 import { LineSplitter } from './line-splitter.ts';
-import { parseEvent, type WatchEvent } from './watch-event.ts';
+import { type DecodeLine, parseEvent, type WatchEvent } from './watch-event.ts';
 import { WatchReport } from './watch-report.ts';
 
 export type WatchOptions = SelectOptions & {
@@ -60,7 +61,7 @@ export async function* watch<T extends AnyObject>(
   options: WatchOptions = {},
 ): AsyncGenerator<WatchEvent<T>, void, void> {
   const onOpen = options.onOpen && guarded('onOpen', options.onOpen, `the watch of ${resource.plural}`);
-  for await (const events of watchBatches(transport, resource, { ...options, onOpen }))
+  for await (const events of watchBatches(transport, resource, { ...options, onOpen, decode: parseTrusted }))
     for (const event of events) {
       yield event;
       options.signal?.throwIfAborted(); // events that are already here are not delivered after an abort
@@ -91,7 +92,7 @@ export function guarded<A extends unknown[]>(
 export async function* watchBatches<T extends AnyObject>(
   transport: Transport,
   resource: Resource<T>,
-  options: WatchOptions = {},
+  options: WatchOptions & { readonly decode?: DecodeLine | undefined } = {},
 ): AsyncGenerator<readonly WatchEvent<T>[], void, void> {
   const { allowBookmarks = true, sendInitialEvents, timeoutSeconds, signal } = options;
   const namespace = options.allNamespaces ? undefined : (options.namespace ?? transport.access.namespace);
@@ -129,7 +130,9 @@ export async function* watchBatches<T extends AnyObject>(
       const events: WatchEvent<T>[] = [];
       let failure: { readonly error: unknown } | undefined;
       try {
-        splitter.take(chunk, (line) => events.push(parseEvent(resource, line, request)));
+        splitter.take(chunk, (line, encoding) =>
+          events.push(parseEvent(resource, line, encoding, request, options.decode)),
+        );
       } catch (error) {
         failure = { error }; // thrown after what came before it
       }

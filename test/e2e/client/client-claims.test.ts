@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { Informer, Reflector, watchResuming } from '../../../src/client/advanced.ts';
 import { type InformerOptions, keyOf, type Resource } from '../../../src/client/index.ts';
-import { type ConfigMap, configMaps, secrets } from '../../../src/client/objects/generated/core-v1.ts';
+import { type ConfigMap, configMaps, type Pod, pods, secrets } from '../../../src/client/objects/generated/core-v1.ts';
 import { defineController, Manager } from '../../../src/controller/index.ts';
 import { FakeClock, type ObjectList, startTestServer } from '../../../src/testing/index.ts';
 import {
@@ -109,6 +109,41 @@ it.each([
     }
   },
 );
+
+it.each<[env: string, options: InformerOptions<Pod>, isShared: boolean]>([
+  ['test', {}, true],
+  ['production', {}, true],
+  ['production', { freeze: false }, false],
+  ['production', { transform: (pod) => pod }, false],
+])('with NODE_ENV=%s and %o, versions of an object share what has not changed: %s', async (env, options, isShared) => {
+  vi.stubEnv('NODE_ENV', env);
+  try {
+    await using server = await scriptedServer();
+    await using informer = new Informer<Pod>({ transport: server.transport() }, pods, { reflector: quick, ...options });
+    const told: Pod[] = [];
+    informer.subscribe(({ object }) => void told.push(object));
+    const version = (resourceVersion: string, phase: string) => ({
+      ...{ kind: 'Pod', apiVersion: 'v1', spec: { nodeName: 'n', containers: [{ name: 'c' }] }, status: { phase } },
+      metadata: { name: 'a', namespace: 'default', uid: 'a', resourceVersion },
+    });
+    const stream = begin(await server.next(), line('ADDED', version('7', 'Pending')), endMark);
+    await until(() => told.length === 1);
+    for (const [number, phase] of [
+      ['10', 'Running'],
+      ['11', 'Failed'],
+    ] as const) {
+      stream.write(line('MODIFIED', version(number, phase)));
+      await until(() => told.at(-1)?.metadata.resourceVersion === number);
+    }
+    expect(told.map(({ status }) => status?.phase)).toEqual(['Pending', 'Running', 'Failed']);
+    expect(told.map(({ spec }) => spec)).toEqual(Array(3).fill({ nodeName: 'n', containers: [{ name: 'c' }] }));
+    expect(told[2]!.spec === told[1]!.spec).toBe(isShared);
+    expect(told[2]!.spec === told[0]!.spec).toBe(false); // which was not frozen before somebody saw it
+    expect(Object.isFrozen(told[2]!.spec.containers[0])).toBe(isShared);
+  } finally {
+    vi.unstubAllEnvs();
+  }
+});
 
 it('a controller that is told nothing else reconciles four keys at a time', async () => {
   await using server = await startTestServer();
