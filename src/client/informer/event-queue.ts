@@ -30,16 +30,21 @@ type Taking<T extends AnyObject> = {
   readonly end: number;
 };
 
+/** From so many on the room of what was taken is given back. */
+const MANY_TAKEN = 1024;
+
 export class EventQueue<T extends AnyObject> {
   readonly #limit: number;
   #batch: Taking<T> | undefined;
-  /** By number, with holes where events came to nothing. */
-  readonly #events = new Map<number, InformerEvent<T>>();
-  /** The numbers of a key's events, in order. */
-  readonly #numbers = new Map<string, number[]>();
-  /** Nothing waits below it. A map could tell its first key, but only by walking over all that were taken before. */
+  /** By number less `#base`, with holes where events were taken or came to nothing. */
+  #slots: (InformerEvent<T> | undefined)[] = [];
+  #base = 0;
+  /** In `#slots`: nothing waits before it. */
   #head = 0;
+  #waiting = 0;
   #next = 0;
+  /** The numbers of a key's events, in order. Found out when somebody asks: a handler that keeps up never does. */
+  #numbers: Map<string, number[]> | undefined;
   #conflated = 0;
   /** The number of the event that was taken last, until it is handled. */
   #inHand: number | undefined;
@@ -54,7 +59,7 @@ export class EventQueue<T extends AnyObject> {
   }
 
   get size(): number {
-    return this.#events.size + (this.#batch ? this.#batch.end - this.#batch.next : 0);
+    return this.#waiting + (this.#batch ? this.#batch.end - this.#batch.next : 0);
   }
 
   /** How many events were joined with others. */
@@ -86,12 +91,12 @@ export class EventQueue<T extends AnyObject> {
   }
 
   has(key: string): boolean {
-    return this.#numbers.has(key) || (this.#batch?.has(key) ?? false);
+    return this.#numbersOf().has(key) || (this.#batch?.has(key) ?? false);
   }
 
   push(event: InformerEvent<T>): void {
     if (this.#isEnded) return;
-    if (this.#events.size < this.#limit || !this.#join(event)) this.#append(event);
+    if (this.#waiting < this.#limit || !this.#join(event)) this.#append(event);
     this.#wake();
   }
 
@@ -113,19 +118,21 @@ export class EventQueue<T extends AnyObject> {
     const event = batch.events.next().value as InformerEvent<T>;
     this.#inHand = batch.next++;
     this.#isDeletionInHand = event.type === 'deleted';
-    this.#head = batch.next;
     if (batch.next === batch.end) this.#batch = undefined;
     return event;
   }
 
   #shiftOne(): InformerEvent<T> | undefined {
     const number = this.#firstNumber();
-    const event = this.#events.get(number);
+    const event = this.#slots[this.#head];
     if (!event) return undefined;
-    this.#events.delete(number);
-    const numbers = this.#numbers.get(event.key)!;
-    numbers.shift();
-    if (numbers.length === 0) this.#numbers.delete(event.key);
+    this.#slots[this.#head++] = undefined;
+    this.#waiting--;
+    const numbers = this.#numbers?.get(event.key);
+    numbers?.shift();
+    if (numbers?.length === 0) this.#numbers!.delete(event.key);
+    if (this.#waiting === 0) this.#reset();
+    else if (this.#head > MANY_TAKEN && this.#head > this.#slots.length / 2) this.#cut();
     this.#inHand = number;
     this.#isDeletionInHand = event.type === 'deleted';
     return event;
@@ -151,46 +158,79 @@ export class EventQueue<T extends AnyObject> {
     if (this.#inHand !== undefined && this.#isDeletionInHand) this.#untold = this.#inHand;
     const batch = this.#batch;
     if (batch && batch.events.next().value?.type === 'deleted') this.#untold = Math.min(this.#untold, batch.next);
-    for (const [number, { type }] of this.#events)
-      if (type === 'deleted') this.#untold = Math.min(this.#untold, number);
+    for (let place = this.#head; place < this.#slots.length; place++)
+      if (this.#slots[place]?.type === 'deleted') this.#untold = Math.min(this.#untold, this.#base + place);
     this.#batch = undefined;
-    this.#events.clear();
-    this.#numbers.clear();
+    this.#reset();
     this.#wake();
   }
 
   #firstNumber(): number {
     if (this.#batch) return this.#batch.next;
-    if (this.#events.size === 0) this.#head = this.#next;
-    while (this.#head < this.#next && !this.#events.has(this.#head)) this.#head++;
-    return this.#head;
+    if (this.#waiting === 0) return this.#next;
+    while (this.#slots[this.#head] === undefined) this.#head++;
+    return this.#base + this.#head;
   }
 
   #append(event: InformerEvent<T>): void {
+    if (this.#waiting === 0) this.#reset();
     const number = this.#next++;
-    this.#events.set(number, event);
-    const numbers = this.#numbers.get(event.key);
-    if (numbers) numbers.push(number);
-    else this.#numbers.set(event.key, [number]);
+    this.#slots.push(event);
+    this.#waiting++;
+    if (this.#numbers) note(this.#numbers, event.key, number);
+  }
+
+  /** Nothing waits. */
+  #reset(): void {
+    this.#slots = [];
+    this.#base = this.#next;
+    this.#head = 0;
+    this.#waiting = 0;
+    this.#numbers = undefined;
+  }
+
+  /** What was taken makes room. */
+  #cut(): void {
+    this.#slots.splice(0, this.#head);
+    this.#base += this.#head;
+    this.#head = 0;
+  }
+
+  #numbersOf(): Map<string, number[]> {
+    if (this.#numbers) return this.#numbers;
+    this.#numbers = new Map();
+    for (let place = this.#head; place < this.#slots.length; place++) {
+      const event = this.#slots[place];
+      if (event) note(this.#numbers, event.key, this.#base + place);
+    }
+    return this.#numbers;
   }
 
   /** False if nothing of that key waits that it could be joined with. */
   #join(event: InformerEvent<T>): boolean {
-    const numbers = this.#numbers.get(event.key);
+    const all = this.#numbersOf();
+    const numbers = all.get(event.key);
     const number = numbers?.[numbers.length - 1];
     if (numbers === undefined || number === undefined) return false;
-    const joined = join(this.#events.get(number)!, event);
+    const joined = join(this.#slots[number - this.#base]!, event);
     if (joined === 'both') return false;
     this.#conflated++;
     if (joined !== 'neither') {
-      this.#events.set(number, joined); // in its old place
+      this.#slots[number - this.#base] = joined; // in its old place
       return true;
     }
-    this.#events.delete(number);
+    this.#slots[number - this.#base] = undefined;
+    this.#waiting--;
     numbers.pop();
-    if (numbers.length === 0) this.#numbers.delete(event.key);
+    if (numbers.length === 0) all.delete(event.key);
     return true;
   }
+}
+
+function note(numbers: Map<string, number[]>, key: string, number: number): void {
+  const known = numbers.get(key);
+  if (known) known.push(number);
+  else numbers.set(key, [number]);
 }
 
 /** Two events of one key, one after the other, as one. */

@@ -3,19 +3,9 @@ import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import { EventQueue } from './event-queue.ts';
 import type { InformerEvent } from './informer-event.ts';
+import { added, object } from './informer-events.testing.ts';
 import { Listeners } from './listeners.ts';
 
-const object = (name: string): AnyObject => ({
-  apiVersion: 'v1',
-  kind: 'Thing',
-  metadata: { name, uid: name, resourceVersion: '1', creationTimestamp: '' },
-});
-const added = (key: string): InformerEvent<AnyObject> => ({
-  type: 'added',
-  key,
-  object: object(key),
-  isInitial: false,
-});
 const deleted = (key: string): InformerEvent<AnyObject> => ({
   ...{ type: 'deleted', key, object: object(key), isTombstone: false },
 });

@@ -1,20 +1,8 @@
 import { expect, it } from 'vitest';
 import { FakeClock } from '../../testing/clocks/fake-clock.ts';
 import type { AnyObject } from '../objects/objects.ts';
-import type { InformerEvent } from './informer-event.ts';
+import { added, object } from './informer-events.testing.ts';
 import { type EventHandler, type HandlerOptions, Subscription } from './subscription.ts';
-
-const object = (name: string): AnyObject => ({
-  apiVersion: 'v1',
-  kind: 'Thing',
-  metadata: { name, uid: name, resourceVersion: '1', creationTimestamp: '' },
-});
-const added = (key: string): InformerEvent<AnyObject> => ({
-  type: 'added',
-  key,
-  object: object(key),
-  isInitial: false,
-});
 
 function start(handler: EventHandler<AnyObject>, options: HandlerOptions<AnyObject> = {}) {
   const clock = new FakeClock();
@@ -146,5 +134,20 @@ it('a handler that takes long and never waits leaves others a turn every few eve
     turns.push(handled);
   }
   expect(turns).toEqual([3, 6, 9]);
+  await subscription[Symbol.asyncDispose]();
+});
+
+it('a handler that takes no time is told of every change, however many come in a turn', async () => {
+  let handled = 0;
+  const { subscription } = start(() => void handled++);
+  const states = Array.from({ length: 5001 }, () => object('a'));
+  subscription.push({ type: 'added', key: 'a', object: states[0]!, isInitial: false });
+  for (let version = 1; version <= 5000; version++) {
+    const [old, now] = [states[version - 1]!, states[version]!];
+    subscription.push({ type: 'updated', key: 'a', object: now, old, isResync: false });
+    if (version % 500 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  await subscription.idle();
+  expect([handled, subscription.metrics.conflated]).toEqual([5001, 0]);
   await subscription[Symbol.asyncDispose]();
 });

@@ -48,7 +48,7 @@ const CLOSE_GRACE_MS = 5_000;
  * After so many events, or so long, the others have a turn: a handler that never waits must not hold the event loop, or
  * the copy would lag as far behind as the handler.
  */
-const TURN_EVENTS = 100;
+const TURN_EVENTS = 1000;
 const TURN_MS = 10;
 
 export class Subscription<T extends AnyObject> implements AsyncDisposable {

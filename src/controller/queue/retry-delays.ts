@@ -47,7 +47,7 @@ export class RetryDelays {
   }
 
   failures(id: unknown): number {
-    return this.#failures.get(id) ?? 0;
+    return this.#failures.size === 0 ? 0 : (this.#failures.get(id) ?? 0);
   }
 
   /** Counts a failure; the delay before the next attempt. */

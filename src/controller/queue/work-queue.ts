@@ -121,7 +121,7 @@ export class WorkQueue<K> implements AsyncDisposable {
 
   constructor(options: WorkQueueOptions<K> = {}) {
     this.#clock = options.clock ?? systemClock;
-    this.#identify = options.identify ?? ((key) => key);
+    this.#identify = options.identify ?? itself;
     this.#namespaceOf = options.namespaceOf ?? namespaceOfKey;
     this.#limit = options.limit ?? 1_000_000;
     this.#causeLimit = options.causeLimit ?? 8;
@@ -146,15 +146,16 @@ export class WorkQueue<K> implements AsyncDisposable {
   /** False if the queue takes nothing more. */
   add(key: K, options: AddOptions = NO_OPTIONS): boolean {
     if (this.#state !== 'open') return false;
-    const waiting = this.#debounced.size === 0 ? this.#items.get(this.#identify(key)) : undefined;
-    if (waiting && waiting.startedAt === NEVER) {
-      this.#line.raise(waiting, priorityOf(key, options));
-      this.#addCauses(waiting, options.cause);
+    const id = this.#identify(key);
+    const present = this.#items.get(id);
+    if (present && present.startedAt === NEVER && this.#debounced.size === 0) {
+      this.#line.raise(present, priorityOf(key, options));
+      this.#addCauses(present, options.cause);
       return true;
     }
-    const item = this.#newItem(key, options);
+    const item = this.#newItem(key, id, options);
     this.#checkRoom(item);
-    this.#accept(item);
+    this.#accept(item, present);
     return true;
   }
 
@@ -165,7 +166,7 @@ export class WorkQueue<K> implements AsyncDisposable {
     if (delayMs <= 0) {
       this.add(key, options);
     } else {
-      const item = this.#newItem(key, options);
+      const item = this.#newItem(key, this.#identify(key), options);
       const known = this.#delayed.get(item.id);
       if (known) this.#merge(known, item);
       else this.#checkRoom(item);
@@ -183,7 +184,7 @@ export class WorkQueue<K> implements AsyncDisposable {
     if (Number.isNaN(quietMs)) throw new RangeError(`Cannot add ${show(key)} when quiet: the time is not a number`);
     if (this.#state !== 'open') return false;
     if (quietMs <= 0) return this.add(key, options);
-    const item = this.#newItem(key, options);
+    const item = this.#newItem(key, this.#identify(key), options);
     const present = this.#items.get(item.id);
     if (present && present.startedAt === NEVER) {
       this.#merge(present, item, true); // it has been quiet, and is not begun yet
@@ -279,10 +280,9 @@ export class WorkQueue<K> implements AsyncDisposable {
     return this.#metrics.snapshot(this.#clock.now(), this.#line.size, later, startedAt);
   }
 
-  #newItem(key: K, options: AddOptions): QueueItem<K> {
+  #newItem(key: K, id: unknown, options: AddOptions): QueueItem<K> {
     const { cause, namespace } = options;
     const priority = priorityOf(key, options);
-    const id = this.#identify(key);
     const item = this.#spares.pop() ?? new QueueItem<K>();
     item.id = id;
     item.key = key;
@@ -300,13 +300,13 @@ export class WorkQueue<K> implements AsyncDisposable {
 
   #due(item: QueueItem<K>): void {
     item.addedAt = this.#clock.now(); // it has not waited for a worker until now
-    this.#accept(item);
+    this.#accept(item, this.#items.get(item.id));
   }
 
-  #accept(item: QueueItem<K>): void {
+  /** `present` is what is held of its key now: looked up by the caller, for a look costs more than the rest. */
+  #accept(item: QueueItem<K>, present: QueueItem<K> | undefined): void {
     const debounced = this.#debounced.size > 0 ? this.#debounced.take(item.id) : undefined;
     if (debounced) this.#merge(item, debounced);
-    const present = this.#items.get(item.id);
     if (present && present.startedAt === NEVER) {
       this.#merge(present, item, true);
     } else if (present?.again) {
@@ -368,6 +368,11 @@ export class WorkQueue<K> implements AsyncDisposable {
     if (this.#state === 'open' || this.#items.size > 0) return;
     for (const resolve of this.#onIdle.splice(0)) resolve();
   }
+}
+
+/** One function for all queues, which V8 then knows. */
+function itself<K>(key: K): unknown {
+  return key;
 }
 
 function priorityOf(key: unknown, { priority = 0 }: AddOptions): number {
