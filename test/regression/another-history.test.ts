@@ -16,7 +16,7 @@ import { answer, type Exchange, scriptedServer } from '../support/client/client-
 import { adminOf, adminThrough, until } from '../support/client/client-under-test.ts';
 import { fast } from '../support/client/controller-under-test.ts';
 import { serverVersions } from '../support/client/informer-under-test.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { startTcpProxyTo, type TcpProxy } from '../support/tcp-proxy.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 } };
@@ -45,7 +45,7 @@ async function expectTrue(informer: Informer<never>, client: KubeClient): Promis
 it('an informer has no ghosts and misses nothing after its server lost its data and overtook it', async () => {
   await using server = await startTestServer();
   await write(server, 'old', 20);
-  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxyTo(server);
   await using client = await adminThrough(server, proxy.port);
   await using informer = new Informer(client, configMaps, { allNamespaces: true, reflector });
   await informer.synced();
@@ -60,7 +60,7 @@ it('a process that starts again with a checkpoint of before has none either', as
   await write(server, 'old', 20);
   await using dir = await temporaryDir();
   const checkpoint = { file: join(dir.path, 'maps'), flushMs: 5 };
-  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxyTo(server);
   let version = '';
   {
     await using client = await adminThrough(server, proxy.port);
@@ -79,7 +79,7 @@ it('a process that starts again with a checkpoint of before has none either', as
 it('controllers reconcile what is gone and what is new', async () => {
   await using server = await startTestServer();
   await write(server, 'old', 5);
-  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxyTo(server);
   await using client = await adminThrough(server, proxy.port);
   const known = new Map<string, boolean>();
   await using manager = new Manager({ client, ...fast, namespace: 'default' });
@@ -175,7 +175,7 @@ it('a folder put back from an older copy is found out, also when the numbers hav
   await cp(join(server.dataDir, 'store'), join(dir.path, 'store'), { recursive: true });
   await server.start();
   await write(server, 'lost', 20);
-  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxyTo(server);
   await using client = await adminThrough(server, proxy.port);
   await using informer = new Informer(client, configMaps, { allNamespaces: true, reflector });
   await informer.synced();

@@ -12,22 +12,10 @@ import { defineController, Manager, type ManagerOptions, type Reconcile } from '
 import { startTestServer, type TestServer } from '../../src/testing/index.ts';
 import { adminOf, until } from '../support/client/client-under-test.ts';
 import { fast, fastRetries } from '../support/client/controller-under-test.ts';
+import { type Misbehaving, misbehaviours } from './misbehaviours.ts';
 import { listenToProcess } from './unhandled.ts';
 
 const { warnings, rejections } = listenToProcess();
-// biome-ignore lint/suspicious/noExplicitAny: what it returns is wrong on purpose
-type Misbehaving = (...given: any[]) => any;
-
-const misbehaviours: Record<string, Misbehaving> = {
-  throws: () => {
-    throw new Error('bad');
-  },
-  rejects: async () => {
-    throw new Error('bad');
-  },
-  hangs: () => new Promise(() => {}),
-  'gives nonsense': () => ({ nonsense: Symbol('bad') }),
-};
 
 type Spoilt = {
   readonly manager?: (bad: Misbehaving) => Partial<ManagerOptions>;

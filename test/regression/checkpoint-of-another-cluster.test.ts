@@ -9,7 +9,7 @@ import { versionsOf } from '../support/client/believer.ts';
 import { savedIn } from '../support/client/checkpoint-under-test.ts';
 import { adminThrough, until } from '../support/client/client-under-test.ts';
 import { serverVersions } from '../support/client/informer-under-test.ts';
-import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { startTcpProxyTo } from '../support/tcp-proxy.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 
 it('a file that went to another cluster and came back is not gone on from', async () => {
@@ -18,7 +18,11 @@ it('a file that went to another cluster and came back is not gone on from', asyn
   await using dir = await temporaryDir();
   const file = join(dir.path, 'maps');
   let current = one;
-  await using proxy = await startTcpProxy(() => Number(new URL(current.url).port));
+  await using proxy = await startTcpProxyTo({
+    get url() {
+      return current.url;
+    },
+  });
 
   /** A process that lives until its store has a last object, and its file the cluster. */
   const live = async (

@@ -34,22 +34,10 @@ import {
 } from '../support/client/client-scripted-server.ts';
 import { until } from '../support/client/client-under-test.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
+import { type Misbehaving, misbehaviours } from './misbehaviours.ts';
 import { listenToProcess } from './unhandled.ts';
 
 const { warnings, rejections } = listenToProcess();
-// biome-ignore lint/suspicious/noExplicitAny: what it returns is wrong on purpose
-type Misbehaving = (...given: any[]) => any;
-
-const misbehaviours: Record<string, Misbehaving> = {
-  throws: () => {
-    throw new Error('bad');
-  },
-  rejects: async () => {
-    throw new Error('bad');
-  },
-  hangs: () => new Promise(() => {}),
-  'gives nonsense': () => ({ nonsense: Symbol('bad') }),
-};
 const everything = Object.keys(misbehaviours);
 const failing = ['throws', 'rejects'];
 

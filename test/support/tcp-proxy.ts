@@ -26,6 +26,33 @@ export type TcpProxy = AsyncDisposable & {
 
 type Pair = { readonly client: Socket; readonly server: Socket; isStalled: boolean };
 
+/** Before a server that may be stopped and started again: while it is stopped, the port it had last, where nobody answers. */
+export function startTcpProxyTo(server: { readonly url: string }): Promise<TcpProxy> {
+  let { url } = server;
+  return startTcpProxy(() => {
+    try {
+      url = server.url;
+    } catch {
+      // It is stopped.
+    }
+    return Number(new URL(url).port);
+  });
+}
+
+/** What a network does to connections that are open, with a name that ends a sentence about it. */
+export const networkFaults: readonly [fault: string, strike: (proxy: TcpProxy) => void][] = [
+  ['is cut', (proxy) => proxy.cut()],
+  ['is half closed', (proxy) => proxy.halfClose()],
+  ['goes silent', (proxy) => proxy.stall()],
+  [
+    'drips and is cut',
+    (proxy) => {
+      proxy.drip(7);
+      proxy.cut();
+    },
+  ],
+];
+
 export async function startTcpProxy(targetPort: () => number): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
   let pieceBytes = 0;

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { withOther } from '../../../test/support/store/other-store.ts';
 import { backgroundClock, type KubeObject } from '../../api/index.ts';
 import { openEmbeddedStore, type Store, StoreError } from '../../store/index.ts';
 import { CreateRight } from '../auth/create-right.ts';
@@ -24,15 +25,6 @@ afterAll(async () => {
 function viewOver(over: Store, group: string, plural: string): ResourceStorage {
   const options = { registry: new Registry(), store: over, root: '/registry', clock: backgroundClock, log: () => {} };
   return new ResourceStorages({ ...options, watchCacheLimits: () => 'off' }).storageOf(group, plural);
-}
-
-function withOther(other: Partial<Store>): Store {
-  return new Proxy(store, {
-    get: (target, name) => {
-      const own = other[name as keyof Store] ?? target[name as keyof Store];
-      return typeof own === 'function' ? (own as () => unknown).bind(target) : own;
-    },
-  });
 }
 
 let names = 0;
@@ -150,7 +142,7 @@ describe('ResourceStorage', () => {
       try {
         const grantLease = vi.fn<Store['grantLease']>((...args) => store.grantLease(...args));
         grantLease.mockRejectedValueOnce(new StoreError('Unavailable', 'Cannot grant'));
-        const storage = viewOver(withOther({ grantLease }), '', 'events');
+        const storage = viewOver(withOther(store, { grantLease }), '', 'events');
         await expect(storage.create(event(`e${names++}`), CreateRight.ofServer)).rejects.toThrow(
           statusOf(500, 'ServerTimeout'),
         );
@@ -175,7 +167,11 @@ describe('ResourceStorage', () => {
 
   describe('when the store refuses', () => {
     const refusing = (code: ConstructorParameters<typeof StoreError>[0]) =>
-      viewOver(withOther({ txn: () => Promise.reject(new StoreError(code, 'the store says no')) }), '', 'configmaps');
+      viewOver(
+        withOther(store, { txn: () => Promise.reject(new StoreError(code, 'the store says no')) }),
+        '',
+        'configmaps',
+      );
 
     it.each([
       ['InvalidArgument', 413, 'RequestEntityTooLarge'],

@@ -7,28 +7,15 @@ import { isTransportError, mergePatch } from '../../../src/client/index.ts';
 import { configMaps } from '../../../src/client/objects/generated/core-v1.ts';
 import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
 import { adminOf, adminThrough, until } from '../../support/client/client-under-test.ts';
-import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+import { networkFaults, startTcpProxyTo } from '../../support/tcp-proxy.ts';
 
 const portOf = (server: TestServer) => Number(new URL(server.url).port);
 
-type Fault = (proxy: TcpProxy) => void;
-
-it.each<[fault: string, strike: Fault]>([
-  ['is cut', (proxy) => proxy.cut()],
-  ['is half closed', (proxy) => proxy.halfClose()],
-  ['goes silent', (proxy) => proxy.stall()],
-  [
-    'drips and is cut',
-    (proxy) => {
-      proxy.drip(7);
-      proxy.cut();
-    },
-  ],
-])(
+it.each(networkFaults)(
   'a network that %s, again and again, loses no event and repeats none',
   async (_fault, strike) => {
     await using server = await startTestServer();
-    await using proxy = await startTcpProxy(() => portOf(server));
+    await using proxy = await startTcpProxyTo(server);
     await using writer = await adminOf(server);
     await using client = await adminThrough(server, proxy.port);
     const maps = writer.resource(configMaps);
@@ -71,7 +58,7 @@ it.each<[fault: string, strike: Fault]>([
 
 it('a server that refuses connections for a while is waited for', async () => {
   await using server = await startTestServer();
-  await using proxy = await startTcpProxy(() => portOf(server));
+  await using proxy = await startTcpProxyTo(server);
   await using writer = await adminOf(server);
   await using client = await adminThrough(server, proxy.port);
   const { resourceVersion } = (await writer.resource(configMaps).list()).metadata;
@@ -94,7 +81,7 @@ it('a server that refuses connections for a while is waited for', async () => {
 
 it('connections do not pile up: many broken watches leave none behind', async () => {
   await using server = await startTestServer();
-  await using proxy = await startTcpProxy(() => portOf(server));
+  await using proxy = await startTcpProxyTo(server);
   await using client = await adminThrough(server, proxy.port);
   for (let i = 0; i < 20; i++) {
     const stop = new AbortController();

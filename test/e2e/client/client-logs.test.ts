@@ -9,7 +9,7 @@ import { configMaps, secrets } from '../../../src/client/objects/generated/core-
 import { startTestServer } from '../../../src/testing/index.ts';
 import { answer, scriptedServer } from '../../support/client/client-scripted-server.ts';
 import { accessOf, adminOf, adminThrough, until } from '../../support/client/client-under-test.ts';
-import { startTcpProxy } from '../../support/tcp-proxy.ts';
+import { startTcpProxyTo } from '../../support/tcp-proxy.ts';
 
 class Lines implements Logger {
   readonly lines: { level: number; message: string; fields: object }[] = [];
@@ -95,7 +95,7 @@ it('whatever carries credentials is masked, and an error about a Secret does not
 
 it('level 2 tells states of informers, 4 what begins anew, 0 what somebody has to mend', async () => {
   await using server = await startTestServer();
-  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxyTo(server);
   const logger = new Lines(4);
   await using client = await adminThrough(server, proxy.port, { logger });
   {

@@ -8,7 +8,7 @@ import { observe } from '../../../src/metrics/index.ts';
 import { startTestServer } from '../../../src/testing/index.ts';
 import { answer, type Exchange, scriptedServer } from '../../support/client/client-scripted-server.ts';
 import { adminOf, adminThrough, until } from '../../support/client/client-under-test.ts';
-import { startTcpProxy } from '../../support/tcp-proxy.ts';
+import { startTcpProxyTo } from '../../support/tcp-proxy.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 } };
 
@@ -81,7 +81,7 @@ it('a scrape counts what happened, and shows what is there', async () => {
 
 it('a connection that is cut is one reconnect and one error, and no list', async () => {
   await using server = await startTestServer();
-  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxyTo(server);
   await using client = await adminThrough(server, proxy.port);
   await using direct = await adminOf(server);
   const registry = new Registry();
@@ -101,7 +101,7 @@ it('a connection that is cut is one reconnect and one error, and no list', async
 
 it('an outage is one reconnect, however many attempts it takes', async () => {
   await using server = await startTestServer();
-  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxyTo(server);
   await using client = await adminThrough(server, proxy.port);
   const registry = new Registry();
   using _metrics = observe(registry, { client });

@@ -8,7 +8,7 @@ import { observe } from '../../../src/metrics/index.ts';
 import { startTestServer } from '../../../src/testing/index.ts';
 import { adminOf, adminThrough, until } from '../../support/client/client-under-test.ts';
 import { fast } from '../../support/client/controller-under-test.ts';
-import { startTcpProxy } from '../../support/tcp-proxy.ts';
+import { startTcpProxyTo } from '../../support/tcp-proxy.ts';
 
 /** Writes down what is reconciled where, and throws on demand. */
 function noting(told: string[]) {
@@ -81,7 +81,7 @@ it('a cluster that is out of reach, and one whose manager fails, harm no other',
   await using east = await startTestServer();
   await using west = await startTestServer();
   await using direct = await adminOf(east);
-  await using proxy = await startTcpProxy(() => Number(new URL(east.url).port));
+  await using proxy = await startTcpProxyTo(east);
   proxy.refuses = true;
   await using eastern = await adminThrough(east, proxy.port, { timeouts: { connectMs: 500, headersMs: 500 } });
   await using western = await adminOf(west);

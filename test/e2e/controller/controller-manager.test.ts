@@ -19,7 +19,7 @@ import {
 import { FakeClock, startTestServer } from '../../../src/testing/index.ts';
 import { adminOf, adminThrough, until } from '../../support/client/client-under-test.ts';
 import { Diary, fast } from '../../support/client/controller-under-test.ts';
-import { startTcpProxy } from '../../support/tcp-proxy.ts';
+import { startTcpProxyTo } from '../../support/tcp-proxy.ts';
 
 /** Nobody waits for this to run out. */
 const lease = { name: 'boss', leaseDurationMs: 600_000, renewDeadlineMs: 500_000, retryMs: 300_000 };
@@ -239,7 +239,7 @@ it('what fails by a bug stops everything and is thrown by run()', async () => {
 
 it('health over HTTP tells probes what is wrong, and with ?verbose what is well', async () => {
   await using server = await startTestServer();
-  const proxy = await startTcpProxy(() => Number(new URL(server.url).port));
+  const proxy = await startTcpProxyTo(server);
   await using _proxy = proxy;
   const clock = new FakeClock();
   await using client = await adminThrough(server, proxy.port, { clock });

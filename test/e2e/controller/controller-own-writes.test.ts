@@ -15,10 +15,10 @@ import {
   requeueAfter,
   type Selected,
 } from '../../../src/controller/index.ts';
-import { FakeClock, startTestServer, type TestServer } from '../../../src/testing/index.ts';
+import { FakeClock, startTestServer } from '../../../src/testing/index.ts';
 import { accessOf, adminOf, until } from '../../support/client/client-under-test.ts';
 import { Diary, fast, fastRetries } from '../../support/client/controller-under-test.ts';
-import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+import { startTcpProxyTo, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 type Grounds = AsyncDisposable & {
   readonly admin: KubeClient;
@@ -40,7 +40,7 @@ type Play = {
 /** The Secret `subject` is reconciled twice: first to write, then to look. The watches stand still in between. */
 async function play({ act, look, options, select }: Play): Promise<Grounds> {
   const server = await startTestServer();
-  const proxy = await startTcpProxy(() => portOf(server));
+  const proxy = await startTcpProxyTo(server);
   const admin = await adminOf(server);
   const access = await accessOf(server);
   const client = new KubeClient({ ...access, server: new URL(`https://127.0.0.1:${proxy.port}`) });
@@ -237,7 +237,3 @@ it('a trial run writes nothing, and nothing is waited for', async () => {
   await until(() => all.seen.length > 0);
   expect(all.seen).toEqual([undefined]);
 });
-
-function portOf(server: TestServer): number {
-  return Number(new URL(server.url).port);
-}

@@ -17,7 +17,7 @@ import { adminOf, adminThrough, until } from '../../support/client/client-under-
 import { expectSame } from '../../support/client/informer-under-test.ts';
 import { randomFrom } from '../../support/random.ts';
 import { writeALot } from '../../support/server/writers.ts';
-import { startTcpProxy } from '../../support/tcp-proxy.ts';
+import { startTcpProxyTo } from '../../support/tcp-proxy.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
 const program = fileURLToPath(new URL('checkpoint-process.ts', import.meta.url));
@@ -81,7 +81,7 @@ it('with no server to be reached, reads are answered from the disk, and their ag
   await using server = await startTestServer();
   await using dir = await temporaryDir();
   const file = join(dir.path, 'maps');
-  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxyTo(server);
   await using client = await adminThrough(server, proxy.port, { timeouts });
   await writeALot({ client: server.client, writes: 60, seed: 1 });
   const first = start(client, file);
@@ -185,7 +185,11 @@ it('a file of another cluster at the same address is not gone on from', async ()
   await using dir = await temporaryDir();
   const file = join(dir.path, 'maps');
   let server = one;
-  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxyTo({
+    get url() {
+      return server.url;
+    },
+  });
   const first = await adminThrough(one, proxy.port);
   await writeALot({ client: one.client, writes: 60, seed: 1 });
   const before = start(first, file);

@@ -11,7 +11,7 @@ import {
   websiteController,
   websites,
 } from '../../support/client/controller-under-test.ts';
-import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+import { startTcpProxyTo, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 const timeouts = { connectMs: 1000, headersMs: 500, idleMs: 500 };
 const informers = { reflector: { backoff: { minMs: 1, maxMs: 20 }, idleTimeoutMs: 300 } };
@@ -21,7 +21,7 @@ type Candidate = AsyncDisposable & { readonly manager: Manager; readonly proxy: 
 
 /** One of several processes, so to speak: a manager with a network of its own. */
 async function candidate(server: TestServer, identity: string, onReconcile: () => void): Promise<Candidate> {
-  const proxy = await startTcpProxy(portOf(server));
+  const proxy = await startTcpProxyTo(server);
   const client = await adminThrough(server, proxy.port, { timeouts });
   const self = { reconciles: 0 };
   const manager = new Manager({
@@ -115,16 +115,3 @@ it('servers restart, networks break, leaders change: the world comes out as wish
   await watching(() => all.every(({ manager }) => manager.health().isReady));
   await settled();
 });
-
-/** Of a server that is stopped: the port it had last, where nobody answers. */
-function portOf(server: TestServer): () => number {
-  let { url } = server;
-  return () => {
-    try {
-      url = server.url;
-    } catch {
-      // It is stopped.
-    }
-    return Number(new URL(url).port);
-  };
-}

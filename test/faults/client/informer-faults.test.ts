@@ -11,7 +11,7 @@ import { Believer } from '../../support/client/believer.ts';
 import { adminOf, adminThrough, until } from '../../support/client/client-under-test.ts';
 import { expectSame } from '../../support/client/informer-under-test.ts';
 import { writeALot } from '../../support/server/writers.ts';
-import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+import { networkFaults, startTcpProxyTo, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 const timeouts = { connectMs: 1000, headersMs: 500, idleMs: 500 };
 const reflector = { backoff: { minMs: 1, maxMs: 20 }, idleTimeoutMs: 300 };
@@ -32,7 +32,7 @@ type Grounds = AsyncDisposable & {
 /** A server, a network that can be told to fail, and an informer behind it. */
 async function grounds(options: Partial<InformerOptions<ConfigMap>> = {}): Promise<Grounds> {
   const server = await startTestServer();
-  const proxy = await startTcpProxy(portOf(server));
+  const proxy = await startTcpProxyTo(server);
   const client = await adminThrough(server, proxy.port, { timeouts });
   const states: InformerState[] = [];
   const onFreshness = ({ state }: { state: InformerState }) => void states.push(state);
@@ -58,18 +58,7 @@ async function grounds(options: Partial<InformerOptions<ConfigMap>> = {}): Promi
   };
 }
 
-it.each<[fault: string, strike: (proxy: TcpProxy) => void]>([
-  ['is cut', (proxy) => proxy.cut()],
-  ['is half closed', (proxy) => proxy.halfClose()],
-  ['goes silent', (proxy) => proxy.stall()],
-  [
-    'drips and is cut',
-    (proxy) => {
-      proxy.drip(7);
-      proxy.cut();
-    },
-  ],
-])('a network that %s while others write costs no relist and no event', async (_fault, strike) => {
+it.each(networkFaults)('a network that %s while others write costs no relist and no event', async (_fault, strike) => {
   await using all = await grounds();
   const { server, proxy, informer } = all;
   await informer.synced();
@@ -205,19 +194,6 @@ it('slow and throwing handlers change nothing of that', async () => {
   slow.expectSame(informer);
   expect(errors.length).toBe(b.metrics.delivered);
 });
-
-/** Of a server that is stopped: the port it had last, where nobody answers. */
-function portOf(server: TestServer): () => number {
-  let { url } = server;
-  return () => {
-    try {
-      url = server.url;
-    } catch {
-      // It is stopped.
-    }
-    return Number(new URL(url).port);
-  };
-}
 
 /** The data of a server that is stopped. */
 async function withStore(server: TestServer, work: (store: Store) => Promise<unknown>): Promise<void> {

@@ -7,7 +7,7 @@ import { Believer } from '../../support/client/believer.ts';
 import { adminOf, adminThrough, until } from '../../support/client/client-under-test.ts';
 import { expectSame } from '../../support/client/informer-under-test.ts';
 import { writeALot, writeLast } from '../../support/server/writers.ts';
-import { startTcpProxy } from '../../support/tcp-proxy.ts';
+import { startTcpProxyTo } from '../../support/tcp-proxy.ts';
 
 const reflector = { backoff: { minMs: 1, maxMs: 20 }, lifetimeSeconds: [1, 1] } as const;
 
@@ -40,7 +40,7 @@ it('however often a stream takes the place of another, each change is told once'
 
 it('a network that is cut at any moment of it costs nothing but time', async () => {
   await using server = await startTestServer();
-  await using proxy = await startTcpProxy(() => Number(new URL(server.url).port));
+  await using proxy = await startTcpProxyTo(server);
   await using client = await adminThrough(server, proxy.port, { timeouts: { connectMs: 1000, headersMs: 500 } });
   await using admin = await adminOf(server);
   await using informer = new Informer(client, configMaps, { allNamespaces: true, reflector });

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { withOther } from '../../../../test/support/store/other-store.ts';
 import { backgroundClock } from '../../../api/index.ts';
 import { openEmbeddedStore, type Store, StoreError } from '../../../store/index.ts';
 import { AdmissionChain } from '../../admission/admission-chain.ts';
@@ -25,16 +26,11 @@ afterEach(async () => {
 
 it('an apply that cannot create says so, however often it would have to try', async () => {
   let tries = 0;
-  const full = new Proxy(store, {
-    get: (target, name) => {
-      if (name === 'txn')
-        return async () => {
-          // The end of a loop that would never let go of the process.
-          if (++tries > 20) throw new Error('Cannot give up');
-          throw new StoreError('NoSpace', 'Cannot write: the store is full');
-        };
-      const own = target[name as keyof Store];
-      return typeof own === 'function' ? (own as () => unknown).bind(target) : own;
+  const full = withOther(store, {
+    txn: async () => {
+      // The end of a loop that would never let go of the process.
+      if (++tries > 20) throw new Error('Cannot give up');
+      throw new StoreError('NoSpace', 'Cannot write: the store is full');
     },
   });
   const registry = new Registry();

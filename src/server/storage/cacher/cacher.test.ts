@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../../../../test/support/eventually.ts';
-import { type Op, openEmbeddedStore, type Store, StoreError, type Watch } from '../../../store/index.ts';
+import { breakableWatch, withOther } from '../../../../test/support/store/other-store.ts';
+import { type Op, openEmbeddedStore, type Store, StoreError } from '../../../store/index.ts';
 import { FakeClock } from '../../../testing/clocks/fake-clock.ts';
 import { JsonEvents } from '../../encodings/json-events.ts';
 import { factsOf } from '../../registry/kind-facts.ts';
@@ -103,24 +104,8 @@ function shownEvents(events: readonly ObjectEvent[]): string[] {
 /** The store, with a watch that can be broken and a range that can be held up. */
 function breakable(): { over: Store; breakWatch: (error: Error) => void; hold: (next?: Store) => () => void } {
   let ranged = store;
-  let broken: (error: Error) => void = () => {};
   let gate: Promise<void> | undefined;
-  const watch: Store['watch'] = (...args) => {
-    const real = ranged.watch(...args);
-    const failure = new Promise<never>((_resolve, reject) => {
-      broken = reject;
-    });
-    failure.catch(() => {});
-    const fragile: Watch = {
-      next: () => Promise.race([real.next(), failure]),
-      return: () => real.return(),
-      started: () => real.started(),
-      requestProgress: () => real.requestProgress(),
-      [Symbol.asyncIterator]: () => fragile,
-      [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
-    };
-    return fragile;
-  };
+  const { watch, breakWatch } = breakableWatch(() => ranged);
   const range: Store['range'] = async (...args) => {
     await gate;
     return ranged.range(...args);
@@ -134,16 +119,7 @@ function breakable(): { over: Store; breakWatch: (error: Error) => void; hold: (
     });
     return open;
   };
-  return { over: withOther({ watch, range }), breakWatch: (error) => broken(error), hold };
-}
-
-function withOther(other: Partial<Store>): Store {
-  return new Proxy(store, {
-    get: (target, name) => {
-      const own = other[name as keyof Store] ?? target[name as keyof Store];
-      return typeof own === 'function' ? (own as () => unknown).bind(target) : own;
-    },
-  });
+  return { over: withOther(store, { watch, range }), breakWatch, hold };
 }
 
 const COMPACTED = new StoreError('Compacted', 'Cannot watch: history is compacted', { compactRevision: 1 });
@@ -174,7 +150,7 @@ describe('Cacher', () => {
       go = resolve;
     });
     const cache = corner.open(
-      withOther({
+      withOther(store, {
         range: async (request, options) => {
           if (isReading) return store.range(request, options);
           await gate;
@@ -297,7 +273,7 @@ describe('Cacher', () => {
     it('does not make every reader wait for a store that tells no progress', async () => {
       await using corner = new Corner();
       const { revision: now } = await store.range({ key: '/x' });
-      const deaf = withOther({ revision: async () => now + 1000 });
+      const deaf = withOther(store, { revision: async () => now + 1000 });
       const cache = corner.open(deaf);
       expect(await cache.waitFor(now, 3000, never)).toBe(true);
       expect(await cache.catchUp(5, never)).toBe(false);

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../../../test/support/eventually.ts';
+import { breakableWatch, withOther } from '../../../../test/support/store/other-store.ts';
 import { backgroundClock, type KubeObject } from '../../../api/index.ts';
-import { openEmbeddedStore, type Store, StoreError, type Watch } from '../../../store/index.ts';
+import { openEmbeddedStore, type Store, StoreError } from '../../../store/index.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { Cacher } from '../cacher/cacher.ts';
 import { piecesOf } from '../objects/slab.ts';
@@ -142,30 +143,8 @@ it('a thread that does not take what it is told is told no more, and the state w
 });
 
 it('a new state of the store reaches the cache that follows, which knows what it has missed', async () => {
-  let breakWatch: (error: Error) => void = () => {};
-  const watch: Store['watch'] = (...args) => {
-    const real = store.watch(...args);
-    const failure = new Promise<never>((_, reject) => {
-      breakWatch = reject;
-    });
-    failure.catch(() => {});
-    const fragile: Watch = {
-      next: () => Promise.race([real.next(), failure]),
-      return: () => real.return(),
-      started: () => real.started(),
-      requestProgress: () => real.requestProgress(),
-      [Symbol.asyncIterator]: () => fragile,
-      [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
-    };
-    return fragile;
-  };
-  const over = new Proxy(store, {
-    get: (target, name) => {
-      const value = name === 'watch' ? watch : Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-  await using pair = await Pair.open(over);
+  const { watch, breakWatch } = breakableWatch(() => store);
+  await using pair = await Pair.open(withOther(store, { watch }));
   for (const name of ['a', 'b', 'c']) await pair.put(name, 100);
   await pair.settled();
   const seen = pair.worker.revision;
