@@ -30,6 +30,7 @@ export {
   metadataOf,
   type ObjectOf,
   type Resource,
+  withoutValidator,
 } from './objects/define-resource.ts';
 export * as admissionregistrationv1 from './objects/generated/admissionregistration-v1.ts';
 export * as apiextensionsv1 from './objects/generated/apiextensions-v1.ts';

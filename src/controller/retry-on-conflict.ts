@@ -70,7 +70,10 @@ export async function createOrUpdate<T extends AnyObject>(
     const wanted = (await change(draft, current)) ?? draft;
     if (!current) return { object: await client.create(wanted, where), result: 'created' as const };
     if (isSame(current, wanted)) return { object: current, result: 'unchanged' as const };
-    return { object: await client.update(wanted, where), result: 'updated' as const };
+    const object = await client.update(wanted, where);
+    // What can be written and is never read (`stringData` of a Secret) is nothing new to the server.
+    const isNew = object.metadata.resourceVersion !== current.metadata.resourceVersion;
+    return { object, result: isNew ? ('updated' as const) : ('unchanged' as const) };
   };
   return retryOn(['Conflict', 'AlreadyExists'], work, options);
 }

@@ -150,6 +150,33 @@ it('of a server that names no history the uid of kube-system is asked for after 
   await running;
 });
 
+it('a server that is lost between a list and the first watch from it is noticed, though it has counted as far', async () => {
+  await using server = await scriptedServer();
+  const states: string[][] = [];
+  const sink = {
+    replace: (objects: readonly AnyObject[]) => void states.push(objects.map(({ metadata }) => metadata.uid!)),
+    ...{ upsert() {}, remove() {}, progress() {}, changed() {} },
+  };
+  const watched = new Reflector(server.transport(), configMaps, sink, { ...reflector, useWatchList: false });
+  const stop = new AbortController();
+  const running = watched.run(stop.signal).catch(() => {});
+  const list = async (objects: readonly ReturnType<typeof object>[]) => {
+    const exchange = await server.next();
+    expect(exchange.request.url).not.toContain('watch');
+    const items = objects.map((metadata) => ({ metadata }));
+    answer(exchange, 200, { kind: 'ConfigMapList', apiVersion: 'v1', metadata: { resourceVersion: '6' }, items });
+  };
+  server.clusterUid = 'one';
+  await list([object('a', 6)]);
+  server.clusterUid = 'two';
+  play(await server.next(), { uid: 'two', objects: {}, version: 6 });
+  await list([object('b', 6)]);
+  await until(() => states.length === 2);
+  expect(states).toEqual([['a-6'], ['b-6']]);
+  stop.abort();
+  await running;
+});
+
 it('where the uid may not be read, an audit finds out', async () => {
   await using server = await scriptedServer();
   const clock = new FakeClock();

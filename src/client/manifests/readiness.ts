@@ -23,6 +23,9 @@ export function orderOf({ kind }: { readonly kind: string }): number {
   return LAST.includes(kind) ? ORDER.length + 1 : ORDER.length;
 }
 
+/** Where nobody looks after the kind, nothing else would tell. */
+const NOT_SEEN = 'no controller has seen it: does one run?';
+
 type Seen = {
   readonly kind: string;
   readonly metadata: { readonly generation?: number };
@@ -59,14 +62,14 @@ export function isReady({ kind, metadata, spec = {}, status = {} }: Seen): strin
     case 'Deployment':
       if (condition('Progressing')?.reason === 'ProgressDeadlineExceeded')
         throw new Error(condition('Progressing')!.message);
-      if (observedGeneration === undefined || !isSeen) return 'its controller has not seen it';
+      if (observedGeneration === undefined || !isSeen) return NOT_SEEN;
       return atLeast(Math.min(count('updatedReplicas'), count('availableReplicas')), wanted, 'available');
     case 'StatefulSet':
     case 'ReplicaSet':
-      if (observedGeneration === undefined || !isSeen) return 'its controller has not seen it';
+      if (observedGeneration === undefined || !isSeen) return NOT_SEEN;
       return atLeast(count('readyReplicas'), wanted, 'ready');
     case 'DaemonSet':
-      if (observedGeneration === undefined || !isSeen) return 'its controller has not seen it';
+      if (observedGeneration === undefined || !isSeen) return NOT_SEEN;
       return atLeast(count('numberReady'), count('desiredNumberScheduled'), 'ready');
     case 'Job':
       if (condition('Failed')?.status === 'True') throw new Error(condition('Failed')!.message ?? 'it has failed');
@@ -78,7 +81,7 @@ export function isReady({ kind, metadata, spec = {}, status = {} }: Seen): strin
       return undefined; // some are bound only when a pod uses them
     default: {
       const against = ['Ready', 'Available'].map(condition).find((one) => one?.status === 'False');
-      if (!isSeen) return 'its controller has not seen it';
+      if (!isSeen) return NOT_SEEN;
       return against ? (against.message ?? `it is not ${against.type}`) : undefined;
     }
   }

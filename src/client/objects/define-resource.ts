@@ -72,6 +72,12 @@ export function metadataOf(resource: Resource): Resource<PartialObjectMetadata> 
   return Object.freeze({ ...rest, isMetadataOnly: true }) as Resource<PartialObjectMetadata>;
 }
 
+/** The same objects, of which nothing is checked before it is sent: what is wrong is the server's to say. */
+export function withoutValidator<T extends AnyObject>(resource: Resource<T>): Resource<T> {
+  const { validate: _, ...rest } = resource;
+  return Object.freeze(rest) as Resource<T>;
+}
+
 /** Asks for what the token stands for; undefined is JSON of the whole. */
 export function acceptOf({ isMetadataOnly }: Resource, isList: boolean): string | undefined {
   if (!isMetadataOnly) return undefined;

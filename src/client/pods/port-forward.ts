@@ -84,11 +84,15 @@ export class PortForward implements AsyncDisposable {
   readonly #server: Server;
   readonly #open: Set<Duplex>;
   readonly close: () => Promise<void> = closeOnce(() => this.#close());
+  readonly #signal: AbortSignal | undefined;
+  readonly #onAbort = (): void => void this.close();
 
-  constructor(server: Server, open: Set<Duplex>) {
+  constructor(server: Server, open: Set<Duplex>, signal?: AbortSignal) {
     this.#server = server;
     this.#open = open;
+    this.#signal = signal;
     this.port = (server.address() as { port: number }).port;
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -96,6 +100,7 @@ export class PortForward implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    this.#signal?.removeEventListener('abort', this.#onAbort);
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const one of this.#open) one.destroy();
     await closed;
@@ -109,6 +114,7 @@ export async function forwardPort(
   options: PortForwardOptions,
 ): Promise<PortForward> {
   const { port, localPort = 0, host = '127.0.0.1', signal, onError = () => {} } = options;
+  signal?.throwIfAborted();
   const open = new Set<Duplex>();
   const server = createServer({ allowHalfOpen: true }, async (local) => {
     open.add(local);
@@ -125,7 +131,8 @@ export async function forwardPort(
     }
   });
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(localPort, host, resolve));
-  const forward = new PortForward(server, open);
-  signal?.addEventListener('abort', () => void forward.close(), { once: true });
+  const forward = new PortForward(server, open, signal);
+  if (signal?.aborted) await forward.close(); // while it began to listen
+  signal?.throwIfAborted();
   return forward;
 }

@@ -21,7 +21,7 @@ import { guardedSink } from './guarded-sink.ts';
 import { type LastError, noCounts, type ReflectorOptions, type ReflectorSink } from './reflector-options.ts';
 import { ReflectorRequests, type WatchStart } from './reflector-requests.ts';
 import { type Fact, type Policy, type ReflectorState, STATE_TOO_OLD, transition } from './reflector-state.ts';
-import { askHistory, type History, namedHistory } from './server-history.ts';
+import { askHistory, askHistoryBefore, type History, namedHistory } from './server-history.ts';
 import { refusesWatchList, rememberRefusal } from './watch-list-support.ts';
 import { WatchRelay } from './watch-relay.ts';
 import type { WatchRequest } from './watch-request.ts';
@@ -53,6 +53,8 @@ export class Reflector<T extends AnyObject> {
   #history: History | undefined;
   /** Of the answer whose state is being gathered. */
   #listHistory: History | undefined;
+  /** The server named its history in its last list. */
+  #isNamed = false;
   /** The state was listed, and no watch has gone on from it yet. */
   #isFresh = false;
 
@@ -322,10 +324,13 @@ export class Reflector<T extends AnyObject> {
   async #list(minResourceVersion: string | undefined, signal: AbortSignal): Promise<void> {
     this.#listBegunAt = this.#transport.clock.now();
     try {
+      const before = this.#isNamed ? undefined : await askHistoryBefore(this.#transport);
+      signal.throwIfAborted();
       const { items, version, history } = await this.#requests.list(minResourceVersion, () => this.#contact(), signal);
       signal.throwIfAborted();
       this.#contact();
-      this.#listHistory = history;
+      this.#listHistory = history ?? before;
+      this.#isNamed = history !== undefined;
       await this.#replace(items, version);
     } catch (error) {
       signal.throwIfAborted();

@@ -5,7 +5,7 @@
  * There are two ways to know. Servers of ours name their history in every answer (`HISTORY_HEADER`); who goes on from a
  * version names the history it had that version from, and is refused with 410 where that is no part of the server's
  * own. Of other servers it is the uid of the namespace `kube-system`, by custom: it is asked for after a watch has been
- * accepted, by all watches of a client that wait at that time together. Where neither can be had (a right that is
+ * accepted, by all watches of a client that wait at that time together, and before a list that a watch will go on from. Where neither can be had (a right that is
  * missing) nothing is known, and audits have to find out.
  */
 import { isApiError } from '../errors.ts';
@@ -88,10 +88,24 @@ class UidProbe {
 
 const probes = new WeakMap<Transport, UidProbe>();
 
-/** Undefined if it cannot be known; rejects by the signal only. */
-export async function askHistory(transport: Transport, signal: AbortSignal): Promise<History | undefined> {
+function probeOf(transport: Transport): UidProbe {
   const probe = probes.get(transport) ?? new UidProbe(transport);
   probes.set(transport, probe);
+  return probe;
+}
+
+/**
+ * To be asked before a list that a watch will go on from: what is found when that watch has been accepted says nothing of a
+ * server that was lost between the two. Undefined if it cannot be known; fails as the list would.
+ */
+export async function askHistoryBefore(transport: Transport): Promise<History | undefined> {
+  const uid = await probeOf(transport).ask();
+  return uid === undefined ? undefined : { by: 'uid', id: uid };
+}
+
+/** Undefined if it cannot be known; rejects by the signal only. */
+export async function askHistory(transport: Transport, signal: AbortSignal): Promise<History | undefined> {
+  const probe = probeOf(transport);
   for (let tries = 1; tries <= TRIES; tries++) {
     const uid = await probe.ask().then(
       (found) => ({ found }),

@@ -1,5 +1,6 @@
 /** Reads and writes of one subresource, such as `status` or `scale`. */
 
+import type { ObjectMeta } from '../../api/index.ts';
 import type { Resource } from '../objects/define-resource.ts';
 import type { AnyObject, UnknownFields } from '../objects/objects.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -7,6 +8,10 @@ import type { RequestOptions } from '../transport/transport-options.ts';
 import { type ApplyOptions, type CallOptions, type WriteOptions, writeQuery } from './options.ts';
 import type { Patch } from './patches.ts';
 import { objectPath } from './resource-path.ts';
+
+export type SubresourceUpdate<S extends object> =
+  | [object: S & { readonly metadata: { readonly name: string } }, options?: WriteOptions]
+  | [name: string, object: S, options?: WriteOptions];
 
 export class SubresourceClient<S extends object> {
   readonly #transport: Transport;
@@ -30,9 +35,20 @@ export class SubresourceClient<S extends object> {
     return this.#ask<R>('POST', name, { query: writeQuery(options), body }, options);
   }
 
-  /** `object` with its metadata: name, and resourceVersion if it must still be that one. */
-  update(name: string, object: S, options: WriteOptions = {}): Promise<S> {
-    return this.#ask('PUT', name, { query: writeQuery(options), body: object }, options);
+  /**
+   * The object with its metadata: name, and resourceVersion if it must still be that one. The name need not be said twice, and
+   * the namespace that the object names counts where the call names none.
+   */
+  update(...given: SubresourceUpdate<S>): Promise<S> {
+    if (typeof given[0] === 'string') return this.put(given[0], given[1] as S, given[2]);
+    return this.put(given[0].metadata.name, given[0], given[1] as WriteOptions | undefined);
+  }
+
+  /** What `update` does, however it is called. */
+  protected put(name: string, object: S, options: WriteOptions = {}): Promise<S> {
+    const { metadata } = object as { metadata?: ObjectMeta };
+    const call = { ...options, namespace: options.namespace ?? metadata?.namespace };
+    return this.#ask('PUT', name, { query: writeQuery(options), body: object }, call);
   }
 
   patch(

@@ -126,9 +126,9 @@ class ReconcileSubresourceClient<S extends object> extends SubresourceClient<S> 
     return this.#noted(await super.create<R>(name, body, this.#with(options)), options);
   }
 
-  override async update(name: string, object: S, options: WriteOptions = {}): Promise<S> {
+  protected override async put(name: string, object: S, options: WriteOptions = {}): Promise<S> {
     this.#scope.check();
-    return this.#noted(await super.update(name, object, this.#with(options)), options);
+    return this.#noted(await super.put(name, object, this.#with(options)), options);
   }
 
   override async patch(

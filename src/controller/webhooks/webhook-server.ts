@@ -10,7 +10,7 @@
  * Handlers are added before `start`. All replicas serve, whoever leads. A handler that throws is told to `onError` and to the
  * API server as a 500, without its text; a body over 16 MiB is not read. Closing stops listening and waits for answers.
  */
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -76,6 +76,7 @@ export class WebhookServer implements AsyncDisposable {
   constructor(options: WebhookServerOptions) {
     this.#options = options;
     this.#clock = options.clock ?? backgroundClock;
+    setMaxListeners(0, this.#ending.signal); // every request that is being answered has one
   }
 
   validate<T extends AnyObject>(resource: Resource<T>, handler: ValidatingHandler<T>, options: RuleOptions = {}): this {
@@ -142,7 +143,7 @@ export class WebhookServer implements AsyncDisposable {
     this.#server = server;
     server.listen(port, host);
     await once(server, 'listening', { signal: this.#ending.signal });
-    await this.#register();
+    await this.#register(this.#certificates);
     this.#keeping = this.#keep(source);
   }
 
@@ -174,13 +175,29 @@ export class WebhookServer implements AsyncDisposable {
       if (!route) return send(response, 404, 'Cannot find this webhook');
       if (request.method !== 'POST') return send(response, 405, 'Cannot do this: only POST');
       const body = await readJson(request);
-      const signal = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(timeoutIn(query))]);
-      send(response, 200, await route(body, signal));
+      send(response, 200, await this.#untilEnding(timeoutIn(query), (signal) => route(body, signal)));
     } catch (error) {
       if (error instanceof NoReviewError || error instanceof SyntaxError) return send(response, 400, error.message);
       if (error instanceof TooLargeError) return send(response, 413, error.message);
       this.#failed(error, path);
       send(response, 500, 'Cannot answer: the handler of this webhook has failed');
+    }
+  }
+
+  /** Not by AbortSignal.any, of which something stays with the signal that lives long: there is one of these per request. */
+  async #untilEnding<T>(timeoutMs: number, answer: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const stop = new AbortController();
+    const onEnding = () => stop.abort(this.#ending.signal.reason);
+    this.#ending.signal.addEventListener('abort', onEnding, { once: true });
+    const timer = setTimeout(
+      () => stop.abort(new DOMException('The API server waits no longer', 'TimeoutError')),
+      timeoutMs,
+    );
+    try {
+      return await answer(stop.signal);
+    } finally {
+      clearTimeout(timer);
+      this.#ending.signal.removeEventListener('abort', onEnding);
     }
   }
 
@@ -193,22 +210,21 @@ export class WebhookServer implements AsyncDisposable {
         const before = this.#certificates!;
         const now = await source(this.#now());
         if (now.certPem === before.certPem && now.authorityPem === before.authorityPem) continue;
-        this.#certificates = now;
-        // Whoever calls must trust the new one before it is shown.
-        if (now.authorityPem !== before.authorityPem) await this.#register();
+        // Whoever calls must trust the new one before it is shown. Until both is done it is not ours: it is tried again.
+        if (now.authorityPem !== before.authorityPem) await this.#register(now);
         this.#server?.setSecureContext({ cert: now.certPem, key: now.keyPem, minVersion: 'TLSv1.2' });
+        this.#certificates = now;
       } catch (error) {
         if (!signal.aborted) this.#failed(error, 'certificates');
       }
     }
   }
 
-  async #register(): Promise<void> {
+  async #register({ authorityPem }: CertificateSet): Promise<void> {
     const { client, name, service } = this.#options;
     if (!client) return;
     const target = service ? { service } : { url: this.#url() };
     const conversions = [...this.#conversions].map(([path, { hub: resource }]) => ({ path, resource }));
-    const { authorityPem } = this.#certificates!;
     await register(client, { name, target, authorityPem, hooks: this.#hooks, conversions }, this.#ending.signal);
   }
 

@@ -1,5 +1,5 @@
 /** Logs, programs and ports of pods, against a server that plays the kubelet's side with a WebSocket library of others. */
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -131,6 +131,18 @@ it('a port of a pod is a port of this machine, for as many connections as come',
   expect(await text(connect(none.port, '127.0.0.1'))).toBe('');
   await until(() => errors.length > 0);
   expect(errors[0]).toContain('connection refused');
+});
+
+it('a port that is forwarded is closed by its signal, and is not opened after that', async () => {
+  const stop = new AbortController();
+  const forward = await inside.portForward('web', { port: 80, signal: stop.signal });
+  await (await inside.portForward('web', { port: 80, signal: stop.signal })).close();
+  expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1); // of the one that is open
+  stop.abort(new Error('enough'));
+  await forward.close();
+  const refused = connect(forward.port, '127.0.0.1');
+  await expect(once(refused, 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  await expect(inside.portForward('web', { port: 80, signal: stop.signal })).rejects.toThrow('enough');
 });
 
 it('files and folders are copied into a container and out of it, and a failure says why', async () => {

@@ -8,6 +8,7 @@ import {
   mergePatch,
   type ObjectList,
   strategicPatch,
+  withoutValidator,
 } from '../../../src/client/index.ts';
 import { customResourceDefinitions } from '../../../src/client/objects/generated/apiextensions-v1.ts';
 import { deployments } from '../../../src/client/objects/generated/apps-v1.ts';
@@ -147,6 +148,9 @@ it('status and scale are written apart from the rest', async () => {
   await sets.scale.update('d', { ...scale, spec: { replicas: 3 } });
   expect((await sets.get('d')).spec.replicas).toBe(3);
   await sets.status.patch('d', jsonPatch([{ op: 'add', path: '/status/observedGeneration', value: 1 }]));
+  const elsewhere = client.resource(sets.resource, 'another'); // the object says where it lies
+  await elsewhere.scale.update({ ...(await sets.scale.get('d')), spec: { replicas: 4 } });
+  expect((await sets.get('d')).spec.replicas).toBe(4);
   const now = await sets.status.get('d');
   expect(now.status?.observedGeneration).toBe(1);
   expect(now.metadata.generation).toBeGreaterThan(created.metadata.generation!);
@@ -192,6 +196,8 @@ it('a custom resource is used by its token, checked by its schema, found by its 
   expect((await crons.get('a')).spec.schedule).toBe('@daily');
   const broken = { metadata: { name: 'b' }, spec: {} as { schedule: string } };
   await expect(crons.create(broken)).rejects.toThrow('Cannot use Cron "b": spec.schedule: must be text');
+  const unchecked = await client.resource(withoutValidator(crons.resource), namespace).create(broken);
+  expect(unchecked).toMatchObject({ kind: 'Cron', metadata: { name: 'b' }, spec: {} }); // this server takes it
   const found = await client.discovery.find({ kind: 'Cron' });
   expect(found).toMatchObject(definition);
   expect((await client.resource(found, namespace).get('a')).spec).toEqual({ schedule: '@daily' });
@@ -203,6 +209,11 @@ it('discovery finds kinds by group, and says so if there is none', async () => {
     apiVersion: 'events.k8s.io/v1',
   });
   expect(await discovery.find({ kind: 'Pod' })).toMatchObject({ apiVersion: 'v1', plural: 'pods', isNamespaced: true });
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: '1' };
+  expect(await discovery.find(owner)).toMatchObject({ group: 'apps', version: 'v1', plural: 'replicasets' });
+  expect(await discovery.find({ apiVersion: 'events.k8s.io/v1', kind: 'Event' })).toMatchObject({
+    group: 'events.k8s.io',
+  });
   expect(await discovery.find({ kind: 'Node' })).toMatchObject({ isNamespaced: false });
   await expect(discovery.find({ kind: 'Unicorn', group: 'x' })).rejects.toThrow(
     'Cannot find a resource of kind "Unicorn"',

@@ -1,13 +1,16 @@
 /** Webhooks of an operator, called by a real server. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { installCrd } from '../../../src/client/crd.ts';
 import { admissionregistrationv1, corev1, defineResourceOf, type KubeClient } from '../../../src/client/index.ts';
 import { deny, unregisterWebhooks, WebhookServer, type WebhookServerOptions } from '../../../src/controller/index.ts';
+import { renewed } from '../../../src/controller/webhooks/webhook-certificates.ts';
 import { FakeClock, startTestServer, type TestServer } from '../../../src/testing/index.ts';
 import { adminOf, until } from '../../support/client/client-under-test.ts';
 import { gadgets, gadgetsV1beta1 } from '../../support/client/generated/gadgets.ts';
+import { temporaryDir } from '../../support/temporary-dir.ts';
 
 let server: TestServer;
 let client: KubeClient;
@@ -148,6 +151,46 @@ it('a certificate is renewed while it serves, and replicas share it by a Secret'
   expect(Buffer.from(stored.data!['ca.crt']!, 'base64').toString()).toBe(hooks.authorityPem);
   const { items } = await client.resource(validatingWebhookConfigurations).list();
   expect(items[0]!.webhooks![0]!.clientConfig.caBundle).toBe(stored.data!['ca.crt']);
+});
+
+it('a certificate of another authority that could not be registered at once is registered and shown later', async () => {
+  await using dir = await temporaryDir();
+  const write = () => {
+    const { certPem, keyPem, authorityPem } = renewed(undefined, ['127.0.0.1'], new Date());
+    for (const [name, text] of [
+      ['tls.crt', certPem],
+      ['tls.key', keyPem],
+      ['ca.crt', authorityPem],
+    ] as const)
+      writeFileSync(join(dir.path, name), text);
+    return authorityPem;
+  };
+  write();
+  let isAway = false;
+  const sometimes = new Proxy(client, {
+    get: (target, name) => {
+      if (isAway) throw new Error('the API server is away');
+      const value = Reflect.get(target, name, target) as unknown;
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const clock = new FakeClock();
+  makeHooks({ client: sometimes, certificates: { kind: 'files', dir: dir.path }, clock });
+  await hooks.validate(configMaps, () => 'no').start();
+  const shown = await serial(hooks);
+  isAway = true;
+  const authority = write();
+  await until(() => clock.sleeping > 0);
+  await clock.advance(60_000);
+  await until(() => errors.length > 0);
+  expect(await serial(hooks)).toBe(shown);
+  isAway = false;
+  await until(() => clock.sleeping > 0);
+  await clock.advance(60_000);
+  await until(() => hooks.authorityPem === authority);
+  await until(async () => (await serial(hooks)) !== shown);
+  const { items } = await client.resource(validatingWebhookConfigurations).list();
+  expect(items[0]!.webhooks![0]!.clientConfig.caBundle).toBe(Buffer.from(authority).toString('base64'));
 });
 
 it('what is no review is refused, and nothing is added to a server that runs', async () => {

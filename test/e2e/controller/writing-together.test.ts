@@ -77,6 +77,15 @@ it('createOrUpdate() makes it, changes it, leaves it, and keeps what others wrot
   expect((await api.get('both')).data).toEqual({ a: 'yes', b: 'yes' });
 });
 
+it('createOrUpdate() calls unchanged what the server stores as it was, though it was written', async () => {
+  const write = () =>
+    createOrUpdate(client.resource(corev1.secrets, 'default'), { name: 'endpoint' }, (draft) => {
+      draft.stringData = { url: 'https://a.example.com' }; // is never read
+    });
+  expect((await write()).result).toBe('created');
+  expect((await write()).result).toBe('unchanged');
+});
+
 const shop = `
 # Not in the order in which they can be made.
 apiVersion: shop.ex.io/v1
