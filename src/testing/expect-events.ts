@@ -1,5 +1,5 @@
 /**
- * What watchers of a kind are told while something is done: `expectEvents` opens a watch, does it, and compares. Events
+ * What watchers of a kind are told while something is done: `expectEvents` does it, watches, and compares. Events
  * are written as `ADDED default/web`, in their order; bookmarks are none. It fails with both lists, as soon as one
  * is another than expected, or when no more come.
  */
@@ -15,7 +15,7 @@ export type ExpectEventsOptions = {
 
 const PATIENCE_MS = 20_000;
 
-/** `act` is done once the watch is open. The objects of the events, in their order. */
+/** What `act` causes is watched from the version that was there before it. The objects of the events, in their order. */
 export async function expectEvents<T extends AnyObject>(
   client: KubeClient,
   resource: Resource<T>,

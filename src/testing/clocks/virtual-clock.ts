@@ -23,11 +23,19 @@ const QUIET_TURNS = 6;
 const FIRST_TURNS = 3;
 /** Whoever works longer than this waits for something that only time will bring. */
 const STUCK_MS = 20_000;
+const STUCK = 'Cannot let time pass: somebody has been at work for long, and may be waiting for time to pass';
+
+/** Somebody that time stands still for. */
+type Working = {
+  readonly isWorking: () => boolean;
+  /** Resolves once it does not, where that can be told: the loop is then left alone, and not turned until it is so. */
+  readonly untilDone: (() => Promise<unknown>) | undefined;
+};
 
 export class VirtualClock implements TimeSource {
   readonly #beganAt: number;
   readonly #sleepers = new Sleepers();
-  readonly #working = new Set<() => boolean>();
+  readonly #working = new Set<Working>();
   #now = 0;
   #turning: Promise<unknown> = Promise.resolve();
 
@@ -77,19 +85,19 @@ export class VirtualClock implements TimeSource {
     const giveUpAt = performance.now() + STUCK_MS;
     for (let quiet = QUIET_TURNS - FIRST_TURNS; quiet < QUIET_TURNS; quiet++) {
       await new Promise<void>((resolve) => setImmediate(resolve));
-      if (!this.#isAnybodyWorking()) continue;
+      const working = this.#firstAtWork();
+      if (!working) continue;
       quiet = -1;
-      if (performance.now() > giveUpAt)
-        throw new Error(
-          'Cannot let time pass: somebody has been at work for long, and may be waiting for time to pass',
-        );
+      if (working.untilDone) await within(giveUpAt - performance.now(), working.untilDone());
+      if (performance.now() > giveUpAt) throw new Error(STUCK);
     }
   }
 
-  /** Time stands still while `isWorking`; what is returned takes that back. */
-  waitFor(isWorking: () => boolean): () => void {
-    this.#working.add(isWorking);
-    return () => this.#working.delete(isWorking);
+  /** Time stands still while `isWorking`; what is returned takes that back. `untilDone` resolves when it has ended. */
+  waitFor(isWorking: () => boolean, untilDone?: () => Promise<unknown>): () => void {
+    const working = { isWorking, untilDone };
+    this.#working.add(working);
+    return () => this.#working.delete(working);
   }
 
   async #advance(ms: number): Promise<void> {
@@ -103,8 +111,18 @@ export class VirtualClock implements TimeSource {
     this.#now = end;
   }
 
-  #isAnybodyWorking(): boolean {
-    for (const isWorking of this.#working) if (isWorking()) return true;
-    return false;
+  #firstAtWork(): Working | undefined {
+    for (const working of this.#working) if (working.isWorking()) return working;
+    return undefined;
   }
+}
+
+/** Until it is done, or so much real time has gone by. */
+async function within(ms: number, done: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([done, over]);
+  clearTimeout(timer);
 }

@@ -5,16 +5,21 @@
 import type { Duplex } from 'node:stream';
 import type { Store } from '../../store/index.ts';
 
-export type WatchedStore = { readonly store: Store; readonly isAtWork: () => boolean };
+export type WatchedStore = {
+  readonly store: Store;
+  readonly isAtWork: () => boolean;
+  /** When all that is asked now is answered. */
+  readonly untilAnswered: () => Promise<unknown>;
+};
 
 export function watchedStore(store: Store): WatchedStore {
-  let asked = 0;
+  const asked = new Set<Promise<unknown>>();
   const count = async <T>(answer: Promise<T>): Promise<T> => {
-    asked++;
+    asked.add(answer);
     try {
       return await answer;
     } finally {
-      asked--;
+      asked.delete(answer);
     }
   };
   const watched = new Proxy(store, {
@@ -27,7 +32,7 @@ export function watchedStore(store: Store): WatchedStore {
       };
     },
   });
-  return { store: watched, isAtWork: () => asked > 0 };
+  return { store: watched, isAtWork: () => asked.size > 0, untilAnswered: () => Promise.allSettled(asked) };
 }
 
 export type WatchedDial = { readonly dial: () => Duplex; readonly isAtWork: () => boolean };

@@ -4,11 +4,11 @@
  *
  * What is always true: a fault strikes from the next byte on. A client that goes takes its request to the server with it;
  * a server that breaks off breaks the client's connection too, unless that is stalled: a stalled client is told nothing,
- * not even that.
+ * not even that. A client that takes JSON besides another form gets watches in JSON: an event of our own can be put into those.
  */
-import { request as askPlain, type IncomingMessage, type ServerResponse } from 'node:http';
+import { request as askPlain, type IncomingMessage, type Agent as PlainAgent, type ServerResponse } from 'node:http';
 import { type Agent, request as askTls } from 'node:https';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../api/index.ts';
 
 /** What a request is for; a test chooses by it whom a fault shall strike. */
 export type ProxiedRequest = {
@@ -37,6 +37,11 @@ export type Line = {
   pieceMs: number;
 };
 
+/** How the server is reached. */
+export type Way =
+  | { readonly url: string; readonly agent: Agent }
+  | { readonly url: string; readonly plainAgent: PlainAgent };
+
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'host', 'upgrade']);
 
 export class FaultExchange {
@@ -47,6 +52,7 @@ export class FaultExchange {
   readonly #gone = new AbortController();
   #upstream: IncomingMessage | undefined;
   #isStalled = false;
+  #isEmptied = false;
   #next: 'truncate' | 'garble' | undefined;
   /** The last byte that was sent ended a line, so an event of our own may follow. */
   #isAtLineEnd = true;
@@ -75,13 +81,14 @@ export class FaultExchange {
   }
 
   /** To the server and back, until either of them ends it. */
-  async forward(url: string, agent: Agent, line: Line): Promise<void> {
+  async forward(way: Way, line: Line): Promise<void> {
     try {
       if (line.delayMs > 0) await this.#wait(line.delayMs);
-      this.#upstream = await this.#ask(url, agent);
+      this.#upstream = await this.#ask(way);
       const { statusCode = 502, headers } = this.#upstream;
       if (this.#isStalled) return await this.#wait(Number.POSITIVE_INFINITY);
       this.request.code = statusCode;
+      if (this.#isEmptied && statusCode === 200) return await this.#answerEmpty(this.#upstream);
       this.#response.writeHead(statusCode, withoutHops(headers));
       this.#response.flushHeaders();
       for await (const chunk of this.#upstream as AsyncIterable<Buffer>) await this.#pass(chunk, line);
@@ -105,6 +112,12 @@ export class FaultExchange {
   stall(): void {
     this.request.faults.push('stalled');
     this.#isStalled = true;
+  }
+
+  /** A list is answered as the server would answer it with nothing in its store: of the same kind, at version 1. */
+  empty(): void {
+    this.request.faults.push('emptied');
+    this.#isEmptied = true;
   }
 
   /** As a server does that has had enough of it: what was sent is whole. */
@@ -138,18 +151,37 @@ export class FaultExchange {
     this.#upstream?.destroy();
   }
 
-  #ask(url: string, agent: Agent): Promise<IncomingMessage> {
-    const { hostname, port, protocol, pathname } = new URL(url);
+  #ask(way: Way): Promise<IncomingMessage> {
+    const { hostname, port, protocol, pathname } = new URL(way.url);
     const isPlain = protocol === 'http:';
-    const { method, url: path, headers } = this.#incoming;
+    const { method, url: path = '/' } = this.#incoming;
+    const headers = this.#headersToAskWith();
     return new Promise((resolve, reject) => {
       const { signal } = this.#gone;
-      const whole = `${pathname.replace(/\/$/, '')}${path}`;
-      const options = { hostname, port, method, path: whole, headers: withoutHops(headers), signal };
-      const asked = isPlain ? askPlain(options, resolve) : askTls({ ...options, agent }, resolve);
+      const whole = `${pathname.replace(/\/$/, '')}${this.#isEmptied ? shortened(path) : path}`;
+      const options = { hostname, port, method, path: whole, headers, signal };
+      const asked =
+        'plainAgent' in way
+          ? askPlain({ ...options, agent: way.plainAgent }, resolve)
+          : isPlain
+            ? askPlain(options, resolve)
+            : askTls({ ...options, agent: way.agent }, resolve);
       asked.on('error', reject);
       this.#incoming.pipe(asked);
     });
+  }
+
+  #headersToAskWith(): Record<string, string | string[]> {
+    const headers = withoutHops(this.#incoming.headers);
+    if (!this.#isEmptied && this.request.kind !== 'watch') return headers;
+    const { 'accept-encoding': _, ...others } = headers;
+    return { ...others, ...(typeof headers.accept === 'string' && { accept: inJson(headers.accept) }) };
+  }
+
+  async #answerEmpty(upstream: IncomingMessage): Promise<void> {
+    const list = (await readJson(upstream)) as { items?: unknown[]; rows?: unknown[] };
+    const body = { ...list, metadata: { resourceVersion: '1' }, ...(list.rows ? { rows: [] } : { items: [] }) };
+    this.#response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   }
 
   async #pass(chunk: Buffer, { pieceBytes, pieceMs }: Line): Promise<void> {
@@ -190,7 +222,7 @@ export class FaultExchange {
 
   async #wait(ms: number): Promise<void> {
     const { signal } = this.#gone;
-    if (Number.isFinite(ms)) await sleep(ms, undefined, { signal });
+    if (Number.isFinite(ms)) await systemClock.sleep(ms, signal);
     else await new Promise((_, reject) => signal.addEventListener('abort', reject, { once: true }));
   }
 }
@@ -215,6 +247,31 @@ function withoutHops(headers: NodeJS.Dict<string | string[]>): Record<string, st
       return entry[1] !== undefined && !HOP_BY_HOP.has(entry[0]);
     }),
   );
+}
+
+/** What of it is JSON; all of it if nothing is. */
+function inJson(accept: string): string {
+  const forms = accept.split(',').map((form) => form.trim());
+  const typeOf = (form: string) => form.split(';', 1)[0]!.trim().toLowerCase();
+  const json = forms.filter((form) => typeOf(form) === 'application/json');
+  if (json.length > 0) return json.join(', ');
+  return forms.some((form) => ['*/*', 'application/*'].includes(typeOf(form))) ? 'application/json' : accept;
+}
+
+/** The first page of a list, of one object. */
+function shortened(path: string): string {
+  const [pathname = '', query] = path.split('?', 2);
+  const asked = new URLSearchParams(query);
+  asked.delete('continue');
+  asked.set('limit', '1');
+  return `${pathname}?${asked}`;
+}
+
+/** Of one object at most. */
+async function readJson(answer: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk);
+  return JSON.parse(Buffer.concat(chunks).toString());
 }
 
 /** NUL bytes, which JSON has nowhere: whoever reads it must notice. */

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ProxiedRequest } from './fault-exchange.ts';
 import { FaultPlan, readFaults } from './fault-plan.ts';
+import type { FaultProxy } from './fault-proxy.ts';
 
 const request = (kind: ProxiedRequest['kind'], path = '/api/v1/pods'): ProxiedRequest => ({
   number: 1,
@@ -51,6 +52,18 @@ it('what one rule does is the same whatever stands before it', () => {
     return [alone.decide(request('list')), behind.decide(request('list'))];
   });
   for (const [one, other] of both) expect(one).toEqual(other);
+});
+
+it('history that is gone is told to who resumes, again and again, until it has read the state', async () => {
+  const plan = planOf([{ fault: 'compact', after: '0s' }]);
+  const watch = { ...request('watch'), query: new URLSearchParams({ resourceVersion: '7' }), userAgent: 'a' };
+  const proxy = { sendError: (which: (request: ProxiedRequest) => boolean) => Number(which(watch)) };
+  await plan.run(proxy as unknown as FaultProxy, new AbortController().signal);
+  const gone = { answer: { code: 410 } };
+  expect([plan.decide(watch), plan.decide(watch)]).toEqual([gone, gone]);
+  expect(plan.decide({ ...watch, userAgent: 'b' })).toBeUndefined(); // whose watch was not open
+  expect(plan.decide({ ...request('list'), userAgent: 'a' })).toBeUndefined();
+  expect(plan.decide(watch)).toBeUndefined();
 });
 
 it.each([

@@ -82,8 +82,8 @@ export class FaultPlan {
   readonly #standings: readonly Standing[];
   readonly #clock: Clock;
   readonly #onFault: (line: string) => void;
-  /** Paths whose history is gone, until a watch has been told. */
-  readonly #compacted = new Set<string>();
+  /** Who has not the state of a path since its history went: a list, or a watch that begins with the state, makes it good. */
+  readonly #behind = new Set<string>();
 
   constructor(rules: readonly FaultRule[], seed: number, options: { clock?: Clock; onFault?: (line: string) => void }) {
     this.#clock = options.clock ?? systemClock;
@@ -95,8 +95,16 @@ export class FaultPlan {
 
   /** What becomes of a request: for `FaultProxy.plan`. */
   decide(request: ProxiedRequest): Fate | undefined {
-    if (request.kind === 'watch' && request.query.get('resourceVersion') && this.#compacted.delete(request.path))
-      return this.#struck({ answer: { code: 410 } }, 'answer 410', request);
+    const who = readerOf(request);
+    const resumes = request.kind === 'watch' && !beginsWithState(request);
+    if (resumes && this.#behind.has(who)) return this.#struck({ answer: { code: 410 } }, 'answer 410', request);
+    const fate = this.#byRules(request);
+    const isAnswered = fate === undefined || fate.delayMs !== undefined || fate.empty === true;
+    if (isAnswered && (request.kind === 'list' || beginsWithState(request))) this.#behind.delete(who);
+    return fate;
+  }
+
+  #byRules(request: ProxiedRequest): Fate | undefined {
     for (const standing of this.#standings) {
       const { rule } = standing;
       const isOn = isTimed(rule) ? this.#clock.now() < standing.holdsUntil : standing.left > 0;
@@ -143,7 +151,7 @@ export class FaultPlan {
     else if (rule.fault === 'compact')
       struck = proxy.sendError((request) => {
         if (request.kind !== 'watch' || !which(request)) return false;
-        this.#compacted.add(request.path);
+        this.#behind.add(readerOf(request));
         return true;
       }, 410);
     else struck = proxy[rule.fault as 'cut' | 'stall' | 'end' | 'truncate' | 'garble'](which);
@@ -154,6 +162,16 @@ export class FaultPlan {
     this.#onFault(`${what}: ${method} ${path}`);
     return fate;
   }
+}
+
+/** Clients are told apart by how they call themselves. */
+function readerOf({ path, userAgent }: ProxiedRequest): string {
+  return `${path} ${userAgent}`;
+}
+
+/** A watch of no version, or one that sends the state first. */
+function beginsWithState({ kind, query }: ProxiedRequest): boolean {
+  return kind === 'watch' && (!query.get('resourceVersion') || query.get('sendInitialEvents') === 'true');
 }
 
 function fateOf(rule: FaultRule, request: ProxiedRequest): Fate | undefined {
@@ -179,11 +197,7 @@ function fateOf(rule: FaultRule, request: ProxiedRequest): Fate | undefined {
 /** As of a server that was started on an empty disk: nothing is there, and versions begin anew. */
 function lost({ kind, path }: ProxiedRequest): Fate | undefined {
   if (kind === 'watch') return { answer: { code: 410 } };
-  if (kind === 'list') {
-    const [, group = '', version = 'v1'] = /^\/(?:apis\/([^/]{1,260})|api)\/([^/]{1,63})\//.exec(path) ?? [];
-    const apiVersion = group === '' ? version : `${group}/${version}`;
-    return { answer: { code: 200, json: { kind: 'List', apiVersion, metadata: { resourceVersion: '1' }, items: [] } } };
-  }
+  if (kind === 'list') return { empty: true };
   // An object has a name behind its kind; what is shorter is discovery, and stays.
   const parts = path.split('/').length;
   const isObject = path.startsWith('/apis/') ? parts > 5 : path.startsWith('/api/') && parts > 4;

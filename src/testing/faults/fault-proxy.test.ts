@@ -18,8 +18,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   client.close();
-  await proxy[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
+  await proxy.close();
+  await server.close();
 });
 beforeEach(() => proxy.heal());
 
@@ -83,6 +83,30 @@ it('puts an ERROR into a watch between two events, never within one', async () =
   proxy.sendError('watch', 410);
   expect(await watch.next()).toMatchObject({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } });
   expect(await watch.next()).toBeUndefined();
+});
+
+it('a client that prefers protobuf gets its watch in JSON, where an ERROR can be put', async () => {
+  const accept = 'application/vnd.kubernetes.protobuf;type=watch, */*';
+  const watch = await client.watch(MAPS, {}, { headers: { accept } });
+  await server.client.create(MAPS, { metadata: { name: `object-${count++}` } });
+  expect(await watch.next()).toMatchObject({ type: 'ADDED' });
+  proxy.sendError('watch', 410);
+  while ((await watch.next())?.type === 'ADDED');
+  expect(proxy.requests.at(-1)?.faults).toEqual(['sent ERROR 410']);
+  watch.close();
+});
+
+it('empties a list in the words of the server: of its kind, or as a Table', async () => {
+  await server.client.create(MAPS, { metadata: { name: `object-${count++}` } });
+  proxy.plan(({ kind }) => (kind === 'list' ? { empty: true } : undefined));
+  const metadata = { resourceVersion: '1' };
+  expect(await client.get(`${MAPS}?limit=500&continue=x`)).toEqual({
+    ...{ kind: 'ConfigMapList', apiVersion: 'v1', metadata, items: [] },
+  });
+  const accept = 'application/vnd.kubernetes.protobuf,application/json;as=Table;v=v1;g=meta.k8s.io';
+  const { body } = await client.ask('GET', MAPS, { headers: { accept, 'accept-encoding': 'gzip' } });
+  expect(JSON.parse(body.toString())).toMatchObject({ kind: 'Table', metadata, rows: [] });
+  proxy.plan(undefined);
 });
 
 it('stalls a connection for good, in silence; others pass', async () => {

@@ -12,21 +12,36 @@
  *
  * It ends TLS with the server's own certificate, so it sees requests and not only bytes; clients speak HTTP/1.1 and come
  * with tokens, since client certificates do not pass. Until it is told otherwise it changes nothing. Faults of open
- * requests return how many they struck; a test that expects one should look.
+ * requests return how many they struck; a test that expects one should look. `connectKube()` goes through it without a socket, as
+ * `server.kube` does without it: then faults, too, happen in the order of a clock that is turned.
  */
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  createServer as createPlainServer,
+  type IncomingMessage,
+  Agent as PlainAgent,
+  type Server as PlainServer,
+  type ServerResponse,
+} from 'node:http';
 import { Agent, createServer, type Server } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
-import { FaultExchange, type Line, type ProxiedRequest } from './fault-exchange.ts';
+import type { Duplex } from 'node:stream';
+import { closeOnce } from '../../api/index.ts';
+import { KubeClient, type TransportOptions, tokenCredentials } from '../../client/index.ts';
+import { makePair } from '../../server/http/connection/in-process.ts';
+import { FaultExchange, type Line, type ProxiedRequest, type Way } from './fault-exchange.ts';
 
 /** A TestServer is one. */
 export type FaultTarget = {
   /** Asked for every request, since a server may come back on another port; throws while it is away. */
   readonly url: string;
   readonly dataDir: string;
+  /** A connection to it within the process; throws while it is away. */
+  readonly dial?: () => Duplex;
+  /** The same connections, for which time stands still while something goes through them. */
+  readonly watched?: (dial: () => Duplex) => () => Duplex;
 };
 
 /** Any server, with how to reach it and how it is reached by the proxy. */
@@ -40,6 +55,12 @@ export type ProxyTarget = {
   readonly kubeconfigPath: (port: number) => string;
   /** A free one without it. */
   readonly port?: number;
+  /** What a client within the process needs. */
+  readonly inProcess?: {
+    readonly token: string;
+    readonly dial: () => Duplex;
+    readonly watched: (dial: () => Duplex) => () => Duplex;
+  };
 };
 
 /** Whom a fault strikes. */
@@ -63,7 +84,9 @@ export type Fate = {
   readonly garble?: boolean;
   readonly truncate?: boolean;
   readonly delayMs?: number;
-  readonly answer?: Omit<FaultAnswer, 'to' | 'times'> & { readonly json?: object };
+  /** Of a list: the server's answer without objects, at version 1. */
+  readonly empty?: boolean;
+  readonly answer?: Omit<FaultAnswer, 'to' | 'times'>;
 };
 export type Decide = (request: ProxiedRequest) => Fate | undefined;
 
@@ -89,15 +112,21 @@ export class FaultProxy implements AsyncDisposable {
   readonly #target: ProxyTarget;
   readonly #agent: Agent;
   readonly #exchanges = new Set<FaultExchange>();
-  /** By the port that the client has; TLS sockets cannot be reset, those below them can. */
-  readonly #sockets = new Map<number, Socket>();
-  readonly #stalled = new WeakSet<Socket>();
+  /** By the port that the client has, since TLS sockets cannot be reset, those below them can; or as they are. */
+  readonly #sockets = new Map<number | Duplex, Duplex>();
+  readonly #stalled = new WeakSet<Duplex>();
+  readonly #kubes: KubeClient[] = [];
+  /** For connections within the process. */
+  readonly #door: PlainServer;
+  readonly #plainAgent: PlainAgent;
   readonly #answers: { readonly answer: FaultAnswer; left: number }[] = [];
   readonly #line: Line = { delayMs: 0, pieceBytes: 0, pieceMs: 0 };
   readonly #requests: ProxiedRequest[] = [];
   #decide: Decide | undefined;
   #count = 0;
   #refuses = false;
+  /** What `await using` does. */
+  readonly close: () => Promise<void> = closeOnce(() => this.#close());
 
   constructor(listener: Server, target: ProxyTarget) {
     this.#listener = listener;
@@ -107,9 +136,26 @@ export class FaultProxy implements AsyncDisposable {
     this.url = `https://127.0.0.1:${this.port}`;
     this.kubeconfigPath = target.kubeconfigPath(this.port);
     writeFileSync(this.kubeconfigPath, target.kubeconfig(this.url), { mode: 0o600 });
-    listener.on('connection', (socket: Socket) => this.#onConnection(socket));
+    listener.on('connection', (socket: Socket) => this.#onConnection(socket, socket.remotePort!));
     listener.on('secureConnection', (socket) => socket.on('error', () => {}));
     listener.on('request', (incoming, response) => this.#onRequest(incoming, response));
+    this.#door = createPlainServer((incoming, response) => this.#onRequest(incoming, response));
+    this.#plainAgent = new DiallingAgent(target.inProcess?.dial);
+  }
+
+  /**
+   * The administrator of a test server, through the proxy and by connections within the process: for a clock that is turned,
+   * which waits for what goes through them. It is closed with the proxy.
+   */
+  connectKube(options: TransportOptions = {}): KubeClient {
+    const { inProcess } = this.#target;
+    if (!inProcess) throw new Error('Cannot connect within the process: the server of this proxy is not in it');
+    const dial = inProcess.watched(() => this.#dial());
+    const server = new URL('http://localhost');
+    const credentials = tokenCredentials(inProcess.token);
+    const kube = new KubeClient({ server, namespace: 'default', dial, credentials }, options);
+    this.#kubes.push(kube);
+    return kube;
   }
 
   /** The requests so far, in order; the last ten thousand. */
@@ -199,7 +245,12 @@ export class FaultProxy implements AsyncDisposable {
     for (const exchange of this.#exchanges) exchange.heal();
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    for (const kube of this.#kubes.splice(0)) await kube.close();
     const closed = once(this.#listener, 'close');
     this.#listener.close();
     for (const socket of [...this.#sockets.values()]) socket.destroy();
@@ -215,24 +266,31 @@ export class FaultProxy implements AsyncDisposable {
   }
 
   /** Gone for us from here on: one that is just shutting down refuses (EINVAL), and then Node never says that it is closed. */
-  #reset(socket: Socket): void {
-    socket.resetAndDestroy();
-    for (const [port, one] of this.#sockets) if (one === socket) this.#sockets.delete(port);
+  #reset(socket: Duplex): void {
+    if (socket instanceof Socket) socket.resetAndDestroy();
+    else socket.destroy();
+    for (const [key, one] of this.#sockets) if (one === socket) this.#sockets.delete(key);
   }
 
-  #onConnection(socket: Socket): void {
+  #dial(): Duplex {
+    const [ours, theirs] = makePair();
+    this.#onConnection(ours, ours);
+    if (!ours.destroyed) this.#door.emit('connection', ours);
+    return theirs;
+  }
+
+  #onConnection(socket: Duplex, key: number | Duplex): void {
     socket.on('error', () => {});
-    if (this.#refuses) return void socket.resetAndDestroy();
-    const port = socket.remotePort!;
-    socket.setNoDelay(true);
-    this.#sockets.set(port, socket);
+    if (this.#refuses) return void this.#reset(socket);
+    if (socket instanceof Socket) socket.setNoDelay(true);
+    this.#sockets.set(key, socket);
     socket.once('close', () => {
-      if (this.#sockets.get(port) === socket) this.#sockets.delete(port);
+      if (this.#sockets.get(key) === socket) this.#sockets.delete(key);
     });
   }
 
   #onRequest(incoming: IncomingMessage, response: ServerResponse): void {
-    const socket = this.#sockets.get(incoming.socket.remotePort!);
+    const socket = this.#sockets.get(incoming.socket.remotePort ?? incoming.socket);
     if (!socket) return void response.destroy(); // it went at this very moment
     const exchange: FaultExchange = new FaultExchange(++this.#count, incoming, response, () => {
       this.#reset(socket);
@@ -251,6 +309,7 @@ export class FaultProxy implements AsyncDisposable {
     if (fate?.stall) exchange.stall();
     if (fate?.garble) exchange.garble();
     if (fate?.truncate) exchange.truncate();
+    if (fate?.empty) exchange.empty();
     if (fate?.answer) return void answerWith(exchange, fate.answer);
     const planned = this.#answers.find(({ answer, left }) => left > 0 && fits(answer.to ?? 'any', exchange.request));
     if (planned) {
@@ -258,20 +317,24 @@ export class FaultProxy implements AsyncDisposable {
       answerWith(exchange, planned.answer);
       return;
     }
-    let url: string;
+    let way: Way;
     try {
-      url = this.#target.url;
+      const { url } = this.#target; // throws while it is away
+      const isWithin = !(socket instanceof Socket);
+      way = isWithin ? { url: 'http://localhost', plainAgent: this.#plainAgent } : { url, agent: this.#agent };
     } catch {
       return void exchange.reset();
     }
     const line = fate?.delayMs === undefined ? this.#line : { ...this.#line, delayMs: fate.delayMs };
-    void exchange.forward(url, this.#agent, line);
+    void exchange.forward(way, line);
   }
 }
 
 /** The target must have been started once: its certificates and its kubeconfig are used. */
 export function startFaultProxy(target: FaultTarget): Promise<FaultProxy> {
   const { dataDir } = target;
+  const dial = target.dial?.bind(target);
+  const watched = target.watched?.bind(target);
   const read = (name: string) => readFileSync(join(dataDir, name), 'utf8');
   return startProxyTo({
     get url() {
@@ -281,7 +344,22 @@ export function startFaultProxy(target: FaultTarget): Promise<FaultProxy> {
     agent: new Agent({ keepAlive: true, ca: read('pki/ca.crt') }),
     kubeconfig: (url) => read('admin.kubeconfig').replace(/server: \S+/, `server: ${url}`),
     kubeconfigPath: (port) => join(dataDir, `fault-proxy-${port}.kubeconfig`),
+    ...(dial && watched && { inProcess: { token: read('admin.token').trim(), dial, watched } }),
   });
+}
+
+/** To a server in this process; a connection for each request, since those cannot be kept. */
+class DiallingAgent extends PlainAgent {
+  readonly #dial: (() => Duplex) | undefined;
+
+  constructor(dial: (() => Duplex) | undefined) {
+    super();
+    this.#dial = dial;
+  }
+
+  override createConnection(): Duplex {
+    return this.#dial!();
+  }
 }
 
 export async function startProxyTo(target: ProxyTarget): Promise<FaultProxy> {
@@ -297,15 +375,12 @@ function fits(which: Which, request: ProxiedRequest): boolean {
   return which === 'any' || which === request.kind;
 }
 
-function answerWith(
-  exchange: FaultExchange,
-  { code, retryAfterSeconds, text, json }: NonNullable<Fate['answer']>,
-): void {
+function answerWith(exchange: FaultExchange, { code, retryAfterSeconds, text }: NonNullable<Fate['answer']>): void {
   const headers = {
     'content-type': text === undefined ? 'application/json' : 'text/html',
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
   };
-  exchange.answer(code, headers, text ?? JSON.stringify(json ?? statusOf(code)));
+  exchange.answer(code, headers, text ?? JSON.stringify(statusOf(code)));
 }
 
 function statusOf(code: number): object {

@@ -11,7 +11,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { liveBy } from '../../api/index.ts';
+import { closeOnce, liveBy } from '../../api/index.ts';
 import { type InstallableCrd, readCrds } from '../../client/crd.ts';
 import {
   apiextensionsv1,
@@ -66,15 +66,15 @@ export class TestServer implements AsyncDisposable {
   #leaveTime: () => void = () => {};
   /** The one it was given first, so that clients find it again. */
   #port = 0;
+  /** The end of it, with its clients and its folder; what `await using` does. */
+  readonly close: () => Promise<void> = closeOnce(() => this.#close());
 
   constructor(options: TestServerOptions) {
     this.#options = options;
-    const { dial, isAtWork } = watchedDial(() => {
+    this.#dial = this.watched(() => {
       if (!this.#running) throw new Error('Cannot reach the test server: it is stopped');
       return this.#running.connectInProcess();
     });
-    this.#dial = dial;
-    options.clock?.waitFor(isAtWork);
     this.dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'longwatch-test-'));
   }
 
@@ -110,6 +110,18 @@ export class TestServer implements AsyncDisposable {
     return this.#kube;
   }
 
+  /** A connection within the process, for what stands between a client and the server. */
+  dial(): Duplex {
+    return this.#dial();
+  }
+
+  /** The same connections, for which a clock that is turned stands still while something goes through them. */
+  watched(dial: () => Duplex): () => Duplex {
+    const watched = watchedDial(dial);
+    this.#options.clock?.waitFor(watched.isAtWork);
+    return watched.dial;
+  }
+
   /** Another such client, with options of its own; it is closed with the server. */
   connectKube(options: TransportOptions = {}): KubeClient {
     const { token } = credentialsOf(this.dataDir, this.kubeconfigPath);
@@ -130,6 +142,7 @@ export class TestServer implements AsyncDisposable {
       await api.apply(crd as never, { fieldManager: 'longwatch-test', force: true });
       for (const path of pathsOf(crd.spec)) await this.#untilServed(path, true);
     }
+    for (const kube of this.#kubes) kube.discovery.forget();
   }
 
   /**
@@ -146,6 +159,7 @@ export class TestServer implements AsyncDisposable {
       .flatMap(({ value }) => pathsOf(JSON.parse(Buffer.from(value).toString('utf8')).spec));
     await resetStore(store, baseline);
     for (const path of gone) await this.#untilServed(path, false);
+    for (const kube of this.#kubes) kube.discovery.forget();
   }
 
   /** The objects that every cluster begins with, by their keys, as the build keeps them for the next start. */
@@ -273,7 +287,11 @@ export class TestServer implements AsyncDisposable {
     await this.start();
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
     // Connections first: a test that is over waits for nobody.
     for (const client of this.#clients.splice(0)) client.close();
     for (const kube of this.#kubes.splice(0)) await kube.close();
@@ -283,7 +301,7 @@ export class TestServer implements AsyncDisposable {
 
   async #openStore(clock: VirtualClock | undefined): Promise<Store> {
     const { autoCompaction } = this.#options;
-    const { store, isAtWork } = watchedStore(
+    const { store, isAtWork, untilAnswered } = watchedStore(
       await openEmbeddedStore({
         dataDir: join(this.dataDir, 'store'),
         durability: this.#options.durability ?? 'none',
@@ -291,7 +309,7 @@ export class TestServer implements AsyncDisposable {
         ...(autoCompaction && { autoCompaction: compactionOf(autoCompaction) }),
       }),
     );
-    clock?.waitFor(isAtWork);
+    clock?.waitFor(isAtWork, untilAnswered);
     if (this.#baseline === undefined) await lendObjects(store);
     this.#store = store;
     return store;

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await client.close();
-  await server[Symbol.asyncDispose]();
+  await server.close();
 });
 
 /** A namespace for one test. */

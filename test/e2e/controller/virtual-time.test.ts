@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest';
 import { batchv1, coordinationv1, corev1, eventsv1 } from '../../../src/client/index.ts';
 import { defineController, Manager } from '../../../src/controller/index.ts';
-import { startTestServer, VirtualClock } from '../../../src/testing/index.ts';
+import { startFaultProxy, startTestServer, VirtualClock } from '../../../src/testing/index.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -31,6 +31,45 @@ it('a resync after ten hours, through watches that end and are opened again, and
   expect(seen).toEqual([0, 10]);
   expect(manager.health().isReady).toBe(true);
 }, 90_000);
+
+it('an API server that is away for ten minutes, and then slow: what a controller does when is the same every time', async () => {
+  const run = async (): Promise<unknown[]> => {
+    await using server = await startTestServer({ clock: new VirtualClock({ date: new Date('2030-01-01T00:00:00Z') }) });
+    await using proxy = await startFaultProxy(server);
+    const { kube, clock } = server;
+    const seen: unknown[] = [];
+    await using manager = new Manager({ client: proxy.connectKube({ random: () => 0.5 }), logger: false });
+    const controller = manager.add(
+      defineController({
+        name: 'copier',
+        for: { resource: corev1.configMaps, namespace: 'default' },
+        async reconcile(map, { client, attempt }) {
+          seen.push([map?.metadata.name, attempt, clock.now()]);
+          if (map?.data?.copy) await client.resource(corev1.secrets).create({ metadata: { name: map.metadata.name } });
+        },
+      }),
+    );
+    manager.start();
+    await kube.resource(corev1.configMaps).create({ metadata: { name: 'before' } });
+    await server.whenReconciled(controller, 'default/before');
+    proxy.refuse();
+    proxy.cut();
+    await kube.resource(corev1.configMaps).create({ metadata: { name: 'meanwhile' } });
+    await clock.advance(10 * 60_000);
+    expect(seen).toEqual([['before', 1, 0]]);
+    expect(manager.health().isReady).toBe(false);
+    proxy.heal();
+    await clock.until(() => seen.length === 2);
+    proxy.answer({ code: 500, to: 'write', times: 2 });
+    proxy.delay(3000);
+    await kube.resource(corev1.configMaps).create({ metadata: { name: 'copied' }, data: { copy: 'yes' } });
+    await clock.advance(60_000);
+    expect((await kube.resource(corev1.secrets).list()).items.map(({ metadata }) => metadata.name)).toEqual(['copied']);
+    expect(seen.slice(1).map((one) => (one as unknown[])[0])).toEqual(['meanwhile', 'copied', 'copied', 'copied']);
+    return seen;
+  };
+  expect(await run()).toEqual(await run());
+}, 60_000);
 
 it('a quiet server is heard every minute: no watch on it is given up for silence, however long nothing happens', async () => {
   await using server = await startTestServer({ clock: new VirtualClock() });
