@@ -1,12 +1,21 @@
 /** The data folder of a server of ours, where it lies on this machine: who has it, whether others may, and how much room there is. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { showBytes } from '../../terminal/table.ts';
 import { type Finding, ok, skipped } from './finding.ts';
 
 const LITTLE_BYTES = 512 * 1024 * 1024;
 const NONE_BYTES = 64 * 1024 * 1024;
+
+/** Where it says, or else where the kubeconfig lies: the server writes that into its folder. */
+export function dataFolderOf(
+  { dataDir, kubeconfig }: { readonly dataDir?: string; readonly kubeconfig?: string },
+  { KUBECONFIG }: NodeJS.ProcessEnv,
+): string | undefined {
+  const file = kubeconfig ?? KUBECONFIG?.split(delimiter)[0];
+  return dataDir ?? (file ? dirname(resolve(file)) : undefined);
+}
 
 export async function* dataFolderCheck(
   dataDir: string | undefined,

@@ -1,6 +1,5 @@
 /** `longwatch doctor`: looks at any cluster through the kubeconfig, and says what is well, what is not and what to do. */
 import { randomBytes } from 'node:crypto';
-import { dirname, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { addClusterOptions, type ClusterFlags, connectTo } from '../../cluster/cluster-flags.ts';
 import type { Io } from '../../terminal/io.ts';
@@ -8,6 +7,7 @@ import { harmless } from '../../terminal/paint.ts';
 import { Progress } from '../../terminal/progress.ts';
 import { EXIT, runVerb, type Verb } from '../../terminal/run-verb.ts';
 import { parseDuration } from '../serve-flags.ts';
+import { dataFolderOf } from './data-folder-check.ts';
 import { examine } from './examine.ts';
 import type { Finding, Level } from './finding.ts';
 import { BOOKMARK_MS, Patient, SLOW } from './patient.ts';
@@ -65,7 +65,7 @@ export function doctor(flags: DoctorFlags): Verb {
       mostResources: MOST_RESOURCES,
       signal: io.signal,
       id: randomBytes(4).toString('hex'),
-      dataDir: flags.dataDir ?? (flags.kubeconfig === undefined ? undefined : dirname(resolve(flags.kubeconfig))),
+      dataDir: dataFolderOf(flags, io.env),
       onStep: (text) => progress.show(undefined, text),
     });
     const findings: Finding[] = [];
