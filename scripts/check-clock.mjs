@@ -42,7 +42,6 @@ const OF_THE_MACHINE = {
     'src/store/embedded/',
   ],
   'waits within a request, or until the server has caught up with itself: nobody could turn the clock meanwhile': [
-    'src/server/cluster/service-address-keeper.ts',
     'src/server/controllers/',
     'src/server/rest/conflict-line.ts',
     'src/server/rest/reading/watch-tracker.ts',

@@ -5,8 +5,8 @@
  * Always true: what does not carry the label of these was made by somebody else, and is left alone. Follows the registry
  * and the APIServices; what fails is tried again. Several servers on one store want the same.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { KubeObject } from '../../api/index.ts';
+import { SyncQueue } from '../event-loop/sync-queue.ts';
 import { nowInSeconds, type Rest } from '../rest/rest.ts';
 import { createAsServer } from '../rest/writing/create-as-server.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
@@ -14,22 +14,24 @@ import type { ResourceStorage } from '../storage/resource-storage.ts';
 import { API_SERVICES, LOCAL_CONDITION, nameOf, ownPriority } from './api-service.ts';
 
 const MANAGED = 'kube-aggregator.kubernetes.io/automanaged';
-const RETRY_MS = 1000;
 const FILL_MS = 10_000;
+/** Of all custom groups at once. */
+const ALL = 'all';
 
 export class OwnApiServices {
   readonly #rest: Rest;
   readonly #storage: ResourceStorage<Cacher>;
-  readonly #log: (line: string) => void;
+  readonly #queue: SyncQueue;
   readonly #stop = new AbortController();
-  #running: Promise<void> | undefined;
-  #isDue = false;
   #stopListening: (() => void) | undefined;
 
   constructor(rest: Rest, log: (line: string) => void) {
     this.#rest = rest;
     this.#storage = rest.storages.followedStorageOf(API_SERVICES.group, API_SERVICES.plural);
-    this.#log = log;
+    this.#queue = new SyncQueue({
+      sync: () => this.#settle(),
+      onFailure: (_all, { message }) => log(`cannot keep the APIServices of custom groups: ${message}; trying again`),
+    });
   }
 
   /** Resolves once every group of this server has its APIServices. */
@@ -45,39 +47,16 @@ export class OwnApiServices {
     }
     await Promise.all(missing);
     objects.follow((current, previous) => {
-      if (!current || !previous) this.#wake();
+      if (!current || !previous) this.#queue.add(ALL);
     });
-    this.#stopListening = registry.onChange(() => this.#wake());
-    this.#wake();
+    this.#stopListening = registry.onChange(() => this.#queue.add(ALL));
+    this.#queue.add(ALL);
   }
 
   async close(): Promise<void> {
     this.#stopListening?.();
     this.#stop.abort();
-    await this.#running;
-  }
-
-  #wake(): void {
-    this.#isDue = true;
-    if (!this.#stop.signal.aborted) this.#running ??= this.#run();
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stop;
-    const wait = (ms: number) => delay(ms, undefined, { signal, ref: false }).catch(() => {});
-    await wait(0); // what comes in this turn is answered together
-    while (this.#isDue && !signal.aborted) {
-      this.#isDue = false;
-      try {
-        await this.#settle();
-      } catch (err) {
-        if (signal.aborted) break;
-        this.#log(`cannot keep the APIServices of custom groups: ${(err as Error).message}; trying again`);
-        this.#isDue = true;
-        await wait(RETRY_MS);
-      }
-    }
-    this.#running = undefined;
+    await this.#queue.close();
   }
 
   async #settle(): Promise<void> {

@@ -6,8 +6,8 @@
  * moment after its service; after a restart it catches up with what it missed. What fails is tried again, later each
  * time. Without a watch cache there is nothing to follow, and no IPAddress is made.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { SyncQueue } from '../event-loop/sync-queue.ts';
 import type { Rest } from '../rest/rest.ts';
 import { createAsServer } from '../rest/writing/create-as-server.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
@@ -18,18 +18,14 @@ import { objectAt, textAt, textsAt } from '../strategy/validation/fields.ts';
 const FAMILY = 'ipaddress.kubernetes.io/ip-family';
 const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by';
 const KEEPER = 'ipallocator.k8s.io';
-const RETRY_MS = 1000;
-const MAX_RETRY_MS = 60_000;
 
 export class ServiceAddressKeeper {
   readonly #rest: Rest;
   readonly #services: ResourceStorage<Cacher>;
   readonly #addresses: ResourceStorage<Cacher>;
-  readonly #log: (line: string) => void;
-  readonly #stop = new AbortController();
-  /** Services to look at, by key, with what they were. */
-  #due = new Map<string, StoredObject | undefined>();
-  #running: Promise<void> | undefined;
+  readonly #queue: SyncQueue;
+  /** Addresses that those services had that are to be looked at, where that is known. */
+  readonly #had = new Map<string, readonly string[]>();
 
   /** Undefined where one of them has no watch cache. */
   static start(rest: Rest, log: (line: string) => void): ServiceAddressKeeper | undefined {
@@ -47,7 +43,10 @@ export class ServiceAddressKeeper {
     this.#rest = rest;
     this.#services = services;
     this.#addresses = addresses;
-    this.#log = log;
+    this.#queue = new SyncQueue({
+      sync: (key) => this.#settle(key),
+      onFailure: (key, { message }) => log(`cannot keep the addresses of the service ${key}: ${message}; trying again`),
+    });
     services.objects.follow((current, previous) => this.#wake((current ?? previous)!.key, previous));
     addresses.objects.follow((address, previous) => {
       if (address && !previous) this.#wakeParent(address);
@@ -55,8 +54,7 @@ export class ServiceAddressKeeper {
   }
 
   async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
+    await this.#queue.close();
   }
 
   /** An address whose service is gone: its end was missed. */
@@ -66,37 +64,26 @@ export class ServiceAddressKeeper {
   }
 
   #wake(key: string, previous: StoredObject | undefined): void {
-    if (!this.#due.get(key)) this.#due.set(key, previous);
-    if (!this.#stop.signal.aborted) this.#running ??= this.#run();
+    if (previous && !this.#had.has(key)) this.#had.set(key, addressesOf(this.#services.toObject(previous)));
+    this.#queue.add(key);
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stop;
-    const wait = (ms: number) => delay(ms, undefined, { signal, ref: false }).catch(() => {});
-    let retryMs = RETRY_MS;
-    await wait(0); // what comes in this turn is answered together
-    while (this.#due.size > 0 && !signal.aborted) {
-      const [key, previous] = this.#due.entries().next().value!;
-      this.#due.delete(key);
-      try {
-        await this.#settle(key, previous);
-        retryMs = RETRY_MS;
-      } catch (err) {
-        if (signal.aborted) break;
-        this.#log(`cannot keep the addresses of the service ${key}: ${(err as Error).message}; trying again`);
-        if (!this.#due.get(key)) this.#due.set(key, previous);
-        await wait(retryMs);
-        retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
-      }
-    }
-    this.#running = undefined;
-  }
-
-  async #settle(key: string, previous: StoredObject | undefined): Promise<void> {
-    const { objects } = this.#addresses.objects;
+  async #settle(key: string): Promise<void> {
     const current = this.#services.objects.objects.get(key);
     const wanted = addressesOf(current && this.#services.toObject(current));
-    const had = previous ? addressesOf(this.#services.toObject(previous)) : this.#heldBy(current ? undefined : key);
+    const had = this.#had.get(key) ?? (current ? [] : this.#heldBy(key));
+    this.#had.delete(key);
+    try {
+      await this.#replace(key, had, wanted);
+    } catch (err) {
+      // Any of them may be there now, whatever the service has become meanwhile.
+      this.#had.set(key, [...new Set([...had, ...wanted, ...(this.#had.get(key) ?? [])])]);
+      throw err;
+    }
+  }
+
+  async #replace(key: string, had: readonly string[], wanted: readonly string[]): Promise<void> {
+    const { objects } = this.#addresses.objects;
     for (const address of had) {
       const found = wanted.includes(address) ? undefined : objects.get(address);
       if (found && parentOf(this.#addresses.toObject(found)) === key) await this.#addresses.delete(found);
@@ -108,8 +95,7 @@ export class ServiceAddressKeeper {
   }
 
   /** What a service holds that nothing else is known of; rare, so all are looked at. */
-  #heldBy(key: string | undefined): string[] {
-    if (key === undefined) return [];
+  #heldBy(key: string): string[] {
     const all = this.#addresses.objects.objects.values();
     return all.filter((one) => parentOf(this.#addresses.toObject(one)) === key).map(({ name }) => name);
   }

@@ -6,9 +6,10 @@
  * store settle instead of chasing each other. What fails is tried again, later each time, and holds up no other role.
  * A role is parsed once, however often others change, and others have their turn between roles.
  */
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, KubeObject } from '../../api/index.ts';
+import { SyncQueue } from '../event-loop/sync-queue.ts';
 import { aggregatedRules, selectorsOf } from '../rbac/aggregated-rules.ts';
 import { rulesIn } from '../rbac/policy-rule.ts';
 import type { Cacher } from '../storage/cacher/cacher.ts';
@@ -17,58 +18,29 @@ import type { ResourceStorage } from '../storage/resource-storage.ts';
 
 /** Changes that come close together are answered once. */
 const SETTLE_MS = 20;
-const RETRY_MS = 1000;
-const MAX_RETRY_MS = 60_000;
+/** A change of one may matter to any other: they have one turn together. */
+const ALL = 'all';
 const ROLES_PER_TURN = 200;
 
-/** Runs until the signal fires; `storage` is that of the cluster roles. */
+/** Runs until it is closed; `storage` is that of the cluster roles. */
 export class ClusterRoleAggregator {
   readonly #storage: ResourceStorage<Cacher>;
-  readonly #log: (line: string) => void;
-  readonly #stop = new AbortController();
+  readonly #queue: SyncQueue;
   /** Gone with the version they were made from. */
   readonly #parsed = new WeakMap<StoredObject, KubeObject>();
-  #running: Promise<void> | undefined;
-  #isDue = false;
-  #retry: NodeJS.Timeout | undefined;
-  #retryMs = RETRY_MS;
 
   constructor(storage: ResourceStorage<Cacher>, log: (line: string) => void) {
     this.#storage = storage;
-    this.#log = log;
-    storage.objects.follow(() => this.#wake());
+    this.#queue = new SyncQueue({
+      sync: () => this.#gather(),
+      onFailure: (_all, { message }) => log(`cannot gather the rules of cluster roles: ${message}; trying again`),
+      gatherMs: SETTLE_MS,
+    });
+    storage.objects.follow(() => this.#queue.add(ALL));
   }
 
   async close(): Promise<void> {
-    this.#stop.abort();
-    clearTimeout(this.#retry);
-    await this.#running;
-  }
-
-  #wake(): void {
-    this.#isDue = true;
-    if (!this.#stop.signal.aborted) this.#running ??= this.#run();
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stop;
-    const wait = (ms: number) => delay(ms, undefined, { signal, ref: false }).catch(() => {});
-    while (this.#isDue && !signal.aborted) {
-      await wait(SETTLE_MS);
-      if (signal.aborted) break;
-      this.#isDue = false;
-      try {
-        await this.#gather();
-        this.#retryMs = RETRY_MS;
-      } catch (err) {
-        this.#log(`cannot gather the rules of cluster roles: ${(err as Error).message}; trying again`);
-        // Beside the loop: a change that comes meanwhile is not made to wait.
-        clearTimeout(this.#retry);
-        this.#retry = setTimeout(() => this.#wake(), this.#retryMs).unref();
-        this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
-      }
-    }
-    this.#running = undefined;
+    await this.#queue.close();
   }
 
   async #gather(): Promise<void> {

@@ -5,13 +5,14 @@
  *
  * Always true: quotas are counted one at a time, and a count is written only over the version of the quota that was there
  * when counting began, so a charge of admission meanwhile is never lost: the quota is counted again. Changes that come close
- * together are one count. Everything is counted again every five minutes, since a charge whose object was then not stored
+ * together are one count; one that fails is done again. Everything is counted again every five minutes, since a charge whose object was then not stored
  * leaves no trace. Without a watch cache of quotas there is nothing to follow, and nothing is counted.
  */
 import { type Clock, type JsonObject, type KubeObject, Quantity, wallNow } from '../../api/index.ts';
 import { mayCount } from '../admission/quota/resource-quota.ts';
 import { isInScopes } from '../admission/quota/scopes.ts';
 import { usageOf } from '../admission/quota/usage.ts';
+import { SyncQueue } from '../event-loop/sync-queue.ts';
 import { WorkSlices } from '../event-loop/work-slices.ts';
 import { qualifiedName, type Resource } from '../registry/resource.ts';
 import type { Rest } from '../rest/rest.ts';
@@ -40,10 +41,9 @@ export class QuotaStatus {
   readonly #known = new Map<string, Set<string>>();
   /** Storages whose changes are heard of. */
   readonly #followed = new Set<string>();
-  readonly #due = new Set<string>();
+  readonly #queue: SyncQueue;
   readonly #stop = new AbortController();
   readonly #recounting: Promise<void>;
-  #running: Promise<void> | undefined;
 
   static start(options: QuotaStatusOptions): QuotaStatus | undefined {
     const quotas = options.rest.storages.cachedStorageOf('', 'resourcequotas');
@@ -53,6 +53,12 @@ export class QuotaStatus {
   private constructor(options: QuotaStatusOptions, quotas: ResourceStorage<Cacher>) {
     this.#options = options;
     this.#quotas = quotas;
+    this.#queue = new SyncQueue({
+      sync: (key, signal) => this.#count(key, signal),
+      onFailure: (key, { message }) => options.log(`cannot count for ResourceQuota "${key}": ${message}; trying again`),
+      gatherMs: GATHER_MS,
+      clock: options.clock,
+    });
     quotas.objects.follow((current, previous) => this.#onQuota(current, previous));
     this.#recounting = this.#recountAll();
   }
@@ -60,7 +66,7 @@ export class QuotaStatus {
   async close(): Promise<void> {
     this.#stop.abort(new Error('the server is stopping'));
     await this.#recounting;
-    await this.#running;
+    await this.#queue.close();
   }
 
   #onQuota(current: StoredObject | undefined, previous: StoredObject | undefined): void {
@@ -71,16 +77,11 @@ export class QuotaStatus {
     if (names.size === 0) this.#known.delete(namespace);
     else this.#known.set(namespace, names);
     // What admission charges changes only what is used, and needs no count.
-    if (current && !isCounted(this.#quotas.toObject(current))) this.#wake(key);
-  }
-
-  #wake(key: string): void {
-    this.#due.add(key);
-    if (!this.#stop.signal.aborted) this.#running ??= this.#run();
+    if (current && !isCounted(this.#quotas.toObject(current))) this.#queue.add(key);
   }
 
   #wakeNamespace(namespace: string): void {
-    for (const name of this.#known.get(namespace) ?? []) this.#wake(`${namespace}/${name}`);
+    for (const name of this.#known.get(namespace) ?? []) this.#queue.add(`${namespace}/${name}`);
   }
 
   async #recountAll(): Promise<void> {
@@ -91,30 +92,14 @@ export class QuotaStatus {
     }
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stop;
-    await this.#options.clock.sleep(GATHER_MS, signal).catch(() => {});
-    for (const key of this.#due) {
-      if (signal.aborted) break;
-      this.#due.delete(key);
-      try {
-        await this.#count(key);
-      } catch (err) {
-        if (!signal.aborted) this.#options.log(`cannot count for ResourceQuota "${key}": ${(err as Error).message}`);
-      }
-    }
-    this.#running = undefined;
-    if (this.#due.size > 0 && !signal.aborted) this.#running = this.#run();
-  }
-
-  async #count(key: string): Promise<void> {
+  async #count(key: string, signal: AbortSignal): Promise<void> {
     const slash = key.indexOf('/');
     const [namespace, name] = [key.slice(0, slash), key.slice(slash + 1)];
     const stored = await this.#quotas.read(namespace, name);
     if (!stored) return;
     const quota = this.#quotas.toObject(stored);
     const hard = objectAt(objectAt(quota as JsonObject, 'spec'), 'hard') ?? {};
-    const used = await this.#usedOf(quota, namespace, Object.keys(hard));
+    const used = await this.#usedOf(quota, namespace, Object.keys(hard), signal);
     const status = { hard, used };
     if (sameValue(quota.status, status)) return;
     const { resourceVersion: _version, ...metadata } = quota.metadata;
@@ -122,12 +107,17 @@ export class QuotaStatus {
     const wanted = { ...quota, metadata, status } as KubeObject;
     const prepared = await prepareUpdate(this.#quotas, quota, wanted, { manager: MANAGER }, context);
     const outcome = await this.#quotas.update(stored, prepared);
-    if ('instead' in outcome && outcome.instead) this.#due.add(key);
+    if ('instead' in outcome && outcome.instead) this.#queue.add(key);
   }
 
-  async #usedOf(quota: KubeObject, namespace: string, names: readonly string[]): Promise<JsonObject> {
+  async #usedOf(
+    quota: KubeObject,
+    namespace: string,
+    names: readonly string[],
+    signal: AbortSignal,
+  ): Promise<JsonObject> {
     const used = new Map<string, Quantity>();
-    const slices = new WorkSlices(this.#stop.signal);
+    const slices = new WorkSlices(signal);
     const now = wallNow();
     for (const resource of this.#countedBy(names)) {
       const usage = usageOf(resource);
@@ -136,7 +126,7 @@ export class QuotaStatus {
       const storage = this.#options.rest.storages.storageFor(resource);
       const scope = `${namespace}/`;
       const at = { resourceVersion: '' };
-      const { objects } = await storage.objects.list({ scope, start: scope, at, signal: this.#stop.signal });
+      const { objects } = await storage.objects.list({ scope, start: scope, at, signal });
       for (const one of objects) {
         if (slices.isOver) await slices.pause();
         const object = storage.toObject(one);

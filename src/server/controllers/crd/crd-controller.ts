@@ -9,7 +9,7 @@
  *   cache ─► #onChange: registry, at once ─► #settle: conditions, cleanup, one after the other
  */
 
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
@@ -25,6 +25,7 @@ import {
   withCondition,
 } from '../../apiextensions/definition.ts';
 import { hasBadBundle } from '../../apiextensions/definition-conversion.ts';
+import { SyncQueue } from '../../event-loop/sync-queue.ts';
 import { trackUpdate } from '../../managed-fields/track-update.ts';
 import type { ConvertObjects, DefinitionLife } from '../../registry/custom-kind.ts';
 import type { Resource } from '../../registry/resource.ts';
@@ -70,15 +71,19 @@ export class CrdController {
   readonly #known = new Map<string, Known>();
   /** By the name of the definition, all that the cache has. */
   readonly #named = new Map<string, Named>();
-  readonly #due = new Set<string>();
+  readonly #queue: SyncQueue;
   readonly #tasks = new Set<Promise<void>>();
   readonly #cleaning = new Set<string>();
   /** Storages that are given up, and when they are closed. */
   readonly #retired = new Map<ObjectStorage, NodeJS.Timeout>();
-  #isSettling = false;
 
   constructor(options: CrdControllerOptions) {
     this.#options = options;
+    this.#queue = new SyncQueue({
+      sync: (name) => this.#settle(name),
+      onFailure: (name, { message }) =>
+        options.log(`cannot settle custom resource definition ${name}: ${message}; trying again`),
+    });
     this.#storage = options.rest.storages.followedStorageOf('apiextensions.k8s.io', 'customresourcedefinitions');
   }
 
@@ -96,6 +101,7 @@ export class CrdController {
 
   async close(): Promise<void> {
     this.#stop.abort();
+    await this.#queue.close();
     await Promise.all(this.#tasks);
     for (const timer of this.#retired.values()) clearTimeout(timer);
     await Promise.all([...this.#retired.keys()].map((storage) => storage.close()));
@@ -171,11 +177,7 @@ export class CrdController {
   }
 
   #wake(name: string): void {
-    if (this.#options.settles === false) return;
-    this.#due.add(name);
-    if (this.#isSettling || this.#stop.signal.aborted) return;
-    this.#isSettling = true;
-    this.#run(this.#settleAll());
+    if (this.#options.settles !== false) this.#queue.add(name);
   }
 
   #run(task: Promise<void>): void {
@@ -183,24 +185,6 @@ export class CrdController {
       .catch((err: unknown) => this.#options.log(`custom resource definitions: ${(err as Error).message}`))
       .finally(() => this.#tasks.delete(ended));
     this.#tasks.add(ended);
-  }
-
-  async #settleAll(): Promise<void> {
-    const { signal } = this.#stop;
-    for (const name of this.#due) {
-      await nextTurn(); // it was read and served in this one
-      if (signal.aborted) break;
-      this.#due.delete(name);
-      try {
-        await this.#settle(name);
-      } catch (err) {
-        if (signal.aborted) break;
-        this.#options.log(`cannot settle custom resource definition ${name}: ${(err as Error).message}; trying again`);
-        await delay(RETRY_MS, undefined, { signal, ref: false }).catch(() => {});
-        this.#due.add(name);
-      }
-    }
-    this.#isSettling = false;
   }
 
   async #settle(name: string): Promise<void> {
