@@ -27,24 +27,14 @@ const line = new ThreadLine(port, {
 });
 port.on('message', (message) => line.hear(message));
 
-async function start({
-  options,
-  number,
-  sharedBy,
-  secret,
-  store: storePort,
-  fd,
-  port,
-  ...order
-}: StartOrder): Promise<void> {
+async function start({ options, number, secret, store: storePort, fd, port, ...order }: StartOrder): Promise<void> {
   const [store, handle] = await Promise.all([openSharedStore(storePort), copySocket(fd)]);
   server = await startThread(
     { ...options, log: (text) => line.tell(ASKED_OF_OWNER.log, text) },
     {
       number,
       isOwner: false,
-      sharedBy,
-      seats: new SeatTable(order.seats, order.seat, sharedBy + 1),
+      seats: new SeatTable(order.seats, order.seat, order.threads),
       secret,
       store,
       beside: store.beside,

@@ -80,6 +80,7 @@ import { Ui } from './ui/ui.ts';
 import { watchCacheLimitsOf } from './watch-cache-sizes.ts';
 import { ALONE, type Inside, type Place, SECRET_BYTES } from './workers/place.ts';
 import { type RunningThread, serveWithWorkers } from './workers/serve-with-workers.ts';
+import { SharedBytes } from './workers/shared-bytes.ts';
 
 const DEFAULT_ADDRESS = '127.0.0.1';
 const DEFAULT_PORT = 6443;
@@ -283,7 +284,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       handle,
       readdress: ui?.readdress,
       flow: flow?.controller,
-      sharedBy: place.sharedBy,
+      bytesOf: place.seats && ((name) => SharedBytes.of(place.seats!, name)),
       seatsOf: place.seats && ((kind) => place.seats!.counter(kind)),
       observer,
       encodeStatus,

@@ -24,19 +24,9 @@ export type HttpLimits = InFlightLimits &
     readonly graceMs: number;
   };
 
-/**
- * The defaults with some of them replaced. The time to receive a request follows the time to answer it. What all requests
- * of a server together may hold is divided by the number of threads that serve.
- */
-export function httpLimits(given: Partial<HttpLimits> = {}, sharedBy = 1): HttpLimits {
-  const { bodies, answers, stream, ...others } = DEFAULT_LIMITS;
-  const limits = {
-    ...others,
-    bodies: { ...bodies, totalBytes: bodies.totalBytes / sharedBy },
-    answers: { ...answers, totalBytes: answers.totalBytes / sharedBy },
-    stream: { ...stream, totalSlowBytes: stream.totalSlowBytes / sharedBy },
-    ...given,
-  };
+/** The defaults with some of them replaced. The time to receive a request follows the time to answer it. */
+export function httpLimits(given: Partial<HttpLimits> = {}): HttpLimits {
+  const limits = { ...DEFAULT_LIMITS, ...given };
   return { ...limits, receiveTimeoutMs: given.receiveTimeoutMs ?? limits.requestTimeoutMs + 5000 };
 }
 

@@ -25,6 +25,7 @@ import type { RequestObserver } from '../request/request-observer.ts';
 import { parseRequestUrl } from '../request/request-url.ts';
 import { asStatusError } from '../request/status-body.ts';
 import type { SeatCounter } from '../workers/seat-table.ts';
+import type { SharedBytes } from '../workers/shared-bytes.ts';
 import { ByteBudget } from './body/byte-budget.ts';
 import { RequestRejected } from './body/request-body.ts';
 import { Connections } from './connection/connections.ts';
@@ -60,8 +61,8 @@ export type HttpServerOptions = {
   readonly limits?: Partial<HttpLimits>;
   /** Where seats of either kind are counted, if other threads have them too. */
   readonly seatsOf?: ((kind: RequestKind) => SeatCounter | undefined) | undefined;
-  /** By how many threads the budgets of the server are shared: 1. */
-  readonly sharedBy?: number;
+  /** Where bytes are counted, if other threads hold some under the same limits. */
+  readonly bytesOf?: ((name: 'bodies' | 'answers' | 'slow watches') => SharedBytes | undefined) | undefined;
   readonly observer?: RequestObserver;
   /** A refusal in the form the client asked for; JSON without it. */
   readonly encodeStatus?: (context: RequestContext, error: StatusError) => EncodedStatus;
@@ -92,17 +93,17 @@ export interface HttpServer extends AsyncDisposable {
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { observer, clock = hardwareClock, log = () => {}, goawayChance = 0, random = Math.random } = options;
-  const limits = httpLimits(options.limits, options.sharedBy);
+  const limits = httpLimits(options.limits);
   const connections = new Connections();
   const heads = new HeadPieces();
   const open = new Set<HttpRequestContext>();
   const shared: SharedByRequests = {
     flusher: new TurnFlusher(),
-    streamRoom: new StreamRoom(limits.stream),
+    streamRoom: new StreamRoom(limits.stream, options.bytesOf?.('slow watches')),
     streamLimits: limits.stream,
     bodyLimitBytes: limits.maxBodyBytes,
-    bodies: new ByteBudget(limits.bodies),
-    answers: new ByteBudget(limits.answers),
+    bodies: new ByteBudget(limits.bodies, options.bytesOf?.('bodies')),
+    answers: new ByteBudget(limits.answers, options.bytesOf?.('answers')),
     bodyPace: limits.bodyPace,
     answerPace: limits.answerPace,
     encodeStatus: options.encodeStatus,
@@ -233,6 +234,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     await shutDown({ open, listener, connections, options: shutdown, graceMs: limits.graceMs, clock });
     inProcess.close();
     closing.abort();
+    shared.bodies.close();
+    shared.answers.close();
   });
 
   const { host, port, socket } = options;

@@ -22,15 +22,13 @@ export type Place = {
   readonly number: number;
   /** Whether it does what a server does once. */
   readonly isOwner: boolean;
-  /** By how many the budgets of memory are divided. */
-  readonly sharedBy: number;
   /** The store, where another thread has it. */
   readonly store?: Store;
   /** To that thread, for what its caches hold. */
   readonly beside?: SideLine;
   /** What clients connect to: a port of its own, or one that was bound before. */
   readonly listening: Listening;
-  /** Where the seats of all threads are counted; undefined: this thread has them all. */
+  /** Where the seats and bytes of all threads are counted; undefined: this thread has them all. */
   readonly seats?: SeatTable;
   /** What all threads of the server have, and nobody else; made by a thread that is alone. */
   readonly secret?: Uint8Array;
@@ -46,7 +44,7 @@ export type Listening =
 
 export const SECRET_BYTES = 32;
 
-export const ALONE: Place = { number: 0, isOwner: true, sharedBy: 1, listening: { kind: 'own' } };
+export const ALONE: Place = { number: 0, isOwner: true, listening: { kind: 'own' } };
 
 /** Something a thread knows as an object, and what makes a change of it news: see LiveItem. */
 export type Shown = { readonly object: KubeObject; readonly news?: string };

@@ -27,9 +27,9 @@ describe('seats of several threads', () => {
 
   it('have room for hundreds of names, and say when there is none', () => {
     const [one, other] = tables(2) as [SeatTable, SeatTable];
-    const found = Array.from({ length: 600 }, (_, i) => one.counter(`level ${i}`));
-    for (const [i, counter] of found.slice(0, 500).entries()) expect(counter!.take(i + 1, () => true)).toBe(true);
-    for (let i = 0; i < 500; i++) expect(other.counter(`level ${i}`)!.inUse).toBe(i + 1);
+    const found = Array.from({ length: 1200 }, (_, i) => one.counter(`level ${i}`));
+    for (const [i, counter] of found.slice(0, 1000).entries()) expect(counter!.take(i + 1, () => true)).toBe(true);
+    for (let i = 0; i < 1000; i++) expect(other.counter(`level ${i}`)!.inUse).toBe(i + 1);
     expect(found.at(-1)).toBeUndefined();
   });
 

@@ -9,7 +9,7 @@
  * hash: two that have the same one would count as one.
  */
 
-const ROWS = 512;
+const ROWS = 1024;
 const NAME = 0;
 const IN_USE = 1;
 const FREED = 2;
@@ -30,14 +30,14 @@ export interface SeatCounter {
 
 export class SeatTable {
   readonly #cells: Int32Array;
-  readonly #threads: number;
-  readonly #thread: number;
+  readonly threads: number;
+  readonly thread: number;
 
   /** `thread` of `threads`, from 0. */
   constructor(memory: SharedArrayBuffer, thread: number, threads: number) {
     this.#cells = new Int32Array(memory);
-    this.#thread = thread;
-    this.#threads = threads;
+    this.thread = thread;
+    this.threads = threads;
   }
 
   static memoryFor(threads: number): SharedArrayBuffer {
@@ -48,9 +48,9 @@ export class SeatTable {
   counter(name: string): SeatCounter | undefined {
     const hash = hashOf(name);
     for (let i = 0; i < ROWS; i++) {
-      const row = (((hash >>> 0) + i) % ROWS) * (FIRST_THREAD + this.#threads);
+      const row = (((hash >>> 0) + i) % ROWS) * (FIRST_THREAD + this.threads);
       const found = Atomics.compareExchange(this.#cells, row + NAME, 0, hash);
-      if (found === 0 || found === hash) return new Row(this.#cells, row, this.#thread);
+      if (found === 0 || found === hash) return new Row(this.#cells, row, this.thread);
     }
     return undefined;
   }
@@ -58,7 +58,7 @@ export class SeatTable {
   /** Gives back what a thread has that is gone. */
   release(thread: number): void {
     for (let i = 0; i < ROWS; i++) {
-      const row = i * (FIRST_THREAD + this.#threads);
+      const row = i * (FIRST_THREAD + this.threads);
       const seats = Atomics.exchange(this.#cells, row + FIRST_THREAD + thread, 0);
       if (seats !== 0) Atomics.sub(this.#cells, row + IN_USE, seats);
       wake(this.#cells, row);

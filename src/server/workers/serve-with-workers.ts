@@ -98,7 +98,6 @@ export async function serveWithWorkers(
     owner = await startThread(lasting, {
       number: 0,
       isOwner: true,
-      sharedBy: count,
       seats,
       listening: { kind: 'handle', handle, port },
       secret,

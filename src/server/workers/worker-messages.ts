@@ -25,10 +25,10 @@ export function crossing(options: ServerOptions): CrossingOptions {
 export type StartOrder = {
   readonly options: CrossingOptions;
   readonly number: number;
-  readonly sharedBy: number;
-  /** Of the seat table, and which of its threads this one is. */
+  /** Of the seat table, which of its threads this one is, and of how many. */
   readonly seats: SharedArrayBuffer;
   readonly seat: number;
+  readonly threads: number;
   readonly secret: Uint8Array;
   /** Where the store can be asked. */
   readonly store: MessagePort;

@@ -26,7 +26,7 @@ export type PoolOptions = {
   readonly log: (line: string) => void;
 };
 
-export type PoolOrder = Omit<StartOrder, 'store' | 'number' | 'sharedBy' | 'seats' | 'seat'> & {
+export type PoolOrder = Omit<StartOrder, 'store' | 'number' | 'seats' | 'seat' | 'threads'> & {
   readonly store: Store;
   readonly serveFeed: (line: SideLine) => void;
 };
@@ -145,8 +145,8 @@ export class WorkerPool {
     serveFeed(share.beside);
     member.worker.once('exit', () => share.detach());
     const { number, seat } = member;
-    const { count: sharedBy, seatMemory: seats } = this.#options;
-    const start: StartOrder = { ...order, number, seat, seats, sharedBy, store: port2 };
+    const { count, seatMemory: seats } = this.#options;
+    const start: StartOrder = { ...order, number, seat, seats, threads: count + 1, store: port2 };
     await member.line.ask(ASKED_OF_WORKER.start, start, [port2]);
     member.serves = true;
     if (this.workers().length === this.#options.count) this.#onFull();

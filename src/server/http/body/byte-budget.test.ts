@@ -1,48 +1,114 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../../../../test/support/eventually.ts';
+import { SeatTable } from '../../workers/seat-table.ts';
+import { SharedBytes } from '../../workers/shared-bytes.ts';
 import { ByteBudget } from './byte-budget.ts';
 
-function budgetOf(totalBytes: number) {
-  const budget = new ByteBudget({ totalBytes });
+const KIBIBYTE = 1024;
+
+/** What so many threads count together. */
+function sharedBy(threads: number): { bytes: SharedBytes[]; owner: SeatTable } {
+  const memory = SeatTable.memoryFor(threads);
+  const tables = Array.from({ length: threads }, (_, thread) => new SeatTable(memory, thread, threads));
+  return { bytes: tables.map((table) => SharedBytes.of(table, 'bodies')!), owner: tables[0]! };
+}
+
+function holdersOf(budget: ByteBudget) {
   const lost: string[] = [];
   const hold = (username: string, name = username) => budget.hold({ username }, () => lost.push(name));
   return { budget, lost, hold };
 }
 
-it('grants bytes up to the limit, and takes them back once', () => {
-  const { budget, hold } = budgetOf(100);
-  const one = hold('a');
-  expect([one.add(60), hold('a').add(41), one.add(40)]).toEqual([true, false, true]);
-  expect(budget.heldBytes).toBe(100);
-  one.release();
-  one.release();
-  expect(budget.heldBytes).toBe(0);
-  expect(hold('a').add(100)).toBe(true);
+describe.each([
+  ['alone', () => undefined],
+  ['of several threads', () => sharedBy(2).bytes[1]],
+])('a thread %s', (_claim, shared) => {
+  const budgetOf = (totalBytes: number) => holdersOf(new ByteBudget({ totalBytes }, shared()));
+
+  it('grants bytes up to the limit, and takes them back once', () => {
+    const { budget, hold } = budgetOf(100 * KIBIBYTE);
+    const one = hold('a');
+    expect([one.add(60 * KIBIBYTE), hold('a').add(41 * KIBIBYTE), one.add(40 * KIBIBYTE)]).toEqual([true, false, true]);
+    expect(budget.heldBytes).toBe(100 * KIBIBYTE);
+    one.release();
+    one.release();
+    expect(budget.heldBytes).toBe(0);
+    expect(hold('a').add(100 * KIBIBYTE)).toBe(true);
+  });
+
+  it('lets one holder that is alone have more than there is, and nobody beside it', () => {
+    const { hold } = budgetOf(100 * KIBIBYTE);
+    const one = hold('a');
+    expect([one.add(90 * KIBIBYTE), one.add(90 * KIBIBYTE), hold('a').add(1 * KIBIBYTE)]).toEqual([true, true, false]);
+  });
+
+  it('refuses the newest of who holds most, and takes the oldest of theirs for who holds less', () => {
+    const { budget, lost, hold } = budgetOf(100 * KIBIBYTE);
+    for (let i = 0; i < 5; i++) expect(hold('greedy', `greedy ${i}`).add(20 * KIBIBYTE)).toBe(true);
+    expect(hold('greedy').add(20 * KIBIBYTE)).toBe(false);
+    expect(lost).toEqual([]);
+    expect(hold('small').add(30 * KIBIBYTE)).toBe(true);
+    expect(lost).toEqual(['greedy 0', 'greedy 1']);
+    expect(budget.heldBytes).toBe(90 * KIBIBYTE);
+    // An equal share is all that can be taken from others.
+    expect(hold('small').add(40 * KIBIBYTE)).toBe(false);
+    expect(hold('third').add(30 * KIBIBYTE)).toBe(true);
+    expect(lost).toEqual(['greedy 0', 'greedy 1', 'greedy 2']);
+  });
+
+  it('never refuses who holds less than an equal share, whatever others do', () => {
+    const { hold, lost } = budgetOf(1000 * KIBIBYTE);
+    for (let user = 0; user < 9; user++) for (let i = 0; i < 100; i++) hold(`user ${user}`).add(11 * KIBIBYTE);
+    const before = lost.length;
+    expect(hold('late').add(99 * KIBIBYTE)).toBe(true);
+    expect(lost.length).toBeGreaterThan(before);
+  });
 });
 
-it('lets one holder that is alone have more than there is, and nobody beside it', () => {
-  const { hold } = budgetOf(100);
-  const one = hold('a');
-  expect([one.add(90), one.add(90), hold('a').add(1)]).toEqual([true, true, false]);
-});
+describe('several threads', () => {
+  const TOTAL = 100 * KIBIBYTE;
+  const threads = (count: number) => {
+    const { bytes, owner } = sharedBy(count);
+    return { owner, of: bytes.map((shared) => holdersOf(new ByteBudget({ totalBytes: TOTAL }, shared))) };
+  };
 
-it('refuses the newest of who holds most, and takes the oldest of theirs for who holds less', () => {
-  const { budget, lost, hold } = budgetOf(100);
-  for (let i = 0; i < 5; i++) expect(hold('greedy', `greedy ${i}`).add(20)).toBe(true);
-  expect(hold('greedy').add(20)).toBe(false);
-  expect(lost).toEqual([]);
-  expect(hold('small').add(30)).toBe(true);
-  expect(lost).toEqual(['greedy 0', 'greedy 1']);
-  expect(budget.heldBytes).toBe(90);
-  // An equal share is all that can be taken from others.
-  expect(hold('small').add(40)).toBe(false);
-  expect(hold('third').add(30)).toBe(true);
-  expect(lost).toEqual(['greedy 0', 'greedy 1', 'greedy 2']);
-});
+  it('hold no more than the limit together', () => {
+    const [one, other] = threads(2).of;
+    expect(one!.hold('a').add(60 * KIBIBYTE)).toBe(true);
+    const second = other!.hold('a');
+    expect([second.add(41 * KIBIBYTE), second.add(40 * KIBIBYTE)]).toEqual([false, true]);
+    expect([one!.budget.heldBytes, other!.budget.heldBytes]).toEqual([TOTAL, TOTAL]);
+    second.release();
+    expect(one!.hold('a').add(40 * KIBIBYTE)).toBe(true);
+  });
 
-it('never refuses who holds less than an equal share, whatever others do', () => {
-  const { hold, lost } = budgetOf(1000);
-  for (let user = 0; user < 9; user++) for (let i = 0; i < 100; i++) hold(`user ${user}`).add(11);
-  const before = lost.length;
-  expect(hold('late').add(99)).toBe(true);
-  expect(lost.length).toBeGreaterThan(before);
+  it('take from who holds most on another thread for who holds less, and from nobody else', async () => {
+    const [one, other, third] = threads(3).of;
+    for (let i = 0; i < 4; i++) expect(one!.hold('greedy', `greedy ${i}`).add(20 * KIBIBYTE)).toBe(true);
+    expect(third!.hold('modest').add(20 * KIBIBYTE)).toBe(true);
+    // As much as who holds most: refused.
+    expect(other!.hold('as greedy').add(80 * KIBIBYTE)).toBe(false);
+    expect(other!.hold('small').add(10 * KIBIBYTE)).toBe(true);
+    await eventually(() => expect(other!.budget.heldBytes).toBeLessThanOrEqual(TOTAL));
+    expect([one!.lost, other!.lost, third!.lost]).toEqual([['greedy 0'], [], []]);
+  });
+
+  it('hold an eighth more at most, until another thread has given', () => {
+    const [one, other] = threads(2).of;
+    expect(one!.hold('greedy').add(TOTAL)).toBe(true);
+    const small = Array.from({ length: 20 }, (_, i) => other!.hold(`small ${i}`).add(KIBIBYTE));
+    expect(small.filter((isHeld) => isHeld)).toHaveLength(12);
+    expect(other!.budget.heldBytes).toBeLessThanOrEqual(TOTAL * 1.125);
+  });
+
+  it('have again what a thread held that is gone', () => {
+    const {
+      of: [one, other],
+      owner,
+    } = threads(2);
+    expect(other!.hold('a').add(TOTAL)).toBe(true);
+    expect(one!.hold('a').add(KIBIBYTE)).toBe(false);
+    owner.release(1);
+    expect(one!.hold('a').add(TOTAL)).toBe(true);
+  });
 });

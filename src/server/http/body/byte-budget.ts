@@ -6,24 +6,82 @@
  * little, whoever holds most gives: a user with more than all others loses their own newest or, if another one asks, their
  * oldest. So a user who holds less than an equal share is never refused for what others do. Bytes are counted to whoever
  * really asks, not to the names they act under.
+ *
+ * Of a server of several threads the limit is that of all of them together. Where another thread has the user who holds most,
+ * that is asked to give, and until it has done so up to an eighth more than the limit is held. What a user holds on several
+ * threads is counted on each apart.
  */
+import type { SharedBytes } from '../../workers/shared-bytes.ts';
+
 export type BudgetLimits = { readonly totalBytes: number };
 
 export type BudgetHolder = { readonly username: string };
 
-type Account = { bytes: number; readonly holdings: Set<Holding> };
+/** How much more than the limit is held while another thread is asked to give, as a part of the limit. */
+const BORROWED = 1 / 8;
+/** Threads count together in such pieces. */
+const ROUNDED_BYTES = 1024;
+
+/**
+ * What one user holds, in the order in which it was begun. Not a Set: holdings come and go with every request, and the tables
+ * that a Set leaves behind keep what was in them (see ChurningSet).
+ */
+class Account {
+  readonly username: string;
+  bytes = 0;
+  oldest: Holding | undefined;
+  #newest: Holding | undefined;
+
+  constructor(username: string) {
+    this.username = username;
+  }
+
+  has(holding: Holding): boolean {
+    return holding.account === this;
+  }
+
+  add(holding: Holding): void {
+    if (this.has(holding)) return;
+    holding.account = this;
+    holding.before = this.#newest;
+    if (this.#newest) this.#newest.behind = holding;
+    else this.oldest = holding;
+    this.#newest = holding;
+  }
+
+  remove(holding: Holding): void {
+    const { before, behind } = holding;
+    if (before) before.behind = behind;
+    else this.oldest = behind;
+    if (behind) behind.before = before;
+    else this.#newest = before;
+    holding.account = undefined;
+    holding.before = undefined;
+    holding.behind = undefined;
+  }
+}
 
 export class ByteBudget {
   readonly #limits: BudgetLimits;
+  readonly #shared: SharedBytes | undefined;
   readonly #accounts = new Map<string, Account>();
+  /** By this thread. */
   #heldBytes = 0;
 
-  constructor(limits: BudgetLimits) {
+  /** `shared`: where all threads count what they hold. */
+  constructor(limits: BudgetLimits, shared?: SharedBytes) {
     this.#limits = limits;
+    this.#shared = shared;
+    shared?.onAsked(() => this.#give());
   }
 
+  /** By all threads. */
   get heldBytes(): number {
-    return this.#heldBytes;
+    return this.#shared?.bytes ?? this.#heldBytes;
+  }
+
+  close(): void {
+    this.#shared?.close();
   }
 
   /** `giveUp`: the bytes are needed by somebody else; they no longer count. */
@@ -35,21 +93,29 @@ export class ByteBudget {
   grant(holding: Holding, bytes: number): boolean {
     const { totalBytes } = this.#limits;
     const { username } = holding.holder;
-    while (this.#heldBytes + bytes > totalBytes && this.#heldBytes > holding.bytes) {
+    const isAlone = (before: number) => before <= holding.bytes + (this.#shared ? ROUNDED_BYTES : 0);
+    while (!this.#hold(bytes, (before, after) => after <= totalBytes || isAlone(before))) {
       const heaviest = this.#heaviest();
+      const elsewhere = this.#shared?.heaviestElsewhere();
+      const most = Math.max(heaviest?.bytes ?? 0, elsewhere?.bytes ?? 0);
       const own = this.#accounts.get(username);
-      if (!heaviest || (own?.bytes ?? 0) + bytes >= heaviest.bytes) return false;
-      const [oldest] = heaviest.holdings;
-      oldest!.takeAway();
+      if ((own?.bytes ?? 0) + bytes >= most) return false;
+      if (heaviest?.bytes === most) takeOldest(heaviest);
+      else {
+        if (elsewhere!.isUser(username)) return false;
+        this.#shared!.ask(elsewhere!.thread);
+        if (!this.#hold(bytes, (_, after) => after <= totalBytes * (1 + BORROWED))) return false;
+        break;
+      }
     }
     let account = this.#accounts.get(username);
     if (!account) {
-      account = { bytes: 0, holdings: new Set() };
+      account = new Account(username);
       this.#accounts.set(username, account);
     }
     account.bytes += bytes;
-    account.holdings.add(holding);
-    this.#heldBytes += bytes;
+    account.add(holding);
+    this.#tellHeaviest();
     return true;
   }
 
@@ -57,10 +123,41 @@ export class ByteBudget {
   takeBack(holding: Holding): void {
     const { username } = holding.holder;
     const account = this.#accounts.get(username);
-    if (!account?.holdings.delete(holding)) return;
+    if (!account?.has(holding)) return;
+    account.remove(holding);
     account.bytes -= holding.bytes;
-    if (account.holdings.size === 0) this.#accounts.delete(username);
-    this.#heldBytes -= holding.bytes;
+    if (!account.oldest) this.#accounts.delete(username);
+    this.#hold(-holding.bytes, () => true);
+    this.#tellHeaviest();
+  }
+
+  /** So many more, or less, are held from now on, if that fits. */
+  #hold(bytes: number, fits: (before: number, after: number) => boolean): boolean {
+    const held = this.#heldBytes + bytes;
+    const isHeld = this.#shared ? this.#shared.setHeld(held, fits) : fits(this.#heldBytes, held);
+    if (isHeld) this.#heldBytes = held;
+    return isHeld;
+  }
+
+  /** Another thread needs what is held here. */
+  #give(): void {
+    const shared = this.#shared!;
+    while (shared.bytes > this.#limits.totalBytes) {
+      const heaviest = this.#heaviest();
+      const elsewhere = shared.heaviestElsewhere();
+      if (elsewhere.bytes > (heaviest?.bytes ?? 0)) {
+        shared.ask(elsewhere.thread);
+        return;
+      }
+      if (!heaviest) return;
+      takeOldest(heaviest);
+    }
+  }
+
+  #tellHeaviest(): void {
+    if (!this.#shared) return;
+    const heaviest = this.#heaviest();
+    this.#shared.setHeaviest(heaviest?.username ?? '', heaviest?.bytes ?? 0);
   }
 
   #heaviest(): Account | undefined {
@@ -70,9 +167,17 @@ export class ByteBudget {
   }
 }
 
+function takeOldest({ oldest }: Account): void {
+  oldest!.takeAway();
+}
+
 /** What one request holds. */
 export class Holding {
   readonly holder: BudgetHolder;
+  /** Of the account it is counted to, while it is, and its neighbours there. */
+  account: Account | undefined;
+  before: Holding | undefined;
+  behind: Holding | undefined;
   readonly #budget: ByteBudget;
   readonly #giveUp: () => void;
   #bytes = 0;

@@ -3,6 +3,8 @@
  * much, those that fall behind from then on hold less and get the rest from history, so that ten thousand readers that
  * have stopped cost no more than some hundred of them do.
  */
+import type { SharedBytes } from '../../workers/shared-bytes.ts';
+
 export type StreamRoomLimits = {
   /** Above this a stream counts as slow. */
   readonly slowBytes: number;
@@ -14,14 +16,18 @@ export type StreamRoomLimits = {
 
 export class StreamRoom {
   readonly #limits: StreamRoomLimits;
+  readonly #shared: SharedBytes | undefined;
+  /** By this thread. */
   #heldBytes = 0;
 
-  constructor(limits: StreamRoomLimits) {
+  /** `shared`: where all threads count what they hold. */
+  constructor(limits: StreamRoomLimits, shared?: SharedBytes) {
     this.#limits = limits;
+    this.#shared = shared;
   }
 
   get isShort(): boolean {
-    return this.#heldBytes > this.#limits.totalSlowBytes;
+    return (this.#shared?.bytes ?? this.#heldBytes) > this.#limits.totalSlowBytes;
   }
 
   /** How much one stream may hold without being slow. */
@@ -32,5 +38,6 @@ export class StreamRoom {
   /** A stream has become slow (more), or is so no longer (less). */
   change(bytes: number): void {
     this.#heldBytes += bytes;
+    this.#shared?.setHeld(this.#heldBytes, () => true);
   }
 }
