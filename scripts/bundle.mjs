@@ -30,6 +30,7 @@ const programs = {
   'envtest-stand-in': 'cli/commands/envtest/stand-in',
   'yaml-worker': 'server/codec/yaml/yaml-worker',
   'server-worker': 'server/server-worker',
+  'etcd-front': 'server/workers/etcd-front-thread',
 };
 const isToServe = process.argv.includes('--to-serve');
 const outdir = join(root, 'dist', isToServe ? 'serve' : 'bundle');

@@ -3,20 +3,18 @@
  *
  * Whatever it cannot do ends it, and its owner starts another; an error that nobody caught is told in the log first.
  */
-import { parentPort } from 'node:worker_threads';
 import { openSharedStore } from '../store/index.ts';
 import { startThread } from './start-server.ts';
 import { copySocket } from './workers/bound-port.ts';
 import type { Shown } from './workers/place.ts';
 import { SeatTable } from './workers/seat-table.ts';
 import type { RunningThread } from './workers/serve-with-workers.ts';
-import { ThreadLine } from './workers/thread-line.ts';
+import { lineOfThread } from './workers/thread-end.ts';
 import { ASKED_OF_OWNER, ASKED_OF_WORKER, type StartOrder } from './workers/worker-messages.ts';
 
-const port = parentPort!;
 let server: RunningThread | undefined;
 
-const line = new ThreadLine(port, {
+const line = lineOfThread({
   [ASKED_OF_WORKER.start]: start,
   [ASKED_OF_WORKER.stop]: () => server?.close(),
   [ASKED_OF_WORKER.reload]: () => server?.reload(),
@@ -25,7 +23,6 @@ const line = new ThreadLine(port, {
   [ASKED_OF_WORKER.expirations]: () => server?.inside.expirations(),
   [ASKED_OF_WORKER.endWatch]: (name: string) => server?.inside.endWatch(name),
 });
-port.on('message', (message) => line.hear(message));
 
 async function start({ options, number, secret, store: storePort, fd, port, ...order }: StartOrder): Promise<void> {
   const [store, handle] = await Promise.all([openSharedStore(storePort), copySocket(fd)]);

@@ -330,7 +330,14 @@ export async function startThread(options: ServerOptions, place: Place): Promise
     closers.push(async () => addressKeeper?.close());
     const etcdFront =
       options.etcdListenClientUrls && isOwner
-        ? await serveAsEtcd(options.etcdListenClientUrls, store, tls, options.etcd !== undefined)
+        ? await serveAsEtcd({
+            store,
+            urls: options.etcdListenClientUrls,
+            tls,
+            isEtcd: options.etcd !== undefined,
+            inThread: whole !== undefined,
+            log,
+          })
         : undefined;
     closers.push(async () => etcdFront?.[Symbol.asyncDispose]());
     const writeAccess = ({ servingAuthorityPem: authorityPem, admin }: TlsMaterial) => {

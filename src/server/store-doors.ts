@@ -4,6 +4,8 @@ import type { HistoryState } from './introspection/expirations.ts';
 import { listenError } from './serving/listen-error.ts';
 import type { TlsMaterial } from './serving/tls-material.ts';
 import { settingsOf } from './tls-options.ts';
+import { mayUse } from './workers/etcd-front-messages.ts';
+import { startFrontInThread } from './workers/etcd-front-owner.ts';
 
 /** How long an explanation of a 410 waits for the store: it is worth little more. */
 const HISTORY_MS = 1000;
@@ -20,17 +22,23 @@ export async function historyOf(store: Store): Promise<HistoryState> {
   }
 }
 
-/** Its clients reach the store past all rules, so only those who may do everything anyway are let in. */
-export async function serveAsEtcd(
-  urls: readonly string[],
-  store: Store,
-  tls: TlsMaterial,
-  isEtcd: boolean,
-): Promise<EtcdFront> {
+export type EtcdDoor = {
+  readonly store: Store;
+  readonly urls: readonly string[];
+  readonly tls: TlsMaterial;
+  /** Whether the store is an etcd already. */
+  readonly isEtcd: boolean;
+  /** Whether a thread of its own serves it. */
+  readonly inThread: boolean;
+  readonly log: (line: string) => void;
+};
+
+export async function serveAsEtcd({ store, urls, tls, isEtcd, inThread, log }: EtcdDoor): Promise<EtcdFront> {
   if (isEtcd) throw new Error('Cannot serve the store as etcd: it is one, let clients use it directly');
-  const mayUse = (organisations: readonly string[]) => organisations.includes('system:masters');
+  const certificates = settingsOf(tls);
   try {
-    return await startEtcdFront(store, { urls, tls: { ...settingsOf(tls), mayUse } });
+    if (inThread) return await startFrontInThread({ store, urls, tls: certificates, log });
+    return await startEtcdFront(store, { urls, tls: { ...certificates, mayUse } });
   } catch (err) {
     const { cause } = err as { cause?: NodeJS.ErrnoException & { address?: string; port?: number } };
     if (cause?.syscall !== 'listen') throw err;

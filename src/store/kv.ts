@@ -55,8 +55,10 @@ export type RangeOptions = ReadOptions & {
   readonly limit?: number;
   readonly keysOnly?: boolean;
   readonly countOnly?: boolean;
-  /** Where values are copied to, for a reader of much that keeps nothing; a store may use memory of its own instead. */
+  /** Where values are copied to; a store may use memory of its own instead. */
   readonly take?: (bytes: number) => Buffer;
+  /** Told of the bytes of values, before this thread has them; what it throws ends the read. */
+  readonly claim?: (bytes: number) => void;
 };
 
 export type GetResult = {

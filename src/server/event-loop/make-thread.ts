@@ -8,11 +8,17 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 
 /** The scripts of threads by name: where they lie in `src/server/`. In a bundle all lie beside each other. */
-const SCRIPTS = { 'server-worker': 'server-worker', 'yaml-worker': 'codec/yaml/yaml-worker' } as const;
+export const SCRIPTS = {
+  'server-worker': 'server-worker',
+  'etcd-front': 'workers/etcd-front-thread',
+  'yaml-worker': 'codec/yaml/yaml-worker',
+} as const;
+
+export type ThreadName = keyof typeof SCRIPTS;
 
 let made: URL | undefined;
 
-export function makeThread(name: keyof typeof SCRIPTS): Worker {
+export function makeThread(name: ThreadName): Worker {
   const here = import.meta.url;
   if (here.endsWith('.ts')) {
     made ??= makeScripts(new URL('../', here));

@@ -3,10 +3,11 @@
  * and does what is done once, and workers, which serve (docs/workers.md).
  *
  *   once, by the owner     the store, its compaction and leases · what every server has from the start · controllers ·
- *                          the identity lease, the server's own Service · the etcd front · certificates and kubeconfig ·
- *                          the audit log's file, the log · the port
- *   by every thread        watch caches, registry, rights, admission, flow control on seats that all count together, budgets of
- *                          bodies and answers with its part of the bytes, certificates read again
+ *                          the identity lease, the server's own Service · certificates and kubeconfig · the audit log's
+ *                          file, the log · the port
+ *   in a thread of its own the etcd front (etcd-front-owner.ts)
+ *   by every thread        watch caches, registry, rights, admission, flow control and budgets of memory on seats and bytes that all
+ *                          count together, certificates read again
  *   for all by any         metrics, the lists of open watches and of 410s
  *
  * Always true: nothing that a thread keeps in memory is the truth; that is the store. Threads are to each other as several

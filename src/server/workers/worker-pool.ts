@@ -8,12 +8,12 @@
  * Always true: so many are wanted until the pool is closed. One that dies takes nothing along but its connections: what was
  * acknowledged is in the store, and its share of the port's queue is everybody's.
  */
-import { MessageChannel, type Worker } from 'node:worker_threads';
+import { MessageChannel } from 'node:worker_threads';
 import { type SideLine, type Store, shareStore } from '../../store/index.ts';
-import { makeThread } from '../event-loop/make-thread.ts';
 import type { RunningWorker } from '../server-options.ts';
 import type { SeatTable } from './seat-table.ts';
-import { type Answers, ThreadLine } from './thread-line.ts';
+import { Replacing, ServerThread } from './server-thread.ts';
+import type { Answers } from './thread-line.ts';
 import { ASKED_OF_WORKER, type StartOrder } from './worker-messages.ts';
 
 export type PoolOptions = {
@@ -35,27 +35,22 @@ type Member = {
   readonly number: number;
   /** Its place in the seat table, which another has when it is gone; 0 is the owner's. */
   readonly seat: number;
-  readonly worker: Worker;
-  readonly line: ThreadLine;
+  readonly thread: ServerThread;
   serves: boolean;
 };
 
-/** One that lived shorter than this is replaced after a pause, which doubles each time. */
-const SHORT_LIFE_MS = 10_000;
-const MOST_PAUSE_MS = 10_000;
-const FIRST_PAUSE_MS = 100;
 /** How long the whole waits for what one thread tells of itself. */
 const ANSWER_MS = 5000;
 
 export class WorkerPool {
   readonly #options: PoolOptions;
   readonly #members = new Set<Member>();
-  readonly #exits = new Set<Promise<void>>();
+  readonly #exits = new Set<Promise<unknown>>();
+  readonly #replacing = new Replacing();
   readonly #isFull: Promise<void>;
   #onFull!: () => void;
   #order: PoolOrder | undefined;
   #lastNumber = 0;
-  #pauseMs = 0;
   #isClosed = false;
 
   constructor(options: PoolOptions) {
@@ -77,9 +72,9 @@ export class WorkerPool {
   async askAll<T>(name: string, argument?: unknown): Promise<T[]> {
     const answers: T[] = [];
     await Promise.all(
-      [...this.#members].map(async ({ line, serves }) => {
+      [...this.#members].map(async ({ thread, serves }) => {
         if (!serves) return;
-        const answer = await within(line.ask<T>(name, argument), ANSWER_MS).catch(() => undefined);
+        const answer = await within(thread.line.ask<T>(name, argument), ANSWER_MS).catch(() => undefined);
         if (answer !== undefined) answers.push(answer);
       }),
     );
@@ -90,11 +85,11 @@ export class WorkerPool {
   workers(): RunningWorker[] {
     return [...this.#members]
       .filter(({ serves }) => serves)
-      .map(({ number, worker }) => ({ number, terminate: async () => void (await worker.terminate()) }));
+      .map(({ number, thread }) => ({ number, terminate: () => thread.terminate() }));
   }
 
   tellAll(name: string): void {
-    for (const { line } of this.#members) line.tell(name);
+    for (const { thread } of this.#members) thread.line.tell(name);
   }
 
   /** Lets them finish what they serve; resolves when their threads are gone. */
@@ -102,38 +97,27 @@ export class WorkerPool {
     this.#isClosed = true;
     this.#onFull();
     await Promise.all(
-      [...this.#members].map(async ({ line, worker, serves }) => {
-        if (serves) await line.ask(ASKED_OF_WORKER.stop).catch(() => {});
-        await worker.terminate();
+      [...this.#members].map(async ({ thread, serves }) => {
+        if (serves) await thread.line.ask(ASKED_OF_WORKER.stop).catch(() => {});
+        await thread.terminate();
       }),
     );
     await Promise.all(this.#exits);
   }
 
   #add(): Member {
-    const worker = makeThread('server-worker');
-    const line = new ThreadLine(worker, this.#options.answers);
+    const thread = new ServerThread('server-worker', this.#options.answers);
     const taken = new Set([...this.#members].map(({ seat }) => seat));
     let seat = 1;
     while (taken.has(seat)) seat++;
-    const member: Member = { number: ++this.#lastNumber, seat, worker, line, serves: false };
-    const bornAt = performance.now();
-    let reason = '';
-    worker.on('message', (message) => line.hear(message));
-    worker.on('error', (err) => {
-      reason = `: ${err.stack ?? err.message}`; // its end follows
-    });
-    const exit = new Promise<void>((resolve) => {
-      worker.on('exit', (code) => {
-        this.#members.delete(member);
-        this.#options.seats.release(seat);
-        line.cut(`it has ended with code ${code}${reason}`);
-        resolve();
-        if (!this.#isClosed && member.serves) this.#replace(member.number, code, reason, performance.now() - bornAt);
-      });
+    const member: Member = { number: ++this.#lastNumber, seat, thread, serves: false };
+    const exit = thread.ended.then(({ code, reason, livedMs }) => {
+      this.#exits.delete(exit);
+      this.#members.delete(member);
+      this.#options.seats.release(seat);
+      if (!this.#isClosed && member.serves) this.#replace(member.number, code, reason, livedMs);
     });
     this.#exits.add(exit);
-    void exit.then(() => this.#exits.delete(exit));
     this.#members.add(member);
     return member;
   }
@@ -143,19 +127,18 @@ export class WorkerPool {
     const { port1, port2 } = new MessageChannel();
     const share = shareStore(store, port1);
     serveFeed(share.beside);
-    member.worker.once('exit', () => share.detach());
+    void member.thread.ended.then(() => share.detach());
     const { number, seat } = member;
     const { count, seatMemory: seats } = this.#options;
     const start: StartOrder = { ...order, number, seat, seats, threads: count + 1, store: port2 };
-    await member.line.ask(ASKED_OF_WORKER.start, start, [port2]);
+    await member.thread.line.ask(ASKED_OF_WORKER.start, start, [port2]);
     member.serves = true;
     if (this.workers().length === this.#options.count) this.#onFull();
   }
 
   #replace(number: number, code: number, reason: string, livedMs: number): void {
-    this.#pauseMs = livedMs < SHORT_LIFE_MS ? Math.min(MOST_PAUSE_MS, 2 * this.#pauseMs || FIRST_PAUSE_MS) : 0;
     this.#options.log(`worker ${number} has ended with code ${code}${reason}; another takes its place`);
-    setTimeout(() => void this.#startAnother(), this.#pauseMs).unref();
+    setTimeout(() => void this.#startAnother(), this.#replacing.pauseAfter(livedMs)).unref();
   }
 
   async #startAnother(): Promise<void> {
@@ -166,7 +149,7 @@ export class WorkerPool {
       await this.#start(member);
     } catch (err) {
       if (this.#isClosed) return;
-      await member.worker.terminate();
+      await member.thread.terminate();
       this.#replace(member.number, 1, `: it did not start: ${(err as Error).message}`, performance.now() - bornAt);
     }
   }

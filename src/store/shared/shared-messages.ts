@@ -3,6 +3,7 @@
  * other, one list for all that came up in a turn of the loop.
  *
  *   call · cancel                          ─►   answer · part of an answer · failed
+ *   arrived                                     what was counted on its way is here
  *   watch · took · progress · leave        ─►   started · batch · ended
  *   beside                                ◄─►   beside: whatever else the two threads have to say, in the same order
  *
@@ -31,6 +32,7 @@ export type CallName =
 export type Order =
   | { readonly kind: 'call'; readonly id: number; readonly name: CallName; readonly args: readonly unknown[] }
   | { readonly kind: 'cancel'; readonly id: number }
+  | { readonly kind: 'arrived'; readonly bytes: number }
   | {
       readonly kind: 'watch';
       readonly id: number;
@@ -44,7 +46,8 @@ export type Order =
   | Beside;
 
 export type Report =
-  | { readonly kind: 'answer'; readonly id: number; readonly result: unknown }
+  /** `counted`: the bytes of a range whose reader claims memory, until it says that they have arrived. */
+  | { readonly kind: 'answer'; readonly id: number; readonly result: unknown; readonly counted?: number }
   /** Pairs of a long range, ahead of the answer that has the rest of them. */
   | { readonly kind: 'part'; readonly id: number; readonly kvs: readonly KeyValue[] }
   | { readonly kind: 'failed'; readonly id: number; readonly error: ToldError }
@@ -117,6 +120,9 @@ export function weightOf({ events }: WatchBatch): number {
 }
 
 const EVENT_WEIGHT = 200;
+
+/** What all ranges of a thread whose readers claim memory may have on their way to it; beyond it is refused. */
+export const RANGES_ROOM: number = 512 * 1024 * 1024;
 
 /** What may be on its way to the reader of one watch, or wait for it; a batch that is larger goes alone. */
 export const WATCH_ROOM: number = 4 * 1024 * 1024;

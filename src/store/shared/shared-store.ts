@@ -45,6 +45,8 @@ type Waiting = {
   readonly reject: (reason: unknown) => void;
   /** What came ahead of the answer. */
   parts: KeyValue[] | undefined;
+  /** Who is to be told of the bytes of values. */
+  readonly claim: RangeOptions['claim'];
 };
 
 /** Resolves when the owner has greeted. */
@@ -88,8 +90,13 @@ class SharedStore implements Store {
     return this.#call('get', [key, options], signal);
   }
 
-  range(range: KeyRange, { signal, take: _, ...options }: RangeOptions & CallOptions = {}): Promise<RangeResult> {
-    return this.#call('range', [range, options], signal);
+  /** `claim` is told of values when they are here; until then they count as on their way, of which there are not too many. */
+  range(
+    range: KeyRange,
+    { signal, take: _, claim, ...options }: RangeOptions & CallOptions = {},
+  ): Promise<RangeResult> {
+    const isCounted = claim !== undefined;
+    return this.#call('range', [range, { ...options, isCounted }], signal, undefined, claim);
   }
 
   txn(txn: Txn, { signal }: CallOptions = {}): Promise<TxnResult> {
@@ -168,6 +175,7 @@ class SharedStore implements Store {
     args: readonly unknown[],
     signal: AbortSignal | undefined,
     transfer?: readonly ArrayBuffer[],
+    claim?: RangeOptions['claim'],
   ): Promise<T> {
     if (this.#closed) throw this.#closed;
     signal?.throwIfAborted();
@@ -179,7 +187,7 @@ class SharedStore implements Store {
     const forget = onAbort(signal, abandon);
     try {
       return await new Promise<T>((resolve, reject) => {
-        this.#calls.set(id, { resolve: resolve as (result: unknown) => void, reject, parts: undefined });
+        this.#calls.set(id, { resolve: resolve as (result: unknown) => void, reject, parts: undefined, claim });
         this.#out.post({ kind: 'call', id, name, args }, transfer);
       });
     } finally {
@@ -196,7 +204,8 @@ class SharedStore implements Store {
     const { id } = report;
     switch (report.kind) {
       case 'answer':
-        this.#answered(id, report.result);
+        if (report.counted) this.#out.post({ kind: 'arrived', bytes: report.counted });
+        this.#answered(id, report.result, report.counted);
         return;
       case 'part': {
         const call = this.#calls.get(id);
@@ -220,8 +229,14 @@ class SharedStore implements Store {
     }
   }
 
-  #answered(id: number, result: unknown): void {
+  #answered(id: number, result: unknown, counted = 0): void {
     const call = this.#calls.get(id);
+    try {
+      if (counted > 0) call?.claim?.(counted);
+    } catch (err) {
+      call?.reject(err);
+      return;
+    }
     if (!call?.parts) {
       call?.resolve(result);
       return;

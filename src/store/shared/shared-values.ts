@@ -28,7 +28,25 @@ export function shareBatch(batch: WatchBatch): WatchBatch {
 }
 
 export function shareKvs(kvs: readonly KeyValue[]): readonly KeyValue[] {
-  return kvs.length === 0 ? kvs : kvs.map(memoryFor(kvs));
+  if (kvs.every(({ value }) => value.buffer instanceof SharedArrayBuffer || value.length === 0)) return kvs;
+  return kvs.map(memoryFor(kvs));
+}
+
+const SLAB_BYTES = 64 * 1024;
+
+/** Places in shared memory, side by side in pieces of their own; a large one has a piece to itself. */
+export function sharedPlaces(): (bytes: number) => Buffer {
+  let slab = new SharedArrayBuffer(0);
+  let used = 0;
+  return (bytes) => {
+    if (bytes > SLAB_BYTES / 8) return Buffer.from(new SharedArrayBuffer(bytes));
+    if (used + bytes > slab.byteLength) {
+      slab = new SharedArrayBuffer(SLAB_BYTES);
+      used = 0;
+    }
+    used += bytes;
+    return Buffer.from(slab, used - bytes, bytes);
+  };
 }
 
 export function shareTxnResult(result: TxnResult): TxnResult {
@@ -81,7 +99,7 @@ export function ownValues(txn: Txn, transfer: ArrayBuffer[]): Txn {
     if (one.kind === 'put') return one.value instanceof Uint8Array ? { ...one, value: own(one.value) } : one;
     if (one.kind === 'txn') return { ...one, txn: ownValues(one.txn, transfer) };
     if (one.kind !== 'range' || !one.options) return one;
-    const { take: _, ...options } = one.options; // memory of this thread, and a function
+    const { take: _take, claim: _claim, ...options } = one.options; // functions of this thread
     return { ...one, options };
   };
   return {

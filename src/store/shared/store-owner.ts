@@ -8,38 +8,46 @@
  *   reads after writes holds across threads.
  * - The events of a commit leave for every thread no later than the answers of its writes.
  * - A watch has at most its room under way: a reader that does not read costs no more, and falls behind in the store as
- *   any other does.
+ *   any other does. The same holds for ranges of which the reader counts the bytes: what is too much is refused.
  * - When a port closes, however its thread came to its end, its watches are left and its reads given up; a write that is
  *   under way may still happen.
  */
 import type { MessagePort } from 'node:worker_threads';
-import type { RangeResult, Store, TxnResult, Watch } from '../kv.ts';
+import { StoreError } from '../errors.ts';
+import type { KeyRange, RangeOptions, RangeResult, Store, TxnResult, Watch } from '../kv.ts';
 import { Outbox } from './outbox.ts';
 import {
   type Greeting,
   type Order,
+  RANGES_ROOM,
   type Report,
   type SideLine,
   tellError,
   WATCH_ROOM,
   weightOf,
 } from './shared-messages.ts';
-import { shareBatch, shareKvs, shareTxnResult } from './shared-values.ts';
+import { shareBatch, sharedPlaces, shareKvs, shareTxnResult } from './shared-values.ts';
 import { PortSideLine } from './side-line.ts';
 
 /** Pairs that are sent in one piece: writing more into a message would hold up everybody else. */
 const PART_KVS = 500;
 
 /** Serves the store on a port until that is closed, by either side; the store itself stays open. */
-export function shareStore(store: Store, port: MessagePort): { readonly beside: SideLine; detach(): void } {
+export function shareStore(
+  store: Store,
+  port: MessagePort,
+  rangesRoom: number = RANGES_ROOM,
+): { readonly beside: SideLine; detach(): void } {
   const { history } = store;
   const greeting: Greeting = {
     history: history && { name: history.name, ends: history.ends },
     maxPutBytes: store.maxPutBytes,
   };
   port.postMessage(greeting);
-  return new Attachment(store, port);
+  return new Attachment(store, port, rangesRoom);
 }
+
+type RangeArguments = readonly [KeyRange, RangeOptions & { readonly isCounted?: boolean }];
 
 type Reader = { readonly watch: Watch; sent: number; onRoom: (() => void) | undefined };
 
@@ -47,11 +55,15 @@ class Attachment {
   readonly beside: PortSideLine;
   readonly #store: Store;
   readonly #port: MessagePort;
+  readonly #rangesRoom: number;
   readonly #out: Outbox<Report>;
   readonly #calls = new Map<number, AbortController>();
   readonly #readers = new Map<number, Reader>();
+  /** Of ranges that are counted, on their way. */
+  #rangeBytes = 0;
 
-  constructor(store: Store, port: MessagePort) {
+  constructor(store: Store, port: MessagePort, rangesRoom: number) {
+    this.#rangesRoom = rangesRoom;
     this.#store = store;
     this.#port = port;
     this.#out = new Outbox(port);
@@ -87,6 +99,9 @@ class Attachment {
       case 'cancel':
         this.#calls.get(order.id)?.abort(new Error('the caller has given up'));
         return;
+      case 'arrived':
+        this.#rangeBytes -= order.bytes;
+        return;
       case 'watch':
         void this.#watch(order);
         return;
@@ -109,9 +124,13 @@ class Attachment {
     const aborting = new AbortController();
     this.#calls.set(id, aborting);
     try {
-      const result = await this.#ask(name, args, aborting.signal);
-      if (name === 'range') await this.#answerRange(id, result as RangeResult, aborting.signal);
-      else this.#out.post({ kind: 'answer', id, result: sharedResult(name, result) });
+      if (name === 'range') await this.#range(id, args as RangeArguments, aborting.signal);
+      else
+        this.#out.post({
+          kind: 'answer',
+          id,
+          result: sharedResult(name, await this.#ask(name, args, aborting.signal)),
+        });
     } catch (err) {
       this.#out.post({ kind: 'failed', id, error: tellError(err) });
     } finally {
@@ -126,15 +145,35 @@ class Attachment {
     return method.call(this.#store, ...given, { ...options, signal });
   }
 
+  /** Values are read into shared memory straight away, where the store lets us say where to. */
+  async #range(id: number, [range, { isCounted, ...options }]: RangeArguments, signal: AbortSignal): Promise<void> {
+    let counted = 0;
+    const claim = (bytes: number) => {
+      if (this.#rangeBytes + bytes > this.#rangesRoom)
+        throw new StoreError('TooManyRequests', `Cannot read more: ${this.#rangeBytes} bytes are on their way`);
+      this.#rangeBytes += bytes;
+      counted += bytes;
+    };
+    try {
+      const take = sharedPlaces();
+      const result = await this.#store.range(range, { ...options, take, signal, ...(isCounted && { claim }) });
+      await this.#answerRange(id, result, counted, signal);
+    } catch (err) {
+      this.#rangeBytes -= counted;
+      throw err;
+    }
+  }
+
   /** All but the last piece ahead, a turn of the loop for each. */
-  async #answerRange(id: number, result: RangeResult, signal: AbortSignal): Promise<void> {
+  async #answerRange(id: number, result: RangeResult, counted: number, signal: AbortSignal): Promise<void> {
     let at = 0;
     for (; result.kvs.length - at > PART_KVS; at += PART_KVS) {
       this.#out.post({ kind: 'part', id, kvs: shareKvs(result.kvs.slice(at, at + PART_KVS)) });
       await new Promise((resolve) => setImmediate(resolve));
       signal.throwIfAborted();
     }
-    this.#out.post({ kind: 'answer', id, result: { ...result, kvs: shareKvs(result.kvs.slice(at)) } });
+    const rest = { ...result, kvs: shareKvs(result.kvs.slice(at)) };
+    this.#out.post({ kind: 'answer', id, result: rest, ...(counted > 0 && { counted }) });
   }
 
   async #watch({ id, range, options }: Extract<Order, { kind: 'watch' }>): Promise<void> {

@@ -26,8 +26,8 @@ it('two servers on one store, one of them through its etcd, see each other', asy
   expect(mine).toEqual(theirs);
 });
 
-it('over TLS it lets in who may do everything, and nobody else', async () => {
-  await using server = await startTestServer({ etcdListenClientUrls: ['https://127.0.0.1:0'] });
+it.each([0, 1])('over TLS it lets in who may do everything, and nobody else, with %i workers', async (workers) => {
+  await using server = await startTestServer({ workers, etcdListenClientUrls: ['https://127.0.0.1:0'] });
   const file = (name: string) => readFileSync(join(server.dataDir, 'pki', name), 'utf8');
   const endpoints = [...server.etcdUrls];
   const ca = file('ca.crt');

@@ -31,12 +31,12 @@ export class RangeScan {
     bounds: Bounds,
     at: Revision,
     isCurrent: boolean,
-    { limit = 0, keysOnly = false, countOnly = false, take }: RangeOptions,
+    { limit = 0, keysOnly = false, countOnly = false, take, claim }: RangeOptions,
     read: ReadValue,
   ) {
     this.#index = index;
     this.#read = read;
-    this.#take = take;
+    this.#take = claim ? claiming(claim, take) : take;
     this.#at = at;
     this.#start = bounds.start;
     this.#end = bounds.end;
@@ -69,4 +69,14 @@ export class RangeScan {
   result(revision: Revision, { countOnly }: RangeOptions): RangeResult {
     return { revision, kvs: this.kvs, count: this.count, more: !countOnly && this.kvs.length < this.count };
   }
+}
+
+function claiming(
+  claim: (bytes: number) => void,
+  take: (bytes: number) => Buffer = Buffer.allocUnsafe,
+): (bytes: number) => Buffer {
+  return (bytes) => {
+    claim(bytes);
+    return take(bytes);
+  };
 }

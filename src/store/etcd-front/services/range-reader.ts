@@ -48,11 +48,8 @@ export async function readRange(
     return { revision, ...NOTHING };
   }
   if (!options.countOnly && !('key' in range)) await claimPairs(store, range, options, call);
-  const take = (bytes: number) => {
-    claim(memory, bytes);
-    return Buffer.allocUnsafe(bytes);
-  };
-  return arrange(await store.range(range, { ...options, take, signal }), request);
+  const found = await store.range(range, { ...options, claim: (bytes) => claim(memory, bytes), signal });
+  return arrange(found, request);
 }
 
 export const NOTHING: Omit<RangeResult, 'revision'> = { kvs: [], count: 0, more: false };
