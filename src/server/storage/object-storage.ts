@@ -51,6 +51,8 @@ export interface ObjectStorage {
    */
   peek(namespace: string, name: string, resourceVersion?: string): StoredObject | undefined;
   list(request: ListRequest): Promise<ObjectList>;
+  /** The same where it is at hand without waiting, and without looking at what has other values than the pinned ones. */
+  peekList(request: Omit<ListRequest, 'signal'>): ObjectList | undefined;
   /** Resolves once the watch needs no more of the caller's time; it lives on until its client leaves or it is ended. */
   watch(request: WatchRequest): Promise<void>;
 
@@ -96,12 +98,14 @@ export type ListRequest = {
 };
 
 /**
- * Objects in order, and how many there are from the first of them on in all; where fields were pinned, how many of those, as
+ * Objects in order, and how many there are from the first of them on in all; where values were pinned, how many of those, as
  * far as it is known: more than are here, if there may be more.
  */
 export type ObjectRange = {
   readonly objects: readonly StoredObject[];
   readonly count: number;
+  /** Of all of them together, where that is known. */
+  readonly bytes?: number;
   /** What all of them have, found by an index. */
   readonly pin?: Pin;
 };

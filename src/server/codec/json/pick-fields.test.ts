@@ -22,6 +22,14 @@ it('finds what is asked for among what is not', () => {
   });
 });
 
+it('reads no further than to the last of what is wanted', () => {
+  const text = '{"metadata":{"name":"a","labels":{"app":"b"},"annotations":{?';
+  expect(pickFields(Buffer.from(text), 0, wantedOf(['metadata.labels']))).toEqual({
+    metadata: { labels: { app: 'b' } },
+  });
+  expect(pickFields(Buffer.from(text), 0, wantedOf(['metadata.labels', 'spec']))).toBeUndefined();
+});
+
 it('keeps integers beyond 2^53', () => {
   expect(pickFields(Buffer.from('{"a":{"b":9007199254740993}}'), 0, wantedOf(['a.b']))).toEqual({
     a: { b: 9007199254740993n },

@@ -49,7 +49,8 @@ async function listAs(accept: string, query = '', signal: AbortSignal = new Abor
       sent = body;
     },
   } as unknown as RequestContext;
-  const work = () => sendList(context, negotiate(headers, storage.resource), storage, items, { resourceVersion: '9' });
+  const work = async () =>
+    sendList(context, negotiate(headers, storage.resource), storage, items, { resourceVersion: '9' });
   const { longestCpuMs, turns } = await watchTurns(work);
   return { text: sent!.toString(), longestCpuMs, turns };
 }

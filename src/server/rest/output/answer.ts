@@ -87,15 +87,18 @@ function shaped(
   }
 }
 
-export async function sendList(
+/** `bytes`: of all items together, where that is known: to add them up takes a look at each. */
+export function sendList(
   context: RequestContext,
   format: Format,
   storage: ResourceStorage,
   items: readonly StoredObject[],
   meta: ListMeta,
-): Promise<void> {
+  bytes?: number,
+): void | Promise<void> {
   const { resource } = storage;
-  if (isPlain(context, format) && storage.isStorageForm) return sendItems(context, storage, items, meta);
+  if (isPlain(context, format) && storage.isStorageForm)
+    return sendItems(context, storage, items, meta, bytes ?? bytesOf(items));
   if (format.mediaType === 'protobuf' && format.shape !== 'PartialObjectMetadata')
     return sendProtobufList(context, format, storage, items, meta);
   switch (format.shape) {
@@ -183,14 +186,20 @@ function sendItems(
   storage: ResourceStorage,
   items: readonly StoredObject[],
   meta: ListMeta,
-): Promise<void> {
+  itemBytes: number,
+): void | Promise<void> {
   const { listKind, groupVersion, isCustom } = storage.resource;
   const type = isCustom ? { apiVersion: groupVersion, kind: listKind } : { kind: listKind, apiVersion: groupVersion };
   const metadata = isCustom ? { continue: '', ...meta } : meta;
   const head = Buffer.from(`${goJson({ ...type, metadata }).slice(0, -1)},"items":[`);
-  let bytes = head.length + LIST_END.length - (items.length > 0 ? 1 : 0);
-  for (const item of items) bytes += item.bytes.length;
+  const bytes = head.length + itemBytes - (items.length > 0 ? 1 : 0) + LIST_END.length;
   return context.sendParts(200, JSON_TYPE, partsOf(head, items), bytes);
+}
+
+function bytesOf(items: readonly StoredObject[]): number {
+  let sum = 0;
+  for (const { bytes } of items) sum += bytes.length;
+  return sum;
 }
 
 function* partsOf(head: Buffer, items: readonly StoredObject[]): Iterable<Buffer> {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../../../../test/support/eventually.ts';
 import { backgroundClock, type KubeObject } from '../../../api/index.ts';
 import { openEmbeddedStore, type Store } from '../../../store/index.ts';
 import { CreateRight } from '../../auth/create-right.ts';
@@ -10,7 +11,7 @@ import { defaultWatchCacheLimits } from '../../storage/cacher/watch-cache.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import { ResourceStorages } from '../../storage/resource-storages.ts';
 import { listOptions } from '../input/list-options.ts';
-import { type ListedObjects, listObjects } from './read.ts';
+import { type ListedObjects, listObjects, peekObjects } from './read.ts';
 
 let dataDir: string;
 let store: Store;
@@ -50,8 +51,17 @@ async function remove(storage: ResourceStorage, key: string): Promise<void> {
   await storage.delete((await storage.read(namespace, name))!);
 }
 
-const list = (storage: ResourceStorage, query: string, namespace = '') =>
-  listObjects(storage.objects, listOptions(new URLSearchParams(query), storage.resource, namespace), never);
+const optionsOf = (storage: ResourceStorage, query: string, namespace = '') =>
+  listOptions(new URLSearchParams(query), storage.resource, namespace);
+const peek = (storage: ResourceStorage, query: string, namespace = '') =>
+  peekObjects(storage.objects, optionsOf(storage, query, namespace));
+/** What is found at once is what is found by waiting. */
+async function list(storage: ResourceStorage, query: string, namespace = ''): Promise<ListedObjects> {
+  const peeked = peek(storage, query, namespace);
+  const listed = await listObjects(storage.objects, optionsOf(storage, query, namespace), never);
+  if (peeked) expect(peeked).toEqual(listed);
+  return listed;
+}
 const keysOf = ({ items }: ListedObjects) => items.map(({ key }) => key);
 
 describe.each([
@@ -174,11 +184,50 @@ describe('a resource that is stored in the form of another', () => {
   });
 });
 
+it('peekObjects() has at once what the cache has, whole, in pages and by an index, and nothing that must be looked for', async () => {
+  const storage = open(true).storageOf('', 'pods');
+  const pod = (name: string, nodeName: string, app: string): KubeObject => {
+    const metadata = { name, namespace: 'a', uid: 'u', labels: { app } };
+    return { kind: 'Pod', apiVersion: 'v1', metadata, spec: { nodeName } } as KubeObject;
+  };
+  for (let i = 0; i < 20; i++)
+    await storage.create(pod(`p-${i + 10}`, `node-${i % 10}`, `app-${i % 10}`), CreateRight.ofServer);
+  const byLabel = 'labelSelector=app%3Dapp-4';
+  expect(keysOf(await list(storage, byLabel, 'a'))).toEqual(['a/p-14', 'a/p-24']);
+  await eventually(() => expect(peek(storage, byLabel)).toBeDefined());
+  const byNode = 'fieldSelector=spec.nodeName%3Dnode-3';
+  expect(keysOf(await list(storage, byNode, 'a'))).toEqual(['a/p-13', 'a/p-23']);
+  await eventually(() => expect(peek(storage, byNode)).toBeDefined()); // the index is made beside the work of others
+  for (const query of [
+    '',
+    'limit=3',
+    'resourceVersion=0',
+    byNode,
+    `${byNode}&limit=1`,
+    byLabel,
+    `${byLabel}&limit=1`,
+  ]) {
+    expect(peek(storage, query, 'a')).toBeDefined();
+    await list(storage, query, 'a');
+  }
+  const { meta } = await list(storage, 'limit=3', 'a');
+  const others = [
+    `continue=${meta.continue}`,
+    'labelSelector=a!%3Db',
+    `${byNode}&labelSelector=a`,
+    `${byLabel},a`,
+    `${byLabel}&fieldSelector=status.phase!%3DRunning`,
+    'resourceVersion=9999',
+  ];
+  for (const query of [...others, `resourceVersion=${meta.resourceVersion}&resourceVersionMatch=Exact`])
+    expect(peek(storage, query, 'a')).toBeUndefined();
+});
+
 describe('listObjects() with selectors', () => {
   it('lets others have their turn, and ends when whoever asked has gone', async () => {
     const storage = open(true).storageOf('', 'configmaps');
     for (let i = 0; i < 20; i++) await storage.create(configMap(`a/${i}`, 'x', { a: 'b' }), CreateRight.ofServer);
-    const options = listOptions(new URLSearchParams('labelSelector=a%3Dc'), storage.resource, '');
+    const options = listOptions(new URLSearchParams('labelSelector=a!%3Dc'), storage.resource, '');
     const { selection } = options;
     const judge = selection.matches.bind(selection);
     let judged = 0;

@@ -11,6 +11,7 @@ import type { RequestContext } from '../../request/request-context.ts';
 import {
   isExpired,
   type ListRequest,
+  type ObjectList,
   type ObjectStorage,
   type Revision,
   scopeOf,
@@ -60,14 +61,31 @@ function askedVersion(query: URLSearchParams): string {
   return version;
 }
 
-export async function handleList(context: RequestContext, storage: ResourceStorage, namespace: string): Promise<void> {
+/** As for a GET: at once, where all that is in the answer is at hand. */
+export function handleList(context: RequestContext, storage: ResourceStorage, namespace: string): void | Promise<void> {
   const format = negotiate(context.headers, storage.resource, false, true);
   const options = listOptions(context.query, storage.resource, namespace);
-  const { items, meta } = await listObjects(storage.objects, options, context.signal);
-  await sendList(context, format, storage, items, meta);
+  const listed = peekObjects(storage.objects, options);
+  if (!listed) return listAfterWait(context, storage, options, format);
+  return sendList(context, format, storage, listed.items, listed.meta, listed.bytes);
 }
 
-export type ListedObjects = { readonly items: readonly StoredObject[]; readonly meta: ListMeta };
+async function listAfterWait(
+  context: RequestContext,
+  storage: ResourceStorage,
+  options: ListOptions,
+  format: Format,
+): Promise<void> {
+  const { items, meta, bytes } = await listObjects(storage.objects, options, context.signal);
+  await sendList(context, format, storage, items, meta, bytes);
+}
+
+export type ListedObjects = {
+  readonly items: readonly StoredObject[];
+  /** Of all items together, where that is known. */
+  readonly bytes?: number | undefined;
+  readonly meta: ListMeta;
+};
 
 export async function listObjects(
   storage: ObjectStorage,
@@ -84,16 +102,35 @@ export async function listObjects(
   const exact = exactRevision(options, token?.revision);
   const at = exact === undefined ? { resourceVersion: freshnessOf(options) } : { revision: exact };
   try {
-    const { items, rest, revision } = await collect(storage, { scope, start, at, signal }, selection, limit);
-    return { items, meta: listMeta(revision, items, rest, options) };
+    return listedOf(await collect(storage, { scope, start, at, signal }, selection, limit), options);
   } catch (err) {
     if (exact === undefined || !isExpired(err)) throw err;
     throw token ? continueExpired(encodeToken({ revision: -1, start }, scope)) : listExpired();
   }
 }
 
+/** What `listObjects` finds, where nothing has to be waited for and no object looked at. */
+export function peekObjects(storage: ObjectStorage, options: ListOptions): ListedObjects | undefined {
+  const { selection, resourceVersion, continueToken } = options;
+  const isAll = isByScopeOnly(selection);
+  if (continueToken !== '' || selection.name !== '' || !(isAll || selection.pinned.length === 1)) return undefined;
+  if (exactRevision(options, undefined) !== undefined) return undefined;
+  const scope = scopeOf(selection);
+  const limit = resourceVersion === '0' ? 0 : options.limit;
+  const at = { resourceVersion: freshnessOf(options) };
+  const { pinned } = selection;
+  const found = storage.peekList({ scope, start: scope, at, limit: isAll && limit > 0 ? limit : undefined, pinned });
+  if (!found || !isWhole(found, selection)) return undefined;
+  return listedOf(upTo(limit, found), options);
+}
+
 /** Those in the answer, and how many come after the last of them: where selectors decide, only whether any do. */
-type Collected = { readonly items: readonly StoredObject[]; readonly rest: number; readonly revision: Revision };
+type Collected = {
+  readonly items: readonly StoredObject[];
+  readonly bytes?: number | undefined;
+  readonly rest: number;
+  readonly revision: Revision;
+};
 
 /** What a page under a selector looks at first, times its limit; each look after that is as many times larger. */
 const LOOK_AHEAD = 4;
@@ -128,10 +165,7 @@ async function collect(
       continue;
     }
     const { objects, count, revision } = found;
-    if (isAll || (found.pin && selection.isOnly(found.pin))) {
-      const wanted = limit > 0 && objects.length > limit ? objects.slice(0, limit) : objects;
-      return { items: wanted, rest: count - wanted.length, revision };
-    }
+    if (isWhole(found, selection)) return upTo(limit, found);
     if (await pick(objects, selection, limit, items, request.signal)) return { items, rest: 1, revision };
     if (only !== undefined || take === undefined || objects.length === 0 || count <= objects.length)
       return { items, rest: 0, revision };
@@ -139,6 +173,20 @@ async function collect(
     at = { revision };
     take *= LOOK_AHEAD;
   }
+}
+
+/** Whether the selection leaves out nothing of what was found. */
+function isWhole({ pin }: ObjectList, selection: Selection): boolean {
+  return isByScopeOnly(selection) || (pin !== undefined && selection.isOnly(pin));
+}
+
+function upTo(limit: number, { objects, count, bytes, revision }: ObjectList): Collected {
+  if (limit === 0 || objects.length <= limit) return { items: objects, bytes, rest: count - objects.length, revision };
+  return { items: objects.slice(0, limit), rest: count - limit, revision };
+}
+
+function listedOf({ items, bytes, rest, revision }: Collected, options: ListOptions): ListedObjects {
+  return { items, bytes, meta: listMeta(revision, items, rest, options) };
 }
 
 /** Where the one object lies that a selection can match. */

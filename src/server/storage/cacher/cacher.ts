@@ -45,13 +45,13 @@ import type { Slab } from '../objects/slab.ts';
 import type { StoredObject } from '../objects/stored-object.ts';
 import { SetBackError } from '../set-back-error.ts';
 import { CacheWatcher } from './cache-watcher.ts';
-import { FieldIndex } from './field-index.ts';
 import type { ObjectChange, ObjectSource, SourceTarget } from './object-source.ts';
 import { PackedObjects } from './packed-objects.ts';
 import { PastStates } from './past-states.ts';
-import { type Pinned, pinnedRange } from './pinned-range.ts';
+import { pinnedRange } from './pinned-range.ts';
 import { RevisionWaiters } from './revision-waiters.ts';
 import { StoreReflector } from './store-reflector.ts';
+import { ValueIndexes } from './value-indexes.ts';
 import { defaultWatchCacheLimits, WatchCache, type WatchCacheLimits } from './watch-cache.ts';
 import { WatchIndex } from './watch-index.ts';
 
@@ -122,9 +122,7 @@ export class Cacher implements ObjectStorage {
   #unreadySince: number;
   #followers: ChangeListener[] = [];
   readonly #copies = new Set<CacheFollower>();
-  /** By field; made when somebody asks for it. */
-  readonly #fieldIndexes = new Map<string, FieldIndex>();
-  readonly #closing = new AbortController();
+  readonly #indexes: ValueIndexes;
   /** Stretches of revisions whose single changes were missed: the window holds only what became of them. */
   #gaps: { readonly after: Revision; readonly until: Revision }[] = [];
   /** What was listed in pages last. */
@@ -141,6 +139,7 @@ export class Cacher implements ObjectStorage {
     this.#unreadySince = clock.now();
     this.#log = log;
     this.objects = new PackedObjects(memory);
+    this.#indexes = new ValueIndexes(this.codec.fieldNames, this.objects);
     this.objects.onPacked = (slab, objects) => {
       for (const copy of this.#copies) copy.packed(slab, objects);
     };
@@ -188,17 +187,32 @@ export class Cacher implements ObjectStorage {
   }
 
   async list(request: ListRequest): Promise<ObjectList> {
-    const { scope, start, at, limit, signal } = request;
+    const { scope, start, at, limit } = request;
     if ('revision' in at) return this.#listExactly(request, at.revision);
     if (!(await this.#isFreshEnough(at.resourceVersion, request))) {
       if (request.isPatient && !this.isReady && limit === undefined) throw this.#notReady();
-      return this.direct.list({ scope, start, limit, at: { resourceVersion: '' }, signal });
+      return this.direct.list({ scope, start, limit, at: { resourceVersion: '' }, signal: request.signal });
     }
+    return this.#listPinned(request) ?? this.#listRange(request);
+  }
+
+  peekList(request: Omit<ListRequest, 'signal'>): ObjectList | undefined {
+    const { at, pinned } = request;
+    if ('revision' in at || !this.isReady || !this.#isKnownFresh(at.resourceVersion)) return undefined;
+    return pinned && pinned.length > 0 ? this.#listPinned(request) : this.#listRange(request);
+  }
+
+  #listPinned({ scope, start, limit, pinned = [] }: Omit<ListRequest, 'signal'>): ObjectList | undefined {
+    const found = this.#indexes.find(pinned, scope, start);
+    if (!found) return undefined;
     this.counts.lists++;
-    const found = request.pinned && this.#pinnedObjects(request.pinned, scope, start);
-    if (found) return { ...pinnedRange(found, undefined, scope, start, limit), revision: this.revision };
-    const objects = this.objects.values(scope, start, limit);
-    return { objects, count: this.objects.count(scope, start), revision: this.revision };
+    return { ...pinnedRange(found, undefined, scope, start, limit), revision: this.revision };
+  }
+
+  #listRange({ scope, start, limit }: Omit<ListRequest, 'signal'>): ObjectList {
+    this.counts.lists++;
+    const { values: objects, weight: bytes } = this.objects.range(scope, start, limit);
+    return { objects, bytes, count: this.objects.count(scope, start), revision: this.revision };
   }
 
   async watch(request: WatchRequest): Promise<void> {
@@ -306,7 +320,7 @@ export class Cacher implements ObjectStorage {
   ): ObjectRange | undefined {
     if (revision > this.revision || revision < this.watchCache.since || this.isMissed(revision)) return undefined;
     const past = this.#past.at(revision, this.revision, (upTo) => this.watchCache.after(upTo));
-    const found = pinned && this.#pinnedObjects(pinned, prefix, start);
+    const found = pinned && this.#indexes.find(pinned, prefix, start);
     if (!found) return past.range(this.objects, prefix, start, limit);
     return pinnedRange(found, past, prefix, start, limit);
   }
@@ -332,7 +346,7 @@ export class Cacher implements ObjectStorage {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
+    this.#indexes.close();
     this.#waiters.close();
     this.objects.close();
     for (const copy of [...this.#copies]) copy.closed();
@@ -421,7 +435,7 @@ export class Cacher implements ObjectStorage {
 
   /** A follower that fails harms nobody but itself. */
   #tell(current: StoredObject | undefined, previous: StoredObject | undefined): void {
-    for (const index of this.#fieldIndexes.values()) index.change(current, previous);
+    this.#indexes.change(current, previous);
     for (const follower of this.#followers) {
       try {
         follower(current, previous);
@@ -471,27 +485,13 @@ export class Cacher implements ObjectStorage {
     );
   }
 
-  /** Those that have a field's value; undefined where no index knows them (yet). */
-  #pinnedObjects(pinned: readonly Pin[], scope: string, start: string): Pinned | undefined {
-    const pin = pinned.find(({ of, key }) => of === 'field' && this.codec.fieldNames.includes(key));
-    if (!pin) return undefined;
-    let index = this.#fieldIndexes.get(pin.key);
-    if (!index) {
-      const current = (key: string) => this.objects.get(key);
-      index = new FieldIndex(pin.key, this.objects.values(), current, this.#closing.signal);
-      this.#fieldIndexes.set(pin.key, index);
-    }
-    const objects = index.find(pin.value, scope, start);
-    return objects && { objects, pin };
-  }
-
   /** What a selection can match at all: one object, if it names it. */
   #candidatesOf(selection: Selection): readonly StoredObject[] {
     const { namespace, name } = selection;
     const isOne = name !== '' && (namespace !== '' || !this.codec.resource.isNamespaced);
     if (!isOne) {
       const scope = scopeOf(selection);
-      return this.#pinnedObjects(selection.pinned, scope, '')?.objects ?? this.objects.values(scope);
+      return this.#indexes.find(selection.pinned, scope, '')?.objects ?? this.objects.values(scope);
     }
     const found = this.peek(namespace, name);
     return found ? [found] : [];

@@ -15,7 +15,7 @@
 import { type ObjectMemory, ownMemory } from '../objects/object-memory.ts';
 import { PACKED_BYTES, SLAB_BYTES, SLAB_OBJECTS, Slab } from '../objects/slab.ts';
 import type { StoredObject } from '../objects/stored-object.ts';
-import { OrderedMap } from './ordered-map.ts';
+import { OrderedMap, type Weighed } from './ordered-map.ts';
 
 /** Not worth a pass. */
 const IDLE_BYTES = 256 * 1024;
@@ -29,7 +29,7 @@ export class PackedObjects {
   packs = true;
   onPacked: PackedListener | undefined;
   readonly #memory: ObjectMemory;
-  readonly #map = new OrderedMap<StoredObject>();
+  readonly #map = new OrderedMap<StoredObject>(({ bytes }) => bytes.length);
   #liveBytes = 0;
   /** Of objects that stand alone and need not. */
   #looseBytes = 0;
@@ -70,6 +70,11 @@ export class PackedObjects {
   /** See OrderedMap. */
   values(prefix?: string, start?: string, limit?: number): StoredObject[] {
     return this.#map.values(prefix, start, limit);
+  }
+
+  /** The same with all their bytes. */
+  range(prefix: string, start: string, limit: number | undefined): Weighed<StoredObject> {
+    return this.#map.range(prefix, start, limit);
   }
 
   count(prefix?: string, start?: string): number {

@@ -94,6 +94,10 @@ export class DirectStorage implements ObjectStorage {
     return undefined;
   }
 
+  peekList(): undefined {
+    return undefined;
+  }
+
   async list(request: ListRequest): Promise<ObjectList> {
     const { signal, at } = request;
     const exact = 'revision' in at ? at.revision : undefined;

@@ -104,6 +104,10 @@ export class LiveStorage implements ObjectStorage, WatchedStorage {
     return this.#seen?.get(objectKey(namespace, name))?.stored;
   }
 
+  peekList(): undefined {
+    return undefined;
+  }
+
   async list({ scope, start, limit, at }: ListRequest): Promise<ObjectList> {
     if (!('revision' in at)) await this.look();
     const revision = 'revision' in at ? at.revision : this.revision;

@@ -36,7 +36,7 @@ export class ObjectCodec {
   readonly skip: number;
   readonly fieldNames: readonly string[];
   readonly fields: readonly { readonly path: string; readonly absent?: string; readonly orElse?: string }[];
-  /** What selectors ask for. */
+  /** What field selectors ask for. */
   readonly selectable: Wanted;
   readonly #storedHead: string;
 
@@ -50,7 +50,7 @@ export class ObjectCodec {
     this.fieldNames = fields.map(([name]) => name);
     this.fields = fields.map(([, field]) => field);
     const paths = this.fields.flatMap(({ path, orElse }) => (orElse === undefined ? [path] : [path, orElse]));
-    this.selectable = wantedOf(['metadata.labels', ...paths]);
+    this.selectable = wantedOf(paths);
   }
 
   /** The bytes to store: no resourceVersion, type and names first. */

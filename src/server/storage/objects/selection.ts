@@ -26,7 +26,9 @@ export class Selection {
   readonly name: string;
   readonly labels: LabelSelector;
   readonly fields: FieldSelector;
-  readonly id: string;
+  /** Of the path, which the fields may narrow. */
+  readonly #inPath: string;
+  #id: string | undefined;
   /** Fields other than name and namespace, and labels, that must have one value: what an index finds it by. */
   readonly pinned: readonly Pin[];
   /** Whether anything beyond the scope must be looked at. */
@@ -39,7 +41,7 @@ export class Selection {
     const fixed = fields.pinned;
     this.namespace = namespace || (fixed.get('metadata.namespace') ?? '');
     this.name = fixed.get('metadata.name') ?? '';
-    this.id = JSON.stringify([namespace, labels.canonical, fields.canonical]);
+    this.#inPath = namespace;
     const pinnedFields = [...fixed].filter(([field]) => !field.startsWith('metadata.'));
     const pinned = [
       ...pinnedFields.map(([key, value]): Pin => ({ of: 'field', key, value })),
@@ -54,11 +56,16 @@ export class Selection {
       );
   }
 
+  /** Made when somebody asks: lists never do. */
+  get id(): string {
+    this.#id ??= JSON.stringify([this.#inPath, this.labels.canonical, this.fields.canonical]);
+    return this.#id;
+  }
+
   /** Whether everything in the scope that has this is selected. */
   isOnly(pin: Pin): boolean {
-    return (
-      this.pinned.length === 1 && this.pinned[0] === pin && this.fields.requirements.length === 1 && this.labels.isEmpty
-    );
+    const terms = this.fields.requirements.length + this.labels.requirements.length;
+    return terms === 1 && this.pinned[0] === pin;
   }
 
   /** Whether the selectors, not only the scope, leave something out. */

@@ -14,7 +14,7 @@
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
 import type { Labels } from '../../../api/selectors/label-selector.ts';
 import { parseJson } from '../../codec/json/json-reader.ts';
-import { endOfValue, pickFields } from '../../codec/json/pick-fields.ts';
+import { endOfValue, pickFields, type Wanted, wantedOf } from '../../codec/json/pick-fields.ts';
 import { readField } from '../../registry/kind-facts.ts';
 import type { ObjectCodec } from './object-codec.ts';
 import { objectKey } from './object-keys.ts';
@@ -22,6 +22,7 @@ import { type ObjectMemory, ownMemory } from './object-memory.ts';
 import type { Slab } from './slab.ts';
 
 const METADATA = Buffer.from('"metadata":');
+const LABELS = wantedOf(['metadata.labels']);
 
 export class StoredObject {
   readonly codec: ObjectCodec;
@@ -36,7 +37,9 @@ export class StoredObject {
   slab: Slab | undefined;
   /** Where in `bytes` the digits of the version begin. */
   readonly versionAt: number;
-  #facts: { readonly labels: Labels | undefined; readonly fields: readonly string[] } | undefined;
+  /** Null: nobody has asked. Apart from the fields: they stand at the beginning, and most who ask want nothing else. */
+  #labels: Labels | null | undefined = null;
+  #fields: readonly string[] | undefined;
 
   constructor(
     codec: ObjectCodec,
@@ -78,14 +81,16 @@ export class StoredObject {
   }
 
   get labels(): Labels | undefined {
-    return this.#read().labels;
+    if (this.#labels === null)
+      this.#labels = (this.#read(LABELS).metadata as { labels?: Labels } | undefined)?.labels ?? undefined;
+    return this.#labels;
   }
 
   field(name: string): string {
     if (name === 'metadata.name') return this.name;
     if (name === 'metadata.namespace') return this.namespace;
     const at = this.codec.fieldNames.indexOf(name);
-    return at < 0 ? '' : this.#read().fields[at]!;
+    return at < 0 ? '' : this.#readFields()[at]!;
   }
 
   /** The whole object, parsed anew: the caller may change it. */
@@ -110,12 +115,15 @@ export class StoredObject {
     return new StoredObject(this.codec, this.namespace, this.name, revision, bytes, this.versionAt);
   }
 
-  #read(): { readonly labels: Labels | undefined; readonly fields: readonly string[] } {
-    if (!this.#facts) {
-      const object = pickFields(this.bytes, 1, this.codec.selectable) ?? (this.parse() as unknown as JsonObject);
-      const { labels } = (object.metadata ?? {}) as { labels?: Labels };
-      this.#facts = { labels, fields: this.codec.fields.map((field) => readField(object, field)) };
+  #readFields(): readonly string[] {
+    if (!this.#fields) {
+      const object = this.#read(this.codec.selectable);
+      this.#fields = this.codec.fields.map((field) => readField(object, field));
     }
-    return this.#facts;
+    return this.#fields;
+  }
+
+  #read(wanted: Wanted): JsonObject {
+    return pickFields(this.bytes, 1, wanted) ?? (this.parse() as unknown as JsonObject);
   }
 }

@@ -1,14 +1,22 @@
 /**
- * The objects of one resource by the value of one field: what a kubelet lists is found, not searched for.
+ * The objects of one resource by the value of one field or one label: what a kubelet lists is found, not searched for.
  *
- * It is made when a field is first asked for, beside the work of others: until all objects that were there are in it, it
- * is not ready, and who asks must search. Always true once it is ready: under each value lies exactly what has that
- * value now. `change` tells it of every change from its first moment on.
+ * It is made beside the work of others: until all objects that were there are in it, it is not ready, and who asks must
+ * search. Always true once it is ready: under each value lies exactly what has that value now; what has not got the label
+ * lies nowhere. `change` tells it of every change from its first moment on.
  */
 import { WorkSlices } from '../../event-loop/work-slices.ts';
+import type { Pin } from '../objects/selection.ts';
 import type { StoredObject } from '../objects/stored-object.ts';
 
 const COMMON_SHARE = 1 / 8;
+
+/** What is there now. */
+export type Present = {
+  readonly size: number;
+  get(key: string): StoredObject | undefined;
+  values(): Iterable<StoredObject>;
+};
 
 type OfValue = {
   readonly byKey: Map<string, StoredObject>;
@@ -16,27 +24,22 @@ type OfValue = {
   inOrder: StoredObject[] | undefined;
 };
 
-export class FieldIndex {
-  readonly #field: string;
+export class ValueIndex {
+  readonly #of: Pick<Pin, 'of' | 'key'>;
+  readonly #present: Present;
   readonly #values = new Map<string, OfValue>();
-  #size = 0;
   #isReady = false;
 
-  /** `current` answers what an object is by now: those of `objects` that have changed since were told of. */
-  constructor(
-    field: string,
-    objects: readonly StoredObject[],
-    current: (key: string) => StoredObject | undefined,
-    signal: AbortSignal,
-  ) {
-    this.#field = field;
-    void this.#fill(objects, current, signal).catch(() => {}); // the resource is closed: nobody asks any more
+  constructor(of: Pick<Pin, 'of' | 'key'>, present: Present, signal: AbortSignal) {
+    this.#of = of;
+    this.#present = present;
+    void this.#fill(signal).catch(() => {}); // the resource is closed: nobody asks any more
   }
 
   /** In the order of keys, not to be changed; undefined while it is not ready, and where so many have the value that to search is no worse. */
   find(value: string, prefix: string, start: string): readonly StoredObject[] | undefined {
     const there = this.#values.get(value);
-    if (!this.#isReady || (there && there.byKey.size > this.#size * COMMON_SHARE)) return undefined;
+    if (!this.#isReady || (there && there.byKey.size > this.#present.size * COMMON_SHARE)) return undefined;
     if (!there) return [];
     there.inOrder ??= [...there.byKey.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
     const { inOrder } = there;
@@ -52,22 +55,18 @@ export class FieldIndex {
     if (current) this.#add(current);
   }
 
-  async #fill(
-    objects: readonly StoredObject[],
-    current: (key: string) => StoredObject | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #fill(signal: AbortSignal): Promise<void> {
     const slices = new WorkSlices(signal);
-    for (const object of objects) {
+    for (const object of this.#present.values()) {
       if (slices.isOver) await slices.pause();
-      if (current(object.key) === object) this.#add(object);
+      if (this.#present.get(object.key) === object) this.#add(object);
     }
     this.#isReady = true;
   }
 
   #add(object: StoredObject): void {
-    this.#size++;
-    const value = object.field(this.#field);
+    const value = this.#valueOf(object);
+    if (value === undefined) return;
     const there = this.#values.get(value);
     if (!there) {
       this.#values.set(value, { byKey: new Map([[object.key, object]]), inOrder: undefined });
@@ -79,13 +78,20 @@ export class FieldIndex {
 
   /** While it is being filled it may not be there yet. */
   #remove(object: StoredObject): void {
-    const value = object.field(this.#field);
-    const there = this.#values.get(value);
+    const value = this.#valueOf(object);
+    const there = value === undefined ? undefined : this.#values.get(value);
     if (there?.byKey.get(object.key) !== object) return;
     there.byKey.delete(object.key);
     there.inOrder = undefined; // not changed: it may be on its way to a client
-    this.#size--;
-    if (there.byKey.size === 0) this.#values.delete(value);
+    if (there.byKey.size === 0) this.#values.delete(value!);
+  }
+
+  /** As a selector sees it: undefined is a label that is not there. */
+  #valueOf(object: StoredObject): string | undefined {
+    const { of, key } = this.#of;
+    if (of === 'field') return object.field(key);
+    const value: unknown = object.labels?.[key];
+    return typeof value === 'string' ? value : undefined;
   }
 }
 

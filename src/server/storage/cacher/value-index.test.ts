@@ -5,10 +5,11 @@ import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
 import { ObjectCodec } from '../objects/object-codec.ts';
 import type { StoredObject } from '../objects/stored-object.ts';
-import { FieldIndex } from './field-index.ts';
+import { ValueIndex } from './value-index.ts';
 
 const pods = new Registry().find('', 'v1', 'pods')!;
 const codec = new ObjectCodec(pods, factsOf(pods));
+const NODE = { of: 'field', key: 'spec.nodeName' } as const;
 const never = new AbortController().signal;
 
 function pod(name: string, node: string, revision = 1): StoredObject {
@@ -25,7 +26,7 @@ const others = (count: number) => Array.from({ length: count }, (_, i) => pod(`o
 
 it('finds what has a value, in the order of keys and within the range', async () => {
   const there = new Map([pod('c', 'n1'), pod('a', 'n1'), pod('b', 'n2'), ...others(30)].map((one) => [one.key, one]));
-  const index = new FieldIndex('spec.nodeName', [...there.values()], (key) => there.get(key), never);
+  const index = new ValueIndex(NODE, there, never);
   await eventually(() => expect(names(index.find('n1', '', ''))).toEqual(['a', 'c']));
   expect(names(index.find('n1', 'ns/', 'ns/b'))).toEqual(['c']);
   expect(names(index.find('n1', 'other/', ''))).toEqual([]);
@@ -34,7 +35,7 @@ it('finds what has a value, in the order of keys and within the range', async ()
 
 it('leaves it to a search where many have the value', async () => {
   const there = new Map(['a', 'b', 'c', 'd'].map((name) => [`ns/${name}`, pod(name, 'n1')]));
-  const index = new FieldIndex('spec.nodeName', [...there.values()], (key) => there.get(key), never);
+  const index = new ValueIndex(NODE, there, never);
   await eventually(() => expect(names(index.find('n9', '', ''))).toEqual([]));
   expect(index.find('n1', '', '')).toBeUndefined();
 });
@@ -43,7 +44,7 @@ it('has exactly what has the value now, whatever changed while it was made and a
   const change = fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd'), node: fc.constantFrom('n1', 'n2', undefined) });
   const run = async (first: string[], during: Change[], after: Change[]) => {
     const there = new Map([...first.map((name) => pod(name, 'n1')), ...others(60)].map((one) => [one.key, one]));
-    const index = new FieldIndex('spec.nodeName', [...there.values()], (key) => there.get(key), never);
+    const index = new ValueIndex(NODE, there, never);
     let revision = 1;
     const apply = ({ name, node }: Change) => {
       const previous = there.get(`ns/${name}`);
