@@ -109,7 +109,7 @@ const order = {
   'src/server/rest': [
     ['input', 'output'],
     ['reading'],
-    ['conflict-line.ts', 'strategy-context.ts'],
+    ['conflict-line.ts', 'unique-writes.ts', 'strategy-context.ts'],
     ['rest.ts'],
     ['writing'],
     ['connecting'],

@@ -74,6 +74,10 @@ export type ServerOptions = {
   readonly authorizationMode?: AuthorizationMode;
   /** true */
   readonly anonymousAuth?: boolean;
+  /** What Services are given addresses from, one range or one of each family: 10.0.0.0/24. That of the first start is kept. */
+  readonly serviceClusterIpRanges?: readonly string[];
+  /** What Services are given on every node: 30000 to 32767. */
+  readonly serviceNodePorts?: { readonly first: number; readonly last: number };
   /** Pods may have privileged containers: false, as of kube-apiserver. */
   readonly allowPrivileged?: boolean;
   /** Admission plugins beside those that run by default, and those that do not run though they are among these. */

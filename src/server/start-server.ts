@@ -159,6 +159,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       ...access,
       admission,
       allowsPrivileged,
+      nodePorts: options.serviceNodePorts,
       onExpiry,
       worker: place.number,
     });
@@ -317,7 +318,10 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       const identity = new IdentityLease({ rest, dataDir, clock: backgroundClock, log });
       closers.push(() => identity.close());
       await Promise.all([
-        publishOwnService(rest, { bindAddress, port: httpServer.port }),
+        publishOwnService(rest, {
+          ...{ bindAddress, port: httpServer.port, log },
+          ranges: options.serviceClusterIpRanges,
+        }),
         publishTokenTracking(rest),
         identity.start(),
       ]);

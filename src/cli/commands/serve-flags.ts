@@ -10,6 +10,7 @@ import { chooseControllers } from '../../controllers/controller-names.ts';
 import { choiceFaults } from '../../server/admission/plugin-names.ts';
 import type { AutoCompactionOptions, EtcdOptions, ServerOptions } from '../../server/server-options.ts';
 import { isDnsName } from '../../server/serving/dns-name.ts';
+import type { PortRange } from '../../server/strategy/strategy.ts';
 import type { LogFormat } from './serve-log.ts';
 
 /** The flags as commander hands them over. */
@@ -47,6 +48,8 @@ export type ServeFlags = {
   auditLogMaxbackup: number;
   authorizationMode: 'RBAC' | 'AlwaysAllow';
   anonymousAuth: boolean;
+  serviceClusterIpRange?: string[];
+  serviceNodePortRange?: PortRange;
   allowPrivileged: boolean;
   enableAdmissionPlugins?: string[];
   disableAdmissionPlugins?: string[];
@@ -133,6 +136,8 @@ export function toServerOptions(flags: ServeFlags): ServerOptions {
     ...given('serviceAccountIssuer', flags.serviceAccountIssuer),
     ...given('serviceAccountSigningKeyFile', flags.serviceAccountSigningKeyFile),
     ...given('auditLogPath', flags.auditLogPath),
+    ...given('serviceClusterIpRanges', flags.serviceClusterIpRange),
+    ...given('serviceNodePorts', flags.serviceNodePortRange),
     ...given('enableAdmissionPlugins', flags.enableAdmissionPlugins),
     ...given('disableAdmissionPlugins', flags.disableAdmissionPlugins),
     auditLogMaxBytes: flags.auditLogMaxsize * 1024 * 1024,

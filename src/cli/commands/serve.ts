@@ -31,6 +31,7 @@ import {
 } from './serve-flags.ts';
 import { stop, untilSignalled } from './serve-lifecycle.ts';
 import { logAs } from './serve-log.ts';
+import { parsePortRange, parseServiceRanges } from './service-range-flags.ts';
 
 export type StartServer = (options: ServerOptions, beside: ControllersBeside) => Promise<RunningServer>;
 
@@ -135,6 +136,17 @@ export function addServeCommand(program: Command, start: StartServer = startReal
       option('--anonymous-auth <true|false>', 'answer requests without credentials as system:anonymous')
         .default(true)
         .argParser(parseBoolean),
+    )
+    .addOption(
+      option(
+        '--service-cluster-ip-range <cidr>',
+        'give Services addresses from it; one range, or one of each family (default: 10.0.0.0/24, or what an earlier start said)',
+      ).argParser(parseServiceRanges),
+    )
+    .addOption(
+      option('--service-node-port-range <first-last>', 'give them node ports from it (default: 30000-32767)').argParser(
+        parsePortRange,
+      ),
     )
     .addOption(
       option('--allow-privileged <true|false>', 'pods may have privileged containers')

@@ -46,6 +46,7 @@ export async function admitted(plugin: AdmissionPlugin, write: TestWrite): Promi
     isDryRun,
     user,
     list: async (...where) => others(...where),
+    listHeld: async (...where) => others(...where),
     listKnown: async (...where) => others(...where),
     walk: async (...where) => ({ total: others(...where).length, objects: others(...where) }),
     known: (group, plural, where, name) => others(group, plural, where).find(({ metadata }) => metadata.name === name),

@@ -13,6 +13,7 @@ const context = {
   subresource: '',
   warn: () => {},
   list: async () => [],
+  listHeld: async () => [],
   listKnown: async () => [],
   known: () => undefined,
   walk: async () => ({ total: 0, objects: [] }),

@@ -44,6 +44,7 @@ export async function apply(
     now: '2024-01-01T00:00:00Z',
     subresource: '',
     list: async (group, plural) => others[`${group}/${plural}`] ?? [],
+    listHeld: async (group, plural) => others[`${group}/${plural}`] ?? [],
     listKnown: async (group, plural) => others[`${group}/${plural}`] ?? [],
     known: () => undefined,
     walk: async () => ({ total: 0, objects: [] }),

@@ -95,6 +95,7 @@ const context = (...budgets: KubeObject[]): StrategyContext => ({
   now,
   subresource: 'eviction',
   list: async () => budgets,
+  listHeld: async () => budgets,
   listKnown: async () => budgets,
   known: () => undefined,
   walk: async () => ({ total: 0, objects: [] }),

@@ -8,7 +8,7 @@ import type { RequestContext } from '../request/request-context.ts';
 import type { WatchExpiry, WatchKeeper } from '../storage/object-watch.ts';
 import type { ResourceStorages } from '../storage/resource-storages.ts';
 import { SetBackError } from '../storage/set-back-error.ts';
-import type { StrategyContext } from '../strategy/strategy.ts';
+import type { PortRange, StrategyContext } from '../strategy/strategy.ts';
 import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
 import { ConflictLine } from './conflict-line.ts';
 import type { OnExpiry } from './reading/expiry.ts';
@@ -17,6 +17,7 @@ import { RecentWriters } from './reading/recent-writers.ts';
 import { listedRevision, type RequestFacts, requestFacts } from './reading/request-facts.ts';
 import type { WatchOpening, WatchTracking } from './reading/watch.ts';
 import { type Asking, type Surroundings, WriteContext } from './strategy-context.ts';
+import { UniqueWrites } from './unique-writes.ts';
 
 export type RestParts = {
   readonly storages: ResourceStorages;
@@ -29,6 +30,8 @@ export type RestParts = {
   /** Part of the strategy of roles and bindings: asked after admission could change them. */
   readonly guard: WriteGuard;
   readonly allowsPrivileged?: boolean;
+  /** What services may have on every node. */
+  readonly nodePorts?: PortRange | undefined;
   /** Told of every answer that history is gone. */
   readonly onExpiry?: OnExpiry;
   /** Which thread of a server this is; 0 without others. */
@@ -48,6 +51,7 @@ export class Rest {
   readonly openWatches: OpenWatches;
   readonly writers: RecentWriters = new RecentWriters();
   readonly conflicts: ConflictLine = new ConflictLine();
+  readonly uniqueWrites: UniqueWrites = new UniqueWrites();
   readonly #around: Surroundings;
   readonly #onExpiry: OnExpiry;
 
@@ -61,7 +65,13 @@ export class Rest {
     this.tokens = tokens;
     this.admission = admission;
     this.guard = guard;
-    this.#around = { storages, allowsPrivileged: parts.allowsPrivileged ?? false, parsed: new WeakMap() };
+    this.#around = {
+      storages,
+      authorizer,
+      allowsPrivileged: parts.allowsPrivileged ?? false,
+      nodePorts: parts.nodePorts,
+      parsed: new WeakMap(),
+    };
     this.#onExpiry = parts.onExpiry ?? (() => {});
   }
 
@@ -118,7 +128,7 @@ export class Rest {
     return this.strategyContext(serverItself, subresource);
   }
 
-  strategyContext(asking: Asking, subresource: string, isDryRun = false): StrategyContext {
+  strategyContext(asking: Asking, subresource: string, isDryRun = false): WriteContext {
     return new WriteContext(this.#around, asking, nowInSeconds(), subresource, isDryRun);
   }
 }

@@ -5,12 +5,15 @@
  * the context and called by themselves.
  */
 import type { KubeObject } from '../../api/index.ts';
+import type { Authorizer } from '../auth/authorizer.ts';
+import { whenThere } from '../event-loop/when-there.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { UserInfo } from '../request/user-info.ts';
+import type { WriteGuard } from '../storage/object-storage.ts';
 import type { StoredObject } from '../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
 import type { ResourceStorages } from '../storage/resource-storages.ts';
-import type { StrategyContext } from '../strategy/strategy.ts';
+import type { PortRange, Reading, StrategyContext } from '../strategy/strategy.ts';
 
 /** Whose write it is. */
 export type Asking = Pick<RequestContext, 'signal' | 'warn'> & { readonly user?: UserInfo };
@@ -18,10 +21,14 @@ export type Asking = Pick<RequestContext, 'signal' | 'warn'> & { readonly user?:
 /** What the contexts of all writes share. */
 export type Surroundings = {
   readonly storages: ResourceStorages;
+  readonly authorizer: Authorizer;
   readonly allowsPrivileged: boolean;
+  readonly nodePorts?: PortRange | undefined;
   /** Objects that every write of some kind asks for, parsed; gone with the version they were made from. */
   readonly parsed: WeakMap<StoredObject, KubeObject>;
 };
+
+const AT_HAND = { resourceVersion: '0' };
 
 export class WriteContext implements StrategyContext {
   readonly now: string;
@@ -29,6 +36,7 @@ export class WriteContext implements StrategyContext {
   readonly isDryRun: boolean;
   readonly allowsPrivileged: boolean;
   readonly user?: UserInfo;
+  #guard: WriteGuard | undefined;
   readonly #asking: Asking;
   readonly #around: Surroundings;
 
@@ -42,12 +50,25 @@ export class WriteContext implements StrategyContext {
     if (asking.user) this.user = asking.user;
   }
 
+  /** What must hold for the write, by what was asked for while it was prepared. */
+  get guard(): WriteGuard | undefined {
+    return this.#guard;
+  }
+
+  get nodePorts(): PortRange | undefined {
+    return this.#around.nodePorts;
+  }
+
   get warn(): StrategyContext['warn'] {
     return (text) => this.#asking.warn(text);
   }
 
   get signal(): AbortSignal {
     return this.#asking.signal; // made when somebody asks
+  }
+
+  get mayRead(): NonNullable<StrategyContext['mayRead']> {
+    return (reading) => this.#mayRead(reading);
   }
 
   get list(): StrategyContext['list'] {
@@ -58,11 +79,23 @@ export class WriteContext implements StrategyContext {
     };
   }
 
-  get listKnown(): StrategyContext['listKnown'] {
-    return async (group, plural, namespace) => {
+  get listHeld(): StrategyContext['listHeld'] {
+    return async (group, plural) => {
       const storage = this.#around.storages.storageOf(group, plural);
-      const { objects } = await this.#listAt(storage, namespace ? `${namespace}/` : '', '0');
+      const { objects, revision } = await this.#listAt(storage, '', '');
+      this.#guard = { unchanged: storage.objects.keys, since: revision };
       return objects.map((cached) => this.#known(storage, cached));
+    };
+  }
+
+  get listKnown(): StrategyContext['listKnown'] {
+    return (group, plural, namespace) => {
+      const storage = this.#around.storages.storageOf(group, plural);
+      const scope = namespace ? `${namespace}/` : '';
+      const found = storage.objects.peekList({ scope, start: scope, at: AT_HAND });
+      return whenThere(found ?? this.#listAt(storage, scope, AT_HAND.resourceVersion), ({ objects }) =>
+        objects.map((cached) => this.#known(storage, cached)),
+      );
     };
   }
 
@@ -83,8 +116,26 @@ export class WriteContext implements StrategyContext {
     };
   }
 
+  /** Of a kind that nobody serves, one must be allowed to read everything in its group. */
+  async #mayRead({ verb, apiVersion, kind, namespace, name }: Reading): Promise<boolean> {
+    const { storages, authorizer } = this.#around;
+    if (!this.user) return true;
+    const [version = '', group = ''] = apiVersion.split('/').reverse();
+    const resource = storages.registry.findByKind(group, version, kind)?.plural ?? '*';
+    const what = { group, version, resource, subresource: '', namespace, name };
+    return (await authorizer.authorize(this.user, { kind: 'resource', verb, ...what })).allowed;
+  }
+
   #listAt(storage: ResourceStorage, scope: string, resourceVersion: string) {
-    return storage.objects.list({ scope, start: scope, at: { resourceVersion }, signal: this.#asking.signal });
+    const asking = this.#asking;
+    return storage.objects.list({
+      scope,
+      start: scope,
+      at: { resourceVersion },
+      get signal() {
+        return asking.signal; // only who has to wait asks
+      },
+    });
   }
 
   #known(storage: ResourceStorage, cached: StoredObject): KubeObject {

@@ -56,8 +56,8 @@ export interface ObjectStorage {
   /** Resolves once the watch needs no more of the caller's time; it lives on until its client leaves or it is ended. */
   watch(request: WatchRequest): Promise<void>;
 
-  /** Undefined: there is one of that name. */
-  create(object: KubeObject): Promise<StoredObject | undefined>;
+  /** Undefined: there is one of that name. Rejects with an OvertakenError where the guard does not hold. */
+  create(object: KubeObject, guard?: WriteGuard): Promise<StoredObject | undefined>;
   /** What changes nothing is not written: then `stored` is `current`. */
   update(current: StoredObject, object: KubeObject, guard?: WriteGuard): Promise<{ stored: StoredObject } | Instead>;
   /** Answers the object as it was, under the revision of its deletion. */
@@ -91,7 +91,7 @@ export type ListRequest = {
   /** How new it must be, or exactly which state it must be: then it fails where that is compacted. */
   readonly at: { readonly resourceVersion: string } | { readonly revision: Revision };
   readonly signal: AbortSignal;
-  /** Fields that all that is wanted must have; others may be left out of what is found, and of its count. */
+  /** Values that all that is wanted must have; what has others may be left out of what is found, and of its count. */
   readonly pinned?: readonly Pin[];
   /** While a cache is still being filled, whoever wants all of it is told to come again: reading it once more would not help. */
   readonly isPatient?: boolean;
@@ -136,11 +136,19 @@ export type WatchClient = {
   initialised(): void;
 };
 
-/** What else must be true for a write to happen. */
-export type WriteGuard = {
-  /** None of these keys exists. */
-  readonly whileNone: ObjectKeys;
-};
+/** What else must be true for a write to happen: none of these keys exists, or none was written after a revision. */
+export type WriteGuard =
+  | { readonly whileNone: ObjectKeys }
+  | { readonly unchanged: ObjectKeys; readonly since: Revision };
+
+/** What a create was prepared on has changed since: nothing was written, and it may be prepared anew. */
+export class OvertakenError extends Error {
+  override readonly name = 'OvertakenError';
+
+  constructor() {
+    super('The objects that this write was prepared on have changed: prepare it again');
+  }
+}
 
 /** Nothing was written: this is there, or nothing. */
 export type Instead = { readonly instead: StoredObject | undefined };

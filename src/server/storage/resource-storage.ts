@@ -50,11 +50,11 @@ export class ResourceStorage<Storage extends ObjectStorage = ObjectStorage> {
     return this.objects.direct.get(namespace, name);
   }
 
-  async create(object: KubeObject, right: CreateRight): Promise<StoredObject> {
+  async create(object: KubeObject, right: CreateRight, guard?: WriteGuard): Promise<StoredObject> {
     const { namespace = '', name = '' } = object.metadata;
     right.check(this.resource, namespace, name);
     try {
-      const created = await this.objects.create(this.isStorageForm ? object : await this.#convert(object));
+      const created = await this.objects.create(this.isStorageForm ? object : await this.#convert(object), guard);
       if (!created) throw alreadyExists(this.resource, name);
       return created;
     } catch (err) {

@@ -12,6 +12,18 @@
 import type { FieldError, KubeObject } from '../../api/index.ts';
 import type { UserInfo } from '../request/user-info.ts';
 
+/** Both ends are in it. */
+export type PortRange = { readonly first: number; readonly last: number };
+
+/** Reading objects of a kind: which, where and by which name; a star stands for all there may be. */
+export type Reading = {
+  readonly verb: 'get' | 'list';
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+};
+
 export type StrategyContext = {
   /** The time of this write, RFC 3339 in whole seconds. */
   readonly now: string;
@@ -21,15 +33,28 @@ export type StrategyContext = {
   readonly isDryRun?: boolean;
   /** Whether containers may be privileged here. */
   readonly allowsPrivileged?: boolean;
+  /** What services may have on every node; those of kube-apiserver, if it is not said. */
+  readonly nodePorts?: PortRange | undefined;
   /** Who writes; absent where it is the server itself. */
   readonly user?: UserInfo;
-  /** All objects of a built-in resource, for what must be unique or must exist (node ports, cluster IPs, classes). */
+  /** Whether who writes may also read something; absent where it is the server itself. */
+  readonly mayRead?: (reading: Reading) => Promise<boolean>;
+  /** All objects of a built-in resource, for what must exist (classes, parameters). */
   readonly list: (group: string, plural: string, namespace?: string) => Promise<readonly KubeObject[]>;
+  /**
+   * The same for what must be unique among them (node ports, cluster IPs): the write takes place only while none of them
+   * has changed, and is prepared anew on those there are then. A strategy that asks must say so (`isUnique`).
+   */
+  readonly listHeld: (group: string, plural: string) => Promise<readonly KubeObject[]>;
   /**
    * The same as it was a moment ago at the latest: for what changes seldom, and is asked again when not found. Others
    * are given the same objects: nobody may change them.
    */
-  readonly listKnown: (group: string, plural: string, namespace?: string) => Promise<readonly KubeObject[]>;
+  readonly listKnown: (
+    group: string,
+    plural: string,
+    namespace?: string,
+  ) => readonly KubeObject[] | Promise<readonly KubeObject[]>;
   /** One object as it was a moment ago, or if it was not there then, as the store has it now. Nobody may change it. */
   readonly known: (
     group: string,
@@ -51,6 +76,8 @@ export type StrategyContext = {
 export type DeleteOptions = { readonly gracePeriodSeconds?: number };
 
 export type Strategy = {
+  /** It gives out what no two objects may have, and is asked again where another write came between. */
+  readonly isUnique?: boolean;
   readonly setDefaults?: (object: KubeObject) => void;
   readonly prepareCreate?: (object: KubeObject, context: StrategyContext) => void | Promise<void>;
   readonly prepareUpdate?: (object: KubeObject, old: KubeObject, context: StrategyContext) => void | Promise<void>;

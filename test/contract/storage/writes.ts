@@ -1,5 +1,6 @@
 /** Creates, guarded updates and deletes: what they change, and what they say when they change nothing. */
 import { describe, expect, it } from 'vitest';
+import { OvertakenError } from '../../../src/server/storage/object-storage.ts';
 import { change, configMap, everything, type OpenStorage, put, remove, textOf } from './storage-under-test.ts';
 
 export function describeWrites(open: OpenStorage): void {
@@ -96,6 +97,19 @@ export function describeWrites(open: OpenStorage): void {
       expect('stored' in outcome && textOf(outcome.stored)).toBe('2');
       expect('deleted' in (await t.storage.delete('stored' in outcome ? outcome.stored : first, guard))).toBe(true);
       expect((await t.storage.list(everything)).count).toBe(0);
+    });
+
+    it('with a guard happen only while none of their kind was written since', async () => {
+      await using t = await open();
+      const first = await put(t.storage, configMap('a/x', '1'));
+      const guard = { unchanged: t.storage.keys, since: first.revision };
+      expect(await t.storage.create(configMap('a/x', '2'), guard)).toBe(undefined); // there is one, whatever else is so
+      const second = (await t.storage.create(configMap('a/y', '1'), guard))!;
+      await expect(t.storage.create(configMap('a/z', '1'), guard)).rejects.toThrow(OvertakenError);
+      expect(await t.storage.update(first, configMap('a/x', '2'), guard)).toMatchObject({ instead: { key: 'a/x' } });
+      const since = { ...guard, since: second.revision };
+      expect(await t.storage.create(configMap('a/z', '1'), since)).toMatchObject({ key: 'a/z' });
+      expect((await t.storage.list(everything)).count).toBe(3);
     });
   });
 }

@@ -19,8 +19,6 @@ export type ApiServerFlags = {
 
 /** These change nothing: an address is advertised by itself, tokens are verified with the key that signs them. */
 const NEEDS_NOTHING = ['advertise-address', 'service-account-key-file', 'insecure-port'];
-/** The one range of addresses for Services that there is. */
-const SERVICE_RANGE = '10.0.0.0/24';
 /** Flags of `serve` that kube-apiserver does not have, and that are decided here. */
 export const NOT_ITS: readonly string[] = [
   'data-dir',
@@ -46,8 +44,7 @@ export function readApiServerFlags(given: readonly string[], serve: Command): Ap
     else if (name === 'cert-dir') certDir = value;
     else if (name === 'authorization-mode') args.push(`--${name}=${authorizationMode(value)}`);
     else if (known.has(name) && !(name === 'audit-log-path' && value === '-')) args.push(`--${name}=${value}`);
-    else if (!NEEDS_NOTHING.includes(name) && !(name === 'service-cluster-ip-range' && value === SERVICE_RANGE))
-      ignored.push(value === '' ? `--${name}` : `--${name}=${value}`);
+    else if (!NEEDS_NOTHING.includes(name)) ignored.push(value === '' ? `--${name}` : `--${name}=${value}`);
   }
   const isNamed = args.some((arg) => arg.startsWith('--tls-cert-file='));
   return { args: [...args, ...(isNamed || !certDir ? [] : servingPair(certDir))], etcdServers, ignored };

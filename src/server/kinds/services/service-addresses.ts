@@ -1,28 +1,27 @@
 /**
  * Addresses and node ports of services: which are taken is read from the services there are, nothing is remembered.
  *
- * Two creates at the same moment may therefore be given the same address; choosing from a place that depends on the
- * service's uid makes that rare, and whoever serialises creates of services makes it impossible. What cannot be given
- * is answered as kube-apiserver answers it.
+ * Always true: nothing is given twice, since a service is written only while no other has changed since these were looked
+ * at (`StrategyContext.listHeld`). What cannot be given is answered as kube-apiserver answers it; a dry run takes nothing,
+ * and is given the address of the network, which nobody can have.
  */
 import { type FieldError, internalError, invalidValue, type JsonObject, type KubeObject } from '../../../api/index.ts';
 import { numberAt, objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import type { AddressRanges, Family } from './address-ranges.ts';
 
-/** The first address is the gateway to the API itself; the last is for broadcasts. */
-const range = { text: '10.0.0.0/24', prefix: '10.0.0.', first: 1, last: 254 };
-export const SERVICE_RANGE: string = range.text;
-/** Where the API itself is found, and the service that stands for it. */
-export const OWN_ADDRESS: string = `${range.prefix}${range.first}`;
+/** The service that stands for the API itself. */
 export const OWN_SERVICE = { name: 'kubernetes', namespace: 'default' } as const;
-const nodePorts = { first: 30000, last: 32767 };
 
 export type Taken = { readonly addresses: ReadonlySet<string>; readonly ports: Set<number> };
 
+/** What choices depend on. */
+export type Choice = { readonly seed: string; readonly isDryRun: boolean };
+
 /** What all services but this one hold. */
-export function takenBy(services: readonly KubeObject[], except: KubeObject): Taken {
+export function takenBy(services: readonly KubeObject[], except: KubeObject, ownAddress: string): Taken {
   const { name: own, namespace: ownNamespace } = except.metadata;
   const isOwn = own === OWN_SERVICE.name && ownNamespace === OWN_SERVICE.namespace;
-  const addresses = new Set<string>(isOwn ? [] : [OWN_ADDRESS]);
+  const addresses = new Set<string>(isOwn ? [] : [ownAddress]);
   const ports = new Set<number>();
   for (const service of services) {
     const { name, namespace } = service.metadata;
@@ -37,111 +36,59 @@ export function takenBy(services: readonly KubeObject[], except: KubeObject): Ta
   return { addresses, ports };
 }
 
-/** A free address. */
-export function chooseAddress({ addresses }: Taken, seed: string): string {
-  const size = range.last - range.first + 1;
-  const start = hash(seed) % size;
-  for (let i = 0; i < size; i++) {
-    const address = `${range.prefix}${range.first + ((start + i) % size)}`;
-    if (!addresses.has(address)) return address;
+/**
+ * Gives the service an address of each of its families, and refuses those asked for that cannot be had. `before` is the
+ * spec it had: what it held it still holds.
+ */
+export function allocateAddresses(
+  spec: JsonObject,
+  before: JsonObject | undefined,
+  taken: Taken,
+  ranges: AddressRanges,
+  choice: Choice,
+): FieldError[] {
+  const asked = [...textsAt(spec, 'clusterIPs')];
+  const held = textsAt(before, 'clusterIPs');
+  const given: string[] = [];
+  for (const [index, family] of (textsAt(spec, 'ipFamilies') as Family[]).entries()) {
+    const wanted = asked[index] ?? '';
+    if (wanted === '') given.push(chooseAddress(family, taken, ranges, choice));
+    else {
+      const why = wanted === held[index] ? undefined : addressProblem(wanted, family, taken, ranges, choice);
+      if (why !== undefined) return [invalidValue('spec.clusterIPs', asked, `failed to allocate IP ${wanted}: ${why}`)];
+      given.push(wanted);
+    }
+  }
+  spec.clusterIP = given[0]!;
+  spec.clusterIPs = given;
+  return [];
+}
+
+function chooseAddress(family: Family, { addresses }: Taken, { all }: AddressRanges, choice: Choice): string {
+  const ranges = all.filter((range) => range.family === family);
+  if (choice.isDryRun && ranges[0]) return ranges[0].network;
+  const seed = hash(choice.seed);
+  for (const range of ranges) {
+    const address = range.choose((one) => addresses.has(one), seed);
+    if (address !== undefined) return address;
   }
   throw internalError('failed to allocate a serviceIP: range is full');
 }
 
-/** Whether an address that was asked for can be had. */
-export function checkAddress(address: string, { addresses }: Taken): FieldError[] {
-  const host = address.startsWith(range.prefix) ? Number(address.slice(range.prefix.length)) : Number.NaN;
-  const refuse = (why: string) => [
-    invalidValue('spec.clusterIPs', [address], `failed to allocate IP ${address}: ${why}`),
-  ];
-  if (!(host >= range.first && host <= range.last))
-    return refuse(`the provided IP (${address}) is not in the valid range. The range of valid IPs is ${range.text}`);
-  return addresses.has(address) ? refuse('provided IP is already allocated') : [];
-}
-
-/** What choices depend on; a dry run reserves nothing, and answers with ports that can never be had. */
-export type Choice = { readonly seed: string; readonly isDryRun: boolean };
-const FIRST_DRY_PORT = 32769;
-
-/**
- * Gives every port without a node port a free one, and refuses those asked for that cannot be had. The same port of two
- * protocols is given one number for both. `before` is the spec it had: what it held it still holds.
- */
-export function allocateNodePorts(
-  spec: JsonObject,
-  before: JsonObject | undefined,
-  taken: Taken,
-  choice: Choice,
-): FieldError[] {
-  const ports = objectsAt(spec, 'ports');
-  const held = new Set(objectsAt(before, 'ports').map((port) => numberAt(port, 'nodePort')));
-  const given = before ? new Map<number, number>() : askedFor(ports);
-  const mine = new Set<number>();
-  let last = 0;
-  const wantsPorts = spec.allocateLoadBalancerNodePorts !== false || textAt(spec, 'type') === 'NodePort';
-  for (const [index, port] of ports.entries()) {
-    const number = numberAt(port, 'port') ?? 0;
-    let wanted = numberAt(port, 'nodePort') ?? 0;
-    if (wanted === 0 && !wantsPorts) continue;
-    if (wanted === 0 && !before) wanted = given.get(number) ?? 0;
-    if (wanted === 0) wanted = choice.isDryRun ? dryPort(last) : chooseNodePort(taken, mine, choice.seed);
-    else if (!held.has(wanted) && !mine.has(wanted)) {
-      const why = portProblem(wanted, taken, choice);
-      if (why !== undefined) return [invalidValue(`spec.ports[${index}].nodePort`, wanted, why)];
-    }
-    port.nodePort = wanted;
-    mine.add(wanted);
-    last = Math.max(last, wanted);
-    if (!given.has(number)) given.set(number, wanted);
-  }
-  return [];
-}
-
-/** The node ports that were asked for, by port: what one protocol asks for holds for the others. */
-function askedFor(ports: readonly JsonObject[]): Map<number, number> {
-  const asked = new Map<number, number>();
-  for (const port of ports) {
-    const [number, wanted] = [numberAt(port, 'port') ?? 0, numberAt(port, 'nodePort')];
-    if (wanted && !asked.has(number)) asked.set(number, wanted);
-  }
-  return asked;
-}
-
-/** The port at which nodes tell whether they are well; one that was asked for must be free. */
-export function chooseHealthPort(spec: JsonObject, taken: Taken, choice: Choice): number {
-  const wanted = numberAt(spec, 'healthCheckNodePort') ?? 0;
-  const mine = new Set(objectsAt(spec, 'ports').map((port) => numberAt(port, 'nodePort') ?? 0));
-  if (wanted === 0) {
-    if (!choice.isDryRun) return chooseNodePort(taken, mine, `${choice.seed}/health`);
-    let last = 0;
-    for (const port of mine) last = Math.max(last, port);
-    return dryPort(last);
-  }
-  const why = mine.has(wanted) ? 'provided port is already allocated' : portProblem(wanted, taken, choice);
-  if (why === undefined) return wanted;
-  throw internalError(`failed to allocate requested HealthCheck NodePort ${wanted}: ${why}`);
-}
-
-/** `last` is the highest that this service has, 0 if it has none. */
-function dryPort(last: number): number {
-  return (last === 0 ? FIRST_DRY_PORT - 1 : last) + 1;
-}
-
-function chooseNodePort({ ports }: Taken, mine: ReadonlySet<number>, seed: string): number {
-  const size = nodePorts.last - nodePorts.first + 1;
-  const start = hash(seed) % size;
-  for (let i = 0; i < size; i++) {
-    const port = nodePorts.first + ((start + i) % size);
-    if (!ports.has(port) && !mine.has(port)) return port;
-  }
-  throw internalError('failed to allocate a nodePort: range is full');
-}
-
-function portProblem(wanted: number, { ports }: Taken, { isDryRun }: Choice): string | undefined {
-  const { first, last } = nodePorts;
-  if (!isDryRun && (wanted < first || wanted > last))
-    return `provided port is not in the valid range. The range of valid ports is ${first}-${last}`;
-  return ports.has(wanted) ? 'provided port is already allocated' : undefined;
+/** Whoever only tries is told of the range; nobody is asked whether it is taken then. */
+function addressProblem(
+  address: string,
+  family: Family,
+  { addresses }: Taken,
+  { all }: AddressRanges,
+  { isDryRun }: Choice,
+): string | undefined {
+  const ranges = all.filter((range) => range.family === family);
+  const isInside = ranges.some((range) => range.has(address));
+  if (!isDryRun && !isInside) return 'the provided network does not match the current range';
+  if (!isDryRun) return addresses.has(address) ? 'provided IP is already allocated' : undefined;
+  if (isInside) return undefined;
+  return `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${ranges[0]?.text ?? ''}`;
 }
 
 function addPort(ports: Set<number>, port: JsonObject): void {
@@ -150,7 +97,7 @@ function addPort(ports: Set<number>, port: JsonObject): void {
 }
 
 /** FNV-1a, to spread choices. */
-function hash(text: string): number {
+export function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
   return value >>> 0;

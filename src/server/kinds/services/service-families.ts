@@ -1,8 +1,8 @@
 /**
  * Addresses and address families of a service: how they must agree, and what is filled in where nothing was said.
  *
- * Only IPv4 is given out here; a headless service without a selector may still speak of both families. What does not
- * agree is refused before anything is allocated, and told alone.
+ * Which families there are is decided by the default range of addresses; a headless service without a selector may speak
+ * of both all the same. What does not agree is refused before anything is allocated, and told alone.
  */
 import {
   duplicateValue,
@@ -17,6 +17,7 @@ import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { oneOf } from '../../strategy/validation/checks.ts';
 import { isEmptyMap, textAt, textsAt } from '../../strategy/validation/fields.ts';
 import { checkIpAddress, parseAddress } from '../../strategy/validation/ip-address.ts';
+import type { Family } from './address-ranges.ts';
 
 const family = oneOf('IPv4', 'IPv6');
 const familyPolicy = oneOf('PreferDualStack', 'RequireDualStack', 'SingleStack');
@@ -69,8 +70,13 @@ function validateAddresses(all: readonly string[]): FieldError[] {
 }
 
 /** Sets the policy and the families, or refuses what cannot be had here. */
-export function setFamilies(service: KubeObject, spec: JsonObject, before: JsonObject | undefined): void {
-  if (textAt(spec, 'type') === 'ExternalName') return;
+export function setFamilies(
+  service: KubeObject,
+  spec: JsonObject,
+  before: JsonObject | undefined,
+  configured: readonly Family[],
+): void {
+  if (textAt(spec, 'type') === 'ExternalName' || isPreferenceKept(spec, before)) return;
   const isFree = textAt(spec, 'clusterIP') === 'None' && isEmptyMap(spec.selector);
   spec.ipFamilyPolicy ??= before?.ipFamilyPolicy ?? (isFree ? 'RequireDualStack' : 'SingleStack');
   const refuse = (errors: readonly FieldError[]) => {
@@ -90,22 +96,37 @@ export function setFamilies(service: KubeObject, spec: JsonObject, before: JsonO
   for (const [index, address] of textsAt(spec, 'clusterIPs').entries()) {
     if (address === 'None') break;
     if (index < families.length) continue;
-    if (parseAddress(address)?.bytes.length === 4) families.push('IPv4');
+    const its = parseAddress(address)?.bytes.length === 4 ? 'IPv4' : 'IPv6';
+    if (configured.includes(its)) families.push(its);
     else
-      errors.push(invalidValue(`${addressPath}[${index}]`, spec.clusterIPs, 'IPv6 is not configured on this cluster'));
+      errors.push(
+        invalidValue(`${addressPath}[${index}]`, spec.clusterIPs, `${its} is not configured on this cluster`),
+      );
   }
   refuse(errors);
-  if (families.length === 0) families.push('IPv4');
+  if (families.length === 0) families.push(configured[0]!);
   spec.ipFamilies = families;
-  if (isFree) {
+  const addOther = () => {
     if (families.length === 1 && policy !== 'SingleStack') families.push(families[0] === 'IPv4' ? 'IPv6' : 'IPv4');
+  };
+  if (isFree) {
+    addOther();
     return;
   }
-  if (policy === 'RequireDualStack')
+  if (policy === 'RequireDualStack' && configured.length < 2)
     errors.push(invalidValue(policyPath, policy, 'this cluster is not configured for dual-stack services'));
   for (const [index, one] of families.entries())
-    if (one !== 'IPv4') errors.push(invalidValue(`${familyPath}[${index}]`, one, 'not configured on this cluster'));
+    if (!configured.includes(one as Family))
+      errors.push(invalidValue(`${familyPath}[${index}]`, one, 'not configured on this cluster'));
   refuse(errors);
+  if (configured.length === 2) addOther();
+}
+
+/** Who would like both, and says nothing new, keeps what it has, whatever has become of the cluster. */
+function isPreferenceKept(spec: JsonObject, before: JsonObject | undefined): boolean {
+  if (!before || textAt(spec, 'ipFamilyPolicy') !== 'PreferDualStack') return false;
+  const isSame = (field: string) => textsAt(spec, field).join() === textsAt(before, field).join();
+  return textAt(before, 'ipFamilyPolicy') === 'PreferDualStack' && isSame('clusterIPs') && isSame('ipFamilies');
 }
 
 /** A second address or family is given up by saying so in the policy, and in no other way. */

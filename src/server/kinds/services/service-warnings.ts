@@ -1,7 +1,7 @@
 /** What is told about services that are accepted: fields that are ignored, that are going away, or written oddly. */
 import { type JsonObject, type KubeObject, quote } from '../../../api/index.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
-import { objectAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
+import { objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
 import { warningsForAddress, warningsForRange } from '../../strategy/validation/ip-address.ts';
 
 const hintsAnnotation = 'service.kubernetes.io/topology-aware-hints';
@@ -41,4 +41,12 @@ export function warningsForService(service: KubeObject): string[] {
   for (const [index, one] of textsAt(spec, 'loadBalancerSourceRanges').entries())
     appendAll(warnings, warningsForRange(`spec.loadBalancerSourceRanges[${index}]`, one ?? ''));
   return warnings;
+}
+
+/** Of the addresses under which it can be reached. */
+export function warningsForBalancer(service: KubeObject): string[] {
+  const balancer = objectAt(objectAt(service as JsonObject, 'status'), 'loadBalancer');
+  return faultsOf(objectsAt(balancer, 'ingress'), (one, index) =>
+    warningsForAddress(`status.loadBalancer.ingress[${index}]`, textAt(one, 'ip')),
+  );
 }

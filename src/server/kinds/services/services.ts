@@ -10,8 +10,10 @@ import type { Strategy, StrategyContext } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { ensureObject, isEmpty, numberAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
-import { allocateNodePorts, checkAddress, chooseAddress, chooseHealthPort, takenBy } from './service-addresses.ts';
+import { rangesOf } from './address-ranges.ts';
+import { allocateAddresses, takenBy } from './service-addresses.ts';
 import { setFamilies } from './service-families.ts';
+import { allocateNodePorts, chooseHealthPort, DEFAULT_NODE_PORTS } from './service-ports.ts';
 import {
   isExternallyAccessible,
   needsHealthPort,
@@ -19,7 +21,7 @@ import {
   validateServiceStatus,
   validateServiceUpdate,
 } from './service-validation.ts';
-import { warningsForService } from './service-warnings.ts';
+import { warningsForBalancer, warningsForService } from './service-warnings.ts';
 
 const ofType =
   (...types: string[]) =>
@@ -47,6 +49,7 @@ const defaults: DefaultRow[] = [
 const setTableDefaults = defaultsFrom(defaults);
 
 export const serviceStrategy: Strategy = {
+  isUnique: true,
   setDefaults: (service) => {
     setTableDefaults(service);
     const spec = specOf(service);
@@ -75,7 +78,8 @@ export const serviceStrategy: Strategy = {
     context?.subresource === 'status'
       ? validateServiceStatus(service, old)
       : validateServiceUpdate(specOf(service), specOf(old)),
-  warnings: (service, _old, { subresource }) => (subresource === 'status' ? [] : warningsForService(service)),
+  warnings: (service, _old, { subresource }) =>
+    subresource === 'status' ? warningsForBalancer(service) : warningsForService(service),
 };
 
 function specOf(service: KubeObject): JsonObject {
@@ -140,25 +144,26 @@ function nodePortsOf(spec: JsonObject): string {
   return [...ports].sort().join();
 }
 
+/** There is always one once a server has started; who has just started may not have heard of it. */
+async function serviceCidrs({ list, listKnown }: StrategyContext): Promise<readonly KubeObject[]> {
+  const known = await listKnown('networking.k8s.io', 'servicecidrs');
+  return known.length > 0 ? known : list('networking.k8s.io', 'servicecidrs');
+}
+
 async function allocate(service: KubeObject, old: KubeObject | undefined, context: StrategyContext): Promise<void> {
   const spec = specOf(service);
   const before = old && specOf(old);
-  setFamilies(service, spec, before);
-  const isGiven = before !== undefined && textAt(before, 'clusterIP') !== '';
-  const wantsAddress = !isExternal(spec) && !isGiven && textAt(spec, 'clusterIP') !== 'None';
+  const ranges = rangesOf(await serviceCidrs(context));
+  setFamilies(service, spec, before, ranges.families);
+  const isHeld = textsAt(spec, 'ipFamilies').length <= textsAt(before, 'clusterIPs').length;
+  const wantsAddress = !isExternal(spec) && !isHeld && textAt(spec, 'clusterIP') !== 'None';
   const needsHealth = needsHealthPort(spec) && !(before && needsHealthPort(before));
   if (!wantsAddress && !hasNodePorts(spec) && !needsHealth) return;
-  const taken = takenBy(await context.list('', 'services'), service);
+  const taken = takenBy(await context.listHeld('', 'services'), service, ranges.ownAddress);
   const seed = service.metadata.uid || `${service.metadata.namespace}/${service.metadata.name}`;
-  const choice = { seed, isDryRun: context.isDryRun === true };
+  const choice = { seed, isDryRun: context.isDryRun === true, range: context.nodePorts ?? DEFAULT_NODE_PORTS };
   const errors: FieldError[] = [];
-  if (wantsAddress) {
-    const wanted = textAt(spec, 'clusterIP');
-    if (wanted === '') {
-      spec.clusterIP = chooseAddress(taken, seed);
-      spec.clusterIPs = [spec.clusterIP];
-    } else appendAll(errors, checkAddress(wanted, taken));
-  }
+  if (wantsAddress) appendAll(errors, allocateAddresses(spec, before, taken, ranges, choice));
   if (errors.length === 0 && hasNodePorts(spec)) appendAll(errors, allocateNodePorts(spec, before, taken, choice));
   if (errors.length > 0) throw invalid({ kind: 'Service', group: '' }, service.metadata.name ?? '', errors);
   if (needsHealth) spec.healthCheckNodePort = chooseHealthPort(spec, taken, choice);

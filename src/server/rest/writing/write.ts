@@ -22,6 +22,7 @@ import { CreateRight } from '../../auth/create-right.ts';
 import { cloneJson, withoutNulls } from '../../codec/index.ts';
 import { type Format, negotiate } from '../../encodings/negotiation.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
+import { strategyOf } from '../../kinds/strategy-of.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import type { StoredObject } from '../../storage/objects/stored-object.ts';
 import { type ResourceStorage, untilWritten } from '../../storage/resource-storage.ts';
@@ -71,7 +72,14 @@ export async function handleCreate(
 }
 
 /** What was created, or what would have been; a 403 for who may not create it, whatever the request's own verb is. */
-export async function createObject(
+export function createObject(request: WriteRequest, object: KubeObject): Promise<StoredObject | KubeObject> {
+  const { rest, context, storage, options } = request;
+  if (!strategyOf(storage.resource).isUnique || options.isDryRun) return createOnce(request, object);
+  return rest.uniqueWrites.run(context.signal, () => createOnce(request, cloneJson(object)));
+}
+
+/** Rejects with an OvertakenError where it was prepared on what has changed meanwhile. */
+async function createOnce(
   { rest, context, storage, place, options }: WriteRequest,
   object: KubeObject,
 ): Promise<StoredObject | KubeObject> {
@@ -95,7 +103,7 @@ export async function createObject(
   }
   for (let attempt = 1; ; attempt++) {
     try {
-      const created = await storage.create(prepared, right);
+      const created = await storage.create(prepared, right, strategyContext.guard);
       rest.writers.note(created.revision, context.user.username);
       return created;
     } catch (err) {
@@ -132,7 +140,7 @@ export async function handleUpdate(
     const { uid } = object.metadata;
     if (uid && uid !== old.metadata.uid)
       throw conflict(storage.resource, place.name, uidMismatch(storage, place, options, uid, old.metadata.uid!));
-    // Preparing changes the object. One that names its version gets no second attempt, and needs no whole copy.
+    // Preparing changes the object. One that names its version mostly gets no second attempt, and needs no whole copy.
     const { resourceVersion } = object.metadata;
     const isConditional = !isAnyVersion(resourceVersion ?? '');
     return isConditional ? { ...object, metadata: { ...object.metadata } } : cloneJson(object);
@@ -180,7 +188,7 @@ export function updateObject(
     await admission.validate(withVersion(prepared, current.revision), old, strategyContext);
     if (isFinished(prepared)) return finishDeletion(storage, current, prepared, options);
     if (options.isDryRun) return { done: withVersion(prepared, current.revision) };
-    const outcome = await storage.update(current, prepared);
+    const outcome = await storage.update(current, prepared, strategyContext.guard);
     if (!('stored' in outcome)) return outcome;
     if (outcome.stored !== current) rest.writers.note(outcome.stored.revision, context.user.username);
     return { done: outcome.stored };

@@ -236,8 +236,8 @@ export class Cacher implements ObjectStorage {
     else await watcher.start();
   }
 
-  create(object: KubeObject): Promise<StoredObject | undefined> {
-    return this.direct.create(object);
+  create(object: KubeObject, guard?: WriteGuard): Promise<StoredObject | undefined> {
+    return this.direct.create(object, guard);
   }
 
   update(current: StoredObject, object: KubeObject, guard?: WriteGuard): Promise<{ stored: StoredObject } | Instead> {

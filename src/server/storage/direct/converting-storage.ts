@@ -64,8 +64,8 @@ export class ConvertingStorage extends DirectStorage {
     return { ...rest, objects: await this.#shown(objects, request.signal) };
   }
 
-  override async create(object: KubeObject): Promise<StoredObject | undefined> {
-    return this.#one(await super.create(await this.#toStored(object)));
+  override async create(object: KubeObject, guard?: WriteGuard): Promise<StoredObject | undefined> {
+    return this.#one(await super.create(await this.#toStored(object), guard));
   }
 
   override async update(

@@ -29,6 +29,7 @@ import {
   type ListRequest,
   type ObjectList,
   type ObjectStorage,
+  OvertakenError,
   scopeOf,
   WAIT_MS,
   type WatchRequest,
@@ -142,18 +143,23 @@ export class DirectStorage implements ObjectStorage {
     else await watch.start();
   }
 
-  async create(object: KubeObject): Promise<StoredObject | undefined> {
+  async create(object: KubeObject, guard?: WriteGuard): Promise<StoredObject | undefined> {
     const { namespace = '', name = '' } = object.metadata;
     const key = this.keys.of(namespace, name);
     const slices = new WorkSlices();
     const value = this.codec.encode(object);
     if (slices.isOver) await slices.pause(); // what is large takes long
     const lease = this.#lease ? await this.#lease.id() : 0n;
-    const { succeeded, revision } = await this.#store.txn({
-      compare: [{ range: { key }, target: 'modRevision', is: '=', than: 0 }],
+    const compare: Compare[] = [{ range: { key }, target: 'modRevision', is: '=', than: 0 }];
+    if (guard) compare.push(comparing(guard));
+    const { succeeded, revision, results } = await this.#store.txn({
+      compare,
       then: [{ kind: 'put', key, value, lease }],
+      ...(guard && { else: [{ kind: 'range', range: { key }, options: { keysOnly: true } }] }),
     });
-    return succeeded ? this.codec.decode(namespace, name, revision, value) : undefined;
+    if (succeeded) return this.codec.decode(namespace, name, revision, value);
+    if (guard && (results[0] as RangeResult).count === 0) throw new OvertakenError();
+    return undefined;
   }
 
   async update(
@@ -242,7 +248,7 @@ export class DirectStorage implements ObjectStorage {
   async #swap(current: StoredObject, op: Op, guard: WriteGuard | undefined): Promise<{ revision: Revision } | Instead> {
     const range = { key: this.keys.of(current.namespace, current.name) };
     const compare: Compare[] = [{ range, target: 'modRevision', is: '=', than: current.revision }];
-    if (guard) compare.push({ range: { prefix: guard.whileNone.prefix }, target: 'modRevision', is: '=', than: 0 });
+    if (guard) compare.push(comparing(guard));
     const { succeeded, revision, results } = await this.#store.txn({
       compare,
       then: [op],
@@ -278,4 +284,10 @@ function sumFrom(bytes: Buffer, from: number): number {
   let sum = 0;
   for (let i = from; i < bytes.length; i++) sum += bytes[i]! * bytes[i]!;
   return sum;
+}
+
+function comparing(guard: WriteGuard): Compare {
+  if ('whileNone' in guard)
+    return { range: { prefix: guard.whileNone.prefix }, target: 'modRevision', is: '=', than: 0 };
+  return { range: { prefix: guard.unchanged.prefix }, target: 'modRevision', is: '<', than: guard.since + 1 };
 }

@@ -50,7 +50,7 @@ function isGoing({ oldObject }: AdmissionAttributes): boolean {
   return oldObject?.metadata.deletionTimestamp !== undefined;
 }
 
-function rangesFor({ context, namespace }: AdmissionAttributes): Promise<readonly KubeObject[]> {
+function rangesFor({ context, namespace }: AdmissionAttributes): readonly KubeObject[] | Promise<readonly KubeObject[]> {
   return context.listKnown('', 'limitranges', namespace);
 }
 
