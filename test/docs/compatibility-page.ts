@@ -44,12 +44,17 @@ export const missing: Readonly<Record<string, string>> = {
 };
 
 const NO_KUBELET = 'no kubelet is called: everything up to the node is answered, then a sentence that says why it ends';
+const NO_CONNECTION =
+  'nothing is connected to: everything up to that is answered, then a sentence that says why it ends';
 /** The same of subresources, by `RESOURCE/NAME`. */
 export const missingParts: Readonly<Record<string, string>> = {
+  'nodes/proxy': NO_CONNECTION,
   'pods/attach': NO_KUBELET,
   'pods/exec': NO_KUBELET,
   'pods/log': 'no kubelet is called: empty without a node; on a pretended one a line that says that nothing runs there',
   'pods/portforward': NO_KUBELET,
+  'pods/proxy': NO_CONNECTION,
+  'services/proxy': NO_CONNECTION,
 };
 
 export function compatibilityPage(): string {

@@ -61,6 +61,12 @@ const EXPECTED_500: readonly RegExp[] = [
   /merging lists cannot yet be specified in the patch/,
   // Impersonation headers are read before there is anybody to blame.
   /requested impersonation of groups, uid or extra without a user/,
+  // What is wrong with a Binding is told there without a Status of its own.
+  /\btarget\.(?:kind|name): (?:Required|Unsupported|Invalid) value/,
+  // Nor what an eviction says twice and not alike, nor that its Pod has two budgets.
+  /Non-matching dry-run options|more than one PodDisruptionBudget/,
+  // A node that says no address, and a custom object without the field that its scale is in, are no fault of who asks.
+  /no preferred addresses found|replicas field .* does not exist|accessor error: /,
   // A version in the metadata of an update is parsed where only numbers are expected.
   /strconv\.ParseUint: parsing/,
 ];

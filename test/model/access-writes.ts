@@ -154,7 +154,7 @@ function order(random: Random, plural: string, part: string, body: object): Try 
   return onObject(random, kind, namespace, {
     method: 'POST',
     path: `${pathOf(kind, namespace)}/${name}/${part}`,
-    body,
+    body: { metadata: { name }, ...body },
     needs: [need(kind, 'create', namespace, name, part)],
     codes: [name === 'new' ? 404 : 201],
   });

@@ -16,7 +16,7 @@ import { WorkSlices } from '../event-loop/work-slices.ts';
 import { type CustomKind, kindOf } from '../registry/custom-kind.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { Strategy } from '../strategy/strategy.ts';
-import { readNumber } from './custom-scale.ts';
+import { checkScale } from './custom-scale.ts';
 import { checkEmbedded, checkListTypes } from './value-rules.ts';
 
 const known = new WeakMap<Resource, Strategy>();
@@ -80,10 +80,7 @@ async function check(
   const slices = new WorkSlices(signal);
   checkSchema(value, before, undefined, validation);
   if (slices.isOver) await slices.pause();
-  if (scale) {
-    validation.pushAll(countFaults(value, scale.specReplicasPath));
-    validation.pushAll(countFaults(value, scale.statusReplicasPath));
-  }
+  if (scale) validation.pushAll(checkScale(value, scale));
   checkEmbedded(value, structural, validation);
   if (slices.isOver) await slices.pause();
   checkListTypes(value, structural, validation);
@@ -93,9 +90,4 @@ async function check(
   const why =
     'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
   validation.push(invalidValue('<nil>', null, why));
-}
-
-function countFaults(object: JsonObject, path: string): FieldError[] {
-  const count = readNumber(object, path);
-  return count !== undefined && count < 0 ? [invalidValue(path, count, 'should be a non-negative integer')] : [];
 }

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import type { JsonObject, KubeObject } from '../../api/index.ts';
+import type { JsonObject, KubeObject, StatusError } from '../../api/index.ts';
 import { builtInResources } from '../registry/built-in-resources.ts';
 import { applyScale, toScale, validateScale } from '../strategy/scale.ts';
 import type { StrategyContext } from '../strategy/strategy.ts';
 import { convertObject } from './conversion.ts';
 import { applyBinding, validateBinding } from './pods/binding.ts';
-import { allowEviction, markEvicted } from './policy/eviction.ts';
+import { allowEviction, markEvicted, takeDisruption } from './policy/eviction.ts';
 
 const now = '2024-01-01T00:00:00Z';
 const resource = (groupVersion: string, plural: string) =>
@@ -70,8 +70,10 @@ const binding = (name: string): KubeObject => ({
 
 it('applyBinding() sets the node once', () => {
   const bound = pod('Pending');
+  (bound.status as JsonObject).nominatedNodeName = 'n0';
   applyBinding(bound, binding('n1'), now);
   expect(bound.spec).toEqual({ nodeName: 'n1' });
+  expect(bound.status).not.toHaveProperty('nominatedNodeName');
   expect((bound.status as JsonObject).conditions).toContainEqual({
     type: 'PodScheduled',
     status: 'True',
@@ -102,17 +104,30 @@ const context = (...budgets: KubeObject[]): StrategyContext => ({
   warn: () => {},
 });
 
-it('allowEviction() asks the budget of the pod', async () => {
+it('allowEviction() finds the budget of the pod, where it has one to ask', async () => {
   expect(await allowEviction(pod(), context())).toEqual({});
-  expect(await allowEviction(pod('Pending'), context(budget('b', 0)))).toEqual({});
-  const allowed = await allowEviction(pod(), context(budget('b', 1)));
+  expect(await allowEviction(pod('Failed'), context(budget('b', 0)))).toEqual({});
+  expect(await allowEviction(pod('Pending'), context(budget('b', 0)))).toEqual({ ifChanged: 'again' });
+  expect(await allowEviction(pod(), context(budget('b', 0)))).toEqual({ budget: budget('b', 0) });
+  const unready = { ...pod(), status: { phase: 'Running' } };
+  expect(await allowEviction(unready, context(budget('b', 0)))).toMatchObject({ ifChanged: { code: 429 } });
+  const two = await allowEviction(pod(), context(budget('b', 1), budget('c', 1))).catch((err: unknown) => err);
+  expect(two).toMatchObject({
+    code: 500,
+    message: 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+  });
+  expect((two as StatusError).status).not.toHaveProperty('reason');
+});
+
+it('takeDisruption() charges a budget that allows it', () => {
   const exhausted = { type: 'DisruptionAllowed', status: 'False', reason: 'InsufficientPods', observedGeneration: 1 };
-  expect(allowed.budget?.status).toMatchObject({
+  expect(takeDisruption(budget('b', 1), 'a', now).status).toMatchObject({
     disruptionsAllowed: 0,
     disruptedPods: { a: now },
     conditions: [exhausted],
   });
-  await expect(allowEviction(pod(), context(budget('b', 0)))).rejects.toMatchObject({
+  const refusal = refusedBy(() => takeDisruption(budget('b', 0), 'a', now));
+  expect(refusal).toMatchObject({
     code: 429,
     message: "Cannot evict pod as it would violate the pod's disruption budget.",
     status: {
@@ -123,8 +138,15 @@ it('allowEviction() asks the budget of the pod', async () => {
       },
     },
   });
-  await expect(allowEviction(pod(), context(budget('b', 1), budget('c', 1)))).rejects.toMatchObject({ code: 500 });
 });
+
+function refusedBy(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (err) {
+    return err;
+  }
+}
 
 it('markEvicted() says once why a pod goes', () => {
   const evicted = pod();

@@ -28,7 +28,7 @@ export function handleResource(rest: Rest, context: RequestContext): boolean | P
     if (registry.group(requestInfo.group) && !registry.group(requestInfo.group)!.isCustom) throw resourceNotFound();
     return false;
   }
-  if (requestInfo.rest.length > 0 || !fitsScope(resource, requestInfo)) {
+  if ((requestInfo.rest.length > 0 && !leadsOn(resource, requestInfo)) || !fitsScope(resource, requestInfo)) {
     if (resource.isCustom) return false;
     throw resourceNotFound();
   }
@@ -119,6 +119,11 @@ function handleObject(
     default:
       throw methodNotAllowed();
   }
+}
+
+/** What comes after `proxy` is the business of whoever is asked. */
+function leadsOn({ subresources }: Resource, { subresource }: ResourceRequestInfo): boolean {
+  return subresource === 'proxy' && subresources.some(({ name }) => name === subresource);
 }
 
 /** A namespaced object is found in its namespace only, a cluster-wide one in none. */

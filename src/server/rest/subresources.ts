@@ -1,26 +1,27 @@
 /**
  * Parts of objects with a path of their own. `status` goes the way of the object itself, with the other parts kept;
  * `scale` is a small object of its own that stands for a count; the rest are orders in the form of a create, and what is
- * asked of the containers of a Pod (`connecting/`).
+ * asked of what runs in the cluster (`connecting/`).
  */
 
 import {
   badRequest,
   type FieldError,
+  fieldErrorText,
   invalid,
   type JsonObject,
   type KubeObject,
   methodNotAllowed,
   notFound,
+  plainError,
   resourceNotFound,
   successStatus,
   wallNow,
 } from '../../api/index.ts';
-import { toCustomScale } from '../apiextensions/custom-scale.ts';
+import { mustSayCount, toCustomScale, toScaleOf, toScaleToChange } from '../apiextensions/custom-scale.ts';
 import { type BodyType, cloneJson, decodeBody } from '../codec/index.ts';
 import { negotiate } from '../encodings/negotiation.ts';
-import { applyBinding, validateBinding } from '../kinds/pods/binding.ts';
-import { allowEviction, markEvicted } from '../kinds/policy/eviction.ts';
+import { validateBinding } from '../kinds/pods/binding.ts';
 import { readApplyBody } from '../managed-fields/index.ts';
 import { mergePatch, patchObject, patchTypeOf } from '../patch/index.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
@@ -32,23 +33,17 @@ import { applyScale, toScale, validateScale } from '../strategy/scale.ts';
 import { answerTokenRequest } from '../tokens/token-request.ts';
 import { handleLog } from './connecting/pod-log.ts';
 import { handlePodStream } from './connecting/pod-stream.ts';
-import type { DeleteOptions } from './input/delete-options.ts';
+import { handleProxied } from './connecting/proxied.ts';
 import { readBody } from './input/read-body.ts';
 import { type WriteOptions, writeOptions } from './input/write-options.ts';
 import { sendJson, sendScale } from './output/answer.ts';
 import { handleGet } from './reading/read.ts';
-import { nowInSeconds, type Rest } from './rest.ts';
-import { deleteObject } from './writing/delete.ts';
+import type { Rest } from './rest.ts';
+import { bindPod } from './writing/bind.ts';
+import { deletionIn, evictPod } from './writing/evict.ts';
 import { handlePatch } from './writing/patch.ts';
 import { mergeOwners } from './writing/prepare.ts';
-import {
-  admittedBefore,
-  handleUpdate,
-  mustRead,
-  type Place,
-  type UpdateAdmission,
-  updateObject,
-} from './writing/write.ts';
+import { handleUpdate, mustRead, type Place, type UpdateAdmission, updateObject } from './writing/write.ts';
 import { admissionOf } from './writing/write-admission.ts';
 
 type Order = (
@@ -71,6 +66,7 @@ const orders: Readonly<Record<string, Order>> = {
   exec: handlePodStream,
   attach: handlePodStream,
   portforward: handlePodStream,
+  proxy: handleProxied,
 };
 
 /** Whether somebody answers for it; discovery names all that kube-apiserver has. */
@@ -109,12 +105,12 @@ async function scale(
   const format = negotiate(context.headers, storage.resource);
   const first = await mustRead(storage, place);
   const paths = storage.resource.custom?.scale;
-  const scaleOf = (object: KubeObject) =>
-    (paths ? toCustomScale(object, paths) : toScale(object)) as unknown as JsonObject;
   if (verb === 'get') {
-    sendScale(context, format, storage, asObject(scaleOf(storage.toObject(first))));
+    const object = storage.toObject(first);
+    sendScale(context, format, storage, paths ? toCustomScale(object, paths) : toScale(object));
     return;
   }
+  const scaleOf = (object: KubeObject) => (paths ? toScaleOf(object, paths) : toScale(object));
   const isApply = verb === 'patch' && patchTypeOf(context.headers['content-type'], false) === 'apply';
   const options = writeOptions(context, verb === 'patch' ? 'PatchOptions' : 'UpdateOptions', isApply);
   const body = await readBody(context);
@@ -129,15 +125,17 @@ async function scale(
   const ofScale: UpdateAdmission = {
     admit: async (object) => object,
     validate: (object, old, strategyContext) =>
-      admission.validate(asObject(scaleOf(object)), old && asObject(scaleOf(old)), strategyContext),
+      admission.validate(scaleOf(object), old && scaleOf(old), strategyContext),
   };
   const change = async (old: KubeObject) => {
-    const before = scaleOf(old);
-    const given = verb === 'patch' ? patchScale(context, before, body, part) : decodeScale(context, body, part);
+    const before = paths ? toScaleToChange(old, paths) : toScale(old);
+    const shown = before as unknown as JsonObject;
+    const given = verb === 'patch' ? patchScale(context, shown, body, part) : decodeScale(context, body, part);
     const strategyContext = rest.strategyContext(context, place.subresource, options.isDryRun);
-    const wanted = await admission.admit(asObject(given), asObject(before), strategyContext);
+    const wanted = await admission.admit(asObject(given), before, strategyContext);
     // Of a custom object it is the count itself that is refused, with the object.
-    if (!paths) refuse({ kind: 'Scale', group: 'autoscaling' }, place.name, validateScale(wanted));
+    if (paths) mustSayCount(wanted, paths);
+    else refuse({ kind: 'Scale', group: 'autoscaling' }, place.name, validateScale(wanted));
     const { resourceVersion } = wanted.metadata ?? {};
     const object = cloneJson(old);
     applyScale(object, wanted, paths);
@@ -149,7 +147,7 @@ async function scale(
     { current: first, change, admission: ofScale },
   );
   const object = 'bytes' in updated ? storage.toObject(updated as never) : updated;
-  sendScale(context, format, storage, asObject(scaleOf(object as KubeObject)));
+  sendScale(context, format, storage, scaleOf(object as KubeObject));
 }
 
 /** Apply sets what it names, as a merge does: the count has one owner at a time. */
@@ -183,73 +181,33 @@ async function bind(rest: Rest, context: RequestContext, storage: ResourceStorag
   const place = { ...asked, name: asked.name || (given.metadata.name ?? '') };
   const order = admittedOrder(rest, context, storage, place, options, bodyTypeOf('', 'v1', 'Binding'));
   const binding = await order.admit(given);
-  refuse({ kind: 'Binding', group: '' }, place.name, validateBinding(binding));
+  if (binding.metadata.name !== place.name) throw badRequest('name in URL does not match name in Binding object');
+  refuseBinding(validateBinding(binding));
   await order.validate(binding);
-  const first = await mustRead(storage, place);
-  const change = (old: KubeObject) => {
-    const pod = cloneJson(old);
-    applyBinding(pod, binding, nowInSeconds());
-    delete pod.metadata.resourceVersion;
-    return pod;
-  };
-  await updateObject({ rest, context, storage, place, options }, { current: first, change, admission: admittedBefore });
+  await bindPod({ rest, context, storage, place, options }, binding);
   sendJson(context, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
+}
+
+/** What is wrong with one is no fault of a stored object, and kube-apiserver has no reason for it. */
+function refuseBinding(faults: readonly FieldError[]): void {
+  const texts = faults.map(fieldErrorText);
+  if (texts.length > 0) throw plainError(texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`);
 }
 
 async function evict(rest: Rest, context: RequestContext, storage: ResourceStorage, place: Place): Promise<void> {
   const format = negotiate(context.headers, storage.resource);
   const options = writeOptions(context, 'CreateOptions');
-  const { isDryRun } = options;
-  const given = asObject(decodePart(context, await readBody(context), 'policy', 'v1', 'Eviction'));
+  const type = { ...bodyTypeOf('policy', 'v1', 'Eviction'), alsoVersions: ['policy/v1beta1'] };
+  const given = asObject(decodeAs(context, await readBody(context), type, options.fieldValidation));
   given.metadata ??= {};
   mergeOwners(given, { warn: (text) => context.warn(text) });
-  const order = admittedOrder(rest, context, storage, place, options, bodyTypeOf('policy', 'v1', 'Eviction'));
+  const order = admittedOrder(rest, context, storage, place, options, type);
   const eviction = await order.admit(given);
-  const { name } = eviction.metadata;
-  if (name && name !== place.name) throw badRequest('name in URL does not match name in Eviction object');
-  const first = await mustRead(storage, place);
+  if (eviction.metadata.name !== place.name) throw badRequest('name in URL does not match name in Eviction object');
+  const deletion = deletionIn(eviction as unknown as JsonObject, options.isDryRun);
   await order.validate(eviction);
-  const { budget } = await allowEviction(storage.toObject(first), rest.strategyContext(context, place.subresource));
-  if (budget && !isDryRun) await spend(rest, context, budget);
-  if (!isDryRun) await tellEvicted(rest, context, storage, place, first);
-  const asked = (eviction as { deleteOptions?: Pick<DeleteOptions, 'gracePeriodSeconds' | 'preconditions'> })
-    .deleteOptions;
-  await deleteObject(storage, place, {
-    isDryRun,
-    gracePeriodSeconds: asked?.gracePeriodSeconds,
-    propagationPolicy: undefined,
-    orphanDependents: undefined,
-    preconditions: asked?.preconditions,
-  });
+  await evictPod({ rest, context, storage, place, options }, deletion);
   sendJson(context, 201, format, successStatus(undefined, 201) as unknown as JsonObject);
-}
-
-async function tellEvicted(
-  rest: Rest,
-  context: RequestContext,
-  storage: ResourceStorage,
-  asked: Place,
-  first: Awaited<ReturnType<typeof mustRead>>,
-): Promise<void> {
-  const place = { ...asked, subresource: 'status' };
-  const change = (old: KubeObject) => {
-    const pod = cloneJson(old);
-    markEvicted(pod, nowInSeconds());
-    delete pod.metadata.resourceVersion;
-    return pod;
-  };
-  const options = writeOptions(context, 'CreateOptions');
-  await updateObject({ rest, context, storage, place, options }, { current: first, change, admission: admittedBefore });
-}
-
-/** Writes down that one disruption fewer is allowed; whoever else evicts meanwhile makes this fail, and the client try again. */
-async function spend(rest: Rest, context: RequestContext, budget: KubeObject): Promise<void> {
-  const storage = rest.storages.storageOf('policy', 'poddisruptionbudgets');
-  const { namespace = '', name = '' } = budget.metadata;
-  const place = { namespace, name, subresource: 'status' };
-  const options = writeOptions(context, 'CreateOptions');
-  const current = await mustRead(storage, place);
-  await updateObject({ rest, context, storage, place, options }, { current, change: () => cloneJson(budget) });
 }
 
 async function makeToken(rest: Rest, context: RequestContext, storage: ResourceStorage, place: Place): Promise<void> {
@@ -282,7 +240,7 @@ function admittedOrder(
   place: Place,
   options: WriteOptions,
   bodyType: BodyType,
-): { admit(object: KubeObject): Promise<KubeObject>; validate(object: KubeObject): Promise<void> } {
+): { admit(object: KubeObject): KubeObject | Promise<KubeObject>; validate(object: KubeObject): void | Promise<void> } {
   const admission = admissionOf(rest.admission, context, { operation: 'CREATE', resource, place, options, bodyType });
   const strategyContext = rest.strategyContext(context, place.subresource, options.isDryRun);
   return {
@@ -310,12 +268,17 @@ function decodePart(
   kind: string,
   fieldValidation: WriteOptions['fieldValidation'] = writeOptions(context, 'CreateOptions').fieldValidation,
 ): JsonObject {
-  const { object, warnings } = decodeBody({
-    contentType: context.headers['content-type'],
-    bytes,
-    resource: bodyTypeOf(group, version, kind),
-    fieldValidation,
-  });
+  return decodeAs(context, bytes, bodyTypeOf(group, version, kind), fieldValidation);
+}
+
+function decodeAs(
+  context: RequestContext,
+  bytes: Buffer,
+  resource: BodyType,
+  fieldValidation: WriteOptions['fieldValidation'],
+): JsonObject {
+  const contentType = context.headers['content-type'];
+  const { object, warnings } = decodeBody({ contentType, bytes, resource, fieldValidation });
   for (const text of warnings) context.warn(text);
   return object;
 }

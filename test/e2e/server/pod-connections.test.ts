@@ -1,6 +1,6 @@
 /**
- * `log`, `exec`, `attach` and `portforward`: what a cluster answers whose nodes are not there or only pretended, who may
- * ask, and what admission is told of it.
+ * `log`, `exec`, `attach`, `portforward` and `proxy`: what a cluster answers whose nodes are not there or only pretended, who
+ * may ask, and what admission is told of it.
  */
 import { request } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -182,6 +182,13 @@ describe('connections', () => {
     expect((await ask('GET', `${PODS}/one/attach`, { ...UPGRADE, ...as })).status).toBe(403);
   });
 
+  it('have no dry run', async () =>
+    expect(told(await ask('POST', `${PODS}/one/exec?dryRun=All`, UPGRADE))).toEqual([
+      400,
+      'BadRequest',
+      'dryRun is not supported',
+    ]));
+
   it('pass admission as CONNECT, with their options as the object', async () => {
     const GROUP = '/apis/admissionregistration.k8s.io/v1';
     const { client } = server;
@@ -213,5 +220,81 @@ describe('connections', () => {
     );
     expect(told(await ask('POST', `${PODS}/one/exec?command=ls`, UPGRADE))[2]).toBe(PRETENDED);
     expect(told(await ask('POST', `${PODS}/one/attach`, UPGRADE))[2]).toBe(PRETENDED);
+  });
+});
+
+const UNREACHED = 'error trying to reach service: this server does not connect to what runs in a cluster';
+
+describe('proxies', () => {
+  const IN_DEFAULT = '/api/v1/namespaces/default';
+  beforeAll(async () => {
+    const { client } = server;
+    await client.create(PODS, { metadata: { name: 'placed' }, spec: { containers: [{ name: 'a', image: 'i' }] } });
+    await client.ask('PATCH', `${PODS}/placed/status`, {
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: JSON.stringify({ status: { podIP: '192.0.2.7', podIPs: [{ ip: '192.0.2.7' }] } }),
+    });
+    const ports = [{ name: 'web', port: 80 }];
+    for (const name of ['empty', 'full'])
+      await client.create(`${IN_DEFAULT}/services`, { metadata: { name }, spec: { ports } });
+    await client.create('/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', {
+      metadata: { name: 'full-1', labels: { 'kubernetes.io/service-name': 'full' } },
+      addressType: 'IPv4',
+      ports,
+      endpoints: [{ addresses: ['192.0.2.7'] }],
+    });
+  });
+
+  it.each<[path: string, status: number, reason: string | undefined, message: string]>([
+    ['namespaces/default/pods/none/proxy', 404, 'NotFound', 'pods "none" not found'],
+    ['namespaces/default/pods/one/proxy/', 400, 'BadRequest', 'address not allowed'],
+    ['namespaces/default/pods/ftp:one:80/proxy/x', 400, 'BadRequest', 'invalid pod request "ftp:one:80"'],
+    ['namespaces/default/pods/http:placed:80/proxy/a/b', 503, 'ServiceUnavailable', UNREACHED],
+    ['namespaces/default/services/none/proxy', 404, 'NotFound', 'services "none" not found'],
+    [
+      ...(['namespaces/default/services/empty/proxy', 503, 'ServiceUnavailable'] as const),
+      'no endpoints available for service "empty"',
+    ],
+    [
+      ...(['namespaces/default/services/full:81/proxy', 503, 'ServiceUnavailable'] as const),
+      'no service port 81 found for service "full"',
+    ],
+    ['namespaces/default/services/full:80/proxy', 503, 'ServiceUnavailable', UNREACHED],
+    ['namespaces/default/services/https:full:web/proxy/', 503, 'ServiceUnavailable', UNREACHED],
+    ['nodes/none/proxy/metrics', 404, 'NotFound', 'nodes "none" not found'],
+    ['nodes/bare/proxy/', 500, undefined, 'no preferred addresses found; known addresses: []'],
+    ['nodes/real/proxy/pods', 503, 'ServiceUnavailable', UNREACHED],
+    ['nodes/a:b:c:d/proxy', 400, 'BadRequest', 'invalid node request "a:b:c:d"'],
+    ['namespaces/default/pods/placed/proxy/?dryRun=All', 400, 'BadRequest', 'dryRun is not supported'],
+  ])('%s leads as far as it can', async (path, status, reason, message) => {
+    for (const method of ['GET', 'POST'])
+      expect(told(await ask(method, `/api/v1/${path}`))).toEqual([status, reason, message]);
+  });
+
+  it('pass admission with the path that is asked for', async () => {
+    const GROUP = '/apis/admissionregistration.k8s.io/v1';
+    const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CONNECT'], resources: ['services/proxy'] };
+    await server.client.create(`${GROUP}/validatingadmissionpolicies`, {
+      metadata: { name: 'no-admin' },
+      spec: {
+        matchConstraints: { resourceRules: [rule] },
+        validations: [
+          {
+            expression: "!has(object.path) || !object.path.startsWith('/admin')",
+            messageExpression: "object.kind + ' ' + object.path + ' ' + request.name",
+          },
+        ],
+      },
+    });
+    await server.client.create(`${GROUP}/validatingadmissionpolicybindings`, {
+      metadata: { name: 'no-admin' },
+      spec: { policyName: 'no-admin', validationActions: ['Deny'] },
+    });
+    const admin = () => ask('GET', `${IN_DEFAULT}/services/full:web/proxy/admin/users/`);
+    await until(async () => (await admin()).status === 422);
+    expect(told(await admin())[2]).toBe(
+      `services "full:web" is forbidden: ValidatingAdmissionPolicy 'no-admin' with binding 'no-admin' denied request: ServiceProxyOptions /admin/users/ full:web`,
+    );
+    expect(told(await ask('GET', `${IN_DEFAULT}/services/full:web/proxy/public`))[2]).toBe(UNREACHED);
   });
 });

@@ -9,7 +9,7 @@ import {
 } from '../../../api/index.ts';
 import { ensureObject, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 
-/** `Binding` objects are refused under their own kind. */
+/** What is wrong with a Binding. */
 export function validateBinding(binding: KubeObject): FieldError[] {
   const target = objectAt(binding as JsonObject, 'target');
   const kind = textAt(target, 'kind');
@@ -31,6 +31,7 @@ export function applyBinding(pod: KubeObject, binding: KubeObject, now: string):
   if (labels) pod.metadata.labels = { ...pod.metadata.labels, ...labels };
   if (annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...annotations };
   const status = ensureObject(pod as JsonObject, 'status');
+  delete status.nominatedNodeName; // it was a guess
   const scheduled = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: now };
   status.conditions = [...objectsAt(status, 'conditions').filter(({ type }) => type !== 'PodScheduled'), scheduled];
 }

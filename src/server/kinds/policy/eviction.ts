@@ -1,39 +1,50 @@
 /**
  * The `eviction` subresource: a delete that asks the disruption budgets first.
  *
- * Whether a budget allows it is read from what its controller wrote into its status; the answer carries the budget with
- * the eviction written into it, to be stored before the pod is deleted. A pod that does not run disturbs nobody.
+ * Whether a budget allows it is read from what its controller wrote into its status, where the eviction is written down
+ * before the pod is deleted. A pod that does not run disturbs nobody, and neither does one that is not ready while enough
+ * others are: those go only as they were when that was found out.
  */
-import { forbidden, internalError, type JsonObject, type KubeObject, tooManyRequests } from '../../../api/index.ts';
+import {
+  forbidden,
+  type JsonObject,
+  type KubeObject,
+  plainError,
+  type StatusError,
+  tooManyRequests,
+} from '../../../api/index.ts';
 import type { StrategyContext } from '../../strategy/strategy.ts';
 import { selects } from '../../strategy/validation/checks.ts';
 import { ensureObject, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 
 const refusal = "Cannot evict pod as it would violate the pod's disruption budget.";
+const CAUSE = 'DisruptionBudget';
 const limitDisrupted = 2000;
 
 export type Permission = {
-  /** To be written to its `status` before the pod goes; absent if no budget is touched. */
+  /** One of its disruptions is to be taken before the pod goes; absent if no budget is touched. */
   readonly budget?: KubeObject;
+  /** What to tell where the pod has changed meanwhile and might be ready now; `again`: to ask once more. */
+  readonly ifChanged?: StatusError | 'again';
 };
 
-/** Throws a TooManyRequests if a budget forbids it, an InternalError if several budgets claim the pod. */
-export async function allowEviction(pod: KubeObject, { list, now }: StrategyContext): Promise<Permission> {
+/** Throws an error without a reason if several budgets claim the pod. */
+export async function allowEviction(pod: KubeObject, { list }: StrategyContext): Promise<Permission> {
   const phase = textAt(objectAt(pod as JsonObject, 'status'), 'phase');
-  const isIdle = phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending';
-  if (isIdle || pod.metadata.deletionTimestamp) return {};
+  if (phase === 'Succeeded' || phase === 'Failed' || pod.metadata.deletionTimestamp) return {};
+  if (phase === 'Pending') return { ifChanged: 'again' };
   const budgets = await list('policy', 'poddisruptionbudgets', pod.metadata.namespace);
   const matching = budgets.filter((budget) =>
     selects(objectAt(objectAt(budget as JsonObject, 'spec'), 'selector'), pod.metadata.labels),
   );
   const [budget, ...others] = matching;
   if (!budget) return {};
-  if (others.length > 0) {
-    const why = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
-    throw internalError(why);
-  }
-  if (!isReady(pod) && letsUnhealthyGo(budget)) return {};
-  return { budget: takeOne(budget, pod.metadata.name ?? '', now) };
+  if (others.length > 0)
+    throw plainError(
+      'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+    );
+  if (!isReady(pod) && letsUnhealthyGo(budget)) return { ifChanged: isBeingProcessed(budget.metadata.name) };
+  return { budget };
 }
 
 function isReady(pod: KubeObject): boolean {
@@ -48,15 +59,14 @@ function letsUnhealthyGo(budget: KubeObject): boolean {
   return healthy >= wanted && wanted > 0;
 }
 
-function takeOne(old: KubeObject, podName: string, now: string): KubeObject {
+/** The budget with one disruption fewer; throws a TooManyRequests if it allows none. */
+export function takeDisruption(old: KubeObject, podName: string, now: string): KubeObject {
   const { name = '', generation = 0 } = old.metadata;
   const budget = structuredClone(old);
   const status = ensureObject(budget as JsonObject, 'status');
-  const cause = (message: string) => [{ reason: 'DisruptionBudget', message }];
-  if ((numberAt(status, 'observedGeneration') ?? 0) < generation)
-    throw tooManyRequests(refusal, 10, cause(`The disruption budget ${name} is still being processed by the server.`));
+  if ((numberAt(status, 'observedGeneration') ?? 0) < generation) throw isBeingProcessed(name);
   const allowed = numberAt(status, 'disruptionsAllowed') ?? 0;
-  const what = { group: 'policy', plural: 'poddisruptionbudgets' };
+  const what = { group: 'policy', plural: 'poddisruptionbudget' }; // so kube-apiserver calls it here
   if (allowed < 0) throw forbidden(what, name, 'pdb disruptions allowed is negative');
   const disrupted = ensureObject(status, 'disruptedPods');
   if (Object.keys(disrupted).length > limitDisrupted)
@@ -71,7 +81,7 @@ function takeOne(old: KubeObject, podName: string, now: string): KubeObject {
       : healthy <= wanted
         ? short
         : idle;
-    throw tooManyRequests(refusal, 0, cause(why));
+    throw tooManyRequests(refusal, 0, [{ reason: CAUSE, message: why }]);
   }
   status.disruptionsAllowed = allowed - 1;
   disrupted[podName] = now;
@@ -80,6 +90,11 @@ function takeOne(old: KubeObject, podName: string, now: string): KubeObject {
     setCondition(status, { type: 'DisruptionAllowed', ...said, reason: 'InsufficientPods', message: '' });
   }
   return budget;
+}
+
+function isBeingProcessed(budget = ''): StatusError {
+  const message = `The disruption budget ${budget} is still being processed by the server.`;
+  return tooManyRequests(refusal, 10, [{ reason: CAUSE, message }]);
 }
 
 /** Says in the pod why it goes. */

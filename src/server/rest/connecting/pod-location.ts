@@ -45,18 +45,24 @@ export function noHostAssigned(name: string): StatusError {
 
 /** Ends well for a pretended node only. */
 export async function mustBePretended(rest: Rest, nodeName: string): Promise<void> {
+  if (isPretendNode(await mustHaveAddress(rest, nodeName))) return;
+  throw cannotDial(`this server does not call kubelets, so what runs on node ${quote(nodeName)} cannot be reached`);
+}
+
+/** The node; nobody asks where a pretended one is. */
+export async function mustHaveAddress(rest: Rest, nodeName: string): Promise<KubeObject> {
   const storage = rest.storages.storageOf('', 'nodes');
   const found = await storage.read('', nodeName);
   if (!found) throw notFound(storage.resource, nodeName);
   const node = storage.toObject(found) as NodeObject;
-  if (isPretendNode(node)) return;
+  if (isPretendNode(node)) return node;
   const addresses = node.status?.addresses ?? [];
   const hasAddress = addresses.some(({ type = '' }) => ADDRESS_TYPES.has(type));
   if (!hasAddress && !node.metadata.labels?.[HOSTNAME_LABEL]) {
     const known = addresses.map(({ type = '', address = '' }) => `{${type} ${address}}`);
     throw plainFailure(`no preferred addresses found; known addresses: [${known.join(' ')}]`);
   }
-  throw cannotDial(`this server does not call kubelets, so what runs on node ${quote(nodeName)} cannot be reached`);
+  return node;
 }
 
 export function cannotDial(why: string): StatusError {

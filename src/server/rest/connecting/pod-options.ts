@@ -1,6 +1,6 @@
 /**
  * What is asked of the containers of a Pod: the options of `log`, `exec`, `attach` and `portforward`, from the query as
- * kube-apiserver reads it. They are objects of the API too, which is how admission sees them.
+ * kube-apiserver reads it. They are objects of the API too, as those of `proxy` are, which is how admission sees them.
  *
  * A value that cannot be read is a 400, one that may not be is a 422 on the options.
  */
@@ -104,12 +104,21 @@ const types = new Map<string, BodyType>();
 
 /** What admission may make of them. */
 export function streamOptionsType(subresource: string): BodyType {
-  let type = types.get(subresource);
+  const { kind, fields } = parts[subresource]!;
+  return typeOf(kind, fields);
+}
+
+/** Of the `proxy` of Pods, Services and Nodes. */
+export function proxyOptionsType(kind: string): BodyType {
+  return typeOf(`${kind}ProxyOptions`, { path: { type: 'string' } });
+}
+
+function typeOf(kind: string, fields: JsonObject): BodyType {
+  let type = types.get(kind);
   if (!type) {
-    const { kind, fields } = parts[subresource]!;
     const properties = { kind: { type: 'string' }, apiVersion: { type: 'string' }, ...fields };
     type = { kind, groupVersion: 'v1', schema: schemaFromOpenApi({ type: 'object', properties }), isCustom: false };
-    types.set(subresource, type);
+    types.set(kind, type);
   }
   return type;
 }

@@ -5,13 +5,13 @@
  * Reading is not enough: who may `get` must also be allowed to `create`, whatever the method, as a client that upgrades
  * to a WebSocket has to ask with GET.
  */
-import { badRequest, type JsonObject, type KubeObject, quote } from '../../../api/index.ts';
+import { badRequest, quote } from '../../../api/index.ts';
 import { attributesOf, forbiddenBy } from '../../auth/authorizer.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import type { Rest } from '../rest.ts';
 import { mustRead, type Place } from '../writing/write.ts';
-import { admissionOf } from '../writing/write-admission.ts';
+import { admitConnection } from './connection.ts';
 import { cannotDial, chooseContainer, mustBePretended, noHostAssigned, type PodObject } from './pod-location.ts';
 import { readStreamOptions, streamOptionsType } from './pod-options.ts';
 
@@ -22,19 +22,11 @@ export async function handlePodStream(
   place: Place,
 ): Promise<void> {
   const { name, subresource } = place;
-  const given = readStreamOptions(subresource, context.query);
-  const admission = admissionOf(rest.admission, context, {
-    operation: 'CONNECT',
-    resource: storage.resource,
-    place,
-    bodyType: streamOptionsType(subresource),
-  });
-  const strategyContext = rest.strategyContext(context, subresource);
-  const admitted = await admission.admit(given as unknown as KubeObject, undefined, strategyContext);
-  await admission.validate(admitted, undefined, strategyContext);
+  const asked = { resource: storage.resource, place, bodyType: streamOptionsType(subresource) };
+  const options = readStreamOptions(subresource, context.query);
+  const { container = '' } = (await admitConnection(rest, context, asked, options)) as { container?: string };
   await mustBeAllowedToCreate(rest, context);
   const pod = storage.toObject(await mustRead(storage, place)) as PodObject;
-  const { container = '' } = admitted as unknown as JsonObject as { container?: string };
   if (subresource !== 'portforward') chooseContainer(pod, container);
   const { nodeName } = pod.spec ?? {};
   if (!nodeName) throw noHostAssigned(name);

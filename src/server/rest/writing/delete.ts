@@ -140,10 +140,11 @@ function answerDeletion(
   sendJson(context, 200, { ...format, shape: 'object' }, status as unknown as JsonObject);
 }
 
-function checkPreconditions(
+/** Throws a Conflict where the object is not the one, or not as it was, that is to go. */
+export function checkPreconditions(
   { resource }: ResourceStorage,
   { metadata }: KubeObject,
-  { preconditions = {} }: DeleteOptions,
+  { preconditions = {} }: Pick<DeleteOptions, 'preconditions'>,
 ): void {
   const { uid, resourceVersion } = preconditions;
   const what = { group: resource.group, plural: resource.kind }; // here kube-apiserver names the kind

@@ -263,19 +263,21 @@ export function withVersion(object: KubeObject, revision: number): KubeObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
 }
 
-function uidMismatch(
+/** As of a write that is not to the object that it means: by its uid, or by its version. */
+export function uidMismatch(
   { objects, facts }: ResourceStorage,
   { namespace, name }: Place,
   { isDryRun }: WriteOptions,
   asked: string,
   found: string,
+  field = 'UID',
 ): string {
   const storeKey = objects.keys.of(namespace, name);
   // What is not written is not looked up below the root of all keys either.
   const key = isDryRun ? storeKey.slice(storeKey.indexOf(`/${facts.keyPrefix}/`)) : storeKey;
   return (
     `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ` +
-    `Precondition failed: UID in precondition: ${asked}, UID in object meta: ${found}`
+    `Precondition failed: ${field} in precondition: ${asked}, ${field} in object meta: ${found}`
   );
 }
 

@@ -121,6 +121,23 @@ onEveryGround((ground) => {
     await expect(client.patch(`${WIDGETS}/a/scale`, { spec: { replicas: -1 } })).rejects.toThrow('non-negative');
   });
 
+  it('an object without a count is scaled by whoever says one', async () => {
+    await using server = await ground.open();
+    const { client } = server;
+    await install(client);
+    await client.create(WIDGETS, widget('a'));
+    const at = `${WIDGETS}/a/scale`;
+    await expect(client.get(at)).rejects.toMatchObject({ code: 500, status: { reason: 'InternalError' } });
+    await expect(client.patch(at, { metadata: {} })).rejects.toMatchObject({
+      code: 400,
+      message: 'the spec replicas field ".spec.replicas" cannot be empty',
+    });
+    expect(await client.patch(at, { spec: { replicas: 3 } })).toMatchObject({ kind: 'Scale', spec: { replicas: 3 } });
+    await client.create(WIDGETS, widget('b'));
+    const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'b' }, spec: { replicas: 2 } };
+    expect(await client.update(`${WIDGETS}/b/scale`, scale)).toMatchObject({ spec: { replicas: 2 } });
+  });
+
   it('fields are applied on the server, and others keep theirs', async () => {
     await using server = await ground.open();
     const { client } = server;
