@@ -149,7 +149,11 @@ export async function startThread(options: ServerOptions, place: Place): Promise
       log,
     });
     const followers = [...policies.plugins, ...webhooks.plugins, resourceQuota(quotaStore(() => rest))];
-    const admission = makeAdmissionChain({ enabled, disabled }, { authorizer, metrics, followers });
+    const resourceOf = (apiVersion: string, kind: string) => {
+      const [version = '', group = ''] = apiVersion.split('/').reverse();
+      return storages.registry.findByKind(group, version, kind);
+    };
+    const admission = makeAdmissionChain({ enabled, disabled }, { authorizer, metrics, resourceOf, followers });
     const allowsPrivileged = options.allowPrivileged === true;
     const expirations = new Expirations({ history: () => historyOf(store), worker: place.number, log });
     const onExpiry = (expiry: Expiry) => expirations.note(expiry);

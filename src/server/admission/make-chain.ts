@@ -15,10 +15,14 @@ import { certificateApproval, certificateSigning, certificateSubjectRestriction 
 import { defaultIngressClass, defaultStorageClass } from './plugins/default-classes.ts';
 import { denyServiceExternalIps } from './plugins/deny-service-external-ips.ts';
 import { limitRanger } from './plugins/limit-ranger/limit-ranger.ts';
+import { namespaceExists } from './plugins/namespace-exists.ts';
 import { namespaceLifecycle } from './plugins/namespace-lifecycle.ts';
+import { ownerReferences, type ResourceOfKind } from './plugins/owner-references.ts';
 import { persistentVolumeClaimResize } from './plugins/persistent-volume-claim-resize.ts';
 import { alwaysPullImages } from './plugins/pods/always-pull-images.ts';
 import { defaultTolerationSeconds } from './plugins/pods/default-toleration-seconds.ts';
+import { extendedResourceToleration } from './plugins/pods/extended-resource-toleration.ts';
+import { limitPodHardAntiAffinityTopology } from './plugins/pods/limit-pod-hard-anti-affinity-topology.ts';
 import { podTopologyLabels } from './plugins/pods/pod-topology-labels.ts';
 import { priority } from './plugins/pods/priority.ts';
 import { runtimeClass } from './plugins/pods/runtime-class.ts';
@@ -41,14 +45,18 @@ const FOLLOWERS = [
 export type AdmissionParts = {
   readonly authorizer: Authorizer;
   readonly metrics?: Metrics;
+  /** None, if it is not given. */
+  readonly resourceOf?: ResourceOfKind;
   /** Those that follow objects of the cluster, made where these are known. */
   readonly followers?: readonly AdmissionPlugin[];
 };
 
-function allPlugins({ authorizer, metrics, followers = [] }: AdmissionParts): AdmissionPlugin[] {
+function allPlugins({ authorizer, metrics, resourceOf, followers = [] }: AdmissionParts): AdmissionPlugin[] {
   return [
     alwaysAdmit,
     namespaceLifecycle,
+    namespaceExists,
+    limitPodHardAntiAffinityTopology,
     limitRanger,
     serviceAccount,
     taintNodesByCondition,
@@ -56,8 +64,10 @@ function allPlugins({ authorizer, metrics, followers = [] }: AdmissionParts): Ad
     podSecurity(metrics && securityMetrics(metrics)),
     priority,
     defaultTolerationSeconds,
+    extendedResourceToleration,
     defaultStorageClass,
     storageObjectInUseProtection,
+    ownerReferences(authorizer, resourceOf ?? (() => undefined)),
     persistentVolumeClaimResize,
     runtimeClass,
     certificateApproval(authorizer),

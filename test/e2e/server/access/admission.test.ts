@@ -140,6 +140,37 @@ it('plugins can be left out and put in', async () => {
   );
 });
 
+it('who keeps an owner from going must be allowed to hold it, where that is enforced', async () => {
+  await using server = await startTestServer({ enableAdmissionPlugins: ['OwnerReferencesPermissionEnforcement'] });
+  const { client } = server;
+  const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+  const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['create', 'get'] }];
+  await client.create(`${RBAC}/clusterroles`, { metadata: { name: 'maker' }, rules });
+  await client.create(`${RBAC}/clusterrolebindings`, {
+    metadata: { name: 'maker' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'maker' },
+    subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'alice' }],
+  });
+  const make = async (kind: string, blockOwnerDeletion: boolean) => {
+    const owner = { apiVersion: 'apps/v1', kind, name: 'd', uid: 'u', blockOwnerDeletion };
+    const answer = await client.ask('POST', `${NAMESPACE}/configmaps`, {
+      query: { dryRun: 'All' },
+      headers: { 'impersonate-user': 'alice' },
+      body: { metadata: { name: 'a', ownerReferences: [owner] } },
+    });
+    return [answer.status, (JSON.parse(answer.body.toString()) as { message?: string }).message];
+  };
+  while ((await make('Deployment', false))[0] !== 201); // rights are known a moment later
+  const lead = 'configmaps "a" is forbidden: cannot set blockOwnerDeletion';
+  expect(await make('Deployment', true)).toEqual([
+    403,
+    `${lead} if an ownerReference refers to a resource you can't set finalizers on: , <nil>`,
+  ]);
+  expect((await make('Thing', true))[1]).toBe(
+    `${lead} in this case because cannot find RESTMapping for APIVersion apps/v1 Kind Thing: no matches for kind "Thing" in version "apps/v1"`,
+  );
+});
+
 onEveryGround((ground) => {
   it('40 creates at once never exceed a quota, and exactly as many as fit succeed', async () => {
     await using server = await ground.open();
