@@ -26,7 +26,9 @@ import { isEmpty, objectAt, objectsAt, sameValue, textAt } from '../../strategy/
 import { checkExpression, type Surroundings, typeOfExpression, variableType } from './expressions.ts';
 import { checkMatchConditions } from './match-conditions.ts';
 import { checkMutation } from './mutations.ts';
+import { checkParamKindRight } from './param-rights.ts';
 import { checkMatchResources, checkMutatingOperations, matchDefaults } from './resource-rules.ts';
+import { staticNameWarnings } from './static-names.ts';
 
 const LIMIT_ANNOTATIONS = 20;
 const LIMIT_VALUE_BYTES = 5 * 1024;
@@ -40,15 +42,21 @@ const setDefaults = defaultsFrom([['spec.failurePolicy?', 'Fail'], ...matchDefau
 
 export const validatingPolicyStrategy: Strategy = {
   setDefaults,
-  validate: async (policy, old) => [
-    ...(await validateCommon(policy, old, checkValidations)),
-    ...checkStatus(objectAt(policy as JsonObject, 'status')),
-  ],
+  validate: async (policy, old, context) => {
+    const errors = await validateCommon(policy, old, checkValidations);
+    appendAll(errors, checkStatus(objectAt(policy as JsonObject, 'status')));
+    return errors.length > 0 ? errors : checkParamKindRight(policy, old, context);
+  },
+  warnings: staticNameWarnings,
 };
 
 export const mutatingPolicyStrategy: Strategy = {
   setDefaults,
-  validate: (policy, old) => validateCommon(policy, old, checkMutations),
+  validate: async (policy, old, context) => {
+    const errors = await validateCommon(policy, old, checkMutations);
+    return errors.length > 0 ? errors : checkParamKindRight(policy, old, context);
+  },
+  warnings: staticNameWarnings,
 };
 
 type Rest = (policy: KubeObject, spec: JsonObject, inside: Inside) => Promise<FieldError[]>;

@@ -16,7 +16,9 @@ import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { labelSelector, named, oneOf, required } from '../../strategy/validation/checks.ts';
 import { checksFrom, defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { isEmpty, objectAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { checkParamRefRight } from './param-rights.ts';
 import { checkMatchResources, checkMutatingOperations, matchDefaults } from './resource-rules.ts';
+import { staticNameWarnings } from './static-names.ts';
 
 const ACTIONS = ['Audit', 'Deny', 'Warn'];
 const setDefaults = defaultsFrom(matchDefaults('spec.matchResources'));
@@ -24,21 +26,23 @@ const checkRows = checksFrom([['spec.policyName', required, named(checkDnsSubdom
 
 export const validatingPolicyBindingStrategy: Strategy = {
   setDefaults,
-  validate: (binding) => [
-    ...validateCommon(binding),
-    ...checkActions(
-      textsAt(specOf(binding), 'validationActions').map((action) => action ?? ''),
-      'spec.validationActions',
-    ),
-  ],
+  validate: async (binding, _old, context) => {
+    const errors = validateCommon(binding);
+    const actions = textsAt(specOf(binding), 'validationActions').map((action) => action ?? '');
+    appendAll(errors, checkActions(actions, 'spec.validationActions'));
+    return errors.length > 0 ? errors : checkParamRefRight(binding, context, 'validatingadmissionpolicies');
+  },
+  warnings: staticNameWarnings,
 };
 
 export const mutatingPolicyBindingStrategy: Strategy = {
   setDefaults,
-  validate: (binding) => [
-    ...validateCommon(binding),
-    ...checkMutatingOperations(objectAt(specOf(binding), 'matchResources'), 'spec.matchResources'),
-  ],
+  validate: async (binding, _old, context) => {
+    const errors = validateCommon(binding);
+    appendAll(errors, checkMutatingOperations(objectAt(specOf(binding), 'matchResources'), 'spec.matchResources'));
+    return errors.length > 0 ? errors : checkParamRefRight(binding, context, 'mutatingadmissionpolicies');
+  },
+  warnings: staticNameWarnings,
 };
 
 function specOf(binding: KubeObject): JsonObject {

@@ -2,7 +2,6 @@
  * Webhooks of admission as objects: what they say if their writer does not, and what is refused. What older objects
  * were allowed to say stays allowed when they are changed elsewhere.
  */
-
 import { hasGivenEmpty } from '../../../api/given-empty.ts';
 import {
   checkDns1035Label,
@@ -24,6 +23,7 @@ import { numberAt, objectAt, objectsAt, sameValue, textAt, textsAt } from '../..
 import { checkWebhookClient } from '../../strategy/webhook-client.ts';
 import { checkMatchConditions } from './match-conditions.ts';
 import { checkRule } from './resource-rules.ts';
+import { staticNameWarnings } from './static-names.ts';
 
 const defaults: DefaultRow[] = [
   ['webhooks[].failurePolicy?', 'Fail'],
@@ -46,11 +46,13 @@ const checkRows = checksFrom(rows);
 export const validatingWebhookStrategy: Strategy = {
   setDefaults: defaultsFrom(defaults),
   validate: validateWebhooks,
+  warnings: staticNameWarnings,
   isRenewed,
 };
 export const mutatingWebhookStrategy: Strategy = {
   setDefaults: defaultsFrom([...defaults, ['webhooks[].reinvocationPolicy?', 'Never']]),
   validate: validateWebhooks,
+  warnings: staticNameWarnings,
   isRenewed,
 };
 
