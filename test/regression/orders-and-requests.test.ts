@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Answer, startTestServer, type TestServer } from '../../src/testing/index.ts';
+import { certificateRequest } from '../support/certificate-request.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const CSRS = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
@@ -58,21 +59,9 @@ function send(user: string, method: string, path: string, body: object): Promise
 // biome-ignore lint/suspicious/noExplicitAny: whatever the server says
 const read = ({ body }: Answer): any => JSON.parse(body.toString());
 
-/** A request that is one, in PEM; whose key it was, nobody knows. */
-const PEM = [
-  '-----BEGIN CERTIFICATE REQUEST-----',
-  'MIHLMHMCAQAwETEPMA0GA1UEAwwGd3JpdGVyMFkwEwYHKoZIzj0CAQYIKoZIzj0D',
-  'AQcDQgAE5n+IRglF1rmeBTO8kecPwX6ypBrL2krSlMzl5WKQL95DviwMs73HR8kb',
-  'zAHYpRjwhpJ22vxaYlpxxGpPwMJtM6AAMAoGCCqGSM49BAMCA0gAMEUCIAhXw9Rt',
-  'Krdsdk1tIoXS9zvVg5x2zz1J2SS9M+omBnrGAiEAtV4egHenkdb07e4i6Q5nnIXf',
-  'eAjmbiP3UwooT3DG+Vk=',
-  '-----END CERTIFICATE REQUEST-----',
-  '',
-].join('\n');
-
 const request = (name: string, more: object = {}) => ({
   metadata: { name },
-  spec: { request: Buffer.from(PEM).toString('base64'), signerName, usages: ['client auth'], ...more },
+  spec: { request: Buffer.from(certificateRequest).toString('base64'), signerName, usages: ['client auth'], ...more },
 });
 
 it('a certificate is requested in the name of who asks, whatever the request says', async () => {
@@ -130,6 +119,26 @@ it('an approval is given by `approval` only, brings no certificate, and is not t
   expect([taken.status, read(taken).message]).toEqual([
     422,
     'CertificateSigningRequest.certificates.k8s.io "lasting" is invalid: status.conditions: Forbidden: updates may not remove a condition of type "Approved"',
+  ]);
+});
+
+it('what was approved stays as it was, and a certificate is issued once, whatever `status` says later', async () => {
+  await server.client.create(CSRS, request('issued'));
+  const path = `${CSRS}/issued`;
+  await send('domain', 'PATCH', `${path}/approval`, { status: { conditions: [approved] } });
+  const status = { conditions: [{ ...approved, message: 'changed' }], certificate };
+  const issued = await send('domain', 'PATCH', `${path}/status`, { status });
+  expect([issued.status, read(issued).status]).toEqual([
+    200,
+    { conditions: [expect.objectContaining({ type: 'Approved', message: 'fine' })], certificate },
+  ]);
+  const again = Buffer.from(certificate, 'base64').toString().repeat(2);
+  const answer = await send('domain', 'PATCH', `${path}/status`, {
+    status: { conditions: [], certificate: Buffer.from(again).toString('base64') },
+  });
+  expect([answer.status, read(answer).message]).toEqual([
+    422,
+    'CertificateSigningRequest.certificates.k8s.io "issued" is invalid: [status.conditions: Forbidden: updates may not remove a condition of type "Approved", status.certificate: Forbidden: updates may not modify existing certificate content]',
   ]);
 });
 

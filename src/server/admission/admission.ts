@@ -50,6 +50,14 @@ export type AdmissionAttributes = {
   readonly signal: AbortSignal;
 };
 
+/** From the form of one resource to that of another; may have to ask somebody. */
+export type ConvertObject = (
+  object: KubeObject,
+  from: Resource,
+  to: Resource,
+  signal: AbortSignal,
+) => KubeObject | Promise<KubeObject>;
+
 export type AdmissionPlugin = {
   /** As in kube-apiserver's flags. */
   readonly name: string;

@@ -38,7 +38,8 @@ export class RemoteApis {
   readonly #parts: RemoteParts;
   readonly #byName = new Map<string, RemoteApi>();
   readonly #stop = new AbortController();
-  readonly #tasks = new Map<string, Promise<void>>();
+  /** By who is asked: an APIService that has moved need not wait for its old server. */
+  readonly #tasks = new Map<RemoteApi, Promise<void>>();
   readonly #timer: NodeJS.Timeout;
   #generation = 0;
   /** Told which APIService came or changed. */
@@ -129,16 +130,16 @@ export class RemoteApis {
   }
 
   #refresh(api: RemoteApi): void {
-    if (this.#tasks.has(api.name) || this.#stop.signal.aborted) return;
+    if (this.#tasks.has(api) || this.#stop.signal.aborted) return;
     const task = this.#ask(api)
       .catch(() => {
         api.isFresh = false; // why is told by its condition
       })
       .finally(() => {
-        this.#tasks.delete(api.name);
+        this.#tasks.delete(api);
         this.#generation++;
       });
-    this.#tasks.set(api.name, task);
+    this.#tasks.set(api, task);
   }
 
   async #ask(api: RemoteApi): Promise<void> {

@@ -72,38 +72,58 @@ const first =
   (change: (object: KubeObject) => unknown): Change =>
   ([one, ...others]) => [change(one!), ...others];
 
-it.each<[what: string, change: Change, single: string, inList: string]>([
-  ['none', () => [], 'returned 0 objects, expected 1', 'returned 0 objects, expected 2'],
+const withMetadata = (more: object) => first((one) => ({ ...one, metadata: { ...one.metadata, ...more } }));
+
+it.each<[what: string, change: Change, why: string]>([
   [
     'no object',
     first(() => 'x'),
     `returned invalid object at index 0: invalid groupVersion (expected ${V2}, received )`,
-    `returned invalid converted object at index 0: invalid groupVersion (expected ${V2}, received )`,
   ],
   [
     'another kind',
     first((one) => ({ ...one, kind: 'Gadget' })),
     'returned invalid object at index 0: invalid kind (expected Widget, received Gadget)',
-    'returned invalid converted object at index 0: invalid kind (expected Widget, received Gadget)',
   ],
   [
     'another namespace',
-    first((one) => ({ ...one, metadata: { ...one.metadata, namespace: 'n' } })),
+    withMetadata({ namespace: 'n' }),
     'returned invalid object: must have the same namespace:  != n',
-    'returned invalid converted object at index 0: must have the same namespace:  != n',
   ],
   [
     'labels that are none',
-    first((one) => ({ ...one, metadata: { ...one.metadata, labels: { a: 1 } } })),
-    'returned invalid metadata: metadata.labels[a] must be a string in converted object',
-    'returned invalid metadata in object at index 0: metadata.labels[a] must be a string in converted object',
+    withMetadata({ labels: ['a'] }),
+    'returned invalid metadata: invalid metadata.labels of type []interface {} in converted object',
   ],
-])('%s instead of what was sent is told', async (_what, change, single, inList) => {
+  [
+    'a label that is no text',
+    withMetadata({ labels: { a: 1 } }),
+    'returned invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object',
+  ],
+  [
+    'an annotation of no name',
+    withMetadata({ annotations: { 'a b': '' } }),
+    'returned invalid metadata: metadata.annotation: Invalid value: "a b": name part must consist',
+  ],
+])('%s instead of what was sent is told, in a list as alone', async (_what, change, why) => {
   const { webhook } = await converting(change);
-  const lead = `conversion webhook for ${V1}, Kind=Widget `;
-  await expect(webhook.convert([widget('a')], V2!, signal)).rejects.toMatchObject({
+  const want = {
     code: 500,
-    message: lead + single,
-  });
-  await expect(webhook.convert([widget('a'), widget('b')], V2!, signal)).rejects.toThrow(lead + inList);
+    message: expect.stringContaining(`conversion webhook for ${V1}, Kind=Widget ${why}`),
+  };
+  await expect(webhook.convert([widget('a')], V2!, signal)).rejects.toMatchObject(want);
+  await expect(webhook.convert([widget('a'), widget('b')], V2!, signal)).rejects.toMatchObject(want);
+});
+
+it('an answer without objects is told, and how many were sent', async () => {
+  const { webhook } = await converting(() => []);
+  const lead = `conversion webhook for ${V1}, Kind=Widget returned 0 objects, expected `;
+  await expect(webhook.convert([widget('a')], V2!, signal)).rejects.toMatchObject({ code: 500, message: `${lead}1` });
+  await expect(webhook.convert([widget('a'), widget('b')], V2!, signal)).rejects.toThrow(`${lead}2`);
+});
+
+it('labels that stay as they were are not judged', async () => {
+  const { webhook } = await converting();
+  const odd = { ...widget('a'), metadata: { name: 'a', labels: { 'not good!': '' } } };
+  await expect(webhook.convert([odd], V2!, signal)).resolves.toMatchObject([{ metadata: odd.metadata }]);
 });

@@ -16,10 +16,11 @@ import {
   type StatusError,
 } from '../../api/index.ts';
 import { jsonText } from '../../api/json-text.ts';
-import { isObject } from '../codec/json/json-objects.ts';
+import { isObject, jsonEqual } from '../codec/json/json-objects.ts';
 import { type CallTarget, type ClientConfig, callTarget } from '../outbound/call-target.ts';
 import type { OutboundConnections } from '../outbound/outbound-connections.ts';
 import { CallError, postJson } from '../outbound/post-json.ts';
+import { goType } from '../patch/go-format.ts';
 import { validateAnnotations, validateLabels } from '../strategy/validation/metadata-validation.ts';
 
 export type WebhookConversion = {
@@ -54,18 +55,17 @@ export class ConversionWebhook {
     const due = objects.flatMap((object, index) => (object.apiVersion === to ? [] : [index]));
     for (const batch of batchesOf(due, objects)) {
       const sent = batch.map((index) => withoutVersion(objects[index]!));
-      const isList = due.length > 1;
-      const converted = await this.#call(sent, to, isList, signal);
+      const converted = await this.#call(sent, to, signal);
       for (const [place, index] of batch.entries()) {
         const { resourceVersion } = objects[index]!.metadata;
-        const one = checked(sent[place]!, converted[place], to, isList ? place : undefined);
+        const one = checked(sent[place]!, converted[place], to);
         result[index] = resourceVersion === undefined ? one : withVersion(one, resourceVersion);
       }
     }
     return result;
   }
 
-  async #call(sent: readonly KubeObject[], to: string, isList: boolean, signal: AbortSignal): Promise<JsonValue[]> {
+  async #call(sent: readonly KubeObject[], to: string, signal: AbortSignal): Promise<JsonValue[]> {
     const [first] = sent;
     const began = performance.now();
     const told = (error: unknown) =>
@@ -73,7 +73,7 @@ export class ConversionWebhook {
     try {
       const answer = await this.#ask(sent, to, signal);
       if (answer.length !== sent.length)
-        throw failed(first!, `returned ${answer.length} objects, expected ${isList ? sent.length : 1}`);
+        throw failed(first!, `returned ${answer.length} objects, expected ${sent.length}`);
       told(undefined);
       return answer;
     } catch (err) {
@@ -146,31 +146,17 @@ function* batchesOf(due: readonly number[], objects: readonly KubeObject[]): Gen
   if (batch.length > 0) yield batch;
 }
 
-/** `index`: its place in a list; undefined if it was the only one. */
-function checked(sent: KubeObject, got: JsonValue | undefined, to: string, index: number | undefined): KubeObject {
-  const words = index === undefined ? singleWords : listWords(index);
+/** In the words for an object that was sent alone, as kube-apiserver sends each object of a list. */
+function checked(sent: KubeObject, got: JsonValue | undefined, to: string): KubeObject {
   const object = isObject(got) ? got : {};
   const type = typeFault(sent, object, to);
-  if (type !== undefined) throw failed(sent, `${words.type}: ${type}`);
+  if (type !== undefined) throw failed(sent, `returned invalid object at index 0: ${type}`);
   const given = isObject(object.metadata) ? object.metadata : {};
   const identity = identityFault(sent, given);
-  if (identity !== undefined) throw failed(sent, `${words.identity}: ${identity}`);
-  const metadata = metadataFault(object.metadata);
-  if (metadata !== undefined) throw failed(sent, `${words.metadata}: ${metadata}`);
+  if (identity !== undefined) throw failed(sent, `returned invalid object: ${identity}`);
+  const metadata = metadataFault(sent, object.metadata);
+  if (metadata !== undefined) throw failed(sent, `returned invalid metadata: ${metadata}`);
   return { ...object, metadata: restoredMetadata(sent, given) } as unknown as KubeObject;
-}
-
-type Words = { readonly type: string; readonly identity: string; readonly metadata: string };
-
-const singleWords: Words = {
-  type: 'returned invalid object at index 0',
-  identity: 'returned invalid object',
-  metadata: 'returned invalid metadata',
-};
-
-function listWords(index: number): Words {
-  const invalid = `returned invalid converted object at index ${index}`;
-  return { type: invalid, identity: invalid, metadata: `returned invalid metadata in object at index ${index}` };
 }
 
 function typeFault(sent: KubeObject, { apiVersion = '', kind = '' }: JsonObject, to: string): string | undefined {
@@ -190,22 +176,34 @@ function identityFault({ metadata }: KubeObject, given: JsonObject): string | un
   return undefined;
 }
 
-function metadataFault(metadata: JsonValue | undefined): string | undefined {
-  if (metadata === undefined) return 'missing metadata in converted object';
-  if (!isObject(metadata)) return 'invalid metadata in converted object';
+/** Only labels and annotations are taken over; those that stay as they were are not judged. */
+function metadataFault({ metadata: before }: KubeObject, given: JsonValue | undefined): string | undefined {
+  if (given === undefined) return 'missing metadata in converted object';
+  if (!isObject(given)) return `invalid metadata of type ${goType(given)} in converted object`;
   for (const field of ['labels', 'annotations'] as const) {
-    const given = metadata[field];
-    if (given === undefined || given === null) continue;
-    if (!isObject(given)) return `invalid metadata.${field} in converted object`;
-    for (const [key, value] of Object.entries(given))
-      if (typeof value !== 'string') return `metadata.${field}[${key}] must be a string in converted object`;
-    const texts = given as Record<string, string>;
-    const path = `metadata.${field}`;
-    const faults = field === 'labels' ? validateLabels(texts, path) : validateAnnotations(texts, path);
-    if (faults.length === 1) return fieldErrorText(faults[0]!);
-    if (faults.length > 1) return `[${faults.map(fieldErrorText).join(', ')}]`;
+    const texts = given[field];
+    if (texts === undefined || texts === null) continue;
+    if (!isObject(texts)) return `invalid metadata.${field} of type ${goType(texts)} in converted object`;
+    const fault = textsFault(field, texts, before[field]);
+    if (fault !== undefined) return fault;
   }
   return undefined;
+}
+
+function textsFault(
+  field: 'labels' | 'annotations',
+  given: JsonObject,
+  before: Readonly<Record<string, string>> | undefined,
+): string | undefined {
+  for (const [key, value] of Object.entries(given))
+    if (typeof value !== 'string')
+      return `metadata.${field}[${key}] must be a string, but is ${goType(value)} in converted object`;
+  if (jsonEqual(given, before ?? {})) return undefined;
+  const texts = given as Record<string, string>;
+  const faults =
+    field === 'labels' ? validateLabels(texts, 'metadata.labels') : validateAnnotations(texts, 'metadata.annotation');
+  if (faults.length < 2) return faults[0] && fieldErrorText(faults[0]);
+  return `[${faults.map(fieldErrorText).join(', ')}]`;
 }
 
 function restoredMetadata({ metadata }: KubeObject, given: JsonObject): KubeObject['metadata'] {

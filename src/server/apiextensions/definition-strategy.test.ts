@@ -70,6 +70,19 @@ it.each<[claim: string, change: Parameters<typeof crd>[0], want: (string | RegEx
     ['spec.names.listKind: Invalid value: "Foo": kind and listKind may not be the same'],
   ],
   [
+    'without versions',
+    (spec) => delete (spec as JsonObject).versions,
+    [
+      'spec.versions: Invalid value: null: must have exactly one version marked as storage version',
+      /^status.storedVersions: Invalid value: null: /,
+    ],
+  ],
+  [
+    'with an empty list of versions',
+    (spec) => spec.versions.pop(),
+    [/^spec.versions: Invalid value: \[\]: must have exactly one/, /^status.storedVersions: Invalid value: null: /],
+  ],
+  [
     'with a version twice',
     (spec) => spec.versions.push({ ...spec.versions[0]!, storage: false }),
     [/must contain unique version names/],

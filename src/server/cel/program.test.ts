@@ -120,10 +120,16 @@ it.each<[text: string, why: string]>([
 const starts =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
-it.each<[text: string, why: string]>([
+it.each<[text: string, why: string | RegExp]>([
   [
     'a/b',
     "ERROR: <input>:1:1: undeclared reference to 'a' (in container '')\n | a/b\n | ^\nERROR: <input>:1:3: undeclared reference to 'b' (in container '')\n | a/b\n | ..^",
+  ],
+  [
+    '',
+    new RegExp(
+      `^ERROR: <input>:1:1: Syntax error: mismatched input '<EOF>' expecting ${starts.replace(/[{}[(.]/g, '\\$&')}$`,
+    ),
   ],
   ["'v'x", "ERROR: <input>:1:4: Syntax error: extraneous input 'x' expecting <EOF>\n | 'v'x\n | ...^"],
   [

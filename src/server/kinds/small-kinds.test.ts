@@ -10,11 +10,17 @@ const EVENTS = 'events.events.k8s.io';
 const CLASSES = 'runtimeclasses.node.k8s.io';
 const SERVICES = 'apiservices.apiregistration.k8s.io';
 
-const pem = (type: string) => Buffer.from(`-----BEGIN ${type}-----\nAA==\n-----END ${type}-----\n`).toString('base64');
+const pem = (type: string, body = 'AA==') =>
+  Buffer.from(`-----BEGIN ${type}-----\n${body}\n-----END ${type}-----\n`).toString('base64');
+/** Signed with its own key, that nobody has any more. */
+const SIGNED =
+  'MIHLMHMCAQAwETEPMA0GA1UEAwwGd3JpdGVyMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE5n+IRglF1rmeBTO8kecPwX6ypBrL2krSlMzl5WKQL95DviwMs73HR8kbzAHYpRjwhpJ22vxaYlpxxGpPwMJtM6AAMAoGCCqGSM49BAMCA0gAMEUCIAhXw9RtKrdsdk1tIoXS9zvVg5x2zz1J2SS9M+omBnrGAiEAtV4egHenkdb07e4i6Q5nnIXfeAjmbiP3UwooT3DG+Vk=';
 const { publicKey } = generateKeyPairSync('ed25519');
 
 const good: Readonly<Record<string, JsonObject>> = {
-  [CSRS]: { spec: { request: pem('CERTIFICATE REQUEST'), signerName: 'example.com/s', usages: ['client auth'] } },
+  [CSRS]: {
+    spec: { request: pem('CERTIFICATE REQUEST', SIGNED), signerName: 'example.com/s', usages: ['client auth'] },
+  },
   [BINDINGS]: {
     roleRef: { kind: 'ClusterRole', name: 'r' },
     subjects: [{ kind: 'ServiceAccount', name: 'sa', namespace: 'n' }],
@@ -60,6 +66,12 @@ it.each<[kind: string, path: string, value: Change[1], want: string[]]>([
     'spec.request',
     pem('PUBLIC KEY'),
     [`spec.request: Invalid value: "${pem('PUBLIC KEY')}": PEM block type must be CERTIFICATE REQUEST`],
+  ],
+  [
+    CSRS,
+    'spec.request',
+    pem('CERTIFICATE REQUEST'),
+    [`spec.request: Invalid value: "${pem('CERTIFICATE REQUEST')}": asn1: syntax error: truncated tag or length`],
   ],
   [CSRS, 'spec.usages', ['client auth', 'client auth'], ['spec.usages[1]: Duplicate value: "client auth"']],
   [
@@ -113,6 +125,12 @@ it.each<[kind: string, path: string, value: Change[1], want: string[]]>([
       'scheduling.tolerations[0].operator: Invalid value: "": operator must be Exists when `key` is empty, which means "match all values and all keys"',
     ],
   ],
+  [
+    CLASSES,
+    'overhead.podFixed',
+    { cpu: '1', 'hugepages-2Mi': '3Mi' },
+    ['overhead.limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi'],
+  ],
   [SERVICES, 'spec.service', undefined, []],
   [
     SERVICES,
@@ -147,6 +165,15 @@ it.each<[kind: string, path: string, value: Change[1], want: string[]]>([
     { certificate: Buffer.from(publicKey.export({ type: 'spki', format: 'der' })).toString('base64') },
     ['status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block'],
   ],
+  [
+    SERVICES,
+    'status',
+    { conditions: [{ type: 'Available', status: 'True' }, { type: 'Odd' }, { type: 'Odder', status: 'Maybe' }] },
+    [
+      'status.conditions[1].status: Unsupported value: "": supported values: "True", "False", "Unknown"',
+      'status.conditions[2].status: Unsupported value: "Maybe": supported values: "True", "False", "Unknown"',
+    ],
+  ],
 ])('an update of %s that sets %s to %j is judged', async (kind, path, value, want) =>
   expect(await updateFaultsOf(kind, good[kind]!, [path, value])).toEqual(want),
 );
@@ -156,4 +183,27 @@ it('a lease forgets what nobody may say yet, and a priority class stays of its f
   expect(lease.created.spec).toEqual({ holderIdentity: 'me' });
   const { created: priority } = await created('priorityclasses.scheduling.k8s.io', { value: 1 });
   expect(priority).toMatchObject({ preemptionPolicy: 'PreemptLowerPriority', metadata: { generation: 1 } });
+});
+
+it('what is wrong with the conditions of a disruption budget is told first of its status', async () => {
+  const status = { conditions: [{ type: 'A', status: 'True', reason: 'R' }], disruptionsAllowed: -1 };
+  expect(await updateFaultsOf('poddisruptionbudgets.policy', { spec: {} }, ['status', status])).toEqual([
+    'status.conditions[0].lastTransitionTime: Required value',
+    'status.disruptionsAllowed: Invalid value: -1: must be greater than or equal to 0',
+  ]);
+});
+
+const reserved = "priority class names with 'system-' prefix are reserved for system use only. error: ";
+it.each<[name: string, more: JsonObject, why: string | undefined]>([
+  ['system-node-critical', { value: 2_000_001_000 }, undefined],
+  ['system-node-critical', { value: 1 }, 'value of system-node-critical PriorityClass must be 2000001000'],
+  [
+    'system-node-critical',
+    { value: 2_000_001_000, globalDefault: true },
+    'globalDefault of system-node-critical PriorityClass must be false',
+  ],
+  ['system-mine', { value: 1 }, 'system-mine is not a known system priority class'],
+])('the priority class %s of %j is judged by what it must be', async (name, more, why) => {
+  const { errors } = await created('priorityclasses.scheduling.k8s.io', { metadata: { name }, ...more });
+  expect(errors).toEqual(why ? [`metadata.name: Forbidden: ${reserved}${why}`] : []);
 });

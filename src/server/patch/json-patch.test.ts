@@ -230,6 +230,23 @@ it.each<[operation: JsonObject, why: string]>([
     { op: 'remove', path: '/a/x' },
     "error in remove for path: '/a/x': Unable to remove nonexistent key: x: missing value",
   ],
+  [
+    { op: 'replace', path: '/x/y', value: 1 },
+    'replace operation does not apply: doc is missing path: /x/y: missing value',
+  ],
+  [
+    { op: 'move', from: '/x/y', path: '/z' },
+    'move operation does not apply: doc is missing from path: /x/y: missing value',
+  ],
+  [
+    { op: 'copy', from: '/l', path: '/x/y' },
+    'copy operation does not apply: doc is missing destination path: /x/y: missing value',
+  ],
+  [{ op: 'test', path: '/x/y', value: 1 }, 'test operation does not apply: is missing path: /x/y: missing value'],
+  [
+    { op: 'test', path: '/l/7', value: 1 },
+    "error in test for path: '/l/7': Unable to access invalid index: 7: invalid index referenced",
+  ],
   [{ op: 'remove', path: '/x/y' }, 'remove operation does not apply: doc is missing path: "/x/y": missing value'],
   [{ op: 'add', path: '/x/y', value: 1 }, 'add operation does not apply: doc is missing path: "/x/y": missing value'],
   [
@@ -247,5 +264,5 @@ it.each<[operation: JsonObject, why: string]>([
   }
   expect(isStatusError(thrown, 'Invalid') && thrown.message).toMatch(/the server rejected our request/);
   expect(patchFaultOf(thrown)?.message).toBe(why);
-  expect(patchFaultOf(thrown)?.isFailedTest).toBe(operation.op === 'test');
+  expect(patchFaultOf(thrown)?.isFailedTest).toBe(why.endsWith('test failed'));
 });

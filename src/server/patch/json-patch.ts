@@ -12,7 +12,6 @@
  * A fault in an operation is the 422 that names nothing, caused by a PatchFault that says what it was for those who may
  * tell; a body that is no list of operations is a 400.
  */
-
 import { badRequest, type StatusError, tooLarge, unprocessable } from '../../api/errors/status-error.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { jsonWord } from '../codec/check-object.ts';
@@ -91,14 +90,14 @@ class PatchRun {
       case 'move': {
         const from = pointerOf(operation, 'from');
         if (isPrefix(from, path) && from.length < path.length) throw fault('move operation into itself');
-        const moved = this.#within('move', operation.from, () => this.#remove(from));
-        this.#within('move', operation.path, () => this.#add(path, moved));
+        const moved = this.#within('move', operation.from, () => this.#remove(from), 'from path');
+        this.#within('move', operation.path, () => this.#add(path, moved), 'destination path');
         break;
       }
       case 'copy': {
         const from = pointerOf(operation, 'from');
-        const copied = this.#within('copy', operation.from, () => this.#copy(from));
-        this.#within('copy', operation.path, () => this.#add(path, copied));
+        const copied = this.#within('copy', operation.from, () => this.#copy(from), 'from path');
+        this.#within('copy', operation.path, () => this.#add(path, copied), 'destination path');
         break;
       }
       case 'test':
@@ -109,8 +108,8 @@ class PatchRun {
     }
   }
 
-  /** Says of a fault in which operation it was, and where. */
-  #within<T>(op: string, pointer: JsonValue | undefined, run: () => T): T {
+  /** Says of a fault in which operation it was, and where, in the words of the library that kube-apiserver has. */
+  #within<T>(op: string, pointer: JsonValue | undefined, run: () => T, what = 'path'): T {
     try {
       return run();
     } catch (err) {
@@ -118,9 +117,10 @@ class PatchRun {
       if (why === undefined) throw err;
       const isPathMissing = why === MISSING_PATH;
       const shown = String(pointer);
+      const isQuoted = op === 'add' || op === 'remove';
       throw fault(
         isPathMissing
-          ? `${op} operation does not apply: doc is missing path: "${shown}": missing value`
+          ? `${op} operation does not apply: doc is missing ${what}: ${isQuoted ? `"${shown}"` : shown}: missing value`
           : `error in ${op} for path: '${shown}': ${why}`,
       );
     }
@@ -131,8 +131,14 @@ class PatchRun {
     try {
       found = this.#find(path, true);
     } catch (err) {
-      if (!patchFaultOf(err)) throw err;
-      throw fault(`error in test for path: '${pointer}': missing value`);
+      const why = patchFaultOf(err)?.message;
+      if (why === undefined) throw err;
+      const isPathMissing = why === MISSING_PATH;
+      throw fault(
+        isPathMissing
+          ? `test operation does not apply: is missing path: ${pointer}: missing value`
+          : `error in test for path: '${pointer}': ${why}`,
+      );
     }
     if (!jsonEqual(found, wanted)) throw fault(`testing value ${pointer} failed: test failed`, true);
   }

@@ -92,6 +92,8 @@ export type Strategy = {
   readonly warnings?: (object: KubeObject, old: KubeObject | undefined, context: StrategyContext) => readonly string[];
   /** Whether it is another one for its controllers though nothing but metadata changed. */
   readonly isRenewed?: (object: KubeObject, old: KubeObject) => boolean;
+  /** Why nobody deletes the object of this name by itself. */
+  readonly whyKept?: (name: string) => string | undefined;
   /** How long an object stays when it is deleted; kinds without it go at once. */
   readonly gracePeriodSeconds?: (object: KubeObject, options: DeleteOptions) => number;
   /** What else its deletion leaves in an object when it is first asked for; may hold it by a finalizer. */

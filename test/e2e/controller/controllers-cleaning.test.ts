@@ -6,6 +6,7 @@ import { requestCleanerController } from '../../../src/controllers/certificates/
 import { tokenCleanerController } from '../../../src/controllers/namespaces/token-cleaner.ts';
 import { podGarbageCollector } from '../../../src/controllers/nodes/pod-garbage-collector.ts';
 import { startTestServer, type TestServer } from '../../../src/testing/index.ts';
+import { certificateRequest } from '../../support/certificate-request.ts';
 import { adminOf, until } from '../../support/client/client-under-test.ts';
 
 let server: TestServer;
@@ -18,16 +19,6 @@ afterAll(async () => {
   await client?.close();
   await server?.[Symbol.asyncDispose]();
 });
-
-const REQUEST = [
-  '-----BEGIN CERTIFICATE REQUEST-----',
-  'MIHLMHMCAQAwETEPMA0GA1UEAwwGd3JpdGVyMFkwEwYHKoZIzj0CAQYIKoZIzj0D',
-  'AQcDQgAE5n+IRglF1rmeBTO8kecPwX6ypBrL2krSlMzl5WKQL95DviwMs73HR8kb',
-  'zAHYpRjwhpJ22vxaYlpxxGpPwMJtM6AAMAoGCCqGSM49BAMCA0gAMEUCIAhXw9Rt',
-  'Krdsdk1tIoXS9zvVg5x2zz1J2SS9M+omBnrGAiEAtV4egHenkdb07e4i6Q5nnIXf',
-  'eAjmbiP3UwooT3DG+Vk=',
-  '-----END CERTIFICATE REQUEST-----',
-].join('\n');
 
 const pods = () => client.resource(corev1.pods, 'default');
 const make = (name: string, nodeName?: string) =>
@@ -69,7 +60,7 @@ it('of finished Pods the oldest go, until as many are left as may stay', async (
 it('a certificate request goes an hour after it was decided, and not before', async () => {
   const requests = client.resource(certificatesv1.certificateSigningRequests);
   const spec = {
-    request: Buffer.from(REQUEST).toString('base64'),
+    request: Buffer.from(certificateRequest).toString('base64'),
     signerName: 'example.com/signer',
     usages: ['client auth' as const],
   };

@@ -5,7 +5,7 @@
 import type { KubeObject } from '../../../api/index.ts';
 import type { Authorizer } from '../../auth/authorizer.ts';
 import type { Resource } from '../../registry/resource.ts';
-import type { AdmissionAttributes } from '../admission.ts';
+import type { AdmissionAttributes, ConvertObject } from '../admission.ts';
 import type { ExpressionTimer } from '../expressions/evaluation.ts';
 import { KnownRights } from '../expressions/known-rights.ts';
 import type { Matched, RequestObjects } from '../expressions/request-values.ts';
@@ -21,14 +21,6 @@ export type MatchedPolicy = {
   readonly match: MatchResources;
   readonly paramKind: ParamKind | undefined;
 };
-
-/** From the form of one resource to that of another; may have to ask somebody. */
-export type ConvertObject = (
-  object: KubeObject,
-  from: Resource,
-  to: Resource,
-  signal: AbortSignal,
-) => KubeObject | Promise<KubeObject>;
 
 export type DispatchParts = {
   readonly matcher: PolicyMatcher;

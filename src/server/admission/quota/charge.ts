@@ -8,7 +8,7 @@
 import type { JsonObject, KubeObject, Quantity } from '../../../api/index.ts';
 import { objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 import { type AdmissionAttributes, refuse } from '../admission.ts';
-import { type Amounts, amountsIn } from '../pod-amounts.ts';
+import { type Amounts, amountsIn, saysForAll } from '../pod-amounts.ts';
 import { isInScopes } from './scopes.ts';
 import { computeUsage, type Usage, usageOf } from './usage.ts';
 
@@ -59,16 +59,15 @@ function restrains({ quota, hard, used }: RunningQuota, usage: Usage, a: Admissi
 
 const MUST_SAY = ['cpu', 'limits.cpu', 'limits.memory', 'memory', 'requests.cpu', 'requests.memory'];
 
-/** Of cpu and memory each container must say what it wants, unless the Pod says it for all. */
+/** Of cpu and memory each container must say what it wants, unless the Pod says anything for all of them. */
 function unsaid(pod: KubeObject, restrained: readonly string[]): string[] {
   const spec = objectAt(pod as JsonObject, 'spec') ?? {};
+  const required = restrained.filter((name) => MUST_SAY.includes(name));
+  if (required.length === 0 || saysForAll(spec)) return [];
   const saidBy = (owner: JsonObject) => {
     const resources = objectAt(owner, 'resources');
     return computeUsage(amountsIn(objectAt(resources, 'requests')), amountsIn(objectAt(resources, 'limits')));
   };
-  const saidForAll = saidBy(spec);
-  const required = restrained.filter((name) => MUST_SAY.includes(name) && !saidForAll.has(name));
-  if (required.length === 0) return [];
   const containers = [...objectsAt(spec, 'containers'), ...objectsAt(spec, 'initContainers')].map((container) => ({
     name: textAt(container, 'name'),
     said: saidBy(container),

@@ -66,6 +66,8 @@ const asking = (requests: JsonObject, limits: JsonObject = {}) => ({
   containers: [{ name: 'c', resources: { requests, limits } }],
 });
 
+const asksFor = (requests: JsonObject): JsonObject => ({ spec: asking(requests) });
+
 describe('usage', () => {
   const of = (resource: string, object: JsonObject) => {
     const usage = usageOf(find(resource)).of(
@@ -102,6 +104,88 @@ describe('usage', () => {
         memory: '1Mi',
         'requests.memory': '1Mi',
         'requests.example.com/gpu': '2',
+      },
+    ],
+    [
+      'a Pod that is being resized: the greater of what it asks for and what it has',
+      'pods',
+      {
+        spec: {
+          containers: [
+            { name: 'c', resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1' } } },
+            { name: 'd', resources: { requests: { cpu: '1' } } },
+          ],
+          initContainers: [{ name: 'i', resources: { requests: { cpu: '1' } } }],
+        },
+        status: {
+          containerStatuses: [
+            {
+              name: 'c',
+              allocatedResources: { cpu: '3' },
+              resources: { requests: { cpu: '2', memory: '512Mi' }, limits: { cpu: '4' } },
+            },
+            { name: 'd', allocatedResources: { cpu: '9' } },
+          ],
+          initContainerStatuses: [{ name: 'i', resources: { requests: { cpu: '100' } } }],
+        },
+      },
+      {
+        'count/pods': '1',
+        pods: '1',
+        cpu: '4',
+        'requests.cpu': '4',
+        'limits.cpu': '4',
+        memory: '1Gi',
+        'requests.memory': '1Gi',
+      },
+    ],
+    [
+      'a Pod whose resize no node can follow: what it has',
+      'pods',
+      {
+        spec: { containers: [{ name: 'c', resources: { requests: { cpu: '8' } } }] },
+        status: {
+          containerStatuses: [{ name: 'c', resources: { requests: { cpu: '1' } } }],
+          conditions: [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible' }],
+        },
+      },
+      { 'count/pods': '1', pods: '1', cpu: '1', 'requests.cpu': '1' },
+    ],
+    [
+      'a Pod that asks for devices by their class',
+      'pods',
+      asksFor({ 'deviceclass.resource.kubernetes.io/gold': '2' }),
+      { 'count/pods': '1', pods: '1', 'requests.deviceclass.resource.kubernetes.io/gold': '2' },
+    ],
+    [
+      'a claim for devices: by class the most that it may get',
+      'resourceclaims.resource.k8s.io',
+      {
+        spec: {
+          devices: {
+            requests: [
+              { name: 'a', exactly: { deviceClassName: 'gold', allocationMode: 'ExactCount', count: 2 } },
+              { name: 'b', exactly: { deviceClassName: 'iron', allocationMode: 'All' } },
+              {
+                name: 'c',
+                firstAvailable: [
+                  { name: 'x', deviceClassName: 'gold', allocationMode: 'ExactCount', count: 1 },
+                  { name: 'y', deviceClassName: 'gold', allocationMode: 'ExactCount', count: 4 },
+                  { name: 'z', deviceClassName: 'tin', allocationMode: 'ExactCount', count: 8 },
+                ],
+              },
+            ],
+          },
+        },
+      },
+      {
+        'count/resourceclaims.resource.k8s.io': '1',
+        'gold.deviceclass.resource.k8s.io/devices': '6',
+        'iron.deviceclass.resource.k8s.io/devices': '32',
+        'tin.deviceclass.resource.k8s.io/devices': '8',
+        'requests.deviceclass.resource.kubernetes.io/gold': '6',
+        'requests.deviceclass.resource.kubernetes.io/iron': '32',
+        'requests.deviceclass.resource.kubernetes.io/tin': '8',
       },
     ],
     ['a Pod that has ended', 'pods', { status: { phase: 'Failed' } }, { 'count/pods': '1' }],
@@ -183,6 +267,28 @@ describe('ResourceQuota', () => {
     );
     await write(store, pod({ containers, resources: { requests: { cpu: '1m' }, limits: { memory: '1Mi' } } }));
     expect(store.used()).toEqual({ 'requests.cpu': '1m', 'limits.memory': '1Mi', pods: '1' });
+    await write(store, pod({ containers, resources: { requests: { memory: '1Mi' } } }));
+    expect(store.used()).toEqual({ 'requests.cpu': '2m', 'limits.memory': '1Mi', pods: '2' });
+  });
+
+  it('counts devices by their class, also where an update asks for more of them', async () => {
+    const claim = (count: number) => ({
+      spec: {
+        devices: {
+          requests: [{ name: 'r', exactly: { deviceClassName: 'gold', allocationMode: 'ExactCount', count } }],
+        },
+      },
+    });
+    const devices = 'gold.deviceclass.resource.k8s.io/devices';
+    const store = new FakeStore(quotaOf('q', { [devices]: '3' }, { [devices]: '0' }));
+    const resource = 'resourceclaims.resource.k8s.io';
+    await write(store, { resource, object: claim(2) });
+    expect(store.used()).toEqual({ [devices]: '2' });
+    await expect(write(store, { resource, object: claim(2) })).rejects.toThrow(
+      `resourceclaims.resource.k8s.io "a" is forbidden: exceeded quota: q, requested: ${devices}=2, used: ${devices}=2, limited: ${devices}=3`,
+    );
+    await write(store, { resource, operation: 'UPDATE', old: claim(2), object: claim(3) });
+    expect(store.used()).toEqual({ [devices]: '3' });
   });
 
   it('tells all that is too much, and only that', async () => {

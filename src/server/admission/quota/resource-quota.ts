@@ -41,6 +41,7 @@ export function mayCount(operation: AdmissionOperation, resource: Resource, subr
     case 'pods':
       return subresource === '' || subresource === 'resize';
     case 'services':
+    case 'resourceclaims.resource.k8s.io':
       return subresource === '';
     case 'persistentvolumeclaims':
       return subresource === '' || subresource === 'status';

@@ -1,6 +1,6 @@
 /**
- * What an object uses of what quotas count, by kind: Pods, Services and claims in several ways, everything else as one of
- * its kind. Which names of a quota a kind is counted under is known here too.
+ * What an object uses of what quotas count, by kind: Pods, Services and claims, for volumes and for devices, in several
+ * ways, everything else as one of its kind. Which names of a quota a kind is counted under is known here too.
  */
 import { type JsonObject, type KubeObject, Quantity } from '../../../api/index.ts';
 import { qualifiedName, type Resource } from '../../registry/resource.ts';
@@ -16,6 +16,12 @@ export type Usage = {
   of(object: KubeObject, now: number): Map<string, Quantity>;
 };
 
+/** In front of a device class: what stands for its devices where resources of containers are named. */
+const DEVICE_PREFIX = 'deviceclass.resource.kubernetes.io/';
+const DEVICE_SUFFIX = '.deviceclass.resource.k8s.io/devices';
+const DEVICE_CLAIMS = 'resourceclaims.resource.k8s.io';
+/** As many as one claim can get: what "all" may come to. */
+const MOST_DEVICES = 32;
 const CLASS_SUFFIX = '.storageclass.storage.k8s.io/';
 const COMPUTE = ['cpu', 'memory', 'ephemeral-storage'];
 /** Counted by their bare names too. */
@@ -52,7 +58,8 @@ const ofKind: Readonly<Record<string, Usage>> = {
       podNames.has(name) ||
       isHugePages(name) ||
       name.startsWith('requests.hugepages-') ||
-      (name.startsWith('requests.') && !isNative(name)),
+      (name.startsWith('requests.') && !isNative(name)) ||
+      name.startsWith(`requests.${DEVICE_PREFIX}`),
     of: podUsage,
   },
   services: { counts: (name) => serviceNames.includes(name), of: serviceUsage },
@@ -63,6 +70,10 @@ const ofKind: Readonly<Record<string, Usage>> = {
       claimNames.some((one) => name.endsWith(CLASS_SUFFIX + one)),
     of: claimUsage,
   },
+  [DEVICE_CLAIMS]: {
+    counts: (name) => name === `count/${DEVICE_CLAIMS}` || name.endsWith(DEVICE_SUFFIX),
+    of: deviceUsage,
+  },
 };
 
 /** A Pod that has ended, or should have, is only an object. */
@@ -70,8 +81,7 @@ function podUsage(pod: KubeObject, now: number): Map<string, Quantity> {
   const counted = new Map([['count/pods', count(1)]]);
   const phase = textAt(objectAt(pod as JsonObject, 'status'), 'phase');
   if (phase === 'Failed' || phase === 'Succeeded' || isOverdue(pod, now)) return counted;
-  const spec = objectAt(pod as JsonObject, 'spec') ?? {};
-  const [requests, limits] = [chargedPodAmounts(spec, 'requests'), chargedPodAmounts(spec, 'limits')];
+  const [requests, limits] = [chargedPodAmounts(pod, 'requests'), chargedPodAmounts(pod, 'limits')];
   return new Map([...counted, ['pods', count(1)], ...computeUsage(requests, limits)]);
 }
 
@@ -86,7 +96,7 @@ export function computeUsage(requests: Amounts, limits: Amounts): Map<string, Qu
   const usage = new Map<string, Quantity>();
   for (const [name, amount] of requests) {
     if (COMPUTE.includes(name) || isHugePages(name)) usage.set(name, amount).set(`requests.${name}`, amount);
-    else if (isExtendedResource(name)) usage.set(`requests.${name}`, amount);
+    else if (isExtendedResource(name) || name.startsWith(DEVICE_PREFIX)) usage.set(`requests.${name}`, amount);
   }
   for (const [name, amount] of limits) if (COMPUTE.includes(name)) usage.set(`limits.${name}`, amount);
   return usage;
@@ -134,4 +144,39 @@ function storageOf(claim: KubeObject): Quantity | undefined {
   const [wanted, kept] = [quantityOf(String(asked)), quantityOf(String(held ?? '0'))];
   const greater = kept.compare(wanted) > 0 ? kept : wanted;
   return greater.scale >= 0 ? greater : new Quantity(greater.toBigInt(), 0, greater.format);
+}
+
+/** The most that it may get: of several ways to serve a request, of each class the one that takes most. */
+function deviceUsage(claim: KubeObject): Map<string, Quantity> {
+  const byClass = new Map<string, number>();
+  for (const request of objectsAt(objectAt(objectAt(claim as JsonObject, 'spec'), 'devices'), 'requests')) {
+    const most = new Map<string, number>();
+    for (const way of waysToServe(request)) {
+      const name = textAt(way, 'deviceClassName');
+      most.set(name, Math.max(most.get(name) ?? 0, devicesOf(way)));
+    }
+    for (const [name, devices] of most) byClass.set(name, (byClass.get(name) ?? 0) + devices);
+  }
+  const usage = new Map([[`count/${DEVICE_CLAIMS}`, count(1)]]);
+  for (const [name, devices] of byClass) usage.set(name + DEVICE_SUFFIX, count(devices));
+  for (const [name, devices] of byClass) if (devices > 0) usage.set(`requests.${DEVICE_PREFIX}${name}`, count(devices));
+  return usage;
+}
+
+function waysToServe(request: JsonObject): readonly JsonObject[] {
+  const several = objectsAt(request, 'firstAvailable');
+  if (several.length > 0) return several;
+  const exactly = objectAt(request, 'exactly');
+  return exactly ? [exactly] : [];
+}
+
+function devicesOf(way: JsonObject): number {
+  switch (textAt(way, 'allocationMode')) {
+    case 'ExactCount':
+      return numberAt(way, 'count') ?? 0;
+    case 'All':
+      return MOST_DEVICES;
+    default:
+      return 0;
+  }
 }

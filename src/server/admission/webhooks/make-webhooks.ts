@@ -6,9 +6,8 @@
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { OutboundConnections } from '../../outbound/outbound-connections.ts';
 import type { ResourceStorages } from '../../storage/resource-storages.ts';
-import type { AdmissionPlugin } from '../admission.ts';
+import type { AdmissionPlugin, ConvertObject } from '../admission.ts';
 import { EquivalentResources } from '../matching/equivalent-resources.ts';
-import type { ConvertObject } from './versioned-request.ts';
 import { WebhookCaller } from './webhook-caller.ts';
 import { WebhookList } from './webhook-list.ts';
 import { type JudgeConditions, WebhookMatcher } from './webhook-matcher.ts';

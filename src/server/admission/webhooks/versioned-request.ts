@@ -9,15 +9,7 @@ import type { JsonObject, KubeObject } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
 import { withNulls } from '../../codec/index.ts';
 import type { Resource } from '../../registry/resource.ts';
-import type { AdmissionAttributes, GroupVersionKind } from '../admission.ts';
-
-/** From the form of one resource to that of another; may have to ask somebody. */
-export type ConvertObject = (
-  object: KubeObject,
-  from: Resource,
-  to: Resource,
-  signal: AbortSignal,
-) => KubeObject | Promise<KubeObject>;
+import type { AdmissionAttributes, ConvertObject, GroupVersionKind } from '../admission.ts';
 
 /** What a webhook is called about: the resource in the version its rules name. */
 export type Invocation = { readonly resource: Resource; readonly kind: GroupVersionKind };

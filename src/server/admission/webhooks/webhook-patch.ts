@@ -8,7 +8,7 @@ import { isObject } from '../../codec/json/json-objects.ts';
 import { JsonSyntaxError, parseJson } from '../../codec/json/json-reader.ts';
 import { jsonPatch, patchFaultOf } from '../../patch/json-patch.ts';
 
-/** The operations of a patch; an Error says why it has none. */
+/** The operations of a patch, of which `null` has none; an Error says why it is no patch. */
 export function readPatch(bytes: Buffer): JsonValue[] {
   let patch: JsonValue;
   try {
@@ -17,6 +17,7 @@ export function readPatch(bytes: Buffer): JsonValue[] {
     if (err instanceof JsonSyntaxError) throw new Error(err.message);
     throw err;
   }
+  if (patch === null) return [];
   if (!Array.isArray(patch) || !patch.every(isObject))
     throw new Error('json: cannot unmarshal value into Go value of type jsonpatch.Patch');
   return patch;

@@ -220,6 +220,12 @@ it.each<[what: string, write: TestWrite, answer: JsonObject, want: JsonObject]>(
     { code: 500, message: expect.stringContaining('/data/missing') },
   ],
   [
+    'makes it what its kind cannot be',
+    configMap(),
+    patch({ op: 'replace', path: '/data', value: 'x' }),
+    { code: 500, message: expect.stringMatching(/^Internal error occurred: json: cannot unmarshal string /) },
+  ],
+  [
     'moves it to another namespace',
     configMap(),
     patch({ op: 'replace', path: '/metadata/namespace', value: 'x' }),
@@ -235,6 +241,12 @@ it.each<[what: string, write: TestWrite, answer: JsonObject, want: JsonObject]>(
   const hook = await hookWith((request) => respond(request, answer));
   const made = plugin(mutatingWebhooks, { c: [webhook(hook, { failurePolicy: 'Ignore' })] });
   await expect(admitted(made, write)).rejects.toMatchObject(want);
+});
+
+it.each([null, []])('a patch of %j changes nothing', async (none) => {
+  const text = Buffer.from(JSON.stringify(none)).toString('base64');
+  const hook = await hookWith((request) => respond(request, { patchType: 'JSONPatch', patch: text }));
+  expect(dataOf(await admitted(plugin(mutatingWebhooks, { c: [webhook(hook)] }), configMap()))).toEqual({ k: 'v' });
 });
 
 it('validating webhooks are called at once, and the first refusal is told when all have answered', async () => {

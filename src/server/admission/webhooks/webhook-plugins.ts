@@ -9,8 +9,8 @@ import { performance } from 'node:perf_hooks';
 import { badRequest, internalError, isStatusError, type JsonObject } from '../../../api/index.ts';
 import { cloneJson, jsonEqual } from '../../codec/index.ts';
 import { parseJson } from '../../codec/json/json-reader.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../admission.ts';
-import { type ConvertObject, type Invocation, VersionedRequest } from './versioned-request.ts';
+import type { AdmissionAttributes, AdmissionPlugin, ConvertObject } from '../admission.ts';
+import { type Invocation, VersionedRequest } from './versioned-request.ts';
 import type { Webhook } from './webhook.ts';
 import type { WebhookCaller } from './webhook-caller.ts';
 import { callFailed, WebhookCallError } from './webhook-errors.ts';
@@ -139,6 +139,7 @@ async function mutate(
     await request.replace(patched, invocation);
   } catch (err) {
     request.attributes.signal.throwIfAborted();
+    if (isStatusError(err) && err.code === 500) throw err;
     throw internalError((err as Error).message, { cause: err });
   }
   return true;

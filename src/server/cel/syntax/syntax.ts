@@ -87,7 +87,9 @@ function located({ at, why }: ExpressionFault, text: string): string {
   const line = text.slice(lineStart, lineEnd < 0 ? undefined : lineEnd);
   const number = text.slice(0, lineStart).split('\n').length;
   const column = at - lineStart;
-  return `ERROR: <input>:${number}:${column + 1}: ${why}\n | ${line}\n | ${'.'.repeat(column)}^`;
+  const fault = `ERROR: <input>:${number}:${column + 1}: ${why}`;
+  // Of an empty text there is nothing to show.
+  return text === '' ? fault : `${fault}\n | ${line}\n | ${'.'.repeat(column)}^`;
 }
 
 /** `a.b.c` as one name, if it could be one. */

@@ -9,7 +9,7 @@ import {
   requiredValue,
 } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
-import { portNumber } from '../../strategy/validation/checks.ts';
+import { oneOf, portNumber } from '../../strategy/validation/checks.ts';
 import { checksFrom, defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { isEmpty, numberAt, objectAt, textAt } from '../../strategy/validation/fields.ts';
 
@@ -21,6 +21,10 @@ const positiveUpTo = (most: number) => (value: unknown, path: string) =>
 const checkPriorities = checksFrom([
   ['spec.groupPriorityMinimum', positiveUpTo(20000)],
   ['spec.versionPriority', positiveUpTo(1000)],
+]);
+
+const checkConditions = checksFrom([
+  ['status.conditions[].status', (value, path, owner) => oneOf('True', 'False', 'Unknown')(value ?? '', path, owner)],
 ]);
 
 export const apiServiceStrategy: Strategy = {
@@ -38,7 +42,13 @@ export const apiServiceStrategy: Strategy = {
   },
   validate: (service) => {
     const spec = objectAt(service as JsonObject, 'spec') ?? {};
-    return [...checkName(service, spec), ...checkVersion(spec), ...checkPriorities(service), ...checkServer(spec)];
+    return [
+      ...checkName(service, spec),
+      ...checkVersion(spec),
+      ...checkPriorities(service),
+      ...checkServer(spec),
+      ...checkConditions(service),
+    ];
   },
 };
 

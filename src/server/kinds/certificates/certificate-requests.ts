@@ -8,7 +8,6 @@ import {
   duplicateValue,
   type FieldError,
   forbiddenValue,
-  invalid,
   invalidValue,
   type JsonObject,
   type JsonValue,
@@ -18,7 +17,7 @@ import {
 } from '../../../api/index.ts';
 import type { Strategy, StrategyContext } from '../../strategy/strategy.ts';
 import { faultsOf } from '../../strategy/validation/append-all.ts';
-import { ensureObject, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
+import { ensureObject, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 import { checkCertificate, checkCertificateSpec } from './certificate-spec.ts';
 
 const VERDICTS = ['Approved', 'Denied'];
@@ -40,13 +39,12 @@ export const certificateRequestStrategy: Strategy = {
     if (old.spec === undefined) delete request.spec;
     else request.spec = structuredClone(old.spec);
     if (context.subresource === 'approval') keepAllButConditions(request, old);
-    if (context.subresource === 'status') refuseVerdicts(request, old);
+    if (context.subresource === 'status') keepVerdicts(request, old);
     if (context.subresource !== '') dateConditions(request, old, context);
   },
   validate: (request, old) => {
-    const status = objectAt(request as JsonObject, 'status');
-    const certificate = textAt(status, 'certificate');
-    const isNew = certificate !== textAt(objectAt(old as JsonObject | undefined, 'status'), 'certificate');
+    const certificate = certificateOf(request);
+    const isNew = certificate !== (old ? certificateOf(old) : '');
     return [
       // What was asked for was judged when it was asked, and stays.
       ...(old ? [] : checkCertificateSpec(objectAt(request as JsonObject, 'spec') ?? {})),
@@ -55,10 +53,12 @@ export const certificateRequestStrategy: Strategy = {
       ...(isNew ? checkCertificate(certificate, 'status.certificate') : []),
     ];
   },
-  validateUpdate: (request, old) =>
-    LASTING.filter((type) => ofType(request, type).length < ofType(old, type).length).map((type) =>
+  validateUpdate: (request, old, context) => [
+    ...LASTING.filter((type) => ofType(request, type).length < ofType(old, type).length).map((type) =>
       forbiddenValue('status.conditions', `updates may not remove a condition of type "${type}"`),
     ),
+    ...(context?.subresource === 'status' ? checkIssued(request, old) : []),
+  ],
 };
 
 function keepAllButConditions(request: KubeObject, old: KubeObject): void {
@@ -69,18 +69,30 @@ function keepAllButConditions(request: KubeObject, old: KubeObject): void {
   else status.conditions = conditions;
 }
 
-/** What is taken back is refused with all updates. */
-function refuseVerdicts(request: KubeObject, old: KubeObject): void {
-  const faults: FieldError[] = [];
+/** What `approval` said stays as it was, whatever `status` says of it; what is added or left out is refused later. */
+function keepVerdicts(request: KubeObject, old: KubeObject): void {
   for (const type of VERDICTS) {
     const [now, before] = [ofType(request, type), ofType(old, type)];
-    const refuse = (what: string) =>
-      faults.push(forbiddenValue('status.conditions', `updates may not ${what} a condition of type "${type}"`));
-    if (now.length > before.length) refuse('add');
-    else if (now.length === before.length && !sameValue(now, before)) refuse('modify');
+    if (now.length !== before.length) continue;
+    const conditions = objectAt(request as JsonObject, 'status')?.conditions as JsonValue[];
+    for (const [index, condition] of now.entries())
+      conditions[conditions.indexOf(condition)] = structuredClone(before[index]!);
   }
-  const what = { kind: request.kind, group: 'certificates.k8s.io' };
-  if (faults.length > 0) throw invalid(what, request.metadata.name ?? '', faults);
+}
+
+/** `status` says no verdict, and the certificate once. */
+function checkIssued(request: KubeObject, old: KubeObject): FieldError[] {
+  const errors = VERDICTS.filter((type) => ofType(request, type).length > ofType(old, type).length).map((type) =>
+    forbiddenValue('status.conditions', `updates may not add a condition of type "${type}"`),
+  );
+  const [now, before] = [certificateOf(request), certificateOf(old)];
+  if (before !== '' && now !== before)
+    errors.push(forbiddenValue('status.certificate', 'updates may not modify existing certificate content'));
+  return errors;
+}
+
+function certificateOf(request: KubeObject): string {
+  return textAt(objectAt(request as JsonObject, 'status'), 'certificate');
 }
 
 function dateConditions(request: KubeObject, old: KubeObject, { now }: StrategyContext): void {

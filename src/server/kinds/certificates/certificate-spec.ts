@@ -1,6 +1,7 @@
 /**
  * What a request for a certificate may say: a signing request in PEM, known usages, a signer with a domain. And the
- * certificate that comes of it. Both are opened to see that they are what they say.
+ * certificate that comes of it. Both are opened to see that they are what they say, and the request that who made it has the
+ * key.
  */
 import { X509Certificate } from 'node:crypto';
 import {
@@ -17,6 +18,8 @@ import {
 } from '../../../api/index.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { numberAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { requestProblem } from './request-syntax.ts';
+import { signatureFault } from './signing-request.ts';
 
 const SHORTEST_SECONDS = 600;
 const LIMIT_DOMAIN = 253;
@@ -54,8 +57,9 @@ export function signingRequestOf(base64: string): Buffer | undefined {
 }
 
 function checkRequest(base64: string, path: string): FieldError[] {
-  if (signingRequestOf(base64)) return [];
-  return [invalidValue(path, base64 === '' ? null : base64, 'PEM block type must be CERTIFICATE REQUEST')];
+  const der = signingRequestOf(base64);
+  const problem = der ? (requestProblem(der) ?? signatureFault(der)) : 'PEM block type must be CERTIFICATE REQUEST';
+  return problem === undefined ? [] : [invalidValue(path, base64 === '' ? null : base64, problem)];
 }
 
 function checkSigner(name: string, path: string): FieldError[] {

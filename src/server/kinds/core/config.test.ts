@@ -50,6 +50,12 @@ it('what is sealed stays as it is', async () => {
   ]);
 });
 
+it('a secret may be of a type that begins like one with rules', async () => {
+  expect(
+    (await apply(find('secrets'), { type: 'kubernetes.io/dockerconfigjson2', data: { k: 'dg==' } })).errors,
+  ).toEqual([]);
+});
+
 it('the type of a secret cannot change', async () => {
   const { created, strategy } = await apply(find('secrets'), { type: 'example.com/mine' });
   expect(strategy.validateUpdate?.({ ...created, type: 'Opaque' }, created).map(fieldErrorText)).toEqual([

@@ -48,6 +48,7 @@ const neededKeys: Readonly<Record<string, readonly string[]>> = {
   'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
   'kubernetes.io/ssh-auth': ['ssh-privatekey'],
 };
+const dockerTypes: ReadonlySet<string> = new Set(['kubernetes.io/dockercfg', 'kubernetes.io/dockerconfigjson']);
 const basicAuthKeys = ['username', 'password'];
 const serviceAccountName = 'kubernetes.io/service-account.name';
 
@@ -105,9 +106,10 @@ function validateSecretType(secret: KubeObject, data: Readonly<Record<string, st
   const errors = missing(keys);
   if (errors.length === 0 && type === 'kubernetes.io/ssh-auth' && data[keys[0]!] === '')
     return [requiredValue(`data[${keys[0]}]`)];
-  if (errors.length > 0 || !type.startsWith('kubernetes.io/docker')) return errors;
-  const problem = jsonProblem(data[keys[0]!]!);
-  return problem ? [invalidValue(`data[${keys[0]}]`, '<secret contents redacted>', problem)] : [];
+  const [key = ''] = dockerTypes.has(type) ? keys : [];
+  if (errors.length > 0 || key === '') return errors;
+  const problem = jsonProblem(data[key]!);
+  return problem ? [invalidValue(`data[${key}]`, '<secret contents redacted>', problem)] : [];
 }
 
 /** Once `immutable` is true neither it nor the content changes. */

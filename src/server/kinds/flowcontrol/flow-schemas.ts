@@ -19,6 +19,7 @@ import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { named, requiredWith } from '../../strategy/validation/checks.ts';
 import { checksFrom } from '../../strategy/validation/field-table.ts';
 import { ensureObject, numberAt, objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { checkMandatorySchema } from './mandatory-specs.ts';
 
 const USUAL_PRECEDENCE = 1000;
 const LAST_PRECEDENCE = 10000;
@@ -45,6 +46,7 @@ export const flowSchemaStrategy: Strategy = {
       ...checkMethod(objectAt(spec, 'distinguisherMethod')),
       ...checkRows(schema),
       ...faultsOf(objectsAt(spec, 'rules'), (rule, index) => checkPolicyRule(rule ?? {}, `spec.rules[${index}]`)),
+      ...checkMandatorySchema(schema.metadata.name ?? '', spec),
       ...checkFlowConditions(schema),
     ];
   },

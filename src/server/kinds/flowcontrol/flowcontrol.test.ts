@@ -126,3 +126,35 @@ it.each<[path: string, value: Change[1], want: string[]]>([
 ])('a priority level with %s: %j is refused', async (path, value, want) =>
   expect(await faultsOf(LEVELS, level, [path, value])).toEqual(want),
 );
+
+const everything: JsonObject = {
+  resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'] }],
+  nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
+};
+const mandatory: Readonly<Record<string, readonly [kind: string, spec: JsonObject]>> = {
+  'schema exempt': [
+    SCHEMAS,
+    {
+      matchingPrecedence: 1,
+      priorityLevelConfiguration: { name: 'exempt' },
+      rules: [{ subjects: [{ kind: 'Group', group: { name: 'system:masters' } }], ...everything }],
+    },
+  ],
+  'level exempt': [LEVELS, { type: 'Exempt', exempt: { nominalConcurrencyShares: 7 } }],
+  'level catch-all': [
+    LEVELS,
+    { type: 'Limited', limited: { nominalConcurrencyShares: 5, limitResponse: { type: 'Reject' } } },
+  ],
+};
+it.each<[which: string, path: string, value: Change[1], want: string[]]>([
+  ['schema exempt', 'spec.matchingPrecedence', 1, []],
+  ['schema exempt', 'spec.matchingPrecedence', 2, ["spec of 'exempt' must equal the fixed value"]],
+  ['level exempt', 'spec.exempt.lendablePercent', 50, []],
+  ['level catch-all', 'spec.limited.lendablePercent', 0, []],
+  ['level catch-all', 'spec.limited.lendablePercent', 1, ["spec of 'catch-all' must equal the fixed value"]],
+])('of the mandatory %s with %s: %j nothing but the fixed value is accepted', async (which, path, value, want) => {
+  const [kind, spec] = mandatory[which]!;
+  const name = which.split(' ')[1]!;
+  const faults = await faultsOf(kind, { metadata: { name }, spec }, [path, value]);
+  expect(faults.map((fault) => fault.slice(fault.lastIndexOf(': ') + 2))).toEqual(want);
+});

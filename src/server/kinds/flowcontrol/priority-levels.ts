@@ -9,6 +9,7 @@ import { between, oneOf } from '../../strategy/validation/checks.ts';
 import { defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { isEmpty, numberAt, objectAt, textAt } from '../../strategy/validation/fields.ts';
 import { checkFlowConditions } from './flow-schemas.ts';
+import { checkMandatoryLevel } from './mandatory-specs.ts';
 
 const EXEMPT = 'exempt';
 const MOST_QUEUES = 10_000_000;
@@ -34,7 +35,8 @@ export const priorityLevelStrategy: Strategy = {
   },
   validate: (level) => {
     const spec = objectAt(level as JsonObject, 'spec') ?? {};
-    return [...checkSpec(spec, level.metadata.name ?? ''), ...checkFlowConditions(level)];
+    const { name = '' } = level.metadata;
+    return [...checkSpec(spec, name), ...checkMandatoryLevel(name, spec), ...checkFlowConditions(level)];
   },
 };
 

@@ -12,7 +12,7 @@ import {
   requiredValue,
 } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { named, oneOf, portNumber, required, text } from '../../strategy/validation/checks.ts';
 import {
   type Check,
@@ -90,7 +90,23 @@ export const endpointsStrategy: Strategy = {
     const errors = checkNewSubsets(endpoints);
     return old && errors.length > 0 ? checkSubsets(new Set(ipsOf(old)))(endpoints) : errors;
   },
+  warnings: (endpoints) => (isManaged(endpoints) ? [] : warningsForSubsets(endpoints)),
 };
+
+/** Whoever makes endpoints of Services writes addresses as they should be. */
+function isManaged({ metadata }: KubeObject): boolean {
+  return metadata.labels?.['endpoints.kubernetes.io/managed-by'] === 'endpoint-controller';
+}
+
+function warningsForSubsets(endpoints: KubeObject): string[] {
+  return faultsOf(objectsAt(endpoints as JsonObject, 'subsets'), (subset, index) =>
+    ['addresses', 'notReadyAddresses'].flatMap((field) =>
+      faultsOf(objectsAt(subset, field), (one, place) =>
+        warningsForAddress(`subsets[${index}].${field}[${place}].ip`, textAt(one, 'ip')),
+      ),
+    ),
+  );
+}
 
 function ipsOf(endpoints: KubeObject): string[] {
   return objectsAt(endpoints as JsonObject, 'subsets').flatMap((subset) =>

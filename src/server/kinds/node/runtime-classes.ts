@@ -7,7 +7,13 @@ import { named, required } from '../../strategy/validation/checks.ts';
 import { checksFrom, immutableFields } from '../../strategy/validation/field-table.ts';
 import { mapAt, objectAt, objectsAt, sortedEntries } from '../../strategy/validation/fields.ts';
 import { validateLabels } from '../../strategy/validation/metadata-validation.ts';
-import { checkContainerResourceName, checkResourceAmount } from '../../strategy/validation/resource-names.ts';
+import { labelWarning } from '../../strategy/validation/node-selector.ts';
+import {
+  checkContainerResourceName,
+  checkPagesAmount,
+  checkResourceAmount,
+  isHugePages,
+} from '../../strategy/validation/resource-names.ts';
 import { checkTolerations } from '../../strategy/validation/tolerations.ts';
 
 const checkHandler = checksFrom([['handler', required, named(checkDnsLabel)]]);
@@ -23,16 +29,25 @@ export const runtimeClassStrategy: Strategy = {
     ];
   },
   validateUpdate: immutableFields(['handler']),
+  warnings: (runtimeClass) =>
+    sortedEntries(mapAt(objectAt(runtimeClass as JsonObject, 'scheduling'), 'nodeSelector')).flatMap(([label]) => {
+      const text = labelWarning(label);
+      return text ? [`scheduling.nodeSelector: ${text}`] : [];
+    }),
 };
 
 /** Judged, and told of, as limits of a container. */
 function checkOverhead(amounts: JsonObject | undefined): FieldError[] {
   const errors = faultsOf(sortedEntries(amounts), ([name, amount]) => {
     const at = `overhead.limits[${name}]`;
-    return [...checkContainerResourceName(name, at), ...checkResourceAmount(name, amount, at)];
+    return [
+      ...checkContainerResourceName(name, at),
+      ...checkResourceAmount(name, amount, at),
+      ...checkPagesAmount(name, amount, at),
+    ];
   });
   const names = Object.keys(amounts ?? {});
-  const hasHugePages = names.some((name) => name.startsWith('hugepages-'));
+  const hasHugePages = names.some(isHugePages);
   if (hasHugePages && !names.includes('cpu') && !names.includes('memory'))
     errors.push(forbiddenValue('overhead', 'HugePages require cpu or memory'));
   return errors;

@@ -11,10 +11,10 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import { between } from '../../strategy/validation/checks.ts';
 import { numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
-import { ipAddress, parseAddress } from '../../strategy/validation/ip-address.ts';
+import { ipAddress, parseAddress, warningsForAddress } from '../../strategy/validation/ip-address.ts';
 import { specOf, validateAnnotations } from './pod-update.ts';
 
 /** The one address and the first of the list are the same; the one is believed where they differ. */
@@ -24,6 +24,32 @@ export function joinAddresses(status: JsonObject | undefined): void {
   const first = textAt(objectsAt(status, 'podIPs')[0], 'ip');
   if (one !== '' && one !== first) status.podIPs = [{ ip: one }];
   else if (one === '' && first !== '') status.podIP = first;
+}
+
+/** Who does not say which generation they have seen has seen the one that was said before; conditions by their type. */
+export function keepObserved(status: JsonObject, before: JsonObject): void {
+  const field = 'observedGeneration';
+  if (!numberAt(status, field) && numberAt(before, field)) status[field] = before[field]!;
+  const known = new Map<string, JsonObject[]>();
+  for (const condition of objectsAt(before, 'conditions')) {
+    const type = textAt(condition, 'type');
+    const same = known.get(type);
+    if (same) same.push(condition);
+    else known.set(type, [condition]);
+  }
+  for (const condition of objectsAt(status, 'conditions')) {
+    const old = known.get(textAt(condition, 'type'))?.shift();
+    if (!numberAt(condition, field) && numberAt(old, field)) condition[field] = old![field]!;
+  }
+}
+
+/** What is told about addresses that are accepted, and written oddly. */
+export function addressWarnings(status: JsonObject | undefined): string[] {
+  return ['podIPs', 'hostIPs'].flatMap((field) =>
+    faultsOf(objectsAt(status, field), (one, index) =>
+      warningsForAddress(`status.${field}[${index}].ip`, textAt(one, 'ip')),
+    ),
+  );
 }
 
 const statusLists = [

@@ -14,7 +14,12 @@ import {
   textsAt,
 } from '../../strategy/validation/fields.ts';
 import { warningsForAddress } from '../../strategy/validation/ip-address.ts';
-import { labelWarning, warningsForExpressions, warningsForTerms } from '../../strategy/validation/node-selector.ts';
+import {
+  labelWarning,
+  warningsForExpressions,
+  warningsForTerms,
+  warningsForValues,
+} from '../../strategy/validation/node-selector.ts';
 import { containerPath, containersOf } from './fields/each-container.ts';
 import { volumeWarnings } from './volumes/volume-warnings.ts';
 
@@ -97,7 +102,8 @@ function warnOfAffinity(affinity: JsonObject, path: string, warn: Warn): void {
   for (const text of warningsForTerms(objectAt(nodes, hard), `${path}.nodeAffinity.${hard}`)) warn(text);
   for (const [index, term] of objectsAt(nodes, soft).entries()) {
     const at = `${path}.nodeAffinity.${soft}[${index}].preference`;
-    for (const text of warningsForExpressions(objectAt(term, 'preference'), at)) warn(text);
+    const preference = objectAt(term, 'preference');
+    for (const text of [...warningsForExpressions(preference, at), ...warningsForValues(preference, at)]) warn(text);
   }
   for (const kind of ['podAffinity', 'podAntiAffinity']) {
     const terms = objectAt(affinity, kind);
@@ -123,6 +129,7 @@ function warnOfAnnotations(
   prefix: string,
   warn: Warn,
 ): void {
+  if (!Object.keys(annotations).some((key) => /(?:alpha|beta)\.kubernetes\.io\//.test(key))) return;
   const say = (key: string, text: string) => {
     if (annotations[key] !== undefined) warn(`${prefix}metadata.annotations[${key}]: ${text}`);
   };

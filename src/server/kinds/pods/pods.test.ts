@@ -173,3 +173,21 @@ it.each<[claim: string, spec: JsonObject, phase: string, asked: number | undefin
   const options = asked === undefined ? {} : { gracePeriodSeconds: asked };
   expect(strategy.gracePeriodSeconds?.(created, options)).toBe(want);
 });
+
+it('a status that does not say which generation was seen keeps the one that was said before', async () => {
+  const { created, strategy, context } = await apply(pods, bare);
+  const seen = (...generations: (number | undefined)[]) => ({
+    ...(generations[0] !== undefined && { observedGeneration: generations[0] }),
+    conditions: generations
+      .slice(1)
+      .map((one) => ({ type: 'Ready', ...(one !== undefined && { observedGeneration: one }) })),
+  });
+  const write = async (before: JsonObject, status: JsonObject): Promise<JsonObject> => {
+    const next: KubeObject = { ...created, status: structuredClone(status) };
+    await strategy.prepareUpdate?.(next, { ...created, status: before }, { ...context, subresource: 'status' });
+    const { observedGeneration, conditions } = next.status as JsonObject;
+    return { ...(observedGeneration !== undefined && { observedGeneration }), conditions: conditions! };
+  };
+  expect(await write(seen(3, 2, 1), seen(undefined, undefined, undefined))).toEqual(seen(3, 2, 1));
+  expect(await write(seen(3, 2), seen(4, 5, undefined))).toEqual(seen(4, 5, undefined));
+});

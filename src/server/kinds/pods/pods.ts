@@ -20,7 +20,7 @@ import {
 import { dropDisabledFields, dropDisabledStatus } from './disabled-fields.ts';
 import { validatePodAnnotations, validateSeccompPairs } from './pod-annotations.ts';
 import { setPodDefaults } from './pod-defaults.ts';
-import { joinAddresses, validateStatusUpdate } from './pod-status.ts';
+import { addressWarnings, joinAddresses, keepObserved, validateStatusUpdate } from './pod-status.ts';
 import {
   specOf,
   validateAnnotations,
@@ -51,6 +51,7 @@ export const podStrategy: Strategy = {
       const status = ensureObject(pod as JsonObject, 'status');
       const { qosClass } = objectAt(old as JsonObject, 'status') ?? {};
       if (qosClass !== undefined) fill(status, { qosClass });
+      keepObserved(status, objectAt(old as JsonObject, 'status') ?? {});
       dropDisabledStatus(status);
     }
     if (subresource === 'ephemeralcontainers')
@@ -77,10 +78,11 @@ export const podStrategy: Strategy = {
     if (subresource === 'ephemeralcontainers') return [...errors, ...validateEphemeralUpdate(pod, old)];
     return [...errors, ...validateSpecUpdate(specOf(pod), specOf(old))];
   },
-  warnings: (pod, old) =>
-    old
-      ? [] // pods are written too often, and seldom by people
-      : [...hostnameWarning(pod.metadata.name ?? ''), ...podWarnings(pod as JsonObject, '')],
+  warnings: (pod, old, { subresource }) => {
+    if (subresource === 'status') return addressWarnings(objectAt(pod as JsonObject, 'status'));
+    if (old) return []; // pods are written too often, and seldom by people
+    return [...hostnameWarning(pod.metadata.name ?? ''), ...podWarnings(pod as JsonObject, '')];
+  },
   gracePeriodSeconds: (pod, { gracePeriodSeconds }) => {
     const spec = specOf(pod);
     const phase = textAt(objectAt(pod as JsonObject, 'status'), 'phase');

@@ -11,6 +11,7 @@ const checkBudget = checksFrom([
   ['spec.maxUnavailable', countOrPercent, notOver100Percent],
   ['spec.selector', labelSelector],
   ['spec.unhealthyPodEvictionPolicy', oneOf('AlwaysAllow', 'IfHealthyBudget')],
+  ['status.conditions', conditions],
   ['status.disruptionsAllowed', atLeast(0)],
   ['status.currentHealthy', atLeast(0)],
   ['status.desiredHealthy', atLeast(0)],
@@ -21,11 +22,9 @@ export const disruptionBudgetStrategy: Strategy = {
   validate: (budget) => {
     const spec = objectAt(budget as JsonObject, 'spec') ?? {};
     const hasBoth = spec.minAvailable !== undefined && spec.maxUnavailable !== undefined;
-    const status = objectAt(budget as JsonObject, 'status') ?? {};
     return [
       ...(hasBoth ? [invalidValue('spec', spec, 'minAvailable and maxUnavailable cannot be both set')] : []),
       ...checkBudget(budget),
-      ...conditions(status.conditions, 'status.conditions', status),
     ];
   },
 };

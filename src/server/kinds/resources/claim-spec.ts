@@ -9,7 +9,8 @@ import { faultsOf } from '../../strategy/validation/append-all.ts';
 import { oneOf } from '../../strategy/validation/checks.ts';
 import { always, type Check, listOf, struct, textsOf } from '../../strategy/validation/field-table.ts';
 import { fill, isObject, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
-import { className, deviceConfiguration, fullKey, label, MAX_LIST, selectors, toleration } from './device-checks.ts';
+import { className, deviceConfiguration, fullKey, label, MAX_LIST, toleration } from './device-checks.ts';
+import { selectors, type Verdicts } from './device-selectors.ts';
 
 const MAX_ALTERNATIVES = 8;
 const refText = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
@@ -47,18 +48,18 @@ const allocationMode: Check = (value, path) => {
   return oneOf('All', 'ExactCount')(mode, `${path}.allocationMode`, request);
 };
 
-const requestFields = (isStored: boolean) =>
+const requestFields = (verdicts?: Verdicts) =>
   [
     ['deviceClassName', className],
-    ['selectors', selectors(isStored)],
+    ['selectors', selectors(verdicts)],
     ['tolerations', listOf(toleration, { atMost: 16 })],
   ] as const;
 
-function deviceRequest(isStored: boolean): Check {
-  const exact = struct(requestFields(isStored), allocationMode);
-  const alternative = struct([['name', label], ...requestFields(isStored)], allocationMode);
+function deviceRequests(verdicts?: Verdicts): Check {
+  const exact = struct(requestFields(verdicts), allocationMode);
+  const alternative = struct([['name', label], ...requestFields(verdicts)], allocationMode);
   const alternatives = listOf(alternative, { atMost: MAX_ALTERNATIVES, key: (one) => textAt(one, 'name') });
-  return struct([['name', label]], (value, path) => {
+  const one = struct([['name', label]], (value, path) => {
     const request = value as JsonObject;
     const [exactly, first] = [objectAt(request, 'exactly'), objectsAt(request, 'firstAvailable')];
     if (exactly && first.length > 0) return [invalidValue(path, null, `${unionText}, but multiple fields are set`)];
@@ -67,6 +68,7 @@ function deviceRequest(isStored: boolean): Check {
       ? alternatives(request.firstAvailable ?? undefined, `${path}.firstAvailable`, request)
       : [requiredValue(path, unionText)];
   });
+  return listOf(one, { atMost: MAX_LIST, key: (request) => textAt(request, 'name') });
 }
 
 /** The names by which a claim's requests can be spoken of: `request`, `request/alternative`. */
@@ -103,19 +105,17 @@ const oneAttribute: Check = (value, path, owner) => {
   return [requiredValue(path, why)];
 };
 
-const requestChecks = [false, true].map((isStored) =>
-  listOf(deviceRequest(isStored), { atMost: MAX_LIST, key: (one) => textAt(one, 'name') }),
-);
+const plainRequests = deviceRequests();
 const configurations = [deviceConfiguration(false), deviceConfiguration(true)];
 
-/** `isStored`: it has been accepted before, so only what cannot have changed its meaning is looked at. */
-export function validateClaimSpec(spec: JsonObject | undefined, path: string, isStored = false): FieldError[] {
+/** Without verdicts on its selectors it has been accepted before: only what cannot have changed its meaning is looked at. */
+export function validateClaimSpec(spec: JsonObject | undefined, path: string, verdicts?: Verdicts): FieldError[] {
   const devices = objectAt(spec, 'devices');
   if (!devices) return [];
   const refs = requestRefs(requestNames(devices));
-  const configuration = configurations[Number(isStored)]!;
+  const configuration = configurations[Number(verdicts === undefined)]!;
   const check = struct([
-    ['requests', requestChecks[Number(isStored)]!],
+    ['requests', verdicts?.size ? deviceRequests(verdicts) : plainRequests],
     ['constraints', listOf(struct([['requests', refs]], oneAttribute), { atMost: MAX_LIST })],
     ['config', listOf(struct([['requests', refs]], always(configuration)), { atMost: MAX_LIST })],
   ]);

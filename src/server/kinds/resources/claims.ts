@@ -17,7 +17,8 @@ import { ensureObject, isEmpty, objectAt, objectsAt, sameStruct, sameValue } fro
 import { validateAnnotations, validateLabels } from '../../strategy/validation/metadata-validation.ts';
 import { setClaimDefaults, setTolerationDefaults, validateAdminAccess, validateClaimSpec } from './claim-spec.ts';
 import { validateClaimStatus } from './claim-status.ts';
-import { deviceConfiguration, MAX_LIST, selectors } from './device-checks.ts';
+import { deviceConfiguration, MAX_LIST } from './device-checks.ts';
+import { judgeSelectors, selectors, selectorsOf } from './device-selectors.ts';
 
 export const resourceClaimStrategy: Strategy = {
   setDefaults: (claim) => {
@@ -28,7 +29,8 @@ export const resourceClaimStrategy: Strategy = {
   validate: async (claim, old, context) => {
     if (old) return []; // it cannot have changed
     const spec = objectAt(claim as JsonObject, 'spec');
-    return [...validateClaimSpec(spec, 'spec'), ...(await validateAdminAccess(spec, claim, context))];
+    const verdicts = await judgeSelectors(selectorsOf(objectAt(spec, 'devices')));
+    return [...validateClaimSpec(spec, 'spec', verdicts), ...(await validateAdminAccess(spec, claim, context))];
   },
   validateUpdate: (claim, old) => {
     if (!sameStruct(claim.spec, old.spec)) return [immutable('spec', claim.spec)];
@@ -41,9 +43,10 @@ export const resourceClaimTemplateStrategy: Strategy = {
   validate: async (template, old, context) => {
     const outer = objectAt(template as JsonObject, 'spec');
     const spec = objectAt(outer, 'spec');
+    const verdicts = old ? undefined : await judgeSelectors(selectorsOf(objectAt(spec, 'devices')));
     return [
       ...validateTemplateMeta(objectAt(outer, 'metadata'), 'spec.metadata'),
-      ...validateClaimSpec(spec, 'spec.spec', old !== undefined),
+      ...validateClaimSpec(spec, 'spec.spec', verdicts),
       ...(old ? [] : await validateAdminAccess(spec, template, context)),
     ];
   },
@@ -80,16 +83,16 @@ function validateTemplateMeta(meta: JsonObject | undefined, path: string): Field
 }
 
 const configurations = [false, true].map((isStored) => listOf(deviceConfiguration(isStored), { atMost: MAX_LIST }));
-const classSelectors = [selectors(false), selectors(true)];
 
 export const deviceClassStrategy: Strategy = {
-  validate: (object, old) => {
+  validate: async (object, old) => {
     const spec = objectAt(object as JsonObject, 'spec') ?? {};
     const before = objectAt(old as JsonObject | undefined, 'spec');
-    const isKept = (field: string) => Number(before !== undefined && sameValue(spec[field], before[field]));
+    const isKept = (field: string) => before !== undefined && sameValue(spec[field], before[field]);
+    const verdicts = isKept('selectors') ? undefined : await judgeSelectors(objectsAt(spec, 'selectors'));
     const errors: FieldError[] = [];
-    appendAll(errors, classSelectors[isKept('selectors')]!(spec.selectors ?? undefined, 'spec.selectors', spec));
-    appendAll(errors, configurations[isKept('config')]!(spec.config ?? undefined, 'spec.config', spec));
+    appendAll(errors, selectors(verdicts)(spec.selectors ?? undefined, 'spec.selectors', spec));
+    appendAll(errors, configurations[Number(isKept('config'))]!(spec.config ?? undefined, 'spec.config', spec));
     const name = spec.extendedResourceName;
     if (typeof name === 'string' && !isExtendedResource(name))
       errors.push(invalidValue('spec.extendedResourceName', name, 'must be a valid extended resource name'));

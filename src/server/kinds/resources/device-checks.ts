@@ -16,7 +16,7 @@ import {
 } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
 import { atMostBytes, named, oneOf, required, text } from '../../strategy/validation/checks.ts';
-import { type Check, listOf, struct, textsOf } from '../../strategy/validation/field-table.ts';
+import { type Check, struct, textsOf } from '../../strategy/validation/field-table.ts';
 import { isObject, textAt, textsAt } from '../../strategy/validation/fields.ts';
 
 const MAX_DOMAIN_BYTES = 63;
@@ -125,15 +125,6 @@ export function deviceConfiguration(isStored: boolean): Check {
   return struct([
     ['opaque', (value, path, owner) => (value === undefined ? [requiredValue(path)] : opaque(value, path, owner))],
   ]);
-}
-
-/** Expressions are not compiled here: only their length is looked at. */
-export function selectors(isStored: boolean): Check {
-  const expression = isStored ? () => [] : atMostBytes(MAX_PARAMETERS_BYTES);
-  const selector = struct([['cel.expression', expression]], (value, path) =>
-    isObject((value as JsonObject).cel) ? [] : [requiredValue(`${path}.cel`)],
-  );
-  return listOf(selector, { atMost: MAX_LIST });
 }
 
 const conditionKeys = textsOf(labelKey, { atMost: 4, isSet: true });

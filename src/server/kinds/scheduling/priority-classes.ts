@@ -20,7 +20,8 @@ export const priorityClassStrategy: Strategy = {
   },
   validate: (priorityClass, old) => {
     if (old) return []; // what it is stays; what it must be was asked when it was made
-    const errors = checkValue(priorityClass.metadata.name ?? '', Number(priorityClass.value ?? 0));
+    const { metadata, value, globalDefault } = priorityClass;
+    const errors = checkValue(metadata.name ?? '', Number(value ?? 0), globalDefault === true);
     const policy = priorityClass.preemptionPolicy;
     if (policy === '') return [...errors, requiredValue('preemptionPolicy')];
     return [...errors, ...preemptionPolicy(policy as string | undefined, 'preemptionPolicy', {})];
@@ -30,15 +31,24 @@ export const priorityClassStrategy: Strategy = {
     const errors = isSame ? [] : [forbiddenValue('value', 'may not be changed in an update.')];
     return [...errors, ...keepsPreemption(priorityClass, old)];
   },
+  whyKept: (name) =>
+    Object.hasOwn(systemClasses, name) ? 'this is a system priority class and cannot be deleted' : undefined,
 };
 const keepsPreemption = immutableFields(['preemptionPolicy']);
 
-function checkValue(name: string, value: number): FieldError[] {
+function checkValue(name: string, value: number, isDefault: boolean): FieldError[] {
   if (name.startsWith('system-')) {
-    if (Object.hasOwn(systemClasses, name)) return [];
-    const why = `priority class names with 'system-' prefix are reserved for system use only. error: ${name} is not a known system priority class`;
-    return [forbiddenValue('metadata.name', why)];
+    const why = systemFault(name, value, isDefault);
+    const lead = "priority class names with 'system-' prefix are reserved for system use only. error:";
+    return why === undefined ? [] : [forbiddenValue('metadata.name', `${lead} ${why}`)];
   }
   if (value <= highestUserPriority) return [];
   return [forbiddenValue('value', `maximum allowed value of a user defined priority is ${highestUserPriority}`)];
+}
+
+function systemFault(name: string, value: number, isDefault: boolean): string | undefined {
+  if (!Object.hasOwn(systemClasses, name)) return `${name} is not a known system priority class`;
+  const wanted = systemClasses[name]!;
+  if (value !== wanted) return `value of ${name} PriorityClass must be ${wanted}`;
+  return isDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined;
 }

@@ -18,13 +18,14 @@ import {
   atLeast,
   atMostBytes,
   labelSelector,
-  named,
   oneOf,
+  required,
   requiredWith,
   text,
 } from '../../strategy/validation/checks.ts';
 import {
   type Check,
+  type CheckRow,
   checksFrom,
   defaultsFrom,
   immutable,
@@ -39,9 +40,11 @@ import {
   objectsAt,
   sameStruct,
   sameValue,
+  sortedEntries,
   textAt,
   textsAt,
 } from '../../strategy/validation/fields.ts';
+import { labelWarning, warningsForExpressions } from '../../strategy/validation/node-selector.ts';
 import { validateVolumeSpec } from './persistent-volumes.ts';
 import { csiDriverName, setSourceDefaults } from './volume-sources.ts';
 
@@ -192,24 +195,33 @@ export const csiStorageCapacityStrategy: Strategy = {
     const errors = isSame ? [] : [immutable('nodeTopology', capacity.nodeTopology)];
     return [...errors, ...immutableFields(['storageClassName'])(capacity, old)];
   },
+  warnings: (capacity) => {
+    const topology = objectAt(capacity as JsonObject, 'nodeTopology');
+    const warnings = warningsForExpressions(topology, 'nodeTopology');
+    for (const [label] of sortedEntries(objectAt(topology, 'matchLabels')))
+      if (labelWarning(label)) warnings.push(`nodeTopology.matchLabels.${label}: ${labelWarning(label)}`);
+    return warnings;
+  },
 };
 
 const exactlyOne = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
 const MAX_METADATA_BYTES = 256 * 1024;
 const MAX_MESSAGE_BYTES = 1024;
 
-const attachmentSource: Check = (value, path, owner) => {
-  const source = isObject(value) ? value : {};
-  const [inline, name] = [objectAt(source, 'inlineVolumeSpec'), source.persistentVolumeName];
-  const isNamed = typeof name === 'string';
-  if (!inline && !isNamed) return [requiredValue(path, exactlyOne)];
-  const nameErrors = isNamed ? named(checkDnsSubdomain)(name, `${path}.persistentVolumeName`, owner) : [];
-  if (inline && isNamed) return [forbiddenValue(path, exactlyOne), ...nameErrors];
-  if (inline) return validateVolumeSpec(inline, `${path}.inlineVolumeSpec`);
-  if (name !== '') return nameErrors;
-  const at = `${path}.persistentVolumeName`;
-  return [requiredValue(at, 'must specify non empty persistentVolumeName'), ...text(checkDnsSubdomain)('', at, owner)];
-};
+/** Only in a new one names are looked at. */
+const attachmentSource =
+  (isNew: boolean): Check =>
+  (value, path, owner) => {
+    const source = isObject(value) ? value : {};
+    const [inline, name] = [objectAt(source, 'inlineVolumeSpec'), source.persistentVolumeName];
+    const isNamed = typeof name === 'string';
+    if (!inline && !isNamed) return [requiredValue(path, exactlyOne)];
+    const at = `${path}.persistentVolumeName`;
+    const nameErrors = isNamed && isNew ? text(checkDnsSubdomain)(name, at, owner) : [];
+    if (inline && isNamed) return [forbiddenValue(path, exactlyOne), ...nameErrors];
+    if (inline) return validateVolumeSpec(inline, `${path}.inlineVolumeSpec`);
+    return name === '' ? [requiredValue(at, 'must specify non empty persistentVolumeName'), ...nameErrors] : nameErrors;
+  };
 
 /** The limit that is told is that of the metadata, whatever was too long. */
 const volumeError = struct([
@@ -230,16 +242,14 @@ export const volumeAttachmentStrategy: Strategy = {
     const source = objectAt(objectAt(attachment as JsonObject, 'spec'), 'source');
     setSourceDefaults(objectAt(source, 'inlineVolumeSpec'));
   },
-  validate: (attachment) => {
+  validate: (attachment, old) => {
     const spec = objectAt(attachment as JsonObject, 'spec') ?? {};
-    return checkAttachment({ ...attachment, spec });
+    return (old ? checkOldAttachment : checkNewAttachment)({ ...attachment, spec });
   },
   validateUpdate: (attachment, old) =>
     sameStruct(attachment.spec, old.spec) ? [] : [immutable('spec', attachment.spec)],
 };
-const checkAttachment = checksFrom([
-  ['spec.attacher', csiDriverName],
-  ['spec.source', attachmentSource],
+const attachmentRows: CheckRow[] = [
   ['spec.nodeName', text(checkDnsSubdomain)],
   [
     'status.attachmentMetadata',
@@ -252,4 +262,14 @@ const checkAttachment = checksFrom([
   ],
   ['status.attachError', volumeError],
   ['status.detachError', volumeError],
+];
+const checkNewAttachment = checksFrom([
+  ['spec.attacher', csiDriverName],
+  ['spec.source', attachmentSource(true)],
+  ...attachmentRows,
+]);
+const checkOldAttachment = checksFrom([
+  ['spec.attacher', required],
+  ['spec.source', attachmentSource(false)],
+  ...attachmentRows,
 ]);

@@ -10,7 +10,7 @@ import {
   tooLong,
 } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
-import { appendAll, mostFaults } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf, mostFaults } from '../../strategy/validation/append-all.ts';
 import { oneOf, required, text } from '../../strategy/validation/checks.ts';
 import {
   type Check,
@@ -21,6 +21,7 @@ import {
   struct,
 } from '../../strategy/validation/field-table.ts';
 import { objectsAt, sameValue, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { labelWarning } from '../../strategy/validation/node-selector.ts';
 
 const MAX_PARAMETERS = 512;
 const MAX_PARAMETERS_BYTES = 256 * 1024;
@@ -118,7 +119,18 @@ export const storageClassStrategy: Strategy = {
     fixedFields
       .filter((field) => !sameValue(object[field], old[field]))
       .map((field) => immutable(field, object[field] ?? (field === 'provisioner' ? '' : null))),
+  warnings: (object) =>
+    faultsOf(objectsAt(object as JsonObject, 'allowedTopologies'), (term, index) =>
+      warningsForTopology(term, `allowedTopologies[${index}].matchLabelExpressions`),
+    ),
 };
+
+function warningsForTopology(term: JsonObject, path: string): string[] {
+  return faultsOf(objectsAt(term, 'matchLabelExpressions'), (requirement, index) => {
+    const text = labelWarning(textAt(requirement, 'key'));
+    return text ? [`${path}[${index}].key: ${text}`] : [];
+  });
+}
 
 export const volumeAttributesClassStrategy: Strategy = {
   validate: checksFrom([

@@ -300,3 +300,16 @@ it.each<[source: JsonObject, want: string[]]>([
 ])('an attachment of %j is refused', async (source, want) => {
   expect((await apply(attachments, { spec: { attacher: 'a', nodeName: 'n', source } })).errors).toEqual(want);
 });
+
+it('the names in an attachment are looked at when it is made, and no more', async () => {
+  const spec = { attacher: 'a', nodeName: 'n', source: { persistentVolumeName: 'v' } };
+  const run = await apply(attachments, { spec });
+  const changed = { ...spec, attacher: 'a b', source: { persistentVolumeName: 'V' } };
+  const [first, ...more] = await refusals(run, { ...run.created, spec: changed });
+  expect(first).toMatch(/^spec: Invalid value: .*: field is immutable$/);
+  expect(more).toEqual([]);
+  expect((await apply(attachments, { spec: changed })).errors.map((text) => text.split(':')[0])).toEqual([
+    'spec.attacher',
+    'spec.source.persistentVolumeName',
+  ]);
+});

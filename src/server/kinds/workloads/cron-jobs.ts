@@ -70,14 +70,33 @@ export const cronJobStrategy: Strategy = {
 const zoneWarning =
   'CRON_TZ or TZ used in spec.schedule is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details';
 
+/** A zone in the schedule is a thing of the past: only who had one may have one. */
 function validateSchedule(spec: JsonObject, old: string | undefined): FieldError[] {
   const path = 'spec.schedule';
   const schedule = textAt(spec, 'schedule');
   if (schedule === '') return [requiredValue(path)];
-  const problem = scheduleProblem(schedule);
-  if (problem !== undefined) return [invalidValue(path, schedule, problem)];
-  if (!/TZ=/.test(schedule) || schedule === old) return [];
-  return [invalidValue(path, schedule, 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead')];
+  const [zone, rest] = splitZone(schedule);
+  const problem =
+    zone === undefined || isLocation(zone)
+      ? scheduleProblem(rest)
+      : `provided bad location ${zone}: unknown time zone ${zone}`;
+  const errors = problem === undefined ? [] : [invalidValue(path, schedule, problem)];
+  if (!schedule.includes('TZ')) return errors;
+  if (!old?.includes('TZ'))
+    errors.push(invalidValue(path, schedule, 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead'));
+  else if (typeof spec.timeZone === 'string')
+    errors.push(invalidValue(path, schedule, 'cannot use both timeZone field and TZ or CRON_TZ in schedule'));
+  return errors;
+}
+
+function splitZone(schedule: string): readonly [zone: string | undefined, rest: string] {
+  const match = /^(?:CRON_)?TZ=([^ ]*) (.*)$/s.exec(schedule);
+  return match ? [match[1], match[2]!.trim()] : [undefined, schedule];
+}
+
+/** None is UTC. */
+function isLocation(zone: string): boolean {
+  return zone === '' || zone === 'Local' || isTimeZone(zone);
 }
 
 function validateTimeZone(spec: JsonObject, old: unknown): FieldError[] {

@@ -36,7 +36,7 @@ function checkWord(
 }
 
 /** A refusal that shows no value. */
-function invalidRule(path: string, why: string): FieldError {
+export function invalidRule(path: string, why: string): FieldError {
   return { reason: 'FieldValueInvalid', field: path, message: `Invalid value: ${why}` };
 }
 
@@ -145,22 +145,55 @@ function validateSuccessRule(rule: JsonObject, path: string, completions: number
 /** How many indexes a text like `1,3-5` names, each below `completions`; or what is wrong with it. */
 export function countIndexes(text: string, completions: number): number | { readonly problem: string } {
   if (text === '') return 0;
-  let [total, last] = [0, -1];
+  let total = 0;
+  let last: number | undefined;
   for (const fragment of text.split(',')) {
-    const limits = fragment.split('-');
-    if (limits.length > 2) {
-      const why = `the fragment ${quote(fragment)} violates the requirement that an index interval can have at most two parts separated by '-'`;
-      return { problem: why };
-    }
-    for (const limit of limits) {
-      const index = /^[+-]?[0-9]{1,18}$/.test(limit) ? Number(limit) : Number.NaN;
-      if (Number.isNaN(index)) return { problem: `cannot convert string to integer for index: ${quote(limit)}` };
-      if (index >= completions) return { problem: `too large index: ${quote(limit)}` };
-      if (last >= index) return { problem: `non-increasing order, previous: ${last}, current: ${index}` };
-
-      last = index;
-    }
-    total += limits.length === 2 ? Number(limits[1]) - Number(limits[0]) + 1 : 1;
+    const interval = readInterval(fragment, completions);
+    if ('problem' in interval) return interval;
+    const { from, to } = interval;
+    if (last !== undefined && last >= from) return { problem: outOfOrder(last, from) };
+    total += to - from + 1;
+    last = to;
   }
   return total;
+}
+
+/** The first index that two texts name both; what is no interval in one of them names nothing. */
+export function sharedIndex(one: string, other: string, completions: number): number | undefined {
+  const [left, right] = [one, other].map((text) =>
+    text.split(',').flatMap((fragment) => {
+      const interval = readInterval(fragment, completions);
+      return 'problem' in interval ? [] : [interval];
+    }),
+  ) as [Interval[], Interval[]];
+  for (let i = 0, j = 0; i < left.length && j < right.length; ) {
+    const [a, b] = [left[i]!, right[j]!];
+    if (a.from <= b.to && b.from <= a.to) return Math.max(a.from, b.from);
+    if (a.from <= b.from) i++;
+    else j++;
+  }
+  return undefined;
+}
+
+type Interval = { readonly from: number; readonly to: number };
+
+function readInterval(fragment: string, completions: number): Interval | { readonly problem: string } {
+  const limits = fragment.split('-');
+  if (limits.length > 2) {
+    const why = `the fragment ${quote(fragment)} violates the requirement that an index interval can have at most two parts separated by '-'`;
+    return { problem: why };
+  }
+  const indexes: number[] = [];
+  for (const limit of limits) {
+    const index = /^[+-]?[0-9]{1,18}$/.test(limit) ? Number(limit) : Number.NaN;
+    if (Number.isNaN(index)) return { problem: `cannot convert string to integer for index: ${quote(limit)}` };
+    if (index >= completions) return { problem: `too large index: ${quote(limit)}` };
+    indexes.push(index);
+  }
+  const [from, to = from] = indexes as [number, number?];
+  return limits.length === 2 && from >= to ? { problem: outOfOrder(from, to) } : { from, to };
+}
+
+function outOfOrder(previous: number, current: number): string {
+  return `non-increasing order, previous: ${previous}, current: ${current}`;
 }

@@ -3,6 +3,7 @@
  * appear in the template, in the selector and, where the job has no labels, on the job itself.
  */
 import {
+  checkDnsLabel,
   checkDnsSubdomain,
   type FieldError,
   invalidValue,
@@ -72,6 +73,7 @@ export const jobStrategy: Strategy = {
     if (isStatus(context)) return [];
     const errors = validateGenerated(job);
     appendAll(errors, validateWhole(specOf(job)));
+    appendAll(errors, validateLastHost(job));
     // kube-apiserver looks at the spec of a changed job twice.
     if (old) appendAll(errors, validateWhole(specOf(job)));
     return errors;
@@ -127,6 +129,17 @@ function validateGenerated(job: KubeObject): FieldError[] {
   if (selectsTemplate(selector, { metadata: { labels: expected } }) === false)
     errors.push(invalidValue('spec.selector', selector, '`selector` not auto-generated'));
   return errors;
+}
+
+/** Pods of an indexed job are hosts, named after it with their index behind: the last one must have a name, too. */
+function validateLastHost(job: KubeObject): FieldError[] {
+  const spec = specOf(job);
+  const completions = numberAt(spec, 'completions') ?? 0;
+  if (spec.completionMode !== 'Indexed' || completions <= 0) return [];
+  const { name = '' } = job.metadata;
+  const last = `${name}-${completions - 1}`;
+  if (checkDnsLabel(last).length === 0) return [];
+  return [invalidValue('metadata.name', name, `will not able to create pod with invalid DNS label: ${last}`)];
 }
 
 function validateWhole(spec: JsonObject): FieldError[] {
@@ -233,9 +246,12 @@ function validateSpecUpdate(job: KubeObject, old: KubeObject): FieldError[] {
     if (!sameValue(spec[field], before[field])) errors.push(immutable(`spec.${field}`, spec[field]));
   };
   // An indexed job may grow and shrink, if all of it runs at once.
-  const isElastic =
-    before.completionMode === 'Indexed' && spec.completions !== undefined && spec.completions === spec.parallelism;
-  if (!isElastic || before.completions === undefined) keep('completions');
+  const { completions } = spec;
+  if (spec.completionMode !== 'Indexed') keep('completions');
+  else if (completions !== undefined && completions !== before.completions && completions !== spec.parallelism) {
+    const why = 'can only be modified in tandem with spec.parallelism';
+    errors.push(invalidValue('spec.completions', completions, why));
+  }
   keep('selector');
   checkTemplateUpdate(spec, before, old, errors);
   for (const field of fixedFields) keep(field);

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { fieldErrorText, type JsonObject } from '../../../api/index.ts';
 import { apply, find } from '../strategy-run.testing.ts';
 import { scheduleProblem } from './cron-schedule.ts';
@@ -156,7 +156,32 @@ it.each([
   ['61 * * * *', 'end of range (61) above maximum (59): 61'],
   ['x * * * *', 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'],
   ['@often', 'unrecognized descriptor: @often'],
+  ['@every 1h30m', undefined],
+  ['@every -5s', undefined],
+  ['@every 5', 'failed to parse duration @every 5: time: missing unit in duration "5"'],
+  ['@every', 'unrecognized descriptor: @every'],
+  ['*-7/2 ?,+5 * * *', undefined],
+  ['x-1-2 * * * *', 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'],
+  ['1-2-y * * * *', 'too many hyphens: 1-2-y'],
+  ['-5 * * * *', 'failed to parse int from : strconv.Atoi: parsing "": invalid syntax'],
+  ['*/-5 * * * *', 'negative number (-5) not allowed: -5'],
+  ['1/2/3 * * * *', 'too many slashes: 1/2/3'],
+  ['61/0 * * * *', 'beginning of range (61) beyond end of range (59): 61/0'],
+  ['5/0 * * * *', 'step of range should be a positive number: 5/0'],
+  [
+    '99999999999999999999 * * * *',
+    'failed to parse int from 99999999999999999999: strconv.Atoi: parsing "99999999999999999999": value out of range',
+  ],
+  ['+0000000000000000000000005 * * * *', undefined],
+  ['+ * * * *', 'failed to parse int from +: strconv.Atoi: parsing "+": invalid syntax'],
 ])('scheduleProblem(%s) is %s', (schedule, want) => expect(scheduleProblem(schedule)).toBe(want));
+
+it('a schedule of a million digits is not reckoned', () => {
+  const spied = vi.spyOn(globalThis, 'BigInt');
+  expect(scheduleProblem(`${'9'.repeat(1_000_000)} * * * *`)).toContain('value out of range');
+  expect(spied).not.toHaveBeenCalled();
+  spied.mockRestore();
+});
 
 it.each(['jobs.batch', 'replicationcontrollers'])(
   'one of %s takes over labels whose values are empty',

@@ -2,7 +2,15 @@
  * DELETE and DELETECOLLECTION. An object that nothing holds goes at once; one with finalizers, or with a time to go
  * gracefully, is marked first and goes when the last of them lets go (write.ts).
  */
-import { conflict, isStatusError, type JsonObject, type KubeObject, successStatus } from '../../../api/index.ts';
+import {
+  conflict,
+  forbidden,
+  isStatusError,
+  type JsonObject,
+  type KubeObject,
+  rfc3339,
+  successStatus,
+} from '../../../api/index.ts';
 import { type Format, negotiate } from '../../encodings/negotiation.ts';
 import { strategyOf } from '../../kinds/strategy-of.ts';
 import type { DependentsRule } from '../../registry/kind-table.ts';
@@ -33,6 +41,8 @@ export async function handleDelete(
   const format = negotiate(context.headers, storage.resource);
   const options = await deleteOptions(context, storage.resource);
   warnOfOrphans(context, storage, options);
+  const why = strategyOf(storage.resource).whyKept?.(place.name);
+  if (why !== undefined) throw forbidden(storage.resource, place.name, why);
   const deletion = await deleteObject(
     storage,
     place,
@@ -179,8 +189,7 @@ function mark(
   if (finalizers.length > 0) marked.metadata.finalizers = finalizers;
   else delete marked.metadata.finalizers;
   if (!isNew && grace >= (metadata.deletionGracePeriodSeconds ?? 0)) return marked; // it may only become shorter
-  const end = new Date(Date.parse(nowInSeconds()) + millisecondsOf(grace));
-  marked.metadata.deletionTimestamp = `${end.toISOString().slice(0, 19)}Z`;
+  marked.metadata.deletionTimestamp = rfc3339(Date.parse(nowInSeconds()) + millisecondsOf(grace));
   if (hasOwnGracePeriod(storage)) marked.metadata.deletionGracePeriodSeconds = grace;
   if (isNew) strategy.markDeleted?.(marked, nowInSeconds());
   if (isNew && hasGeneration && !strategy.markDeleted && (metadata.generation ?? 0) > 0)

@@ -102,7 +102,18 @@ export function warningsForTerms(selector: JsonObject | undefined, path: string)
   );
 }
 
-/** The same for anything with `matchExpressions`. */
+/** What is told about values that no label can have: an expression that asks for one matches nothing. */
+export function warningsForValues(selector: JsonObject | undefined, path: string): string[] {
+  return faultsOf(objectsAt(selector, 'matchExpressions'), (expression, index) =>
+    faultsOf(textsAt(expression, 'values'), (value, place) =>
+      checkLabelValue(value).map(
+        (problem) => `${path}.matchExpressions[${index}].values[${place}]: ${value} is invalid, ${problem}`,
+      ),
+    ),
+  );
+}
+
+/** What is told about anything with `matchExpressions`. */
 export function warningsForExpressions(selector: JsonObject | undefined, path: string): string[] {
   return faultsOf(objectsAt(selector, 'matchExpressions'), (expression, index) => {
     const key = textAt(expression, 'key');

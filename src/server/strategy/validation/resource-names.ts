@@ -24,8 +24,10 @@ const quota: ReadonlySet<string> = new Set([
   ...counted,
 ]);
 
+const pages = 'hugepages-';
+
 export function isHugePages(name: string): boolean {
-  return name.startsWith('hugepages-');
+  return name.startsWith(pages);
 }
 
 function isQuotaHugePages(name: string): boolean {
@@ -83,8 +85,22 @@ export function checkResourceAmount(name: string, amount: JsonValue | undefined,
   const quantity = quantityOf(String(amount ?? '0'));
   const errors: FieldError[] = [];
   if (quantity.sign < 0) errors.push(invalidValue(path, amount, 'must be greater than or equal to 0'));
-  const isWhole = quantity.toBigInt(-3) % 1000n === 0n;
-  if (!isWhole && (counted.has(name) || isExtendedResource(name)))
-    errors.push(invalidValue(path, amount, 'must be an integer'));
+  const isOfThings = counted.has(name) || isExtendedResource(name);
+  if (isOfThings && quantity.toBigInt(-3) % 1000n !== 0n) errors.push(invalidValue(path, amount, 'must be an integer'));
   return errors;
+}
+
+/** Of huge pages there are whole ones only: the size of a page is in the name. */
+export function checkPagesAmount(name: string, amount: JsonValue | undefined, path: string): FieldError[] {
+  if (!isHugePages(name) || isDivisible(name, String(amount))) return [];
+  return [invalidValue(path, amount, `${amount} is not positive integer multiple of ${name}`)];
+}
+
+function isDivisible(name: string, amount: string): boolean {
+  try {
+    const size = quantityOf(name.slice(pages.length)).toBigInt(0);
+    return size > 0n && quantityOf(amount).toBigInt(0) % size === 0n;
+  } catch {
+    return false;
+  }
 }

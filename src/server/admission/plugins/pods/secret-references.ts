@@ -16,16 +16,25 @@ export function mirrorFault(pod: KubeObject): string | undefined {
   if (textAt(spec, 'serviceAccountName') !== '') return 'a mirror pod may not reference service accounts';
   const sources = objectsAt(spec, 'volumes').flatMap((volume) => objectsAt(objectAt(volume, 'projected'), 'sources'));
   const isUsing =
-    objectsAt(spec, 'volumes').some((volume) => objectAt(volume, 'secret')) ||
+    objectsAt(spec, 'volumes').some(takesSecret) ||
     sources.some((source) => objectAt(source, 'secret')) ||
     objectsAt(spec, 'imagePullSecrets').length > 0 ||
-    ['initContainers', 'containers'].some((list) =>
+    ['initContainers', 'containers', 'ephemeralContainers'].some((list) =>
       objectsAt(spec, list).some((container) => secretsOf(container).length > 0),
     );
   if (isUsing) return 'a mirror pod may not reference secrets';
   if (sources.some((source) => objectAt(source, 'serviceAccountToken')))
     return 'a mirror pod may not use ServiceAccountToken volume projections';
   return undefined;
+}
+
+/** Of whatever type it is: several have a secret that their driver logs in with. */
+function takesSecret(volume: JsonObject): boolean {
+  const logins = ['secretRef', 'nodePublishSecretRef'];
+  return Object.keys(volume).some((type) => {
+    const source = objectAt(volume, type);
+    return source && (type === 'secret' || type === 'azureFile' || logins.some((field) => objectAt(source, field)));
+  });
 }
 
 /** `isDebugging`: only ephemeral containers are new. */

@@ -66,6 +66,11 @@ describe('ServiceAccount', () => {
     [{ serviceAccountName: 'x' }, 'a mirror pod may not reference service accounts'],
     [{ volumes: [{ name: 'v', secret: {} }] }, 'a mirror pod may not reference secrets'],
     [
+      { volumes: [{ name: 'v', csi: { driver: 'd', nodePublishSecretRef: { name: 's' } } }] },
+      'a mirror pod may not reference secrets',
+    ],
+    [{ volumes: [{ name: 'v', azureFile: { shareName: 'x' } }] }, 'a mirror pod may not reference secrets'],
+    [
       { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: {} }] } }] },
       'a mirror pod may not use ServiceAccountToken volume projections',
     ],

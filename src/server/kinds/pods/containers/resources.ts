@@ -21,16 +21,12 @@ import { appendAll } from '../../../strategy/validation/append-all.ts';
 import { objectAt, objectsAt, sortedEntries, textAt } from '../../../strategy/validation/fields.ts';
 import {
   checkContainerResourceName,
+  checkPagesAmount,
   checkResourceAmount,
   checkResourceName,
+  isHugePages,
   isOvercommitAllowed,
 } from '../../../strategy/validation/resource-names.ts';
-
-const pages = 'hugepages-';
-
-function isHugePages(name: string): boolean {
-  return name.startsWith(pages);
-}
 
 /** Resources that a pod can have as a whole. */
 export function isOfPods(name: string): boolean {
@@ -47,22 +43,8 @@ type NameCheck = (name: string, path: string) => FieldError[];
 const checkPodName: NameCheck = (name, path) => {
   const errors = checkResourceName(name, path);
   if (errors.length > 0 || isOfPods(name)) return errors;
-  return [unsupportedValue(path, name, ['cpu', pages, 'memory'])];
+  return [unsupportedValue(path, name, ['cpu', 'hugepages-', 'memory'])];
 };
-
-function checkPages(name: string, amount: unknown, path: string, errors: FieldError[]): void {
-  if (isDivisible(name, String(amount))) return;
-  errors.push(invalidValue(path, amount, `${amount} is not positive integer multiple of ${name}`));
-}
-
-function isDivisible(name: string, amount: string): boolean {
-  try {
-    const size = quantityOf(name.slice(pages.length)).toBigInt(0);
-    return size > 0n && quantityOf(amount).toBigInt(0) % size === 0n;
-  } catch {
-    return false;
-  }
-}
 
 export function validateContainerResources(
   resources: JsonObject,
@@ -103,7 +85,7 @@ function validateResources(
       if (part === 'requests') checkRequest(name, String(amount), ownValue(limits, name), path, errors);
       if (isHugePages(name)) {
         hasPages = true;
-        checkPages(name, amount, at, errors);
+        appendAll(errors, checkPagesAmount(name, amount, at));
       }
       hasUsual ||= name === 'cpu' || name === 'memory';
     }
