@@ -34,7 +34,7 @@ export function isTurnSpent(): boolean {
 export function intakeTurn(account: CpuAccount): Promise<void> | undefined {
   if (!isTurnSpent() || waiting >= MOST_WAITING) return undefined;
   waiting++;
-  return runQueue.turn(account).then(leave);
+  return runQueue.requestTurn(account).then(leave);
 }
 
 /** From now on this body is read when there is time for it. */

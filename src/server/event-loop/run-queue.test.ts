@@ -32,6 +32,40 @@ it('of many who work all the time, sockets and timers wait for about two slices,
   expect(Math.max(...inTurns)).toBeLessThanOrEqual(2);
 });
 
+it('of many long answers that are written at once, a turn of the loop has one slice: not one of each', async () => {
+  const queue = new RunQueue();
+  const account = new CpuAccount();
+  let slices = 0;
+  let isOver = false;
+  const workers = Array.from({ length: 8 }, async () => {
+    while (!isOver) {
+      await queue.turn(account);
+      burn(1);
+      slices++;
+    }
+  });
+  const inTurns: number[] = [];
+  for (let i = 0; i < 10; i++) {
+    const before = slices;
+    await new Promise((resolve) => setImmediate(resolve));
+    inTurns.push(slices - before);
+  }
+  isOver = true;
+  await Promise.all(workers);
+  expect(Math.max(...inTurns)).toBe(1);
+});
+
+it('requests go before long work in the same name, and never keep it waiting for ever', async () => {
+  const queue = new RunQueue();
+  const account = new CpuAccount();
+  const order: string[] = [];
+  const work = Array.from({ length: 2 }, () => queue.turn(account).then(() => order.push('work')));
+  const requests = Array.from({ length: 20 }, () => queue.requestTurn(account).then(() => order.push('request')));
+  await Promise.all([...work, ...requests]);
+  const eight = Array<string>(8).fill('request');
+  expect(order).toEqual([...eight, 'work', ...eight, 'work', ...eight.slice(0, 4)]);
+});
+
 it('a flow with a hundred workers gets no more of the thread than one with a single worker', async () => {
   const queue = new RunQueue();
   const [loud, quiet] = [new CpuAccount(), new CpuAccount()];

@@ -2,13 +2,19 @@
  * Whose turn it is on the one thread: work that lasts asks for a turn between two slices, and gets it in the order of what
  * its account has used so far.
  *
- *   turn(account) ─► by virtual time, the account that had least first ─► in every turn of the loop, 5 ms of all of them
+ *   turn(account) ─► by virtual time, the account that had least first, ─► in every turn of the loop: of work that lasts
+ *                    of one account requests before work that lasts         what fits in 0.5 ms, of requests in 5 ms
  *
- * Always true: however many are at work, sockets are looked at after about two slices; an account is charged for what its
+ * Always true: however many are at work, sockets are looked at after about two slices, and a small request that comes while
+ * ten long answers are written waits for one slice of one of them, not for one of each; an account is charged for what its
  * work took, to the microtask, and one that comes anew begins where the others are; nobody owes more than `MOST_DEBT_MS`,
- * so nobody waits for ever. The loop is the process's, and so is this queue.
+ * and of an account's turns some are always for its long work, so nobody waits for ever. The loop is the process's, and so is this queue.
  */
-const TURN_MS = 5;
+/** Measured: about a megabyte of a long answer. */
+const WORK_MS = 0.5;
+const REQUESTS_MS = 5;
+/** Of an account's turns, how many requests may take before one of its long work has one. */
+const REQUESTS_BEFORE_WORK = 8;
 /** What an account may be ahead of the others before it has to wait for a turn even for something short. */
 const AHEAD_MS = 5;
 const MOST_DEBT_MS = 500;
@@ -23,20 +29,46 @@ export class CpuAccount {
   virtualMs = 0;
   /** Of the queue: the same when it last took its place there. */
   placeMs = 0;
-  /** Of the queue: who waits in its name, in the order they came, from `#first` on. */
+  /** Of the queue: who waits in its name. */
+  readonly #requests = new Line();
+  readonly #work = new Line();
+  #requestsInARow = 0;
+
+  get waits(): number {
+    return this.#requests.length + this.#work.length;
+  }
+
+  wait(resume: () => void, isRequest: boolean): void {
+    (isRequest ? this.#requests : this.#work).push(resume);
+  }
+
+  get isRequestNext(): boolean {
+    return this.#requests.length > 0 && (this.#work.length === 0 || this.#requestsInARow < REQUESTS_BEFORE_WORK);
+  }
+
+  /** Whose turn it is. */
+  next(): () => void {
+    const isRequest = this.isRequestNext;
+    this.#requestsInARow = isRequest ? this.#requestsInARow + 1 : 0;
+    return (isRequest ? this.#requests : this.#work).shift();
+  }
+}
+
+/** In the order they came, from `#first` on. */
+class Line {
   #waiting: (() => void)[] = [];
   #first = 0;
 
-  get waits(): number {
+  get length(): number {
     return this.#waiting.length - this.#first;
   }
 
-  wait(resume: () => void): void {
+  push(resume: () => void): void {
     this.#waiting.push(resume);
   }
 
   /** The one who waits longest; those before are dropped when they are half of it, so that many cost no more than few. */
-  next(): () => void {
+  shift(): () => void {
     const resume = this.#waiting[this.#first++]!;
     if (this.#first * 2 < this.#waiting.length) return resume;
     this.#waiting = this.#waiting.slice(this.#first);
@@ -50,14 +82,23 @@ export class RunQueue {
   readonly #heap: CpuAccount[] = [];
   #virtualMs = 0;
   #isScheduled = false;
-  #untilMs = 0;
+  #begunAtMs = 0;
   #running: CpuAccount | undefined;
   #resumedAtMs = 0;
 
-  /** Resolves when it may go on; at the earliest in the next turn of the loop. */
+  /** Resolves when work may go on that lasts; at the earliest in the next turn of the loop. */
   turn(account: CpuAccount): Promise<void> {
+    return this.#wait(account, false);
+  }
+
+  /** The same for a request that has not begun: most are short, and those that are not ask for turns of their own. */
+  requestTurn(account: CpuAccount): Promise<void> {
+    return this.#wait(account, true);
+  }
+
+  #wait(account: CpuAccount, isRequest: boolean): Promise<void> {
     return new Promise((resolve) => {
-      account.wait(resolve);
+      account.wait(resolve, isRequest);
       if (account.waits === 1) this.#join(account);
       if (this.#isScheduled) return;
       this.#isScheduled = true;
@@ -73,7 +114,7 @@ export class RunQueue {
   }
 
   readonly #begin = (): void => {
-    this.#untilMs = performance.now() + TURN_MS;
+    this.#begunAtMs = performance.now();
     this.#step();
   };
 
@@ -86,19 +127,19 @@ export class RunQueue {
       this.#isScheduled = false;
       return;
     }
-    if (now >= this.#untilMs) {
+    const account = this.#first();
+    if (now - this.#begunAtMs >= (account.isRequestNext ? REQUESTS_MS : WORK_MS)) {
       setImmediate(this.#begin);
       return;
     }
-    this.#resume(now);
+    this.#resume(account, now);
     queueMicrotask(this.#afterMicrotasks);
   };
 
   /** A tick that a microtask asks for comes when there are no microtasks left: all that the one resumed did at once is done. */
   readonly #afterMicrotasks = (): void => process.nextTick(this.#step);
 
-  #resume(now: number): void {
-    const account = this.#first();
+  #resume(account: CpuAccount, now: number): void {
     const resume = account.next();
     this.#virtualMs = Math.max(this.#virtualMs, account.virtualMs);
     if (account.waits === 0) this.#leave();

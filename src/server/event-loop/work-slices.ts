@@ -7,16 +7,19 @@
  */
 import { accountOf, type CpuAccount, runQueue } from './run-queue.ts';
 
-const SLICE_MS = 5;
+const SLICE_MS = 2;
 
 export class WorkSlices {
-  readonly #signal: AbortSignal | undefined;
+  readonly #asking: AbortSignal | { readonly signal?: AbortSignal } | undefined;
   #account: CpuAccount | undefined;
   #until: number = performance.now() + SLICE_MS;
 
-  /** `account`: who is charged, where the signal does not say it. */
-  constructor(signal?: AbortSignal, account?: CpuAccount) {
-    this.#signal = signal;
+  /**
+   * The signal, or who has one: then it is asked for at the first pause, and most work is over before that.
+   * `account`: who is charged, where the signal does not say it.
+   */
+  constructor(asking?: AbortSignal | { readonly signal?: AbortSignal }, account?: CpuAccount) {
+    this.#asking = asking;
     this.#account = account;
   }
 
@@ -35,9 +38,10 @@ export class WorkSlices {
   }
 
   async pause(): Promise<void> {
-    this.#account ??= accountOf(this.#signal);
+    const signal = this.#asking instanceof AbortSignal ? this.#asking : this.#asking?.signal;
+    this.#account ??= accountOf(signal);
     await runQueue.turn(this.#account);
-    this.#signal?.throwIfAborted();
+    signal?.throwIfAborted();
     this.#until = performance.now() + SLICE_MS;
   }
 }

@@ -127,7 +127,7 @@ export class SeatTicket implements FlowTicket {
 
   /** False: whoever asked has gone meanwhile. */
   async #turn(): Promise<boolean> {
-    await runQueue.turn(this.account);
+    await runQueue.requestTurn(this.account);
     return !this.#isGone;
   }
 

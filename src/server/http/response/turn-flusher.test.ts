@@ -57,6 +57,31 @@ it('TurnFlusher flushes at once where it is asked to, but no more than one slice
   while (flushed < 129) await new Promise((resolve) => setImmediate(resolve));
 });
 
+it('TurnFlusher sends what comes for few while what came for many is still on its way, each of them once', async () => {
+  const flusher = new TurnFlusher();
+  const sent: string[] = [];
+  const stream = (name: string): Flushable => ({
+    flush: () => {
+      sent.push(name);
+      for (const end = performance.now() + 0.2; performance.now() < end; );
+    },
+  });
+  const many = Array.from({ length: 200 }, (_, i) => `many-${i}`);
+  for (const name of many) flusher.add(stream(name));
+  flusher.flush();
+  expect(sent.length).toBeLessThan(200);
+  const few = ['few-0', 'few-1', 'few-2'];
+  for (const name of few) {
+    flusher.add(stream(name));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(sent).toContain(name);
+    expect(sent.length).toBeLessThan(200);
+  }
+  while (sent.length < 203) await new Promise((resolve) => setImmediate(resolve));
+  expect(sent.filter((name) => name.startsWith('many'))).toEqual(many);
+  expect(sent.toSorted()).toEqual([...many, ...few].toSorted());
+});
+
 it('warningValues() cuts texts only when all of them are too long together', () => {
   const long = 'x'.repeat(3000);
   expect(warningValues(new Set([long]))).toEqual([`299 - "${long}"`]);

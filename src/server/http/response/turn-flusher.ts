@@ -3,8 +3,9 @@
  *
  * Streams that got the very same pieces share one joined buffer, so that an event for a thousand watchers is framed
  * once. Nothing waits longer than until the end of the turn, unless so many streams have something to say that they
- * would hold the loop: then the rest goes on in the next turn, and others get to work in between. The answer to a write
- * lets what waits go first (`flush`): who writes and watches has the event of its own write by then.
+ * would hold the loop: then the rest goes on in the next turn, and others get to work in between. What comes meanwhile does
+ * not stand behind that rest: the two share each slice, so an event for few leaves while one for thousands is still being sent.
+ * The answer to a write lets what waits go first (`flush`): who writes and watches has the event of its own write by then.
  */
 import { Scratch } from './scratch.ts';
 
@@ -13,24 +14,31 @@ export interface Flushable {
   flush(joiner: Joiner): void;
 }
 
-const SLICE_MS = 4;
+/** What it takes to hand the bytes over. To send them over HTTP/2 takes as much again or more, in the same turn, where nobody sees it. */
+const SLICE_MS = 1;
+/** So many are flushed before the clock is looked at. */
+const STEP = 8;
 
 export class TurnFlusher {
   readonly scratch: Scratch = new Scratch();
-  #waiting: Flushable[] = [];
+  /** Got something since the last slice. */
+  #fresh: Flushable[] = [];
+  /** Those that slices before did not get to, from `#next` on. */
+  #rest: Flushable[] = [];
+  #next = 0;
   #isScheduled = false;
   /** Its slice of this turn is used up. */
   #isCutShort = false;
 
   /** Once per stream and turn: the stream sees to that. */
   add(stream: Flushable): void {
-    this.#waiting.push(stream);
+    this.#fresh.push(stream);
     this.#schedule();
   }
 
   /** What waits leaves now, as far as one slice a turn goes. */
   flush(): void {
-    if (this.#waiting.length > 0 && !this.#isCutShort) this.#flushSlice();
+    if (this.#fresh.length + this.#rest.length > 0 && !this.#isCutShort) this.#flushSlice();
   }
 
   #schedule(): void {
@@ -46,19 +54,37 @@ export class TurnFlusher {
   };
 
   #flushSlice(): void {
-    const streams = this.#waiting;
-    this.#waiting = [];
     const joiner = new Joiner();
-    const startedAt = performance.now();
-    for (let i = 0; i < streams.length; i++) {
-      streams[i]!.flush(joiner);
-      if ((i & 31) !== 31 || performance.now() - startedAt <= SLICE_MS || i + 1 === streams.length) continue;
-      this.#waiting = streams.slice(i + 1).concat(this.#waiting);
-      this.#isCutShort = true;
-      this.#schedule();
-      return;
+    const beganAt = performance.now();
+    const fresh = this.#fresh;
+    this.#fresh = [];
+    const flushed = flushUntil(beganAt + (this.#rest.length > 0 ? SLICE_MS / 2 : SLICE_MS), fresh, 0, joiner);
+    this.#next = flushUntil(beganAt + SLICE_MS, this.#rest, this.#next, joiner);
+    if (this.#next === this.#rest.length) {
+      this.#rest = flushed === fresh.length ? [] : fresh;
+      this.#next = flushed === fresh.length ? 0 : flushed;
+    } else {
+      if (this.#next * 2 > this.#rest.length) {
+        this.#rest = this.#rest.slice(this.#next);
+        this.#next = 0;
+      }
+      for (let i = flushed; i < fresh.length; i++) this.#rest.push(fresh[i]!);
     }
+    if (this.#rest.length === 0) return;
+    this.#isCutShort = true;
+    this.#schedule();
   }
+}
+
+/** At least a step of them, from `from` on; where it stopped. */
+function flushUntil(endMs: number, streams: readonly Flushable[], from: number, joiner: Joiner): number {
+  let i = from;
+  while (i < streams.length) {
+    const stop = Math.min(streams.length, i + STEP);
+    while (i < stop) streams[i++]!.flush(joiner);
+    if (performance.now() >= endMs) break;
+  }
+  return i;
 }
 
 type Joined = { readonly parts: readonly Buffer[]; plain?: Buffer; chunk?: Buffer };
