@@ -1,8 +1,8 @@
 /**
- * Counters and histograms with labels, whose children count in plain numbers.
+ * Counters, gauges and histograms with labels, whose children count in plain numbers.
  *
- * `labels()` finds a child once; who keeps it pays an addition per count, where prom-client's own children look
- * themselves up by their labels every time. A metric without labels is there from the beginning, at zero.
+ * `labels()` finds a child once; who keeps it pays an addition per count. A metric without labels is there from the
+ * beginning, at zero.
  */
 import type { Sample } from './metrics.ts';
 import { PlainHistogram } from './plain-histogram.ts';
@@ -58,6 +58,38 @@ export class LabelledCounter<L extends string> extends Labelled<L, Count> {
   }
 
   protected override read({ value }: Count, labels: Sample['labels']): Iterable<Sample> {
+    return [{ labels, value }];
+  }
+}
+
+/** A number that goes up and down. */
+export class Level {
+  value = 0;
+
+  set(value: number): void {
+    this.value = value;
+  }
+
+  inc(amount = 1): void {
+    this.value += amount;
+  }
+
+  dec(amount = 1): void {
+    this.value -= amount;
+  }
+}
+
+export class LabelledGauge<L extends string> extends Labelled<L, Level> {
+  /** Of one without labels. */
+  set(value: number): void {
+    this.labels().set(value);
+  }
+
+  protected override make(): Level {
+    return new Level();
+  }
+
+  protected override read({ value }: Level, labels: Sample['labels']): Iterable<Sample> {
     return [{ labels, value }];
   }
 }

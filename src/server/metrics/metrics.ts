@@ -5,9 +5,9 @@
  * Who counts on a hot path keeps the child that `labels()` returns, or counts in a plain number and hands it over in
  * `onScrape`: looking a child up by its labels is what costs.
  */
-import { Gauge, type Metric, Registry } from 'prom-client';
 import type { RequestContext } from '../request/request-context.ts';
-import { LabelledCounter, LabelledHistogram } from './labelled.ts';
+import { CONTENT_TYPE, exposition } from './exposition.ts';
+import { LabelledCounter, LabelledGauge, LabelledHistogram } from './labelled.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 
 export type Sample = {
@@ -26,7 +26,7 @@ export type CollectedMetric = {
 
 export interface Metrics {
   counter<L extends string>(name: string, help: string, labels?: readonly L[]): LabelledCounter<L>;
-  gauge<L extends string>(name: string, help: string, labels?: readonly L[]): Gauge<L>;
+  gauge<L extends string>(name: string, help: string, labels?: readonly L[]): LabelledGauge<L>;
   histogram<L extends string>(
     name: string,
     help: string,
@@ -44,25 +44,15 @@ export interface Metrics {
 }
 
 export function makeMetrics(): Metrics {
-  const registry = new Registry();
+  const all = new Map<string, CollectedMetric>();
   const updates: (() => void | Promise<void>)[] = [];
   const text = async () => {
     await Promise.all(updates.map((update) => update()));
-    return registry.metrics();
+    return exposition(all.values());
   };
-  const collected = ({ name, help, type, samples }: CollectedMetric) => {
-    const get = async () => ({
-      name,
-      help,
-      type,
-      aggregator: 'sum',
-      values: [...samples()].map(({ labels, value, suffix = '' }) => ({
-        labels,
-        value,
-        metricName: `${name}${suffix}`,
-      })),
-    });
-    registry.registerMetric({ name, get } as unknown as Metric);
+  const collected = (metric: CollectedMetric) => {
+    if (all.has(metric.name)) throw new Error(`Cannot count: a metric "${metric.name}" is there already`);
+    all.set(metric.name, metric);
   };
   const metrics: Metrics = {
     counter: <L extends string>(name: string, help: string, labels: readonly L[] = []) => {
@@ -70,7 +60,11 @@ export function makeMetrics(): Metrics {
       collected({ name, help, type: 'counter', samples: () => counter.samples() });
       return counter;
     },
-    gauge: (name, help, labels = []) => new Gauge({ name, help, labelNames: [...labels], registers: [registry] }),
+    gauge: <L extends string>(name: string, help: string, labels: readonly L[] = []) => {
+      const gauge = new LabelledGauge<L>(labels);
+      collected({ name, help, type: 'gauge', samples: () => gauge.samples() });
+      return gauge;
+    },
     histogram: <L extends string>(
       name: string,
       help: string,
@@ -87,7 +81,7 @@ export function makeMetrics(): Metrics {
     },
     text,
     async handle(context, ofAll = text) {
-      context.send(200, registry.contentType, Buffer.from(await ofAll()));
+      context.send(200, CONTENT_TYPE, Buffer.from(await ofAll()));
     },
   };
   addProcessMetrics(metrics);

@@ -5,11 +5,10 @@
  * with the first request that goes well, and there is a limit to how many; everything else counts without a name. So
  * nobody can fill the memory with invented paths. One request costs a lookup by one string and a few additions.
  */
-import type { Gauge } from 'prom-client';
 import type { RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
-import type { Count } from './labelled.ts';
+import type { Count, Level } from './labelled.ts';
 import type { Metrics } from './metrics.ts';
 import type { PlainHistogram } from './plain-histogram.ts';
 import { SecondPeak } from './second-peak.ts';
@@ -31,7 +30,7 @@ type Route = {
   readonly duration: PlainHistogram;
   readonly sli: PlainHistogram | undefined;
   readonly sizes: PlainHistogram | undefined;
-  readonly running: Gauge.Internal<string> | undefined;
+  readonly running: Level | undefined;
   readonly totals: Map<number, Count>;
 };
 
@@ -89,7 +88,10 @@ export function requestMetrics(metrics: Metrics, now?: () => number): RequestObs
     'apiserver_tls_handshake_errors_total',
     "Number of requests dropped with 'TLS handshake error from' error",
   );
-  const seats = { readOnly: inFlight.labels('readOnly'), mutating: inFlight.labels('mutating') };
+  const seats = {
+    readOnly: inFlight.labels({ request_kind: 'readOnly' }),
+    mutating: inFlight.labels({ request_kind: 'mutating' }),
+  };
   const taken = { readOnly: new SecondPeak(now), mutating: new SecondPeak(now) };
   metrics.onScrape(() => {
     seats.readOnly.set(taken.readOnly.lastSecond);
@@ -173,7 +175,7 @@ export function requestMetrics(metrics: Metrics, now?: () => number): RequestObs
 }
 
 function dryRunOf(context: RequestContext): string {
-  return context.method !== 'GET' && context.query.get('dryRun') === 'All' ? 'All' : '';
+  return context.method !== 'GET' && context.queryText !== '' && context.query.get('dryRun') === 'All' ? 'All' : '';
 }
 
 function isWatch(requestInfo: RequestInfo): boolean {

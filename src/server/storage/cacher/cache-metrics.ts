@@ -86,7 +86,7 @@ export function addCacheMetrics(metrics: Metrics, cachers: () => Iterable<Cacher
         metric.inc(labels, value - (told.get(id) ?? 0));
         told.set(id, value);
       }
-      for (const { figure, metric } of measured) metric.set(labels, figure.read(cacher));
+      for (const { figure, metric } of measured) metric.labels(labels).set(figure.read(cacher));
     }
   });
 }
@@ -108,7 +108,7 @@ export function addStoreMetrics(metrics: Metrics, store: Store): void {
   );
   const revision = metrics.gauge('etcd_debugging_mvcc_compact_revision', 'The revision of the last compaction.');
   const show = (status: StoreStatus) => {
-    size.set({ storage_cluster_id: status.backend }, status.sizeBytes);
+    size.labels({ storage_cluster_id: status.backend }).set(status.sizeBytes);
     inUse.set(status.sizeInUseBytes);
     if (status.watchers !== undefined) watchers.set(status.watchers);
     if (!status.compaction) return;
