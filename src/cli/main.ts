@@ -11,6 +11,9 @@ import { addVerbs } from './verbs.ts';
 // Where Node can (22 and newer), compiled code is kept for the next start.
 (module as { enableCompileCache?: () => unknown }).enableCompileCache?.();
 
+// What lmdb could encode objects with is not used, and need not be loaded. Not where we are a library: others may use it.
+process.env.MSGPACKR_NATIVE_ACCELERATION_DISABLED ??= 'true';
+
 // By name: where this file lies in the package is up to the build.
 const { version, description } = module.createRequire(import.meta.url)('longwatch/package.json');
 

@@ -6,7 +6,14 @@ import { dirname } from 'node:path';
 import { greatestOf } from '../../../api/index.ts';
 import { apiVersion } from '../../../server/discovery/version-info.ts';
 
-export type AssetPlaces = { readonly node: string; readonly standIn: string; readonly kubectl: string | undefined };
+export type AssetPlaces = {
+  readonly node: string;
+  readonly standIn: string;
+  /** What kube-apiserver is, in one file, and where its compiled code lies. */
+  readonly server: string;
+  readonly codeCache: string;
+  readonly kubectl: string | undefined;
+};
 export type AssetName = 'etcd' | 'kube-apiserver' | 'kubectl';
 /** A flag with what it is for. */
 export type FlagHelp = { readonly flags: string; readonly description: string };
@@ -20,15 +27,22 @@ const ETCD_FLAGS: readonly FlagHelp[] = [
 
 export function assetScripts(places: AssetPlaces, serveFlags: readonly FlagHelp[]): Record<AssetName, string> {
   return {
-    etcd: standIn('etcd', places, ETCD_FLAGS, `etcd Version: 3.6.0 (longwatch for ${apiVersion})`),
-    'kube-apiserver': standIn('kube-apiserver', places, serveFlags, `Kubernetes ${apiVersion}`),
+    etcd: standIn('etcd', places, [], ETCD_FLAGS, `etcd Version: 3.6.0 (longwatch for ${apiVersion})`),
+    'kube-apiserver': standIn(
+      'kube-apiserver',
+      places,
+      [places.server, places.codeCache],
+      serveFlags,
+      `Kubernetes ${apiVersion}`,
+    ),
     kubectl: kubectl(places.kubectl),
   };
 }
 
 function standIn(
   name: AssetName,
-  { node, standIn: script }: AssetPlaces,
+  { node, standIn: script, server }: AssetPlaces,
+  args: readonly string[],
   flags: readonly FlagHelp[],
   version: string,
 ): string {
@@ -52,11 +66,13 @@ HELP
     ;;
   esac
 done
-if [ ! -e ${quote(script)} ]; then
-  echo "${name}: Longwatch is not at" ${quote(script)} "any more: run \\"longwatch envtest-assets\\" again" >&2
+if [ ! -e ${quote(server)} ]; then
+  echo "${name}: Longwatch is not as it was at" ${quote(dirname(server))} "any more: run \\"longwatch envtest-assets\\" again" >&2
   exit 1
 fi
-exec ${quote(node)} ${quote(script)} ${name} "$@"
+# What lmdb could encode objects with is not used, and need not be loaded.
+export MSGPACKR_NATIVE_ACCELERATION_DISABLED=true
+exec ${[node, script, name, ...args].map(quote).join(' ')} "$@"
 `;
 }
 

@@ -3,19 +3,36 @@
  * tests on controller-runtime's envtest runs on us, unchanged, with `KUBEBUILDER_ASSETS=DIR`.
  *
  * Always true: a file that is there and that this verb has not written stays, and nothing is written then. The files name
- * Node and this package where they are now.
+ * Node and this package where they are now. Beside them lies the compiled code of the server, so that it starts sooner; where
+ * that cannot be made they run without it, and it is said.
  */
-import { accessSync, chmodSync, constants, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { Command } from 'commander';
 import { makePrivateFolder } from '../../../files/private-files.ts';
 import { runVerb, type Verb, VerbError } from '../../terminal/run-verb.ts';
 import { addServeCommand } from '../serve.ts';
-import { type AssetName, assetScripts } from './asset-scripts.ts';
+import { type AssetName, type AssetPlaces, assetScripts } from './asset-scripts.ts';
 import { NOT_ITS } from './kube-apiserver-flags.ts';
 
 const OURS = 'Written by "longwatch envtest-assets"';
+const CODE_CACHE = '.kube-apiserver-code';
+/** For one start and a few requests, on a machine that has other things to do. */
+const REHEARSAL_MS = 120_000;
 
 export function addEnvtestCommand(program: Command): void {
   program
@@ -39,7 +56,12 @@ export function envtestAssets(dir: string): Verb {
     const flags = serve.commands[0]!.options.filter(({ long }) => !NOT_ITS.includes(String(long).slice(2))).map(
       ({ flags, description }) => ({ flags, description }),
     );
-    const places = { node: process.execPath, standIn: standInPath(), kubectl: onPath('kubectl', folder, io.env.PATH) };
+    const places: AssetPlaces = {
+      node: process.execPath,
+      ...builtPrograms(),
+      codeCache: join(folder, CODE_CACHE),
+      kubectl: onPath('kubectl', folder, io.env.PATH),
+    };
     const scripts = Object.entries(assetScripts(places, flags)) as [AssetName, string][];
     for (const [name] of scripts) refuseOthers(join(folder, name));
     makePrivateFolder(folder);
@@ -47,14 +69,31 @@ export function envtestAssets(dir: string): Verb {
       writeFileSync(join(folder, name), text, { mode: 0o700 });
       chmodSync(join(folder, name), 0o700); // it may be there already
     }
+    await keepCode(places).catch((err: Error) => {
+      io.note(`The server starts slower than it could, its compiled code could not be kept: ${err.message}`);
+    });
     io.print(`KUBEBUILDER_ASSETS=${folder}`);
     if (!places.kubectl) io.note('No kubectl is on the PATH: the one here only says so');
   };
 }
 
-/** Beside this file when it is built, wherever the bundler puts that. */
-function standInPath(): string {
-  return fileURLToPath(new URL('./envtest-stand-in.js', import.meta.url));
+/** Beside this file when it is built; the name of the server changes with what is in it. */
+function builtPrograms(): Pick<AssetPlaces, 'standIn' | 'server'> {
+  const folder = fileURLToPath(new URL('.', import.meta.url));
+  const server = readdirSync(folder).find((name) => /^envtest-server-\w+\.cjs$/.test(name));
+  if (!server) throw new VerbError(`Cannot find the server for envtest in "${folder}": this package is not whole`);
+  return { standIn: join(folder, 'envtest-stand-in.cjs'), server: join(folder, server) };
+}
+
+/** Runs the server once, in a folder that goes with it. */
+async function keepCode({ node, standIn, server, codeCache }: AssetPlaces): Promise<void> {
+  rmSync(codeCache, { force: true }); // of another server, maybe
+  const cwd = mkdtempSync(join(tmpdir(), 'longwatch-rehearsal-'));
+  try {
+    await promisify(execFile)(node, [standIn, 'rehearse', server, codeCache], { cwd, timeout: REHEARSAL_MS });
+  } finally {
+    rmSync(cwd, { recursive: true, force: true });
+  }
 }
 
 function refuseOthers(file: string): void {

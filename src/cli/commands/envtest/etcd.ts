@@ -5,7 +5,7 @@
  *
  * Always true: it answers on every address it was told, or ends with code 1 and a sentence; SIGTERM and SIGINT end it.
  */
-import { createServer } from 'node:http';
+import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { splitFlags } from './go-flags.ts';
 
@@ -15,6 +15,8 @@ export const STORE_PATH = '/longwatch/store';
 export type StandInStore = { readonly dataDir: string; readonly fsync: boolean };
 
 const SWITCHES = ['unsafe-no-fsync'];
+/** Of a request. */
+const LIMIT_HEAD = 16 * 1024;
 
 export async function runEtcd(given: readonly string[]): Promise<void> {
   const flags = new Map<string, string>();
@@ -28,16 +30,33 @@ export async function runEtcd(given: readonly string[]): Promise<void> {
   await Promise.all(urls.map((url) => listen(new URL(url), store)));
 }
 
+/** By hand, on a socket: `node:http` would take longer to load than all the rest. */
 function listen(url: URL, store: StandInStore): Promise<void> {
   if (url.protocol !== 'http:') throw new Error(`Cannot listen on "${url.origin}": only http is served here`);
   const answers: Record<string, unknown> = { '/health': { health: 'true', reason: '' }, [STORE_PATH]: store };
-  const server = createServer((request, response) => {
-    const answer = answers[request.url ?? ''];
-    response.writeHead(answer ? 200 : 404, { 'Content-Type': 'application/json', Connection: 'close' });
-    response.end(answer ? JSON.stringify(answer) : undefined);
+  const server = createServer((socket) => {
+    let head = '';
+    socket.setEncoding('latin1').on('error', () => socket.destroy());
+    socket.on('data', (text) => {
+      head += text;
+      if (head.length > LIMIT_HEAD) socket.destroy();
+      else if (head.includes('\r\n\r\n')) socket.end(answerTo(head, answers));
+    });
   });
   return new Promise((done, fail) => {
     server.once('error', fail);
     server.listen(Number(url.port || 80), url.hostname.replace(/^\[|\]$/g, ''), done);
   });
+}
+
+/** The whole answer; with it the connection ends. */
+function answerTo(head: string, answers: Record<string, unknown>): string {
+  const [, path = ''] = head.split(' ', 2);
+  const answer = Object.hasOwn(answers, path) ? JSON.stringify(answers[path]) : '';
+  const fields = [
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(answer)}`,
+    'Connection: close',
+  ];
+  return [`HTTP/1.1 ${answer ? '200 OK' : '404 Not Found'}`, ...fields, '', answer].join('\r\n');
 }

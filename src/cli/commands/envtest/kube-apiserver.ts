@@ -9,19 +9,25 @@ import { get } from 'node:http';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { startServer } from '../../../server/index.ts';
+import type { RunningServer } from '../../../server/server-options.ts';
 import { openEmbeddedStore } from '../../../store/index.ts';
 import { lendObjects } from '../../../testing/server/shared-start.ts';
 import { addServeCommand } from '../serve.ts';
 import { startBeside } from '../serve-controllers.ts';
 import { STORE_PATH, type StandInStore } from './etcd.ts';
 import { readApiServerFlags } from './kube-apiserver-flags.ts';
+import { rehearseOn } from './rehearsal.ts';
 
 /** How long to wait for the etcd to say what it is. */
 const ASK_MS = 10_000;
 /** Runs in a kube-apiserver unless it is turned off; in `serve` it needs a controller. */
 const ACCOUNTS_PLUGIN = 'ServiceAccount';
 
-export async function runKubeApiServer(given: readonly string[]): Promise<void> {
+/** `onReady` gets it once it listens. */
+export async function runKubeApiServer(
+  given: readonly string[],
+  onReady?: (server: RunningServer) => unknown,
+): Promise<void> {
   let durability: 'fsync' | 'none' = 'fsync';
   const program = new Command('kube-apiserver');
   addServeCommand(program, (options, beside) => {
@@ -33,7 +39,9 @@ export async function runKubeApiServer(given: readonly string[]): Promise<void> 
       return store;
     };
     const own = { ...options, durability, enableAdmissionPlugins: plugins };
-    return startBeside(startServer, options.etcd ? own : { ...own, openStore }, beside);
+    const started = startBeside(startServer, options.etcd ? own : { ...own, openStore }, beside);
+    if (onReady) started.then(onReady, () => {});
+    return started;
   });
   const { args, etcdServers, ignored } = readApiServerFlags(given, program.commands[0]!);
   for (const flag of ignored) process.stderr.write(`longwatch: ${flag} is not known here and changes nothing\n`);
@@ -47,6 +55,16 @@ export async function runKubeApiServer(given: readonly string[]): Promise<void> 
     '--workers=0', // a suite starts many servers that do little each
   ];
   await program.parseAsync(['serve', ...more, ...args], { from: 'user' });
+}
+
+/** In the working folder, from its start to its end; `onDone` is called before this ends. */
+export async function rehearse(onDone: () => void): Promise<void> {
+  const server = await new Promise<RunningServer>((resolve, reject) => {
+    runKubeApiServer(['--secure-port=0', '--authorization-mode=AlwaysAllow'], resolve).catch(reject);
+  });
+  await rehearseOn(server.url);
+  await server.close();
+  onDone();
 }
 
 /** Undefined if there is a real etcd, or nothing. Not by `fetch`: loading that takes longer than all of this. */

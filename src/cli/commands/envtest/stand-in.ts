@@ -1,17 +1,21 @@
 /**
- * Where the executables of `longwatch envtest-assets` begin: which of them, then its flags. What keeps one from running is
- * a sentence and exit code 1.
+ * Where the executables of `longwatch envtest-assets` begin: `etcd FLAGS`, `kube-apiserver FILE CACHE FLAGS`, or `rehearse
+ * FILE CACHE`, which leaves the compiled code in CACHE. FILE is what kube-apiserver.ts and all it needs were made into. What
+ * keeps one from running is a sentence and exit code 1.
  */
-import * as module from 'node:module';
+import { loadProgram } from './code-cache.ts';
+import type * as KubeApiServer from './kube-apiserver.ts';
 
-// Where Node can (22 and newer), compiled code is kept for the next start: there are many.
-(module as { enableCompileCache?: () => unknown }).enableCompileCache?.();
-
-const [program, ...flags] = process.argv.slice(2);
-try {
-  if (program === 'etcd') await (await import('./etcd.ts')).runEtcd(flags);
-  else await (await import('./kube-apiserver.ts')).runKubeApiServer(flags);
-} catch (err) {
-  process.stderr.write(`${program}: ${(err as Error).message}\n`);
-  process.exit(1);
+async function run([program, ...given]: readonly string[]): Promise<void> {
+  if (program === 'etcd') return (await import('./etcd.ts')).runEtcd(given);
+  const [file = '', cacheFile = '', ...flags] = given;
+  const { exports: server, keepCode } = loadProgram<typeof KubeApiServer>(file, cacheFile);
+  if (program === 'kube-apiserver') return server.runKubeApiServer(flags);
+  await server.rehearse(keepCode);
+  process.exit();
 }
+
+run(process.argv.slice(2)).catch((err: Error) => {
+  process.stderr.write(`${process.argv[2]}: ${err.message}\n`);
+  process.exit(1);
+});
