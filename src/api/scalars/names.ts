@@ -87,18 +87,32 @@ export function checkPathSegment(name: string, isPrefix = false): string[] {
   return ['/', '%'].filter((character) => name.includes(character)).map((found) => `may not contain '${found}'`);
 }
 
+/** Qualified names that are good: the same few are keys everywhere. A bounded number of short ones. */
+const goodNames = new Set<string>();
+const MOST_GOOD_NAMES = 1000;
+const SHORT_CHARACTERS = 128;
+
 /** `name` or `prefix/name`: label keys, annotation keys, finalizers, resource names. */
 export function checkQualifiedName(key: string): string[] {
-  const parts = key.split('/');
-  if (parts.length > 2) {
+  if (goodNames.has(key)) return [];
+  const problems = problemsOfQualifiedName(key);
+  if (problems.length > 0 || key.length > SHORT_CHARACTERS) return problems;
+  if (goodNames.size === MOST_GOOD_NAMES) goodNames.clear(); // whoever is still in use comes back at once
+  goodNames.add(key);
+  return problems;
+}
+
+function problemsOfQualifiedName(key: string): string[] {
+  const slash = key.indexOf('/');
+  if (slash >= 0 && key.indexOf('/', slash + 1) >= 0) {
     return [
       `a valid label key ${namePartText} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     ];
   }
   const problems: string[] = [];
-  const name = parts.at(-1)!;
-  if (parts.length === 2) {
-    const prefix = parts[0]!;
+  const name = slash < 0 ? key : key.slice(slash + 1);
+  if (slash >= 0) {
+    const prefix = key.slice(0, slash);
     if (prefix === '') problems.push('prefix part must be non-empty');
     else {
       if (byteLength(prefix) > 253) problems.push('prefix part must be no more than 253 bytes');
@@ -141,8 +155,25 @@ export function checkConfigKey(key: string): string[] {
   return problems;
 }
 
+/** Labels with dots between them, in one look: names are checked with every write, many times over. */
 function isDnsSubdomain(value: string): boolean {
-  return value.split('.').every((part) => dnsLabel.test(part));
+  let before = DOT;
+  for (let i = 0; i < value.length; i++) {
+    const code = value.charCodeAt(i);
+    if (code === DOT || code === DASH) {
+      // A label ends in neither, and begins with neither.
+      if (before === DOT || (code === DOT && before === DASH)) return false;
+    } else if (!isLowerOrDigit(code)) return false;
+    before = code;
+  }
+  return before !== DOT && before !== DASH;
+}
+
+const DOT = 0x2e;
+const DASH = 0x2d;
+
+function isLowerOrDigit(code: number): boolean {
+  return (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39);
 }
 
 function tooManyCharacters(value: string, limit: number): string[] {

@@ -19,10 +19,10 @@ export type WriteFacts = {
   readonly user: UserInfo;
   readonly isDryRun: boolean;
   /** Null for a connection. */
-  readonly options: () => JsonObject | null;
+  options(): JsonObject | null;
   /** What the subresource takes, where that is not the resource's own kind. */
-  readonly bodyType?: BodyType;
-  readonly annotate: (key: string, value: string) => void;
+  readonly bodyType?: BodyType | undefined;
+  annotate(key: string, value: string): void;
   readonly signal: AbortSignal;
 };
 

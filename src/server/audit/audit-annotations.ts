@@ -7,17 +7,8 @@ import type { RequestContext } from '../request/request-context.ts';
 
 const LIMIT_KEYS = 100;
 
-const annotations = new WeakMap<RequestContext, Map<string, string>>();
-
 export function annotateAudit(context: RequestContext, key: string, value: string): void {
-  let those = annotations.get(context);
-  if (!those) {
-    those = new Map();
-    annotations.set(context, those);
-  }
+  context.auditAnnotations ??= new Map();
+  const those = context.auditAnnotations;
   if (!those.has(key) && those.size < LIMIT_KEYS) those.set(key, value);
-}
-
-export function auditAnnotationsOf(context: RequestContext): ReadonlyMap<string, string> | undefined {
-  return annotations.get(context);
 }

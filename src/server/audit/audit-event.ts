@@ -9,7 +9,6 @@ import { attributesOf } from '../auth/authorizer.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import { auditAnnotationsOf } from './audit-annotations.ts';
 import { BoundedText } from './bounded-text.ts';
 
 export type Outcome = Parameters<RequestObserver['end']>[1];
@@ -70,7 +69,7 @@ export function auditEvent(
     requestReceivedTimestamp: inMicroseconds(nowMs - seconds * 1000),
     stageTimestamp: inMicroseconds(nowMs),
   };
-  const said = [...(auditAnnotationsOf(context) ?? [])].map(([key, value]) => [cut(key), cut(value)]);
+  const said = [...(context.auditAnnotations ?? [])].map(([key, value]) => [cut(key), cut(value)]);
   const annotations = {
     ...Object.fromEntries(said),
     'authorization.k8s.io/decision': wasLetIn ? 'allow' : 'forbid',

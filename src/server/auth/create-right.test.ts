@@ -21,7 +21,8 @@ it('a right to create is good for what was asked for, and for nothing else', asy
 });
 
 it('whoever may not create gets no right', async () => {
-  await expect(CreateRight.ask(mastersOnly, alice, secrets, { namespace: 'x', name: 'a' })).rejects.toMatchObject({
+  const asking = async () => CreateRight.ask(mastersOnly, alice, secrets, { namespace: 'x', name: 'a' });
+  await expect(asking()).rejects.toMatchObject({
     code: 403,
     message:
       'secrets "a" is forbidden: User "alice" cannot create resource "secrets" in API group "" in the namespace "x"',

@@ -8,6 +8,7 @@
  * given, a 403.
  */
 
+import { whenThere } from '../event-loop/when-there.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { type Attributes, type Authorizer, forbiddenBy } from './authorizer.ts';
@@ -24,25 +25,26 @@ export class CreateRight {
   }
 
   /** `asked`: where the request's path leads; its name is empty for a POST. */
-  static async ask(
+  static ask(
     authorizer: Authorizer,
     user: UserInfo,
     resource: Resource,
     asked: { readonly namespace: string; readonly name: string },
-  ): Promise<CreateRight> {
+  ): CreateRight | Promise<CreateRight> {
     const { group, version, plural } = resource;
     const { namespace, name } = asked;
     const what = { group, version, resource: plural, subresource: '', namespace, name };
     const attributes: Attributes = { kind: 'resource', verb: 'create', ...what };
-    const { allowed, reason } = await authorizer.authorize(user, attributes);
-    if (!allowed) throw forbiddenBy(user, attributes, reason);
-    return new CreateRight(
-      (other, otherNamespace, otherName) =>
-        other.group === group &&
-        other.plural === plural &&
-        otherNamespace === namespace &&
-        (name === '' || otherName === name),
-    );
+    return whenThere(authorizer.authorize(user, attributes), ({ allowed, reason }) => {
+      if (!allowed) throw forbiddenBy(user, attributes, reason);
+      return new CreateRight(
+        (other, otherNamespace, otherName) =>
+          other.group === group &&
+          other.plural === plural &&
+          otherNamespace === namespace &&
+          (name === '' || otherName === name),
+      );
+    });
   }
 
   /** A right for something else is a mistake in this program, not of a client. */

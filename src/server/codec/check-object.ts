@@ -15,6 +15,8 @@ import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { canonicalQuantity, QuantityError } from '../../api/scalars/quantity.ts';
 import type { Schema } from '../schema/schema.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
+import { firstOf, isBefore, isRaw, isSchemaUnion, isZero, SCHEMA_PROPS } from './check-parts.ts';
+import { readClean } from './clean-object.ts';
 import { stringTypeOf, wholeTypeOf } from './go-type-names.ts';
 import { type FaultPath, faultPathText, maxFaults } from './json/fault-paths.ts';
 import { isObject, setKey } from './json/json-objects.ts';
@@ -39,16 +41,20 @@ export type CheckedObject = {
   readonly unknownFields: readonly FaultPath[];
 };
 
-export function checkObject(value: JsonObject, schema: Schema, { isCustom = false }: CheckOptions = {}): CheckedObject {
+export function checkObject(value: JsonObject, schema: Schema, options: CheckOptions = {}): CheckedObject {
+  const clean = options.isCustom ? undefined : readClean(value, schema);
+  return clean ? { object: clean.object, unknownFields: NONE } : checkOdd(value, schema, options);
+}
+
+/** The same for an object in which something may be odd. */
+export function checkOdd(value: JsonObject, schema: Schema, { isCustom = false }: CheckOptions = {}): CheckedObject {
   const walk = new Walk();
   const object = isCustom ? walk.prune(value, schema) : walk.read(value, planOf(schema), '');
   const unknownFields = isCustom ? sortedPaths(walk.unknown) : walk.unknown;
   return { object: object as JsonObject, unknownFields };
 }
 
-const API_EXTENSIONS = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1';
-const SCHEMA_PROPS = `${API_EXTENSIONS}.JSONSchemaProps`;
-const SCHEMA_UNION = `${SCHEMA_PROPS}Or`;
+const NONE: readonly FaultPath[] = [];
 let schemaProps: Plan | undefined;
 
 class Walk {
@@ -70,7 +76,7 @@ class Walk {
       case 'list':
         return Array.isArray(value) ? this.#list(value, plan, owner) : this.#mismatch(value, plan, owner);
       case 'any':
-        if (plan.schema.name?.startsWith(SCHEMA_UNION)) return this.#schemaUnion(value, owner);
+        if (isSchemaUnion(plan.schema)) return this.#schemaUnion(value, owner);
         if (plan.schema.type === 'object' && !isObject(value) && !isRaw(plan.schema))
           return this.#mismatch(value, plan, owner);
         return value;
@@ -119,7 +125,7 @@ class Walk {
     this.#steps.pop();
     this.#fields.pop();
     if (through) for (const _ of through) this.#fields.pop();
-    return dropsZero && isZero(kept, field) ? undefined : kept;
+    return dropsZero && isZero(kept, field.schema) ? undefined : kept;
   }
 
   #map(value: JsonObject, plan: Plan, owner: string): JsonObject {
@@ -322,15 +328,6 @@ function wordWithNumber(value: JsonValue): string {
   return typeof value === 'number' || typeof value === 'bigint' ? `number ${integerText(value)}` : jsonWord(value);
 }
 
-function isZero(value: JsonValue, { schema }: FieldPlan): boolean {
-  if (typeof value !== 'object') return value === '' || value === 0 || value === false;
-  if (value === null) return true;
-  if (Array.isArray(value)) return value.length === 0;
-  if (schema.properties || isRaw(schema)) return false; // a pointer to an empty struct is a value
-  for (const _ in value) return false;
-  return true;
-}
-
 function mapShared(list: JsonValue[], change: (item: JsonValue, index: number) => JsonValue): JsonValue[] {
   let result = list;
   for (let i = 0; i < list.length; i++) {
@@ -342,26 +339,9 @@ function mapShared(list: JsonValue[], change: (item: JsonValue, index: number) =
   return result;
 }
 
-/** Go sorts map keys by UTF-8 bytes; by UTF-16 units only characters beyond the basic plane sort differently. */
-function isBefore(a: string, b: string): boolean {
-  return a < b;
-}
-
-/** A copy of the first members. */
-function firstOf(value: JsonObject, keys: readonly string[], count: number): JsonObject {
-  const copy: JsonObject = {};
-  for (let i = 0; i < count; i++) setKey(copy, keys[i]!, value[keys[i]!]!);
-  return copy;
-}
-
 function sortedPaths(paths: readonly FaultPath[]): FaultPath[] {
   return paths
     .map((path) => ({ path, text: faultPathText(path) }))
     .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
     .map(({ path }) => path);
-}
-
-/** JSON of any shape that Go keeps as it is: rules of the kind say what it must be. */
-function isRaw({ name }: Schema): boolean {
-  return name?.endsWith('.RawExtension') === true || name?.endsWith('.FieldsV1') === true;
 }

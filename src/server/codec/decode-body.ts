@@ -12,10 +12,11 @@ import { cutText, jsonText } from '../../api/json-text.ts';
 import { ProtobufError } from '../../api/protobuf.ts';
 import type { Schema } from '../schema/schema.ts';
 import { checkObject, jsonWord, TypeMismatchError } from './check-object.ts';
+import { readClean } from './clean-object.ts';
 import { applyFieldValidation, type FieldFaults, type FieldValidation } from './field-validation.ts';
 import { type FaultPath, maxFaults, pathLimitBytes } from './json/fault-paths.ts';
 import { isObject } from './json/json-objects.ts';
-import { JsonSyntaxError, readJson } from './json/json-reader.ts';
+import { countJson, JsonSyntaxError, readJson } from './json/json-reader.ts';
 import { messageOfKind } from './protobuf/message-tables.ts';
 import { readEnvelope, readKind } from './protobuf/protobuf-reader.ts';
 import { readYamlBytes } from './yaml/yaml-aside.ts';
@@ -63,6 +64,8 @@ type Parsed = {
   readonly otherFaults: readonly string[];
   /** How the body begins, for an error text. */
   readonly shown: () => string;
+  /** A key that occurs twice was not looked for: so many members the text has, and this is how to look. */
+  readonly uncounted?: { readonly members: number; readonly count: () => Parsed };
 };
 
 export function decodeBody(request: BodyRequest): DecodedBody {
@@ -78,7 +81,7 @@ export function parseBody(request: BodyRequest): () => DecodedBody {
   switch (mediaTypeOf(contentType)) {
     case json:
     case '':
-      return decode(parseJson(bytes, resource));
+      return decode(resource.isCustom ? parseJson(bytes, resource) : parseCounted(bytes, resource));
     case yaml:
       return decode(parseYaml(bytes, resource));
     case protobuf:
@@ -119,14 +122,35 @@ function decodeText(
   warn?: (text: string) => void,
 ): DecodedBody {
   const typed = withType(parsed.value, resource, parsed.shown, warn);
+  const { uncounted } = parsed;
+  if (uncounted) {
+    // If it is not, its text is read again: nobody else has what was made of it.
+    const clean = readClean(typed, resource.schema, true);
+    const added = typed === parsed.value ? 0 : Object.keys(typed).length - Object.keys(parsed.value).length;
+    if (clean?.members === uncounted.members + added) return { object: clean.object, warnings: [] };
+    return decodeText(uncounted.count(), resource, fieldValidation, warn);
+  }
   const refuse = (why: string) => cannotHandle(typed, resource, why);
   const { duplicateFields, otherFaults, value: document } = parsed;
   return checkDecoded(typed, resource, fieldValidation, refuse, { duplicateFields, otherFaults, document });
 }
 
+/** Most bodies are as they should be: whether a key came twice shows when the object is checked. */
+function parseCounted(bytes: Uint8Array, resource: BodyType): Parsed {
+  const counted = countJson(textOf(bytes), bytes);
+  if (!counted || !isObject(counted.value)) return parseJson(bytes, resource);
+  return {
+    value: counted.value,
+    duplicateFields: [],
+    otherFaults: [],
+    shown: () => beginning(bytes),
+    uncounted: { members: counted.members, count: () => parseJson(bytes, resource) },
+  };
+}
+
 function parseJson(bytes: Uint8Array, resource: BodyType): Parsed {
   try {
-    const { value, duplicates } = readJson(textOf(bytes));
+    const { value, duplicates } = readJson(textOf(bytes), bytes);
     return {
       value: objectOf(value, bytes, resource),
       duplicateFields: duplicates,

@@ -11,39 +11,59 @@ import { type Plan, planOf } from './type-plan.ts';
 
 /** As it is written. */
 export function withNulls<T extends JsonObject>(object: T, schema: Schema): T {
-  return walk(object, planOf(schema), putNulls) as T;
+  return walk(object, holderOf(planOf(schema)), putNulls) as T;
 }
 
 /** As it counts for ownership: what is left out is null, but an empty list that was sent is one. */
 export function withNullsForAbsent<T extends JsonObject>(object: T, schema: Schema): T {
-  return walk(object, planOf(schema), fillNulls) as T;
+  return walk(object, holderOf(planOf(schema)), fillNulls) as T;
 }
 
 export function withoutNulls<T extends JsonObject>(object: T, schema: Schema): T {
-  return walk(object, planOf(schema), takeNulls) as T;
+  return walk(object, holderOf(planOf(schema)), takeNulls) as T;
 }
 
 /** The struct with its own nulls put in or taken out. */
 type Change = (object: JsonObject, names: readonly string[]) => JsonObject;
 
-function walk(value: JsonValue, plan: Plan, change: Change): JsonValue {
-  const holders = holdersOf(plan);
-  if (!holders) return value;
-  if (Array.isArray(value)) return walkList(value, planOf(plan.element!), change);
+/** A type that may hold such nulls, or have them below. */
+type Holder = {
+  /** Of a struct, those of its fields that do. */
+  readonly fields: readonly { readonly name: string; readonly holder: Holder }[];
+  /** Of a map or a list. */
+  readonly element: Holder | undefined;
+  readonly isMap: boolean;
+  /** Which of its own fields are null when they are empty. */
+  readonly names: readonly string[];
+};
+
+function walk(value: JsonValue, holder: Holder | undefined, change: Change): JsonValue {
+  if (!holder) return value;
+  if (Array.isArray(value)) return walkList(value, holder.element, change);
   if (!isObject(value)) return value;
   let result = value;
-  const visit = (key: string, below: Plan): void => {
-    const kept = walk(value[key]!, below, change);
-    if (kept === value[key]) return;
-    if (result === value) result = { ...value };
-    setKey(result, key, kept);
-  };
-  if (plan.kind === 'map') for (const key of Object.keys(value)) visit(key, planOf(plan.element!));
-  else for (const [key, below] of holders) if (Object.hasOwn(value, key)) visit(key, below);
-  return plan.nullWhenEmpty.length > 0 ? change(result, plan.nullWhenEmpty) : result;
+  const { fields, element, isMap, names } = holder;
+  if (isMap)
+    for (const key of Object.keys(value)) {
+      const kept = walk(value[key]!, element, change);
+      if (kept !== value[key]) result = replaced(value, result, key, kept);
+    }
+  for (const { name, holder: below } of fields) {
+    if (!Object.hasOwn(value, name)) continue;
+    const kept = walk(value[name]!, below, change);
+    if (kept !== value[name]) result = replaced(value, result, name, kept);
+  }
+  return names.length > 0 ? change(result, names) : result;
 }
 
-function walkList(list: JsonValue[], element: Plan, change: Change): JsonValue[] {
+/** `result` is a copy of `value` from the first difference on. */
+function replaced(value: JsonObject, result: JsonObject, key: string, kept: JsonValue): JsonObject {
+  const copy = result === value ? { ...value } : result;
+  setKey(copy, key, kept);
+  return copy;
+}
+
+function walkList(list: JsonValue[], element: Holder | undefined, change: Change): JsonValue[] {
   let result = list;
   for (let i = 0; i < list.length; i++) {
     const kept = walk(list[i]!, element, change);
@@ -55,7 +75,7 @@ function walkList(list: JsonValue[], element: Plan, change: Change): JsonValue[]
 }
 
 const putNulls: Change = (object, names) => nullIf(object, names, isEmpty);
-const fillNulls: Change = (object, names) => nullIf(object, names, (value) => value === undefined);
+const fillNulls: Change = (object, names) => nullIf(object, names, isAbsent);
 
 function nullIf(object: JsonObject, names: readonly string[], isNull: (value?: JsonValue) => boolean): JsonObject {
   let result = object;
@@ -77,31 +97,30 @@ const takeNulls: Change = (object, names) => {
   return result;
 };
 
+function isAbsent(value: JsonValue | undefined): boolean {
+  return value === undefined;
+}
+
 function isEmpty(value: JsonValue | undefined): boolean {
   if (value === undefined) return true;
   if (Array.isArray(value)) return value.length === 0;
   return isObject(value) && Object.keys(value).length === 0;
 }
 
-type Holders = readonly (readonly [name: string, plan: Plan])[];
+const known = new WeakMap<Plan, Holder | undefined>();
 
-const known = new WeakMap<Plan, Holders | undefined>();
-
-/**
- * The fields of a type below which there may be nulls; undefined: neither below it nor in it. A type that contains itself
- * counts by what else is in it.
- */
-function holdersOf(plan: Plan): Holders | undefined {
+/** Undefined: there are none in it nor below. A type that contains itself counts by what else is in it. */
+function holderOf(plan: Plan): Holder | undefined {
   if (known.has(plan)) return known.get(plan);
   known.set(plan, undefined);
-  const fields = [...plan.fields]
-    .map(([name, field]) => [name, field.plan] as const)
-    .filter(([, below]) => holdersOf(below) !== undefined);
-  const isHolder =
-    fields.length > 0 ||
-    plan.nullWhenEmpty.length > 0 ||
-    (plan.element !== undefined && holdersOf(planOf(plan.element)) !== undefined);
-  const holders = isHolder ? fields : undefined;
-  known.set(plan, holders);
-  return holders;
+  const fields = [...plan.fields].flatMap(([name, { plan: below }]) => {
+    const holder = holderOf(below);
+    return holder ? [{ name, holder }] : [];
+  });
+  const element = plan.element && holderOf(planOf(plan.element));
+  const names = plan.nullWhenEmpty;
+  const isHolder = fields.length > 0 || names.length > 0 || element !== undefined;
+  const holder = isHolder ? { fields, element, isMap: plan.kind === 'map', names } : undefined;
+  known.set(plan, holder);
+  return holder;
 }

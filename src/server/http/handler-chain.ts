@@ -21,7 +21,8 @@ import { requestKind } from '../request/request-kind.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { RequestRejected } from './body/request-body.ts';
-import type { HttpRequestContext, RequestHead } from './http-request-context.ts';
+import type { HttpRequestContext } from './http-request-context.ts';
+import type { RequestHead } from './shared-by-requests.ts';
 
 /** Whatever the deadline, nobody waits for a seat longer. */
 const MAX_WAIT_SECONDS = 60;
@@ -125,7 +126,7 @@ export class HandlerChain {
     if (isLongRunning(context.requestInfo)) return requestTimeoutMs;
     const query = queryText.includes('timeout') ? context.query : undefined;
     const deadlineMs = requestDeadlineMs(query, requestTimeoutMs);
-    context.armDeadline(deadlineMs);
+    context.limitTime(deadlineMs);
     return deadlineMs;
   }
 

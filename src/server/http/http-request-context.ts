@@ -9,61 +9,32 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gzip } from 'node:zlib';
 import { type StatusError, timeout } from '../../api/errors/status-error.ts';
+import type { ChurningMember } from '../event-loop/churning-set.ts';
 import { type CpuAccount, chargeTo } from '../event-loop/run-queue.ts';
 import type { FlowTicket } from '../flow-control/flow-gate.ts';
-import type { AnswerBody, ByteStream, EncodedStatus, RequestContext } from '../request/request-context.ts';
+import type { AnswerBody, ByteStream, RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import { retryAfterSeconds, statusBody, wantsPretty } from '../request/status-body.ts';
 import type { StreamEnd } from '../request/stream-end.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import type { ByteBudget, Holding } from './body/byte-budget.ts';
-import { Pace, type PaceRule } from './body/pace.ts';
-import { type BodyLimits, RequestBody, RequestRejected } from './body/request-body.ts';
+import type { Holding } from './body/byte-budget.ts';
+import { Pace } from './body/pace.ts';
+import { RequestBody, RequestRejected } from './body/request-body.ts';
 import { type AnswerHeaders, acceptsGzip, standardHeaders, warningValues } from './response/answer-headers.ts';
-import { LiveStream, type StreamLimits } from './response/live-stream.ts';
-import { piecesOf, SLICE_BYTES, writeParts, writePartsGzipped } from './response/parts-writer.ts';
-import type { StreamRoom } from './response/stream-room.ts';
-import type { TurnFlusher } from './response/turn-flusher.ts';
+import { LiveStream } from './response/live-stream.ts';
+import { gather, piecesOf, SLICE_BYTES, writeParts, writePartsGzipped } from './response/parts-writer.ts';
+import type { Scratch } from './response/scratch.ts';
 import { inOne, lengthOf, type Wire, type WireListener } from './response/wire.ts';
+import type { RequestHead, SharedByRequests } from './shared-by-requests.ts';
 
 /** Smaller bodies are not worth it; kube-apiserver draws the line here. */
 const GZIP_ABOVE_BYTES = 128 * 1024;
 
-/** What all requests of one HTTP server share. */
-export type SharedByRequests = BodyLimits & {
-  readonly flusher: TurnFlusher;
-  readonly streamRoom: StreamRoom;
-  readonly streamLimits: StreamLimits;
-  /** What answers hold until they are read. */
-  readonly answers: ByteBudget;
-  readonly bodyPace: PaceRule;
-  /** Counted in slices of an answer, see parts-writer.ts. */
-  readonly answerPace: PaceRule;
-  /** Names the history that versions belong to, in every answer about resources. */
-  readonly history: string | undefined;
-  readonly encodeStatus: ((context: RequestContext, error: StatusError) => EncodedStatus) | undefined;
-  /** Told of every live stream as it begins. */
-  readonly onStream: (context: RequestContext) => void;
-  /** Those whose answers are not finished. */
-  readonly open: Set<HttpRequestContext>;
-  /** Told of every request when its answer is over. */
-  readonly onEnd: (context: HttpRequestContext) => void;
-  /** The server is going: connections are not kept, new streams end at once. */
-  isDraining: boolean;
-};
-
-export type RequestHead = {
-  readonly method: string;
-  readonly path: string;
-  readonly queryText: string;
-  readonly headers: IncomingHttpHeaders;
-  /** Names and values in turn, repeated headers apart. */
-  readonly rawHeaders: readonly string[];
-  readonly remoteAddress: string | undefined;
-};
-
 /** An answer is work while the client takes it; one that lets it lie this long is waited for without a seat. */
 const STALLED_MS = 100;
+
+/** What a connection takes at once, or its pace is watched. */
+export const SHORT_BYTES: number = 16 * 1024;
 
 /** Nobody changes what was asked for. */
 const NO_QUERY = new URLSearchParams();
@@ -71,7 +42,8 @@ const NO_QUERY = new URLSearchParams();
 const GOING = Buffer.from('The apiserver is shutting down, please try again later.\n');
 const TOO_MANY = Buffer.from('Too many requests, please try again later.\n');
 
-export class HttpRequestContext implements RequestContext, WireListener {
+export class HttpRequestContext implements RequestContext, WireListener, ChurningMember {
+  slot = -1;
   readonly method: string;
   readonly path: string;
   headers: IncomingHttpHeaders;
@@ -80,6 +52,7 @@ export class HttpRequestContext implements RequestContext, WireListener {
   impersonator: UserInfo | undefined;
   readonly remoteAddress: string | undefined;
   auditId: string | undefined;
+  auditAnnotations: Map<string, string> | undefined;
   readonly startedAtMs: number = performance.now();
   status = 0;
   /** Whether they may do what they ask for. */
@@ -102,8 +75,11 @@ export class HttpRequestContext implements RequestContext, WireListener {
   #pace: Pace | undefined;
   #slicesTaken = 0;
   #bodyBytes = 0;
+  /** What its answer was put together in, until nobody reads that any more. */
+  #lent: Buffer | undefined;
   #live: LiveStream | undefined;
   #deadline: NodeJS.Timeout | undefined;
+  #deadlineAtMs: number | undefined;
   #isOver = false;
 
   constructor(
@@ -131,6 +107,7 @@ export class HttpRequestContext implements RequestContext, WireListener {
   wireClosed(): void {
     clearTimeout(this.#deadline);
     this.#answerHolding?.release();
+    if (this.#lent) this.#scratchFor(this.#bodyBytes).giveBack(this.#lent);
     if (!this.#isOver && !this.#live?.isEnded) this.#abort(new Error('the client is gone'));
     this.#ticket?.close();
     this.#shared.open.delete(this);
@@ -142,6 +119,7 @@ export class HttpRequestContext implements RequestContext, WireListener {
     return this.#query;
   }
 
+  /** Made when somebody asks: most requests are answered before anybody has to wait under it. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -212,8 +190,9 @@ export class HttpRequestContext implements RequestContext, WireListener {
 
   async #readOnce(): Promise<Buffer> {
     if (!this.#body) throw new Error('Cannot read the body of a request whose stream has begun');
-    const body = await this.#body.read(this.#shared, this.#holder, this.signal);
-    if (this.#ticket && !(await this.#ticket.enter())) throw new RequestRejected();
+    const body = await this.#body.read(this.#shared, this.#holder, this.#abortReason);
+    const entered = this.#ticket?.enter() ?? true;
+    if (!(entered instanceof Promise ? await entered : entered)) throw new RequestRejected();
     return body;
   }
 
@@ -232,7 +211,8 @@ export class HttpRequestContext implements RequestContext, WireListener {
     if (!answer) return;
     this.#bodyBytes = bytes;
     if (bytes <= GZIP_ABOVE_BYTES || !acceptsGzip(this.headers['accept-encoding'])) {
-      this.#sendWhole(status, answer, body, bytes);
+      const isInPieces = bytes <= SHORT_BYTES && !Buffer.isBuffer(body);
+      this.#sendWhole(status, answer, isInPieces ? this.#gathered(body, bytes) : body, bytes);
       return;
     }
     gzip(inOne(body), { level: constants.Z_BEST_SPEED }, (err, packed) => {
@@ -243,6 +223,7 @@ export class HttpRequestContext implements RequestContext, WireListener {
 
   #sendWhole(status: number, answer: AnswerHeaders, body: AnswerBody, bytes: number): void {
     if (this.method !== 'GET') this.#shared.flusher.flush(); // events of this write before its answer
+    if (bytes > SHORT_BYTES) this.waits();
     if (bytes <= SLICE_BYTES || this.method === 'HEAD') {
       this.#isOver = true;
       this.#wire.whole(status, answer, body, bytes);
@@ -291,11 +272,34 @@ export class HttpRequestContext implements RequestContext, WireListener {
     this.#wire.whole(429, answer, GOING, GOING.length);
   }
 
-  async sendParts(status: number, contentType: string, parts: Iterable<Buffer>, bytes: number): Promise<void> {
+  sendParts(status: number, contentType: string, parts: Iterable<Buffer>, bytes: number): void | Promise<void> {
     if (!this.#mayHold(Math.min(bytes, SLICE_BYTES))) return this.reject();
     const answer = this.#begin(status, contentType);
     if (!answer) return;
     this.#bodyBytes = bytes;
+    const isGzip = bytes > GZIP_ABOVE_BYTES && acceptsGzip(this.headers['accept-encoding']);
+    if (isGzip || bytes > SLICE_BYTES || this.method === 'HEAD')
+      return this.#sendSlices(status, answer, parts, bytes, isGzip);
+    this.#sendWhole(status, answer, this.#gathered(parts, bytes), bytes);
+  }
+
+  /** In a lent buffer, until the answer is out. */
+  #gathered(parts: Iterable<Buffer>, bytes: number): Buffer {
+    this.#lent = this.#scratchFor(bytes).take(bytes);
+    return gather(parts, this.#lent);
+  }
+
+  #scratchFor(bytes: number): Scratch {
+    return bytes <= SHORT_BYTES ? this.#shared.shortScratch : this.#shared.flusher.scratch;
+  }
+
+  async #sendSlices(
+    status: number,
+    answer: AnswerHeaders,
+    parts: Iterable<Buffer>,
+    bytes: number,
+    isGzip: boolean,
+  ): Promise<void> {
     const stalled = setTimeout(() => {
       if (this.#wire.needsDrain) this.#ticket?.leave();
       else stalled.refresh(); // it is not the client that is waited for
@@ -304,7 +308,6 @@ export class HttpRequestContext implements RequestContext, WireListener {
       this.#slicesTaken++;
       stalled.refresh();
     };
-    const isGzip = bytes > GZIP_ABOVE_BYTES && acceptsGzip(this.headers['accept-encoding']);
     try {
       if (this.method === 'HEAD') {
         this.#wire.begin(status, answer, bytes);
@@ -365,16 +368,25 @@ export class HttpRequestContext implements RequestContext, WireListener {
     this.#body?.refuse(timeout('request body was sent too slowly'));
   }
 
-  /** After `ms` without a finished answer: 504, or a cut where the answer had begun. */
-  armDeadline(ms: number): void {
-    this.#deadline = setTimeout(() => {
-      const error = timeout('request did not complete within the allotted timeout');
-      if (this.#body?.comingBytes !== undefined) this.#body.abandon();
-      this.#isOverTime = true;
-      this.isTerminated = true;
-      this.#abort(error);
-      this.fail(error);
-    }, ms);
+  /** Once it is waited for: after `ms` without a finished answer, 504, or a cut where the answer had begun. */
+  limitTime(ms: number): void {
+    this.#deadlineAtMs = this.startedAtMs + ms;
+  }
+
+  /** Something has to be waited for. What is answered at once, and short, needs no timer. */
+  waits(): void {
+    if (this.#deadlineAtMs === undefined || this.#deadline || this.#live || !this.#wire.isOpen) return;
+    this.#deadline = setTimeout(
+      () => {
+        const error = timeout('request did not complete within the allotted timeout');
+        if (this.#body?.comingBytes !== undefined) this.#body.abandon();
+        this.#isOverTime = true;
+        this.isTerminated = true;
+        this.#abort(error);
+        this.fail(error);
+      },
+      Math.ceil(this.#deadlineAtMs - performance.now()),
+    );
   }
 
   /** The answer is this error; an answer that has begun is cut off instead. */
@@ -444,6 +456,7 @@ export class HttpRequestContext implements RequestContext, WireListener {
     if (this.#abortReason !== undefined) return;
     this.#abortReason = reason;
     this.#ticket?.giveUp();
+    this.#body?.refuse(reason);
     this.#controller?.abort(reason);
   }
 }

@@ -15,6 +15,7 @@ import { closeOnce } from '../../api/closing.ts';
 import { isStatusError, type StatusError } from '../../api/errors/status-error.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
+import { ChurningSet } from '../event-loop/churning-set.ts';
 import { intakeTurn } from '../event-loop/intake.ts';
 import type { FlowGate } from '../flow-control/flow-gate.ts';
 import { InFlight } from '../flow-control/in-flight.ts';
@@ -36,12 +37,14 @@ import { makeInProcessDoor } from './connection/in-process.ts';
 import { makeListener, secureContext, type TlsSettings } from './connection/listener.ts';
 import { HandlerChain, ServerGoing, type ShownCertificate } from './handler-chain.ts';
 import { type HttpLimits, httpLimits } from './http-limits.ts';
-import { HttpRequestContext, type RequestHead, type SharedByRequests } from './http-request-context.ts';
+import { HttpRequestContext, SHORT_BYTES } from './http-request-context.ts';
 import { Http1Wire } from './response/http1-wire.ts';
 import { Http2Wire } from './response/http2-wire.ts';
+import { Scratch } from './response/scratch.ts';
 import { StreamRoom } from './response/stream-room.ts';
 import { TurnFlusher } from './response/turn-flusher.ts';
 import type { Wire } from './response/wire.ts';
+import type { RequestHead, SharedByRequests } from './shared-by-requests.ts';
 import { type ShutdownOptions, shutDown } from './shutdown.ts';
 
 export type HttpServerOptions = {
@@ -96,9 +99,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const limits = httpLimits(options.limits);
   const connections = new Connections();
   const heads = new HeadPieces();
-  const open = new Set<HttpRequestContext>();
+  const open = new ChurningSet<HttpRequestContext>();
   const shared: SharedByRequests = {
     flusher: new TurnFlusher(),
+    shortScratch: new Scratch(SHORT_BYTES, SHORT_KEPT),
     streamRoom: new StreamRoom(limits.stream, options.bytesOf?.('slow watches')),
     streamLimits: limits.stream,
     bodyLimitBytes: limits.maxBodyBytes,
@@ -198,11 +202,21 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       context.handled();
     };
     const refused = (err: unknown) => refuse(context, err);
-    const run = () => chain.run(context, head, certificate);
+    const run = () => {
+      const running = chain.run(context, head, certificate);
+      if (running instanceof Promise) context.waits();
+      return running;
+    };
     try {
       const running = intakeTurn(account)?.then(run) ?? run();
       if (running) {
-        void running.catch(refused).finally(done);
+        void running.then(done, (err: unknown) => {
+          try {
+            refused(err);
+          } finally {
+            done();
+          }
+        });
         return;
       }
     } catch (err) {
@@ -265,12 +279,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
 }
 
+/** Short answers on their way out: a megabyte of them. */
+const SHORT_KEPT = 64;
 /** Connections that wait to be taken. */
 const BACKLOG = 4096;
 const PACE_CHECK_MS = 1000;
 
 /** Until the signal fires. */
-async function keepPace(clock: Clock, signal: AbortSignal, open: ReadonlySet<HttpRequestContext>): Promise<void> {
+async function keepPace(clock: Clock, signal: AbortSignal, open: Iterable<HttpRequestContext>): Promise<void> {
   for (;;) {
     await clock.sleep(PACE_CHECK_MS, signal).catch(() => {});
     if (signal.aborted) return;

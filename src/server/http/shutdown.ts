@@ -21,7 +21,7 @@ export type ShutdownOptions = {
 };
 
 type Ending = {
-  readonly open: ReadonlySet<HttpRequestContext>;
+  readonly open: Iterable<HttpRequestContext>;
   readonly listener: Listener;
   readonly connections: Connections;
   readonly options: ShutdownOptions;
@@ -67,7 +67,7 @@ async function untilClosed(contexts: readonly HttpRequestContext[]): Promise<voi
 }
 
 /** So that not all who watch come back to another server in the same moment. */
-async function endWatches(open: ReadonlySet<HttpRequestContext>, graceMs: number, clock: Clock): Promise<void> {
+async function endWatches(open: Iterable<HttpRequestContext>, graceMs: number, clock: Clock): Promise<void> {
   const watches = [...open].filter(({ isLive }) => isLive);
   const perSecond = Math.max(LEAST_WATCHES_PER_SECOND, (watches.length * 1000) / graceMs);
   const perStep = graceMs === 0 ? watches.length : Math.ceil((perSecond * STEP_MS) / 1000);

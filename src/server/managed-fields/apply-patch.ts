@@ -87,16 +87,19 @@ function* typedSteps(request: ApplyRequest): Generator<undefined, JsonObject, un
   const object = former ? removeUnowned(merged, former.set, owned, schema) : merged;
 
   yield;
-  const { added, modified, removed } = compareObjects(bare, object, schema);
-  yield;
-  const changed = tracked(union(added, modified));
-  if (!force) {
-    const allowed = lastAppliedFields(bare, schema, manager, apiVersion);
-    const conflicts = conflictsWith(others, difference(changed, allowed));
-    if (conflicts.length > 0) throw applyConflict(conflicts);
+  // Of what is new nobody else has anything.
+  if (live) {
+    const { added, modified, removed } = compareObjects(bare, object, schema);
+    yield;
+    const changed = tracked(union(added, modified));
+    if (!force) {
+      const allowed = lastAppliedFields(bare, schema, manager, apiVersion);
+      const conflicts = conflictsWith(others, difference(changed, allowed));
+      if (conflicts.length > 0) throw applyConflict(conflicts);
+    }
+    const touched = union(changed, removed);
+    for (const other of others) if (other.mayTouch(touched)) other.set = difference(other.set, touched);
   }
-  const touched = union(changed, removed);
-  for (const other of others) if (other.mayTouch(touched)) other.set = difference(other.set, touched);
 
   const isSame = live !== undefined && jsonEqual(bare, object); // the order of a list counts, though nobody owns it
   yield;

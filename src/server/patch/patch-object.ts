@@ -70,7 +70,7 @@ function patched(type: PatchRequest['type'], object: JsonObject, patch: JsonValu
 
 function readPatch(bytes: Uint8Array): JsonReading {
   try {
-    return readJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+    return readJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'), bytes);
   } catch (err) {
     throw err instanceof JsonSyntaxError ? badRequest(`error decoding patch: ${err.message}`) : err;
   }

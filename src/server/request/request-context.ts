@@ -29,6 +29,8 @@ export interface RequestContext {
   readonly remoteAddress?: string | undefined;
   /** What the answer calls this request by, once it has begun. */
   readonly auditId?: string | undefined;
+  /** What is said of it beside what it says itself; by the rules of audit-annotations.ts. */
+  auditAnnotations?: Map<string, string> | undefined;
   readonly requestInfo: RequestInfo;
   /** Who is charged for work that lasts; somebody of its own without one. What is done under `signal` is charged there, too. */
   readonly account?: CpuAccount | undefined;
@@ -44,7 +46,7 @@ export interface RequestContext {
   /** The whole answer, perhaps in pieces that go out as one; gzip when asked for and worth it. */
   send(status: number, contentType: string, body: AnswerBody, headers?: Readonly<Record<string, string>>): void;
   /** A body in pieces, written as fast as the client takes it; `bytes` is the sum of their lengths. */
-  sendParts(status: number, contentType: string, parts: Iterable<Buffer>, bytes: number): Promise<void>;
+  sendParts(status: number, contentType: string, parts: Iterable<Buffer>, bytes: number): void | Promise<void>;
   /** An answer without an end known in advance: the header goes out at once, a 200 unless told otherwise. */
   stream(contentType: string, status?: number, headers?: Readonly<Record<string, string>>): ByteStream;
   /** Of a stream: everything that was there at its start is on its way, so that it is no work any more. */

@@ -50,6 +50,28 @@ describe('ResourceStorage', () => {
     expect((await storage.read('ns', object.metadata.name!))?.bytes).toEqual(created.bytes);
   });
 
+  it('has a cache keep what was written as its writer was given it, and prepares the next write on that', async () => {
+    const options = { registry: new Registry(), store, root: '/registry', clock: backgroundClock, log: () => {} };
+    const storages = new ResourceStorages(options);
+    const storage = storages.followedStorageOf('', 'configmaps');
+    const { signal } = new AbortController();
+    expect(await storage.objects.waitFor(1, 10_000, signal)).toBe(true);
+    const object = configMap({ a: '1' });
+    const name = object.metadata.name!;
+    const created = await storage.create(object, CreateRight.ofServer);
+    await storage.objects.waitFor(created.revision, 10_000, signal);
+    expect(storage.objects.peek('ns', name)).toBe(created);
+    expect(await storage.read('ns', name)).toBe(created);
+    const same = await storage.update(created, { ...object, data: { a: '1' } });
+    expect(same).toEqual({ stored: created });
+    const done = await storage.update(created, { ...object, data: { a: '2' } });
+    const updated = 'stored' in done ? done.stored : undefined;
+    await storage.objects.waitFor(updated!.revision, 10_000, signal);
+    expect(storage.objects.peek('ns', name)).toBe(updated);
+    expect(updated!.parse()).toMatchObject({ data: { a: '2' } });
+    await storages.close();
+  });
+
   it('replaces what it has seen and nothing else', async () => {
     const storage = viewOver(store, '', 'configmaps');
     const object = configMap({ a: '1' });

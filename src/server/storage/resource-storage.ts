@@ -45,9 +45,9 @@ export class ResourceStorage<Storage extends ObjectStorage = ObjectStorage> {
     return this.isStorageForm ? object.parse() : convertObject(object.parse(), this.#stored, this.resource);
   }
 
-  /** The object as the store has it now: what a write is prepared on. */
-  read(namespace: string, name: string): Promise<StoredObject | undefined> {
-    return this.objects.direct.get(namespace, name);
+  /** The object as the store has it now, if need be from there: what a write is prepared on. */
+  async read(namespace: string, name: string): Promise<StoredObject | undefined> {
+    return this.objects.peek(namespace, name, '') ?? this.objects.direct.get(namespace, name);
   }
 
   async create(object: KubeObject, right: CreateRight, guard?: WriteGuard): Promise<StoredObject> {

@@ -56,6 +56,9 @@ export class ResourceStorages {
   /** Of versions that a webhook converts, by the same. */
   readonly #converting = new Map<string, ConvertingStorage[]>();
   readonly #served = new WeakMap<Resource, ResourceStorage>();
+  /** Of built-in resources by group and plural, as long as nothing else is served: every write asks for some of them. */
+  readonly #preferred = new Map<string, Map<string, ResourceStorage>>();
+  #preferredAt = -1;
 
   constructor(options: ResourceStoragesOptions) {
     this.registry = options.registry;
@@ -73,6 +76,18 @@ export class ResourceStorages {
 
   /** By group and plural, in the preferred version. */
   storageOf(group: string, plural: string): ResourceStorage {
+    if (this.#preferredAt !== this.registry.generation) this.#preferred.clear();
+    this.#preferredAt = this.registry.generation;
+    const known = this.#preferred.get(group)?.get(plural);
+    if (known) return known;
+    const storage = this.#findStorage(group, plural);
+    if (storage.resource.isCustom) return storage;
+    const ofGroup = this.#preferred.get(group) ?? new Map<string, ResourceStorage>();
+    this.#preferred.set(group, ofGroup.set(plural, storage));
+    return storage;
+  }
+
+  #findStorage(group: string, plural: string): ResourceStorage {
     const version = this.registry.preferredVersion(group);
     const resource = version && this.registry.find(group, version, plural);
     if (!resource) throw new Error(`Cannot find resource "${qualifiedName({ group, plural })}"`);

@@ -8,13 +8,14 @@
  * until the quota's controller counts again.
  */
 import { internalError, type JsonObject, type KubeObject, staleVersion } from '../../../api/index.ts';
+import { whenThere } from '../../event-loop/when-there.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import type { AdmissionAttributes } from '../admission.ts';
 import { charge, type RunningQuota, runningQuota } from './charge.ts';
 
 export type QuotaStore = {
   /** As this server knows them, its own writes included. */
-  list(namespace: string): Promise<readonly KubeObject[]>;
+  list(namespace: string): readonly KubeObject[] | Promise<readonly KubeObject[]>;
   /** Writes what is used if the quota is still what was judged; if not, what is there instead. */
   writeUsed(quota: KubeObject, used: JsonObject): Promise<'written' | { readonly instead: KubeObject | undefined }>;
 };
@@ -67,10 +68,15 @@ export class QuotaLedger {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Resolves when the write is charged, or concerns no quota. */
-  async charge(a: AdmissionAttributes): Promise<void> {
-    const atWork = this.#waiting.get(a.namespace);
-    if (!atWork && (await this.#store.list(a.namespace)).length === 0) return;
+  /** Resolves when the write is charged; undefined: it concerns no quota. */
+  charge(a: AdmissionAttributes): void | Promise<void> {
+    if (this.#waiting.has(a.namespace)) return this.#waitFor(a);
+    return whenThere(this.#store.list(a.namespace), (quotas): void | Promise<void> =>
+      quotas.length === 0 ? undefined : this.#waitFor(a),
+    );
+  }
+
+  async #waitFor(a: AdmissionAttributes): Promise<void> {
     const waiter = new Waiter(a, this.#timeoutMs);
     const waiting = this.#waiting.get(a.namespace);
     if (waiting) waiting.push(waiter);

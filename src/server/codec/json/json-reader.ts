@@ -35,8 +35,20 @@ export const maxDepth = 1000;
 export const maxMembers = 65_536;
 export const tooManyMembers: string = `a map with more than ${maxMembers} entries`;
 
-export function readJson(text: string): JsonReading {
-  const found = survey(text);
+/** A text that has nothing odd in it but perhaps a key that occurs again: then it has more members than its value. */
+export type CountedJson = { readonly value: JsonValue; readonly members: number };
+
+/** Undefined: there is something odd, for `readJson` to look at. `bytes`: what the text was read from. */
+export function countJson(text: string, bytes: Uint8Array): CountedJson | undefined {
+  const { members, depth, hasOddNumber, hasLargeMap } = survey(bytes);
+  if (hasOddNumber || hasLargeMap || depth > maxDepth) return undefined;
+  const value = parsed(text);
+  return value === undefined ? undefined : { value, members };
+}
+
+/** `bytes`: what the text was read from, where that is at hand. */
+export function readJson(text: string, bytes: Uint8Array = Buffer.from(text)): JsonReading {
+  const found = survey(bytes);
   if (found.hasLargeMap) throw new JsonSyntaxError(tooManyMembers);
   const value = found.depth > maxDepth ? undefined : parsed(text);
   // What JSON.parse refuses, the slow reader refuses, too, and says why in Go's words.
@@ -46,7 +58,7 @@ export function readJson(text: string): JsonReading {
 
 /** The value of a text that is JSON with nothing odd in it; undefined for any other. */
 export function tryJson(text: string): JsonValue | undefined {
-  const { members, depth, hasOddNumber, hasLargeMap } = survey(text);
+  const { members, depth, hasOddNumber, hasLargeMap } = survey(Buffer.from(text));
   if (depth > maxDepth || hasLargeMap) return undefined;
   const value = parsed(text);
   if (value === undefined || members !== countMembers(value)) return undefined;
@@ -83,8 +95,10 @@ type Survey = {
 /**
  * Counts what JSON.parse does not tell: every member, the depth, and whether there are numbers that it may change: those
  * of 16 digits and more, and those with an exponent. Of what is no JSON the counts mean nothing; it ends all the same.
+ *
+ * All it looks for is ASCII, and no byte of any other character is.
  */
-function survey(text: string): Survey {
+function survey(bytes: Uint8Array): Survey {
   /** Of the maps and lists around, the outermost first. */
   const sizes: number[] = [0];
   let members = 0;
@@ -93,10 +107,10 @@ function survey(text: string): Survey {
   let digits = 0;
   let hasOddNumber = false;
   let hasLargeMap = false;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === 0x22) {
-      i = endOfText(text, i);
+  for (let i = 0; i < bytes.length; i++) {
+    const code = bytes[i]!;
+    if (code === QUOTE) {
+      i = endOfText(bytes, i);
       if (i < 0) break;
     } else if (code === 0x3a) {
       members++;
@@ -116,18 +130,29 @@ function survey(text: string): Survey {
   return { members, depth, hasOddNumber, hasLargeMap };
 }
 
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** Most texts are so short that to look at each byte costs less than a call. */
+const SHORT_BYTES = 64;
+
 /** Where the quotes that open here close; -1 if they never do. */
-function endOfText(text: string, from: number): number {
+function endOfText(bytes: Uint8Array, from: number): number {
+  const near = Math.min(bytes.length, from + SHORT_BYTES);
+  for (let at = from + 1; at < near; at++) {
+    if (bytes[at] === QUOTE) return at;
+    if (bytes[at] === BACKSLASH) at++;
+  }
   for (let end = from; ; ) {
-    end = text.indexOf('"', end + 1);
+    end = bytes.indexOf(QUOTE, end + 1);
     if (end < 0) return -1;
     let slashes = 0;
-    while (text.charCodeAt(end - 1 - slashes) === 0x5c) slashes++;
+    while (bytes[end - 1 - slashes] === BACKSLASH) slashes++;
     if ((slashes & 1) === 0) return end;
   }
 }
 
-function countMembers(value: JsonValue): number {
+/** Of all objects in a value. */
+export function countMembers(value: JsonValue): number {
   if (typeof value !== 'object' || value === null) return 0;
   let count = 0;
   if (Array.isArray(value)) {

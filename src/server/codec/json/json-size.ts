@@ -11,7 +11,7 @@ export function leastBytes(value: JsonValue | undefined, limit: number): number 
     return value.length > 0 ? bytes - 1 : bytes;
   }
   let members = 0;
-  for (const key of Object.keys(value)) {
+  for (const key in value) {
     const member = value[key];
     if (member === undefined) continue;
     members++;

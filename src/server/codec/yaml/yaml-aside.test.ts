@@ -9,7 +9,7 @@ const bytesOf = (text: string) => Buffer.from(text);
 it('what is read aside is what is read on the spot, numbers and duplicates included', async () => {
   const text = `a: 9007199254740993\nb: [1.5, true, "x"]\na: 1\n${lines(20_000, (i) => `k${i}: v\n`)}`;
   const bytes = bytesOf(text);
-  await readYamlAside(bytes, signal);
+  await readYamlAside(bytes, { signal });
   expect(readYamlBytes(bytes)).toEqual(readYaml(text));
   expect(readYamlBytes(bytes).duplicates).toEqual(['line 3: key "a" already set in map']);
   expect(readYamlBytes(bytes).value).not.toBe(readYamlBytes(bytes).value);
@@ -18,7 +18,7 @@ it('what is read aside is what is read on the spot, numbers and duplicates inclu
 it('a fault is told when the value is asked for, in the same words', async () => {
   const text = `${lines(20_000, (i) => `k${i}: v\n`)}x: [`;
   const bytes = bytesOf(text);
-  await readYamlAside(bytes, signal);
+  await readYamlAside(bytes, { signal });
   const fault = faultOf(() => readYamlBytes(bytes));
   expect(fault).toBeInstanceOf(YamlSyntaxError);
   expect(String(fault)).toBe(String(faultOf(() => readYaml(text))));
@@ -32,10 +32,10 @@ it('many at once each get their own, and who leaves waits no longer', async () =
   const texts = Array.from({ length: 5 }, (_, i) => `id: ${i}\n${lines(10_000, (k) => `k${k}: v\n`)}`);
   const all = texts.map(bytesOf);
   const leaving = new AbortController();
-  const left = readYamlAside(bytesOf(texts[0]!), leaving.signal);
+  const left = readYamlAside(bytesOf(texts[0]!), leaving);
   leaving.abort(new Error('gone'));
   await expect(left).rejects.toThrow('gone');
-  await Promise.all(all.map((bytes) => readYamlAside(bytes, signal)));
+  await Promise.all(all.map((bytes) => readYamlAside(bytes, { signal })));
   expect(all.map((bytes) => (readYamlBytes(bytes).value as { id: number }).id)).toEqual([0, 1, 2, 3, 4]);
 });
 

@@ -33,8 +33,9 @@ export function readYamlBytes(bytes: Uint8Array): YamlReading {
 }
 
 /** Fails with the signal's reason, or when the thread dies; a fault of the text is told by `readYamlBytes`. */
-export async function readYamlAside(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+export async function readYamlAside(bytes: Uint8Array, asking: { readonly signal: AbortSignal }): Promise<void> {
   if (bytes.length < LEAST_BYTES) return;
+  const { signal } = asking; // made when somebody asks
   signal.throwIfAborted();
   const answer = await ask(textOf(bytes), signal);
   readings.set(bytes, () => {

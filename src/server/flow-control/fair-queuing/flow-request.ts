@@ -6,6 +6,7 @@
  * Only its queue set moves it on, and never back.
  */
 import type { Attributes } from '../../auth/authorizer.ts';
+import type { ChurningMember } from '../../event-loop/churning-set.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 
 /** What a request takes. */
@@ -32,7 +33,8 @@ export type RequestAbout = {
 
 export type FlowRequestState = 'new' | 'waiting' | 'executing' | 'over';
 
-export class FlowRequest {
+export class FlowRequest implements ChurningMember {
+  slot = -1;
   readonly schemaName: string;
   readonly distinguisher: string;
   readonly initialSeats: number;

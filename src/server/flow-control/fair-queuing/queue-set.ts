@@ -15,6 +15,7 @@
  * With threads beside this one the limit is one of all of them together (`shared`); each has queues of its own.
  */
 
+import { ChurningSet } from '../../event-loop/churning-set.ts';
 import type { SeatCounter } from '../../workers/seat-table.ts';
 import { type FlowRequest, GUESSED_SECONDS } from './flow-request.ts';
 import { RequestQueue } from './request-queue.ts';
@@ -64,7 +65,7 @@ export class QueueSet {
   dispatched = 0;
   rejected = 0;
   cancelled = 0;
-  readonly running: Set<FlowRequest> = new Set();
+  readonly running: ChurningSet<FlowRequest> = new ChurningSet();
   readonly #timer: SeatTimer;
   readonly #observer: QueueSetObserver;
   /** Counts the seats of all threads. */

@@ -7,7 +7,6 @@ const MIB = 1024 * 1024;
 const optionsOf = (more: Partial<BodyOptions> = {}): BodyOptions => ({
   limitBytes: 3 * MIB,
   announcedBytes: undefined,
-  signal: new AbortController().signal,
   grant: () => true,
   refusal: () => new Error('no room'),
   cutOff: () => {},

@@ -24,8 +24,6 @@ export type BodyOptions = {
   readonly limitBytes: number;
   /** From the header, where there is one. */
   readonly announcedBytes: number | undefined;
-  /** Fires when the client is gone or the time is over. */
-  readonly signal: AbortSignal;
   /** Asked before bytes are kept. False: no, and the body is refused with what `refusal` says. */
   readonly grant: (bytes: number) => boolean;
   readonly refusal: () => Error;
@@ -50,12 +48,7 @@ export class BodyReader {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    const { signal, announcedBytes, limitBytes } = options;
-    if (signal.aborted) {
-      this.#onAbort();
-      return;
-    }
-    signal.addEventListener('abort', this.#onAbort, { once: true });
+    const { announcedBytes, limitBytes } = options;
     if (announcedBytes !== undefined && announcedBytes > limitBytes) this.refuse(bodyTooLarge(limitBytes));
     source.on('data', (piece: Buffer) => this.#take(piece));
     paceReading(source);
@@ -79,8 +72,6 @@ export class BodyReader {
     this.#block = undefined;
     this.#reject(reason);
   }
-
-  readonly #onAbort = (): void => this.refuse(this.#options.signal.reason);
 
   #take(piece: Buffer): void {
     const { limitBytes, cutOff } = this.#options;
@@ -128,7 +119,6 @@ export class BodyReader {
   #settle(): boolean {
     if (this.#isSettled) return false;
     this.#isSettled = true;
-    this.#options.signal.removeEventListener('abort', this.#onAbort);
     return true;
   }
 }

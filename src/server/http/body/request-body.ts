@@ -36,8 +36,9 @@ export class RequestBody {
     this.#isInvitationDue = this.isAwaited && expect?.toLowerCase() === '100-continue';
   }
 
-  /** Fails with RequestRejected when there is no room for it. */
-  async read({ bodies, bodyLimitBytes }: BodyLimits, holder: BudgetHolder, signal: AbortSignal): Promise<Buffer> {
+  /** Fails with RequestRejected when there is no room for it, and with `gone` if that is why nobody wants it any more. */
+  async read({ bodies, bodyLimitBytes }: BodyLimits, holder: BudgetHolder, gone?: unknown): Promise<Buffer> {
+    if (gone !== undefined) throw gone;
     if (this.#isInvitationDue) this.#wire.inviteBody();
     this.#isInvitationDue = false;
     const holding = bodies.hold(holder, () => this.refuse(new RequestRejected()));
@@ -45,7 +46,6 @@ export class RequestBody {
     this.#reader = new BodyReader(this.#wire.body, {
       limitBytes: bodyLimitBytes,
       announcedBytes: this.#announcedBytes,
-      signal,
       grant: (bytes) => holding.add(bytes),
       refusal: () => new RequestRejected(),
       cutOff: () => this.#wire.destroy(),

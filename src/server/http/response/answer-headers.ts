@@ -14,15 +14,16 @@ export function standardHeaders(
   contentType: string,
   flow: FlowUids | undefined,
 ): AnswerHeaders {
-  return {
+  const headers: AnswerHeaders = {
     'Audit-Id': auditId !== undefined && isEchoable(auditId) ? auditId.slice(0, 64) : newAuditId(),
     'Cache-Control': 'no-cache, private',
-    ...(contentType !== '' && { 'Content-Type': contentType }),
-    ...(flow && {
-      'X-Kubernetes-Pf-Flowschema-Uid': flow.flowSchemaUid,
-      'X-Kubernetes-Pf-Prioritylevel-Uid': flow.priorityLevelUid,
-    }),
   };
+  if (contentType !== '') headers['Content-Type'] = contentType;
+  if (flow) {
+    headers['X-Kubernetes-Pf-Flowschema-Uid'] = flow.flowSchemaUid;
+    headers['X-Kubernetes-Pf-Prioritylevel-Uid'] = flow.priorityLevelUid;
+  }
+  return headers;
 }
 
 /** In one piece: what randomUUID puts together keeps its fifteen parts for as long as it lives. */

@@ -12,9 +12,6 @@ import type { AnswerBody } from '../../request/request-context.ts';
 import type { AnswerHeaders } from './answer-headers.ts';
 import { inOne, type Wire, type WireListener } from './wire.ts';
 
-/** A short body goes out as text, which Node joins to its head: one write, and no memory but what is young. */
-const TEXT_BYTES = 16 * 1024;
-
 export class Http1Wire implements Wire {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -88,8 +85,7 @@ export class Http1Wire implements Wire {
     if (!this.isOpen) return;
     headers['Content-Length'] = String(bytes);
     this.#response.writeHead(status, headers);
-    if (bytes <= TEXT_BYTES) this.#response.end(asText(body), 'latin1');
-    else this.#response.end(inOne(body));
+    this.#response.end(inOne(body));
   }
 
   begin(status: number, headers: AnswerHeaders, lengthBytes?: number): void {
@@ -172,13 +168,5 @@ export class Http1Wire implements Wire {
 const NO_HEADERS: IncomingHttpHeaders = {};
 const NO_RAW_HEADERS: string[] = [];
 const NOBODY: readonly WireListener[] = [];
-
-/** A character for every byte. */
-function asText(body: AnswerBody): string {
-  if (Buffer.isBuffer(body)) return body.toString('latin1');
-  let text = '';
-  for (const piece of body) text += piece.toString('latin1');
-  return text;
-}
 
 function ignore(): void {}

@@ -56,12 +56,17 @@ export async function writeParts(wire: Wire, answer: PartsAnswer): Promise<void>
 
 function writeGathered(wire: Wire, slice: readonly Buffer[], bytes: number, scratch: Scratch): void {
   const target = scratch.take(bytes);
+  wire.writeDirect(gather(slice, target), () => scratch.giveBack(target));
+}
+
+/** The parts one after the other, as what they fill of the target. */
+export function gather(parts: Iterable<Buffer>, target: Buffer): Buffer {
   let at = 0;
-  for (const part of slice) {
+  for (const part of parts) {
     target.set(part, at);
     at += part.length;
   }
-  wire.writeDirect(target.subarray(0, at), () => scratch.giveBack(target));
+  return target.subarray(0, at);
 }
 
 /** The head has gone out without a length. Compression runs on the thread pool, slice by slice. */

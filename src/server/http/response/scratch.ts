@@ -1,5 +1,5 @@
 /**
- * Buffers to put long writes together in, used again and again: fresh memory for each would cost more than the copy.
+ * Buffers to put writes together in, used again and again: fresh memory for each would cost more than the copy.
  *
  * Always true: a buffer is lent to one write, until that says it is done; what does not fit, or finds all of them lent,
  * gets a buffer of its own. One that never comes back is forgotten and collected.
@@ -13,24 +13,32 @@ const SCRATCH_BYTES = LONG_BYTES + 64 * 1024;
 const KEPT = 4;
 
 export class Scratch {
+  /** Of each buffer. */
+  readonly #bytes: number;
+  readonly #kept: number;
   readonly #free: Buffer[] = [];
   #made = 0;
 
+  constructor(bytes: number = SCRATCH_BYTES, kept: number = KEPT) {
+    this.#bytes = bytes;
+    this.#kept = kept;
+  }
+
   /** How much is best written at once, now. */
   get stretchBytes(): number {
-    return this.#free.length > 0 || this.#made < KEPT ? LONG_BYTES : SHORT_BYTES;
+    return this.#free.length > 0 || this.#made < this.#kept ? LONG_BYTES : SHORT_BYTES;
   }
 
   /** At least `bytes` long. */
   take(bytes: number): Buffer {
-    const free = bytes <= SCRATCH_BYTES ? this.#free.pop() : undefined;
+    const free = bytes <= this.#bytes ? this.#free.pop() : undefined;
     if (free) return free;
-    if (bytes > SCRATCH_BYTES || this.#made === KEPT) return Buffer.allocUnsafeSlow(bytes);
+    if (bytes > this.#bytes || this.#made === this.#kept) return Buffer.allocUnsafeSlow(bytes);
     this.#made++;
-    return Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+    return Buffer.allocUnsafeSlow(this.#bytes);
   }
 
   giveBack(buffer: Buffer): void {
-    if (buffer.length === SCRATCH_BYTES) this.#free.push(buffer);
+    if (buffer.length === this.#bytes) this.#free.push(buffer);
   }
 }

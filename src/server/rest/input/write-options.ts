@@ -15,6 +15,8 @@ export type WriteOptions = {
   readonly given: { readonly fieldManager?: string; readonly fieldValidation?: string };
   /** The object says itself who owns what: apply has seen to it. */
   readonly isTracked?: boolean;
+  /** The body is too short for an object that cannot be stored. */
+  readonly isSmall?: boolean;
 };
 
 export function writeOptions(
@@ -22,6 +24,7 @@ export function writeOptions(
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
   isApply = false,
 ): WriteOptions {
+  if (context.queryText === '' && !isApply) return { ...asUsual, manager: managerOf(context) };
   const { query } = context;
   const faults: FieldError[] = [...dryRunFaults(query.getAll('dryRun'))];
   const given = query.get('fieldManager') ?? '';
@@ -42,6 +45,9 @@ export function writeOptions(
     given: { ...(given && { fieldManager: given }), ...(fieldValidation && { fieldValidation }) },
   };
 }
+
+/** Of a request that says nothing. */
+const asUsual: Omit<WriteOptions, 'manager'> = { isDryRun: false, fieldValidation: 'Warn', force: false, given: {} };
 
 export function dryRunFaults(values: readonly string[]): FieldError[] {
   return values.some((value) => value !== 'All') ? [unsupportedValue('dryRun', values, ['All'])] : [];

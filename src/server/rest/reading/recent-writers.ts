@@ -5,18 +5,19 @@
 const KEPT = 10_000;
 
 export class RecentWriters {
-  readonly #users = new Map<number, string>();
+  /** Each revision has its place, where it follows the one that many revisions before. */
+  readonly #revisions = new Float64Array(KEPT);
+  readonly #users: string[] = [];
 
   note(revision: number, user: string): void {
-    this.#users.set(revision, user);
-    if (this.#users.size <= KEPT) return;
-    for (const oldest of this.#users.keys()) {
-      this.#users.delete(oldest);
-      return;
-    }
+    const place = revision % KEPT;
+    if (revision < this.#revisions[place]!) return;
+    this.#revisions[place] = revision;
+    this.#users[place] = user;
   }
 
   of(revision: number): string | undefined {
-    return this.#users.get(revision);
+    const place = revision % KEPT;
+    return this.#revisions[place] === revision ? this.#users[place] : undefined;
   }
 }

@@ -38,9 +38,9 @@ export async function handlePatch(
   const type = patchTypeOf(context.headers['content-type'], resource.isCustom);
   const options = writeOptions(context, 'PatchOptions', type === 'apply');
   const bytes = await readBody(context);
-  const first = await storage.read(place.namespace, place.name);
   const write = { rest, context, storage, place, options };
   if (type === 'apply') return handleApply(write, bytes);
+  const first = await storage.read(place.namespace, place.name);
   if (!first) throw notFound(resource, place.name);
   const warnings = new Set<string>();
   const change = (old: KubeObject) => {
@@ -75,7 +75,7 @@ async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
   const { context, storage, place, options } = write;
   const format = negotiate(context.headers, storage.resource);
   const { resource } = storage;
-  const slices = new WorkSlices(context.signal);
+  const slices = new WorkSlices(context);
   const body = readApplyBody(bytes, resource, options.fieldValidation);
   const named = body.metadata as KubeObject['metadata'] | undefined;
   const apply = async (live?: KubeObject): Promise<KubeObject> => {

@@ -50,9 +50,11 @@ const LIMIT_BODY_BYTES = 3 * 1024 * 1024;
 const UNCOUNTED_BYTES = 4 * 1024;
 /** What is owned of so small an object is soon found, and counting it first would be half of that work again. */
 const SMALL_BYTES = 16 * 1024;
+/** With all its defaults and what is owned of it an object of a built-in kind from a short body has less. */
+const MOST_OF_SMALL_BYTES = 1024 * 1024;
 
-/** Who writes, and whether the object carries its owners already. */
-export type Tracking = { readonly manager: string; readonly isTracked?: boolean };
+/** Who writes, whether the object carries its owners already, and whether it is too small to be counted. */
+export type Tracking = { readonly manager: string; readonly isTracked?: boolean; readonly isSmall?: boolean };
 
 /** Between defaults and strategy: the object as it goes on, which may be another one. */
 export type Admit = (object: KubeObject) => KubeObject | Promise<KubeObject>;
@@ -61,31 +63,36 @@ export type Admit = (object: KubeObject) => KubeObject | Promise<KubeObject>;
 export async function prepareCreate(
   storage: ResourceStorage,
   given: KubeObject,
-  { manager, isTracked }: Tracking,
+  { manager, isTracked, isSmall }: Tracking,
   context: StrategyContext,
   admit?: Admit,
 ): Promise<KubeObject> {
   const strategy = strategyOf(storage.resource);
-  const slices = new WorkSlices(context.signal);
+  const slices = new WorkSlices(context);
   wipeSystemMetadata(given, isTracked);
   mergeOwners(given, context);
   strategy.setDefaults?.(given);
   if (slices.isOver) await slices.pause();
-  const fits = canFit(storage, given, { isTracked, isNew: true });
+  // Defaults of a custom kind may be as long as a definition is, and come once for each element of a list.
+  const isSurelySmall = isSmall === true && !storage.resource.isCustom && mostBytes(storage) >= MOST_OF_SMALL_BYTES;
+  const fits = isSurelySmall || canFit(storage, given, { isTracked, isNew: true });
   if (!isTracked && fits) track(storage, undefined, given, manager, context);
   if (slices.isOver) await slices.pause();
   const owned = given.metadata.managedFields;
-  const object = admit ? await admit(given) : given;
+  const admitted = admit ? admit(given) : given;
+  const object = admitted instanceof Promise ? await admitted : admitted;
   if (object !== given) {
     wipeSystemMetadata(object, true);
     tidyReplacement(object, owned, context);
   }
   setSystemMetadata(storage, object, context);
-  await strategy.prepareCreate?.(object, context);
+  const preparing = strategy.prepareCreate?.(object, context);
+  if (preparing instanceof Promise) await preparing;
   if (slices.isOver) await slices.pause();
   const faults = validateObjectMeta(object.metadata, metaRules(storage));
   if (slices.isOver) await slices.pause();
-  refuse(storage, object, context, [...faults, ...((await strategy.validate?.(object, undefined, context)) ?? [])]);
+  const found = strategy.validate?.(object, undefined, context) ?? [];
+  refuse(storage, object, context, [...faults, ...(found instanceof Promise ? await found : found)]);
   for (const text of strategy.warnings?.(object, undefined, context) ?? []) context.warn(text);
   if (!fits) throw bodyTooLarge(mostBytes(storage));
   if (slices.isOver) await slices.pause();
@@ -95,22 +102,28 @@ export async function prepareCreate(
 /** What a writer cannot say of a new object. */
 function wipeSystemMetadata({ metadata }: KubeObject, isTracked = false): void {
   if (metadata.resourceVersion) throw plainError('resourceVersion should not be set on objects to be created');
-  delete metadata.resourceVersion;
-  delete (metadata as JsonObject).selfLink;
-  delete metadata.deletionTimestamp;
-  delete metadata.deletionGracePeriodSeconds;
-  if (!isTracked) delete metadata.managedFields;
-  delete metadata.uid;
-  delete metadata.creationTimestamp;
+  // To remove what is not there costs more than to look for it.
+  for (const field of saidByServer)
+    if ((metadata as JsonObject)[field] !== undefined) delete (metadata as JsonObject)[field];
+  if (!isTracked && metadata.managedFields !== undefined) delete metadata.managedFields;
 }
 
-/** What the server says of a new object; who owns what of it is told last. */
+const saidByServer = [
+  'resourceVersion',
+  'selfLink',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'uid',
+  'creationTimestamp',
+] as const;
+
+/** What the server says of a new object. */
 function setSystemMetadata({ facts }: ResourceStorage, object: KubeObject, { now }: StrategyContext): void {
-  const { managedFields, ...said } = object.metadata;
-  const generation = facts.hasGeneration && { generation: 1 };
-  const metadata = { ...said, uid: crypto.randomUUID(), creationTimestamp: now, ...generation };
+  const { metadata } = object;
+  metadata.uid = crypto.randomUUID();
+  metadata.creationTimestamp = now;
+  if (facts.hasGeneration) metadata.generation = 1;
   if (!metadata.name && metadata.generateName) metadata.name = generatedName(metadata.generateName);
-  object.metadata = managedFields ? { ...metadata, managedFields } : metadata;
 }
 
 /** Of an object that admission put in the place of the one that was sent: owners once, and only entries that can be read. */
@@ -137,7 +150,7 @@ export async function prepareUpdate(
 ): Promise<KubeObject> {
   const { resource, facts } = storage;
   const strategy = strategyOf(resource);
-  const slices = new WorkSlices(context.signal);
+  const slices = new WorkSlices(context);
   keepSystemMetadata(given, old);
   mergeOwners(given, context);
   const { status } = given;
@@ -149,22 +162,25 @@ export async function prepareUpdate(
   if (!isTracked && fits) track(storage, old, given, manager, context, discarded);
   if (slices.isOver) await slices.pause();
   const owned = given.metadata.managedFields;
-  const object = admit ? await admit(given) : given;
+  const admitted = admit ? admit(given) : given;
+  const object = admitted instanceof Promise ? await admitted : admitted;
   if (object !== given) {
     keepSystemMetadata(object, old);
     tidyReplacement(object, owned, context);
     keepOtherPart(storage, object, old, context.subresource);
   }
-  await strategy.prepareUpdate?.(object, old, context);
+  const preparing = strategy.prepareUpdate?.(object, old, context);
+  if (preparing instanceof Promise) await preparing;
   if (slices.isOver) await slices.pause();
   if (facts.hasGeneration && context.subresource !== 'binding')
     object.metadata.generation = nextGeneration(storage, object, old, strategy.isRenewed?.(object, old));
   const repeated = repeatedChecksOf(qualifiedName(resource), resource.isCustom);
   const faults = validateReplacedMeta(object.metadata, old.metadata, metaRules(storage), repeated);
   if (slices.isOver) await slices.pause();
+  const found = strategy.validate?.(object, old, context) ?? [];
   refuse(storage, object, context, [
     ...faults,
-    ...((await strategy.validate?.(object, old, context)) ?? []),
+    ...(found instanceof Promise ? await found : found),
     // A binding is what may change a pod's node, which nobody else may.
     ...(context.subresource === 'binding' ? [] : (strategy.validateUpdate?.(object, old, context) ?? [])),
   ]);

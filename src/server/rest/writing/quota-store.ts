@@ -5,6 +5,7 @@
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
 import type { QuotaStore } from '../../admission/quota/quota-ledger.ts';
 import { cloneJson } from '../../codec/index.ts';
+import { whenThere } from '../../event-loop/when-there.ts';
 import type { Rest } from '../rest.ts';
 import { prepareUpdate } from './prepare.ts';
 
@@ -26,10 +27,8 @@ export function quotaStore(restOf: () => Rest): QuotaStore {
   };
 
   return {
-    list: async (namespace) => {
-      const known = await restOf().ownContext('').listKnown('', 'resourcequotas', namespace);
-      return known.map(newest);
-    },
+    list: (namespace) =>
+      whenThere(restOf().ownContext('').listKnown('', 'resourcequotas', namespace), (known) => known.map(newest)),
     writeUsed: async (quota, used) => {
       const rest = restOf();
       const storage = rest.storages.storageOf('', 'resourcequotas');

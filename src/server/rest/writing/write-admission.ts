@@ -9,8 +9,10 @@ import type { AdmissionChain } from '../../admission/admission-chain.ts';
 import { WriteAttributes, type WriteFacts } from '../../admission/write-attributes.ts';
 import { annotateAudit } from '../../audit/audit-annotations.ts';
 import type { BodyType } from '../../codec/index.ts';
+import { whenThere } from '../../event-loop/when-there.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { RequestContext } from '../../request/request-context.ts';
+import type { UserInfo } from '../../request/user-info.ts';
 import type { StrategyContext } from '../../strategy/strategy.ts';
 import type { DeleteOptions } from '../input/delete-options.ts';
 import type { WriteOptions } from '../input/write-options.ts';
@@ -29,17 +31,20 @@ export class WriteAdmission {
   }
 
   /** The mutating phase: the object as it goes on to its strategy, which may be another one. */
-  async admit(object: KubeObject, old: KubeObject | undefined, strategyContext: StrategyContext): Promise<KubeObject> {
+  admit(
+    object: KubeObject,
+    old: KubeObject | undefined,
+    strategyContext: StrategyContext,
+  ): KubeObject | Promise<KubeObject> {
     if (this.#isEmpty) return object;
     const attributes = new WriteAttributes(this.#facts, strategyContext, object, old);
-    await this.#chain.admit(attributes);
-    return attributes.object!;
+    return whenThere(this.#chain.admit(attributes), () => attributes.object!);
   }
 
   /** The validating phase, on the object as it will be stored. */
-  async validate(object: KubeObject, old: KubeObject | undefined, strategyContext: StrategyContext): Promise<void> {
+  validate(object: KubeObject, old: KubeObject | undefined, strategyContext: StrategyContext): void | Promise<void> {
     if (this.#isEmpty) return;
-    await this.#chain.validate(new WriteAttributes(this.#facts, strategyContext, object, old));
+    return this.#chain.validate(new WriteAttributes(this.#facts, strategyContext, object, old));
   }
 
   /** Both phases of a deletion. */
@@ -55,9 +60,9 @@ export type AdmittedWrite = {
   readonly resource: Resource;
   readonly place: Place;
   /** A connection has none. */
-  readonly options?: WriteOptions | DeleteOptions;
+  readonly options?: WriteOptions | DeleteOptions | undefined;
   /** What the subresource takes, where that is not the resource's own kind. */
-  readonly bodyType?: BodyType;
+  readonly bodyType?: BodyType | undefined;
 };
 
 export function admissionOf(
@@ -65,17 +70,50 @@ export function admissionOf(
   context: RequestContext,
   { operation, resource, place, options, bodyType }: AdmittedWrite,
 ): WriteAdmission {
-  return new WriteAdmission(chain, {
-    operation,
-    resource,
-    ...place,
-    user: context.user,
-    isDryRun: options?.isDryRun ?? false,
-    options: () => (operation === 'CONNECT' || !options ? null : shownOptions(operation, options)),
-    ...(bodyType && { bodyType }),
-    annotate: (key, value) => annotateAudit(context, key, value),
-    signal: context.signal,
-  });
+  return new WriteAdmission(chain, new FactsOfRequest(context, { operation, resource, place, options, bodyType }));
+}
+
+/** Not an object with a getter of its own: each of those costs as much as a plugin. */
+class FactsOfRequest implements WriteFacts {
+  readonly operation: AdmissionOperation;
+  readonly resource: Resource;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly bodyType: BodyType | undefined;
+  readonly #options: WriteOptions | DeleteOptions | undefined;
+  readonly #context: RequestContext;
+
+  constructor(context: RequestContext, { operation, resource, place, options, bodyType }: AdmittedWrite) {
+    this.operation = operation;
+    this.resource = resource;
+    this.subresource = place.subresource;
+    this.namespace = place.namespace;
+    this.name = place.name;
+    this.bodyType = bodyType;
+    this.#options = options;
+    this.#context = context;
+  }
+
+  get user(): UserInfo {
+    return this.#context.user;
+  }
+
+  get isDryRun(): boolean {
+    return this.#options?.isDryRun ?? false;
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.signal; // made when somebody asks
+  }
+
+  options(): JsonObject | null {
+    return this.operation === 'CONNECT' || !this.#options ? null : shownOptions(this.operation, this.#options);
+  }
+
+  annotate(key: string, value: string): void {
+    annotateAudit(this.#context, key, value);
+  }
 }
 
 const KINDS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;

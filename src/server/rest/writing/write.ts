@@ -21,6 +21,7 @@ import {
 import { CreateRight } from '../../auth/create-right.ts';
 import { cloneJson, withoutNulls } from '../../codec/index.ts';
 import { type Format, negotiate } from '../../encodings/negotiation.ts';
+import { whenThere } from '../../event-loop/when-there.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { strategyOf } from '../../kinds/strategy-of.ts';
 import type { RequestContext } from '../../request/request-context.ts';
@@ -28,7 +29,7 @@ import type { StoredObject } from '../../storage/objects/stored-object.ts';
 import { type ResourceStorage, untilWritten } from '../../storage/resource-storage.ts';
 import { generatedName } from '../../strategy/generated-name.ts';
 import { isAnyVersion, versionFault } from '../input/list-options.ts';
-import { readBodyObject } from '../input/read-body.ts';
+import { isShortBody, readBodyObject } from '../input/read-body.ts';
 import { type WriteOptions, writeOptions } from '../input/write-options.ts';
 import { sendCached, sendObject } from '../output/answer.ts';
 import type { Rest } from '../rest.ts';
@@ -64,7 +65,7 @@ export async function handleCreate(
   place: Place,
 ): Promise<void> {
   const format = negotiate(context.headers, storage.resource);
-  const options = writeOptions(context, 'CreateOptions');
+  const options = { ...writeOptions(context, 'CreateOptions'), isSmall: isShortBody(context.headers) };
   const object = await decodeObject(context, storage, options);
   checkNames(storage, object, place.namespace, place.name);
   const created = await createObject({ rest, context, storage, place, options }, object);
@@ -87,16 +88,18 @@ async function createOnce(
   const strategyContext = rest.strategyContext(context, '', options.isDryRun);
   const admission = admissionOf(rest.admission, context, { operation: 'CREATE', resource, place, options });
   let isGenerated = false;
-  const prepared = await prepareCreate(storage, object, options, strategyContext, async (given) => {
-    const admitted = await admission.admit(given, undefined, strategyContext);
-    checkNames(storage, admitted, place.namespace, place.name);
-    isGenerated = !admitted.metadata.name && !!admitted.metadata.generateName;
-    await rest.guard(context.user, resource, admitted, undefined, '');
-    return admitted;
-  });
+  const prepared = await prepareCreate(storage, object, options, strategyContext, (given) =>
+    whenThere(admission.admit(given, undefined, strategyContext), (admitted) => {
+      checkNames(storage, admitted, place.namespace, place.name);
+      isGenerated = !admitted.metadata.name && !!admitted.metadata.generateName;
+      return whenThere(rest.guard(context.user, resource, admitted, undefined, ''), () => admitted);
+    }),
+  );
   const { name = '', namespace = '' } = prepared.metadata;
-  const right = await CreateRight.ask(rest.authorizer, context.user, resource, place);
-  await admission.validate(prepared, undefined, strategyContext);
+  const asked = CreateRight.ask(rest.authorizer, context.user, resource, place);
+  const right = asked instanceof Promise ? await asked : asked;
+  const validating = admission.validate(prepared, undefined, strategyContext);
+  if (validating instanceof Promise) await validating;
   if (options.isDryRun) {
     if (await storage.read(namespace, name)) throw alreadyExists(storage.resource, name);
     return prepared;
@@ -142,8 +145,8 @@ export async function handleUpdate(
       throw conflict(storage.resource, place.name, uidMismatch(storage, place, options, uid, old.metadata.uid!));
     // Preparing changes the object. One that names its version mostly gets no second attempt, and needs no whole copy.
     const { resourceVersion } = object.metadata;
-    const isConditional = !isAnyVersion(resourceVersion ?? '');
-    return isConditional ? { ...object, metadata: { ...object.metadata } } : cloneJson(object);
+    const isOnlyAttempt = !isAnyVersion(resourceVersion ?? '') && !strategyOf(storage.resource).isUnique;
+    return isOnlyAttempt ? { ...object } : cloneJson(object);
   };
   const updated = await updateObject({ rest, context, storage, place, options }, { current, change });
   answer(context, 200, format, storage, updated);
@@ -167,25 +170,30 @@ export function updateObject(
   const { resource } = storage;
   const admission = given ?? admissionOf(rest.admission, context, { operation: 'UPDATE', resource, place, options });
   return untilWritten<StoredObject | KubeObject>(storage, first, place.name, async (current) => {
-    const slices = new WorkSlices(context.signal);
+    const slices = new WorkSlices(context);
     const old = withoutNulls(
       storage.toObject(current) as unknown as JsonObject,
       storage.resource.schema,
     ) as unknown as KubeObject;
-    const object = await change(old);
+    const changed = change(old);
+    const object = changed instanceof Promise ? await changed : changed;
     if (slices.isOver) await slices.pause();
     const strategyContext = rest.strategyContext(context, place.subresource, options.isDryRun);
-    const seen = object.metadata.resourceVersion;
-    delete object.metadata.resourceVersion;
-    const prepared = await prepareUpdate(storage, old, object, options, strategyContext, async (given) => {
+    // Not removed from what is there: an object that something is taken out of is a slow one ever after.
+    const { resourceVersion: seen, ...metadata } = object.metadata;
+    object.metadata = metadata;
+    const prepared = await prepareUpdate(storage, old, object, options, strategyContext, (given) => {
       if (seen !== undefined) given.metadata.resourceVersion = seen;
-      const admitted = await admission.admit(given, old, strategyContext);
-      await rest.guard(context.user, resource, admitted, old, place.subresource);
-      checkVersionSeen(storage, admitted, current, place.name);
-      delete admitted.metadata.resourceVersion;
-      return admitted;
+      return whenThere(admission.admit(given, old, strategyContext), (admitted) =>
+        whenThere(rest.guard(context.user, resource, admitted, old, place.subresource), () => {
+          checkVersionSeen(storage, admitted, current, place.name);
+          delete admitted.metadata.resourceVersion;
+          return admitted;
+        }),
+      );
     });
-    await admission.validate(withVersion(prepared, current.revision), old, strategyContext);
+    const validating = admission.validate(withVersion(prepared, current.revision), old, strategyContext);
+    if (validating instanceof Promise) await validating;
     if (isFinished(prepared)) return finishDeletion(storage, current, prepared, options);
     if (options.isDryRun) return { done: withVersion(prepared, current.revision) };
     const outcome = await storage.update(current, prepared, strategyContext.guard);
@@ -206,12 +214,12 @@ export function answer(
   else sendObject(context, status, format, storage, object);
 }
 
-async function decodeObject(
+function decodeObject(
   context: RequestContext,
   { resource }: ResourceStorage,
   options: WriteOptions,
 ): Promise<KubeObject> {
-  return (await readBodyObject(context, resource, options.fieldValidation)) as unknown as KubeObject;
+  return readBodyObject(context, resource, options.fieldValidation) as Promise<unknown> as Promise<KubeObject>;
 }
 
 function checkVersionSeen(storage: ResourceStorage, object: KubeObject, current: StoredObject, name: string): void {

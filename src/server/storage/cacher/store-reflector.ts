@@ -16,9 +16,10 @@ import {
 } from '../../../store/index.ts';
 import type { DirectStorage } from '../direct/direct-storage.ts';
 import { objectKey } from '../objects/object-keys.ts';
-import type { ObjectMemory } from '../objects/object-memory.ts';
+import { type ObjectMemory, ownMemory } from '../objects/object-memory.ts';
 import { SlabWriter } from '../objects/slab.ts';
 import type { StoredObject } from '../objects/stored-object.ts';
+import { WrittenObjects } from '../objects/written-objects.ts';
 import type { ObjectChange, ObjectSource, SourceTarget } from './object-source.ts';
 
 /** What an object may be longer by than what is stored of it: its version. */
@@ -51,6 +52,7 @@ export class StoreReflector implements ObjectSource {
     this.#memory = memory;
     this.#target = target;
     this.#log = log;
+    if (memory === ownMemory) direct.written = new WrittenObjects();
     this.#running = this.#run(this.#stop.signal);
   }
 
@@ -97,7 +99,8 @@ export class StoreReflector implements ObjectSource {
       ({ type, kv }, at): ObjectChange => ({
         key: keys[at]!,
         revision: kv.modRevision,
-        current: type === 'put' ? this.#decode(kv) : undefined,
+        current:
+          type === 'put' ? (this.#direct.written?.take(keys[at]!, kv.modRevision) ?? this.#decode(kv)) : undefined,
       }),
     );
     this.#target.apply(changes, revision);

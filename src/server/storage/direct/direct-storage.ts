@@ -5,7 +5,6 @@
  * Always true: nothing is kept but the watches that are open. A value that is no object is an error.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, tooLargeResourceVersion } from '../../../api/index.ts';
 import {
   type Compare,
@@ -40,6 +39,7 @@ import type { ObjectCodec } from '../objects/object-codec.ts';
 import { ObjectEvent } from '../objects/object-event.ts';
 import type { ObjectKeys } from '../objects/object-keys.ts';
 import type { StoredObject } from '../objects/stored-object.ts';
+import type { WrittenObjects } from '../objects/written-objects.ts';
 import { DirectWatch } from './direct-watch.ts';
 import type { SharedLease } from './shared-lease.ts';
 
@@ -62,6 +62,8 @@ export class DirectStorage implements ObjectStorage {
   /** All that are open, wherever they read from. */
   readonly watches: Set<ObjectWatch> = new Set();
   readonly sent: { events: number; bytes: number } = { events: 0, bytes: 0 };
+  /** For a cache that keeps its objects where they are made here. */
+  written: WrittenObjects | undefined;
   readonly #store: Store;
   readonly #lease: SharedLease | undefined;
 
@@ -157,7 +159,7 @@ export class DirectStorage implements ObjectStorage {
       then: [{ kind: 'put', key, value, lease }],
       ...(guard && { else: [{ kind: 'range', range: { key }, options: { keysOnly: true } }] }),
     });
-    if (succeeded) return this.codec.decode(namespace, name, revision, value);
+    if (succeeded) return this.#stored(namespace, name, revision, value);
     if (guard && (results[0] as RangeResult).count === 0) throw new OvertakenError();
     return undefined;
   }
@@ -171,12 +173,18 @@ export class DirectStorage implements ObjectStorage {
     const slices = new WorkSlices();
     const value = this.codec.encode(object);
     if (slices.isOver) await slices.pause();
-    if (isSame(current, this.codec.decode(namespace, name, current.revision, value))) return { stored: current };
+    if (this.codec.isStoredAs(current, value)) return { stored: current };
     const key = this.keys.of(namespace, name);
     const lease = this.#lease ? await this.#lease.id() : 0n;
     const done = await this.#swap(current, { kind: 'put', key, value, lease }, guard);
     if ('instead' in done) return done;
-    return { stored: this.codec.decode(namespace, name, done.revision, value) };
+    return { stored: this.#stored(namespace, name, done.revision, value) };
+  }
+
+  #stored(namespace: string, name: string, revision: Revision, value: Buffer): StoredObject {
+    const stored = this.codec.decode(namespace, name, revision, value);
+    this.written?.note(stored);
+    return stored;
   }
 
   async delete(current: StoredObject, guard?: WriteGuard): Promise<{ deleted: StoredObject } | Instead> {
@@ -258,32 +266,6 @@ export class DirectStorage implements ObjectStorage {
     const kv = (results[0] as { kvs: readonly KeyValue[] }).kvs[0];
     return { instead: kv && this.decode(kv) };
   }
-}
-
-/** The same content; the order of fields does not count. */
-function isSame(a: StoredObject, b: StoredObject): boolean {
-  if (a.bytes.length !== b.bytes.length) return false;
-  if (a.bytes.equals(b.bytes)) return true;
-  // The same fields in another order are the same bytes in another order: a sum tells most others apart cheaply.
-  const from = alikeBytes(a.bytes, b.bytes);
-  return sumFrom(a.bytes, from) === sumFrom(b.bytes, from) && isDeepStrictEqual(a.parse(), b.parse());
-}
-
-/** How many bytes two that differ, and are of one length, have alike before that. */
-function alikeBytes(a: Buffer, b: Buffer): number {
-  let alike = 0;
-  for (let end = a.length; end - alike > 1; ) {
-    const middle = (alike + end) >> 1;
-    if (a.compare(b, alike, middle, alike, middle) === 0) alike = middle;
-    else end = middle;
-  }
-  return alike;
-}
-
-function sumFrom(bytes: Buffer, from: number): number {
-  let sum = 0;
-  for (let i = from; i < bytes.length; i++) sum += bytes[i]! * bytes[i]!;
-  return sum;
 }
 
 function comparing(guard: WriteGuard): Compare {

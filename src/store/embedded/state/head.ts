@@ -22,7 +22,7 @@ export class Head {
   revision: Revision;
   readonly #index: KeyIndex;
   readonly #readPublished: (key: Key, version: Version) => KeyValue;
-  readonly #unpublished = new Map<Key, Change>();
+  #unpublished = new Map<Key, Change>();
   /** What each change since `begin` took the place of. */
   readonly #replaced: [Key, Change | undefined][] = [];
 
@@ -101,10 +101,14 @@ export class Head {
     return change;
   }
 
-  /** These changes are in the index now. */
+  /**
+   * These changes are in the index now. Those that are not go on in a map of their own: one that changes come into and go
+   * from without end leaves tables behind, each of which keeps what was in it until everything is collected.
+   */
   published(changes: readonly Change[]): void {
     for (const change of changes)
       if (this.#unpublished.get(change.key) === change) this.#unpublished.delete(change.key);
+    this.#unpublished = new Map(this.#unpublished);
   }
 
   /** Nothing above the published revision ever was. */

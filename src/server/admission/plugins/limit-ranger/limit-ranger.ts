@@ -7,6 +7,7 @@
  * the next is asked only if it found none. What is being deleted is not looked at any more.
  */
 import type { JsonObject, KubeObject } from '../../../../api/index.ts';
+import { whenThere } from '../../../event-loop/when-there.ts';
 import { WorkSlices } from '../../../event-loop/work-slices.ts';
 import { ensureObject, objectAt, objectsAt, sortedEntries, textAt } from '../../../strategy/validation/fields.ts';
 import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../../admission.ts';
@@ -24,33 +25,48 @@ const ofClaims = concerns(['CREATE', 'UPDATE'], ['persistentvolumeclaims']);
 export const limitRanger: AdmissionPlugin = {
   name: 'LimitRanger',
   handles: (...write) => ofNewPods(...write) || ofResize(...write) || ofClaims(...write),
-  admit: async (a) => {
+  admit: (a) => {
     if (a.resource.plural !== 'pods' || isGoing(a)) return;
-    const slices = new WorkSlices(a.signal);
-    for (const range of await rangesFor(a)) await slices.run(fillPod(a.object!, range));
+    return ifAny(rangesFor(a), (ranges) => fillByAll(a, ranges));
   },
-  validate: async (a) => {
+  validate: (a) => {
     if (isGoing(a)) return;
-    const faultsOf = a.resource.plural === 'pods' ? podFaults : claimFaults;
-    const spec = objectAt(a.object as JsonObject, 'spec') ?? {};
-    const slices = new WorkSlices(a.signal);
-    for (const range of await rangesFor(a)) {
-      const told = new Set<string>();
-      for (const limit of limitsOf(range))
-        for (const faults of faultsOf(limit, spec)) {
-          for (const fault of faults) if (told.size < LIMIT_TOLD) told.add(fault);
-          if (slices.isOver) await slices.pause();
-        }
-      if (told.size > 0) throw refuse(a, told.size === 1 ? [...told][0]! : `[${[...told].join(', ')}]`);
-    }
+    return ifAny(rangesFor(a), (ranges) => mustFit(a, ranges));
   },
 };
+
+type Ranges = readonly KubeObject[];
+
+/** Most namespaces have none. */
+function ifAny(found: Ranges | Promise<Ranges>, next: (ranges: Ranges) => Promise<void>): void | Promise<void> {
+  return whenThere(found, (ranges): void | Promise<void> => (ranges.length === 0 ? undefined : next(ranges)));
+}
+
+async function fillByAll(a: AdmissionAttributes, ranges: Ranges): Promise<void> {
+  const slices = new WorkSlices(a);
+  for (const range of ranges) await slices.run(fillPod(a.object!, range));
+}
+
+async function mustFit(a: AdmissionAttributes, ranges: Ranges): Promise<void> {
+  const faultsOf = a.resource.plural === 'pods' ? podFaults : claimFaults;
+  const spec = objectAt(a.object as JsonObject, 'spec') ?? {};
+  const slices = new WorkSlices(a);
+  for (const range of ranges) {
+    const told = new Set<string>();
+    for (const limit of limitsOf(range))
+      for (const faults of faultsOf(limit, spec)) {
+        for (const fault of faults) if (told.size < LIMIT_TOLD) told.add(fault);
+        if (slices.isOver) await slices.pause();
+      }
+    if (told.size > 0) throw refuse(a, told.size === 1 ? [...told][0]! : `[${[...told].join(', ')}]`);
+  }
+}
 
 function isGoing({ oldObject }: AdmissionAttributes): boolean {
   return oldObject?.metadata.deletionTimestamp !== undefined;
 }
 
-function rangesFor({ context, namespace }: AdmissionAttributes): readonly KubeObject[] | Promise<readonly KubeObject[]> {
+function rangesFor({ context, namespace }: AdmissionAttributes): Ranges | Promise<Ranges> {
   return context.listKnown('', 'limitranges', namespace);
 }
 

@@ -1,5 +1,6 @@
 /** PodTopologyLabels: a Pod that is put on a Node, or made on it, has the labels that say where that Node is. */
 import type { JsonObject } from '../../../../api/index.ts';
+import { whenThere } from '../../../event-loop/when-there.ts';
 import { objectAt, textAt } from '../../../strategy/validation/fields.ts';
 import type { AdmissionPlugin } from '../../admission.ts';
 import { concerns } from '../../concerns.ts';
@@ -15,7 +16,7 @@ export const podTopologyLabels: AdmissionPlugin = {
         ? nodeOf(objectAt(object as JsonObject, 'target'))
         : textAt(objectAt(object as JsonObject, 'spec'), 'nodeName');
     if (node === '') return;
-    return Promise.resolve(context.known('', 'nodes', '', node)).then((found) => {
+    return whenThere(context.known('', 'nodes', '', node), (found) => {
       const { metadata } = object!;
       for (const key of LABELS) {
         const value = found?.metadata.labels?.[key];

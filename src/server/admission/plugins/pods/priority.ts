@@ -3,6 +3,7 @@
  * for all; there is one such default at most. What was decided stays when an update leaves it out.
  */
 import type { JsonObject, KubeObject } from '../../../../api/index.ts';
+import { whenThere } from '../../../event-loop/when-there.ts';
 import type { StrategyContext } from '../../../strategy/strategy.ts';
 import { ensureObject, numberAt, objectAt, textAt } from '../../../strategy/validation/fields.ts';
 import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../../admission.ts';
@@ -24,23 +25,30 @@ export const priority: AdmissionPlugin = {
     keepDecided(spec, objectAt(a.oldObject as JsonObject, 'spec') ?? {});
     return;
   },
-  validate: async (a) => {
+  validate: (a) => {
     if (a.resource.plural !== CLASSES || a.object!.globalDefault !== true) return;
-    const other = defaultOf(await a.context.list(GROUP, CLASSES));
-    if (!other || (a.operation === 'UPDATE' && other.metadata.name === a.object!.metadata.name)) return;
-    const why = `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`;
-    throw refuse(a, why);
+    return mustBeOnlyDefault(a);
   },
 };
+
+async function mustBeOnlyDefault(a: AdmissionAttributes): Promise<void> {
+  const other = defaultOf(await a.context.list(GROUP, CLASSES));
+  if (!other || (a.operation === 'UPDATE' && other.metadata.name === a.object!.metadata.name)) return;
+  const why = `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`;
+  throw refuse(a, why);
+}
 
 function keepDecided(spec: JsonObject, old: JsonObject): void {
   for (const field of ['priority', 'preemptionPolicy'])
     if (spec[field] === undefined && old[field] !== undefined) spec[field] = old[field];
 }
 
-async function decide(a: AdmissionAttributes, spec: JsonObject): Promise<void> {
+function decide(a: AdmissionAttributes, spec: JsonObject): void | Promise<void> {
   const wanted = textAt(spec, 'priorityClassName');
-  const found = await findClass(wanted, a.context);
+  return whenThere(findClass(wanted, a.context), (found) => takeFrom(found, wanted, a, spec));
+}
+
+function takeFrom(found: KubeObject | undefined, wanted: string, a: AdmissionAttributes, spec: JsonObject): void {
   if (wanted !== '' && !found) throw refuse(a, `no PriorityClass with name ${wanted} was found`);
   const value = typeof found?.value === 'number' ? found.value : 0;
   const given = numberAt(spec, 'priority');
@@ -56,11 +64,15 @@ async function decide(a: AdmissionAttributes, spec: JsonObject): Promise<void> {
   spec.preemptionPolicy = policy;
 }
 
-async function findClass(name: string, { list, listKnown }: StrategyContext): Promise<KubeObject | undefined> {
-  const isIt = ({ metadata }: KubeObject) => metadata.name === name;
-  const known = await listKnown(GROUP, CLASSES);
-  if (name === '') return defaultOf(known);
-  return known.find(isIt) ?? (await list(GROUP, CLASSES)).find(isIt);
+function findClass(
+  name: string,
+  { list, listKnown }: StrategyContext,
+): KubeObject | undefined | Promise<KubeObject | undefined> {
+  return whenThere(listKnown(GROUP, CLASSES), (known) => {
+    if (name === '') return defaultOf(known);
+    const isIt = ({ metadata }: KubeObject) => metadata.name === name;
+    return known.find(isIt) ?? list(GROUP, CLASSES).then((stored) => stored.find(isIt));
+  });
 }
 
 /** Should there be several, the one of the lowest value counts. */

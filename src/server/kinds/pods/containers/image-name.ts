@@ -8,9 +8,21 @@ const tagText = /^\w[\w.-]{0,127}$/;
 const digestText = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
 const limit = 255;
 
+/** Names that were looked at before: the same few images run everywhere. A bounded number of short ones. */
+const LIMIT = 1000;
+const known = new Map<string, PullPolicy>();
+
+type PullPolicy = 'Always' | 'IfNotPresent';
+
 /** `Always` for the newest of an image, `IfNotPresent` for all else. */
-export function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
-  return tagOf(image) === 'latest' ? 'Always' : 'IfNotPresent';
+export function pullPolicyOf(image: string): PullPolicy {
+  let policy = known.get(image);
+  if (policy) return policy;
+  policy = tagOf(image) === 'latest' ? 'Always' : 'IfNotPresent';
+  if (image.length > limit) return policy;
+  if (known.size === LIMIT) known.clear(); // whoever is still in use comes back at once
+  known.set(image, policy);
+  return policy;
 }
 
 /** Undefined if the image is known by its content alone, or is no image. */

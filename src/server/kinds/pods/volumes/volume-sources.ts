@@ -186,7 +186,7 @@ const disk = (id: string): StructCheck =>
     ['partition', partition],
   ]);
 
-type Source = {
+export type Source = {
   readonly field: string;
   readonly check: StructCheck;
   /** How refusals name it beside another source, and how they name what is wrong in it. */

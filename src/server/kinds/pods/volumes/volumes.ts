@@ -11,7 +11,7 @@ import {
 } from '../../../../api/index.ts';
 import { appendAll } from '../../../strategy/validation/append-all.ts';
 import { isObject, objectAt, textAt } from '../../../strategy/validation/fields.ts';
-import { volumeSources } from './volume-sources.ts';
+import { type Source, volumeSources } from './volume-sources.ts';
 
 /** `podName` is empty where the pod is only to be made from a template. */
 export type VolumesOwner = { readonly isPod: boolean; readonly podName: string };
@@ -52,9 +52,21 @@ function madeClaims(volumes: readonly JsonObject[], podName: string): ReadonlySe
   return made;
 }
 
+const sourceOf: ReadonlyMap<string, Source> = new Map(volumeSources.map((source) => [source.field, source]));
+
+/** In their order; nearly always it is one. */
+function sourcesIn(volume: JsonObject): readonly Source[] {
+  const found: Source[] = [];
+  for (const field in volume) {
+    const source = sourceOf.get(field);
+    if (source) found.push(source);
+  }
+  return found.length < 2 ? found : volumeSources.filter((source) => found.includes(source));
+}
+
 function validateSources(volume: JsonObject, path: string, owner: VolumesOwner, errors: FieldError[]): void {
   let found = 0;
-  for (const { field, check, asFirst = field, asSecond = field } of volumeSources) {
+  for (const { field, check, asFirst = field, asSecond = field } of sourcesIn(volume)) {
     const source = volume[field];
     if (!isObject(source)) continue;
     if (found++ > 0) errors.push(forbiddenValue(`${path}.${asSecond}`, 'may not specify more than 1 volume type'));
