@@ -5,7 +5,10 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-const measuring = ['test/stall/**/*.test.ts', 'test/fuzz/**/*.test.ts', 'test/support/**/*.test.ts'];
+const measuring = [
+  ...['test/stall/**/*.test.ts', 'test/fuzz/**/*.test.ts', 'test/support/**/*.test.ts'],
+  ...['src/**/*-growth.test.ts', 'src/**/program-cost.test.ts', 'src/**/rule-costs.test.ts'],
+];
 
 export default defineConfig({
   // Examples speak through the doors of the package; tests of them run what is in src/, not what was built last.

@@ -33,6 +33,7 @@ import { serverAdmission } from './server/handler-chain/server-admission.ts';
 import { serverConflicts } from './server/objects/server-conflicts.ts';
 import { serverLists } from './server/objects/server-lists.ts';
 import { serverLoneUpdates } from './server/objects/server-lone-updates.ts';
+import { serverReads } from './server/objects/server-reads.ts';
 import { serverWrites } from './server/objects/server-writes.ts';
 import { serverMemory } from './server/process/server-memory.ts';
 import { serverStart } from './server/process/server-start.ts';
@@ -40,7 +41,7 @@ import { serverWorkers } from './server/process/server-workers.ts';
 import { serverWorkersMemory } from './server/process/server-workers-memory.ts';
 import { storm } from './server/process/storm.ts';
 import { testServer } from './server/process/test-server.ts';
-import { serverReads } from './server/server-reads.ts';
+import { serverEventOrder } from './server/watches/server-event-order.ts';
 import { serverFanOut } from './server/watches/server-fan-out.ts';
 import { serverLooking } from './server/watches/server-looking.ts';
 import { serverNodeWatches } from './server/watches/server-node-watches.ts';
@@ -73,6 +74,7 @@ const serverBenchmarks: readonly ServerBenchmark[] = [
     serverLoneUpdates,
     serverLists,
     serverFanOut,
+    serverEventOrder,
     serverNodeWatches,
     serverResume,
     serverMemory,

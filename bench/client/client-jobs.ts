@@ -1,6 +1,6 @@
 /** What the measured clients are told, what they tell, and how one is run: as a process of its own, bounded by a signal. */
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { forkBuilt } from '../lib/fork-built.ts';
 
 export type ClientName = 'longwatch' | 'client-node' | 'bare';
 
@@ -66,9 +66,9 @@ type RunOptions = {
 /** Production, so that nothing is frozen; no inherited proxy or kubeconfig has a say. */
 async function run<Result>(job: Job, { signal, profileFolder }: RunOptions): Promise<Result> {
   const profiling = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
-  const child = fork(new URL('./client-child.ts', import.meta.url), [JSON.stringify(job)], {
+  const child = forkBuilt(new URL('./client-child.ts', import.meta.url), [JSON.stringify(job)], {
     env: { ...process.env, NODE_ENV: 'production' },
-    execArgv: [...process.execArgv, ...profiling],
+    flags: profiling,
     serialization: 'advanced',
   });
   const abort = () => child.kill('SIGKILL');

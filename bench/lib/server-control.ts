@@ -5,15 +5,19 @@
  * nothing of the load generator is in the figures. Asked for a profile, it samples itself over the same stretch; figures
  * taken meanwhile are not to be quoted.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type AnswerTrace, traceAnswers } from './answer-trace.ts';
 
 export type Order =
   | { readonly kind: 'begin'; readonly profileTo?: string }
   | { readonly kind: 'end' }
   | { readonly kind: 'memory' }
+  /** From now on, answers to paths that end so are traced; and what came of it. */
+  | { readonly kind: 'trace'; readonly mark: string }
+  | { readonly kind: 'traced' }
   /** What the bare server is to send. */
   | { readonly kind: 'load'; readonly listFile: string; readonly objectFile: string; readonly frames: number }
   | { readonly kind: 'stop' };
@@ -21,6 +25,8 @@ export type Order =
 export type Usage = {
   /** User and system time of all threads. */
   readonly cpuMicros: number;
+  /** Of the thread that had the most of it; undefined where the system does not tell. */
+  readonly busiestMicros: number | undefined;
   readonly loop: { readonly p99Ms: number; readonly maxMs: number };
 };
 
@@ -41,6 +47,7 @@ const SAMPLING_MICROS = 500;
 /** Answers orders until told to stop, or until the parent is gone; `others` answers those that are not for all. */
 export function obey(others: (order: Order) => void | Promise<void>): void {
   let meter: Meter | undefined;
+  let trace: (() => AnswerTrace) | undefined;
   const answerTo = async (order: Order): Promise<unknown> => {
     switch (order.kind) {
       case 'begin':
@@ -50,6 +57,11 @@ export function obey(others: (order: Order) => void | Promise<void>): void {
         return meter!();
       case 'memory':
         return memory();
+      case 'trace':
+        trace = traceAnswers(order.mark);
+        return {};
+      case 'traced':
+        return trace!();
       default:
         await others(order);
         return {};
@@ -70,8 +82,11 @@ export function obey(others: (order: Order) => void | Promise<void>): void {
 
 type Meter = () => Promise<Usage>;
 
+/**
+ * Garbage is not collected by hand here: that throws away compiled code that rests on shapes without an object at that moment,
+ * and the first requests of every phase would pay for compiling it again.
+ */
 async function startMeter(profileTo: string | undefined): Promise<Meter> {
-  globalThis.gc?.();
   const session = profileTo === undefined ? undefined : new Session();
   if (session) {
     session.connect();
@@ -81,9 +96,11 @@ async function startMeter(profileTo: string | undefined): Promise<Meter> {
   }
   const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
   delay.enable();
+  const threadsBefore = threadMicros();
   const before = process.cpuUsage();
   return async () => {
     const { user, system } = process.cpuUsage(before);
+    const busiestMicros = busiestSince(threadsBefore);
     if (session) {
       const { profile } = await session.post('Profiler.stop');
       session.disconnect();
@@ -93,8 +110,29 @@ async function startMeter(profileTo: string | undefined): Promise<Meter> {
     delay.disable();
     const lateMs = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - LOOP_RESOLUTION_MS);
     const loop = { p99Ms: lateMs(delay.percentile(99)), maxMs: delay.count > 0 ? lateMs(delay.max) : 0 };
-    return { cpuMicros: user + system, loop };
+    return { cpuMicros: user + system, busiestMicros, loop };
   };
+}
+
+const THREADS = '/proc/self/task';
+
+/** CPU of each thread so far, by its number. */
+function threadMicros(): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  try {
+    for (const thread of readdirSync(THREADS)) {
+      const [nanoseconds] = readFileSync(`${THREADS}/${thread}/schedstat`, 'utf8').split(' ');
+      found.set(thread, Number(nanoseconds) / 1000);
+    }
+  } catch {
+    // Not on Linux, or a thread has gone meanwhile: it was none that works all the time.
+  }
+  return found;
+}
+
+function busiestSince(before: ReadonlyMap<string, number>): number | undefined {
+  const spent = [...threadMicros()].map(([thread, micros]) => micros - (before.get(thread) ?? 0));
+  return spent.length > 0 ? Math.max(...spent) : undefined;
 }
 
 async function memory(): Promise<Memory> {

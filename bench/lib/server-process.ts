@@ -1,12 +1,13 @@
 /**
  * A measured process as the benchmarks see it: started, asked, measured, and stopped by its own id, whatever happened.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerOptions } from '../../src/server/index.ts';
+import { forkBuilt } from './fork-built.ts';
 import { type Done, percentile } from './measure.ts';
 import type { Memory, Order, Ready, Usage } from './server-control.ts';
 import type { ServerContext } from './server-report.ts';
@@ -16,6 +17,8 @@ export type Phase = {
   readonly operations: number;
   readonly perSecond: number;
   readonly cpuMicrosPerOperation: number;
+  /** Of the thread that had the most of it: the others may work beside it. Undefined where the system does not tell. */
+  readonly busiestMicrosPerOperation: number | undefined;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly loop: { readonly p99Ms: number; readonly maxMs: number };
@@ -55,9 +58,8 @@ export class MeasuredProcess implements AsyncDisposable {
     return MeasuredProcess.start(context, new URL('./reference-child.ts', import.meta.url), dataDir);
   }
 
-  /** The child inherits the flags of this process, the one that loads TypeScript among them. */
   static async start(context: ServerContext, script: URL, told: string): Promise<MeasuredProcess> {
-    const child = fork(script, [told]);
+    const child = forkBuilt(script, [told]);
     const exited = once(child, 'exit');
     const ready = await answerOf<Ready>(child, exited, context.signal).catch((err: unknown) => {
       child.kill('SIGKILL');
@@ -93,13 +95,14 @@ export class MeasuredProcess implements AsyncDisposable {
     const begin = performance.now();
     const { operations, latenciesMs } = await phase();
     const seconds = (performance.now() - begin) / 1000;
-    const { cpuMicros, loop } = await this.ask<Usage>({ kind: 'end' });
+    const { cpuMicros, busiestMicros, loop } = await this.ask<Usage>({ kind: 'end' });
     if (profileTo) this.#context.say(hottest(name, profileTo));
     const sorted = Float64Array.from(latenciesMs).sort() as unknown as number[];
     return {
       operations,
       perSecond: operations / seconds,
       cpuMicrosPerOperation: cpuMicros / operations,
+      busiestMicrosPerOperation: busiestMicros === undefined ? undefined : busiestMicros / operations,
       p50Ms: percentile(sorted, 50),
       p99Ms: percentile(sorted, 99),
       loop,

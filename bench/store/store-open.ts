@@ -3,12 +3,12 @@
  * without flushing, to save time, and lies in the cache of the system when it is read. Each round opens it in a fresh
  * process; RSS counts the pages of the file that are mapped, heap does not.
  */
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { openEmbeddedStore } from '../../src/store/embedded/embedded-store.ts';
 import type { Benchmark, Context } from '../lib/contenders.ts';
+import { forkBuilt } from '../lib/fork-built.ts';
 import { inFlight } from '../lib/measure.ts';
 import { type Row, valueRow } from '../lib/report.ts';
 import type { Opening } from './store-open-child.ts';
@@ -66,9 +66,8 @@ async function writeKeys(dataDir: string, count: number, signal: AbortSignal): P
   await inFlight(count, 1024, (i) => keys.create(i), { signal });
 }
 
-/** The child inherits the flags of this process, the one that loads TypeScript among them. */
 async function openInChild(dataDir: string, signal: AbortSignal): Promise<Opening> {
-  const child = fork(new URL('./store-open-child.ts', import.meta.url), [dataDir], { signal });
+  const child = forkBuilt(new URL('./store-open-child.ts', import.meta.url), [dataDir], { signal });
   const answered = once(child, 'message', { signal }) as Promise<[Opening]>;
   const exited = once(child, 'exit', { signal }) as Promise<[number | null]>;
   answered.catch(() => {}); // a child that ends without an answer is told by its exit

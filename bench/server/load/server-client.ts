@@ -124,14 +124,24 @@ export class Client {
 export class ClientPool implements Disposable {
   readonly #all: readonly Client[];
   readonly #free: Client[];
+  readonly #next: 'warmest' | 'coldest';
 
-  private constructor(clients: Client[]) {
+  private constructor(clients: Client[], next: 'warmest' | 'coldest') {
     this.#all = clients;
     this.#free = [...clients];
+    this.#next = next;
   }
 
+  /** The one that was used last takes the next request. */
   static async open(endpoint: Endpoint, size: number): Promise<ClientPool> {
-    return new ClientPool(await Promise.all(Array.from({ length: size }, () => Client.open(endpoint))));
+    return new ClientPool(await Promise.all(Array.from({ length: size }, () => Client.open(endpoint))), 'warmest');
+  }
+
+  /** For a server of several threads. They come one by one, or a thread that wakes first takes most of them; and they take turns. */
+  static async openSpread(endpoint: Endpoint, size: number): Promise<ClientPool> {
+    const clients: Client[] = [];
+    while (clients.length < size) clients.push(await Client.open(endpoint));
+    return new ClientPool(clients, 'coldest');
   }
 
   get first(): Client {
@@ -146,7 +156,7 @@ export class ClientPool implements Disposable {
     options: FlightOptions,
   ): Promise<Done> {
     const one = async (i: number) => {
-      const client = this.#free.pop()!;
+      const client = (this.#next === 'warmest' ? this.#free.pop() : this.#free.shift())!;
       await work(client, i);
       this.#free.push(client);
     };

@@ -4,7 +4,8 @@ import type { ServerContext } from '../../lib/server-report.ts';
 import type { Client } from './server-client.ts';
 import { PODS, type PodData, podName, updater, versionIn } from './server-data.ts';
 
-export type Update = (client: Client, i: number) => Promise<void>;
+/** Resolves to the version that the object has now. */
+export type Update = (client: Client, i: number) => Promise<number>;
 
 /** The same pod must not be updated twice at once. */
 export async function makeUpdate(context: ServerContext, { versions }: PodData, nodes: number): Promise<Update> {
@@ -13,6 +14,8 @@ export async function makeUpdate(context: ServerContext, { versions }: PodData, 
   let count = 0;
   return async (client, i) => {
     const { body } = await client.must('PUT', `${PODS}/${podName(i)}`, bodyFor(i, current[i]!, ++count));
-    current[i] = versionIn(body);
+    const version = versionIn(body);
+    current[i] = version;
+    return version;
   };
 }

@@ -2,8 +2,10 @@
  * Two workers against one thread: the same work on two servers, each with pods of its own. Fan-out of a stream of updates to a
  * thousand watchers with a connection each; LISTs of 10,000 pods at eight in flight; creates at 32 in flight.
  *
- * CPU is of all threads of a server together, per operation: what having threads costs. Rates are those of the machine that was
- * there: with the load generator on the same two cores they say little of what more cores would give.
+ * CPU is of all threads of a server together, per operation: what having threads costs. What it brings is told by the thread
+ * that works most: as long as there is a core for each, so many operations a second as that thread has time for. The load
+ * generator has no part in this, while the rate by the clock is that of the machine that was there, with the load generator on
+ * the same cores. Connections are many, and take their turns: a server cannot work on both threads for clients of one.
  */
 import { type Done, interleave } from '../../lib/measure.ts';
 import { MeasuredProcess, type Phase } from '../../lib/server-process.ts';
@@ -13,7 +15,7 @@ import { endpointOf, GROUPS, newestVersion, newPod, PODS, type PodData, prepareP
 import { makeUpdate, type Update } from '../load/server-updates.ts';
 import { Watchers } from '../load/server-watchers.ts';
 
-export const serverWorkers: ServerBenchmark = { name: 'server-workers', run };
+export const serverWorkers: ServerBenchmark = { name: 'server-workers', limitSeconds: { usual: 300, whole: 600 }, run };
 
 const WORKERS = 2;
 const AHEAD = 8;
@@ -28,7 +30,11 @@ type Contestant = {
   readonly update: Update;
 };
 
-/** Against one thread: what CPU per operation may come to, and the rate, on cores that are free. */
+const CONNECTIONS = 128;
+/** Each worker compiles its code for itself. */
+const WARM = 3;
+
+/** Against one thread: what CPU per operation may come to, and the rate, where there is a core for each thread. */
 type Goals = { readonly cpu?: number; readonly rate: number };
 
 async function run(context: ServerContext): Promise<ServerRow[]> {
@@ -42,7 +48,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
   const rows: ServerRow[] = [];
   const compare = async (what: string, goals: Goals, work: (side: Side) => Promise<Done>) => {
     say(`workers: ${what}`);
-    for (const side of sides) await work(side);
+    for (const side of sides) for (let i = 0; i < WARM; i++) await work(side);
     const phase = (side: Side) => both[side].process.measure(`${what} ${side}`, () => work(side));
     const found = await interleave(rounds, sides, phase, limitMs);
     rows.push(...rowsOf(what, goals, found));
@@ -53,25 +59,25 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
   using ofWorkers = await open(workers, watchers);
   using ofSingle = await open(single, watchers);
   const audiences = { workers: ofWorkers, single: ofSingle };
+  using poolOfWorkers = await ClientPool.openSpread(workers.endpoint, CONNECTIONS);
+  using poolOfSingle = await ClientPool.openSpread(single.endpoint, CONNECTIONS);
+  const pools = { workers: poolOfWorkers, single: poolOfSingle };
   await compare(`fan-out to ${watchers}, ${AHEAD} ahead`, { cpu: 1.15, rate: 1.7 }, async (side) => {
-    using pool = await ClientPool.open(both[side].endpoint, AHEAD);
     const audience = audiences[side];
     const before = audience.total;
     for (let n = 0; n < updates; n += AHEAD) {
-      await pool.run(AHEAD, AHEAD, (client, i) => both[side].update(client, (n + i) % pods), { signal });
+      await pools[side].run(AHEAD, AHEAD, (client, i) => both[side].update(client, (n + i) % pods), { signal });
       await audience.reached(before + (n + AHEAD) * watchers);
     }
     return { operations: updates * watchers, latenciesMs: [] };
   });
   const lists = isQuick ? 16 : 32;
   await compare(`LIST of ${pods} pods at ${AHEAD}`, { rate: 1.7 }, async (side) => {
-    using pool = await ClientPool.open(both[side].endpoint, AHEAD);
-    return await pool.run(lists, AHEAD, (client) => client.must('GET', PODS), { signal });
+    return await pools[side].run(lists, AHEAD, (client) => client.must('GET', PODS), { signal });
   });
   let made = 0;
   const creates = isQuick ? 400 : 1500;
   await compare(`create at ${IN_FLIGHT}`, { rate: 1.5 }, async (side) => {
-    using pool = await ClientPool.open(both[side].endpoint, IN_FLIGHT);
     const first = made;
     made += creates;
     // Where nobody watches.
@@ -82,27 +88,33 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
           .toString()
           .replace('"namespace":"default"', '"namespace":"kube-public"'),
       );
-    return await pool.run(creates, IN_FLIGHT, (client, n) => client.must('POST', path, create(n)), { signal });
+    return await pools[side].run(creates, IN_FLIGHT, (client, n) => client.must('POST', path, create(n)), { signal });
   });
   return rows;
 }
 
 function rowsOf(what: string, { cpu, rate }: Goals, { workers, single }: Record<Side, Phase[]>): ServerRow[] {
   const against = (pick: (phase: Phase) => number) => workers.map((phase, i) => pick(phase) / pick(single[i]!));
-  const micros = (phases: readonly Phase[]) =>
-    Math.min(...phases.map(({ cpuMicrosPerOperation }) => cpuMicrosPerOperation)).toFixed(1);
+  const least = (phases: readonly Phase[], pick: (phase: Phase) => number) => Math.min(...phases.map(pick)).toFixed(1);
+  const compared = (pick: (phase: Phase) => number) => `${least(workers, pick)} against ${least(single, pick)} µs`;
+  const ofAll = ({ cpuMicrosPerOperation }: Phase) => cpuMicrosPerOperation;
+  const ofBusiest = ({ busiestMicrosPerOperation = Number.NaN }: Phase) => busiestMicrosPerOperation;
   return [
+    valueRow(`${what}: CPU, ${WORKERS} workers to 1 thread`, '×', against(ofAll), {
+      ...(cpu !== undefined && { target: { value: cpu } }),
+      note: compared(ofAll),
+    }),
     valueRow(
-      `${what}: CPU, ${WORKERS} workers to 1 thread`,
+      `${what}: rate that the busiest thread has time for, the same`,
       '×',
-      against(({ cpuMicrosPerOperation }) => cpuMicrosPerOperation),
-      { ...(cpu !== undefined && { target: { value: cpu } }), note: `${micros(workers)} against ${micros(single)} µs` },
+      against((phase) => 1 / ofBusiest(phase)),
+      { better: 'higher', target: { value: rate }, note: `it takes ${compared(ofBusiest)}` },
     ),
     valueRow(
-      `${what}: rate, the same`,
+      `${what}: rate by the clock, the same`,
       '×',
       against(({ perSecond }) => perSecond),
-      { better: 'higher', target: { value: rate } },
+      { better: 'higher', note: 'with the load generator on the same cores' },
     ),
   ];
 }
