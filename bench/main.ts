@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- [--quick] [--whole] [--json] [--profile FOLDER] [NAME...]`: runs all benchmarks or the named ones; `store`,
- * `server` and `client` name all of their kind. `incumbent-faults`, alone, asks what informers do when something fails.
+ * `npm run bench -- [--quick] [--whole] [--nodes N] [--seconds N] [--json] [--profile FOLDER] [NAME...]`: runs all benchmarks or the
+ * named ones; `store`, `server` and `client` name all of their kind; `--nodes` and `--seconds` are those of `cluster`. `incumbent-faults`, alone, asks what informers do when something fails.
  *
  * A target that is missed is a figure in the table, not a failure; the exit code tells only whether everything could
  * be measured. What is going on goes to stderr, results go to stdout.
@@ -83,6 +83,7 @@ const serverBenchmarks: readonly ServerBenchmark[] = [
   ...[flowControlCost, storm, cluster, serverAdmission, serverLooking, serverWorkers, serverWorkersMemory, testServer],
 ];
 const clientBenchmarks: readonly ClientBenchmark[] = [clientSync, clientStream, clientSlowHandler, queueBenchmark];
+const MOST_COUNTED = { nodes: 10_000, seconds: 900 };
 const LIMIT_SECONDS: TimeLimit = { usual: 120, whole: 600 };
 /** Of statfs(2): file systems that live in memory, where a flush costs nothing. */
 const memoryFileSystems: ReadonlyMap<number, string> = new Map([
@@ -94,6 +95,8 @@ const { values: flags, positionals: names } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     whole: { type: 'boolean', default: false },
+    nodes: { type: 'string' },
+    seconds: { type: 'string' },
     json: { type: 'boolean', default: false },
     profile: { type: 'string' },
   },
@@ -139,7 +142,8 @@ async function main(): Promise<void> {
   const rows: Judged[] = [];
   const serverRows: JudgedServerRow[] = [];
   const clientRows: JudgedClientRow[] = [];
-  const context = { isQuick: flags.quick, isWhole: flags.whole, hasEtcd: etcd !== undefined, folder, say };
+  const size = { nodes: countFlag('nodes'), seconds: countFlag('seconds') };
+  const context = { isQuick: flags.quick, isWhole: flags.whole, size, hasEtcd: etcd !== undefined, folder, say };
   const profileFolder = flags.profile;
   try {
     for (const benchmark of storeBenchmarks)
@@ -180,7 +184,7 @@ async function bounded(
   run: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const { usual, whole } = limitSeconds ?? LIMIT_SECONDS;
-  const limitMs = 1000 * (flags.whole ? whole : usual);
+  const limitMs = 1000 * (flags.whole || flags.nodes || flags.seconds ? whole : usual);
   try {
     await runBounded(name, { limitMs, signal: stop.signal }, run);
   } catch (err) {
@@ -192,6 +196,15 @@ async function bounded(
 
 function add<From, To>(rows: To[], found: readonly From[], judged: (row: From) => To): void {
   rows.push(...found.map(judged));
+}
+
+function countFlag(name: 'nodes' | 'seconds'): number | undefined {
+  const text = flags[name];
+  if (text === undefined) return undefined;
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1 || count > MOST_COUNTED[name])
+    throw new Error(`Cannot take --${name} ${JSON.stringify(text)}: it is a number from 1 to ${MOST_COUNTED[name]}`);
+  return count;
 }
 
 function chosenNames(): ReadonlySet<string> {

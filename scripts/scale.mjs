@@ -3,6 +3,8 @@
  *
  *     npm run bench -- --json cluster > cluster.json
  *     node scripts/scale.mjs cluster.json     takes the figures over into bench/server/cluster/figures.json, and writes the page
+ *     node scripts/scale.mjs --played larger.json     the same of a run of another size, beside those that are there
+ *     node scripts/scale.mjs --long long.json      of a run of ten minutes or more, what was held half way and at its end
  *     node scripts/scale.mjs                  writes the page from those that are there
  *
  * The rates are those that bench/server/cluster/ plays, and the page says them; everything else on it is computed here. A test holds
@@ -11,6 +13,7 @@
 import '../bin/node-version.cjs';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
 
 const FIGURES = new URL('../bench/server/cluster/figures.json', import.meta.url);
 const PAGE = new URL('../docs/scale.md', import.meta.url);
@@ -39,6 +42,38 @@ const rows = {
   sliceEventBytes: ['event of a slice', 'bytes'],
 };
 
+/** Of a run of another size. */
+const playedRows = {
+  nodes: rows.nodes,
+  watches: rows.watches,
+  writesPerSecond: rows.writesPerSecond,
+  writesP50Ms: ['writes, p50', 'ms'],
+  writesP99Ms: rows.writesP99Ms,
+  eventsPerSecond: rows.eventsPerSecond,
+  eventP50Ms: ['event after its write left, p50', 'ms'],
+  eventP99Ms: rows.eventP99Ms,
+  cores: rows.cores,
+  generatorCores: ['CPU of the load generator', 'cores'],
+  connectedMiB: rows.connectedMiB,
+  endMiB: rows.endMiB,
+  seconds: ['seconds', ''],
+  cutOff: rows.cutOff,
+  gone: rows.gone,
+};
+
+/** Of a run that is longer than the history that the store keeps. */
+const longRows = {
+  nodes: rows.nodes,
+  seconds: playedRows.seconds,
+  halfMiB: ['memory held half way', 'MiB'],
+  heapHalfMiB: ['heap half way', 'MiB'],
+  buffersHalfMiB: ['buffers half way', 'MiB'],
+  endMiB: ['memory held at the end', 'MiB'],
+  heapEndMiB: ['heap at the end', 'MiB'],
+  buffersEndMiB: ['buffers at the end', 'MiB'],
+  cutOff: rows.cutOff,
+};
+
 /** As bench/lib/cluster-shape.ts has them; a test compares. */
 export const rates = {
   podsPerNode: 20,
@@ -54,20 +89,26 @@ const BUSY_LOAD = 2;
 const SIZES = [100, 1000, 5000, 50_000];
 
 export function figuresFrom(bench) {
+  const { date, node, cpu, load } = bench;
+  return { date: date.slice(0, 10), node, cpu, load, ...valuesOf(rows, bench) };
+}
+
+export function longFrom(bench) {
+  return { date: bench.date.slice(0, 10), ...valuesOf(longRows, bench) };
+}
+
+export function playedFrom(bench) {
+  return { date: bench.date.slice(0, 10), load: bench.load, ...valuesOf(playedRows, bench) };
+}
+
+function valuesOf(wanted, { serverRows }) {
   const of = ([what, unit]) => {
-    const row = bench.serverRows.find((one) => one.what === `cluster: ${what}` && one.unit === unit);
+    const row = serverRows.find((one) => one.what === `cluster: ${what}` && one.unit === unit);
     if (!row)
       throw new Error(`Cannot take the figures over: there is no row ${JSON.stringify(what)} in ${unit || 'numbers'}`);
     return Number(row.server[0].toPrecision(4));
   };
-  const { date, node, cpu, load } = bench;
-  return {
-    date: date.slice(0, 10),
-    node,
-    cpu,
-    load,
-    ...Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, of(row)])),
-  };
+  return Object.fromEntries(Object.entries(wanted).map(([name, row]) => [name, of(row)]));
 }
 
 /** What `nodes` nodes ask for. */
@@ -109,6 +150,41 @@ function busyNote({ load }) {
   return `
 The machine was busy with other work: latencies are those of waiting for a core, and CPU is up to three times what it is on a
 quiet one. What follows is on the safe side by as much.
+`;
+}
+
+function playedPart({ played = [] }, number, memory) {
+  if (played.length === 0) return '';
+  const lines = played.map((run) =>
+    [
+      run.nodes,
+      run.watches,
+      run.seconds,
+      `${number(run.writesPerSecond)}: ${number(run.writesP50Ms)}, ${number(run.writesP99Ms)}`,
+      `${number(run.eventsPerSecond)}: ${number(run.eventP50Ms)}, ${number(run.eventP99Ms)}`,
+      `${number(run.cores)} + ${number(run.generatorCores)}`,
+      `${memory(run.connectedMiB)}, ${memory(run.endMiB)}`,
+      run.cutOff + run.gone,
+      `${run.date}, ${run.load}`,
+    ].join(' | '),
+  );
+  return `
+## What one thread carried
+
+Clusters of other sizes, played by the same benchmark on two cores, of which the load generator takes what is left:
+
+| nodes | watches | seconds | writes/s: p50, p99 ms | events/s: p50, p99 ms | cores: server + generator | memory: first, last | cut off, 410 | when, load before |
+| ----- | ------- | ------- | --------------------- | --------------------- | ------------------------- | ------------------- | ------------ | ----------------- |
+${lines.map((line) => `| ${line} |`).join('\n')}
+`;
+}
+
+function longPart({ long }, number) {
+  if (!long) return '';
+  return `
+Memory grows with the history that the store keeps, five to ten minutes of it, and is level then: ${long.nodes} nodes for ${number(long.seconds / 60)}
+minutes (${long.date}) held ${number(long.halfMiB)} MiB half way and ${number(long.endMiB)} at the end, of which the heap was ${number(long.heapHalfMiB)} and ${number(long.heapEndMiB)}, buffers ${number(long.buffersHalfMiB)} and
+${number(long.buffersEndMiB)}; ${long.cutOff} watches were cut off.
 `;
 }
 
@@ -154,7 +230,7 @@ The arithmetic gives ${number(played.cores)} cores for that cluster, and its run
 ${number(figures.eventsPerSecond)} events delivered a second (p99 ${number(figures.eventP99Ms)} ms after the write left), reads p99 ${number(figures.readsP99Ms)} ms, with a load
 generator that was ${number(figures.generatorP99Ms)} ms late itself at its 99th percentile; memory ${memory(figures.connectedMiB)} at the beginning and ${memory(figures.endMiB)} at the end;
 ${figures.cutOff} watches cut off, ${figures.gone} times 410.
-
+${playedPart(figures, number, memory)}${longPart(figures, number)}
 ## What clusters ask for
 
 | nodes | pods | watches | writes/s | slice events/s | cores | memory | network of slices/s | servers |
@@ -176,11 +252,22 @@ Servers are threads that are ${Math.round(BUSY_CORES * 100)} % busy; beyond that
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const [from] = process.argv.slice(2);
-  if (from) {
-    const text = readFileSync(from, 'utf8');
-    const figures = figuresFrom(JSON.parse(text.slice(text.indexOf('{'))));
-    writeFileSync(FIGURES, `${JSON.stringify(figures, undefined, 2)}\n`);
+  const { values, positionals } = parseArgs({
+    options: { played: { type: 'string' }, long: { type: 'string' } },
+    allowPositionals: true,
+  });
+  const read = (file) => {
+    const text = readFileSync(file, 'utf8');
+    return JSON.parse(text.slice(text.indexOf('{')));
+  };
+  let figures = read(FIGURES);
+  if (positionals[0]) figures = { ...figures, ...figuresFrom(read(positionals[0])) };
+  if (values.played) {
+    const run = playedFrom(read(values.played));
+    const others = (figures.played ?? []).filter(({ nodes }) => nodes !== run.nodes);
+    figures = { ...figures, played: [...others, run].sort((a, b) => a.nodes - b.nodes) };
   }
-  writeFileSync(PAGE, scalePage(JSON.parse(readFileSync(FIGURES, 'utf8'))));
+  if (values.long) figures = { ...figures, long: longFrom(read(values.long)) };
+  writeFileSync(FIGURES, `${JSON.stringify(figures, undefined, 2)}\n`);
+  writeFileSync(PAGE, scalePage(figures));
 }

@@ -12,6 +12,7 @@ export type ClusterShape = {
   readonly seconds: number;
 };
 
+const PODS_PER_NODE = 20;
 export const CHURN_PER_POD_SECOND: number = 20 / 100_000;
 export const SERVED_SHARE = 0.25;
 export const ENDPOINTS_PER_SLICE = 10;
@@ -24,9 +25,15 @@ export const READS_PER_SECOND = 10;
 /** Nodes to a service: a cluster of 5,000 has 500 of them. */
 const NODES_PER_SERVICE = 10;
 
-export function shapeFor(isWhole: boolean, isQuick: boolean): ClusterShape {
-  if (isWhole) return { nodes: 5000, pods: 100_000, seconds: 300 };
-  return isQuick ? { nodes: 50, pods: 1000, seconds: 10 } : { nodes: 500, pods: 10_000, seconds: 60 };
+export function shapeFor(
+  isWhole: boolean,
+  isQuick: boolean,
+  size: { readonly nodes?: number | undefined; readonly seconds?: number | undefined } = {},
+): ClusterShape {
+  const usual = isQuick ? { nodes: 50, seconds: 10 } : { nodes: 500, seconds: 60 };
+  const { nodes, seconds } = isWhole ? { nodes: 5000, seconds: 300 } : usual;
+  const played = size.nodes ?? nodes;
+  return { nodes: played, pods: played * PODS_PER_NODE, seconds: size.seconds ?? seconds };
 }
 
 export function servicesOf({ nodes }: ClusterShape): number {
@@ -38,7 +45,6 @@ export type LoadOrder =
       readonly kind: 'connect';
       readonly endpoint: { readonly port: number; readonly token: string };
       readonly shape: ClusterShape;
-      readonly version: number;
     }
   | { readonly kind: 'load' }
   | { readonly kind: 'look' }
@@ -75,5 +81,6 @@ export type LoadReport = {
   readonly openWatches: number;
   /** How late the generator itself was: what it says of others is not better than this. */
   readonly ownDelayP99Ms: number;
+  readonly ownCpuMicros: number;
   readonly isOver: boolean;
 };

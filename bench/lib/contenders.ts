@@ -17,6 +17,8 @@ export type Context = {
   readonly isQuick: boolean;
   /** Those that are small by default are to be as large as they can. */
   readonly isWhole: boolean;
+  /** Of the cluster that is played, where somebody says. */
+  readonly size: { readonly nodes: number | undefined; readonly seconds: number | undefined };
   readonly hasEtcd: boolean;
   /** For data; removed by whoever made it. */
   readonly folder: string;

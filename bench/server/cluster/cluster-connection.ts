@@ -7,6 +7,7 @@ import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node
 import type { Endpoint } from '../load/server-client.ts';
 
 const LINE_FEED = 0x0a;
+const QUOTE = 0x22;
 const MARK_BYTES = Buffer.from('"bench.longwatch/sent":"');
 const WINDOW_BYTES = 1024 * 1024;
 
@@ -116,13 +117,14 @@ function hearing({ onEvents, onMark, onObject, onGone }: WatchEars): (part: Buff
   };
 }
 
-/** An object that is going shows the mark of the write before, and is left out. */
+/** An object that is going shows the mark of the write before, and is left out, as is one whose mark is cut in two. */
 function* marksIn(part: Buffer): Generator<number, void, void> {
   for (let at = part.indexOf(MARK_BYTES); at >= 0; at = part.indexOf(MARK_BYTES, at + MARK_BYTES.length)) {
     const line = part.lastIndexOf(LINE_FEED, at) + 1;
     const before = part.toString('latin1', line, at);
     if (before.includes('"DELETED"') || before.includes('"deletionTimestamp"')) continue;
     const from = at + MARK_BYTES.length;
-    yield Number.parseFloat(part.toString('latin1', from, from + 20));
+    const end = part.indexOf(QUOTE, from);
+    if (end > 0) yield Number(part.toString('latin1', from, end));
   }
 }

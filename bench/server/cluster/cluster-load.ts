@@ -16,7 +16,7 @@ import {
   type UnitsDone,
   WARM_UP_SECONDS,
 } from '../../lib/cluster-shape.ts';
-import { nodeName } from '../load/server-data.ts';
+import { nodeName, versionIn } from '../load/server-data.ts';
 import { ClusterConnection, type Identity } from './cluster-connection.ts';
 import { HollowNode } from './hollow-node.ts';
 import * as objects from './hollow-objects.ts';
@@ -26,6 +26,9 @@ import { Tally } from './tally.ts';
 
 const AT_ONCE = 32;
 const SETTLE_MS = 500;
+const LOOK_MS = 5;
+/** After so many nodes, the version that watches begin at. */
+const LOOK_AGAIN = 500;
 /** One proxy in so many looks for marks: to look costs this process more than to count. */
 const LISTENING_PROXIES = 20;
 
@@ -33,6 +36,7 @@ const tally = new Tally();
 const delay = monitorEventLoopDelay({ resolution: 2 });
 let cluster: Awaited<ReturnType<typeof connect>> | undefined;
 let beganAtMs = 0;
+let beganCpu = process.cpuUsage();
 
 process.on('message', (order: LoadOrder) => {
   obey(order).then(
@@ -57,6 +61,7 @@ async function obey(order: LoadOrder): Promise<object> {
       await new Promise((resolve) => setTimeout(resolve, WARM_UP_SECONDS * 1000));
       tally.begin();
       beganAtMs = performance.now();
+      beganCpu = process.cpuUsage();
       delay.enable();
       setTimeout(() => {
         tally.isRunning = false;
@@ -71,13 +76,16 @@ async function obey(order: LoadOrder): Promise<object> {
   }
 }
 
-async function connect({ endpoint, shape, version }: Extract<LoadOrder, { kind: 'connect' }>) {
+async function connect({ endpoint, shape }: Extract<LoadOrder, { kind: 'connect' }>) {
   const admin = await ClusterConnection.open(endpoint, identity('system:admin', 'system:masters'));
   await fill(admin, shape);
+  // From now on, as who has just listed does: an older state would be told to everybody, and may be compacted meanwhile.
+  let version = await newest(admin);
   const from = (path: string) => `${path}?watch=1&allowWatchBookmarks=1&resourceVersion=${version}`;
-  const nodes = await inGroups(shape.nodes, (i) =>
-    HollowNode.open(endpoint, i, from, tally, i % LISTENING_PROXIES === 0),
-  );
+  const nodes = await inGroups(shape.nodes, async (i) => {
+    if (i % LOOK_AGAIN === 0) version = await newest(admin);
+    return HollowNode.open(endpoint, i, from, tally, i % LISTENING_PROXIES === 0);
+  });
   const controllers = await inGroups(CONTROLLERS, async (i) => {
     const connection = await ClusterConnection.open(endpoint, identity(`system:serviceaccount:kube-system:c${i}`));
     for (const path of Object.values(objects.paths)) {
@@ -98,13 +106,18 @@ async function connect({ endpoint, shape, version }: Extract<LoadOrder, { kind: 
   return { shape, nodes, churn, begin };
 }
 
+async function newest(admin: ClusterConnection): Promise<number> {
+  const { body } = await admin.request('GET', `${objects.paths.nodes}?limit=1`);
+  return versionIn(Buffer.from(body));
+}
+
 /** So many of one thing, and all that follows from them. */
 async function runUnits({ of, count }: Extract<LoadOrder, { kind: 'units' }>): Promise<UnitsDone> {
   const { nodes, churn } = cluster!;
   tally.isRunning = true;
   const before = { events: tally.events, eventBytes: tally.eventBytes };
   if (of === 'pod') await churn.lives(count, AT_ONCE / 4);
-  else if (of === 'slice') await churn.slices(count);
+  else if (of === 'slice') await playSlices(count);
   else {
     for (let at = 0; at < count; at += AT_ONCE)
       await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => nodes[(at + i) % nodes.length]!.renew()));
@@ -117,6 +130,17 @@ async function runUnits({ of, count }: Extract<LoadOrder, { kind: 'units' }>): P
   return { done: count, events: tally.events - before.events, eventBytes: tally.eventBytes - before.eventBytes };
 }
 
+/** Each when every proxy has the one before: events of two at once share their way, and are cheaper than one alone. */
+async function playSlices(count: number): Promise<void> {
+  const { nodes, churn } = cluster!;
+  for (let i = 0; i < count; i++) {
+    const all = tally.events + nodes.length;
+    await churn.slice(i);
+    for (let waited = 0; tally.events < all && waited < SETTLE_MS; waited += LOOK_MS)
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
 /** What a cluster has besides its pods. */
 async function fill(admin: ClusterConnection, shape: ClusterShape): Promise<void> {
   const make = async (path: string, body: object) => {
@@ -124,6 +148,11 @@ async function fill(admin: ClusterConnection, shape: ClusterShape): Promise<void
     if (status >= 300 && status !== 409) throw new Error(`Cannot make ${path}: ${status} ${answer.slice(0, 500)}`);
   };
   await make('/api/v1/namespaces', { metadata: { name: 'kube-node-lease' } });
+  // The range that a server has by default is for 253 services.
+  await make('/apis/networking.k8s.io/v1/servicecidrs', {
+    metadata: { name: 'cluster' },
+    spec: { cidrs: ['10.1.0.0/16'] },
+  });
   await inGroups(servicesOf(shape), async (i) => {
     await make(objects.paths.services, objects.service(i));
     await make(objects.paths.slices, objects.slice(i, 0));
@@ -158,9 +187,15 @@ function report(): LoadReport {
     reads: tally.reads.percentiles(),
     eventLatency: tally.eventLatency.percentiles(),
     ...{ events, eventBytes, refused, failed, goneErrors, cutOff, openWatches },
+    ownCpuMicros: ownCpuMicros(),
     ownDelayP99Ms: Math.max(0, delay.percentile(99) / 1e6 - 2),
     isOver: beganAtMs > 0 && !tally.isRunning,
   };
+}
+
+function ownCpuMicros(): number {
+  const { user, system } = process.cpuUsage(beganCpu);
+  return user + system;
 }
 
 function identity(user: string, ...groups: string[]): Identity {

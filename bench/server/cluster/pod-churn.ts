@@ -41,8 +41,8 @@ export class PodChurn {
     await Promise.all(Array.from({ length: atOnce }, lane));
   }
 
-  async slices(count: number): Promise<void> {
-    for (let i = 0; i < count; i++) await this.#writeSlice(i % servicesOf(this.#shape), i);
+  async slice(i: number): Promise<void> {
+    await this.#writeSlice(i % servicesOf(this.#shape), i);
   }
 
   begin(): void {
