@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { deepFreeze } from '../../api/index.ts';
+import { isPlainKey } from '../../api/json-keys.testing.ts';
 import { type Pod, pods } from '../objects/generated/core-v1.ts';
 import type { AnyObject } from '../objects/objects.ts';
 import { asPromised, isSameContent, type LazyObject, lazyChange, lazyOf } from './lazy-object.ts';
@@ -18,7 +19,9 @@ const text = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc.constantFrom('', '\\', '"', '\\"', '"metadata":{"name":"no"}', '}}', '{[', '\u2028', 'é', '\ud800', 'name', 'uid'),
 );
-const keys = fc.oneof(text, fc.constantFrom('metadata', 'name', 'namespace', 'uid', 'resourceVersion', 'labels'));
+const keys = fc
+  .oneof(text, fc.constantFrom('metadata', 'name', 'namespace', 'uid', 'resourceVersion', 'labels'))
+  .filter(isPlainKey);
 const { value } = fc.letrec((tie) => ({
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -35,7 +38,7 @@ const name = fc.oneof(
   fc.stringMatching(/^[a-z0-9.-]{1,20}$/),
   text.filter((one) => one !== ''),
 );
-const labels = fc.dictionary(text, text, { maxKeys: 3 });
+const labels = fc.dictionary(text.filter(isPlainKey), text, { maxKeys: 3 });
 const identity = fc.record(
   { name, namespace: name, uid: name, resourceVersion: name, labels },
   { requiredKeys: ['name', 'uid', 'resourceVersion'] },
@@ -65,7 +68,7 @@ const nearlyStruct = fc
       deletionTimestamp: text,
       deletionGracePeriodSeconds: fc.nat(),
       labels: fc.oneof(labels, value),
-      annotations: fc.dictionary(text, text),
+      annotations: fc.dictionary(text.filter(isPlainKey), text),
     },
     { requiredKeys: ['name', 'uid', 'resourceVersion'] },
   )
@@ -107,7 +110,7 @@ it('every object that is written as servers write it is understood', () => {
   const plain = fc.stringMatching(/^[a-z0-9.-]{1,30}$/);
   const known = fc.record({ name: plain, namespace: plain, uid: plain, resourceVersion: plain, labels });
   const more = fc.record({
-    annotations: fc.dictionary(text, text),
+    annotations: fc.dictionary(text.filter(isPlainKey), text),
     managedFields: fc.array(value),
     generation: fc.nat(),
   });

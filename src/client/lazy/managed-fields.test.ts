@@ -2,6 +2,7 @@ import { inspect, isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { deepFreeze } from '../../api/index.ts';
+import { isPlainKey } from '../../api/json-keys.testing.ts';
 import type { StoredMeta } from '../objects/objects.ts';
 import { endOfJson } from './check-json.ts';
 import { ODD } from './json-text.ts';
@@ -31,7 +32,7 @@ const text = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc.constantFrom('', '\\', '"managedFields":[{', '}]', '\u2028', '\ud800', '\u0000', '__proto__', 'put off', '7'),
 );
-const keys = fc.oneof(text, fc.constantFrom('metadata', 'managedFields', 'object', 'type'));
+const keys = fc.oneof(text, fc.constantFrom('metadata', 'managedFields', 'object', 'type')).filter(isPlainKey);
 const { value } = fc.letrec((tie) => ({
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
+import { hasPlainKeys, isPlainKey } from '../../api/json-keys.testing.ts';
 import { ListBody } from './list-body.ts';
 
 function decode(text: string, pieceBytes: number): unknown {
@@ -11,13 +12,16 @@ function decode(text: string, pieceBytes: number): unknown {
 }
 
 const PAD = 'é"\\{[}],'.repeat(40);
-const meta = fc.record({ name: fc.string(), labels: fc.dictionary(fc.string(), fc.string(), { maxKeys: 2 }) });
+const meta = fc.record({
+  name: fc.string(),
+  labels: fc.dictionary(fc.string().filter(isPlainKey), fc.string(), { maxKeys: 2 }),
+});
 /** Items that hold what items look like. */
 const template = fc.record({ metadata: meta, note: fc.constantFrom(PAD, '},{"metadata":{', ']}') });
 const content = fc.record({
   pad: fc.constant(PAD),
   templates: fc.array(template, { maxLength: 3 }),
-  more: fc.jsonValue(),
+  more: fc.jsonValue().filter(hasPlainKeys),
 });
 const item = fc.oneof(
   { weight: 4, arbitrary: fc.tuple(meta, content).map(([metadata, spec]) => ({ metadata, spec }) as object) },
