@@ -86,17 +86,13 @@ export class MeasuredProcess implements AsyncDisposable {
 
   /** The child's part of what `phase` costs, after a pause in which both sides come to rest. */
   async measure(name: string, phase: () => Promise<Done>): Promise<Phase> {
-    const { profileFolder } = this.#context;
     globalThis.gc?.();
     await sleep(REST_MS);
-    const profileTo = profileFolder && join(profileFolder, `${name.replaceAll(/\W+/g, '-')}.cpuprofile`);
-    if (profileTo) mkdirSync(profileFolder, { recursive: true });
-    await this.ask({ kind: 'begin', ...(profileTo && { profileTo }) });
+    const end = await this.begin(name);
     const begin = performance.now();
     const { operations, latenciesMs } = await phase();
     const seconds = (performance.now() - begin) / 1000;
-    const { cpuMicros, busiestMicros, loop } = await this.ask<Usage>({ kind: 'end' });
-    if (profileTo) this.#context.say(hottest(name, profileTo));
+    const { cpuMicros, busiestMicros, loop } = await end();
     const sorted = Float64Array.from(latenciesMs).sort() as unknown as number[];
     return {
       operations,
@@ -106,6 +102,19 @@ export class MeasuredProcess implements AsyncDisposable {
       p50Ms: percentile(sorted, 50),
       p99Ms: percentile(sorted, 99),
       loop,
+    };
+  }
+
+  /** From here on it measures itself, and samples where its time goes if that is asked for; until what is answered is called. */
+  async begin(name: string): Promise<() => Promise<Usage>> {
+    const { profileFolder } = this.#context;
+    const profileTo = profileFolder && join(profileFolder, `${name.replaceAll(/\W+/g, '-')}.cpuprofile`);
+    if (profileTo) mkdirSync(profileFolder, { recursive: true });
+    await this.ask({ kind: 'begin', ...(profileTo && { profileTo }) });
+    return async () => {
+      const usage = await this.ask<Usage>({ kind: 'end' });
+      if (profileTo) this.#context.say(hottest(name, profileTo));
+      return usage;
     };
   }
 

@@ -47,7 +47,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
   await load.ask({ kind: 'connect', endpoint, shape });
   const connected = await server.memory();
   await load.ask({ kind: 'load' });
-  await server.ask({ kind: 'begin' });
+  const end = await server.begin('cluster');
   let seen: LoadReport;
   let peakBytes = 0;
   let half: Memory | undefined;
@@ -59,7 +59,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     context.say(progress(seen, shape, nowBytes));
     if (shape.seconds >= LONG_SECONDS && seen.seconds >= shape.seconds / 2) half ??= await server.memory();
   } while (!seen.isOver);
-  const usage = await server.ask<Usage>({ kind: 'end' });
+  const usage = await end();
   const after = await server.memory();
   context.say('cluster: what one renewal, one pod and one slice take');
   const units = await unitRows(server, load, shape);
