@@ -100,6 +100,29 @@ it('whoever comes anew goes before those who have worked, and nobody who worked 
   expect(order).toEqual(['new', 'loud']);
 });
 
+it('who has used much waits until others have had as much, and not for ever where somebody new comes all the time', async () => {
+  let nowMs = 0;
+  const queue = new RunQueue(() => nowMs);
+  const heavy = new CpuAccount();
+  await queue.turn(heavy);
+  nowMs += 20;
+  let served = 0;
+  let isOver = false;
+  const newcomers = Array.from({ length: 4 }, async () => {
+    while (!isOver && served < 2000) {
+      await queue.requestTurn(new CpuAccount());
+      nowMs += 1;
+      served++;
+    }
+  });
+  await queue.requestTurn(heavy);
+  const before = served;
+  isOver = true;
+  await Promise.all(newcomers);
+  expect(before).toBeGreaterThan(40);
+  expect(before).toBeLessThan(200);
+});
+
 it('what is short runs at once, until its flow is ahead of the others', async () => {
   const queue = new RunQueue();
   const account = new CpuAccount();

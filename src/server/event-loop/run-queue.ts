@@ -8,7 +8,9 @@
  * Always true: however many are at work, sockets are looked at after about two slices, and a small request that comes while
  * ten long answers are written waits for one slice of one of them, not for one of each; an account is charged for what its
  * work took, to the microtask, and one that comes anew begins where the others are; nobody owes more than `MOST_DEBT_MS`,
- * and of an account's turns some are always for its long work, so nobody waits for ever. The loop is the process's, and so is this queue.
+ * and virtual time goes on with what is served, so whoever had much waits until the others have had as much, and no longer: also
+ * where thousands come anew all the time. Of an account's turns some are always for its long work. The loop is the process's, and so is
+ * this queue.
  */
 /** Measured: about a megabyte of a long answer. */
 const WORK_MS = 0.5;
@@ -82,9 +84,14 @@ export class RunQueue {
   readonly #heap: CpuAccount[] = [];
   #virtualMs = 0;
   #isScheduled = false;
+  readonly #now: () => number;
   #begunAtMs = 0;
   #running: CpuAccount | undefined;
   #resumedAtMs = 0;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
 
   /** Resolves when work may go on that lasts; at the earliest in the next turn of the loop. */
   turn(account: CpuAccount): Promise<void> {
@@ -109,19 +116,22 @@ export class RunQueue {
   /** Whether something short may run at once; it is charged for it. False: it should ask for a turn. */
   mayRun(account: CpuAccount): boolean {
     if (account.virtualMs > this.#virtualMs + AHEAD_MS) return false;
-    this.#charge(account, SHORT_MS);
+    account.usedMs += SHORT_MS;
+    // Of one that does not wait what it did not use before is gone.
+    account.virtualMs =
+      (account.waits > 0 ? account.virtualMs : Math.max(account.virtualMs, this.#virtualMs)) + SHORT_MS;
     return true;
   }
 
   readonly #begin = (): void => {
-    this.#begunAtMs = performance.now();
+    this.#begunAtMs = this.#now();
     this.#step();
   };
 
   /** Settles what has just run, and lets the next one run. */
   readonly #step = (): void => {
-    const now = performance.now();
-    if (this.#running) this.#charge(this.#running, now - this.#resumedAtMs);
+    const now = this.#now();
+    if (this.#running) this.#served(this.#running, now - this.#resumedAtMs);
     this.#running = undefined;
     if (this.#heap.length === 0) {
       this.#isScheduled = false;
@@ -157,10 +167,11 @@ export class RunQueue {
     }
   }
 
-  #charge(account: CpuAccount, ms: number): void {
+  /** Of one that waited for it; each of those who wait still should have had its part of that time. */
+  #served(account: CpuAccount, ms: number): void {
     account.usedMs += ms;
-    const from = Math.max(account.virtualMs, this.#virtualMs);
-    account.virtualMs = Math.min(from + ms, this.#virtualMs + MOST_DEBT_MS);
+    account.virtualMs = Math.min(account.virtualMs + ms, this.#virtualMs + MOST_DEBT_MS);
+    if (this.#heap.length > 0) this.#virtualMs += ms / (this.#heap.length + 1);
   }
 
   #join(account: CpuAccount): void {
