@@ -23,6 +23,8 @@ export default defineConfig({
   },
   test: {
     pool: 'forks',
+    // Nothing to do without a seed, and most files of tests have no properties.
+    setupFiles: process.env.TEST_SEED === undefined ? [] : ['test/support/property-seed.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [

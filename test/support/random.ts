@@ -40,3 +40,8 @@ export class Random {
     return Array.from({ length: count }, () => left.splice(this.below(left.length), 1)[0]!);
   }
 }
+
+/** Of a test that is random: what the variable `NAME` says, so that a run can be repeated; else that of all tests of this run, or a new one. */
+export function seedOf(name: string): number {
+  return Number(process.env[name] ?? process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+}

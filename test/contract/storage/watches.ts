@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { ObjectStorage } from '../../../src/server/storage/object-storage.ts';
 import type { StoredObject } from '../../../src/server/storage/objects/stored-object.ts';
 import { eventually } from '../../support/eventually.ts';
-import { Random } from '../../support/random.ts';
+import { Random, seedOf } from '../../support/random.ts';
 import {
   change,
   configMap,
@@ -167,7 +167,7 @@ export function describeWatches(open: OpenStorage): void {
     });
 
     it('gives every reader its history, wherever it begins and whatever it selects', async () => {
-      const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+      const seed = seedOf('FUZZ_SEED');
       try {
         await using t = await open();
         await playHistory(t, new Random(seed));

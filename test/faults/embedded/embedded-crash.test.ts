@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFailed } from 'vitest';
 import { openEmbeddedStore } from '../../../src/store/index.ts';
-import { randomFrom } from '../../support/random.ts';
+import { randomFrom, seedOf } from '../../support/random.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 import { CrashHistory } from './crash-history.ts';
 import type { Line } from './crash-script.ts';
 
 const ROUNDS = 50;
 const MOST_ANSWERS = 250;
-const seed = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = seedOf('CRASH_SEED');
 
 /** Runs the writer until it has said a line that `isEnough`, kills it, and answers all that it said. */
 async function runAndKill(args: string[], isEnough: (line: Line) => boolean): Promise<Line[]> {

@@ -8,13 +8,13 @@ import { copyFileSync, cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFailed } from 'vitest';
-import { randomFrom } from '../../support/random.ts';
+import { randomFrom, seedOf } from '../../support/random.ts';
 import { put, remove } from '../../support/store/store-under-test.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 import { type DamageLine, describeStore, openStore, writeMore } from './damage-opener.ts';
 
 const DAMAGES = Number(process.env.DAMAGES ?? 60);
-const seed = Number(process.env.DAMAGE_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = seedOf('DAMAGE_SEED');
 
 /** A store with a bit of everything, and copies of its file from while it was written. */
 async function makeStore(folder: string): Promise<{ found: string; after: string }> {
