@@ -20,3 +20,9 @@ it('a resync that is required during a check is done at once, whatever the check
   expect(resyncing).toEqual(listing);
   expect(transition(resyncing, { kind: 'checked', version: '9' }, policy)).toBe(resyncing);
 });
+
+it('a machine that slept through an audit fetches nothing anew for that: its streams have ended, and go on where they were', () => {
+  const error = new Error('silence');
+  const waiting: ReflectorState = { kind: 'waiting', delayMs: 5, error, isRefusal: false, next: watching };
+  expect(transition(waiting, { kind: 'late' }, policy)).toBe(waiting);
+});

@@ -281,6 +281,13 @@ it.each<[claim: string, state: ReflectorState, fact: Fact, want: object]>([
     { kind: 'resync-required' },
     { ...listing(), minResourceVersion: '7' },
   ],
+  ['of what is late the whole is fetched', watching(), { kind: 'late' }, { ...listing(), minResourceVersion: '7' }],
+  [
+    'what is late because its stream has ended goes on where it was',
+    watching({ isOpen: false }),
+    { kind: 'late' },
+    watching({ isOpen: false }),
+  ],
   ['what is being fetched needs no resync', listing('pages', 2), { kind: 'resync-required' }, listing('pages', 2)],
   ['a bug stops', watching(), ended(new TypeError('bug')), { kind: 'stopped' }],
   ['a closed transport stops a watch', watching(), ended(closed), { kind: 'stopped' }],

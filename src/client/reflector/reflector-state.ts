@@ -95,6 +95,8 @@ export type Fact =
   | { readonly kind: 'checked'; readonly version: string }
   /** Somebody has found that what was delivered is not what the server has. */
   | { readonly kind: 'resync-required' }
+  /** What was delivered agrees with what the server has, and did not come forward for long: a stream that is open may be dead. */
+  | { readonly kind: 'late' }
   /** The server's versions are not those of the server we knew. */
   | { readonly kind: 'history-changed' }
   | { readonly kind: 'backoff-elapsed' };
@@ -146,6 +148,8 @@ export function transition(state: ReflectorState, fact: Fact, policy: Policy): R
         return { ...state, next: fetchAnew(state.next, policy) };
       if (state.kind !== 'watching' && state.kind !== 'checking') return state; // it is being mended already
       return fetchAnew(state, policy);
+    case 'late': // the next stream is on the way as it is, if this one has ended meanwhile
+      return state.kind === 'watching' && state.isOpen ? fetchAnew(state, policy) : state;
     case 'history-changed': // what was delivered before is no minimum for it
       return state.kind === 'watching' ? { kind: 'listing', by: policy.listBy, failures: state.failures } : state;
     case 'backoff-elapsed':

@@ -110,10 +110,13 @@ export class Reflector<T extends AnyObject> {
     this.#history = undefined;
   }
 
-  /** What was delivered is not what the server has: gives the stream up, and fetches the whole state. */
-  renew(): void {
+  /**
+   * Gives the stream up, and fetches the whole state: what was delivered is not what the server has, or (`late`) it agrees, and
+   * has not come forward for long.
+   */
+  renew(why: 'resync-required' | 'late' = 'resync-required'): void {
     const before = this.#state;
-    this.#move({ kind: 'resync-required' });
+    this.#move({ kind: why });
     if (this.#state !== before) this.#relay?.current.supersede();
   }
 

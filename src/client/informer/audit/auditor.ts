@@ -56,7 +56,8 @@ export class Auditor<T extends AnyObject> {
       const report = await auditSource(source, resource, context, signal);
       reports.push(report);
       this.#divergences += report.divergent.length;
-      if (report.isLate || report.divergent.length > 0) source.reflector.renew();
+      if (report.divergent.length > 0) source.reflector.renew();
+      else if (report.isLate) source.reflector.renew('late');
     }
     this.#audits++;
     return {
