@@ -33,3 +33,15 @@ it('destroying one end closes the other, and lets a writer that waits go', async
   await once(one, 'close');
   expect([one.destroyed, other.destroyed]).toEqual([true, true]);
 });
+
+it('who has written may use its memory again: what is read does not change with it', async () => {
+  const [one, other] = makePair();
+  const lent = Buffer.from('first');
+  one.write(lent, () => lent.write('other'));
+  one.end();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(lent.toString()).toBe('other');
+  const got: Buffer[] = [];
+  for await (const piece of other) got.push(piece as Buffer);
+  expect(Buffer.concat(got).toString()).toBe('first');
+});

@@ -48,7 +48,7 @@ export function makePair(): [Duplex, Duplex] {
   return [one, other];
 }
 
-/** What is written to one end is read from the other, no faster than that. */
+/** What is written to one end is read from the other, no faster than that, and as it was then: writers use their buffers again. */
 class PairEnd extends Duplex {
   peer: PairEnd | undefined;
   /** The other end waits for room here. */
@@ -69,7 +69,7 @@ class PairEnd extends Duplex {
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
     const { peer } = this;
-    if (!peer || peer.destroyed || peer.push(chunk)) done();
+    if (!peer || peer.destroyed || peer.push(Buffer.from(chunk))) done();
     else peer.#onRoom = done;
   }
 
