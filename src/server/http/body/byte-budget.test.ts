@@ -93,6 +93,14 @@ describe('several threads', () => {
     expect([one!.lost, other!.lost, third!.lost]).toEqual([['greedy 0'], [], []]);
   });
 
+  it('settle who of two gives that hold the same', async () => {
+    const [one, other] = threads(2).of;
+    const bytes = 55.5 * KIBIBYTE; // counted as 56: as much as the other has, and more than one has oneself
+    expect([one!.hold('a').add(bytes), other!.hold('b').add(bytes)]).toEqual([true, true]);
+    await eventually(() => expect(one!.budget.heldBytes).toBeLessThanOrEqual(TOTAL));
+    expect([...one!.lost, ...other!.lost]).toHaveLength(1);
+  });
+
   it('hold an eighth more at most, until another thread has given', () => {
     const [one, other] = threads(2).of;
     expect(one!.hold('greedy').add(TOTAL)).toBe(true);

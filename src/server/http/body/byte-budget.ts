@@ -139,13 +139,16 @@ export class ByteBudget {
     return isHeld;
   }
 
-  /** Another thread needs what is held here. */
+  /**
+   * Another thread needs what is held here. What others have is rounded up: only one that has more for certain is asked in turn,
+   * or two that have the same would ask each other for ever.
+   */
   #give(): void {
     const shared = this.#shared!;
     while (shared.bytes > this.#limits.totalBytes) {
       const heaviest = this.#heaviest();
       const elsewhere = shared.heaviestElsewhere();
-      if (elsewhere.bytes > (heaviest?.bytes ?? 0)) {
+      if (elsewhere.bytes >= (heaviest?.bytes ?? 0) + ROUNDED_BYTES) {
         shared.ask(elsewhere.thread);
         return;
       }
