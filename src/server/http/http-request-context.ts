@@ -39,6 +39,7 @@ export const SHORT_BYTES: number = 16 * 1024;
 /** Nobody changes what was asked for. */
 const NO_QUERY = new URLSearchParams();
 
+const NOTHING = Buffer.alloc(0);
 const GOING = Buffer.from('The apiserver is shutting down, please try again later.\n');
 const TOO_MANY = Buffer.from('Too many requests, please try again later.\n');
 
@@ -283,8 +284,9 @@ export class HttpRequestContext implements RequestContext, WireListener, Churnin
     this.#sendWhole(status, answer, this.#gathered(parts, bytes), bytes);
   }
 
-  /** In a lent buffer, until the answer is out. */
+  /** In a lent buffer, until the answer is out. Of a client that has gone nobody would give it back: it gets nothing. */
   #gathered(parts: Iterable<Buffer>, bytes: number): Buffer {
+    if (!this.#wire.isOpen) return NOTHING;
     this.#lent = this.#scratchFor(bytes).take(bytes);
     return gather(parts, this.#lent);
   }
