@@ -14,6 +14,7 @@ import type { Cacher } from '../storage/cacher/cacher.ts';
 import type { StoredObject } from '../storage/objects/stored-object.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
 import { objectAt, textAt, textsAt } from '../strategy/validation/fields.ts';
+import { canonicalAddress } from '../strategy/validation/ip-address.ts';
 
 const FAMILY = 'ipaddress.kubernetes.io/ip-family';
 const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by';
@@ -103,7 +104,9 @@ export class ServiceAddressKeeper {
 
 function addressesOf(service: KubeObject | undefined): string[] {
   const spec = objectAt(service as JsonObject | undefined, 'spec');
-  return textsAt(spec, 'clusterIPs').filter((address) => address !== '' && address !== 'None');
+  return textsAt(spec, 'clusterIPs')
+    .filter((address) => address !== '' && address !== 'None')
+    .map(canonicalAddress);
 }
 
 /** The key of the service that an address of ours belongs to. */

@@ -115,3 +115,16 @@ it('a dry run is given the address of the network, and takes nothing', async () 
   const tried = await server.client.create(`${SERVICES}?dryRun=All`, service('a'));
   expect(givenTo(tried).clusterIP).toBe('10.0.0.0');
 });
+
+it('an address is the same however it is spelled', async () => {
+  await using server = await startTestServer({ serviceClusterIpRanges: ['10.7.0.0/24', 'fd00:7::/112'] });
+  const { client } = server;
+  const six = { ipFamilies: ['IPv6'] };
+  const allocated = 'provided IP is already allocated';
+  await make(client, 'a', { ...six, clusterIP: 'fd00:7::5' });
+  await expect(make(client, 'b', { ...six, clusterIP: 'FD00:7:0::5' })).rejects.toThrow(allocated);
+  await make(client, 'c', { ...six, clusterIP: 'FD00:7::0006' });
+  await expect(make(client, 'd', { ...six, clusterIP: 'fd00:7::6' })).rejects.toThrow(allocated);
+  const kept = await eventually(() => client.get('/apis/networking.k8s.io/v1/ipaddresses/fd00:7::6'));
+  expect(kept.spec).toMatchObject({ parentRef: { name: 'c' } });
+});

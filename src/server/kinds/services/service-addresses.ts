@@ -2,16 +2,19 @@
  * Addresses and node ports of services: which are taken is read from the services there are, nothing is remembered.
  *
  * Always true: nothing is given twice, since a service is written only while no other has changed since these were looked
- * at (`StrategyContext.listHeld`). What cannot be given is answered as kube-apiserver answers it; a dry run takes nothing,
+ * at (`StrategyContext.listHeld`). A service shows its address as it was asked for; an address is taken however it is
+ * spelled. What cannot be given is answered as kube-apiserver answers it; a dry run takes nothing,
  * and is given the address of the network, which nobody can have.
  */
 import { type FieldError, internalError, invalidValue, type JsonObject, type KubeObject } from '../../../api/index.ts';
 import { numberAt, objectAt, objectsAt, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { canonicalAddress } from '../../strategy/validation/ip-address.ts';
 import type { AddressRanges, Family } from './address-ranges.ts';
 
 /** The service that stands for the API itself. */
 export const OWN_SERVICE = { name: 'kubernetes', namespace: 'default' } as const;
 
+/** `addresses`: in canonical form. */
 export type Taken = { readonly addresses: ReadonlySet<string>; readonly ports: Set<number> };
 
 /** What choices depend on. */
@@ -27,8 +30,8 @@ export function takenBy(services: readonly KubeObject[], except: KubeObject, own
     const { name, namespace } = service.metadata;
     if (name === except.metadata.name && namespace === except.metadata.namespace) continue;
     const spec = objectAt(service as JsonObject, 'spec');
-    for (const address of textsAt(spec, 'clusterIPs')) addresses.add(address);
-    addresses.add(textAt(spec, 'clusterIP'));
+    for (const address of textsAt(spec, 'clusterIPs')) addresses.add(canonicalAddress(address));
+    addresses.add(canonicalAddress(textAt(spec, 'clusterIP')));
     for (const port of objectsAt(spec, 'ports')) addPort(ports, port);
     const health = numberAt(spec, 'healthCheckNodePort');
     if (health) ports.add(health);
@@ -86,7 +89,7 @@ function addressProblem(
   const ranges = all.filter((range) => range.family === family);
   const isInside = ranges.some((range) => range.has(address));
   if (!isDryRun && !isInside) return 'the provided network does not match the current range';
-  if (!isDryRun) return addresses.has(address) ? 'provided IP is already allocated' : undefined;
+  if (!isDryRun) return addresses.has(canonicalAddress(address)) ? 'provided IP is already allocated' : undefined;
   if (isInside) return undefined;
   return `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${ranges[0]?.text ?? ''}`;
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import {
+  canonicalAddress,
   checkIpAddress,
   checkOrdinaryAddress,
   checkRange,
@@ -17,7 +18,14 @@ it.each([
   ['::', '::'],
   ['::ffff:1.2.3.4', '1.2.3.4'],
   ['1:2:3:4:5:6:7:8', '1:2:3:4:5:6:7:8'],
-])('%s is shown as %s', (text, want) => expect(showAddress(parseAddress(text)!)).toBe(want));
+])('%s is shown as %s', (text, want) => {
+  expect(showAddress(parseAddress(text)!)).toBe(want);
+  expect(canonicalAddress(text)).toBe(want);
+});
+
+it('what is no address has no other form', () => {
+  expect(['', 'None', '1.2.3.256'].map(canonicalAddress)).toEqual(['', 'None', '1.2.3.256']);
+});
 
 it.each(['', 'a', '1.2.3', '1.2.3.256', '1.2.3.4 ', 'fe80::1%eth0', ':::', '1'.repeat(100)])(
   '%j is no address',

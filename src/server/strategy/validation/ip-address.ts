@@ -18,6 +18,8 @@ export type Address = {
 export type Range = { readonly address: Address; readonly bits: number; readonly hasLeadingZeros: boolean };
 
 const MAX_CHARACTERS = 64;
+/** As nearly all are written, and no other way to write it. */
+const plainFour = /^(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*)){3}$/;
 const addressText = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const rangeText = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
 
@@ -54,6 +56,13 @@ export function showAddress({ bytes }: Pick<Address, 'bytes'>): string {
   return run.length < 2
     ? hex(groups)
     : `${hex(groups.slice(0, run.start))}::${hex(groups.slice(run.start + run.length))}`;
+}
+
+/** The one way to write what may be written in many; what is no address stays as it is. */
+export function canonicalAddress(text: string): string {
+  if (plainFour.test(text)) return text;
+  const address = parseAddress(text);
+  return address ? showAddress(address) : text;
 }
 
 /** The range itself, without what stands behind its bits. */
