@@ -379,6 +379,21 @@ describe('Cacher', () => {
       rmSync(folder, { recursive: true, force: true });
     });
 
+    it('keeps nothing of what was written while the state was read anew', async () => {
+      await using corner = new Corner();
+      const { over, breakWatch, hold } = breakable();
+      const { direct } = corner.open(over);
+      await corner.settled();
+      const open = hold();
+      breakWatch(COMPACTED);
+      const metadata = { name: 'x', namespace: 'a', uid: 'u' };
+      const created = await direct.create({ ...codec.type, metadata });
+      open();
+      await corner.settled();
+      expect(shown(corner.cache.objects.values())).toEqual([`a/x@${created!.revision} undefined`]);
+      expect(direct.written!.take(created!.key, created!.revision)).toBeUndefined();
+    });
+
     it('reads anew after another failure too, a while later', async () => {
       await using corner = new Corner();
       const { over, breakWatch } = breakable();

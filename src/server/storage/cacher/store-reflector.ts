@@ -52,7 +52,6 @@ export class StoreReflector implements ObjectSource {
     this.#memory = memory;
     this.#target = target;
     this.#log = log;
-    if (memory === ownMemory) direct.written = new WrittenObjects();
     this.#running = this.#run(this.#stop.signal);
   }
 
@@ -103,6 +102,7 @@ export class StoreReflector implements ObjectSource {
           type === 'put' ? (this.#direct.written?.take(keys[at]!, kv.modRevision) ?? this.#decode(kv)) : undefined,
       }),
     );
+    this.#direct.written?.heard(revision);
     this.#target.apply(changes, revision);
     this.#memory.expect(0); // what is left of it
   }
@@ -136,6 +136,7 @@ export class StoreReflector implements ObjectSource {
       if (!page.more) break;
       range = { ...range, start: `${page.kvs[page.kvs.length - 1]!.key}\0` };
     }
+    if (this.#memory === ownMemory) this.#direct.written = new WrittenObjects(revision);
     this.#target.replace(found, revision, false);
     return revision;
   }

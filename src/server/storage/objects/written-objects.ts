@@ -1,8 +1,8 @@
 /**
  * What was written last, as who wrote it was given it, until the cache hears of it: then it need not be made a second time.
  *
- * Bounded: a place for each of the last revisions, and nothing stays that was taken. What the cache has heard of before, or
- * too late, is made anew.
+ * Bounded: a place for each of the last revisions, and nothing stays that was taken, or that the cache has heard of before who
+ * wrote it: that one is made anew. Good for one watch of the cache: another may be of a store that was set back.
  */
 import type { StoredObject } from './stored-object.ts';
 
@@ -11,8 +11,19 @@ const PLACES = 64;
 export class WrittenObjects {
   readonly #places: (StoredObject | undefined)[] = new Array<undefined>(PLACES).fill(undefined);
 
+  /** Of all up to this revision the cache has heard. */
+  #heard: number;
+
+  constructor(heard: number) {
+    this.#heard = heard;
+  }
+
+  heard(revision: number): void {
+    this.#heard = revision;
+  }
+
   note(object: StoredObject): void {
-    this.#places[object.revision % PLACES] = object;
+    if (object.revision > this.#heard) this.#places[object.revision % PLACES] = object;
   }
 
   /** Once. */
