@@ -10,10 +10,12 @@ import {
 import { lineOfThread } from './thread-end.ts';
 
 let running: { readonly front: EtcdFront; readonly store: Store } | undefined;
+/** Told since the order to start. */
+let newer: FrontCertificates | undefined;
 
 lineOfThread({
   [ASKED_OF_FRONT.start]: start,
-  [ASKED_OF_FRONT.setTls]: (tls: FrontCertificates) => running?.front.setTls(tls),
+  [ASKED_OF_FRONT.setTls]: setTls,
   [ASKED_OF_FRONT.stop]: stop,
 });
 
@@ -21,6 +23,7 @@ async function start({ urls, tls, store: port }: FrontOrder): Promise<FrontStart
   const store = await openSharedStore(port);
   try {
     running = { store, front: await startEtcdFront(store, { urls, tls: { ...tls, mayUse } }) };
+    if (newer) running.front.setTls(newer); // it came while this one was made
     return { urls: running.front.urls };
   } catch (err) {
     const { message, cause } = err as Error & { cause?: NodeJS.ErrnoException & { address?: string; port?: number } };
@@ -36,6 +39,11 @@ async function start({ urls, tls, store: port }: FrontOrder): Promise<FrontStart
       },
     };
   }
+}
+
+function setTls(tls: FrontCertificates): void {
+  newer = tls;
+  running?.front.setTls(tls);
 }
 
 async function stop(): Promise<void> {

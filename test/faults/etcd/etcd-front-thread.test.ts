@@ -1,10 +1,15 @@
 /** The thread of the etcd front dies, again and again: clients go on at the same address, and nothing is lost or told twice. */
+import { once } from 'node:events';
+import { connect } from 'node:tls';
 import { expect, it } from 'vitest';
+import { makeAuthority } from '../../../src/certificates/certificate.ts';
 import { startServer } from '../../../src/server/index.ts';
 import { startFrontInThread } from '../../../src/server/workers/etcd-front-owner.ts';
 import { isStoreError, openEtcdStore } from '../../../src/store/index.ts';
 import { startTestServer } from '../../../src/testing/index.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openTemporaryEmbedded } from '../../support/store/embedded-under-test.ts';
+import { withOther } from '../../support/store/other-store.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
 const tls = { cert: '', key: '', clientAuthorities: [] };
@@ -59,4 +64,33 @@ it('a server with workers has it in a thread of its own, and says why it cannot 
       '--etcd-listen-client-urls (port 0 picks a free one)',
   );
   await expect(start('http://0.0.0.0:0')).rejects.toThrow(/without TLS anybody who reaches it/);
+});
+
+it('certificates that change while another thread starts are those it serves with', async () => {
+  await using embedded = await openTemporaryEmbedded();
+  const validity = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 3_600_000) };
+  const named = (commonName: string) => {
+    const { certPem, keyPem } = makeAuthority({ commonName }, validity);
+    return { cert: certPem, key: keyPem, clientAuthorities: [certPem] };
+  };
+  let onStart = () => {};
+  const store = withOther(embedded.store, {
+    get history() {
+      queueMicrotask(onStart); // it is asked for when a thread is told to start
+      return embedded.store.history;
+    },
+  });
+  const log = () => {};
+  await using front = await startFrontInThread({ store, urls: ['https://127.0.0.1:0'], tls: named('old'), log });
+  onStart = () => front.setTls(named('new'));
+  await front.terminate();
+  const { port } = new URL(front.urls[0]!);
+  const servedName = async () => {
+    const socket = connect({ host: '127.0.0.1', port: Number(port), rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const { subject } = socket.getPeerCertificate();
+    socket.destroy();
+    return subject.CN;
+  };
+  expect(await eventually(servedName)).toBe('new');
 });
