@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AnyObject } from '../objects/objects.ts';
@@ -135,6 +137,24 @@ it('what was there at the beginning is told to be gone, however much waits: an e
     { type: 'deleted', key: 'a', object: two, isTombstone: false },
     undefined,
   ]);
+});
+
+it('what comes and goes while a handler stands still leaves nothing behind', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const queue = new EventQueue<AnyObject>(1);
+  const [first, passing] = [object('a', 1, 1), object('b', 1, 1)] as const;
+  queue.push(afterUpsert('a', undefined, first)[0]!);
+  const [comes, goes] = [afterUpsert('b', undefined, passing)[0]!, afterRemove('b', passing, passing)[0]!];
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let i = 0; i < 1_000_000; i++) {
+    queue.push(comes);
+    queue.push(goes);
+  }
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(2 * 1024 * 1024);
+  expect([queue.size, queue.shift(), queue.shift()]).toMatchObject([1, { key: 'a' }, undefined]);
 });
 
 it('a queue that has ended takes nothing, and lets its reader go', async () => {

@@ -30,21 +30,23 @@ type Taking<T extends AnyObject> = {
   readonly end: number;
 };
 
-/** From so many on the room of what was taken is given back. */
-const MANY_TAKEN = 1024;
+/** The place of an event; empty when that was taken, or came to nothing. */
+type Slot<T extends AnyObject> = { readonly number: number; event: InformerEvent<T> | undefined };
+
+/** From so many on, if that is most of them, empty slots are given back: a handler may stand still while objects come and go. */
+const MANY_EMPTY = 1024;
 
 export class EventQueue<T extends AnyObject> {
   readonly #limit: number;
   #batch: Taking<T> | undefined;
-  /** By number less `#base`, with holes where events were taken or came to nothing. */
-  #slots: (InformerEvent<T> | undefined)[] = [];
-  #base = 0;
+  /** In the order of their numbers. */
+  #slots: Slot<T>[] = [];
   /** In `#slots`: nothing waits before it. */
   #head = 0;
   #waiting = 0;
   #next = 0;
-  /** The numbers of a key's events, in order. Found out when somebody asks: a handler that keeps up never does. */
-  #numbers: Map<string, number[]> | undefined;
+  /** The slots of a key's events, in order. Found out when somebody asks: a handler that keeps up never does. */
+  #byKey: Map<string, Slot<T>[]> | undefined;
   #conflated = 0;
   /** The number of the event that was taken last, until it is handled. */
   #inHand: number | undefined;
@@ -91,7 +93,7 @@ export class EventQueue<T extends AnyObject> {
   }
 
   has(key: string): boolean {
-    return this.#numbersOf().has(key) || (this.#batch?.has(key) ?? false);
+    return this.#slotsByKey().has(key) || (this.#batch?.has(key) ?? false);
   }
 
   push(event: InformerEvent<T>): void {
@@ -123,18 +125,15 @@ export class EventQueue<T extends AnyObject> {
   }
 
   #shiftOne(): InformerEvent<T> | undefined {
-    const number = this.#firstNumber();
-    const event = this.#slots[this.#head];
-    if (!event) return undefined;
-    this.#slots[this.#head++] = undefined;
-    this.#waiting--;
-    const numbers = this.#numbers?.get(event.key);
-    numbers?.shift();
-    if (numbers?.length === 0) this.#numbers!.delete(event.key);
-    if (this.#waiting === 0) this.#reset();
-    else if (this.#head > MANY_TAKEN && this.#head > this.#slots.length / 2) this.#cut();
-    this.#inHand = number;
+    if (this.#waiting === 0) return undefined;
+    const slot = this.#firstSlot();
+    const event = slot.event!;
+    const ofKey = this.#byKey?.get(event.key);
+    ofKey?.shift();
+    if (ofKey?.length === 0) this.#byKey!.delete(event.key);
+    this.#inHand = slot.number;
     this.#isDeletionInHand = event.type === 'deleted';
+    this.#empty(slot);
     return event;
   }
 
@@ -158,8 +157,8 @@ export class EventQueue<T extends AnyObject> {
     if (this.#inHand !== undefined && this.#isDeletionInHand) this.#untold = this.#inHand;
     const batch = this.#batch;
     if (batch && batch.events.next().value?.type === 'deleted') this.#untold = Math.min(this.#untold, batch.next);
-    for (let place = this.#head; place < this.#slots.length; place++)
-      if (this.#slots[place]?.type === 'deleted') this.#untold = Math.min(this.#untold, this.#base + place);
+    for (const { number, event } of this.#slots)
+      if (event?.type === 'deleted') this.#untold = Math.min(this.#untold, number);
     this.#batch = undefined;
     this.#reset();
     this.#wake();
@@ -167,70 +166,72 @@ export class EventQueue<T extends AnyObject> {
 
   #firstNumber(): number {
     if (this.#batch) return this.#batch.next;
-    if (this.#waiting === 0) return this.#next;
-    while (this.#slots[this.#head] === undefined) this.#head++;
-    return this.#base + this.#head;
+    return this.#waiting === 0 ? this.#next : this.#firstSlot().number;
+  }
+
+  /** Of those that wait; there is one. */
+  #firstSlot(): Slot<T> {
+    while (this.#slots[this.#head]!.event === undefined) this.#head++;
+    return this.#slots[this.#head]!;
   }
 
   #append(event: InformerEvent<T>): void {
-    if (this.#waiting === 0) this.#reset();
-    const number = this.#next++;
-    this.#slots.push(event);
+    const slot = { number: this.#next++, event };
+    this.#slots.push(slot);
     this.#waiting++;
-    if (this.#numbers) note(this.#numbers, event.key, number);
+    if (this.#byKey) note(this.#byKey, event.key, slot);
+  }
+
+  #empty(slot: Slot<T>): void {
+    slot.event = undefined;
+    this.#waiting--;
+    const empty = this.#slots.length - this.#waiting;
+    if (this.#waiting === 0) this.#reset();
+    else if (empty > MANY_EMPTY && empty > this.#waiting) {
+      this.#slots = this.#slots.filter(({ event }) => event !== undefined);
+      this.#head = 0;
+    }
   }
 
   /** Nothing waits. */
   #reset(): void {
     this.#slots = [];
-    this.#base = this.#next;
     this.#head = 0;
     this.#waiting = 0;
-    this.#numbers = undefined;
+    this.#byKey = undefined;
   }
 
-  /** What was taken makes room. */
-  #cut(): void {
-    this.#slots.splice(0, this.#head);
-    this.#base += this.#head;
-    this.#head = 0;
-  }
-
-  #numbersOf(): Map<string, number[]> {
-    if (this.#numbers) return this.#numbers;
-    this.#numbers = new Map();
-    for (let place = this.#head; place < this.#slots.length; place++) {
-      const event = this.#slots[place];
-      if (event) note(this.#numbers, event.key, this.#base + place);
-    }
-    return this.#numbers;
+  #slotsByKey(): Map<string, Slot<T>[]> {
+    if (this.#byKey) return this.#byKey;
+    this.#byKey = new Map();
+    for (const slot of this.#slots) if (slot.event) note(this.#byKey, slot.event.key, slot);
+    return this.#byKey;
   }
 
   /** False if nothing of that key waits that it could be joined with. */
   #join(event: InformerEvent<T>): boolean {
-    const all = this.#numbersOf();
-    const numbers = all.get(event.key);
-    const number = numbers?.[numbers.length - 1];
-    if (numbers === undefined || number === undefined) return false;
-    const joined = join(this.#slots[number - this.#base]!, event);
+    const all = this.#slotsByKey();
+    const ofKey = all.get(event.key);
+    const slot = ofKey?.[ofKey.length - 1];
+    if (!slot?.event) return false;
+    const joined = join(slot.event, event);
     if (joined === 'both') return false;
     this.#conflated++;
     if (joined !== 'neither') {
-      this.#slots[number - this.#base] = joined; // in its old place
+      slot.event = joined; // in its old place
       return true;
     }
-    this.#slots[number - this.#base] = undefined;
-    this.#waiting--;
-    numbers.pop();
-    if (numbers.length === 0) all.delete(event.key);
+    ofKey!.pop();
+    if (ofKey!.length === 0) all.delete(event.key);
+    this.#empty(slot);
     return true;
   }
 }
 
-function note(numbers: Map<string, number[]>, key: string, number: number): void {
-  const known = numbers.get(key);
-  if (known) known.push(number);
-  else numbers.set(key, [number]);
+function note<T extends AnyObject>(byKey: Map<string, Slot<T>[]>, key: string, slot: Slot<T>): void {
+  const known = byKey.get(key);
+  if (known) known.push(slot);
+  else byKey.set(key, [slot]);
 }
 
 /** Two events of one key, one after the other, as one. */
