@@ -219,8 +219,11 @@ it('peekObjects() has at once what the cache has, whole, in pages and by an inde
     `${byLabel}&fieldSelector=status.phase!%3DRunning`,
     'resourceVersion=9999',
   ];
+  const { counts } = storages.cachedStorageOf('', 'pods')!.objects;
+  const before = counts.lists;
   for (const query of [...others, `resourceVersion=${meta.resourceVersion}&resourceVersionMatch=Exact`])
     expect(peek(storage, query, 'a')).toBeUndefined();
+  expect(counts.lists).toBe(before); // each of them is counted when it is listed
 });
 
 describe('listObjects() with selectors', () => {

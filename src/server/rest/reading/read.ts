@@ -113,15 +113,16 @@ export async function listObjects(
 export function peekObjects(storage: ObjectStorage, options: ListOptions): ListedObjects | undefined {
   const { selection, resourceVersion, continueToken } = options;
   const isAll = isByScopeOnly(selection);
-  if (continueToken !== '' || selection.name !== '' || !(isAll || selection.pinned.length === 1)) return undefined;
+  const { pinned } = selection;
+  // Where a value that an index knows is not all that is asked for, objects must be looked at.
+  const isByValue = pinned.length === 1 && selection.isOnly(pinned[0]!);
+  if (continueToken !== '' || selection.name !== '' || !(isAll || isByValue)) return undefined;
   if (exactRevision(options, undefined) !== undefined) return undefined;
   const scope = scopeOf(selection);
   const limit = resourceVersion === '0' ? 0 : options.limit;
   const at = { resourceVersion: freshnessOf(options) };
-  const { pinned } = selection;
   const found = storage.peekList({ scope, start: scope, at, limit: isAll && limit > 0 ? limit : undefined, pinned });
-  if (!found || !isWhole(found, selection)) return undefined;
-  return listedOf(upTo(limit, found), options);
+  return found && listedOf(upTo(limit, found), options);
 }
 
 /** Those in the answer, and how many come after the last of them: where selectors decide, only whether any do. */
