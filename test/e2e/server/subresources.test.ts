@@ -169,6 +169,8 @@ it('an eviction is charged to the budget of its pod, which allows no more than i
     await server.client.create(PODS, { metadata: { name, labels }, spec: { containers: [container] } });
     await server.client.ask('PATCH', `${PODS}/${name}/status`, { ...merge, body: JSON.stringify({ status: running }) });
   }
+  const another = evictionOf('first', { preconditions: { uid: 'another' } });
+  await expect(server.client.create(`${PODS}/first/eviction`, another)).rejects.toMatchObject({ code: 409 });
   await server.client.create(`${PODS}/first/eviction`, evictionOf('first'));
   expect((await server.client.get(`${BUDGETS}/guard`)).status).toMatchObject({
     disruptionsAllowed: 0,

@@ -41,7 +41,7 @@ export async function evictPod(asked: WriteRequest, deletion: DeleteOptions): Pr
     const first = await mustRead(storage, place);
     const pod = storage.toObject(first);
     const { budget, ifChanged } = await allowEviction(pod, rest.strategyContext(context, place.subresource));
-    if (budget) await charge(request, budget);
+    if (budget) await charge(request, budget, () => checkPreconditions(storage, pod, deletion));
     const isPinned = ifChanged !== undefined && deletion.preconditions?.resourceVersion === undefined;
     const { resourceVersion = '' } = pod.metadata;
     const preconditions = { ...deletion.preconditions, resourceVersion };
@@ -84,12 +84,16 @@ async function remove(request: WriteRequest, first: StoredObject, deletion: Dele
   );
 }
 
-/** Writes down that one disruption fewer is allowed, as the budget is then. */
-async function charge(request: WriteRequest, { metadata }: KubeObject): Promise<void> {
+/** Writes down that one disruption fewer is allowed, as the budget is then; `check`: whether the pod may go by all else. */
+async function charge(request: WriteRequest, { metadata }: KubeObject, check: () => void): Promise<void> {
   const storage = request.rest.storages.storageOf('policy', 'poddisruptionbudgets');
   const place = { namespace: metadata.namespace ?? '', name: metadata.name ?? '', subresource: 'status' };
   const current = await mustRead(storage, place);
-  const take = (budget: KubeObject) => takeDisruption(budget, request.place.name, nowInSeconds());
+  const take = (budget: KubeObject) => {
+    const taken = takeDisruption(budget, request.place.name, nowInSeconds());
+    check();
+    return taken;
+  };
   if (request.options.isDryRun) {
     take(storage.toObject(current));
     return;
