@@ -177,6 +177,19 @@ it('a server that is lost between a list and the first watch from it is noticed,
   await running;
 });
 
+it('who stops does not wait for a server that does not say which it is', async () => {
+  await using server = await scriptedServer();
+  server.answersAside = false;
+  const sink = { replace() {}, upsert() {}, remove() {}, progress() {}, changed() {} };
+  const watched = new Reflector(server.transport(), configMaps, sink, { ...reflector, useWatchList: false });
+  const stop = new AbortController();
+  const running = watched.run(stop.signal);
+  const { request } = await server.next();
+  expect(request.url).toContain('kube-system');
+  stop.abort(new Error('enough'));
+  await running.catch(() => {});
+});
+
 it('where the uid may not be read, an audit finds out', async () => {
   await using server = await scriptedServer();
   const clock = new FakeClock();

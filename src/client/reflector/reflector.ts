@@ -327,8 +327,7 @@ export class Reflector<T extends AnyObject> {
   async #list(minResourceVersion: string | undefined, signal: AbortSignal): Promise<void> {
     this.#listBegunAt = this.#transport.clock.now();
     try {
-      const before = this.#isNamed ? undefined : await askHistoryBefore(this.#transport);
-      signal.throwIfAborted();
+      const before = this.#isNamed ? undefined : await askHistoryBefore(this.#transport, signal);
       const { items, version, history } = await this.#requests.list(minResourceVersion, () => this.#contact(), signal);
       signal.throwIfAborted();
       this.#contact();

@@ -5,9 +5,10 @@
  * There are two ways to know. Servers of ours name their history in every answer (`HISTORY_HEADER`); who goes on from a
  * version names the history it had that version from, and is refused with 410 where that is no part of the server's
  * own. Of other servers it is the uid of the namespace `kube-system`, by custom: it is asked for after a watch has been
- * accepted, by all watches of a client that wait at that time together, and before a list that a watch will go on from. Where neither can be had (a right that is
- * missing) nothing is known, and audits have to find out.
+ * accepted, by all watches of a client that wait at that time together, and before a list that a watch will go on from. Where
+ * neither can be had (a right that is missing) nothing is known, and audits have to find out.
  */
+import { untilAborted } from '../../api/index.ts';
 import { isApiError } from '../errors.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Headers } from '../transport/transport-options.ts';
@@ -98,8 +99,8 @@ function probeOf(transport: Transport): UidProbe {
  * To be asked before a list that a watch will go on from: what is found when that watch has been accepted says nothing of a
  * server that was lost between the two. Undefined if it cannot be known; fails as the list would.
  */
-export async function askHistoryBefore(transport: Transport): Promise<History | undefined> {
-  const uid = await probeOf(transport).ask();
+export async function askHistoryBefore(transport: Transport, signal: AbortSignal): Promise<History | undefined> {
+  const uid = await untilAborted(probeOf(transport).ask(), signal);
   return uid === undefined ? undefined : { by: 'uid', id: uid };
 }
 
@@ -107,11 +108,11 @@ export async function askHistoryBefore(transport: Transport): Promise<History | 
 export async function askHistory(transport: Transport, signal: AbortSignal): Promise<History | undefined> {
   const probe = probeOf(transport);
   for (let tries = 1; tries <= TRIES; tries++) {
-    const uid = await probe.ask().then(
+    const asked = probe.ask().then(
       (found) => ({ found }),
       () => undefined,
     );
-    signal.throwIfAborted();
+    const uid = await untilAborted(asked, signal);
     if (uid) return uid.found === undefined ? undefined : { by: 'uid', id: uid.found };
     await transport.clock.sleep(PAUSE_MS, signal);
   }
