@@ -46,6 +46,35 @@ it('what is no number is called NaN, and a name is given once', async () => {
   expect(() => metrics.counter('odd', 'Again.')).toThrow('a metric "odd" is there already');
 });
 
+it('others have their turn while much is written, but not in the midst of a histogram', async () => {
+  const metrics = makeMetrics();
+  const histogram = metrics.histogram('h_seconds', 'H.', [1], ['x']);
+  for (let i = 0; i < 20; i++) histogram.observe({ x: `${i}` }, 0);
+  const { samples } = histogram;
+  histogram.samples = function* () {
+    for (const sample of samples.call(histogram)) {
+      for (const until = performance.now() + 1; performance.now() < until; );
+      yield sample;
+    }
+  };
+  let turns = 0;
+  let isOver = false;
+  const turn = () => {
+    if (isOver) return;
+    turns++;
+    for (let i = 0; i < 20; i++) histogram.observe({ x: `${i}` }, 0);
+    setImmediate(turn);
+  };
+  setImmediate(turn);
+  const text = await metrics.text();
+  isOver = true;
+  expect(turns).toBeGreaterThan(5);
+  const valuesOf = (suffix: string) =>
+    [...text.matchAll(new RegExp(`^h_seconds_${suffix} (\\d+)$`, 'gm'))].map((m) => m[1]);
+  expect(valuesOf('count\\{.*\\}')).toEqual(valuesOf('bucket\\{.*le="1"\\}'));
+  expect(valuesOf('count\\{.*\\}')).toHaveLength(20);
+});
+
 /** In which order lines and labels come means nothing. No label here holds a comma. */
 function inOrder(text: string): string[] {
   return text

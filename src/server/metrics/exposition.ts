@@ -1,21 +1,27 @@
 /**
  * Metrics as text, in the format that Prometheus scrapes (version 0.0.4): for each its help, its type, and a line per sample.
  *
- * What is always true: whatever the help and the labels hold, it is one line each; a value that is no number has a name.
+ * What is always true: whatever the help and the labels hold, it is one line each; a value that is no number has a name. Others
+ * have their turn between samples; what one histogram says of one set of labels is of one moment.
  */
+import { WorkSlices } from '../event-loop/work-slices.ts';
 import type { CollectedMetric, Sample } from './metrics.ts';
 
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-export function exposition(metrics: Iterable<CollectedMetric>): string {
-  return `${Array.from(metrics, oneMetric).join('\n\n')}\n`;
-}
-
-function oneMetric({ name, help, type, samples }: CollectedMetric): string {
-  const lines = [`# HELP ${name} ${escapeHelp(help)}`, `# TYPE ${name} ${type}`];
-  for (const { labels, value, suffix = '' } of samples())
-    lines.push(`${name}${suffix}${labelText(labels)} ${numberText(value)}`);
-  return lines.join('\n');
+export async function exposition(metrics: Iterable<CollectedMetric>): Promise<string> {
+  const slices = new WorkSlices();
+  const texts: string[] = [];
+  for (const { name, help, type, samples } of metrics) {
+    const lines = [`# HELP ${name} ${escapeHelp(help)}`, `# TYPE ${name} ${type}`];
+    for (const { labels, value, suffix = '' } of samples()) {
+      lines.push(`${name}${suffix}${labelText(labels)} ${numberText(value)}`);
+      const isWhole = suffix === '' || suffix === '_count'; // a histogram ends with its count
+      if (isWhole && slices.isOver) await slices.pause();
+    }
+    texts.push(lines.join('\n'));
+  }
+  return `${texts.join('\n\n')}\n`;
 }
 
 function labelText(labels: Sample['labels']): string {
