@@ -32,17 +32,23 @@ export function shareKvs(kvs: readonly KeyValue[]): readonly KeyValue[] {
   return kvs.map(memoryFor(kvs));
 }
 
-const SLAB_BYTES = 64 * 1024;
+const FIRST_SLAB_BYTES = 1024;
+const MOST_SLAB_BYTES = 64 * 1024;
 
-/** Places in shared memory, side by side in pieces of their own; a large one has a piece to itself. */
+/**
+ * Places in shared memory, side by side in pieces of their own, of which each is twice as long as the one before: nobody knows how
+ * much there will be, and most reads are of one short value. A large one has a piece to itself.
+ */
 export function sharedPlaces(): (bytes: number) => Buffer {
   let slab = new SharedArrayBuffer(0);
   let used = 0;
+  let nextBytes = FIRST_SLAB_BYTES;
   return (bytes) => {
-    if (bytes > SLAB_BYTES / 8) return Buffer.from(new SharedArrayBuffer(bytes));
+    if (bytes > MOST_SLAB_BYTES / 8) return Buffer.from(new SharedArrayBuffer(bytes));
     if (used + bytes > slab.byteLength) {
-      slab = new SharedArrayBuffer(SLAB_BYTES);
+      slab = new SharedArrayBuffer(Math.max(nextBytes, bytes));
       used = 0;
+      nextBytes = Math.min(MOST_SLAB_BYTES, 2 * nextBytes);
     }
     used += bytes;
     return Buffer.from(slab, used - bytes, bytes);
