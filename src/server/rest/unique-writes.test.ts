@@ -41,3 +41,22 @@ it('one that takes long loses its place, and who has gone is not served', async 
   finish('slow');
   expect(await slow).toBe('slow');
 });
+
+it('one that goes while it waits is told at once, and those behind it keep their places', async () => {
+  const writes = new UniqueWrites();
+  let finish = (_: string) => {};
+  const first = writes.run(signal, () => new Promise<string>((resolve) => (finish = resolve)));
+  const going = new AbortController();
+  const gone = writes.run(going.signal, () => Promise.resolve('never'));
+  let hasBegun = false;
+  const next = writes.run(signal, async () => {
+    hasBegun = true;
+    return 'next';
+  });
+  going.abort(new Error('gone'));
+  await expect(gone).rejects.toThrow('gone');
+  await turns();
+  expect(hasBegun).toBe(false);
+  finish('first');
+  expect(await Promise.all([first, next])).toEqual(['first', 'next']);
+});

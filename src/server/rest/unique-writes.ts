@@ -4,9 +4,9 @@
  *
  * That nothing is given twice is the store's doing, whoever writes and wherever. The line here only saves work: without it all
  * that come at once would be prepared on the same state, and all but one of them again. Whoever takes long, such as one
- * that waits for a webhook, loses its place: the next goes on beside it.
+ * that waits for a webhook, loses its place: the next goes on beside it. Whoever leaves while it waits leaves the line as it is.
  */
-import { hardwareClock } from '../../api/index.ts';
+import { hardwareClock, untilAborted } from '../../api/index.ts';
 import { OvertakenError } from '../storage/object-storage.ts';
 
 /** Much longer than it takes to prepare and write one. */
@@ -28,7 +28,7 @@ export class UniqueWrites {
   }
 
   async #inLine<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
-    const ahead = this.#last;
+    const ahead = this.#last ?? Promise.resolve();
     let leave = () => {};
     const place = new Promise<void>((resolve) => {
       leave = resolve;
@@ -36,7 +36,12 @@ export class UniqueWrites {
     this.#last = place;
     const done = new AbortController();
     try {
-      await ahead;
+      await untilAborted(ahead, signal);
+    } catch (reason) {
+      void ahead.then(leave);
+      throw reason;
+    }
+    try {
       signal.throwIfAborted();
       hardwareClock.sleep(PATIENCE_MS, done.signal).then(leave, () => {});
       return await attempt();
