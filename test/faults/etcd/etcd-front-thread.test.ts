@@ -77,7 +77,7 @@ it('certificates that change while another thread starts are those it serves wit
   const store = withOther(embedded.store, {
     get history() {
       queueMicrotask(onStart); // it is asked for when a thread is told to start
-      return embedded.store.history;
+      return embedded.store.history!;
     },
   });
   const log = () => {};

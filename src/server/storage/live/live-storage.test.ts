@@ -224,3 +224,16 @@ it('a client that has left before its watch is made is no fault', async () => {
   await done;
   expect(storage.watches.size).toBe(0);
 });
+
+it('has nothing at hand that is as new as a read without a version demands', async () => {
+  open();
+  things.set('a', '1');
+  expect(await names()).toEqual(['a=1']);
+  const seen = storage.peek('', 'a')!;
+  expect(seen.labels).toEqual({ value: '1' });
+  expect(storage.peek('', 'a', String(storage.revision))).toBe(seen);
+  expect(storage.peek('', 'a', String(storage.revision + 1))).toBeUndefined();
+  things.set('a', '2');
+  expect(storage.peek('', 'a', '')).toBeUndefined();
+  expect((await storage.get('', 'a'))!.labels).toEqual({ value: '2' });
+});

@@ -100,7 +100,9 @@ export class LiveStorage implements ObjectStorage, WatchedStorage {
     return this.peek(namespace, name);
   }
 
-  peek(namespace: string, name: string): StoredObject | undefined {
+  /** As it was seen last; who wants the newest has to look. */
+  peek(namespace: string, name: string, resourceVersion = '0'): StoredObject | undefined {
+    if (resourceVersion === '' || this.revision < Number(resourceVersion)) return undefined;
     return this.#seen?.get(objectKey(namespace, name))?.stored;
   }
 
