@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { factsOf } from '../../registry/kind-facts.ts';
 import { Registry } from '../../registry/registry.ts';
@@ -66,4 +66,27 @@ it('has exactly what has the value now, whatever changed while it was made and a
   await fc.assert(fc.asyncProperty(fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd')), changes, changes, run), {
     numRuns: 60,
   });
+});
+
+it('is not sorted again where objects only changed, and gives nobody what changed after', async () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => pod(name, 'n1'));
+  const there = new Map([c!, a!, b!, ...others(30)].map((one) => [one.key, one]));
+  const index = new ValueIndex(NODE, there, never);
+  const found = await eventually(() => {
+    const objects = index.find('n1', '', '');
+    expect(names(objects)).toEqual(['a', 'b', 'c']);
+    return objects;
+  });
+  const sort = vi.spyOn(Array.prototype, 'sort');
+  const changed = pod('a', 'n1', 2);
+  index.change(changed, a);
+  index.change(undefined, b);
+  const after = index.find('n1', '', '');
+  const sorts = sort.mock.calls.length;
+  sort.mockRestore();
+  expect(sorts).toBe(0);
+  expect(after).toEqual([changed, c]);
+  expect(found).toEqual([a, b, c]);
+  index.change(pod('aa', 'n1'), undefined);
+  expect(names(index.find('n1', '', ''))).toEqual(['a', 'aa', 'c']);
 });

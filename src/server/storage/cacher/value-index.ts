@@ -19,9 +19,11 @@ export type Present = {
 };
 
 type OfValue = {
-  readonly byKey: Map<string, StoredObject>;
-  /** The same in the order of keys; undefined until somebody asks. */
-  inOrder: StoredObject[] | undefined;
+  /** In the order of keys, but for those that came since somebody asked: to sort what is nearly in order takes little time. */
+  byKey: Map<string, StoredObject>;
+  hasNewKeys: boolean;
+  /** Its values in the order of keys; undefined until somebody asks. */
+  inOrder: readonly StoredObject[] | undefined;
 };
 
 export class ValueIndex {
@@ -41,8 +43,7 @@ export class ValueIndex {
     const there = this.#values.get(value);
     if (!this.#isReady || (there && there.byKey.size > this.#present.size * COMMON_SHARE)) return undefined;
     if (!there) return [];
-    there.inOrder ??= [...there.byKey.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
-    const { inOrder } = there;
+    const inOrder = there.inOrder ?? putInOrder(there);
     const first = start > prefix ? start : prefix;
     const from = firstWhere(inOrder, ({ key }) => key >= first);
     const to =
@@ -51,39 +52,41 @@ export class ValueIndex {
   }
 
   change(current: StoredObject | undefined, previous: StoredObject | undefined): void {
-    if (previous) this.#remove(previous);
-    if (current) this.#add(current);
+    const before = previous && this.#valueOf(previous);
+    const now = current && this.#valueOf(current);
+    if (previous && before !== undefined && before !== now) this.#remove(previous, before);
+    if (current && now !== undefined) this.#add(current, now); // in its place, if it was there
   }
 
   async #fill(signal: AbortSignal): Promise<void> {
     const slices = new WorkSlices(signal);
     for (const object of this.#present.values()) {
       if (slices.isOver) await slices.pause();
-      if (this.#present.get(object.key) === object) this.#add(object);
+      if (this.#present.get(object.key) !== object) continue;
+      const value = this.#valueOf(object);
+      if (value !== undefined) this.#add(object, value);
     }
     this.#isReady = true;
   }
 
-  #add(object: StoredObject): void {
-    const value = this.#valueOf(object);
-    if (value === undefined) return;
-    const there = this.#values.get(value);
+  #add(object: StoredObject, value: string): void {
+    let there = this.#values.get(value);
     if (!there) {
-      this.#values.set(value, { byKey: new Map([[object.key, object]]), inOrder: undefined });
-      return;
+      there = { byKey: new Map(), hasNewKeys: false, inOrder: undefined };
+      this.#values.set(value, there);
     }
+    there.hasNewKeys ||= !there.byKey.has(object.key);
     there.byKey.set(object.key, object);
-    there.inOrder = undefined;
+    there.inOrder = undefined; // not changed: it may be on its way to a client
   }
 
   /** While it is being filled it may not be there yet. */
-  #remove(object: StoredObject): void {
-    const value = this.#valueOf(object);
-    const there = value === undefined ? undefined : this.#values.get(value);
+  #remove(object: StoredObject, value: string): void {
+    const there = this.#values.get(value);
     if (there?.byKey.get(object.key) !== object) return;
     there.byKey.delete(object.key);
-    there.inOrder = undefined; // not changed: it may be on its way to a client
-    if (there.byKey.size === 0) this.#values.delete(value!);
+    there.inOrder = undefined;
+    if (there.byKey.size === 0) this.#values.delete(value);
   }
 
   /** As a selector sees it: undefined is a label that is not there. */
@@ -93,6 +96,17 @@ export class ValueIndex {
     const value: unknown = object.labels?.[key];
     return typeof value === 'string' ? value : undefined;
   }
+}
+
+function putInOrder(there: OfValue): readonly StoredObject[] {
+  const inOrder = [...there.byKey.values()];
+  if (there.hasNewKeys) {
+    inOrder.sort((a, b) => (a.key < b.key ? -1 : 1));
+    there.byKey = new Map(inOrder.map((object) => [object.key, object]));
+    there.hasNewKeys = false;
+  }
+  there.inOrder = inOrder;
+  return inOrder;
 }
 
 /** The first place from which on it holds; it holds for all behind that. */
