@@ -17,10 +17,22 @@ import {
 import type { Strategy } from '../../strategy/strategy.ts';
 import { roundAmounts } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
-import { isEmpty, objectAt, objectsAt, sortedEntries, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import type { Check } from '../../strategy/validation/field-table.ts';
+import {
+  isEmpty,
+  isNumber,
+  objectAt,
+  objectsAt,
+  sortedEntries,
+  textAt,
+  textsAt,
+} from '../../strategy/validation/fields.ts';
 import { ipRange, parseRange } from '../../strategy/validation/ip-address.ts';
 import { checkResourceAmount } from '../../strategy/validation/resource-names.ts';
 
+const FEATURE_CHARACTERS = 253;
+const swapCapacity: Check = (value, path) =>
+  isNumber(value) && value <= 0 ? [invalidValue(path, value, 'must be greater than zero')] : [];
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
 const specOf = (node: KubeObject): JsonObject => objectAt(node as JsonObject, 'spec') ?? {};
@@ -38,16 +50,19 @@ export const nodeStrategy: Strategy = {
   prepareUpdate: dropConfig,
   validate: (node, old, context) => {
     const errors: FieldError[] = [];
+    const isStatus = context?.subresource === 'status';
+    if (!old || isStatus) validateFeatures(statusOf(node), errors);
+    if (isStatus) return errors;
     validateTaints(node, errors);
     validateAmounts(node, errors);
+    validateSwap(statusOf(node), errors);
     validateRanges(textsAt(specOf(node), 'podCIDRs'), errors);
-    if (!old || context?.subresource === 'status') validateFeatures(statusOf(node), errors);
     return errors;
   },
   validateUpdate: (node, old) => {
     const [spec, before, errors] = [specOf(node), specOf(old), [] as FieldError[]];
     validateAmounts(node, errors);
-    validateTaints(node, errors); // a changed node is looked at twice
+    validateTaints(node, errors); // a changed node is looked at twice, unless it is its status that is written
     const seen = new Set<string>();
     for (const [index, { type = '', address = '' }] of objectsAt(statusOf(node), 'addresses').entries()) {
       const key = `${type}/${address}`;
@@ -112,6 +127,12 @@ function validateAmounts(node: KubeObject, errors: FieldError[]): void {
       appendAll(errors, checkResourceAmount(name, amount, `status.${field}.${name}`));
 }
 
+/** Refused where it does not stand, too. */
+function validateSwap(status: JsonObject, errors: FieldError[]): void {
+  const capacity = objectAt(objectAt(status, 'nodeInfo'), 'swap')?.capacity ?? undefined;
+  appendAll(errors, swapCapacity(capacity, 'metadata.nodeSwapStatus.capacity', status));
+}
+
 function validateRanges(ranges: readonly string[], errors: FieldError[]): void {
   const path = 'spec.podCIDRs';
   for (const [index, range] of ranges.entries()) appendAll(errors, ipRange(range, `${path}[${index}]`, {}));
@@ -129,14 +150,20 @@ function validateRanges(ranges: readonly string[], errors: FieldError[]): void {
 const featureText =
   "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes";
 
+/** Sorted, and each named once. */
 function validateFeatures(status: JsonObject, errors: FieldError[]): void {
-  const seen = new Set<string>();
-  for (const [index, name] of textsAt(status, 'declaredFeatures').entries()) {
+  const names = textsAt(status, 'declaredFeatures');
+  for (const [index, name] of names.entries()) {
     const at = `status.declaredFeatures[${index}]`;
     const [first = '', ...rest] = name.split('/');
-    if (!/^[A-Z][A-Za-z0-9]*$/.test(first) || !rest.every((part) => /^[A-Za-z0-9]+$/.test(part)))
-      errors.push(invalidValue(at, name, `invalid feature name "${name}": ${featureText}`));
-    if (seen.has(name)) errors.push(duplicateValue(at, name));
-    seen.add(name);
+    const refuse = (why: string): number =>
+      errors.push(invalidValue(at, name, `invalid feature name "${name}": ${why}`));
+    if (name.length > FEATURE_CHARACTERS) refuse(`must be no more than ${FEATURE_CHARACTERS} characters`);
+    else if (!/^[A-Z][A-Za-z0-9]*$/.test(first) || !rest.every((part) => /^[A-Za-z][A-Za-z0-9]*$/.test(part)))
+      refuse(featureText);
+    const previous = names[index - 1];
+    if (previous === name) errors.push(duplicateValue(at, name));
+    else if (previous !== undefined && previous > name)
+      errors.push(invalidValue(at, name, 'list must be sorted alphabetically'));
   }
 }
