@@ -39,6 +39,7 @@ export async function apply(
   resource: Resource,
   body: JsonObject,
   others: Readonly<Record<string, readonly KubeObject[]>> = {},
+  warn: (text: string) => void = () => {},
 ): Promise<Run> {
   const context: StrategyContext = {
     now: '2024-01-01T00:00:00Z',
@@ -48,7 +49,7 @@ export async function apply(
     listKnown: async (group, plural) => others[`${group}/${plural}`] ?? [],
     known: () => undefined,
     walk: async () => ({ total: 0, objects: [] }),
-    warn: () => {},
+    warn,
   };
   const created: KubeObject = {
     kind: resource.kind,

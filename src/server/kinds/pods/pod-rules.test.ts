@@ -136,6 +136,12 @@ describe('a container', () => {
         `env[0].valueFrom.resourceFieldRef.divisor: Invalid value: "limits.cpu": only divisor's values 1m and 1 are supported with the cpu resource`,
       ],
     ],
+    [
+      { env: [{ name: 'a', valueFrom: { fileKeyRef: { key: 'k', volumeName: 'v', path: '/..a/../b' } } }] },
+      [`env[0].valueFrom.fileKeyRef.path: Invalid value: "/..a/../b": must not contain '..'`],
+    ],
+    [{ envFrom: [{ configMapRef: { name: 'm-' } }, { secretRef: { name: 's-' } }] }, []],
+    [{ envFrom: [{ configMapRef: { name: '-' } }] }, [`envFrom[0].configMapRef.name: Invalid value: "-": ${dns}`]],
     [{ envFrom: [{}] }, ['envFrom: Invalid value: "": must specify one of: `configMapRef` or `secretRef`']],
     [
       { volumeMounts: [{ name: 'v', mountPath: '/v', subPath: '/a' }] },
@@ -240,6 +246,14 @@ describe('a container', () => {
       'spec.initContainers[0].startupProbe: Forbidden: may not be set for init containers without restartPolicy=Always',
     ]);
     expect(await refusals({ initContainers: [{ ...probed, restartPolicy: 'Always' }] })).toEqual([]);
+  });
+
+  it('that is added looks at one that is there before', async () => {
+    const added = (name: string, targetContainerName: string) => ({ ...container(), name, targetContainerName });
+    const errors = await refusals({ ephemeralContainers: [added('d', 'c'), added('e', 'd')] });
+    expect(errors.filter((text) => text.includes('target'))).toEqual([
+      'spec.ephemeralContainers[1].targetContainerName: Not found: "d"',
+    ]);
   });
 
   it('cannot be added to a pod before there is one', async () => {

@@ -21,6 +21,14 @@ it.each<[status: JsonObject, want: string[]]>([
     ['status.conditions[0].observedGeneration: Invalid value: -2: must be a non-negative integer'],
   ],
   [{ nominatedNodeName: 'n' }, []],
+  [
+    { podIPs: [{ ip: '10.0.0.1' }, { ip: 'x' }] },
+    [
+      'status.podIPs[1]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+      'status.podIPs: Internal error: failed to check for dual stack with error:invalid IP[1]: x',
+      expect.stringContaining('may specify no more than one IP for each IP family'),
+    ],
+  ],
 ])('of a status %j it is said: %j', async (status, want) => expect(await said({}, status)).toEqual(want));
 
 it('a pod that runs on a node is nominated for no other', async () => {

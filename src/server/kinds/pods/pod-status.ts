@@ -6,6 +6,7 @@ import {
   duplicateValue,
   type FieldError,
   forbiddenValue,
+  internalFieldError,
   invalidValue,
   type JsonObject,
   type KubeObject,
@@ -100,6 +101,11 @@ function validateAddresses(status: JsonObject, field: string, errors: FieldError
     appendAll(errors, ipAddress(address, `${path}[${index}]`, status));
   if (addresses.length < 2) return;
   const families = new Set(addresses.map((address) => parseAddress(address)?.bytes.length));
+  const bad = addresses.findIndex((address) => !parseAddress(address));
+  if (bad >= 0) {
+    const why = `invalid IP[${bad}]: ${addresses[bad]}`;
+    errors.push(internalFieldError(path, `failed to check for dual stack with error:${why}`));
+  }
   if (families.size < 2 || addresses.length > 2 || families.has(undefined))
     errors.push(invalidValue(path, list, 'may specify no more than one IP for each IP family'));
 }

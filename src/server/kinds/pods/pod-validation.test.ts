@@ -48,7 +48,52 @@ it.each<[spec: JsonObject, want: string[]]>([
     { containers: [c], activeDeadlineSeconds: 0 },
     ['spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive'],
   ],
+  [
+    { containers: [c], initContainers: [{ image: 'i' }, { image: 'i' }] },
+    ['spec.initContainers[0].name: Required value', 'spec.initContainers[1].name: Required value'],
+  ],
 ])('a pod with %j is refused', async (spec, want) => {
   const { errors } = await apply(find('pods'), { spec });
   expect(errors).toEqual(want);
+});
+
+const asking = (name: string, amount: string): JsonObject => {
+  const amounts = { [name]: amount, cpu: '1' };
+  return { ...c, resources: { requests: amounts, limits: amounts } };
+};
+
+it.each<[spec: JsonObject, want: string[]]>([
+  [{ containers: [asking('example.com/gpu', '1')], resources: { limits: { cpu: '1' } } }, []],
+  [
+    { containers: [asking('memory', '1Gi')], resources: { requests: { memory: '1Mi' } } },
+    [
+      'spec.resources.requests[memory]: Invalid value: "1Mi": must be greater than or equal to aggregate container requests of 1Gi',
+    ],
+  ],
+  [
+    {
+      containers: [asking('hugepages-2Mi', '4Mi'), { ...asking('hugepages-2Mi', '4Mi'), name: 'd' }],
+      resources: { requests: { cpu: '2', 'hugepages-2Mi': '8Mi' }, limits: { cpu: '2', 'hugepages-2Mi': '4Mi' } },
+    },
+    [
+      'spec.resources.requests: Invalid value: "8Mi": must be equal to hugepages-2Mi limit of 4Mi',
+      'spec.resources.limits[hugepages-2Mi]: Invalid value: "4Mi": must be greater than or equal to aggregate container limits of 8Mi',
+    ],
+  ],
+  [
+    { os: { name: 'windows' }, containers: [c], resources: { claims: [], requests: { cpu: '1' } } },
+    ['spec.resources: Forbidden: may not be set for a windows pod'],
+  ],
+])('of a pod that asks as a whole, %j, it is said: %j', async (spec, want) =>
+  expect((await apply(find('pods'), { spec })).errors).toEqual(want),
+);
+
+it('a static pod has no claims', async () => {
+  const metadata = { annotations: { 'kubernetes.io/config.mirror': 'x' } };
+  const resourceClaims = [{ name: 'c', resourceClaimName: 'c' }, {}];
+  const spec = { nodeName: 'n', containers: [c], resourceClaims };
+  expect((await apply(find('pods'), { metadata, spec })).errors).toEqual([
+    ': Forbidden: static pods do not support resource claims',
+    ': Forbidden: static pods do not support resource claims',
+  ]);
 });

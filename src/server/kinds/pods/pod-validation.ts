@@ -17,21 +17,24 @@ import {
   tooLong,
   unsupportedValue,
 } from '../../../api/index.ts';
+import { ownValue } from '../../codec/json/json-objects.ts';
 import { quantityOf } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { between, named, oneOf, required } from '../../strategy/validation/checks.ts';
 import type { Check } from '../../strategy/validation/field-table.ts';
 import { mapAt, numberAt, objectAt, objectsAt, sortedEntries, textAt } from '../../strategy/validation/fields.ts';
 import { validateAnnotations, validateLabels } from '../../strategy/validation/metadata-validation.ts';
+import { isHugePages } from '../../strategy/validation/resource-names.ts';
 import { checkStruct, checkStructs, type StructCheck, structChecks } from '../../strategy/validation/struct-checks.ts';
 import { checkTolerations } from '../../strategy/validation/tolerations.ts';
-import { aggregateRequests } from './containers/aggregate-requests.ts';
+import { aggregateAmounts } from './containers/aggregate-requests.ts';
 import { validateContainers } from './containers/containers.ts';
 import { hasWholeResources, validateContainerResources, validatePodResources } from './containers/resources.ts';
 import { containerPath, containersOf } from './fields/each-container.ts';
 import { validatePodAnnotations } from './pod-annotations.ts';
 import { validateDnsConfig, validateHostAliases } from './pod-network.ts';
 import { checkAffinity, validateGates, validateSpreading } from './scheduling.ts';
+import { validateProfilePairs } from './security/profile-annotations.ts';
 import { validatePodContext } from './security/security-context.ts';
 import { validateForSystem, validateHostProcess } from './security/windows-options.ts';
 import { type VolumesOwner, validateVolumes } from './volumes/volumes.ts';
@@ -64,7 +67,10 @@ const checkReadinessGate: StructCheck = (gate, path, errors) => {
 export function validatePodSpec(spec: JsonObject, path: string, owner: VolumesOwner = template): FieldError[] {
   const errors: FieldError[] = [];
   const volumes = validateVolumes(objectsAt(spec, 'volumes'), `${path}.volumes`, owner, errors);
-  const claims = validateResourceClaims(objectsAt(spec, 'resourceClaims'), `${path}.resourceClaims`, errors);
+  const given = objectsAt(spec, 'resourceClaims');
+  if (owner.isStatic)
+    for (const _ of given) errors.push(forbiddenValue('', 'static pods do not support resource claims'));
+  const claims = validateResourceClaims(given, `${path}.resourceClaims`, owner.isStatic ? [] : errors);
   const scope = {
     volumes,
     claims,
@@ -122,19 +128,35 @@ function validateResourceClaims(claims: readonly JsonObject[], path: string, err
   return [...names].sort();
 }
 
+/** Limits add up only where what is limited cannot be promised twice. */
+function checkSums(
+  spec: JsonObject,
+  part: 'requests' | 'limits',
+  given: JsonObject,
+  path: string,
+  errors: FieldError[],
+): void {
+  for (const [name, needed] of aggregateAmounts(spec, part)) {
+    if (part === 'limits' && !isHugePages(name)) continue;
+    const own = ownValue(given, name);
+    if (own === undefined || needed.compare(quantityOf(String(own))) <= 0) continue;
+    const why = `must be greater than or equal to aggregate container ${part} of ${needed}`;
+    errors.push(invalidValue(`${path}.${part}[${name}]`, own, why));
+  }
+}
+
 /** What a pod requests as a whole is at least what its containers do; their limits are within its own. */
 function checkWholePod(spec: JsonObject, path: string, claims: readonly string[], errors: FieldError[]): void {
+  if (textAt(objectAt(spec, 'os'), 'name') === 'windows') {
+    errors.push(forbiddenValue(path, 'may not be set for a windows pod'));
+    return;
+  }
   const resources = objectAt(spec, 'resources') ?? {};
   validatePodResources(resources, path, claims, errors);
   if (!hasWholeResources(resources)) return;
-  const requests = objectAt(resources, 'requests') ?? {};
-  for (const [name, needed] of aggregateRequests(spec)) {
-    const given = String(requests[name] ?? '0');
-    if (needed.compare(quantityOf(given)) <= 0) continue;
-    const why = `must be greater than or equal to aggregate container requests of ${needed}`;
-    errors.push(invalidValue(`${path}.requests[${name}]`, given, why));
-  }
   const limits = objectAt(resources, 'limits') ?? {};
+  checkSums(spec, 'requests', objectAt(resources, 'requests') ?? {}, path, errors);
+  if (Object.keys(limits).some(isHugePages)) checkSums(spec, 'limits', limits, path, errors);
   for (const [index, container] of objectsAt(spec, 'containers').entries()) {
     for (const [name, limit] of sortedEntries(objectAt(objectAt(container, 'resources'), 'limits'))) {
       const most = limits[name];
@@ -195,8 +217,10 @@ export function validatePodTemplate(template: JsonObject | undefined, path: stri
     ...validateLabels(mapAt(metadata, 'labels'), `${path}.labels`),
     ...validateAnnotations(mapAt(metadata, 'annotations'), `${path}.annotations`),
   ];
-  validatePodAnnotations(mapAt(metadata, 'annotations'), spec, `${path}.annotations`, errors);
+  const annotations = mapAt(metadata, 'annotations');
+  const hasProfiles = validatePodAnnotations(annotations, spec, `${path}.annotations`, errors);
   appendAll(errors, validatePodSpec(spec, `${path}.spec`));
+  if (hasProfiles) validateProfilePairs(annotations, spec, `${path}.spec`, errors);
   if (objectsAt(spec, 'ephemeralContainers').length > 0)
     errors.push(forbiddenValue(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template'));
   return errors;

@@ -21,6 +21,7 @@ import {
   warningsForValues,
 } from '../../strategy/validation/node-selector.ts';
 import { containerPath, containersOf } from './fields/each-container.ts';
+import { appArmor, appArmorText } from './security/profile-annotations.ts';
 import { volumeWarnings } from './volumes/volume-warnings.ts';
 
 type Warn = (text: string) => void;
@@ -121,7 +122,6 @@ const oldAnnotations: Readonly<Record<string, string>> = {
   'security.alpha.kubernetes.io/unsafe-sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
 };
 const seccompText = 'non-functional in v1.27+; use the "seccompProfile" field instead';
-const appArmorText = 'deprecated since v1.30; use the "appArmorProfile" field instead';
 
 function warnOfAnnotations(
   annotations: Readonly<Record<string, string>>,
@@ -140,8 +140,7 @@ function warnOfAnnotations(
     const name = textAt(container, 'name');
     const own = objectAt(container, 'securityContext');
     if (!own?.seccompProfile) say(`container.seccomp.security.alpha.kubernetes.io/${name}`, seccompText);
-    if (!own?.appArmorProfile && !context?.appArmorProfile)
-      say(`container.apparmor.security.beta.kubernetes.io/${name}`, appArmorText);
+    if (prefix !== '' && !own?.appArmorProfile && !context?.appArmorProfile) say(`${appArmor}${name}`, appArmorText);
   }
 }
 

@@ -18,7 +18,7 @@ import {
   textsAt,
 } from '../../strategy/validation/fields.ts';
 import { dropDisabledFields, dropDisabledStatus } from './disabled-fields.ts';
-import { validatePodAnnotations, validateSeccompPairs } from './pod-annotations.ts';
+import { mirrorPod, validatePodAnnotations } from './pod-annotations.ts';
 import { setPodDefaults } from './pod-defaults.ts';
 import { addressWarnings, joinAddresses, keepObserved, validateStatusUpdate } from './pod-status.ts';
 import {
@@ -31,6 +31,7 @@ import {
 import { validatePodSpec } from './pod-validation.ts';
 import { hostnameWarning, podWarnings } from './pod-warnings.ts';
 import { qualityOfService } from './quality-of-service.ts';
+import { takeAppArmor, validateProfilePairs } from './security/profile-annotations.ts';
 
 export const podStrategy: Strategy = {
   setDefaults: (pod) => {
@@ -40,6 +41,7 @@ export const podStrategy: Strategy = {
   prepareCreate: (pod, context) => {
     const spec = ensureObject(pod as JsonObject, 'spec');
     dropDisabledFields(spec);
+    takeAppArmor(pod.metadata.annotations, spec, context.warn);
     mergeLabelKeys(spec, pod.metadata.labels);
     const given = textAt(objectAt(pod as JsonObject, 'status'), 'qosClass');
     pod.status = freshStatus(spec, given, context.now);
@@ -63,10 +65,12 @@ export const podStrategy: Strategy = {
     if (subresource === 'status' || subresource === 'binding') return [];
     const [spec, errors] = [specOf(pod), [] as FieldError[]];
     const { annotations } = pod.metadata;
-    validatePodAnnotations(annotations, spec, 'metadata.annotations', errors);
-    appendAll(errors, validatePodSpec(spec, 'spec', { isPod: true, podName: pod.metadata.name ?? '' }));
+    const hasProfiles = validatePodAnnotations(annotations, spec, 'metadata.annotations', errors);
+    const isStatic = annotations?.[mirrorPod] !== undefined;
+    appendAll(errors, validatePodSpec(spec, 'spec', { isPod: true, isStatic, podName: pod.metadata.name ?? '' }));
     if (textAt(spec, 'serviceAccountName') === '') refuseTokens(spec, errors);
-    if (!old) validateNew(spec, annotations, errors);
+    if (!old) validateNew(spec, errors);
+    if (!old && hasProfiles) validateProfilePairs(annotations, spec, 'spec', errors);
     return errors;
   },
   validateUpdate: (pod, old, context) => {
@@ -104,16 +108,11 @@ function refuseTokens(spec: JsonObject, errors: FieldError[]): void {
   }
 }
 
-function validateNew(
-  spec: JsonObject,
-  annotations: Readonly<Record<string, string>> | undefined,
-  errors: FieldError[],
-): void {
+function validateNew(spec: JsonObject, errors: FieldError[]): void {
   if (objectsAt(spec, 'ephemeralContainers').length > 0)
     errors.push(forbiddenValue('spec.ephemeralContainers', 'cannot be set on create'));
   if (textAt(spec, 'nodeName') !== '' && objectsAt(spec, 'schedulingGates').length > 0)
     errors.push(forbiddenValue('spec.nodeName', 'cannot be set until all schedulingGates have been cleared'));
-  validateSeccompPairs(annotations, spec, 'spec', errors);
 }
 
 const hard = 'requiredDuringSchedulingIgnoredDuringExecution';

@@ -55,15 +55,17 @@ export function validateContainers(spec: JsonObject, path: string, scope: Contai
     const at = `${path}.initContainers[${index}]`;
     validateCommon(container, at, scope, errors);
     validateRestarts(container, at, errors, false);
-    takeName(container, at, names, errors);
+    if (textAt(container, 'name') !== '') takeName(container, at, names, errors);
     checkHostPorts([container], () => `${path}.initContainers[0]`, errors);
     if (container.restartPolicy === 'Always') {
       validateLifecycle(container, at, scope.grace, errors);
       validateProbes(container, at, scope.grace, errors);
     } else refuseFields(container, at, notBefore, notBeforeText, errors);
   }
-  for (const [index, container] of objectsAt(spec, 'ephemeralContainers').entries())
-    validateEphemeral(container, `${path}.ephemeralContainers[${index}]`, names, scope, errors);
+  const added = objectsAt(spec, 'ephemeralContainers');
+  const targets = added.length > 0 ? new Set(names) : names;
+  for (const [index, container] of added.entries())
+    validateEphemeral(container, `${path}.ephemeralContainers[${index}]`, names, targets, scope, errors);
 }
 
 const notBefore = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'];
@@ -89,17 +91,18 @@ function takeName(container: JsonObject, path: string, names: Set<string>, error
   else names.add(name);
 }
 
-/** `names` are those of all containers before, ephemeral ones too; only the others can be looked at. */
+/** `names` are those of all containers before, ephemeral ones too; only `targets` can be looked at. */
 function validateEphemeral(
   container: JsonObject,
   path: string,
   names: Set<string>,
+  targets: ReadonlySet<string>,
   scope: ContainerScope,
   errors: FieldError[],
 ): void {
   validateCommon(container, path, { ...scope, isPod: true }, errors);
   const target = textAt(container, 'targetContainerName');
-  if (target !== '' && !names.has(target)) errors.push(valueNotFound(`${path}.targetContainerName`, target));
+  if (target !== '' && !targets.has(target)) errors.push(valueNotFound(`${path}.targetContainerName`, target));
   takeName(container, path, names, errors);
   refuseFields(container, path, notAdded, notAddedText, errors);
   const resources = objectAt(container, 'resources');

@@ -1,6 +1,7 @@
 /** The variables of a container, one by one and from whole objects. */
 import {
   checkConfigKey,
+  checkDnsLabel,
   checkDnsSubdomain,
   type FieldError,
   invalidValue,
@@ -13,7 +14,7 @@ import type { Check } from '../../../strategy/validation/field-table.ts';
 import { objectAt, textAt } from '../../../strategy/validation/fields.ts';
 import { checkStruct, type StructCheck, structChecks } from '../../../strategy/validation/struct-checks.ts';
 import { checkFieldRef, checkResourceFieldRef, variableFields } from '../fields/field-refs.ts';
-import { checkOwnPath } from '../fields/paths.ts';
+import { checkNoBacksteps } from '../fields/paths.ts';
 
 type Volumes = ReadonlyMap<string, JsonObject>;
 
@@ -36,7 +37,10 @@ const checkKeyRef: StructCheck = (reference, path, errors) => {
   for (const error of subdomain(reference.name ?? undefined, `${path}.name`, reference)) errors.push(error);
   checkKey(reference, path, errors);
 };
-const checkObjectRef = structChecks([['name', required, subdomain]]);
+/** Another text may follow a dash at the end. */
+const subdomainStart: Check = (value, path) =>
+  checkDnsSubdomain(String(value), true).map((problem) => invalidValue(path, value, problem));
+const checkObjectRef = structChecks([['name', required, subdomainStart]]);
 
 const sources = ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef', 'fileKeyRef'] as const;
 const needsSource =
@@ -80,12 +84,13 @@ function checkFileRef(reference: JsonObject, path: string, volumes: Volumes, err
   if (key === '') errors.push(requiredValue(`${path}.key`));
   else checkVariableName(key, `${path}.key`, errors);
   if (volume === '') errors.push(requiredValue(`${path}.volumeName`));
+  else for (const problem of checkDnsLabel(volume)) errors.push(invalidValue(`${path}.volumeName`, volume, problem));
   const found = volumes.get(volume);
   if (!found) errors.push(valueNotFound(`${path}.volumeName`, volume));
   else if (!found.emptyDir)
     errors.push(invalidValue(`${path}.volumeName`, volume, 'referenced volume must be of type emptyDir'));
   if (file === '') errors.push(requiredValue(`${path}.path`));
-  else checkOwnPath(file, `${path}.path`, errors);
+  else checkNoBacksteps(file, `${path}.path`, errors);
 }
 
 /** kube-apiserver names the list where the number of sources is wrong. */

@@ -34,7 +34,7 @@ const checkSeccomp: StructCheck = (profile, path, errors) => {
   else checkLocalPath(String(local), at, errors);
 };
 
-const checkAppArmor: StructCheck = (profile, path, errors) => {
+export const checkAppArmor: StructCheck = (profile, path, errors) => {
   const type = textAt(profile, 'type');
   const [at, local] = [`${path}.localhostProfile`, profile.localhostProfile];
   if (type === '') errors.push(requiredValue(`${path}.type`, 'type is required when appArmorProfile is set'));

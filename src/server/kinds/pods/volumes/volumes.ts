@@ -14,7 +14,12 @@ import { isObject, objectAt, textAt } from '../../../strategy/validation/fields.
 import { type Source, volumeSources } from './volume-sources.ts';
 
 /** `podName` is empty where the pod is only to be made from a template. */
-export type VolumesOwner = { readonly isPod: boolean; readonly podName: string };
+export type VolumesOwner = {
+  readonly isPod: boolean;
+  readonly podName: string;
+  /** Of a kubelet that has it from a file. */
+  readonly isStatic?: boolean;
+};
 
 /** The volumes that mounts may name: those without a fault. */
 export function validateVolumes(
