@@ -93,8 +93,7 @@ function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {
   const isBound = textAt(objectAt(claim as JsonObject, 'status'), 'phase') === 'Bound';
   const [requests, had] = [objectAt(objectAt(next, 'resources'), 'requests'), storageOf(before)];
   if (isBound && requests) requests.storage = had ?? '0';
-  if (isBound && typeof next.volumeAttributesClassName === 'string')
-    next.volumeAttributesClassName = kept.volumeAttributesClassName ?? null;
+  if (isBound) next.volumeAttributesClassName = kept.volumeAttributesClassName ?? null;
   if (!sameValue(next, kept)) {
     const why =
       'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
@@ -107,14 +106,23 @@ function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {
       errors.push(forbiddenValue('spec.resources.requests.storage', 'field can not be less than status.capacity'));
   }
   if (!sameValue(spec.volumeMode, before.volumeMode)) errors.push(immutable('volumeMode', spec.volumeMode));
-  const [attributes, attributesBefore] = [spec.volumeAttributesClassName, before.volumeAttributesClassName];
-  if (typeof attributesBefore !== 'string' || attributes === attributesBefore) return errors;
-  const path = 'spec.volumeAttributesClassName';
-  if (typeof attributes !== 'string')
-    errors.push(forbiddenValue(path, 'update from non-nil value to nil is forbidden'));
-  else if (attributes === '')
-    errors.push(forbiddenValue(path, 'update from non-nil value to an empty string is forbidden'));
+  validateAttributes(spec, before, objectAt(old as JsonObject, 'status'), errors);
   return errors;
+}
+
+/** A class of attributes may be another once it was applied, and not none. */
+function validateAttributes(
+  spec: JsonObject,
+  before: JsonObject,
+  status: JsonObject | undefined,
+  errors: FieldError[],
+): void {
+  const next = spec.volumeAttributesClassName ?? undefined;
+  if (next === (before.volumeAttributesClassName ?? undefined)) return;
+  if (typeof status?.currentVolumeAttributesClassName !== 'string' || (next !== undefined && next !== '')) return;
+  const why = 'is forbidden when status.currentVolumeAttributesClassName is not nil';
+  const path = 'spec.volumeAttributesClassName';
+  errors.push(forbiddenValue(path, `update to ${next === undefined ? 'nil' : 'empty string'} ${why}`));
 }
 
 function storageOf(spec: JsonObject): JsonValue | undefined {

@@ -223,6 +223,24 @@ it('a bound claim may grow and change its class of attributes; no claim may do e
   ]);
 });
 
+it('a class of attributes that was applied is not taken away again', async () => {
+  const path = 'spec.volumeAttributesClassName';
+  const given = 'when status.currentVolumeAttributesClassName is not nil';
+  const run = await apply(claims, { spec: { ...claim, volumeAttributesClassName: 'gold' } });
+  const change = (volumeAttributesClassName: string | undefined, more: JsonObject) => {
+    run.created.status = { phase: 'Bound', capacity: { storage: '1Gi' }, ...more };
+    const { volumeAttributesClassName: _, ...spec } = run.created.spec as JsonObject;
+    const next = volumeAttributesClassName === undefined ? spec : { ...spec, volumeAttributesClassName };
+    return refusals(run, { ...run.created, spec: next });
+  };
+  expect(await change(undefined, {})).toEqual([]);
+  expect(await change('', {})).toEqual([]);
+  const applied = { currentVolumeAttributesClassName: 'gold' };
+  expect(await change('silver', applied)).toEqual([]);
+  expect(await change(undefined, applied)).toEqual([`${path}: Forbidden: update to nil is forbidden ${given}`]);
+  expect(await change('', applied)).toEqual([`${path}: Forbidden: update to empty string is forbidden ${given}`]);
+});
+
 it.each<[body: JsonObject, want: string[]]>([
   [
     { provisioner: 'A B' },
