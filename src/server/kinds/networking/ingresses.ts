@@ -14,6 +14,7 @@ import { appendAll } from '../../strategy/validation/append-all.ts';
 import {
   atMostBytes,
   checkPortName,
+  domainPath,
   named,
   oneOf,
   portNumber,
@@ -175,21 +176,6 @@ function validateStatus(ingress: JsonObject, old: JsonObject): FieldError[] {
   const path = 'status.loadBalancer.ingress';
   return loadBalancerIngress(known)(balancer(ingress)?.ingress ?? undefined, path, ingress);
 }
-
-/** `acme.io/foo`. */
-const domainPath: Check = (value, path) => {
-  const found = String(value);
-  const at = found.indexOf('/');
-  const [host, rest] = at < 0 ? [found, ''] : [found.slice(0, at), found.slice(at + 1)];
-  if (host === '' || rest === '')
-    return [invalidValue(path, found, 'must be a domain-prefixed path (such as "acme.io/foo")')];
-  const errors = checkDnsSubdomain(host).map((problem) => invalidValue(path, host, problem));
-  if (!/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(rest)) {
-    const why = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
-    errors.push(invalidValue(path, rest, why));
-  }
-  return errors;
-};
 
 const parameters = struct([['scope', oneOf('Cluster', 'Namespace')]], typedReference, (value, path, owner) => {
   const { scope, namespace } = value as JsonObject;

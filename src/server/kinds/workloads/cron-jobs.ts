@@ -4,7 +4,7 @@ import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { atLeast, oneOf, required } from '../../strategy/validation/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
-import { ensureObject, objectAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
+import { ensureObject, objectAt, textAt } from '../../strategy/validation/fields.ts';
 import { setPodTemplateDefaults } from '../pods/pod-defaults.ts';
 import { podNamesWarning, templateWarnings } from '../pods/pod-warnings.ts';
 import { scheduleProblem } from './cron-schedule.ts';
@@ -99,16 +99,17 @@ function isLocation(zone: string): boolean {
   return zone === '' || zone === 'Local' || isTimeZone(zone);
 }
 
+const notExplicit = 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones';
+
 function validateTimeZone(spec: JsonObject, old: unknown): FieldError[] {
   const zone = spec.timeZone;
   if (zone === undefined || zone === null || zone === old) return [];
   const path = 'spec.timeZone';
   if (zone === '') return [invalidValue(path, zone, 'timeZone must be nil or non-empty string')];
-  if (sameValue(String(zone).toLowerCase(), 'local'))
-    return [
-      invalidValue(path, zone, 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones'),
-    ];
-  return isTimeZone(String(zone)) ? [] : [invalidValue(path, zone, `unknown time zone ${zone}`)];
+  const name = String(zone);
+  const errors = name.toLowerCase() === 'local' ? [invalidValue(path, zone, notExplicit)] : [];
+  if (!isLocation(name)) errors.push(invalidValue(path, zone, `unknown time zone ${zone}`));
+  return errors;
 }
 
 /** By its name in the database of zones, letter by letter: capitals count, and a distance from UTC is no zone. */

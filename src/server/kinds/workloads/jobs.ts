@@ -4,7 +4,6 @@
  */
 import {
   checkDnsLabel,
-  checkDnsSubdomain,
   type FieldError,
   invalidValue,
   type JsonObject,
@@ -16,7 +15,7 @@ import {
 import { cloneJson } from '../../codec/json/json-objects.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
-import { atLeast, labelSelector } from '../../strategy/validation/checks.ts';
+import { atLeast, domainPath, labelSelector } from '../../strategy/validation/checks.ts';
 import { type DefaultRow, defaultsFrom, immutable } from '../../strategy/validation/field-table.ts';
 import {
   ensureObject,
@@ -206,13 +205,7 @@ const managerLimitBytes = 63;
 /** Who works on a job if it is not the server's own controller: `domain/path`. */
 function checkManager(name: string, path: string, errors: FieldError[]): void {
   if (name === '') errors.push(requiredValue(path));
-  else {
-    const slash = name.indexOf('/');
-    const [host, rest] = [name.slice(0, Math.max(0, slash)), name.slice(slash + 1)];
-    if (slash < 0 || host === '' || rest === '')
-      errors.push(invalidValue(path, name, 'must be a domain-prefixed path (such as "acme.io/foo")'));
-    else for (const problem of checkDnsSubdomain(host)) errors.push(invalidValue(path, host, problem));
-  }
+  else appendAll(errors, domainPath(name, path, {}));
   if (Buffer.byteLength(name) > managerLimitBytes) errors.push(tooLong(path, managerLimitBytes));
 }
 

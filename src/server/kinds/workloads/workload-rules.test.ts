@@ -11,6 +11,7 @@ const mounting = {
   metadata: { labels },
   spec: { containers: [{ name: 'c', image: 'x:1', volumeMounts: [{ name: 'data', mountPath: '/d' }] }] },
 };
+const explicit = 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones';
 const once = { ...template, spec: { ...template.spec, restartPolicy: 'Never' } };
 const exitCodes = { operator: 'In', values: [1] };
 
@@ -134,6 +135,13 @@ describe('the spec of', () => {
     ],
     [
       'jobs.batch',
+      { managedBy: 'acme.io/a b' },
+      [
+        "spec.managedBy: Invalid value: \"a b\": Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')",
+      ],
+    ],
+    [
+      'jobs.batch',
       { podFailurePolicy: { rules: [{ action: 'FailIndex', onExitCodes: { ...exitCodes, values: [2, 1, 1] } }] } },
       [
         'spec.podFailurePolicy.rules[0].action: Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set',
@@ -183,6 +191,15 @@ describe('the spec of', () => {
       { timeZone },
       [`spec.timeZone: Invalid value: "${timeZone}": unknown time zone ${timeZone}`],
     ]),
+    ['cronjobs.batch', { timeZone: 'Local' }, [`spec.timeZone: Invalid value: "Local": ${explicit}`]],
+    [
+      'cronjobs.batch',
+      { timeZone: 'LOCAL' },
+      [
+        `spec.timeZone: Invalid value: "LOCAL": ${explicit}`,
+        'spec.timeZone: Invalid value: "LOCAL": unknown time zone LOCAL',
+      ],
+    ],
     ['cronjobs.batch', { timeZone: 'Nowhere' }, ['spec.timeZone: Invalid value: "Nowhere": unknown time zone Nowhere']],
   ])('%s with %j', async (kind, fields, refused) => {
     const spec: JsonObject = { ...good[kind], ...fields };

@@ -4,6 +4,7 @@
  * Except for `required` every check lets an absent value pass. None throws.
  */
 import {
+  checkDnsSubdomain,
   checkLabelValue,
   checkQualifiedName,
   type FieldError,
@@ -172,3 +173,18 @@ export function selects(
     return false;
   }
 }
+
+/** `acme.io/foo`. */
+export const domainPath: Check = (value, path) => {
+  const found = String(value);
+  const at = found.indexOf('/');
+  const [host, rest] = at < 0 ? [found, ''] : [found.slice(0, at), found.slice(at + 1)];
+  if (host === '' || rest === '')
+    return [invalidValue(path, found, 'must be a domain-prefixed path (such as "acme.io/foo")')];
+  const errors = checkDnsSubdomain(host).map((problem) => invalidValue(path, host, problem));
+  if (!/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(rest)) {
+    const why = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
+    errors.push(invalidValue(path, rest, why));
+  }
+  return errors;
+};
