@@ -44,6 +44,15 @@ it.each<[spec: JsonObject, want: string[]]>([
     { containers: [c], tolerations: [{ key: 'k', operator: 'Exists', value: 'v' }] },
     ['spec.tolerations[0].operator: Invalid value: "v": ' + "value must be empty when `operator` is 'Exists'"],
   ],
+  [{ containers: [c], preemptionPolicy: '' }, ['spec.preemptionPolicy: Required value']],
+  [
+    { containers: [{ image: 'i' }], initContainers: [{ image: 'i' }] },
+    [
+      'spec.containers[0].name: Required value',
+      'spec.initContainers[0].name: Required value',
+      'spec.initContainers[0].name: Duplicate value: ""',
+    ],
+  ],
   [
     { containers: [c], activeDeadlineSeconds: 0 },
     ['spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive'],

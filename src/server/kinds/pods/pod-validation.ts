@@ -45,6 +45,9 @@ const template: VolumesOwner = { isPod: false, podName: '' };
 const subdomain: Check = (value, path) =>
   checkDnsSubdomain(String(value)).map((problem) => invalidValue(path, value, problem));
 
+/** Nothing may be said, and then not nothing. */
+const notEmpty: Check = (value, path) => (value === '' ? [requiredValue(path)] : []);
+
 const checkScalars = structChecks([
   ['terminationGracePeriodSeconds', required],
   ['restartPolicy', required, oneOf('Always', 'OnFailure', 'Never')],
@@ -56,7 +59,7 @@ const checkScalars = structChecks([
   ['subdomain', named(checkDnsLabel)],
   ['priorityClassName', named(checkDnsSubdomain)],
   ['runtimeClassName', subdomain],
-  ['preemptionPolicy', oneOf('PreemptLowerPriority', 'Never')],
+  ['preemptionPolicy', notEmpty, oneOf('PreemptLowerPriority', 'Never')],
 ]);
 
 const checkReadinessGate: StructCheck = (gate, path, errors) => {

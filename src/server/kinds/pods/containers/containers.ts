@@ -55,7 +55,7 @@ export function validateContainers(spec: JsonObject, path: string, scope: Contai
     const at = `${path}.initContainers[${index}]`;
     validateCommon(container, at, scope, errors);
     validateRestarts(container, at, errors, false);
-    if (textAt(container, 'name') !== '') takeName(container, at, names, errors);
+    if (textAt(container, 'name') !== '' || names.has('')) takeName(container, at, names, errors);
     checkHostPorts([container], () => `${path}.initContainers[0]`, errors);
     if (container.restartPolicy === 'Always') {
       validateLifecycle(container, at, scope.grace, errors);
