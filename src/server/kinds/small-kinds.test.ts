@@ -52,6 +52,13 @@ const good: Readonly<Record<string, JsonObject>> = {
   },
 };
 
+it('a request for a certificate that is both approved and denied is told of the verdict that came second', async () => {
+  const verdict = (type: string) => ({ type, status: 'True' });
+  const status = { conditions: [verdict('Denied'), verdict('Failed'), verdict('Approved')] };
+  const text = 'Invalid value: "Approved": Approved and Denied conditions are mutually exclusive';
+  expect(await updateFaultsOf(CSRS, good[CSRS]!, ['status', status])).toContain(`status.conditions[2].type: ${text}`);
+});
+
 it.each(Object.keys(good))('a good one of %s is accepted, also as an update', async (kind) => {
   expect(await faultsOf(kind, good[kind]!)).toEqual([]);
   expect(await updateFaultsOf(kind, good[kind]!)).toEqual([]);
@@ -83,6 +90,12 @@ it.each<[kind: string, path: string, value: Change[1], want: string[]]>([
     ],
   ],
   [CSRS, 'spec.signerName', 'A.com/s', [`spec.signerName: Invalid value: "A.com": validating label "A": ${labelText}`]],
+  [
+    CSRS,
+    'spec.signerName',
+    'A.B.com/s',
+    [`spec.signerName: Invalid value: "A.B.com": validating label "A": ${labelText}`],
+  ],
   [
     CSRS,
     'spec.expirationSeconds',
@@ -123,6 +136,18 @@ it.each<[kind: string, path: string, value: Change[1], want: string[]]>([
     [{}],
     [
       'scheduling.tolerations[0].operator: Invalid value: "": operator must be Exists when `key` is empty, which means "match all values and all keys"',
+    ],
+  ],
+  [
+    CLASSES,
+    'scheduling.tolerations',
+    [
+      { key: 'k', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 1 },
+      { key: 'k', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 2 },
+      { key: 'k', operator: 'Exists' },
+    ],
+    [
+      'scheduling.tolerations[1]: Duplicate value: {"Key":"k","Operator":"Exists","Value":"","Effect":"NoExecute","TolerationSeconds":2}',
     ],
   ],
   [

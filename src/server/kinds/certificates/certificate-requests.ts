@@ -115,10 +115,13 @@ function checkTypes(request: KubeObject, old: KubeObject | undefined): FieldErro
       if (seen.has(type)) errors.push(duplicateValue(`status.conditions[${index}].type`, type));
       seen.add(type);
     }
-  const hasBoth = (list: readonly string[]) => VERDICTS.every((type) => list.includes(type));
-  if (hasBoth(types) && !hasBoth(before)) {
-    const shown = conditionsOf(request) as JsonObject[];
-    errors.push(invalidValue('status.conditions', shown, 'Approved and Denied conditions are mutually exclusive'));
+  if (VERDICTS.every((type) => before.includes(type))) return errors;
+  const why = 'Approved and Denied conditions are mutually exclusive';
+  const verdicts = new Set<string>();
+  for (const [index, type] of types.entries()) {
+    if (!VERDICTS.includes(type)) continue;
+    verdicts.add(type);
+    if (verdicts.size > 1) errors.push(invalidValue(`status.conditions[${index}].type`, type, why));
   }
   return errors;
 }

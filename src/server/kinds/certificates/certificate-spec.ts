@@ -74,9 +74,9 @@ function checkSigner(name: string, path: string): FieldError[] {
   }
   const errors: FieldError[] = [];
   const checkLabels = (text: string, check: (label: string) => readonly string[]) => {
-    for (const label of text.split('.'))
-      for (const problem of check(label))
-        errors.push(invalidValue(path, text, `validating label ${quote(label)}: ${problem}`));
+    const bad = text.split('.').find((label) => check(label).length > 0); // one is enough
+    for (const problem of bad === undefined ? [] : check(bad))
+      errors.push(invalidValue(path, text, `validating label ${quote(bad!)}: ${problem}`));
   };
   if (Buffer.byteLength(domain) > LIMIT_DOMAIN) errors.push(tooLong(path, LIMIT_DOMAIN));
   checkLabels(domain, checkDnsLabel);
