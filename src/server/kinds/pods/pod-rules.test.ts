@@ -28,6 +28,10 @@ describe('a volume', () => {
     ],
     [{ hostPath: { path: '/a/../b' } }, [`hostPath.path: Invalid value: "/a/../b": must not contain '..'`]],
     [{ nfs: { server: 's' } }, ['nfs.path: Required value', 'nfs.path: Invalid value: "": must be an absolute path']],
+    [
+      { gcePersistentDisk: { pdName: 'p', partition: 256 } },
+      ['persistentDisk.partition: Invalid value: 256: must be between 1 and 255, inclusive'],
+    ],
     [{ gcePersistentDisk: {} }, ['persistentDisk.pdName: Required value']],
     [
       { iscsi: { targetPortal: 'p', iqn: 'x', lun: 1 } },

@@ -25,7 +25,7 @@ import { checkConfigMapVolume, checkDownwardVolume, checkProjectedVolume, checkS
 
 const partition: Check = (value, path) =>
   typeof value === 'number' && (value < 0 || value > 255)
-    ? [invalidValue(path, value, 'must be between 0 and 255')]
+    ? [invalidValue(path, value, 'must be between 1 and 255, inclusive')]
     : [];
 const lun = between(0, 255);
 const needsName = structChecks([['name', required]]);
