@@ -85,19 +85,10 @@ function validateAnnotations({ metadata }: KubeObject): FieldError[] {
   return errors;
 }
 
-/** Where every node is told what to run. */
-const KUBELET_PORT = 10250;
-
 function validateType(spec: JsonObject, type: string): FieldError[] {
   if (type === 'NodePort' || type === 'LoadBalancer') {
-    const exposed = faultsOf(type === 'LoadBalancer' ? objectsAt(spec, 'ports') : [], (one, index) => {
-      if (numberAt(one, 'port') !== KUBELET_PORT) return [];
-      const why = `may not expose port ${KUBELET_PORT} externally since it is used by kubelet`;
-      return [invalidValue(`spec.ports[${index}]`, KUBELET_PORT, why)];
-    });
-    if (isHeadless(spec))
-      exposed.push(invalidValue('spec.clusterIPs[0]', 'None', `may not be set to 'None' for ${type} services`));
-    return exposed;
+    if (!isHeadless(spec)) return [];
+    return [invalidValue('spec.clusterIPs[0]', 'None', `may not be set to 'None' for ${type} services`)];
   }
   if (type !== 'ExternalName') return [];
   const isSet: readonly (readonly [field: string, isSet: boolean])[] = [
@@ -217,7 +208,7 @@ export function validateServiceUpdate(spec: JsonObject, before: JsonObject): Fie
   const [type, oldType] = [textAt(spec, 'type'), textAt(before, 'type')];
   if (type !== 'ExternalName' && oldType !== 'ExternalName') {
     if (!(isHeadless(spec) && isHeadless(before))) appendAll(errors, keptInPlace(spec, before, 'clusterIPs'));
-    if (!isHeadless(spec) || !isHeadless(before)) appendAll(errors, keptInPlace(spec, before, 'ipFamilies'));
+    if (!isHeadless(spec) && !isHeadless(before)) appendAll(errors, keptInPlace(spec, before, 'ipFamilies'));
   }
   const isBalancer = type === 'LoadBalancer';
   const [name, had] = [spec.loadBalancerClass ?? undefined, before.loadBalancerClass ?? undefined];
@@ -229,17 +220,25 @@ export function validateServiceUpdate(spec: JsonObject, before: JsonObject): Fie
   return errors;
 }
 
+/** One may be added behind the first, or given back; families are told of as kube-apiserver does, under the first. */
 function keptInPlace(spec: JsonObject, before: JsonObject, field: 'clusterIPs' | 'ipFamilies'): FieldError[] {
-  const [now, was] = [textsAt(spec, field), textsAt(before, field)];
-  const path = `spec.${field}`;
-  if (was.length > 0 && now.length === 0)
-    return [
-      invalidValue(`${path}[0]`, now, `primary ${field === 'clusterIPs' ? 'clusterIP' : 'ipFamily'} can not be unset`),
-    ];
-  const count = Math.min(now.length, was.length);
-  return Array.from({ length: count }, (_none, index) => index)
-    .filter((index) => now[index] !== was[index])
-    .map((index) => invalidValue(`${path}[${index}]`, now, 'may not change once set'));
+  const [now, was, all] = [textsAt(spec, field), textsAt(before, field), textsAt(spec, 'clusterIPs')];
+  const [path, isFamily] = [`spec.${field}`, field === 'ipFamilies'];
+  const one = isFamily ? 'ipFamily' : 'clusterIP';
+  const changed = (index: number, shown: readonly string[]) =>
+    invalidValue(`${path}[${isFamily ? 0 : index}]`, shown, 'may not change once set');
+  if (now.length === was.length)
+    return faultsOf(was, (value, index) => (value === now[index] ? [] : [changed(index, now)]));
+  const errors: FieldError[] = [];
+  const isLess = now.length < was.length;
+  if (isLess && all.length === 0) errors.push(invalidValue(`${path}[0]`, now, `primary ${one} can not be unset`));
+  if (now.length > 0 && was.length > 0 && now[0] !== was[0]) errors.push(changed(0, all));
+  const policy = spec.ipFamilyPolicy ?? null;
+  if (isLess && now.length === 1 && policy !== 'SingleStack') {
+    const why = `must be set to 'SingleStack' when releasing the secondary ${one}`;
+    errors.push(invalidValue('spec.ipFamilyPolicy', policy, why));
+  }
+  return errors;
 }
 
 export function validateServiceStatus(service: KubeObject, old: KubeObject): FieldError[] {

@@ -260,10 +260,43 @@ it('what is ignored or going away is told', async () => {
   ]);
 });
 
-it('the port of kubelets is not shown to the world', async () => {
-  const spec = { selector, ports: [{ port: 10250 }] };
-  const why = 'may not expose port 10250 externally since it is used by kubelet';
-  const texts = async (type: string) => (await apply(services, { spec: { ...spec, type } })).errors;
-  expect(await texts('LoadBalancer')).toEqual([`spec.ports[0]: Invalid value: 10250: ${why}`]);
-  expect(await texts('NodePort')).toEqual([]);
+it('also the port of kubelets may be shown to the world', async () => {
+  const spec = { selector, ports: [{ port: 10250 }], type: 'LoadBalancer' };
+  expect((await apply(services, { spec })).errors).toEqual([]);
+});
+
+const [ip4, ip6, other] = ['10.96.0.5', 'fd00::5', '10.96.0.6'];
+const single = "must be set to 'SingleStack' when releasing the secondary";
+it.each<[was: JsonObject, next: JsonObject, want: string[]]>([
+  [
+    { clusterIPs: [ip4, ip6], ipFamilies: ['IPv4', 'IPv6'] },
+    { clusterIPs: [ip4], ipFamilies: ['IPv4'], ipFamilyPolicy: 'PreferDualStack' },
+    [
+      `spec.ipFamilyPolicy: Invalid value: "PreferDualStack": ${single} clusterIP`,
+      `spec.ipFamilyPolicy: Invalid value: "PreferDualStack": ${single} ipFamily`,
+    ],
+  ],
+  [
+    { clusterIPs: [ip4, ip6], ipFamilies: ['IPv4', 'IPv6'] },
+    { clusterIPs: [ip4], ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
+    [],
+  ],
+  [{ clusterIPs: [ip4], ipFamilies: ['IPv4'] }, { clusterIPs: [ip4, ip6], ipFamilies: ['IPv4', 'IPv6'] }, []],
+  [
+    { clusterIPs: [ip4, ip6], ipFamilies: ['IPv4', 'IPv6'] },
+    { clusterIPs: [ip4, other], ipFamilies: ['IPv4', 'IPv4'] },
+    [
+      `spec.clusterIPs[1]: Invalid value: ["${ip4}","${other}"]: may not change once set`,
+      'spec.ipFamilies[0]: Invalid value: ["IPv4","IPv4"]: may not change once set',
+    ],
+  ],
+  [
+    { clusterIPs: ['None'], ipFamilies: ['IPv4'] },
+    { clusterIPs: [ip6], ipFamilies: ['IPv6'] },
+    [`spec.clusterIPs[0]: Invalid value: ["${ip6}"]: may not change once set`],
+  ],
+])('after addresses were %j, of %j it is said: %j', async (was, next, want) => {
+  const { created, strategy } = await apply(services, plain);
+  const object = (spec: JsonObject): KubeObject => ({ ...created, spec: { type: 'ClusterIP', ...spec } });
+  expect(strategy.validateUpdate?.(object(next), object(was)).map(fieldErrorText)).toEqual(want);
 });
