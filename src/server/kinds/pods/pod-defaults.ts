@@ -15,10 +15,10 @@ import {
   objectsAt,
   textAt,
 } from '../../strategy/validation/fields.ts';
-import { isOvercommitAllowed } from '../../strategy/validation/resource-names.ts';
-import { aggregateRequests } from './containers/aggregate-requests.ts';
+import { isHugePages } from '../../strategy/validation/resource-names.ts';
+import { aggregateAmounts } from './containers/aggregate-requests.ts';
 import { pullPolicyOf } from './containers/image-name.ts';
-import { hasWholeResources, isOfPods } from './containers/resources.ts';
+import { isOfPods } from './containers/resources.ts';
 
 const specDefaults: JsonObject = {
   restartPolicy: 'Always',
@@ -76,17 +76,20 @@ export function setPodDefaults(spec: JsonObject): void {
         if (!numberAt(port, 'hostPort') && port.containerPort !== undefined) port.hostPort = port.containerPort;
     }
   }
-  const whole = objectAt(spec, 'resources');
-  if (whole && hasWholeResources(whole)) setWholeRequests(whole, spec);
+  setWholeDefaults(spec);
 }
 
-/** A pod that is limited as a whole requests what its containers do together, or else its limits. */
-function setWholeRequests(resources: JsonObject, spec: JsonObject): void {
+/** A pod that is limited as a whole requests what its containers do together, or else its limits; pages are limited so. */
+function setWholeDefaults(spec: JsonObject): void {
+  const resources = objectAt(spec, 'resources');
+  const limits = objectAt(resources, 'limits');
+  if (!resources || !limits || Object.keys(limits).length === 0) return;
+  for (const [name, amount] of aggregateAmounts(spec, 'limits'))
+    if (isHugePages(name)) limits[name] ??= amount.toString();
   const requests: JsonObject = { ...objectAt(resources, 'requests') };
-  for (const [name, amount] of aggregateRequests(spec))
-    if (isOfPods(name) && isOvercommitAllowed(name)) requests[name] ??= amount.toString();
-  for (const [name, amount] of Object.entries(objectAt(resources, 'limits') ?? {}))
-    if (isOfPods(name)) requests[name] ??= amount;
+  for (const [name, amount] of aggregateAmounts(spec, 'requests'))
+    if (isOfPods(name) && !isHugePages(name)) requests[name] ??= amount.toString();
+  for (const [name, amount] of Object.entries(limits)) if (isOfPods(name)) requests[name] ??= amount;
   if (Object.keys(requests).length > 0) resources.requests = requests;
 }
 

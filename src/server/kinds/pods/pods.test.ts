@@ -191,3 +191,25 @@ it('a status that does not say which generation was seen keeps the one that was 
   expect(await write(seen(3, 2, 1), seen(undefined, undefined, undefined))).toEqual(seen(3, 2, 1));
   expect(await write(seen(3, 2), seen(4, 5, undefined))).toEqual(seen(4, 5, undefined));
 });
+
+const both = (amounts: JsonObject): JsonObject => ({ requests: amounts, limits: amounts });
+it.each<[claim: string, whole: JsonObject, want: JsonObject]>([
+  [
+    'what its containers ask for together',
+    { limits: { cpu: '4' } },
+    { limits: { cpu: '4', 'hugepages-2Mi': '4Mi' }, requests: { cpu: '2', 'hugepages-2Mi': '4Mi' } },
+  ],
+  [
+    'what it is given itself',
+    { requests: { cpu: '3' }, limits: { 'hugepages-2Mi': '8Mi', memory: '1Gi' } },
+    {
+      requests: { cpu: '3', 'hugepages-2Mi': '8Mi', memory: '1Gi' },
+      limits: { 'hugepages-2Mi': '8Mi', memory: '1Gi' },
+    },
+  ],
+  ['no more than it says where it has no limits', { requests: { memory: '1Gi' } }, { requests: { memory: '1Gi' } }],
+])('a pod as a whole has %s', async (_claim, resources, want) => {
+  const asking = { ...container, resources: both({ cpu: '1', 'hugepages-2Mi': '2Mi' }) };
+  const { created } = await apply(pods, { spec: { resources, containers: [asking, { ...asking, name: 'd' }] } });
+  expect((created.spec as JsonObject).resources).toEqual(want);
+});

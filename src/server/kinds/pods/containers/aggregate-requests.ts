@@ -8,10 +8,6 @@ import { objectAt, objectsAt } from '../../../strategy/validation/fields.ts';
 
 type Amounts = Map<string, Quantity>;
 
-export function aggregateRequests(spec: JsonObject): ReadonlyMap<string, Quantity> {
-  return aggregateAmounts(spec, 'requests');
-}
-
 export function aggregateAmounts(spec: JsonObject, part: 'requests' | 'limits'): Map<string, Quantity> {
   const total: Amounts = new Map();
   for (const container of objectsAt(spec, 'containers')) add(total, amountsOf(container, part));
