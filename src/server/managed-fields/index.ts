@@ -1,10 +1,11 @@
 /** Who owns which field of an object: tracking of plain writes, and server-side apply. */
 export { readApplyBody } from './apply-body.ts';
-export { applySteps } from './apply-patch.ts';
+export { applyPatch, applySteps } from './apply-patch.ts';
 export { emptySet, type FieldSet, setOfPaths } from './field-set.ts';
 export { shapeOfValue } from './field-shape.ts';
 export { areReadable } from './managers.ts';
 export { mergeTyped } from './merge-typed.ts';
 export { setOfObject, TypedError } from './object-set.ts';
 export { leastOwnedBytes } from './owned-size.ts';
+export { entriesOfScale, withScaleEntries } from './scale-entries.ts';
 export { trackUpdate } from './track-update.ts';

@@ -8,7 +8,6 @@ import {
   badRequest,
   type FieldError,
   fieldErrorText,
-  invalid,
   type JsonObject,
   type KubeObject,
   methodNotAllowed,
@@ -18,32 +17,29 @@ import {
   successStatus,
   wallNow,
 } from '../../api/index.ts';
-import { mustSayCount, toCustomScale, toScaleOf, toScaleToChange } from '../apiextensions/custom-scale.ts';
-import { type BodyType, cloneJson, decodeBody } from '../codec/index.ts';
+import { type BodyType, decodeBody } from '../codec/index.ts';
 import { negotiate } from '../encodings/negotiation.ts';
 import { validateBinding } from '../kinds/pods/binding.ts';
-import { readApplyBody } from '../managed-fields/index.ts';
-import { mergePatch, patchObject, patchTypeOf } from '../patch/index.ts';
 import type { Resource, Subresource } from '../registry/resource.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
-import { applyScale, toScale, validateScale } from '../strategy/scale.ts';
 import { answerTokenRequest } from '../tokens/token-request.ts';
 import { handleLog } from './connecting/pod-log.ts';
 import { handlePodStream } from './connecting/pod-stream.ts';
 import { handleProxied } from './connecting/proxied.ts';
 import { readBody } from './input/read-body.ts';
 import { type WriteOptions, writeOptions } from './input/write-options.ts';
-import { sendJson, sendScale } from './output/answer.ts';
+import { sendJson } from './output/answer.ts';
 import { handleGet } from './reading/read.ts';
 import type { Rest } from './rest.ts';
+import { handleScale } from './scale.ts';
 import { bindPod } from './writing/bind.ts';
 import { deletionIn, evictPod } from './writing/evict.ts';
 import { handlePatch } from './writing/patch.ts';
 import { mergeOwners } from './writing/prepare.ts';
-import { handleUpdate, mustRead, type Place, type UpdateAdmission, updateObject } from './writing/write.ts';
+import { handleUpdate, mustRead, type Place } from './writing/write.ts';
 import { admissionOf } from './writing/write-admission.ts';
 
 type Order = (
@@ -87,79 +83,11 @@ export async function handleSubresource(
   const place = { namespace, name, subresource };
   const order = orders[subresource];
   if (order) return order(rest, context, storage, place, part);
-  if (subresource === 'scale') return scale(rest, context, storage, place, verb, part);
+  if (subresource === 'scale') return handleScale(rest, context, storage, place, verb);
   if (!isServedPart(subresource)) throw resourceNotFound();
   if (verb === 'get') return handleGet(context, storage, namespace, name);
   if (verb === 'update') return handleUpdate(rest, context, storage, place);
   return handlePatch(rest, context, storage, place);
-}
-
-async function scale(
-  rest: Rest,
-  context: RequestContext,
-  storage: ResourceStorage,
-  place: Place,
-  verb: string,
-  part: Subresource,
-): Promise<void> {
-  const format = negotiate(context.headers, storage.resource);
-  const first = await mustRead(storage, place);
-  const paths = storage.resource.custom?.scale;
-  if (verb === 'get') {
-    const object = storage.toObject(first);
-    sendScale(context, format, storage, paths ? toCustomScale(object, paths) : toScale(object));
-    return;
-  }
-  const scaleOf = (object: KubeObject) => (paths ? toScaleOf(object, paths) : toScale(object));
-  const isApply = verb === 'patch' && patchTypeOf(context.headers['content-type'], false) === 'apply';
-  const options = writeOptions(context, verb === 'patch' ? 'PatchOptions' : 'UpdateOptions', isApply);
-  const body = await readBody(context);
-  const admission = admissionOf(rest.admission, context, {
-    operation: 'UPDATE',
-    resource: storage.resource,
-    place,
-    options,
-    bodyType: bodyTypeOf(part.group ?? '', part.version ?? 'v1', part.kind),
-  });
-  // The count is admitted as the Scale that stands for it, not as the object.
-  const ofScale: UpdateAdmission = {
-    admit: async (object) => object,
-    validate: (object, old, strategyContext) =>
-      admission.validate(scaleOf(object), old && scaleOf(old), strategyContext),
-  };
-  const change = async (old: KubeObject) => {
-    const before = paths ? toScaleToChange(old, paths) : toScale(old);
-    const shown = before as unknown as JsonObject;
-    const given = verb === 'patch' ? patchScale(context, shown, body, part) : decodeScale(context, body, part);
-    const strategyContext = rest.strategyContext(context, place.subresource, options.isDryRun);
-    const wanted = await admission.admit(asObject(given), before, strategyContext);
-    // Of a custom object it is the count itself that is refused, with the object.
-    if (paths) mustSayCount(wanted, paths);
-    else refuse({ kind: 'Scale', group: 'autoscaling' }, place.name, validateScale(wanted));
-    const { resourceVersion } = wanted.metadata ?? {};
-    const object = cloneJson(old);
-    applyScale(object, wanted, paths);
-    if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
-    return object;
-  };
-  const updated = await updateObject(
-    { rest, context, storage, place, options },
-    { current: first, change, admission: ofScale },
-  );
-  const object = 'bytes' in updated ? storage.toObject(updated as never) : updated;
-  sendScale(context, format, storage, scaleOf(object as KubeObject));
-}
-
-/** Apply sets what it names, as a merge does: the count has one owner at a time. */
-function patchScale(context: RequestContext, before: JsonObject, bytes: Buffer, part: Subresource): JsonObject {
-  const type = patchTypeOf(context.headers['content-type'], false);
-  const resource = bodyTypeOf(part.group ?? '', part.version ?? 'v1', part.kind);
-  if (type === 'apply') return mergePatch(before, readApplyBody(bytes, resource, 'Ignore')) as JsonObject;
-  return patchObject({ type, bytes, object: before, resource }).object;
-}
-
-function decodeScale(context: RequestContext, bytes: Buffer, part: Subresource): JsonObject {
-  return decodePart(context, bytes, part.group ?? '', part.version ?? 'v1', part.kind);
 }
 
 /** `bindings` are orders, not objects: the pod is the one that the binding names. */
@@ -254,10 +182,6 @@ const asObject = (value: JsonObject): KubeObject => value as unknown as KubeObje
 /** A Namespace whose spec is held by nobody any more, and that is being deleted, goes with this write. */
 function finalize(rest: Rest, context: RequestContext, storage: ResourceStorage, place: Place): Promise<void> {
   return handleUpdate(rest, context, storage, place);
-}
-
-function refuse(what: { kind: string; group: string }, name: string, faults: readonly FieldError[]): void {
-  if (faults.length > 0) throw invalid(what, name, faults);
 }
 
 function decodePart(

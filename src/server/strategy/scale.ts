@@ -40,6 +40,11 @@ export function toScale(object: KubeObject, paths?: ScalePaths): KubeObject {
   };
 }
 
+/** Where the count is kept: `.spec.replicas`, unless a definition says another place. */
+export function countPath({ specReplicasPath }: ScalePaths = builtIn): string {
+  return specReplicasPath;
+}
+
 /** Sets the wanted number of replicas; the versions are the caller's to compare. */
 export function applyScale(object: KubeObject, scale: KubeObject, paths: ScalePaths = builtIn): void {
   const names = keyOf(paths.specReplicasPath).split('.');

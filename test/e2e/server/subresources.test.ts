@@ -35,7 +35,7 @@ it.each<[type: string, body: unknown, replicas: number, query?: Record<string, s
     'apply-patch+yaml',
     'apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: web}\nspec: {replicas: 5}\n',
     5,
-    { fieldManager: 'scaler' },
+    { fieldManager: 'scaler', force: 'true' },
   ],
 ])('a scale is patched by %s', async (type, body, replicas, query) => {
   const answer = await patchScale(type, body, query);

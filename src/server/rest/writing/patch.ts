@@ -14,7 +14,7 @@ import {
   notFound,
   plainError,
 } from '../../../api/index.ts';
-import { checkDecoded, cloneJson, goJson } from '../../codec/index.ts';
+import { type BodyType, checkDecoded, cloneJson, goJson } from '../../codec/index.ts';
 import { negotiate } from '../../encodings/negotiation.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { applySteps, readApplyBody } from '../../managed-fields/index.ts';
@@ -50,7 +50,7 @@ export async function handlePatch(
     // What the patch does not touch is shared with the stored object, and preparing changes what it is given.
     const metadata = { ...(patched.object.metadata as KubeObject['metadata'] | undefined) };
     const object = { ...patched.object, metadata } as unknown as KubeObject;
-    checkKind(rest, storage, patched.object);
+    checkKind(rest, resource, patched.object);
     checkNames(storage, object, place.namespace, place.name);
     return object;
   };
@@ -60,7 +60,7 @@ export async function handlePatch(
 }
 
 /** A patch cannot make one kind of another: the result is taken for what it says it is, and then does not fit. */
-function checkKind({ storages }: Rest, { resource }: ResourceStorage, object: JsonObject): void {
+export function checkKind({ storages }: Rest, resource: BodyType, object: JsonObject): void {
   const { kind, apiVersion } = object;
   if (kind === resource.kind && apiVersion === resource.groupVersion) return;
   const refuse = (why: string) => invalid({ kind: '', group: '' }, '', [invalidValue('patch', goJson(object), why)]);

@@ -318,7 +318,7 @@ function track(
     manager,
     apiVersion: groupVersion,
     subresource: context.subresource,
-    now: context.subresource === 'scale' ? '' : context.now, // a change of scale is not dated
+    now: context.now,
     ignored: ignoredFields(storage, context.subresource),
     ...(old && { before: old as unknown as JsonObject }),
     ...(discarded && { discarded }),
