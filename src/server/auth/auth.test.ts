@@ -119,6 +119,10 @@ it.each([
     ['impersonate-user', 'bob', 'Impersonate-Group', 'system:authenticated'],
     { username: 'bob', groups: ['system:authenticated'] },
   ],
+  [
+    ['Impersonate-User', 'bob', 'Impersonate-Group', 'system:unauthenticated'],
+    { username: 'bob', groups: ['system:unauthenticated'] },
+  ],
   [['Impersonate-User', 'system:anonymous'], { username: 'system:anonymous', groups: ['system:unauthenticated'] }],
   [
     ['Impersonate-User', 'system:serviceaccount:ns:sa'],

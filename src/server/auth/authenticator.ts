@@ -80,8 +80,9 @@ export function certificateAuthenticator(now: () => number = Date.now): Authenti
   };
 }
 
-/** The same user, in `system:authenticated` too. */
+/** The same user, in `system:authenticated` too, unless somebody says otherwise. */
 export function asAuthenticated(user: UserInfo): UserInfo {
-  if (user.groups.includes('system:authenticated')) return user;
+  const { groups } = user;
+  if (groups.includes('system:authenticated') || groups.includes('system:unauthenticated')) return user;
   return { ...user, groups: [...user.groups, 'system:authenticated'] };
 }

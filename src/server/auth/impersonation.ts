@@ -6,6 +6,7 @@
  */
 import { plainError } from '../../api/errors/status-error.ts';
 import type { UserInfo } from '../request/user-info.ts';
+import { asAuthenticated } from './authenticator.ts';
 import { type Attributes, type Authorizer, forbiddenBy } from './authorizer.ts';
 import { serviceAccountGroups, serviceAccountOf } from './service-account-name.ts';
 
@@ -25,13 +26,14 @@ export async function impersonate(
   const account = serviceAccountOf(username);
   const implied = groups.length === 0 && account ? serviceAccountGroups(account.namespace) : [];
   const own = [...groups, ...implied];
-  const everybody = username === 'system:anonymous' ? 'system:unauthenticated' : 'system:authenticated';
-  return {
+  const other = {
     username,
     ...(uid !== undefined && { uid }),
-    groups: own.includes(everybody) ? own : [...own, everybody],
+    groups: own,
     ...(Object.keys(extra).length > 0 && { extra }),
   };
+  if (username !== 'system:anonymous') return asAuthenticated(other);
+  return own.includes('system:unauthenticated') ? other : { ...other, groups: [...own, 'system:unauthenticated'] };
 }
 
 /** A cheap look before anything else: hardly any request has such a header. */

@@ -96,7 +96,7 @@ function handleObject(
   const { deprecation } = kindTable[qualifiedName(resource)] ?? {};
   if (deprecation && !resource.isCustom) context.warn(deprecation);
   if (isVirtual(resource)) return handleVirtual(rest, context, resource, requestInfo);
-  if (isBindings(resource)) return handleBindings(rest, context, namespace);
+  if (isBindings(resource)) return handleBindings(rest, context, resource, namespace);
   const storage = rest.storages.storageFor(resource);
   const place = { namespace, name, subresource: '' };
   switch (verb) {

@@ -25,7 +25,7 @@ import type { RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import type { ResourceStorage } from '../storage/resource-storage.ts';
-import { answerTokenRequest } from '../tokens/token-request.ts';
+import { answerTokenRequest, checkTokenName, completeTokenRequest } from '../tokens/token-request.ts';
 import { handleLog } from './connecting/pod-log.ts';
 import { handlePodStream } from './connecting/pod-stream.ts';
 import { handleProxied } from './connecting/proxied.ts';
@@ -38,7 +38,7 @@ import { handleScale } from './scale.ts';
 import { bindPod } from './writing/bind.ts';
 import { deletionIn, evictPod } from './writing/evict.ts';
 import { handlePatch } from './writing/patch.ts';
-import { mergeOwners } from './writing/prepare.ts';
+import { mergeOwners, placeIn } from './writing/prepare.ts';
 import { handleUpdate, mustRead, type Place } from './writing/write.ts';
 import { admissionOf } from './writing/write-admission.ts';
 
@@ -95,19 +95,42 @@ export function isBindings({ group, plural }: Resource): boolean {
   return group === '' && plural === 'bindings';
 }
 
-export function handleBindings(rest: Rest, context: RequestContext, namespace: string): Promise<void> {
-  return bind(rest, context, rest.storages.storageOf('', 'pods'), { namespace, name: '', subresource: 'binding' });
+export function handleBindings(
+  rest: Rest,
+  context: RequestContext,
+  bindings: Resource,
+  namespace: string,
+): Promise<void> {
+  const asked = { namespace, name: '', subresource: 'binding' };
+  return bindAs(rest, context, rest.storages.storageOf('', 'pods'), asked, { resource: bindings, subresource: '' });
 }
 
-async function bind(rest: Rest, context: RequestContext, storage: ResourceStorage, asked: Place): Promise<void> {
+function bind(rest: Rest, context: RequestContext, storage: ResourceStorage, asked: Place): Promise<void> {
+  return bindAs(rest, context, storage, asked, { resource: storage.resource, subresource: asked.subresource });
+}
+
+/** `admitted`: what admission is told it is about. */
+async function bindAs(
+  rest: Rest,
+  context: RequestContext,
+  storage: ResourceStorage,
+  asked: Place,
+  admitted: { readonly resource: Resource; readonly subresource: string },
+): Promise<void> {
   const format = negotiate(context.headers, storage.resource);
   const options = writeOptions(context, 'CreateOptions');
   const body = await readBody(context);
   const given = asObject(decodePart(context, body, '', 'v1', 'Binding', options.fieldValidation));
-  given.metadata ??= {};
-  mergeOwners(given, { warn: (text) => context.warn(text) });
+  takeOrder(context, given, asked);
   const place = { ...asked, name: asked.name || (given.metadata.name ?? '') };
-  const order = admittedOrder(rest, context, storage, place, options, bodyTypeOf('', 'v1', 'Binding'));
+  const order = admittedOrder(
+    rest,
+    context,
+    admitted.resource,
+    { ...place, subresource: admitted.subresource },
+    options,
+    bodyTypeOf('', 'v1', 'Binding'),
+  );
   const binding = await order.admit(given);
   if (binding.metadata.name !== place.name) throw badRequest('name in URL does not match name in Binding object');
   refuseBinding(validateBinding(binding));
@@ -127,9 +150,8 @@ async function evict(rest: Rest, context: RequestContext, storage: ResourceStora
   const options = writeOptions(context, 'CreateOptions');
   const type = { ...bodyTypeOf('policy', 'v1', 'Eviction'), alsoVersions: ['policy/v1beta1'] };
   const given = asObject(decodeAs(context, await readBody(context), type, options.fieldValidation));
-  given.metadata ??= {};
-  mergeOwners(given, { warn: (text) => context.warn(text) });
-  const order = admittedOrder(rest, context, storage, place, options, type);
+  takeOrder(context, given, place);
+  const order = admittedOrder(rest, context, storage.resource, place, options, type);
   const eviction = await order.admit(given);
   if (eviction.metadata.name !== place.name) throw badRequest('name in URL does not match name in Eviction object');
   const deletion = deletionIn(eviction as unknown as JsonObject, options.isDryRun);
@@ -142,29 +164,38 @@ async function makeToken(rest: Rest, context: RequestContext, storage: ResourceS
   const format = negotiate(context.headers, storage.resource);
   const options = writeOptions(context, 'CreateOptions');
   const body = await readBody(context);
-  const given = asObject(decodePart(context, body, 'authentication.k8s.io', 'v1', 'TokenRequest'));
-  given.metadata ??= {};
   const type = bodyTypeOf('authentication.k8s.io', 'v1', 'TokenRequest');
-  const order = admittedOrder(rest, context, storage, place, options, type);
+  const given = asObject(decodeAs(context, body, type, options.fieldValidation));
+  takeOrder(context, given, place);
+  const order = admittedOrder(rest, context, storage.resource, place, options, type);
   const request = await order.admit(given);
+  checkTokenName(request, place.name);
   const account = storage.toObject(await mustRead(storage, place));
-  request.metadata.name ||= place.name;
-  request.metadata.namespace ||= place.namespace;
-  await order.validate(request);
-  const answer = await answerTokenRequest(request as unknown as JsonObject, account, {
+  const tools = {
     tokens: rest.tokens,
     nowMs: wallNow(),
-    storageOf: (group, plural) => rest.storages.storageOf(group, plural),
-    read: async (other, namespace, name) => (await other.read(namespace, name))?.parse(),
-  });
+    storageOf: (group: string, plural: string) => rest.storages.storageOf(group, plural),
+    read: async (other: ResourceStorage, namespace: string, name: string) =>
+      (await other.read(namespace, name))?.parse(),
+  };
+  const completed = completeTokenRequest(request, account, tools);
+  await order.validate(completed);
+  const answer = await answerTokenRequest(completed, account, tools);
   sendJson(context, 201, format, answer);
+}
+
+/** Of any order: it lies in the namespace of its path, and names an owner once. */
+function takeOrder(context: RequestContext, order: KubeObject, { namespace }: Place): void {
+  order.metadata ??= {};
+  placeIn(namespace, order.metadata, { isNamespaced: true });
+  mergeOwners(order, { warn: (text) => context.warn(text) });
 }
 
 /** Admission of an order: it is a create of something that is not stored. */
 function admittedOrder(
   rest: Rest,
   context: RequestContext,
-  { resource }: ResourceStorage,
+  resource: Resource,
   place: Place,
   options: WriteOptions,
   bodyType: BodyType,

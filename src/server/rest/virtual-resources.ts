@@ -15,6 +15,7 @@ import { readBodyObject } from './input/read-body.ts';
 import { writeOptions } from './input/write-options.ts';
 import { sendJson } from './output/answer.ts';
 import { nowInSeconds, type Rest } from './rest.ts';
+import { placeIn } from './writing/prepare.ts';
 import { admissionOf } from './writing/write-admission.ts';
 
 type Answer = (
@@ -54,7 +55,8 @@ export async function handleVirtual(
   const object = await readBodyObject(context, resource, fieldValidation);
   const slices = new WorkSlices(context.signal);
   const given = { ...(object as unknown as KubeObject) };
-  const metadata: ObjectMeta = { ...given.metadata, ...(resource.isNamespaced && { namespace }) };
+  const metadata: ObjectMeta = { ...given.metadata };
+  placeIn(namespace, metadata, resource);
   for (const field of SYSTEM_FIELDS) delete (metadata as JsonObject)[field];
   given.metadata = metadata;
   const managedFields = trackUpdate({

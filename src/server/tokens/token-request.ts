@@ -21,9 +21,12 @@ import type { BoundObject, ServiceAccountTokens } from './service-account-tokens
 const DEFAULT_SECONDS = 3600;
 const MIN_SECONDS = 600;
 const MAX_SECONDS = 2 ** 32;
+const TOKEN_REQUEST = { kind: 'TokenRequest', group: 'authentication.k8s.io' };
 
 type BoundRef = { kind?: string; apiVersion?: string; name?: string; uid?: string };
 type Spec = { audiences?: string[] | null; expirationSeconds?: number | null; boundObjectRef?: BoundRef | null };
+
+type CompleteSpec = { audiences: string[]; expirationSeconds: number; boundObjectRef: BoundRef | null };
 
 export type TokenRequestTools = {
   readonly tokens: ServiceAccountTokens;
@@ -32,34 +35,49 @@ export type TokenRequestTools = {
   readonly nowMs: number;
 };
 
-/** The request as it is answered; `account` is the one in the path. */
-export async function answerTokenRequest(
-  request: JsonObject,
-  account: KubeObject,
-  tools: TokenRequestTools,
-): Promise<JsonObject> {
-  const { metadata } = request as unknown as KubeObject;
-  const { name = '', namespace = '' } = account.metadata;
-  if (metadata?.name && metadata.name !== name)
-    throw badRequest(`name in URL does not match name in TokenRequest object`);
-  if (metadata?.namespace && metadata.namespace !== namespace)
-    throw badRequest(`namespace in URL does not match namespace in TokenRequest object`);
+/** Who names an account names the one of the path. */
+export function checkTokenName({ metadata }: KubeObject, name: string): void {
+  if (!metadata.name || metadata.name === name) return;
+  const fault = invalidValue('metadata.name', metadata.name, 'must match the service account name if specified');
+  throw invalid(TOKEN_REQUEST, name, [fault]);
+}
 
+/** What the request asks for with all that it left out; `account` is the one in the path. */
+export function completeTokenRequest(
+  request: KubeObject,
+  account: KubeObject,
+  { tokens, nowMs }: Pick<TokenRequestTools, 'tokens' | 'nowMs'>,
+): KubeObject {
+  const { name = '', namespace = '', uid = '' } = account.metadata;
+  const asked = request.metadata.uid;
+  if (asked && asked !== uid) {
+    const why = `the UID in the token request (${asked}) does not match the UID of the service account (${uid})`;
+    throw conflict({ group: TOKEN_REQUEST.group, plural: TOKEN_REQUEST.kind }, name, why);
+  }
   const spec = (request.spec ?? {}) as Spec;
   const expirationSeconds = spec.expirationSeconds ?? DEFAULT_SECONDS;
   const faults = checkSeconds(expirationSeconds);
-  if (faults.length > 0) throw invalid({ kind: 'TokenRequest', group: 'authentication.k8s.io' }, '', faults);
-  const audiences = spec.audiences?.length ? spec.audiences : [...tools.tokens.audiences];
-  const bound = spec.boundObjectRef ? await boundObject(spec.boundObjectRef, account, tools) : undefined;
-
-  const expiresAtMs = Math.floor(tools.nowMs / 1000 + expirationSeconds) * 1000;
-  const token = tools.tokens.sign(account, audiences, expiresAtMs, bound);
+  if (faults.length > 0) throw invalid(TOKEN_REQUEST, '', faults);
+  const audiences = spec.audiences?.length ? spec.audiences : [...tokens.audiences];
   return {
     ...request,
-    metadata: { name, namespace, creationTimestamp: rfc3339(tools.nowMs) },
+    metadata: { ...request.metadata, name, namespace, uid, creationTimestamp: rfc3339(nowMs) },
     spec: { audiences, expirationSeconds, boundObjectRef: (spec.boundObjectRef as JsonObject | undefined) ?? null },
-    status: { token, expirationTimestamp: rfc3339(expiresAtMs) },
   };
+}
+
+/** The completed request with its token. */
+export async function answerTokenRequest(
+  request: KubeObject,
+  account: KubeObject,
+  tools: TokenRequestTools,
+): Promise<JsonObject> {
+  const { audiences, expirationSeconds, boundObjectRef } = request.spec as CompleteSpec;
+  const bound = boundObjectRef ? await boundObject(boundObjectRef, account, tools) : undefined;
+  const expiresAtMs = Math.floor(tools.nowMs / 1000 + expirationSeconds) * 1000;
+  const token = tools.tokens.sign(account, audiences, expiresAtMs, bound);
+  const status = { token, expirationTimestamp: rfc3339(expiresAtMs) };
+  return { ...(request as unknown as JsonObject), status };
 }
 
 function checkSeconds(seconds: number): FieldError[] {
@@ -77,8 +95,9 @@ async function boundObject(
   account: KubeObject,
   { storageOf, read }: TokenRequestTools,
 ): Promise<BoundObject> {
-  if (apiVersion !== 'v1' || !Object.hasOwn(PLURALS, kind))
-    throw badRequest(`cannot bind token to object of type ${apiVersion}, Kind=${kind}`);
+  const type = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
+  if (!type.startsWith('/') || !Object.hasOwn(PLURALS, kind))
+    throw badRequest(`cannot bind token to object of type ${type}, Kind=${kind}`);
   const bound = kind as BoundObject['kind'];
   const storage = storageOf('', PLURALS[bound]);
   const object = await read(storage, bound === 'Node' ? '' : (account.metadata.namespace ?? ''), name);
@@ -87,7 +106,7 @@ async function boundObject(
   const found = object.metadata.uid ?? '';
   if (uid !== '' && uid !== found)
     throw conflict(
-      storage.resource,
+      { group: '', plural: kind },
       name,
       `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`,
     );

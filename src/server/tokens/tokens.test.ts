@@ -9,7 +9,7 @@ import type { ResourceStorage } from '../storage/resource-storage.ts';
 import { publicJwk, signToken, tokenKey, verifiedClaims } from './jwt.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
 import { ensureSigningKey } from './signing-key.ts';
-import { answerTokenRequest, type TokenRequestTools } from './token-request.ts';
+import { answerTokenRequest, checkTokenName, completeTokenRequest, type TokenRequestTools } from './token-request.ts';
 
 const curve = tokenKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
 const rsa = tokenKey(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey);
@@ -192,12 +192,15 @@ describe('answerTokenRequest()', () => {
     nowMs: 1_000_000_000_500,
     read: async (_view, namespace, name) => there.get(`${namespace}/${name}`),
   };
-  const ask = (spec: object, metadata: object = {}) =>
-    answerTokenRequest({ kind: 'TokenRequest', metadata, spec } as JsonObject, account, tools);
+  const ask = async (spec: object, metadata: object = {}) => {
+    const request = { kind: 'TokenRequest', metadata, spec } as unknown as KubeObject;
+    checkTokenName(request, 'bot');
+    return answerTokenRequest(completeTokenRequest(request, account, tools), account, tools);
+  };
 
   it('fills in what was not asked for', async () => {
     const { metadata, spec, status } = (await ask({})) as Record<string, JsonObject>;
-    expect(metadata).toEqual({ name: 'bot', namespace: 'ci', creationTimestamp: '2001-09-09T01:46:40Z' });
+    expect(metadata).toEqual({ name: 'bot', namespace: 'ci', uid: 'u-1', creationTimestamp: '2001-09-09T01:46:40Z' });
     expect(spec).toEqual({ audiences: [tokens.issuer], expirationSeconds: 3600, boundObjectRef: null });
     expect(status!.expirationTimestamp).toBe('2001-09-09T02:46:40Z');
     expect(verifiedClaims([curve], String(status!.token))).toMatchObject({
@@ -209,14 +212,33 @@ describe('answerTokenRequest()', () => {
   it.each<[string, object, object, number, string]>([
     ['too short a time', { expirationSeconds: 599 }, {}, 422, 'may not specify a duration less than 10 minutes'],
     ['too long a time', { expirationSeconds: 2 ** 33 }, {}, 422, 'may not specify a duration larger than 2^32 seconds'],
-    ['another name', {}, { name: 'x' }, 400, 'name in URL does not match'],
-    ['another namespace', {}, { namespace: 'x' }, 400, 'namespace in URL does not match'],
+    [
+      'another name',
+      {},
+      { name: 'x' },
+      422,
+      '"bot" is invalid: metadata.name: Invalid value: "x": must match the service account name if specified',
+    ],
+    [
+      'another uid',
+      {},
+      { uid: 'u-0' },
+      409,
+      'on TokenRequest.authentication.k8s.io "bot": the UID in the token request (u-0) does not match the UID of the service account (u-1)',
+    ],
     [
       'an object of no such kind',
       { boundObjectRef: { kind: 'Job', apiVersion: 'batch/v1' } },
       {},
       400,
-      'cannot bind token',
+      'cannot bind token to object of type batch/v1, Kind=Job',
+    ],
+    [
+      'an object of another kind of the core group',
+      { boundObjectRef: { kind: 'ConfigMap', apiVersion: 'v1' } },
+      {},
+      400,
+      'cannot bind token to object of type /v1, Kind=ConfigMap',
     ],
     [
       'an object that is not',
@@ -230,11 +252,16 @@ describe('answerTokenRequest()', () => {
       { boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'p', uid: 'old' } },
       {},
       409,
-      'does not match',
+      'on Pod "p": the UID in the bound object reference (old) does not match',
     ],
   ])('refuses %s', async (_what, spec, metadata, code, text) => {
     const refusal = await ask(spec, metadata).catch((err: unknown) => err as { code: number; message: string });
     expect(refusal).toMatchObject({ code, message: expect.stringContaining(text) });
+  });
+
+  it('keeps what else was said of it', async () => {
+    const { metadata } = await ask({}, { name: 'bot', labels: { a: 'b' }, uid: 'u-1' });
+    expect(metadata).toMatchObject({ name: 'bot', labels: { a: 'b' }, uid: 'u-1' });
   });
 
   it('binds to a pod of the account only', async () => {

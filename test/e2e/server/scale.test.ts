@@ -29,7 +29,7 @@ beforeAll(async () => {
           served: true,
           storage: true,
           schema: { openAPIV3Schema: { type: 'object', properties: { spec: count, status: count } } },
-          subresources: { scale: { specReplicasPath: '.spec.count', statusReplicasPath: '.status.count' } },
+          subresources: { status: {}, scale: { specReplicasPath: '.spec.count', statusReplicasPath: '.status.count' } },
         },
       ],
     },
@@ -163,4 +163,20 @@ it('a count that nobody owns is scaled, and nobody owns it after that', async ()
     body: { spec: { replicas: 5 } },
   });
   expect(await owners(`${DEPLOYMENTS}/web`)).toEqual([['alpha', 'Apply', '', false]]);
+});
+
+it('the status of a custom object is put by who has seen its version', async () => {
+  const widget = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'web' }, status: { count: 1 } };
+  expect(await send('PUT', `${WIDGETS}/web/status`, widget, 'json')).toMatchObject({
+    body: {
+      code: 422,
+      message:
+        'widgets.example.com "web" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
+    },
+  });
+  const { metadata } = await server.client.get(`${WIDGETS}/web`);
+  const seen = { ...widget, metadata: metadata as unknown as JsonObject };
+  expect(await send('PUT', `${WIDGETS}/web/status`, seen, 'json')).toMatchObject({ body: { status: { count: 1 } } });
+  const patch = { status: { count: 2 } };
+  expect(await send('PATCH', `${WIDGETS}/web/status`, patch, 'merge-patch+json')).toMatchObject({ body: patch });
 });

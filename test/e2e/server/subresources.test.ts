@@ -236,3 +236,29 @@ it('the priority classes of the system are not deleted', async () => {
       message: `priorityclasses.scheduling.k8s.io "${name}" is forbidden: this is a system priority class and cannot be deleted`,
     });
 });
+
+it.each<[order: string, path: string, body: JsonObject]>([
+  ['a Binding', `${PODS}/p/binding`, { apiVersion: 'v1', kind: 'Binding', target: { kind: 'Node', name: 'n' } }],
+  ['an Eviction', `${PODS}/p/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction' }],
+  ['a TokenRequest', '/api/v1/namespaces/default/serviceaccounts/p/token', {}],
+  [
+    'a review',
+    '/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews',
+    { spec: { user: 'u', resourceAttributes: { namespace: 'default', verb: 'get', resource: 'pods' } } },
+  ],
+])('%s for another namespace than that of its path is refused', async (_order, path, body) => {
+  const { body: answer } = await server.client.ask('POST', path, {
+    body: JSON.stringify({ metadata: { name: 'p', namespace: 'elsewhere' }, ...body }),
+  });
+  expect(JSON.parse(answer.toString())).toMatchObject({
+    code: 400,
+    message: 'the namespace of the provided object does not match the namespace sent on the request',
+  });
+});
+
+it('a review lies in no namespace where its kind does not', async () => {
+  const { body } = await server.client.ask('POST', '/apis/authentication.k8s.io/v1/tokenreviews', {
+    body: JSON.stringify({ metadata: { namespace: 'elsewhere' }, spec: { token: 'none' } }),
+  });
+  expect(JSON.parse(body.toString()).metadata).not.toHaveProperty('namespace');
+});

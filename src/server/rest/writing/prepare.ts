@@ -17,6 +17,7 @@ import {
   type KubeObject,
   type ManagedFieldsEntry,
   type NameCheck,
+  type ObjectMeta,
   plainError,
 } from '../../../api/index.ts';
 import { cloneJson, jsonEqual, leastBytes, withNulls } from '../../codec/index.ts';
@@ -33,7 +34,7 @@ import {
   trackUpdate,
 } from '../../managed-fields/index.ts';
 import type { NameRule } from '../../registry/kind-table.ts';
-import { qualifiedName } from '../../registry/resource.ts';
+import { qualifiedName, type Resource } from '../../registry/resource.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import { generatedName } from '../../strategy/generated-name.ts';
 import type { StrategyContext } from '../../strategy/strategy.ts';
@@ -194,20 +195,28 @@ function asWritten({ resource }: ResourceStorage, object: KubeObject): KubeObjec
   return withNulls(object as unknown as JsonObject, resource.schema) as unknown as KubeObject;
 }
 
-/** Name and namespace of the body must be those of the path; a missing namespace is taken from there. */
+/** Name and namespace of the body must be those of the path. */
 export function checkNames(storage: ResourceStorage, object: KubeObject, namespace: string, name: string): void {
   object.metadata ??= {};
   const { metadata } = object;
-  if (storage.resource.isNamespaced) {
-    if (metadata.namespace && metadata.namespace !== namespace)
-      throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-    metadata.namespace = namespace;
-  } else delete metadata.namespace;
+  placeIn(namespace, metadata, storage.resource);
   if (name === '') return;
   if (!metadata.name)
     throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   if (metadata.name !== name)
     throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+}
+
+/** A missing namespace is that of the path, another one is refused, and what lies in none has none. */
+export function placeIn(
+  namespace: string,
+  metadata: ObjectMeta,
+  { isNamespaced }: Pick<Resource, 'isNamespaced'>,
+): void {
+  if (!isNamespaced) delete metadata.namespace;
+  else if (metadata.namespace && metadata.namespace !== namespace)
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  else metadata.namespace = namespace;
 }
 
 /** What no update changes; what it must not change either is left for validation to find. */
@@ -257,7 +266,10 @@ function keepOtherPart(storage: ResourceStorage, object: KubeObject, old: KubeOb
     if (!['kind', 'apiVersion', 'metadata', 'status'].includes(field)) delete object[field];
   for (const [field, value] of Object.entries(old))
     if (!['kind', 'apiVersion', 'metadata', 'status'].includes(field)) object[field] = cloneJson(value);
-  if (storage.resource.isCustom) object.metadata = { ...cloneJson(old.metadata), ...managedOf(object) };
+  if (!storage.resource.isCustom) return;
+  // The version is what the writer has seen, or nothing.
+  const { resourceVersion: _version, ...metadata } = old.metadata;
+  object.metadata = { ...cloneJson(metadata), ...managedOf(object) };
 }
 
 function managedOf({ metadata }: KubeObject): Pick<KubeObject['metadata'], 'managedFields'> {

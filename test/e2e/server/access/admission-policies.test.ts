@@ -56,6 +56,30 @@ it('without a watch cache too', async () => {
   expect(await refusal(server.client, 'POST', `${CONFIG_MAPS}?dryRun=All`, body)).toContain('denied request: never');
 });
 
+it('a binding is judged as what its path says', async () => {
+  await using server = await startTestServer();
+  const { client } = server;
+  await install(client, 'p', {
+    matchConstraints: rule(['bindings', 'pods/binding']),
+    validations: [
+      {
+        expression: 'false',
+        messageExpression:
+          'request.resource.resource + " in " + object.metadata.namespace + (has(request.subResource) ? " by part" : "")',
+      },
+    ],
+  });
+  const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'a' }, target: { kind: 'Node', name: 'n' } };
+  const told = async (path: string) =>
+    onlyMessage(await refusal(client, 'POST', `/api/v1/namespaces/default/${path}`, binding));
+  await client.create('/api/v1/namespaces/default/pods', {
+    metadata: { name: 'a' },
+    spec: { containers: [{ name: 'c', image: 'i' }] },
+  });
+  expect(await told('bindings?dryRun=All')).toBe('bindings in default');
+  expect(await told('pods/a/binding?dryRun=All')).toBe('pods in default by part');
+});
+
 it('every kind of write is judged as what it is', async () => {
   await using server = await startTestServer();
   const { client } = server;
