@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
-import type { JsonObject } from '../../api/json.ts';
+import type { JsonObject, JsonValue } from '../../api/json.ts';
 import type { Schema } from '../schema/schema.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
 import { checkObject } from './check-object.ts';
@@ -214,6 +214,14 @@ describe('checkObject() of a custom resource', () => {
       spec: { known: 5, free: { any: [1, null] }, list: [{ a: null }] },
     });
   });
+
+  it.each<[metadata: JsonValue, message: string]>([
+    ['x', 'json: cannot unmarshal string into Go value of type v1.ObjectMeta'],
+    [[], 'json: cannot unmarshal array into Go value of type v1.ObjectMeta'],
+    [{ labels: { a: 1 } }, 'json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string'],
+  ])('refuses metadata that is none: %j', (metadata, message) =>
+    expect(() => checkObject({ kind: 'Widget', metadata }, schema, { isCustom: true })).toThrow(message),
+  );
 });
 
 describe('checkObject() takes time in proportion to the object', () => {

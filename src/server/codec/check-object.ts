@@ -174,7 +174,9 @@ class Walk {
 
   /** Leaves out what the schema of a custom resource does not know. */
   prune(value: JsonValue, schema: Schema): JsonValue {
-    if (schema.name?.startsWith('io.k8s.') && schema.properties && isObject(value)) return this.#readAt(value, schema);
+    // Go reads a part of a built-in type by itself, and does not tell where it lies.
+    if (schema.name?.startsWith('io.k8s.') && schema.properties && value !== null)
+      return this.read(value, planOf(schema), '');
     if (Array.isArray(value)) {
       const { items } = schema;
       return items ? mapShared(value, (item, i) => this.#pruneAt(i, item, items)) : value;
@@ -203,14 +205,6 @@ class Walk {
     this.#steps.push(step);
     const kept = this.prune(value, schema);
     this.#steps.pop();
-    return kept;
-  }
-
-  /** A part with a built-in type inside a custom object. */
-  #readAt(value: JsonObject, schema: Schema): JsonValue {
-    this.#fields.push(faultPathText(this.#steps));
-    const kept = this.read(value, planOf(schema), '');
-    this.#fields.pop();
     return kept;
   }
 
