@@ -255,12 +255,20 @@ function wrongType({ kind, apiVersion }: { kind: string; apiVersion: string }, r
   const isSameGroup = group !== '' && resource.groupVersion.startsWith(`${group}/`);
   if (isSameGroup && kind === resource.kind && onceServed.test(version ?? ''))
     return wrongVersion(apiVersion, resource.groupVersion);
-  const given = { kind, apiVersion: version ?? '' };
+  return cannotHandle({ kind, apiVersion: version ?? '' }, resource, typeFault({ kind, apiVersion }, resource).why);
+}
+
+/** Why what is of one built-in type cannot be taken for another: nobody knows it (`isKnown`), or it is something else. */
+export function typeFault(
+  { kind, apiVersion }: { readonly kind: string; readonly apiVersion: string },
+  resource: Pick<BodyType, 'kind' | 'groupVersion'>,
+): { readonly isKnown: boolean; readonly why: string } {
   if (!messageOfKind(apiVersion, kind))
-    return cannotHandle(given, resource, `no kind "${kind}" is registered for version "${apiVersion}"`);
+    return { isKnown: false, why: `no kind "${kind}" is registered for version "${apiVersion}"` };
+  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
   const internal = resource.groupVersion.includes('/') ? resource.groupVersion.split('/')[0]!.split('.')[0] : 'core';
   const why = `converting (${version}.${kind}) to (${internal}.${resource.kind}): unknown conversion`;
-  return cannotHandle(given, resource, why);
+  return { isKnown: true, why };
 }
 
 function wrongVersion(found: string, expected: string): StatusError {
@@ -282,9 +290,14 @@ function unrecognized({ kind }: BodyType, why: string, shown?: string): StatusEr
 function objectOf(value: JsonValue, bytes: Uint8Array, resource: BodyType): JsonObject {
   if (isObject(value)) return value;
   if (value === null) return {};
+  throw unrecognized(resource, noType(value), beginning(bytes));
+}
+
+/** Why what is no object is of no type. */
+export function noType(value: JsonValue): string {
   const struct = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
   const why = `json: cannot unmarshal ${jsonWord(value)} into Go value of type ${struct}`;
-  throw unrecognized(resource, `couldn't get version/kind; json parse error: ${why}`, beginning(bytes));
+  return `couldn't get version/kind; json parse error: ${why}`;
 }
 
 /** The first bytes of a body for an error text: as they are if it looks like an object, in hex otherwise. */

@@ -1,6 +1,6 @@
 /** Request bodies to objects, objects to bytes. */
-export { checkObject } from './check-object.ts';
-export { type BodyType, checkDecoded, decodeBody, mediaTypeOf, parseBody } from './decode-body.ts';
+export { checkObject, jsonWord } from './check-object.ts';
+export { type BodyType, checkDecoded, decodeBody, mediaTypeOf, noType, parseBody, typeFault } from './decode-body.ts';
 export { encodeObject, encodeYaml, goJson } from './encode.ts';
 export { applyFieldValidation, type FieldValidation } from './field-validation.ts';
 export { cloneJson, jsonEqual } from './json/json-objects.ts';

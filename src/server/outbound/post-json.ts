@@ -6,6 +6,7 @@
 import type { Dispatcher } from 'undici';
 import type { JsonObject, JsonValue } from '../../api/index.ts';
 import { jsonText } from '../../api/json-text.ts';
+import { noType } from '../codec/index.ts';
 import { isObject } from '../codec/json/json-objects.ts';
 import { JsonSyntaxError, parseJson } from '../codec/json/json-reader.ts';
 import type { CallTarget } from './call-target.ts';
@@ -137,21 +138,7 @@ function readAnswer(code: number, contentType: string, bytes: Buffer): JsonObjec
   const found = tryJson(bytes);
   if (found instanceof JsonSyntaxError)
     throw new CallError(`couldn't get version/kind; json parse error: ${found.message}`, { code });
-  if (!isObject(found)) {
-    const type =
-      'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
-    const word = Array.isArray(found)
-      ? 'array'
-      : found === null
-        ? 'null'
-        : typeof found === 'boolean'
-          ? 'bool'
-          : typeof found;
-    throw new CallError(
-      `couldn't get version/kind; json parse error: json: cannot unmarshal ${word} into Go value of type ${type}`,
-      { code },
-    );
-  }
+  if (!isObject(found)) throw new CallError(noType(found), { code });
   return found;
 }
 

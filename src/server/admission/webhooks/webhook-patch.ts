@@ -4,6 +4,7 @@
  * words of kube-apiserver.
  */
 import { internalError, isStatusError, type JsonObject, type JsonValue } from '../../../api/index.ts';
+import { jsonWord, noType } from '../../codec/index.ts';
 import { isObject } from '../../codec/json/json-objects.ts';
 import { JsonSyntaxError, parseJson } from '../../codec/json/json-reader.ts';
 import { jsonPatch, patchFaultOf } from '../../patch/json-patch.ts';
@@ -18,8 +19,11 @@ export function readPatch(bytes: Buffer): JsonValue[] {
     throw err;
   }
   if (patch === null) return [];
-  if (!Array.isArray(patch) || !patch.every(isObject))
-    throw new Error('json: cannot unmarshal value into Go value of type jsonpatch.Patch');
+  if (!Array.isArray(patch))
+    throw new Error(`json: cannot unmarshal ${jsonWord(patch)} into Go value of type jsonpatch.Patch`);
+  const odd = patch.find((operation) => !isObject(operation));
+  if (odd !== undefined)
+    throw new Error(`json: cannot unmarshal ${jsonWord(odd)} into Go value of type jsonpatch.Operation`);
   return patch;
 }
 
@@ -34,7 +38,5 @@ export function applyPatch(object: JsonObject, patch: readonly JsonValue[]): Jso
 
 function mustBeObject(patched: JsonValue): JsonObject {
   if (isObject(patched)) return patched;
-  throw internalError(
-    "couldn't get version/kind; json parse error: json: cannot unmarshal value into Go value of type struct",
-  );
+  throw internalError(noType(patched));
 }

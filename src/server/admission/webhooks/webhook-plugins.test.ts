@@ -226,6 +226,24 @@ it.each<[what: string, write: TestWrite, answer: JsonObject, want: JsonObject]>(
     { code: 500, message: expect.stringMatching(/^Internal error occurred: json: cannot unmarshal string /) },
   ],
   [
+    'makes it an object of another kind',
+    configMap(),
+    patch({ op: 'replace', path: '/kind', value: 'Secret' }),
+    { code: 500, message: 'converting (v1.Secret) to (core.ConfigMap): unknown conversion' },
+  ],
+  [
+    'makes it an object of a version that is not there',
+    configMap(),
+    patch({ op: 'replace', path: '/apiVersion', value: 'v2' }),
+    { code: 500, message: 'Internal error occurred: no kind "ConfigMap" is registered for version "v2"' },
+  ],
+  [
+    'makes it no object',
+    configMap(),
+    patch({ op: 'replace', path: '', value: [] }),
+    { code: 500, message: expect.stringMatching(/cannot unmarshal array into Go value of type struct \{ APIVersion /) },
+  ],
+  [
     'moves it to another namespace',
     configMap(),
     patch({ op: 'replace', path: '/metadata/namespace', value: 'x' }),
@@ -241,6 +259,13 @@ it.each<[what: string, write: TestWrite, answer: JsonObject, want: JsonObject]>(
   const hook = await hookWith((request) => respond(request, answer));
   const made = plugin(mutatingWebhooks, { c: [webhook(hook, { failurePolicy: 'Ignore' })] });
   await expect(admitted(made, write)).rejects.toMatchObject(want);
+});
+
+it('an object that says its type no more is still of it', async () => {
+  const took = patch({ op: 'remove', path: '/kind' }, { op: 'remove', path: '/apiVersion' });
+  const hook = await hookWith((request) => respond(request, took));
+  const { object } = await admitted(plugin(mutatingWebhooks, { c: [webhook(hook)] }), configMap());
+  expect(object).toMatchObject({ kind: 'ConfigMap', apiVersion: 'v1' });
 });
 
 it.each([null, []])('a patch of %j changes nothing', async (none) => {

@@ -10,6 +10,7 @@ import { badRequest, internalError, isStatusError, type JsonObject } from '../..
 import { cloneJson, jsonEqual } from '../../codec/index.ts';
 import { parseJson } from '../../codec/json/json-reader.ts';
 import type { AdmissionAttributes, AdmissionPlugin, ConvertObject } from '../admission.ts';
+import { withItsType } from '../changed-type.ts';
 import { type Invocation, VersionedRequest } from './versioned-request.ts';
 import type { Webhook } from './webhook.ts';
 import type { WebhookCaller } from './webhook-caller.ts';
@@ -132,7 +133,7 @@ async function mutate(
   if (patchType !== 'JSONPatch')
     throw new WebhookCallError(webhook.name, `unsupported patch type ${JSON.stringify(patchType)}`, 500);
   const sent = parseJson(objectText) as JsonObject;
-  const patched = applyPatch(sent, patch);
+  const patched = withItsType(applyPatch(sent, patch), invocation);
   if (jsonEqual(sent, patched)) return false;
   mustStayInPlace(request.attributes, patched);
   try {

@@ -12,6 +12,7 @@ import { WorkSlices } from '../../../event-loop/work-slices.ts';
 import type { Schema } from '../../../schema/schema.ts';
 import { builtInSchemas } from '../../../schema/schemas.ts';
 import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../../admission.ts';
+import { withItsType } from '../../changed-type.ts';
 import type { KnownRights } from '../../expressions/known-rights.ts';
 import { type Matched, RequestValues } from '../../expressions/request-values.ts';
 import {
@@ -159,10 +160,11 @@ class MutationRun {
   async #replace(
     { matched }: Invocation<MutatingPolicy>,
     { isJsonPatch }: Mutation,
-    object: JsonObject,
+    changed: JsonObject,
   ): Promise<void> {
     const { resource: asked, kind, namespace, signal } = this.#a;
     const { resource } = matched;
+    const object = withItsType(changed, matched);
     const isWhole = kind.kind === asked.kind;
     if (isJsonPatch && isWhole && !resource.isCustom)
       checkDecoded(object, resource, 'Strict', (why) => internalError(why));
