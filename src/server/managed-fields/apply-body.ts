@@ -8,15 +8,19 @@ import {
   applyFieldValidation,
   type BodyType,
   type FieldValidation,
+  jsonWord,
   readYamlBytes,
   YamlSyntaxError,
 } from '../codec/index.ts';
 import { isObject } from '../codec/json/json-objects.ts';
 
 export function readApplyBody(bytes: Uint8Array, resource: BodyType, fieldValidation: FieldValidation): JsonObject {
-  const { value, duplicates } = readBody(bytes);
-  if (!isObject(value))
-    throw badRequest('error decoding YAML: json: cannot unmarshal into Go value of type map[string]interface {}');
+  const { value: read, duplicates } = readBody(bytes);
+  const value = read ?? {}; // nothing is an object that says nothing
+  if (!isObject(value)) {
+    const why = `json: cannot unmarshal ${jsonWord(value)} into Go value of type map[string]interface {}`;
+    throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
+  }
   const { strictError } = applyFieldValidation(fieldValidation, {
     unknownFields: [],
     duplicateFields: [],

@@ -89,7 +89,7 @@ describe('logs', () => {
   });
 
   it('of a pod without a node are empty', async () =>
-    expect(await ask('GET', `${PODS}/waiting/log`)).toMatchObject({ status: 204, text: '' }));
+    expect(await ask('GET', `${PODS}/waiting/log`)).toEqual({ status: 204, type: '', text: '' }));
 
   it.each<[path: string, status: number, reason: string | undefined, message: string]>([
     ['none/log', 404, 'NotFound', 'pods "none" not found'],

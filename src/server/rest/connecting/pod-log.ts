@@ -41,7 +41,7 @@ export async function handleLog(
   const pod = storage.toObject(await mustRead(storage, place)) as PodObject;
   const container = chooseContainer(pod, options.container);
   const { nodeName } = pod.spec ?? {};
-  if (!nodeName) return context.send(204, TEXT, NOTHING);
+  if (!nodeName) return context.send(204, '', NOTHING);
   await mustBePretended(rest, nodeName);
   if (options.previous)
     throw badRequest(`previous terminated container ${quote(container)} in pod ${quote(place.name)} not found`);
