@@ -1,6 +1,6 @@
 /**
  * What the owner of a store and a thread that uses it say to each other: lists of orders one way, lists of reports the
- * other, one list for all that came up in a turn of the loop.
+ * other: what comes up first in a turn of the loop, and one list for the rest of it.
  *
  *   call · cancel                          ─►   answer · part of an answer · failed
  *   arrived                                     what was counted on its way is here

@@ -1,8 +1,8 @@
 /**
  * The store of another thread, through a port: the same contract, kept by the store that its owner has.
  *
- * Always true: calls reach the owner in the order in which they were made. Where several ask for the revision in one turn,
- * one question answers them all: it leaves after the last of them asked. A call whose signal fires rejects at once, and the
+ * Always true: calls reach the owner in the order in which they were made. Where several ask for the revision before the
+ * next message leaves, one question answers them all: it leaves after the last of them asked. A call whose signal fires rejects at once, and the
  * owner gives it up if it can. Closing lets go of the port; the store and its other threads go on.
  */
 import { once } from 'node:events';
@@ -67,7 +67,7 @@ class SharedStore implements Store {
   #lastId = 0;
   #closed: StoreError | undefined;
   /** The question that is not sent yet. */
-  #revision: Promise<Revision> | undefined;
+  #revision: { readonly answer: Promise<Revision>; readonly sentBefore: number } | undefined;
 
   constructor(port: MessagePort, { history, maxPutBytes }: Greeting) {
     if (history) this.history = { ...history, includes: (name, revision) => isInHistory(history.ends, name, revision) };
@@ -105,14 +105,13 @@ class SharedStore implements Store {
   }
 
   revision({ signal }: CallOptions = {}): Promise<Revision> {
-    if (!this.#revision) {
-      this.#revision = this.#call<Revision>('revision', [{}], undefined);
-      this.#revision.catch(() => {}); // whoever asked may have left
-      process.nextTick(() => {
-        this.#revision = undefined; // it is on its way
-      });
+    const sentBefore = this.#out.sent;
+    if (this.#revision?.sentBefore !== sentBefore) {
+      const answer = this.#call<Revision>('revision', [{}], undefined);
+      answer.catch(() => {}); // whoever asked may have left
+      this.#revision = { answer, sentBefore };
     }
-    return answered(this.#revision, signal);
+    return answered(this.#revision.answer, signal);
   }
 
   compact(revision: Revision, { signal, ...options }: { physical?: boolean } & CallOptions = {}): Promise<void> {

@@ -1,6 +1,6 @@
-/** What is on its way to another thread, of ranges whose readers count it; all else is in test/contract/shared.test.ts. */
+/** How much is on its way to another thread, and how often; all else is in test/contract/shared.test.ts. */
 import { MessageChannel } from 'node:worker_threads';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { openTemporaryEmbedded } from '../../../test/support/store/embedded-under-test.ts';
 import { openSharedStore } from './shared-store.ts';
 import { shareStore } from './store-owner.ts';
@@ -41,4 +41,23 @@ it('ranges that are counted are refused beyond the room on their way, and read a
   await expect(left).rejects.toThrow('left');
   await store.revision(); // its answer comes after what was left
   expect((await read()).count).toBe(3);
+});
+
+it('who asks for the revision before the next message leaves is answered by one question, who asks later by another', async () => {
+  await using embedded = await openTemporaryEmbedded();
+  const asked = vi.spyOn(embedded.store, 'revision');
+  const { port1, port2 } = new MessageChannel();
+  shareStore(embedded.store, port1);
+  await using store = await openSharedStore(port2);
+  const answers: Promise<number>[] = [];
+  const callbacks = Array.from(
+    { length: 5 },
+    () => new Promise<void>((resolve) => setImmediate(() => resolve(void answers.push(store.revision())))),
+  );
+  await Promise.all(callbacks);
+  expect(new Set(await Promise.all(answers)).size).toBe(1);
+  expect(asked).toHaveBeenCalledTimes(2); // the first leaves at once, the others at the end of the turn
+  const { revision } = await embedded.store.txn({ then: [{ kind: 'put', key: '/a', value: Buffer.of(1) }] });
+  expect(await store.revision()).toBe(revision);
+  expect(asked).toHaveBeenCalledTimes(3);
 });
