@@ -3,12 +3,15 @@
  *
  * Whatever it cannot do ends it, and its owner starts another; an error that nobody caught is told in the log first.
  */
+import { hardwareClock } from '../api/clock.ts';
 import { openSharedStore } from '../store/index.ts';
 import { startThread } from './start-server.ts';
 import { copySocket } from './workers/bound-port.ts';
-import type { Shown } from './workers/place.ts';
+import type { Listening, Shown } from './workers/place.ts';
+import { PortShare } from './workers/port-share.ts';
 import { SeatTable } from './workers/seat-table.ts';
 import type { RunningThread } from './workers/serve-with-workers.ts';
+import { SocketCopies } from './workers/socket-copies.ts';
 import { lineOfThread } from './workers/thread-end.ts';
 import { ASKED_OF_OWNER, ASKED_OF_WORKER, type StartOrder } from './workers/worker-messages.ts';
 
@@ -25,17 +28,18 @@ const line = lineOfThread({
 });
 
 async function start({ options, number, secret, store: storePort, fd, port, ...order }: StartOrder): Promise<void> {
-  const [store, handle] = await Promise.all([openSharedStore(storePort), copySocket(fd)]);
+  const seats = new SeatTable(order.seats, order.seat, order.threads);
+  const [store, listening] = await Promise.all([openSharedStore(storePort), listeningOn(fd, port, seats)]);
   server = await startThread(
     { ...options, log: (text) => line.tell(ASKED_OF_OWNER.log, text) },
     {
       number,
       isOwner: false,
-      seats: new SeatTable(order.seats, order.seat, order.threads),
+      seats,
       secret,
       store,
       beside: store.beside,
-      listening: { kind: 'handle', handle, port },
+      listening,
       whole: {
         metricsText: () => line.ask<string>(ASKED_OF_OWNER.metrics),
         watches: () => line.ask<readonly Shown[]>(ASKED_OF_OWNER.watches),
@@ -46,3 +50,13 @@ async function start({ options, number, secret, store: storePort, fd, port, ...o
     },
   );
 }
+
+async function listeningOn(fd: number, port: number, seats: SeatTable): Promise<Listening> {
+  if (seats.threads === OWNER_AND_ONE) return { kind: 'handle', handle: await copySocket(fd), port };
+  const { first, copies } = await SocketCopies.open(fd, hardwareClock);
+  const share = PortShare.of(seats, copies, hardwareClock);
+  if (!share) await copies.close();
+  return { kind: 'handle', handle: first, port, share };
+}
+
+const OWNER_AND_ONE = 2;

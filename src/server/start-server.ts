@@ -282,7 +282,7 @@ export async function startThread(options: ServerOptions, place: Place): Promise
     const httpServer = await startHttpServer({
       host: bindAddress,
       port: listening.kind === 'own' ? securePort : listening.port,
-      ...(listening.kind === 'handle' && { socket: listening.handle }),
+      ...(listening.kind === 'handle' && { socket: listening.handle, share: listening.share }),
       tls: settingsOf(tls),
       authenticate: access.authenticate,
       authorizer: ui?.allowing(access.authorizer) ?? access.authorizer,

@@ -25,6 +25,7 @@ import type { RequestKind } from '../request/request-kind.ts';
 import type { RequestObserver } from '../request/request-observer.ts';
 import { parseRequestUrl } from '../request/request-url.ts';
 import { asStatusError } from '../request/status-body.ts';
+import type { PortShare } from '../workers/port-share.ts';
 import type { SeatCounter } from '../workers/seat-table.ts';
 import type { SharedBytes } from '../workers/shared-bytes.ts';
 import { ByteBudget } from './body/byte-budget.ts';
@@ -53,6 +54,8 @@ export type HttpServerOptions = {
   readonly port: number;
   /** A socket that has the port already. */
   readonly socket?: object;
+  /** Says when to let others take what comes to that port. */
+  readonly share?: PortShare | undefined;
   readonly tls: TlsSettings;
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
@@ -169,7 +172,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     owesAnswer: (socket) => connections.owesAnswer(socket),
   });
   const inProcess = makeInProcessDoor(onHttp1, limits, (socket) => connections.addSocket(socket));
-  listener.on('connection', (socket) => connections.addSocket(socket));
+  listener.on('connection', (socket) => {
+    connections.addSocket(socket);
+    options.share?.taken(socket);
+  });
   listener.on('secureConnection', (socket) => {
     connections.addSocket(socket);
     if (socket.alpnProtocol !== 'h2') heads.watch(socket);
@@ -244,15 +250,17 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
   const close = closeOnce(async () => {
     shared.isDraining = true;
-    const { shutdown = {} } = options;
+    const { shutdown = {}, share } = options;
+    const left = share?.close();
     await shutDown({ open, listener, connections, options: shutdown, graceMs: limits.graceMs, clock });
+    await left;
     inProcess.close();
     closing.abort();
     shared.bodies.close();
     shared.answers.close();
   });
 
-  const { host, port, socket } = options;
+  const { host, port, socket, share } = options;
   await new Promise<void>((resolve, reject) => {
     listener.once('error', reject);
     const listening = () => {
@@ -262,6 +270,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     if (socket) listener.listen(socket, BACKLOG, listening);
     else listener.listen({ host, port, backlog: BACKLOG }, listening);
   });
+  // Not `listener.close`, which also lets go of those who are connected.
+  const letGo = () => void NetServer.prototype.close.call(listener);
+  share?.begin({ listen: (handle) => void listener.listen(handle, BACKLOG), letGo });
   return {
     port: socket ? port : (listener.address() as AddressInfo).port,
     get openRequests() {
@@ -269,8 +280,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     },
     yieldPort() {
       hasYielded = true;
-      // Not `listener.close`, which also lets go of those who are connected.
-      NetServer.prototype.close.call(listener);
+      letGo();
     },
     connectInProcess: () => inProcess.connect(),
     setTls: (tls) => listener.setSecureContext(secureContext(tls)),

@@ -5,7 +5,7 @@
  *
  * A copy of a file descriptor is what Node has no call for, and two threads with the same one would each close it for the
  * other, or close whatever has its number by then. So a worker gets its own from a helper: a process that is started with
- * the socket, sends it back over its channel, where the kernel makes it a new descriptor, and is gone.
+ * the socket, sends it back over its channel, as often as it is wanted, where the kernel makes it a new descriptor, and is gone.
  */
 import { spawn } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
@@ -47,22 +47,45 @@ const { TCP, constants } = process.binding('tcp_wrap');
 const socket = new TCP(constants.SERVER);
 const failure = socket.open(3);
 if (failure !== 0) throw new Error('cannot open the socket: ' + failure);
-process.send('socket', socket, () => process.exit(0));
+process.on('message', () => {}); // until the other side hangs up
+for (let left = Number(process.argv[1]); left > 0; left--) process.send('socket', socket);
 `;
 
 /** The same socket, under a descriptor of this thread's own. */
-export function copySocket(fd: number): Promise<SocketHandle> {
+export async function copySocket(fd: number): Promise<SocketHandle> {
+  const [copy] = (await copySockets(fd, 1)) as [SocketHandle];
+  return copy;
+}
+
+/** The same socket so many times, each time under another descriptor. When the signal fires there are none. */
+export function copySockets(fd: number, count: number, signal?: AbortSignal): Promise<SocketHandle[]> {
   return new Promise((resolve, reject) => {
-    const helper = spawn(process.execPath, ['--no-deprecation', '-e', HELPER], {
+    const helper = spawn(process.execPath, ['--no-deprecation', '-e', HELPER, String(count)], {
       stdio: ['ignore', 'ignore', 'pipe', fd, 'ipc'],
       env: { ...process.env, NODE_OPTIONS: '' },
+      ...(signal && { signal }),
     });
+    const copies: SocketHandle[] = [];
     let said = '';
+    let failure: Error | undefined;
+    let isOver = false;
     helper.stderr!.on('data', (text) => {
       said += text;
     });
-    helper.on('message', (_message, socket) => resolve(socket as unknown as SocketHandle));
-    helper.on('error', reject);
-    helper.on('close', (code) => reject(new Error(`Cannot share the port: the helper ended with ${code}: ${said}`)));
+    helper.on('message', (_message, socket) => {
+      const copy = socket as unknown as SocketHandle;
+      if (isOver) copy.close();
+      else if (copies.push(copy) === count) helper.disconnect();
+    });
+    helper.on('error', (err) => {
+      failure = err;
+      if (helper.pid === undefined) reject(err);
+    });
+    helper.on('exit', (code) => {
+      isOver = true;
+      if (copies.length === count && !signal?.aborted) return resolve(copies);
+      for (const copy of copies) copy.close();
+      reject(failure ?? new Error(`Cannot share the port: the helper ended with ${code}: ${said}`));
+    });
   });
 }

@@ -16,6 +16,7 @@
 
 import type { KubeObject } from '../../api/index.ts';
 import type { SideLine, Store } from '../../store/index.ts';
+import type { PortShare } from './port-share.ts';
 import type { SeatTable } from './seat-table.ts';
 
 export type Place = {
@@ -41,7 +42,13 @@ export type Place = {
 
 export type Listening =
   | { readonly kind: 'own' }
-  | { readonly kind: 'handle'; readonly handle: object; readonly port: number };
+  | {
+      readonly kind: 'handle';
+      readonly handle: object;
+      readonly port: number;
+      /** With whom its connections are shared out. */
+      readonly share?: PortShare | undefined;
+    };
 
 export const SECRET_BYTES = 32;
 

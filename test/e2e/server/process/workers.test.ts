@@ -177,6 +177,30 @@ it('metrics are those of the whole server, whichever thread is asked', async () 
   }
 });
 
+it('connections are shared out evenly: those that come at once, one by one, and after a thread has died', async () => {
+  await using fresh = await startTestServer({ workers: 2, introspection: true });
+  const open = () => fresh.connect({ maxSockets: 1 }).watch('/api/v1/namespaces/default/secrets');
+  const countBy = async () => {
+    const { items } = await fresh.client.list(WATCHES, { fieldSelector: 'spec.resource=secrets' });
+    const on = fresh.workers.map(({ number }) => items.filter((item) => statusOf(item).worker === number).length);
+    return { all: items.length, unevenness: Math.max(...on) - Math.min(...on) };
+  };
+  /** A thread that had no time to answer may have too few of them: what comes next is its. */
+  const openUntilEven = async (most: number) => {
+    while ((await countBy()).unevenness > 12 && (await countBy()).all < most) await open();
+    expect((await countBy()).unevenness).toBeLessThanOrEqual(12);
+  };
+  await Promise.all(Array.from({ length: 128 }, open));
+  await openUntilEven(200);
+  for (let n = 0; n < 64; n++) await open();
+  await openUntilEven(320);
+  await fresh.workers[0]!.terminate();
+  await eventually(() => expect(fresh.workers).toHaveLength(2));
+  const { all: left } = await countBy();
+  for (let n = 0; n < left; n++) await open();
+  await openUntilEven(3 * left);
+}, 60_000);
+
 it('a thread that dies under load is replaced; nothing that was acknowledged is lost, and others do not notice', async () => {
   const [first] = server.workers;
   const watching = await watchOnEach('/api/v1/namespaces/default/endpoints', {});
