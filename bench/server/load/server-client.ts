@@ -120,6 +120,9 @@ export class Client {
   }
 }
 
+/** Nothing that a number of connections is divided by. */
+const STRIDE = 53;
+
 /** Connections that take requests in turn, so that as many can be under way as there are. */
 export class ClientPool implements Disposable {
   readonly #all: readonly Client[];
@@ -137,11 +140,14 @@ export class ClientPool implements Disposable {
     return new ClientPool(await Promise.all(Array.from({ length: size }, () => Client.open(endpoint))), 'warmest');
   }
 
-  /** For a server of several threads. They come one by one, or a thread that wakes first takes most of them; and they take turns. */
+  /**
+   * For a server of several threads: they take turns, and who is next to another came long after it, since neighbours are often
+   * on the same thread.
+   */
   static async openSpread(endpoint: Endpoint, size: number): Promise<ClientPool> {
-    const clients: Client[] = [];
-    while (clients.length < size) clients.push(await Client.open(endpoint));
-    return new ClientPool(clients, 'coldest');
+    const opened = await Promise.all(Array.from({ length: size }, () => Client.open(endpoint)));
+    const far = opened.map((_, i) => opened[(i * STRIDE) % size]!);
+    return new ClientPool(far, 'coldest');
   }
 
   get first(): Client {
