@@ -59,9 +59,10 @@ export class WriteAttributes implements AdmissionAttributes {
   }
 
   get kind(): GroupVersionKind {
-    const { kind, groupVersion } = this.#facts.bodyType ?? this.#facts.resource;
-    const [version = '', group = ''] = groupVersion.split('/').reverse();
-    return { group, version, kind };
+    const { bodyType, resource } = this.#facts;
+    if (!bodyType) return { group: resource.group, version: resource.version, kind: resource.kind };
+    const [version = '', group = ''] = bodyType.groupVersion.split('/').reverse();
+    return { group, version, kind: bodyType.kind };
   }
 
   /** A namespace lies in itself. */

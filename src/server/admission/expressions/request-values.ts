@@ -96,8 +96,13 @@ export function namespaceOf({ resource, namespace, name, object }: AdmissionAttr
 }
 
 /** An AdmissionRequest without uid and objects; what is empty is left out, as on the wire. */
-export function requestObject(attributes: AdmissionAttributes, { resource, kind }: Matched): JsonObject {
-  const { resource: asked, kind: askedKind, subresource, name, operation, user, isDryRun, options } = attributes;
+function requestObject(attributes: AdmissionAttributes, matched: Matched): JsonObject {
+  return { ...requestFacts(attributes, matched), dryRun: attributes.isDryRun, options: attributes.options };
+}
+
+/** Of an AdmissionRequest what comes between the uid and the objects. */
+export function requestFacts(attributes: AdmissionAttributes, { resource, kind }: Matched): JsonObject {
+  const { resource: asked, kind: askedKind, subresource, name, operation, user } = attributes;
   const namespace = namespaceOf(attributes);
   return {
     kind: { ...kind },
@@ -118,8 +123,6 @@ export function requestObject(attributes: AdmissionAttributes, { resource, kind 
           extra: Object.fromEntries(Object.entries(user.extra).map(([key, values]) => [key, [...values]])),
         }),
     },
-    dryRun: isDryRun,
-    options,
   };
 }
 

@@ -30,7 +30,7 @@ export function webhookConditions(authorizer: Authorizer): JudgeConditions {
       request: new RequestValues(attributes, matched, objects, rights),
       params: null,
       variables: noVariables,
-      slices: new WorkSlices(attributes.signal),
+      slices: new WorkSlices(attributes),
     });
   };
 }

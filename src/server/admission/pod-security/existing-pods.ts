@@ -19,7 +19,7 @@ export async function warningsAboutPods(
 ): Promise<string[]> {
   const { total, objects } = await a.context.walk('', 'pods', a.name);
   const faulty = new Map<string, { first: string; count: number }>();
-  const slices = new WorkSlices(a.signal);
+  const slices = new WorkSlices(a);
   const until = performance.now() + limits.ms;
   let checked = 0;
   for (const pod of objects) {

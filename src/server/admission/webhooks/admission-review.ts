@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
 import { isObject } from '../../codec/json/json-objects.ts';
 import type { AdmissionAttributes } from '../admission.ts';
-import { requestObject } from '../expressions/request-values.ts';
+import { requestFacts } from '../expressions/request-values.ts';
 import type { Invocation, Versioned } from './versioned-request.ts';
 import type { ReviewVersion } from './webhook.ts';
 
@@ -31,10 +31,11 @@ export function reviewRequest(
   invocation: Invocation,
   { objectText, oldObjectText }: Versioned,
 ): Buffer {
-  const { dryRun, options, ...rest } = requestObject(attributes, invocation);
+  const facts = jsonText(requestFacts(attributes, invocation)).slice(1, -1);
   return Buffer.from(
-    `{"kind":"AdmissionReview","apiVersion":"${GROUP}/${version}","request":${jsonText({ uid, ...rest }).slice(0, -1)}` +
-      `,"object":${objectText},"oldObject":${oldObjectText},"dryRun":${dryRun},"options":${jsonText(options)}}}`,
+    `{"kind":"AdmissionReview","apiVersion":"${GROUP}/${version}","request":{"uid":"${uid}",${facts}` +
+      `,"object":${objectText},"oldObject":${oldObjectText},"dryRun":${attributes.isDryRun}` +
+      `,"options":${jsonText(attributes.options)}}}`,
   );
 }
 

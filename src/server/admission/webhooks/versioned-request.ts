@@ -8,6 +8,7 @@
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
 import { withNulls } from '../../codec/index.ts';
+import { whenThere } from '../../event-loop/when-there.ts';
 import type { Resource } from '../../registry/resource.ts';
 import type { AdmissionAttributes, ConvertObject, GroupVersionKind } from '../admission.ts';
 
@@ -48,28 +49,36 @@ export class VersionedRequest {
     };
   }
 
-  async in({ resource }: Invocation): Promise<Versioned> {
-    const key = resource.groupVersion;
-    let found = this.#made.get(key);
-    if (!found) {
-      const { object, oldObject, resource: asked, kind, signal } = this.attributes;
-      const convert = async (one: KubeObject | undefined) =>
-        one && resource !== asked && one.kind === asked.kind && kind.kind === asked.kind
-          ? this.#convert(one, asked, resource, signal)
-          : one;
-      const [shown, old] = [await convert(object), await convert(oldObject)];
-      const schema = kind.kind === asked.kind ? resource.schema : undefined;
-      const written = (one: KubeObject | undefined) =>
-        one && (schema ? withNulls(one as unknown as JsonObject, schema) : (one as unknown as JsonObject));
-      found = {
-        object: shown,
-        oldObject: old,
-        objectText: textOf(written(shown)),
-        oldObjectText: textOf(written(old)),
-      };
-      this.#made.set(key, found);
-    }
-    return found;
+  /** At once, but for what has to be converted by somebody else. */
+  in({ resource }: Invocation): Versioned | Promise<Versioned> {
+    const known = this.#made.get(resource.groupVersion);
+    if (known) return known;
+    const { object, oldObject } = this.attributes;
+    return whenThere(this.#converted(object, resource), (shown) =>
+      whenThere(this.#converted(oldObject, resource), (old) => this.#keep(resource, shown, old)),
+    );
+  }
+
+  #converted(
+    one: KubeObject | undefined,
+    resource: Resource,
+  ): KubeObject | undefined | Promise<KubeObject | undefined> {
+    const { resource: asked } = this.attributes;
+    if (!one || resource === asked || one.kind !== asked.kind || !this.#isOfOwnKind) return one;
+    return this.#convert(one, asked, resource, this.attributes.signal);
+  }
+
+  #keep(resource: Resource, object: KubeObject | undefined, oldObject: KubeObject | undefined): Versioned {
+    const schema = this.#isOfOwnKind ? resource.schema : undefined;
+    const made = { object, oldObject, objectText: textOf(object, schema), oldObjectText: textOf(oldObject, schema) };
+    this.#made.set(resource.groupVersion, made);
+    return made;
+  }
+
+  /** Not what a subresource takes. */
+  get #isOfOwnKind(): boolean {
+    const { kind, resource } = this.attributes;
+    return kind.kind === resource.kind;
   }
 
   /** Puts what a webhook made of the object in its place, whatever version it asked for. */
@@ -83,6 +92,8 @@ export class VersionedRequest {
   }
 }
 
-function textOf(object: JsonObject | undefined): string {
-  return object ? jsonText(object) : 'null';
+function textOf(object: KubeObject | undefined, schema: Resource['schema'] | undefined): string {
+  if (!object) return 'null';
+  const written = object as unknown as JsonObject;
+  return jsonText(schema ? withNulls(written, schema) : written);
 }

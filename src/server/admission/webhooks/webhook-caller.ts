@@ -9,7 +9,7 @@ import { internalError } from '../../../api/index.ts';
 import type { OutboundConnections } from '../../outbound/outbound-connections.ts';
 import { CallError, postJson } from '../../outbound/post-json.ts';
 import { BadReviewError, NotAReviewError, type ReviewAnswer, readReview, reviewRequest } from './admission-review.ts';
-import type { Invocation, VersionedRequest } from './versioned-request.ts';
+import type { Invocation, Versioned, VersionedRequest } from './versioned-request.ts';
 import type { Webhook } from './webhook.ts';
 import { deniedBy, noDryRun, WebhookCallError } from './webhook-errors.ts';
 
@@ -58,7 +58,8 @@ export class WebhookCaller {
         'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)',
         400,
       );
-    const objects = await inVersion(request, invocation);
+    const found = inVersion(request, invocation);
+    const objects = found instanceof Promise ? await found : found;
     const uid = randomUUID();
     try {
       const target = targetOf(webhook);
@@ -98,11 +99,15 @@ function targetOf(webhook: Webhook) {
 }
 
 /** A version that the object cannot be had in fails the request, whatever the webhook's policy. */
-async function inVersion(request: VersionedRequest, invocation: Invocation) {
-  try {
-    return await request.in(invocation);
-  } catch (err) {
+function inVersion(request: VersionedRequest, invocation: Invocation): Versioned | Promise<Versioned> {
+  const failed = (err: unknown): never => {
     request.attributes.signal.throwIfAborted();
     throw internalError((err as Error).message, { cause: err });
+  };
+  try {
+    const found = request.in(invocation);
+    return found instanceof Promise ? found.catch(failed) : found;
+  } catch (err) {
+    return failed(err);
   }
 }

@@ -7,6 +7,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { forbidden, notFound } from '../../../api/index.ts';
+import { whenThere } from '../../event-loop/when-there.ts';
 import type { AdmissionAttributes } from '../admission.ts';
 import type { EquivalentResources } from '../matching/equivalent-resources.ts';
 import { type RuledRequest, ruleMatches } from '../matching/resource-rules.ts';
@@ -38,19 +39,32 @@ export class WebhookMatcher {
     this.#parts = parts;
   }
 
-  /** Undefined: it is not called. */
-  async invocation(
+  /** Undefined: it is not called. Told at once where nobody has to be asked. */
+  invocation(
     webhook: Webhook,
     request: VersionedRequest,
     observer: WebhookObserver,
-  ): Promise<Invocation | undefined> {
+  ): Invocation | undefined | Promise<Invocation | undefined> {
     const { attributes } = request;
     const invocation = this.#byRules(webhook, request);
     if (!invocation) return undefined;
     if (!objectMatches(webhook, attributes)) return undefined;
-    if (!(await namespaceMatches(webhook, attributes))) return undefined;
+    return whenThere(namespaceMatches(webhook, attributes), (isMatch) => {
+      if (!isMatch) return undefined;
+      return webhook.matchConditions.length === 0
+        ? invocation
+        : this.#byConditions(webhook, request, invocation, observer);
+    });
+  }
+
+  async #byConditions(
+    webhook: Webhook,
+    request: VersionedRequest,
+    invocation: Invocation,
+    observer: WebhookObserver,
+  ): Promise<Invocation | undefined> {
+    const { attributes } = request;
     const { matchConditions, failsOpen } = webhook;
-    if (matchConditions.length === 0) return invocation;
     const began = performance.now();
     const objects = await request.in(invocation);
     const { isMatch, error } = await this.#parts.judgeConditions(matchConditions, attributes, invocation, objects);
@@ -76,7 +90,7 @@ export class WebhookMatcher {
   }
 }
 
-async function namespaceMatches({ namespaceSelector }: Webhook, attributes: AdmissionAttributes): Promise<boolean> {
+function namespaceMatches({ namespaceSelector }: Webhook, attributes: AdmissionAttributes): boolean | Promise<boolean> {
   const { resource, subresource, operation, object, namespace, context } = attributes;
   const isNamespace = resource.group === '' && resource.plural === 'namespaces';
   if (namespace === '' && !isNamespace) return true;
@@ -84,10 +98,10 @@ async function namespaceMatches({ namespaceSelector }: Webhook, attributes: Admi
   // A namespace that is being written is judged by what it will be.
   if (isNamespace && subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'))
     return namespaceSelector.matches(object?.metadata.labels);
-  const known = await context.known('', 'namespaces', '', namespace);
-  const found = known ?? (await context.list('', 'namespaces')).find(({ metadata }) => metadata.name === namespace);
-  if (!found) throw notFound(NAMESPACES, namespace);
-  return namespaceSelector.matches(found.metadata.labels);
+  return whenThere(context.known('', 'namespaces', '', namespace), (found) => {
+    if (!found) throw notFound(NAMESPACES, namespace);
+    return namespaceSelector.matches(found.metadata.labels);
+  });
 }
 
 function objectMatches({ objectSelector }: Webhook, { object, oldObject }: AdmissionAttributes): boolean {

@@ -86,7 +86,8 @@ async function admit(parts: WebhookParts, observer: WebhookObserver, a: Admissio
   const { all } = parts.webhooks;
   for (let index = 0; index < all.length; index++) {
     const webhook = all[index]!;
-    const invocation = await parts.matcher.invocation(webhook, request, observer);
+    const found = parts.matcher.invocation(webhook, request, observer);
+    const invocation = found instanceof Promise ? await found : found;
     if (!invocation || (isSecondRun && !rounds.due.has(webhook.id))) continue;
     const place = `round_${isSecondRun ? 1 : 0}_index_${index}`;
     let isChanged = false;
@@ -162,30 +163,30 @@ function patchOf({ name }: Webhook, bytes: Buffer) {
   }
 }
 
+/** A webhook that is to be called, by its place in the list. */
+type Due = { readonly webhook: Webhook; readonly index: number; readonly invocation: Invocation };
+
 async function validate(parts: WebhookParts, observer: WebhookObserver, a: AdmissionAttributes): Promise<void> {
   const request = new VersionedRequest(a, parts.convert);
   const { all } = parts.webhooks;
-  const calls: Promise<unknown>[] = [];
   let refusal: { readonly err: unknown } | undefined;
-  const invocations: { webhook: Webhook; index: number; invocation: Invocation }[] = [];
+  const due: Due[] = [];
   for (let index = 0; index < all.length; index++) {
     const webhook = all[index]!;
-    const invocation = await parts.matcher.invocation(webhook, request, observer);
-    if (invocation) invocations.push({ webhook, index, invocation });
+    const found = parts.matcher.invocation(webhook, request, observer);
+    const invocation = found instanceof Promise ? await found : found;
+    if (invocation) due.push({ webhook, index, invocation });
   }
-  for (const { webhook, index, invocation } of invocations) {
-    const call = async () => {
-      try {
-        await observed(webhook, a, observer, () => parts.caller.call(webhook, invocation, request, false));
-      } catch (err) {
-        if (passes(webhook, err))
-          a.annotate(`failed-open.validating.webhook.admission.k8s.io/round_0_index_${index}`, webhook.name);
-        else refusal ??= { err };
-      }
-    };
-    calls.push(call());
-  }
-  await Promise.all(calls);
+  const call = async ({ webhook, index, invocation }: Due) => {
+    try {
+      await observed(webhook, a, observer, () => parts.caller.call(webhook, invocation, request, false));
+    } catch (err) {
+      if (passes(webhook, err))
+        a.annotate(`failed-open.validating.webhook.admission.k8s.io/round_0_index_${index}`, webhook.name);
+      else refusal ??= { err };
+    }
+  };
+  await (due.length === 1 ? call(due[0]!) : Promise.all(due.map(call)));
   if (refusal) throw asRefusal(refusal.err);
 }
 

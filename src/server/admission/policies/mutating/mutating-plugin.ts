@@ -69,7 +69,7 @@ class MutationRun {
   constructor(parts: MutatingParts, a: AdmissionAttributes) {
     this.#parts = parts;
     this.#a = a;
-    this.#slices = new WorkSlices(a.signal);
+    this.#slices = new WorkSlices(a);
     this.#rights = rightsOf(parts, a);
     this.#observer = parts.observer ?? silentObserver;
     this.#rounds = roundsOf(a);

@@ -64,7 +64,7 @@ class Validation {
   constructor(parts: ValidatingParts, a: AdmissionAttributes) {
     this.#parts = parts;
     this.#a = a;
-    this.#slices = new WorkSlices(a.signal);
+    this.#slices = new WorkSlices(a);
     this.#observer = parts.observer ?? silentObserver;
     this.#objects = new VersionedObjects(a, parts);
   }
