@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { find } from '../kinds/strategy-run.testing.ts';
 import { makeMetrics } from '../metrics/metrics.ts';
+import { RequestNotice } from '../request/abort-notice.ts';
 import { admitted } from './admission.testing.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from './admission.ts';
 import { AdmissionChain } from './admission-chain.ts';
@@ -20,6 +21,7 @@ function attributesOf(resource = 'pods'): AdmissionAttributes {
     options: () => ({}),
     annotate: () => {},
     signal: new AbortController().signal,
+    notice: new RequestNotice(),
   };
   const object = { kind: 'Pod', apiVersion: 'v1', metadata: { name: 'a' } };
   return new WriteAttributes(facts, undefined as never, object, undefined);

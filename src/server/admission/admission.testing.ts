@@ -1,6 +1,7 @@
 /** For tests: one write through plugins, with the other objects there are given as a table. */
 import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { find } from '../kinds/strategy-run.testing.ts';
+import { RequestNotice } from '../request/abort-notice.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { StrategyContext } from '../strategy/strategy.ts';
 import type { AdmissionOperation, AdmissionPlugin } from './admission.ts';
@@ -65,6 +66,7 @@ export async function admitted(plugin: AdmissionPlugin, write: TestWrite): Promi
       annotations[key] = value;
     },
     signal: new AbortController().signal,
+    notice: new RequestNotice(),
   };
   const chain = new AdmissionChain([plugin]);
   const attributes = new WriteAttributes(facts, context, object, old);

@@ -10,6 +10,7 @@
  */
 import { forbidden, type JsonObject, type KubeObject, type StatusCause, type StatusError } from '../../api/index.ts';
 import type { Resource } from '../registry/resource.ts';
+import type { AbortNotice } from '../request/abort-notice.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { StrategyContext } from '../strategy/strategy.ts';
 
@@ -48,6 +49,8 @@ export type AdmissionAttributes = {
   /** An annotation of the audit event. */
   annotate(key: string, value: string): void;
   readonly signal: AbortSignal;
+  /** The same for who waits for something short. */
+  readonly notice: AbortNotice;
 };
 
 /** From the form of one resource to that of another; may have to ask somebody. */

@@ -5,6 +5,7 @@ import { internalError, type JsonObject, type KubeObject } from '../../api/index
 import { type BodyType, checkDecoded } from '../codec/index.ts';
 import { strategyOf } from '../kinds/strategy-of.ts';
 import type { Resource } from '../registry/resource.ts';
+import type { AbortNotice } from '../request/abort-notice.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { StrategyContext } from '../strategy/strategy.ts';
 import { type AdmissionAttributes, type AdmissionOperation, type GroupVersionKind, Reinvocation } from './admission.ts';
@@ -24,6 +25,7 @@ export type WriteFacts = {
   readonly bodyType?: BodyType | undefined;
   annotate(key: string, value: string): void;
   readonly signal: AbortSignal;
+  readonly notice: AbortNotice;
 };
 
 export class WriteAttributes implements AdmissionAttributes {
@@ -90,6 +92,10 @@ export class WriteAttributes implements AdmissionAttributes {
 
   get signal(): AbortSignal {
     return this.#facts.signal;
+  }
+
+  get notice(): AbortNotice {
+    return this.#facts.notice;
   }
 
   /** Whether anybody has put another object in the place of the one that was sent. */

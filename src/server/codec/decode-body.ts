@@ -208,7 +208,9 @@ function withType(
   const wanted = { kind: kind || resource.kind, apiVersion: apiVersion || resource.groupVersion };
   if (resource.alsoVersions?.includes(wanted.apiVersion)) wanted.apiVersion = resource.groupVersion;
   if (wanted.kind !== resource.kind || wanted.apiVersion !== resource.groupVersion) throw wrongType(wanted, resource);
-  return { ...value, ...wanted };
+  // Its own members first: one that begins with all of another has a shape of its own each time, on Node 20.
+  const typed: JsonObject = { kind: '', apiVersion: '', ...value };
+  return Object.assign(typed, wanted);
 }
 
 function typeWord(value: JsonObject, field: string, resource: BodyType, shown: () => string): string {

@@ -12,6 +12,7 @@ import { type StatusError, timeout } from '../../api/errors/status-error.ts';
 import type { ChurningMember } from '../event-loop/churning-set.ts';
 import { type CpuAccount, chargeTo } from '../event-loop/run-queue.ts';
 import type { FlowTicket } from '../flow-control/flow-gate.ts';
+import { type AbortNotice, RequestNotice } from '../request/abort-notice.ts';
 import type { AnswerBody, ByteStream, RequestContext } from '../request/request-context.ts';
 import type { RequestInfo } from '../request/request-info.ts';
 import { retryAfterSeconds, statusBody, wantsPretty } from '../request/status-body.ts';
@@ -66,6 +67,7 @@ export class HttpRequestContext implements RequestContext, WireListener, Churnin
   #query: URLSearchParams | undefined;
   #warnings: Set<string> | undefined;
   #controller: AbortController | undefined;
+  #notice: RequestNotice | undefined;
   #abortReason: unknown;
   #ticket: FlowTicket | undefined;
   readonly #connectionAccount: CpuAccount;
@@ -128,6 +130,14 @@ export class HttpRequestContext implements RequestContext, WireListener, Churnin
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
     }
     return this.#controller.signal;
+  }
+
+  get notice(): AbortNotice {
+    if (!this.#notice) {
+      this.#notice = new RequestNotice();
+      if (this.#abortReason !== undefined) this.#notice.abort(this.#abortReason);
+    }
+    return this.#notice;
   }
 
   get account(): CpuAccount {
@@ -459,6 +469,7 @@ export class HttpRequestContext implements RequestContext, WireListener, Churnin
     this.#abortReason = reason;
     this.#ticket?.giveUp();
     this.#body?.refuse(reason);
+    this.#notice?.abort(reason);
     this.#controller?.abort(reason);
   }
 }

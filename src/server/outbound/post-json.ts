@@ -9,6 +9,7 @@ import { jsonText } from '../../api/json-text.ts';
 import { noType } from '../codec/index.ts';
 import { isObject } from '../codec/json/json-objects.ts';
 import { JsonSyntaxError, parseJson } from '../codec/json/json-reader.ts';
+import type { AbortNotice } from '../request/abort-notice.ts';
 import type { CallTarget } from './call-target.ts';
 import { networkErrorText } from './network-error.ts';
 import type { OutboundConnections } from './outbound-connections.ts';
@@ -29,7 +30,7 @@ export type JsonCall = {
   readonly body: Buffer;
   readonly timeoutSeconds: number;
   readonly limitBytes: number;
-  readonly signal: AbortSignal;
+  readonly signal: AbortNotice;
 };
 
 /** Of a body that is told in an error. */

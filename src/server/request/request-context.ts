@@ -7,6 +7,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { CpuAccount } from '../event-loop/run-queue.ts';
+import type { AbortNotice } from './abort-notice.ts';
 import type { RequestInfo } from './request-info.ts';
 import type { StreamEnd } from './stream-end.ts';
 import type { UserInfo } from './user-info.ts';
@@ -36,6 +37,8 @@ export interface RequestContext {
   readonly account?: CpuAccount | undefined;
   /** Fires when the client is gone or the request's time is over. */
   readonly signal: AbortSignal;
+  /** The same for who waits for something short, and needs no more of a signal. */
+  readonly notice: AbortNotice;
   /**
    * The whole body, or a 413 past the limit. A request that has one gets its seat here, when the body is there: whoever
    * answers without asking for it has none, and should not work hard for it.

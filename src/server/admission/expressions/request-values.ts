@@ -8,6 +8,7 @@ import { jsonValue } from '../../cel/values/json-values.ts';
 import type { Value } from '../../cel/values/values.ts';
 import { type ExpressionVariable, expressionVariables } from '../../kinds/admissionregistration/expressions.ts';
 import type { Resource } from '../../registry/resource.ts';
+import type { UserInfo } from '../../request/user-info.ts';
 import type { AdmissionAttributes, GroupVersionKind } from '../admission.ts';
 import type { KnownRights } from './known-rights.ts';
 
@@ -114,16 +115,18 @@ export function requestFacts(attributes: AdmissionAttributes, { resource, kind }
     ...(name && { name }),
     ...(namespace && { namespace }),
     operation,
-    userInfo: {
-      ...(user.username && { username: user.username }),
-      ...(user.uid && { uid: user.uid }),
-      ...(user.groups.length > 0 && { groups: [...user.groups] }),
-      ...(user.extra &&
-        Object.keys(user.extra).length > 0 && {
-          extra: Object.fromEntries(Object.entries(user.extra).map(([key, values]) => [key, [...values]])),
-        }),
-    },
+    userInfo: userObject(user),
   };
+}
+
+function userObject({ username, uid, groups, extra }: UserInfo): JsonObject {
+  const shown: JsonObject = {};
+  if (username) shown.username = username;
+  if (uid) shown.uid = uid;
+  if (groups.length > 0) shown.groups = [...groups];
+  if (extra && Object.keys(extra).length > 0)
+    shown.extra = Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]]));
+  return shown;
 }
 
 const NAMESPACE_METADATA = [

@@ -68,7 +68,7 @@ export class WebhookCaller {
         body: reviewRequest(uid, version, attributes, invocation, objects),
         timeoutSeconds,
         limitBytes: LIMIT_ANSWER_BYTES,
-        signal: attributes.signal,
+        signal: attributes.notice,
       });
       return readReview(answer, uid, version, isMutating);
     } catch (err) {
@@ -101,7 +101,7 @@ function targetOf(webhook: Webhook) {
 /** A version that the object cannot be had in fails the request, whatever the webhook's policy. */
 function inVersion(request: VersionedRequest, invocation: Invocation): Versioned | Promise<Versioned> {
   const failed = (err: unknown): never => {
-    request.attributes.signal.throwIfAborted();
+    request.attributes.notice.throwIfAborted();
     throw internalError((err as Error).message, { cause: err });
   };
   try {

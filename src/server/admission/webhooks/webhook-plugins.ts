@@ -140,7 +140,7 @@ async function mutate(
   try {
     await request.replace(patched, invocation);
   } catch (err) {
-    request.attributes.signal.throwIfAborted();
+    request.attributes.notice.throwIfAborted();
     if (isStatusError(err) && err.code === 500) throw err;
     throw internalError((err as Error).message, { cause: err });
   }

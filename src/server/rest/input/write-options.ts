@@ -24,7 +24,7 @@ export function writeOptions(
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
   isApply = false,
 ): WriteOptions {
-  if (context.queryText === '' && !isApply) return { ...asUsual, manager: managerOf(context) };
+  if (context.queryText === '' && !isApply) return { manager: managerOf(context), ...asUsual };
   const { query } = context;
   const faults: FieldError[] = [...dryRunFaults(query.getAll('dryRun'))];
   const given = query.get('fieldManager') ?? '';
@@ -42,8 +42,15 @@ export function writeOptions(
     manager: given || managerOf(context),
     fieldValidation: (fieldValidation || 'Warn') as FieldValidation,
     force,
-    given: { ...(given && { fieldManager: given }), ...(fieldValidation && { fieldValidation }) },
+    given: shownOptions(given, fieldValidation),
   };
+}
+
+function shownOptions(fieldManager: string, fieldValidation: string): WriteOptions['given'] {
+  const shown: { fieldManager?: string; fieldValidation?: string } = {};
+  if (fieldManager) shown.fieldManager = fieldManager;
+  if (fieldValidation) shown.fieldValidation = fieldValidation;
+  return shown;
 }
 
 /** Of a request that says nothing. */

@@ -11,6 +11,7 @@ import { annotateAudit } from '../../audit/audit-annotations.ts';
 import type { BodyType } from '../../codec/index.ts';
 import { whenThere } from '../../event-loop/when-there.ts';
 import type { Resource } from '../../registry/resource.ts';
+import type { AbortNotice } from '../../request/abort-notice.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { StrategyContext } from '../../strategy/strategy.ts';
@@ -107,6 +108,10 @@ class FactsOfRequest implements WriteFacts {
     return this.#context.signal; // made when somebody asks
   }
 
+  get notice(): AbortNotice {
+    return this.#context.notice;
+  }
+
   options(): JsonObject | null {
     return this.operation === 'CONNECT' || !this.#options ? null : shownOptions(this.operation, this.#options);
   }
@@ -120,12 +125,13 @@ const KINDS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'Delet
 
 /** As the client gave them; a patch is by now a create or an update, and has their options. */
 function shownOptions(operation: keyof typeof KINDS, options: WriteOptions | DeleteOptions): JsonObject {
-  const shown: JsonObject = { kind: KINDS[operation], apiVersion: 'meta.k8s.io/v1' };
+  const [kind, apiVersion] = [KINDS[operation], 'meta.k8s.io/v1'];
   const dryRun = options.isDryRun && { dryRun: ['All'] };
-  if (!('preconditions' in options)) return { ...shown, ...dryRun, ...options.given };
+  if (!('preconditions' in options)) return { kind, apiVersion, ...dryRun, ...options.given };
   const { gracePeriodSeconds, preconditions, orphanDependents, propagationPolicy } = options;
   return {
-    ...shown,
+    kind,
+    apiVersion,
     ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
     ...(preconditions && { preconditions }),
     ...(orphanDependents !== undefined && { orphanDependents }),

@@ -65,7 +65,7 @@ export async function handleCreate(
   place: Place,
 ): Promise<void> {
   const format = negotiate(context.headers, storage.resource);
-  const options = { ...writeOptions(context, 'CreateOptions'), isSmall: isShortBody(context.headers) };
+  const options = { isSmall: isShortBody(context.headers), ...writeOptions(context, 'CreateOptions') };
   const object = await decodeObject(context, storage, options);
   checkNames(storage, object, place.namespace, place.name);
   const created = await createObject({ rest, context, storage, place, options }, object);
