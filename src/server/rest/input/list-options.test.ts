@@ -22,6 +22,30 @@ describe('listOptions()', () => {
     });
   });
 
+  describe('of selectors that were asked for before', () => {
+    const selection = (query: string, resource = pods) => list(query, resource).selection;
+
+    it('reads each once, of a few and of short ones', () => {
+      const first = selection('labelSelector=a%3Db&fieldSelector=spec.nodeName%3Dx');
+      expect(selection('fieldSelector=spec.nodeName%3Dx&labelSelector=a%3Db')).toBe(first);
+      const long = `labelSelector=a+in+(${'b,'.repeat(300)}b)`;
+      expect(selection(long)).not.toBe(selection(long));
+      for (let i = 0; i < 256; i++) selection(`labelSelector=a%3D${i}`);
+      expect(selection('labelSelector=a%3Db&fieldSelector=spec.nodeName%3Dx')).not.toBe(first);
+    });
+
+    it('takes no text for the other, and no kind for another', () => {
+      const { labels, fields } = selection('labelSelector=aspec.nodeName%3Dx');
+      expect([labels.canonical, fields.canonical]).toEqual(['aspec.nodeName=x', '']);
+      const other = selection('labelSelector=a&fieldSelector=spec.nodeName%3Dx');
+      expect([other.labels.canonical, other.fields.canonical]).toEqual(['a', 'spec.nodeName=x']);
+      expect(() => selection('fieldSelector=spec.nodeName%3Dx', configMaps)).toThrow('not a known field selector');
+      const inNamespace = (namespace: string) =>
+        listOptions(new URLSearchParams(''), pods, namespace).selection.namespace;
+      expect([inNamespace('a'), inNamespace('b'), inNamespace('')]).toEqual(['a', 'b', '']);
+    });
+  });
+
   it.each([
     ['', 0],
     ['limit=', 0],

@@ -42,11 +42,10 @@ export type WatchOptions = Omit<ListOptions, 'limit' | 'continueToken'> & {
 };
 
 export function listOptions(query: URLSearchParams, resource: Resource, namespace: string): ListOptions {
-  const common = commonOptions(query, resource, namespace);
+  const { selection, resourceVersion, match } = commonOptions(query, resource, namespace);
   const limit = Math.max(0, integerParameter(query, 'limit') ?? 0);
   integerParameter(query, 'timeoutSeconds');
   const continueToken = query.get('continue') ?? '';
-  const { resourceVersion, match } = common;
   const faults: FieldError[] = [];
   if (match !== '') {
     if (resourceVersion === '')
@@ -68,7 +67,7 @@ export function listOptions(query: URLSearchParams, resource: Resource, namespac
     faults.push(forbiddenValue('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
   refuse(faults);
   checkVersion(resourceVersion);
-  return { ...common, match: match as ListOptions['match'], limit, continueToken };
+  return { selection, resourceVersion, match: match as ListOptions['match'], limit, continueToken };
 }
 
 export function watchOptions(query: URLSearchParams, resource: Resource, namespace: string, name = ''): WatchOptions {
@@ -97,13 +96,37 @@ export function watchOptions(query: URLSearchParams, resource: Resource, namespa
   };
 }
 
+/** By what was asked for. Clients ask for the same again and again, and to read it takes longer than an index takes to find it. */
+const known = new WeakMap<Resource, Map<string, Selection>>();
+/** Of each resource; with more, all are forgotten and read anew. */
+const MOST_KNOWN = 256;
+const KNOWN_CHARACTERS = 512;
+
 /** The selectors of a request for a collection. */
 function selectionOf(query: URLSearchParams, resource: Resource, namespace: string, name = ''): Selection {
-  const labels = parseLabelSelector(query.get('labelSelector') ?? '');
+  const labels = query.get('labelSelector') ?? '';
   const asked = query.get('fieldSelector') ?? '';
-  const text = name === '' ? asked : [`metadata.name=${name}`, asked].filter(Boolean).join(',');
-  const fields = asStored(parseFieldSelector(text, fieldSupportOf(resource)), resource);
-  return new Selection({ namespace, labels, fields });
+  const fields = name === '' ? asked : [`metadata.name=${name}`, asked].filter(Boolean).join(',');
+  const id = `${namespace}/${labels.length}/${labels}${fields}`;
+  let ofResource = known.get(resource);
+  const found = ofResource?.get(id);
+  if (found) return found;
+  const selection = readSelection(resource, namespace, labels, fields);
+  if (id.length > KNOWN_CHARACTERS) return selection;
+  if (!ofResource || ofResource.size === MOST_KNOWN) {
+    ofResource = new Map();
+    known.set(resource, ofResource);
+  }
+  ofResource.set(id, selection);
+  return selection;
+}
+
+function readSelection(resource: Resource, namespace: string, labels: string, fields: string): Selection {
+  return new Selection({
+    namespace,
+    labels: parseLabelSelector(labels),
+    fields: asStored(parseFieldSelector(fields, fieldSupportOf(resource)), resource),
+  });
 }
 
 /** Of a resource that is stored in the form of another: what its fields are called there. */
