@@ -18,6 +18,22 @@ const address = (ip: string) => ({ subsets: [{ addresses: [{ ip }], notReadyAddr
 const ipText = (path: string) =>
   `subsets[0].${path}[0].ip: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")`;
 
+const rangeText = (path: string) =>
+  `${path}: IPv6 CIDR value "2001:DB8::/64" should be in RFC 5952 canonical format ("2001:db8::/64")`;
+const huge: JsonObject = {
+  completionMode: 'Indexed',
+  completions: 100_001,
+  parallelism: 10_001,
+  template: { spec: { ...pod.spec, restartPolicy: 'Never' } },
+};
+const hugeText =
+  'In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail';
+const tenths: JsonObject = { requests: { storage: '1500m' }, limits: { storage: '2500m' } };
+const tenthsText = (path: string) => [
+  `${path}.requests[storage]: fractional byte value "1500m" is invalid, must be an integer`,
+  `${path}.limits[storage]: fractional byte value "2500m" is invalid, must be an integer`,
+];
+
 const ranges = {
   'networking.k8s.io/servicecidrs': [
     {
@@ -69,6 +85,33 @@ it.each<[kind: string, body: JsonObject, want: string[]]>([
       metadata: { labels: { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' } },
     },
     [],
+  ],
+  ['nodes', { spec: { podCIDRs: ['2001:DB8::/64'] } }, [rangeText('spec.podCIDRs[0]')]],
+  ['jobs.batch', { spec: huge }, [`spec: ${hugeText}`]],
+  [
+    'cronjobs.batch',
+    { spec: { schedule: '* * * * *', jobTemplate: { spec: huge } } },
+    [`spec.jobTemplate.spec: ${hugeText}`],
+  ],
+  [
+    'persistentvolumeclaims',
+    { spec: { accessModes: ['ReadWriteOnce'], resources: tenths } },
+    tenthsText('spec.resources'),
+  ],
+  [
+    'pods',
+    {
+      spec: {
+        ...pod.spec,
+        volumes: [
+          {
+            name: 'v',
+            ephemeral: { volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOnce'], resources: tenths } } },
+          },
+        ],
+      },
+    },
+    tenthsText('spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources'),
   ],
   [
     'pods',

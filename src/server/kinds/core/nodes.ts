@@ -16,7 +16,7 @@ import {
 } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
 import { roundAmounts } from '../../strategy/validation/amounts.ts';
-import { appendAll } from '../../strategy/validation/append-all.ts';
+import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import type { Check } from '../../strategy/validation/field-table.ts';
 import {
   isEmpty,
@@ -27,7 +27,7 @@ import {
   textAt,
   textsAt,
 } from '../../strategy/validation/fields.ts';
-import { ipRange, parseRange } from '../../strategy/validation/ip-address.ts';
+import { ipRange, parseRange, warningsForRange } from '../../strategy/validation/ip-address.ts';
 import { checkResourceAmount } from '../../strategy/validation/resource-names.ts';
 
 const FEATURE_CHARACTERS = 253;
@@ -78,11 +78,17 @@ export const nodeStrategy: Strategy = {
       errors.push(forbiddenValue('spec.externalID', 'may not be updated'));
     return errors;
   },
-  warnings: (node, _old, { subresource }) =>
-    subresource === '' && textAt(specOf(node), 'externalID') !== ''
-      ? ['spec.externalID: this field is deprecated, and is unused by Kubernetes']
-      : [],
+  warnings: (node, _old, { subresource }) => {
+    if (subresource !== '') return [];
+    const spec = specOf(node);
+    const ranges = faultsOf(textsAt(spec, 'podCIDRs'), (range, index) =>
+      warningsForRange(`spec.podCIDRs[${index}]`, range ?? ''),
+    );
+    return textAt(spec, 'externalID') === '' ? ranges : [externalText, ...ranges];
+  },
 };
+
+const externalText = 'spec.externalID: this field is deprecated, and is unused by Kubernetes';
 
 function fixed(field: string, shown: string): FieldError {
   return forbiddenValue(`spec.${field}`, `node updates may not change ${shown} except from "" to valid`);

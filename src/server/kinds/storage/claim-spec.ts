@@ -5,8 +5,10 @@ import {
   type FieldError,
   invalidValue,
   type JsonObject,
+  quote,
   requiredValue,
 } from '../../../api/index.ts';
+import { quantityOf } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { labelSelector, named, required, requiredWith } from '../../strategy/validation/checks.ts';
 import { type Check, struct } from '../../strategy/validation/field-table.ts';
@@ -59,4 +61,15 @@ export function validateClaimSpec(spec: JsonObject, path: string, before?: JsonO
   else if (['apiGroup', 'kind', 'name'].some((field) => (source[field] ?? '') !== (ref[field] ?? '')))
     errors.push(invalidValue(path, {}, 'must match dataSourceRef'));
   return errors;
+}
+
+/** Storage comes in whole bytes. */
+export function claimWarnings(spec: JsonObject, path: string): string[] {
+  const resources = objectAt(spec, 'resources');
+  return ['requests', 'limits'].flatMap((part) => {
+    const quantity = quantityOf(String(objectAt(resources, part)?.storage ?? '0'));
+    if (quantity.toBigInt(-3) % 1000n === 0n) return [];
+    const shown = quote(`${quantity}`);
+    return [`${path}.resources.${part}[storage]: fractional byte value ${shown} is invalid, must be an integer`];
+  });
 }

@@ -13,7 +13,6 @@ import {
   type JsonValue,
   type KubeObject,
   keyPath,
-  quote,
   unsupportedValue,
 } from '../../../api/index.ts';
 import { cloneJson } from '../../codec/json/json-objects.ts';
@@ -31,7 +30,7 @@ import {
 } from '../../strategy/validation/fields.ts';
 import { claimSpecText } from '../../strategy/validation/internal-text.ts';
 import { lineDiff } from '../../strategy/validation/line-diff.ts';
-import { validateClaimSpec } from './claim-spec.ts';
+import { claimWarnings, validateClaimSpec } from './claim-spec.ts';
 import { betaClass, betaClassWarning, notNegative } from './persistent-volumes.ts';
 
 const resizeStates = [
@@ -176,14 +175,5 @@ function checkResourceKey(name: string, path: string): FieldError[] {
 
 function warningsForClaim(claim: KubeObject): string[] {
   const warnings = claim.metadata.annotations?.[betaClass] === undefined ? [] : [betaClassWarning];
-  const resources = objectAt(objectAt(claim as JsonObject, 'spec'), 'resources');
-  for (const part of ['requests', 'limits']) {
-    const amount = objectAt(resources, part)?.storage;
-    const quantity = quantityOf(String(amount ?? '0'));
-    if (quantity.toBigInt(-3) % 1000n !== 0n)
-      warnings.push(
-        `spec.resources.${part}[storage]: fractional byte value ${quote(`${quantity}`)} is invalid, must be an integer`,
-      );
-  }
-  return warnings;
+  return [...warnings, ...claimWarnings(objectAt(claim as JsonObject, 'spec') ?? {}, 'spec')];
 }

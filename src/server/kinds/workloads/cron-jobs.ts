@@ -6,9 +6,9 @@ import { atLeast, oneOf, required } from '../../strategy/validation/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
 import { ensureObject, objectAt, textAt } from '../../strategy/validation/fields.ts';
 import { setPodTemplateDefaults } from '../pods/pod-defaults.ts';
-import { podNamesWarning, templateWarnings } from '../pods/pod-warnings.ts';
+import { podNamesWarning } from '../pods/pod-warnings.ts';
 import { scheduleProblem } from './cron-schedule.ts';
-import { validateJobSpec } from './jobs.ts';
+import { jobSpecWarnings, validateJobSpec } from './jobs.ts';
 import { dropDisabled, specOf } from './pod-template.ts';
 import { isStatus } from './replica-sets.ts';
 
@@ -57,11 +57,10 @@ export const cronJobStrategy: Strategy = {
   warnings: (cronJob, old, { subresource }) => {
     if (subresource !== '') return [];
     const spec = specOf(cronJob);
-    const template = objectAt(jobSpecOf(spec), 'template');
     const isZoned = /TZ/.test(textAt(spec, 'schedule'));
     return [
       ...(old ? [] : podNamesWarning(cronJob.metadata.name ?? '')),
-      ...templateWarnings(template, `${jobPath}.template`, cronJob, old),
+      ...jobSpecWarnings(jobSpecOf(spec), jobPath, cronJob, old),
       ...(isZoned ? [zoneWarning] : []),
     ];
   },

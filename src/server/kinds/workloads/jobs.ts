@@ -80,17 +80,26 @@ export const jobStrategy: Strategy = {
   validateUpdate: (job, old, context) => (isStatus(context) ? jobStatus(job, old) : validateSpecUpdate(job, old)),
   warnings: (job, old, { subresource }) => {
     if (subresource !== '') return [];
-    const warnings = templateWarnings(objectAt(specOf(job), 'template'), 'spec.template', job, old);
-    return old ? warnings : [...podNamesWarning(job.metadata.name ?? ''), ...trackingWarning(specOf(job)), ...warnings];
+    const warnings = jobSpecWarnings(specOf(job), 'spec', job, old);
+    return old ? warnings : [...podNamesWarning(job.metadata.name ?? ''), ...warnings];
   },
 };
 
-function trackingWarning(spec: JsonObject): string[] {
-  const isHuge = (numberAt(spec, 'completions') ?? 0) > 100_000 && (numberAt(spec, 'parallelism') ?? 0) > 10_000;
-  if (spec.completionMode !== 'Indexed' || !isHuge) return [];
-  return [
-    'In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes. Consider using a lower parallelism',
-  ];
+const trackingText =
+  'In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail';
+
+/** Of a job, or of what jobs are made from; `owner` is the object in which it stands. */
+export function jobSpecWarnings(
+  spec: JsonObject,
+  path: string,
+  owner: KubeObject,
+  old: KubeObject | undefined,
+): string[] {
+  if (old && old.metadata.generation === owner.metadata.generation) return [];
+  const isHuge = (numberAt(spec, 'completions') ?? 0) > many && (numberAt(spec, 'parallelism') ?? 0) > someOfMany;
+  const isHard = spec.completionMode === 'Indexed' && isHuge;
+  const ofTemplate = templateWarnings(objectAt(spec, 'template'), `${path}.template`, owner, old);
+  return isHard ? [`${path}: ${trackingText}`, ...ofTemplate] : ofTemplate;
 }
 
 const uidLabel = 'batch.kubernetes.io/controller-uid';

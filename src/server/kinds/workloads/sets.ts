@@ -17,8 +17,7 @@ import { isEmpty, mapAt, numberAt, objectAt, objectsAt, sameValue, textAt } from
 import { validateAnnotations, validateLabels } from '../../strategy/validation/metadata-validation.ts';
 import { validatePodTemplate } from '../pods/pod-validation.ts';
 import { templateWarnings } from '../pods/pod-warnings.ts';
-import { claimWarnings } from '../pods/volumes/volume-warnings.ts';
-import { validateClaimSpec } from '../storage/claim-spec.ts';
+import { claimWarnings, validateClaimSpec } from '../storage/claim-spec.ts';
 import {
   dropDisabledInTemplate,
   isEmptySelector,
@@ -241,7 +240,7 @@ function statefulWarnings(object: KubeObject, old: KubeObject | undefined): stri
   const warnings = templateWarnings(objectAt(spec, 'template'), 'spec.template', object, old);
   for (const [index, claim] of objectsAt(spec, 'volumeClaimTemplates').entries()) {
     const path = `spec.volumeClaimTemplates[${index}].spec`;
-    claimWarnings(objectAt(claim, 'spec') ?? {}, path, (text) => warnings.push(text));
+    appendAll(warnings, claimWarnings(objectAt(claim, 'spec') ?? {}, path));
   }
   if ((numberAt(spec, 'revisionHistoryLimit') ?? 0) < 0)
     warnings.push(

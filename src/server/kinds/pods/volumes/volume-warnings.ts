@@ -1,7 +1,7 @@
 /** Volumes of kinds that are gone or going, and files of one volume that would take each other's place. */
 import { type JsonObject, quote } from '../../../../api/index.ts';
-import { quantityOf } from '../../../strategy/validation/amounts.ts';
 import { objectAt, objectsAt, textAt } from '../../../strategy/validation/fields.ts';
+import { claimWarnings } from '../../storage/claim-spec.ts';
 
 const retired: readonly (readonly [field: string, text: string, shown?: string])[] = [
   ['photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
@@ -21,16 +21,10 @@ export function volumeWarnings(volumes: readonly JsonObject[], path: string, war
   for (const [index, volume] of volumes.entries()) {
     for (const [field, text, shown = field] of retired) if (volume[field]) warn(`${path}[${index}].${shown}: ${text}`);
     const claim = objectAt(objectAt(objectAt(volume, 'ephemeral'), 'volumeClaimTemplate'), 'spec');
-    if (claim) claimWarnings(claim, `${path}[${index}].ephemeral.volumeClaimTemplate.spec`, warn);
+    if (claim)
+      for (const text of claimWarnings(claim, `${path}[${index}].ephemeral.volumeClaimTemplate.spec`)) warn(text);
     warnOfOverlaps(volume, warn);
   }
-}
-
-export function claimWarnings(spec: JsonObject, path: string, warn: Warn): void {
-  const storage = objectAt(objectAt(spec, 'resources'), 'requests')?.storage;
-  if (storage === undefined || quantityOf(String(storage)).toBigInt(-3) % 1000n === 0n) return;
-  const shown = quote(String(storage));
-  warn(`${path}.resources.requests[storage]: fractional byte value ${shown} is invalid, must be an integer`);
 }
 
 /** A path in a volume, and which source makes it. */
