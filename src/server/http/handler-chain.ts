@@ -142,7 +142,7 @@ export class HandlerChain {
     if (kind === 'readOnly') context.ignoreBody();
     const waitSeconds = Math.min(deadlineMs / 4000, MAX_WAIT_SECONDS);
     const ticket = this.#links.gate.ticketFor(context, attributes, waitSeconds);
-    return !ticket || context.enter(ticket, kind === 'mutating');
+    return ticket ? context.enter(ticket, kind === 'mutating') : context.abortReason === undefined;
   }
 }
 

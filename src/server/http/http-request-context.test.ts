@@ -2,15 +2,19 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
+import type { Authorizer } from '../auth/authorizer.ts';
 import { ChurningSet } from '../event-loop/churning-set.ts';
 import { CpuAccount } from '../event-loop/run-queue.ts';
+import type { FlowGate } from '../flow-control/flow-gate.ts';
 import { ByteBudget } from './body/byte-budget.ts';
+import { RequestRejected } from './body/request-body.ts';
 import { makePair } from './connection/in-process.ts';
+import { HandlerChain } from './handler-chain.ts';
 import { HttpRequestContext } from './http-request-context.ts';
 import { Http1Wire } from './response/http1-wire.ts';
 import { Scratch } from './response/scratch.ts';
 import { TurnFlusher } from './response/turn-flusher.ts';
-import type { SharedByRequests } from './shared-by-requests.ts';
+import type { RequestHead, SharedByRequests } from './shared-by-requests.ts';
 
 const SHORT_KEPT = 2;
 
@@ -30,6 +34,29 @@ function serverOf(shared: SharedByRequests) {
     return context;
   };
 }
+
+it('a request whose client left while it was asked who it is comes to no handler, also where it needs no seat', async () => {
+  const goneBefore = serverOf({
+    open: new ChurningSet<HttpRequestContext>(),
+    onEnd: () => {},
+    isDraining: false,
+  } as unknown as SharedByRequests);
+  const handled: string[] = [];
+  const chain = new HandlerChain({
+    authenticate: async () => ({ username: 'a', groups: [] }),
+    authorizer: { authorize: () => ({ allowed: true }) } as unknown as Authorizer,
+    gate: { ticketFor: () => undefined } as unknown as FlowGate,
+    handle: ({ path }) => void handled.push(path),
+    observer: undefined,
+    requestTimeoutMs: 1000,
+    isDraining: () => false,
+    sendsRetryAfter: false,
+  });
+  const context = await goneBefore();
+  const head = { path: '/a', queryText: '', rawHeaders: [] } as unknown as RequestHead;
+  await expect(chain.run(context, head, () => undefined)).rejects.toThrow(RequestRejected);
+  expect(handled).toEqual([]);
+});
 
 it('an answer that nobody waits for any more takes no buffer that others may use', async () => {
   const taken: number[] = [];
