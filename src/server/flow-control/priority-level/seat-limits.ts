@@ -1,4 +1,3 @@
-import { greatestOf } from '../../../api/index.ts';
 /**
  * How the seats of the server are divided: what each level has by right, and how levels that have none to spare borrow
  * from those that have.
@@ -6,6 +5,7 @@ import { greatestOf } from '../../../api/index.ts';
  * Pure. Always true: what a level has by right follows from the shares of all; a level never has less than it must keep,
  * nor more than it may borrow; what one borrows another did not need when it was last looked at.
  */
+import { greatestOf } from '../../../api/index.ts';
 
 /** Of one level, as it is configured. */
 export type LevelShares = {
