@@ -1,7 +1,9 @@
 /**
  * The figures of several threads as those of one server: counters and histograms are added up, and so is what each thread
- * has of its own; what all of them see of the same thing is told once.
+ * has of its own; what all of them see of the same thing is told once. Others have their turn in between: there may be a hundred
+ * thousand lines.
  */
+import { WorkSlices } from '../event-loop/work-slices.ts';
 
 /** Gauges, and one counter, of what is there once however many look at it. Beginnings of names. */
 const SEEN_BY_ALL = [
@@ -32,30 +34,49 @@ const SEEN_BY_ALL = [
 ];
 
 type Family = { readonly head: string[]; readonly series: Map<string, number> };
+type Families = Map<string, Family>;
+
+/** About a millisecond. */
+const LINES_AT_ONCE = 1000;
 
 /** In the text form of Prometheus; families and series in the order in which they are first met. */
-export function mergeMetrics(texts: readonly string[]): string {
-  const families = new Map<string, Family>();
+export async function mergeMetrics(texts: readonly string[]): Promise<string> {
+  const slices = new WorkSlices();
+  const families: Families = new Map();
   for (const text of texts) {
+    const lines = text.split('\n');
     let family: Family | undefined;
-    for (const line of text.split('\n')) {
-      if (line === '') continue;
-      if (line.startsWith('#')) {
-        const [, , name = ''] = line.split(' ', 3);
-        family = families.get(name) ?? { head: [], series: new Map() };
-        families.set(name, family);
-        if (!family.head.includes(line)) family.head.push(line);
-        continue;
-      }
-      if (family) add(family, line);
+    for (let from = 0; from < lines.length; from += LINES_AT_ONCE) {
+      family = addLines(families, family, lines.slice(from, from + LINES_AT_ONCE));
+      if (slices.isOver) await slices.pause();
     }
   }
-  const lines: string[] = [];
-  for (const { head, series } of families.values()) {
-    lines.push(...head);
-    for (const [name, value] of series) lines.push(`${name} ${textOf(value)}`);
+  const merged: string[] = [];
+  for (const family of families.values()) {
+    write(family, merged);
+    if (slices.isOver) await slices.pause();
   }
-  return `${lines.join('\n')}\n`;
+  return `${merged.join('\n')}\n`;
+}
+
+/** `family`: to which lines belong until another one begins; answers that of the last. */
+function addLines(families: Families, family: Family | undefined, lines: readonly string[]): Family | undefined {
+  let current = family;
+  for (const line of lines) {
+    if (line === '') continue;
+    if (line.startsWith('#')) {
+      const [, , name = ''] = line.split(' ', 3);
+      current = families.get(name) ?? { head: [], series: new Map() };
+      families.set(name, current);
+      if (!current.head.includes(line)) current.head.push(line);
+    } else if (current) add(current, line);
+  }
+  return current;
+}
+
+function write({ head, series }: Family, lines: string[]): void {
+  lines.push(...head);
+  for (const [name, value] of series) lines.push(`${name} ${textOf(value)}`);
 }
 
 function add({ series }: Family, line: string): void {
