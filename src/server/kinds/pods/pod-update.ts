@@ -13,10 +13,11 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
+import { jsonText } from '../../../api/json-text.ts';
 import { cloneJson } from '../../codec/json/json-objects.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { isNumber, mapAt, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
-import { podSpecText } from '../../strategy/validation/internal-text.ts';
+import { internalForm, podSpecText } from '../../strategy/validation/internal-text.ts';
 import { lineDiff } from '../../strategy/validation/line-diff.ts';
 import { checkTolerations as checkTolerationList } from '../../strategy/validation/tolerations.ts';
 import { mirrorPod, validateAnnotationUpdate, validatePodAnnotations } from './pod-annotations.ts';
@@ -208,13 +209,17 @@ export function validateEphemeralUpdate(pod: KubeObject, old: KubeObject): Field
     const next = byName.get(before.name);
     if (!next) errors.push(forbiddenValue(path, `existing ephemeral containers "${before.name}" may not be removed\n`));
     else if (!sameField(next, before)) {
-      const difference = lineDiff(JSON.stringify(before, null, 1), JSON.stringify(next, null, 1));
+      const difference = lineDiff(ephemeralText(before), ephemeralText(next));
       errors.push(
         forbiddenValue(path, `existing ephemeral containers "${before.name}" may not be changed\n${difference}`),
       );
     }
   }
   return errors;
+}
+
+function ephemeralText(container: JsonObject): string {
+  return jsonText(internalForm(container, 'EphemeralContainer'), 1);
 }
 
 const onlyUsual = 'only cpu and memory resources are mutable';

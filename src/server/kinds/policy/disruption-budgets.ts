@@ -5,6 +5,7 @@ import { atLeast, countOrPercent, labelSelector, notOver100Percent, oneOf } from
 import { conditions } from '../../strategy/validation/conditions.ts';
 import { checksFrom } from '../../strategy/validation/field-table.ts';
 import { objectAt } from '../../strategy/validation/fields.ts';
+import { internalForm } from '../../strategy/validation/internal-text.ts';
 
 const checkBudget = checksFrom([
   ['spec.minAvailable', countOrPercent, notOver100Percent],
@@ -23,7 +24,15 @@ export const disruptionBudgetStrategy: Strategy = {
     const spec = objectAt(budget as JsonObject, 'spec') ?? {};
     const hasBoth = spec.minAvailable !== undefined && spec.maxUnavailable !== undefined;
     return [
-      ...(hasBoth ? [invalidValue('spec', spec, 'minAvailable and maxUnavailable cannot be both set')] : []),
+      ...(hasBoth
+        ? [
+            invalidValue(
+              'spec',
+              internalForm(spec, 'PodDisruptionBudgetSpec'),
+              'minAvailable and maxUnavailable cannot be both set',
+            ),
+          ]
+        : []),
       ...checkBudget(budget),
     ];
   },

@@ -33,6 +33,7 @@ import {
   textAt,
   textsAt,
 } from '../../strategy/validation/fields.ts';
+import { internalForm } from '../../strategy/validation/internal-text.ts';
 import { nodeSelector, warningsForTerms } from '../../strategy/validation/node-selector.ts';
 import { setSourceDefaults, sourceFields, validateSource } from './volume-sources.ts';
 
@@ -212,7 +213,8 @@ function validateVolumeUpdate(spec: JsonObject, before: JsonObject): FieldError[
   if (!sameValue(spec.volumeMode, before.volumeMode)) errors.push(immutable('volumeMode', spec.volumeMode));
   if (isObject(before.nodeAffinity) && !sameAffinity(spec.nodeAffinity, before.nodeAffinity)) {
     const why = 'field is immutable, except for updating from beta label to GA';
-    errors.push(invalidValue('nodeAffinity', spec.nodeAffinity ?? null, why));
+    const shown = isObject(spec.nodeAffinity) ? internalForm(spec.nodeAffinity, 'VolumeNodeAffinity') : null;
+    errors.push(invalidValue('nodeAffinity', shown, why));
   }
   if (typeof before.volumeAttributesClassName === 'string' && typeof spec.volumeAttributesClassName !== 'string')
     errors.push(forbiddenValue('spec.volumeAttributesClassName', 'update from non-nil value to nil is forbidden'));

@@ -27,6 +27,7 @@ import {
   sameValue,
   textAt,
 } from '../../strategy/validation/fields.ts';
+import { internalPodSpec, internalTemplate } from '../../strategy/validation/internal-text.ts';
 import { structChecks } from '../../strategy/validation/struct-checks.ts';
 import { setPodTemplateDefaults } from '../pods/pod-defaults.ts';
 import { validatePodTemplate } from '../pods/pod-validation.ts';
@@ -269,12 +270,12 @@ function checkTemplateUpdate(spec: JsonObject, before: JsonObject, old: KubeObje
   const template = objectAt(spec, 'template') ?? {};
   const oldTemplate = objectAt(before, 'template') ?? {};
   if (before.suspend !== true || !isSuspended) {
-    if (!sameValue(template, oldTemplate)) errors.push(immutable('spec.template', template));
+    if (!sameValue(template, oldTemplate)) errors.push(immutable('spec.template', internalTemplate(template)));
     return;
   }
   const podSpec = objectAt(template, 'spec') ?? {};
   if (!sameValue(withDirectivesOf(podSpec, objectAt(oldTemplate, 'spec') ?? {}), podSpec))
-    errors.push(immutable('spec.template.spec', podSpec));
+    errors.push(immutable('spec.template.spec', internalPodSpec(podSpec)));
 }
 
 /** `old` with all of `next` that may change. */

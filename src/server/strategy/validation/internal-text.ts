@@ -1,6 +1,6 @@
 /**
- * Specs in the form in which kube-apiserver compares two of them: its internal types as JSON, all fields, in
- * their order. It appears in the messages that refuse a change of a pod and of a claim, and nowhere else.
+ * Parts of objects in the form in which kube-apiserver compares two of them, and shows one that is refused as a whole: its
+ * internal types as JSON, all fields, in their order.
  *
  * The table holds the types people meet there; a part of another type is shown with its fields as they are written.
  */
@@ -12,6 +12,11 @@ import { isObject } from './fields.ts';
  * Fields in order. Bare: nothing is null. `:s`, `:n`, `:b`: nothing is an empty text, 0, false. `=T`: a T, or null;
  * `+T`: always a T; `*T`: a list of T, or null.
  */
+const container =
+  'Name:s Image:s Command Args WorkingDir:s Ports*ContainerPort EnvFrom Env*EnvVar Resources+Resources ' +
+  'ResizePolicy RestartPolicy RestartPolicyRules VolumeMounts*VolumeMount VolumeDevices LivenessProbe=Probe ' +
+  'ReadinessProbe=Probe StartupProbe=Probe Lifecycle TerminationMessagePath:s TerminationMessagePolicy:s ' +
+  'ImagePullPolicy:s SecurityContext=SecurityContext Stdin:b StdinOnce:b TTY:b';
 const types: Readonly<Record<string, string>> = {
   PodSpec:
     'Volumes*Volume InitContainers*Container Containers*Container EphemeralContainers*EphemeralContainer ' +
@@ -21,11 +26,8 @@ const types: Readonly<Record<string, string>> = {
     'Tolerations*Toleration HostAliases*HostAlias PriorityClassName:s Priority PreemptionPolicy DNSConfig ' +
     'ReadinessGates RuntimeClassName Overhead EnableServiceLinks TopologySpreadConstraints OS ' +
     'SchedulingGates*Named ResourceClaims Resources=Resources HostnameOverride',
-  Container:
-    'Name:s Image:s Command Args WorkingDir:s Ports*ContainerPort EnvFrom Env*EnvVar Resources+Resources ' +
-    'ResizePolicy RestartPolicy RestartPolicyRules VolumeMounts*VolumeMount VolumeDevices LivenessProbe=Probe ' +
-    'ReadinessProbe=Probe StartupProbe=Probe Lifecycle TerminationMessagePath:s TerminationMessagePolicy:s ' +
-    'ImagePullPolicy:s SecurityContext=SecurityContext Stdin:b StdinOnce:b TTY:b',
+  Container: container,
+  EphemeralContainer: `${container} TargetContainerName:s`,
   ContainerPort: 'Name:s HostPort:n ContainerPort:n Protocol:s HostIP:s',
   EnvVar: 'Name:s Value:s ValueFrom',
   Resources: 'Limits Requests Claims',
@@ -47,19 +49,40 @@ const types: Readonly<Record<string, string>> = {
     'AccessModes Selector Resources+ClaimResources VolumeName:s StorageClassName VolumeMode DataSource DataSourceRef ' +
     'VolumeAttributesClassName',
   ClaimResources: 'Limits Requests',
+  PodDisruptionBudgetSpec: 'MinAvailable Selector MaxUnavailable UnhealthyPodEvictionPolicy',
+  VolumeNodeAffinity: 'Required=NodeSelector',
+  NodeSelector: 'NodeSelectorTerms*NodeSelectorTerm',
+  NodeSelectorTerm: 'MatchExpressions*NodeSelectorRequirement MatchFields*NodeSelectorRequirement',
+  NodeSelectorRequirement: 'Key:s Operator:s Values',
 };
 
 /** These stand in the spec on the wire and in its security context there. */
 const hostFields = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
 
 export function podSpecText(spec: JsonObject): string {
+  return jsonText(internalPodSpec(spec), 1);
+}
+
+export function internalPodSpec(spec: JsonObject): JsonObject {
   const securityContext: JsonObject = { ...(spec.securityContext as JsonObject | undefined) };
   for (const field of hostFields) if (spec[field] !== undefined) securityContext[field] = spec[field];
-  return jsonText(typed({ ...spec, securityContext }, 'PodSpec'), 1);
+  return typed({ ...spec, securityContext }, 'PodSpec');
+}
+
+/** Its metadata has a form of its own, and no name. */
+export function internalTemplate({ metadata, spec }: JsonObject): JsonObject {
+  return { ...(isObject(metadata) ? metadata : {}), Spec: internalPodSpec(isObject(spec) ? spec : {}) };
 }
 
 export function claimSpecText(spec: JsonObject): string {
   return jsonText(typed(spec, 'PersistentVolumeClaimSpec'), 1);
+}
+
+/** The types that are shown by themselves. */
+export type ShownType = 'EphemeralContainer' | 'PodDisruptionBudgetSpec' | 'VolumeNodeAffinity';
+
+export function internalForm(value: JsonObject, type: ShownType): JsonObject {
+  return typed(value, type);
 }
 
 type Field = { readonly name: string; readonly mark: string; readonly type: string };
