@@ -3,7 +3,7 @@
  */
 import type { JsonObject, JsonValue } from '../../api/index.ts';
 import { isObject } from '../codec/json/json-objects.ts';
-import { JsonSyntaxError, parseJson } from '../codec/json/json-reader.ts';
+import { JsonSyntaxError, readJson } from '../codec/json/json-reader.ts';
 
 /** Asked for first; a server that does not know it answers in the older form. */
 export const AGGREGATED_ACCEPT =
@@ -70,7 +70,7 @@ function objectsOf(value: JsonValue | undefined): JsonObject[] {
 
 function jsonOf(body: Buffer): JsonObject | undefined {
   try {
-    const found = parseJson(body.toString('utf8'));
+    const found = readJson(body.toString('utf8'), body).value;
     return isObject(found) ? found : undefined;
   } catch (err) {
     if (err instanceof JsonSyntaxError) return undefined;

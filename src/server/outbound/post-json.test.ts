@@ -59,6 +59,16 @@ it.each<[what: string, answer: HookAnswer, text: string]>([
     'the server could not find the requested resource',
   ],
   ['a Status', { raw: '{"kind":"Status","status":"Failure","message":"asleep"}', status: 503 }, 'asleep'],
+  [
+    'no JSON',
+    { raw: 'zzz' },
+    "couldn't get version/kind; json parse error: invalid character 'z' looking for beginning of value",
+  ],
+  [
+    'no JSON and a failure',
+    { raw: 'broken', status: 500 },
+    'an error on the server ("unknown") has prevented the request from succeeding',
+  ],
   ['another type', { raw: 'x', type: 'text/html' }, "serializer for text/html doesn't exist"],
   ['nothing', { raw: '' }, '0-length response with status code: 200 and content type: application/json'],
   [

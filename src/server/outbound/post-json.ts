@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from '../../api/index.ts';
 import { jsonText } from '../../api/json-text.ts';
 import { noType } from '../codec/index.ts';
 import { isObject } from '../codec/json/json-objects.ts';
-import { JsonSyntaxError, parseJson } from '../codec/json/json-reader.ts';
+import { JsonSyntaxError, readJson } from '../codec/json/json-reader.ts';
 import type { AbortNotice } from '../request/abort-notice.ts';
 import type { CallTarget } from './call-target.ts';
 import { networkErrorText } from './network-error.ts';
@@ -145,7 +145,7 @@ function readAnswer(code: number, contentType: string, bytes: Buffer): JsonObjec
 
 function tryJson(bytes: Buffer): JsonValue | JsonSyntaxError {
   try {
-    return parseJson(bytes.toString('utf8'));
+    return readJson(bytes.toString('utf8'), bytes).value;
   } catch (err) {
     if (err instanceof JsonSyntaxError) return err;
     throw err;

@@ -6,14 +6,14 @@
 import { internalError, isStatusError, type JsonObject, type JsonValue } from '../../../api/index.ts';
 import { jsonWord, noType } from '../../codec/index.ts';
 import { isObject } from '../../codec/json/json-objects.ts';
-import { JsonSyntaxError, parseJson } from '../../codec/json/json-reader.ts';
+import { JsonSyntaxError, readJson } from '../../codec/json/json-reader.ts';
 import { jsonPatch, patchFaultOf } from '../../patch/json-patch.ts';
 
 /** The operations of a patch, of which `null` has none; an Error says why it is no patch. */
 export function readPatch(bytes: Buffer): JsonValue[] {
   let patch: JsonValue;
   try {
-    patch = parseJson(bytes.toString('utf8'));
+    patch = readJson(bytes.toString('utf8'), bytes).value;
   } catch (err) {
     if (err instanceof JsonSyntaxError) throw new Error(err.message);
     throw err;

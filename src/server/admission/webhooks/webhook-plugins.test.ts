@@ -191,7 +191,7 @@ it.each<[what: string, answer: (request: HookRequest) => HookAnswer, text: strin
   [
     'no JSON in a patch',
     (request) => respond(request, { patchType: 'JSONPatch', patch: 'ew==' }),
-    'received undecodable patch in webhook response: ',
+    'received undecodable patch in webhook response: unexpected end of JSON input',
   ],
   [
     'an error',
