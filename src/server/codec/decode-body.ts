@@ -242,11 +242,23 @@ function checkCustomType(
     for (const field of unknown.sort().slice(0, maxFaults)) warn(`unknown field "${cutText(field, pathLimitBytes)}"`);
     throw wrongVersion(apiVersion, groupVersion);
   }
-  if (kind === resource.kind) return;
+  if (kind !== resource.kind) throw otherCustomType(value, { kind, apiVersion }, resource);
+}
+
+/** A custom object may say that it is anything; that its definition says otherwise is told by validation. */
+export function otherCustomType(
+  value: JsonObject,
+  found: { readonly kind: string; readonly apiVersion: string },
+  wanted: Pick<BodyType, 'kind' | 'groupVersion'>,
+): StatusError {
+  const { kind, apiVersion } = found;
+  const errors = [];
+  if (kind !== wanted.kind) errors.push(invalidValue('kind', kind, `must be ${wanted.kind}`));
+  if (apiVersion !== wanted.groupVersion)
+    errors.push(invalidValue('apiVersion', apiVersion, `must be ${wanted.groupVersion}`));
+  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
   const metadata = isObject(value.metadata) ? value.metadata : {};
-  const name = typeof metadata.name === 'string' ? metadata.name : '';
-  const errors = [invalidValue('kind', kind, `must be ${resource.kind}`)];
-  throw invalid({ kind, group: groupVersion.slice(0, groupVersion.indexOf('/')) }, name, errors);
+  return invalid({ kind, group }, typeof metadata.name === 'string' ? metadata.name : '', errors);
 }
 
 /** Versions that a built-in group may have had. */

@@ -1,6 +1,15 @@
 /** Request bodies to objects, objects to bytes. */
 export { checkObject, jsonWord } from './check-object.ts';
-export { type BodyType, checkDecoded, decodeBody, mediaTypeOf, noType, parseBody, typeFault } from './decode-body.ts';
+export {
+  type BodyType,
+  checkDecoded,
+  decodeBody,
+  mediaTypeOf,
+  noType,
+  otherCustomType,
+  parseBody,
+  typeFault,
+} from './decode-body.ts';
 export { encodeObject, encodeYaml, goJson } from './encode.ts';
 export { applyFieldValidation, type FieldValidation } from './field-validation.ts';
 export { cloneJson, jsonEqual } from './json/json-objects.ts';

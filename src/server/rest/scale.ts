@@ -135,8 +135,8 @@ async function readPatch(
   const warned = new Set<string>();
   const change = (before: KubeObject) => {
     const { object, warnings } = patchObject({ type, bytes, object: asJson(before), resource, fieldValidation });
-    checkKind(rest, resource, object);
     const scale = { ...object, metadata: { ...(object.metadata as JsonObject) } } as unknown as KubeObject;
+    checkKind(rest, resource, asJson(scale));
     checkNames(storage, scale, namespace, name);
     for (const text of warnings) if (!warned.has(text) && warned.add(text)) context.warn(text);
     return owned(before, scale, options);

@@ -180,3 +180,23 @@ it('the status of a custom object is put by who has seen its version', async () 
   const patch = { status: { count: 2 } };
   expect(await send('PATCH', `${WIDGETS}/web/status`, patch, 'merge-patch+json')).toMatchObject({ body: patch });
 });
+
+it('a built-in object whose type a patch takes away is still of it, a custom one is nothing', async () => {
+  const patch = { kind: null, apiVersion: null, metadata: { labels: { a: 'b' } } };
+  expect(await send('PATCH', `${DEPLOYMENTS}/web`, patch, 'merge-patch+json')).toMatchObject({
+    status: 200,
+    body: { kind: 'Deployment', apiVersion: 'apps/v1', metadata: { labels: { a: 'b' } } },
+  });
+  expect(await send('PATCH', `${WIDGETS}/web`, patch, 'merge-patch+json')).toMatchObject({
+    body: { code: 422, message: expect.stringContaining("Object 'Kind' is missing in '") },
+  });
+});
+
+it('a custom object of another kind is refused by what its definition says', async () => {
+  expect(await send('PATCH', `${WIDGETS}/web`, { kind: 'Gadget' }, 'merge-patch+json')).toMatchObject({
+    body: {
+      code: 422,
+      message: 'Gadget.example.com "web" is invalid: kind: Invalid value: "Gadget": must be Widget',
+    },
+  });
+});

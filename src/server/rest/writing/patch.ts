@@ -14,7 +14,7 @@ import {
   notFound,
   plainError,
 } from '../../../api/index.ts';
-import { type BodyType, checkDecoded, cloneJson, goJson } from '../../codec/index.ts';
+import { type BodyType, checkDecoded, cloneJson, goJson, otherCustomType } from '../../codec/index.ts';
 import { negotiate } from '../../encodings/negotiation.ts';
 import { WorkSlices } from '../../event-loop/work-slices.ts';
 import { applySteps, readApplyBody } from '../../managed-fields/index.ts';
@@ -50,7 +50,7 @@ export async function handlePatch(
     // What the patch does not touch is shared with the stored object, and preparing changes what it is given.
     const metadata = { ...(patched.object.metadata as KubeObject['metadata'] | undefined) };
     const object = { ...patched.object, metadata } as unknown as KubeObject;
-    checkKind(rest, resource, patched.object);
+    checkKind(rest, resource, object as unknown as JsonObject);
     checkNames(storage, object, place.namespace, place.name);
     return object;
   };
@@ -61,14 +61,27 @@ export async function handlePatch(
 
 /** A patch cannot make one kind of another: the result is taken for what it says it is, and then does not fit. */
 export function checkKind({ storages }: Rest, resource: BodyType, object: JsonObject): void {
-  const { kind, apiVersion } = object;
-  if (kind === resource.kind && apiVersion === resource.groupVersion) return;
+  const kind = wordAt(object, 'kind') || (resource.isCustom ? '' : resource.kind);
+  const apiVersion = wordAt(object, 'apiVersion') || (resource.isCustom ? '' : resource.groupVersion);
+  if (kind === resource.kind && apiVersion === resource.groupVersion) {
+    Object.assign(object, { kind, apiVersion }); // what does not say its type any more is still of it
+    return;
+  }
   const refuse = (why: string) => invalid({ kind: '', group: '' }, '', [invalidValue('patch', goJson(object), why)]);
-  const [version = '', group = ''] = String(apiVersion).split('/').reverse();
-  const other = storages.registry.findByKind(group, version, String(kind));
+  if (resource.isCustom) {
+    if (kind === '') throw refuse(`Object 'Kind' is missing in '${goJson(object)}'`);
+    throw otherCustomType(object, { kind, apiVersion }, resource);
+  }
+  const [version = '', group = ''] = apiVersion.split('/').reverse();
+  const other = storages.registry.findByKind(group, version, kind);
   if (!other) throw refuse(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
   checkDecoded(object, other, 'Ignore', refuse);
-  throw refuse(`${String(kind)} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${resource.kind}`);
+  throw refuse(`${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${resource.kind}`);
+}
+
+function wordAt(object: JsonObject, field: 'kind' | 'apiVersion'): string {
+  const word = object[field];
+  return typeof word === 'string' ? word : '';
 }
 
 async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
