@@ -270,7 +270,9 @@ describe('a change of', () => {
 
   it('a job leaves its template alone, unless it waits', async () => {
     const job = good['jobs.batch']!;
-    const fixed = expect.stringMatching(/^spec\.template: Invalid value: \{.*"Spec":\{"Volumes":null,.*\}\}: field is immutable$/);
+    const fixed = expect.stringMatching(
+      /^spec\.template: Invalid value: \{.*"Spec":\{"Volumes":null,.*\}\}: field is immutable$/,
+    );
     expect(await change('jobs.batch', job, direct)).toEqual([fixed]);
     expect(await change('jobs.batch', { ...job, suspend: true }, direct)).toEqual([]);
     expect(await change('jobs.batch', { ...job, suspend: true }, rename)).toEqual([
