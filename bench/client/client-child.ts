@@ -15,13 +15,13 @@ import { longwatchJobs } from './client-longwatch.ts';
 export type Jobs = {
   /** Resolves when everything is in the local copy; the result says how many objects there are. */
   readonly sync?: (job: Job) => Promise<number>;
-  /** Calls `seen` with the version of each event, or of the newest every now and then, and that of the local copy. */
+  /** Calls `seen` with the version of each event, or of the newest every now and then, and what tells that of the local copy. */
   readonly watch?: (job: Job, seen: Seen) => Promise<void>;
   readonly informer?: (job: Job, seen: Seen) => Promise<void>;
   readonly slow?: (job: Job, probe: SlowProbe) => Promise<void>;
 };
 
-type Seen = (version: number, stored?: number) => void;
+type Seen = (version: number, stored?: () => number) => void;
 
 export type SlowProbe = {
   /** An object has come to the local copy; the annotation says when it was sent. */
@@ -74,11 +74,13 @@ function measureStream(run: NonNullable<Jobs['watch']>): Promise<StreamResult> {
     let first = 0;
     let begin = 0;
     let cpu = process.cpuUsage();
-    // What is stored before the handler sees it was paid for before: it must not be counted as measured.
-    const seen = (version: number, stored = version) => {
+    // What is stored before the handler sees it was paid for before: it must not be counted as measured. It is asked for until
+    // then only: to ask costs something, and the other client is not asked.
+    const seen: Seen = (version, stored) => {
       if (first === 0) {
-        if (stored <= job.pods + job.warmUp) return;
-        first = stored;
+        const begun = stored ? stored() : version;
+        if (begun <= job.pods + job.warmUp) return;
+        first = begun;
         begin = performance.now();
         cpu = process.cpuUsage();
       } else if (version === last) {

@@ -50,7 +50,7 @@ export async function longwatchJobs(job: Job): Promise<Jobs> {
       const informer = start();
       const handle = (object: AnyObject) => {
         read(object);
-        seen(Number(object.metadata.resourceVersion), Number(informer.resourceVersion));
+        seen(Number(object.metadata.resourceVersion), () => Number(informer.resourceVersion));
       };
       if (job.hasHandler) informer.subscribe(({ object }) => handle(object));
       else setInterval(() => seen(Number(informer.resourceVersion ?? 0)), LOOK_MS);
