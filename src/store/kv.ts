@@ -230,6 +230,8 @@ export interface Store extends AsyncDisposable {
   revision(options?: CallOptions): Promise<Revision>;
   /** The same, where it is known without asking anybody; undefined where it is not, or the store is closed. */
   readonly knownRevision?: Revision | undefined;
+  /** Before which revision nothing can be read, 0 if everything can; undefined where only asking tells, or the store is closed. */
+  readonly knownCompaction?: Revision | undefined;
   /**
    * Forgets what was superseded at or below `revision`: reads and watches before it answer Compacted from then on.
    * Records are removed in the background; `physical` waits for that. Above now: FutureRevision. Not above the last

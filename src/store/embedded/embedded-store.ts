@@ -202,6 +202,10 @@ class EmbeddedStore implements Store {
     return this.#closed ? undefined : this.#state.revision;
   }
 
+  get knownCompaction(): Revision | undefined {
+    return this.#closed ? undefined : this.#compactor.revision;
+  }
+
   // ---- writes
 
   async txn(txn: Txn, { signal }: CallOptions = {}): Promise<TxnResult> {

@@ -55,10 +55,15 @@ const optionsOf = (storage: ResourceStorage, query: string, namespace = '') =>
   listOptions(new URLSearchParams(query), storage.resource, namespace);
 const peek = (storage: ResourceStorage, query: string, namespace = '') =>
   peekObjects(storage.objects, optionsOf(storage, query, namespace));
-/** What is found at once is what is found by waiting. */
+/** What is found at once is what is found by waiting; nothing is, where waiting ends in a refusal. */
 async function list(storage: ResourceStorage, query: string, namespace = ''): Promise<ListedObjects> {
-  const peeked = peek(storage, query, namespace);
-  const listed = await listObjects(storage.objects, optionsOf(storage, query, namespace), never);
+  const options = optionsOf(storage, query, namespace);
+  const refused = (err: unknown) => err;
+  const peeked = await new Promise((resolve) => resolve(peekObjects(storage.objects, options))).catch(refused);
+  const listed = await listObjects(storage.objects, options, never).catch((err: unknown) => {
+    if (peeked) expect(peeked).toEqual(err);
+    throw err;
+  });
   if (peeked) expect(peeked).toEqual(listed);
   return listed;
 }
@@ -210,9 +215,10 @@ it('peekObjects() has at once what the cache has, whole, in pages and by an inde
     expect(peek(storage, query, 'a')).toBeDefined();
     await list(storage, query, 'a');
   }
-  const { meta } = await list(storage, 'limit=3', 'a');
+  const { meta, items } = await list(storage, 'limit=3', 'a');
+  const { resourceVersion } = meta;
+  const next = `limit=3&continue=${meta.continue}`;
   const others = [
-    `continue=${meta.continue}`,
     'labelSelector=a!%3Db',
     `${byNode}&labelSelector=a`,
     `${byLabel},a`,
@@ -221,9 +227,17 @@ it('peekObjects() has at once what the cache has, whole, in pages and by an inde
   ];
   const { counts } = storages.cachedStorageOf('', 'pods')!.objects;
   const before = counts.lists;
-  for (const query of [...others, `resourceVersion=${meta.resourceVersion}&resourceVersionMatch=Exact`])
-    expect(peek(storage, query, 'a')).toBeUndefined();
+  for (const query of others) expect(peek(storage, query, 'a')).toBeUndefined();
   expect(counts.lists).toBe(before); // each of them is counted when it is listed
+
+  await storage.create(pod('p-135', 'node-1', 'app-1'), CreateRight.ofServer); // after the page was read
+  await list(storage, '', 'a'); // which waits until the cache has it
+  const followed = peek(storage, next, 'a');
+  expect(followed).toEqual(await list(storage, next, 'a'));
+  expect(keysOf(followed!)).toEqual(['a/p-13', 'a/p-14', 'a/p-15']);
+  const exact = `resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`;
+  expect(peek(storage, `${exact}&limit=3`, 'a')?.items).toEqual(items);
+  expect(peek(storage, `${exact}&${byLabel}`, 'a')).toBeUndefined();
 });
 
 describe('listObjects() with selectors', () => {

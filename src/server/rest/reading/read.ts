@@ -92,36 +92,43 @@ export async function listObjects(
   options: ListOptions,
   signal: AbortSignal,
 ): Promise<ListedObjects> {
-  const { selection, resourceVersion } = options;
-  const scope = scopeOf(selection);
-  const token = options.continueToken === '' ? undefined : decodeToken(options.continueToken, scope);
-  if (token && resourceVersion !== '' && resourceVersion !== '0')
-    throw badRequest('specifying resource version is not allowed when using continue');
-  const limit = resourceVersion === '0' ? 0 : options.limit;
-  const start = token?.start ?? scope;
-  const exact = exactRevision(options, token?.revision);
-  const at = exact === undefined ? { resourceVersion: freshnessOf(options) } : { revision: exact };
+  const { selection, continueToken } = options;
+  const { scope, start, at, limit } = stretchOf(options);
   try {
     return listedOf(await collect(storage, { scope, start, at, signal }, selection, limit), options);
   } catch (err) {
-    if (exact === undefined || !isExpired(err)) throw err;
-    throw token ? continueExpired(encodeToken({ revision: -1, start }, scope)) : listExpired();
+    if ('resourceVersion' in at || !isExpired(err)) throw err;
+    throw continueToken === '' ? listExpired() : continueExpired(encodeToken({ revision: -1, start }, scope));
   }
+}
+
+/** What of a resource is listed, and in which state; `limit` 0: all from `start` on. */
+function stretchOf(options: ListOptions): Pick<ListRequest, 'scope' | 'start' | 'at'> & { readonly limit: number } {
+  const { selection, resourceVersion, continueToken } = options;
+  const scope = scopeOf(selection);
+  const token = continueToken === '' ? undefined : decodeToken(continueToken, scope);
+  if (token && resourceVersion !== '' && resourceVersion !== '0')
+    throw badRequest('specifying resource version is not allowed when using continue');
+  const exact = exactRevision(options, token?.revision);
+  return {
+    scope,
+    start: token?.start ?? scope,
+    at: exact === undefined ? { resourceVersion: freshnessOf(options) } : { revision: exact },
+    limit: resourceVersion === '0' ? 0 : options.limit,
+  };
 }
 
 /** What `listObjects` finds, where nothing has to be waited for and no object looked at. */
 export function peekObjects(storage: ObjectStorage, options: ListOptions): ListedObjects | undefined {
-  const { selection, resourceVersion, continueToken } = options;
-  const isAll = isByScopeOnly(selection);
+  const { selection } = options;
   const { pinned } = selection;
+  const isAll = isByScopeOnly(selection);
   // Where a value that an index knows is not all that is asked for, objects must be looked at.
   const isByValue = pinned.length === 1 && selection.isOnly(pinned[0]!);
-  if (continueToken !== '' || selection.name !== '' || !(isAll || isByValue)) return undefined;
-  if (exactRevision(options, undefined) !== undefined) return undefined;
-  const scope = scopeOf(selection);
-  const limit = resourceVersion === '0' ? 0 : options.limit;
-  const at = { resourceVersion: freshnessOf(options) };
-  const found = storage.peekList({ scope, start: scope, at, limit: isAll && limit > 0 ? limit : undefined, pinned });
+  if (selection.name !== '' || !(isAll || isByValue)) return undefined;
+  const { limit, ...stretch } = stretchOf(options);
+  if ('revision' in stretch.at && !isAll) return undefined; // no index is sure to know that state
+  const found = storage.peekList({ ...stretch, limit: isAll && limit > 0 ? limit : undefined, pinned });
   return found && listedOf(upTo(limit, found), options);
 }
 

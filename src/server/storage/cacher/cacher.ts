@@ -198,7 +198,9 @@ export class Cacher implements ObjectStorage {
 
   peekList(request: Omit<ListRequest, 'signal'>): ObjectList | undefined {
     const { at, pinned } = request;
-    if ('revision' in at || !this.isReady || !this.#isKnownFresh(at.resourceVersion)) return undefined;
+    if (!this.isReady) return undefined;
+    if ('revision' in at) return this.#isKnownReadable(at.revision) ? this.#listKnown(request, at.revision) : undefined;
+    if (!this.#isKnownFresh(at.resourceVersion)) return undefined;
     return pinned && pinned.length > 0 ? this.#listPinned(request) : this.#listRange(request);
   }
 
@@ -452,15 +454,25 @@ export class Cacher implements ObjectStorage {
   }
 
   async #listExactly(request: ListRequest, revision: Revision): Promise<ObjectList> {
-    const { scope, start, limit, signal } = request;
     await this.#isFreshEnough(String(revision), request);
     // The cache may still know what the store has compacted; whether a token is too old must not depend on that.
-    await this.direct.mustKnow(revision, signal).catch((err: unknown) => {
+    await this.direct.mustKnow(revision, request.signal).catch((err: unknown) => {
       if (isStoreError(err, 'Compacted')) this.counts.stale++;
       throw err;
     });
-    const known = this.valuesAt(revision, scope, start, limit, request.pinned);
-    if (!known) return this.direct.list(request);
+    return this.#listKnown(request, revision) ?? this.direct.list(request);
+  }
+
+  /** Whether the store has it still, and nobody has to be asked. */
+  #isKnownReadable(revision: Revision): boolean {
+    const { knownCompaction } = this.#store;
+    return knownCompaction !== undefined && knownCompaction <= revision;
+  }
+
+  #listKnown(request: Omit<ListRequest, 'signal'>, revision: Revision): ObjectList | undefined {
+    const { scope, start, limit, pinned } = request;
+    const known = this.valuesAt(revision, scope, start, limit, pinned);
+    if (!known) return undefined;
     this.counts.lists++;
     return { ...known, revision };
   }
