@@ -41,6 +41,8 @@ export async function admitted(plugin: AdmissionPlugin, write: TestWrite): Promi
     ((write.others?.[`${group}/${plural}`] ?? []) as unknown as KubeObject[]).filter(
       ({ metadata }) => inNamespace === '' || metadata.namespace === undefined || metadata.namespace === inNamespace,
     );
+  const known: StrategyContext['known'] = (group, plural, where, name) =>
+    others(group, plural, where).find(({ metadata }) => metadata.name === name);
   const context: StrategyContext = {
     now: '2024-01-01T00:00:00Z',
     subresource,
@@ -50,7 +52,8 @@ export async function admitted(plugin: AdmissionPlugin, write: TestWrite): Promi
     listHeld: async (...where) => others(...where),
     listKnown: async (...where) => others(...where),
     walk: async (...where) => ({ total: others(...where).length, objects: others(...where) }),
-    known: (group, plural, where, name) => others(group, plural, where).find(({ metadata }) => metadata.name === name),
+    known,
+    remembered: known,
     warn: (text) => warnings.push(text),
   };
   const facts = {

@@ -48,6 +48,7 @@ export async function apply(
     listHeld: async (group, plural) => others[`${group}/${plural}`] ?? [],
     listKnown: async (group, plural) => others[`${group}/${plural}`] ?? [],
     known: () => undefined,
+    remembered: () => undefined,
     walk: async () => ({ total: 0, objects: [] }),
     warn,
   };

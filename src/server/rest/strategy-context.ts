@@ -108,6 +108,14 @@ export class WriteContext implements StrategyContext {
     };
   }
 
+  get remembered(): StrategyContext['remembered'] {
+    return (group, plural, namespace, name) => {
+      const { objects } = this.#around.storages.storageOf(group, plural);
+      const isAbsent = typeof objects.stats === 'object' && !objects.peek(namespace, name);
+      return isAbsent ? undefined : this.known(group, plural, namespace, name);
+    };
+  }
+
   get walk(): StrategyContext['walk'] {
     return async (group, plural, namespace) => {
       const storage = this.#around.storages.storageOf(group, plural);

@@ -62,6 +62,8 @@ export type StrategyContext = {
     namespace: string,
     name: string,
   ) => KubeObject | undefined | Promise<KubeObject | undefined>;
+  /** The same where nobody asks whether it has come since: what is only taken along where it is there. */
+  readonly remembered: StrategyContext['known'];
   /** How many objects of a resource a namespace has, and the objects, read as they are looked at. */
   readonly walk: (
     group: string,

@@ -1,4 +1,7 @@
-/** PodTopologyLabels: a Pod that is put on a Node, or made on it, has the labels that say where that Node is. */
+/**
+ * PodTopologyLabels: a Pod that is put on a Node, or made on it, has the labels that say where that Node is. As in
+ * kube-apiserver, a Node that this server has not heard of is none: the store is not asked.
+ */
 import type { JsonObject } from '../../../../api/index.ts';
 import { whenThere } from '../../../event-loop/when-there.ts';
 import { objectAt, textAt } from '../../../strategy/validation/fields.ts';
@@ -16,7 +19,7 @@ export const podTopologyLabels: AdmissionPlugin = {
         ? nodeOf(objectAt(object as JsonObject, 'target'))
         : textAt(objectAt(object as JsonObject, 'spec'), 'nodeName');
     if (node === '') return;
-    return whenThere(context.known('', 'nodes', '', node), (found) => {
+    return whenThere(context.remembered('', 'nodes', '', node), (found) => {
       const { metadata } = object!;
       for (const key of LABELS) {
         const value = found?.metadata.labels?.[key];
