@@ -50,17 +50,17 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
   const compare = async (
     what: string,
     goals: Goals,
-    work: (side: Side, pool: ClientPool) => Promise<Done>,
+    work: (pool: ClientPool, side: Side) => Promise<Done>,
     warm = WARM,
   ) => {
     say(`workers: ${what}`);
     for (const side of sides) {
       using pool = await ClientPool.openSpread(both[side].endpoint, CONNECTIONS);
-      for (let i = 0; i < warm; i++) await work(side, pool);
+      for (let i = 0; i < warm; i++) await work(pool, side);
     }
     const phase = async (side: Side) => {
       using pool = await ClientPool.openSpread(both[side].endpoint, CONNECTIONS); // none is idle for long
-      return await both[side].process.measure(`${what} ${side}`, () => work(side, pool));
+      return await both[side].process.measure(`${what} ${side}`, () => work(pool, side));
     };
     const found = await interleave(rounds, sides, phase, limitMs);
     rows.push(...rowsOf(what, goals, found));
@@ -71,7 +71,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
   using ofWorkers = await open(workers, watchers);
   using ofSingle = await open(single, watchers);
   const audiences = { workers: ofWorkers, single: ofSingle };
-  await compare(`fan-out to ${watchers}, ${AHEAD} ahead`, { cpu: 1.15, rate: 1.7 }, async (side, pool) => {
+  await compare(`fan-out to ${watchers}, ${AHEAD} ahead`, { cpu: 1.15, rate: 1.7 }, async (pool, side) => {
     const audience = audiences[side];
     const before = audience.total;
     for (let n = 0; n < updates; n += AHEAD) {
@@ -81,7 +81,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
     return { operations: updates * watchers, latenciesMs: [] };
   });
   const lists = isQuick ? 16 : 32;
-  await compare(`LIST of ${pods} pods at ${AHEAD}`, { rate: 1.7 }, async (side, pool) => {
+  await compare(`LIST of ${pods} pods at ${AHEAD}`, { rate: 1.7 }, async (pool) => {
     return await pool.run(lists, AHEAD, (client) => client.must('GET', PODS), { signal });
   });
   let made = 0;
@@ -89,7 +89,7 @@ async function run(context: ServerContext): Promise<ServerRow[]> {
   await compare(
     `create at ${IN_FLIGHT}`,
     { rate: 1.5 },
-    async (side, pool) => {
+    async (pool) => {
       const first = made;
       made += creates;
       // Where nobody watches.
