@@ -16,6 +16,7 @@ const context = {
   listHeld: async () => [],
   listKnown: async () => [],
   known: () => undefined,
+  remembered: () => undefined,
   walk: async () => ({ total: 0, objects: [] }),
 };
 

@@ -100,6 +100,7 @@ const context = (...budgets: KubeObject[]): StrategyContext => ({
   listHeld: async () => budgets,
   listKnown: async () => budgets,
   known: () => undefined,
+  remembered: () => undefined,
   walk: async () => ({ total: 0, objects: [] }),
   warn: () => {},
 });
