@@ -107,7 +107,7 @@ export function checkDecoded(
 ): DecodedBody {
   try {
     const { object, unknownFields } = checkObject(value, resource.schema, resource);
-    const { warnings, strictError } = applyFieldValidation(fieldValidation, { ...given, unknownFields });
+    const { warnings, strictError } = applyFieldValidation(fieldValidation, { unknownFields, ...given });
     if (strictError !== undefined) throw refuse(strictError);
     return { object, warnings };
   } catch (err) {

@@ -176,5 +176,6 @@ function withManagedFields(object: JsonObject, entries: ReturnType<typeof writeM
   const metadata = isObject(object.metadata) ? object.metadata : undefined;
   if (!entries && metadata?.managedFields === undefined) return object;
   const { managedFields: _, ...rest } = metadata ?? {};
-  return { ...object, metadata: entries?.length ? { ...rest, managedFields: entries as unknown as JsonValue } : rest };
+  if (entries?.length) rest.managedFields = entries as unknown as JsonValue;
+  return { ...object, metadata: rest };
 }

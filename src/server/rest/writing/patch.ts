@@ -111,7 +111,7 @@ async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
     checkNames(storage, object as unknown as KubeObject, place.namespace, place.name);
     return object as unknown as KubeObject;
   };
-  const tracked = { ...write, options: { ...options, isTracked: true } };
+  const tracked = { ...write, options: { isTracked: true, ...options } };
   for (;;) {
     const current = await storage.read(place.namespace, place.name);
     if (current) {

@@ -268,7 +268,8 @@ function holdsSpecFinalizers({ kind, apiVersion, spec }: KubeObject): boolean {
 }
 
 export function withVersion(object: KubeObject, revision: number): KubeObject {
-  return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
+  const { resourceVersion: _, ...metadata } = object.metadata;
+  return { ...object, metadata: Object.assign(metadata, { resourceVersion: String(revision) }) };
 }
 
 /** As of a write that is not to the object that it means: by its uid, or by its version. */

@@ -96,7 +96,9 @@ export class StoredObject {
   /** The whole object, parsed anew: the caller may change it. */
   parse(): KubeObject {
     const item = parseJson(this.bytes.toString('utf8', 1)) as JsonObject;
-    return (this.codec.resource.isCustom ? item : { ...this.codec.type, ...item }) as unknown as KubeObject;
+    if (this.codec.resource.isCustom) return item as unknown as KubeObject;
+    const { kind, apiVersion } = this.codec.type;
+    return { kind, apiVersion, ...item } as unknown as KubeObject;
   }
 
   /** The JSON of its metadata, as it lies in `bytes`: it is the first member, or the first after the type. */

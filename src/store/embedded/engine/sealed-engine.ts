@@ -44,7 +44,7 @@ export class SealedEngine {
 
   async commit(asked: EngineCommit): Promise<void> {
     const next = sealAfter(this.#seal, asked, this.#leases);
-    const commit = { ...asked, seal: encodeSeal(next) };
+    const commit = { seal: encodeSeal(next), ...asked };
     while (!(await this.#try(commit)))
       if (!this.#options.makeRoom())
         throw new StoreError('NoSpace', 'Cannot write: the disk is full, and nothing was written; make room on it');
