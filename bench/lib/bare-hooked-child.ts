@@ -1,6 +1,6 @@
 /**
  * Bare Node where the server under test stands: it answers a request at once, or after a round trip to the webhook, by
- * the HTTP client that the server itself uses. What that adds is what the wire, the client and two more changes of
+ * `request` of undici, as most programs use that; the server itself goes one layer below it. What that adds is what the wire, the client and two more changes of
  * process cost on this machine, before anybody has thought about the object.
  */
 import { readFileSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
  * Admission: what it costs where nobody uses it, as creates of the server beside those of one without any plugin; and what
  * one validating webhook on loopback adds to a create, beside what the same round trip adds to the answer of a bare Node
- * server in the same place, by the HTTP client that the server itself uses. The round trip alone, from the process that
- * measures, is told as well: it lacks the two changes of process that a call out of a third one costs where cores are few.
+ * server in the same place, by undici as most programs use it. The round trip alone, from the process that measures, is
+ * told as well: it lacks the two changes of process that a call out of a third one costs where cores are few.
  *
  * The second is measured on dry runs, one at a time: flushes to disk would be all that one sees.
  */
