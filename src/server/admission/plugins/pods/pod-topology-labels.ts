@@ -1,6 +1,6 @@
 /**
- * PodTopologyLabels: a Pod that is put on a Node, or made on it, has the labels that say where that Node is. As in
- * kube-apiserver, a Node that this server has not heard of is none: the store is not asked.
+ * PodTopologyLabels: a Pod that is put on a Node, or made on it, has the labels that say where that Node is, whatever it said
+ * itself. As in kube-apiserver, a Node that this server has not heard of is none: the store is not asked.
  */
 import type { JsonObject } from '../../../../api/index.ts';
 import { whenThere } from '../../../event-loop/when-there.ts';
@@ -23,8 +23,7 @@ export const podTopologyLabels: AdmissionPlugin = {
       const { metadata } = object!;
       for (const key of LABELS) {
         const value = found?.metadata.labels?.[key];
-        if (value !== undefined && metadata.labels?.[key] === undefined)
-          metadata.labels = { ...metadata.labels, [key]: value };
+        if (value !== undefined) metadata.labels = { ...metadata.labels, [key]: value };
       }
     });
   },

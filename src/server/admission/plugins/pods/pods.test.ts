@@ -102,14 +102,14 @@ describe('PodTopologyLabels', () => {
   const labels = { 'topology.kubernetes.io/zone': 'z', 'topology.kubernetes.io/region': 'r', other: 'x' };
   const others = { '/nodes': [{ metadata: { name: 'n', labels } }] };
 
-  it('are those of the node a pod is made on or bound to; what the pod says itself stays', async () => {
+  it('are those of the node a pod is made on or bound to, whatever the pod says itself', async () => {
     const { object } = await admitted(podTopologyLabels, {
       resource: 'pods',
       object: { metadata: { labels: { 'topology.kubernetes.io/zone': 'mine' } }, spec: { nodeName: 'n' } },
       others,
     });
     expect(object.metadata.labels).toEqual({
-      'topology.kubernetes.io/zone': 'mine',
+      'topology.kubernetes.io/zone': 'z',
       'topology.kubernetes.io/region': 'r',
     });
     const binding = {
