@@ -55,6 +55,22 @@ it('more are made when half of them are used, but not again at once', async () =
   await copies.close();
 });
 
+it('are there again when making them fails for a while, also if all were used meanwhile', async () => {
+  const { bound, first, copies, clock } = await open();
+  opened.push(first, bound.handle);
+  const { execPath } = process;
+  process.execPath = '/nowhere';
+  try {
+    takeAll(copies, 100);
+    await eventually(() => expect(clock.sleeping).toBe(1));
+  } finally {
+    process.execPath = execPath;
+  }
+  await clock.advance(1000);
+  await eventually(() => expect(copies.hasOne).toBe(true));
+  await copies.close();
+});
+
 it('closed while more are made, the port is free', async () => {
   const { bound, first, copies } = await open();
   const server = createServer();

@@ -3,7 +3,8 @@
  * cannot stop listening on a socket without closing it.
  *
  * Always true: more are made when half of them are used, in the background, and not more often than once in a while, since each
- * time takes a process. One copy stays for this alone: nobody else can close it. When copies cannot be made there are none.
+ * time takes a process. One copy stays for this alone: nobody else can close it. Where making some
+ * fails, it is tried again, and there may be none until then.
  */
 import type { Clock } from '../../api/clock.ts';
 import { copySockets, type SocketHandle } from './bound-port.ts';
@@ -54,12 +55,11 @@ export class SocketCopies implements CopySource {
 
   async #makeMore(): Promise<void> {
     const { signal } = this.#stop;
-    let made: readonly SocketHandle[];
     do {
-      made = await copySockets(this.#source.fd, COPIES - this.#free.length, signal).catch(() => []);
+      const made = await copySockets(this.#source.fd, COPIES - this.#free.length, signal).catch(() => []);
       this.#free.push(...made);
       await this.#clock.sleep(BETWEEN_MS, signal).catch(() => {});
-    } while (!signal.aborted && made.length > 0 && this.#free.length < COPIES / 2);
+    } while (!signal.aborted && this.#free.length < COPIES / 2);
     this.#making = undefined;
   }
 }
