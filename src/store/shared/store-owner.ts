@@ -6,7 +6,7 @@
  * Always true:
  * - Every call is one call of the store, made in the order in which they came, so what the store promises of order and of
  *   reads after writes holds across threads.
- * - The events of a commit leave for every thread no later than the answers of its writes.
+ * - The events of a commit leave for a thread no later than the answers of that thread's writes; another may hear of it later.
  * - A watch has at most its room under way: a reader that does not read costs no more, and falls behind in the store as
  *   any other does. The same holds for ranges of which the reader counts the bytes: what is too much is refused.
  * - When a port closes, however its thread came to its end, its watches are left and its reads given up; a write that is
