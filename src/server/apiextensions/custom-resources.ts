@@ -88,10 +88,15 @@ function toResource(
     schema: builtInSchemas().custom(withEmbeddedTypes(openApi, objectMetaName)),
     isCustom: true,
     storageVersion,
-    selectableFields: (version.selectableFields ?? []).map(({ jsonPath }) => jsonPath.slice(1)),
+    selectableFields: selectableIn(version),
+    selectableInAny: [...new Set(spec.versions.flatMap(selectableIn))],
     openApi,
     custom: lazyKind(openApi, version, `${group}/${version.name} ${kindName}`, definedAt, life, storedAs),
   };
+}
+
+function selectableIn({ selectableFields = [] }: DefinitionVersion): string[] {
+  return selectableFields.map(({ jsonPath }) => jsonPath.slice(1));
 }
 
 /** Compiled when first used: most versions of most definitions never are. */

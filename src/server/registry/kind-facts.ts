@@ -40,6 +40,8 @@ export type KindFacts = {
   readonly hasStatus: boolean;
   /** All that a field selector may name, `metadata.name` among them. */
   readonly fields: ReadonlyMap<string, SelectableField>;
+  /** All that one may name in some version: what is read of stored objects. */
+  readonly storedFields: ReadonlyMap<string, SelectableField>;
   readonly unknownField: UnknownFieldText;
 };
 
@@ -70,6 +72,7 @@ function child(value: JsonValue | undefined, name: string): JsonValue | undefine
 
 function builtInFacts(resource: Resource): KindFacts {
   const row: KindRow = kindTable[qualifiedName(resource)] ?? {};
+  const fields = fieldsOf(resource, row.fields, row.unknownField);
   return {
     storage: storageOf(resource, row),
     keyPrefix: row.storedUnder ?? resource.plural,
@@ -81,13 +84,17 @@ function builtInFacts(resource: Resource): KindFacts {
     dependents: row.dependents,
     dependentsWarning: row.dependentsWarning,
     hasStatus: hasStatus(resource),
-    fields: fieldsOf(resource, row.fields, row.unknownField),
+    fields,
+    storedFields: fields,
     unknownField: row.unknownField ?? 'known',
   };
 }
 
 function customFacts(resource: Resource): KindFacts {
-  const { group, version, plural, kind, storageVersion = version, selectableFields = [] } = resource;
+  const { group, version, plural, kind, storageVersion = version } = resource;
+  const { selectableFields = [], selectableInAny = selectableFields } = resource;
+  const fieldsAt = (paths: readonly string[]) =>
+    fieldsOf(resource, Object.fromEntries(paths.map((path) => [path, path])), 'plain');
   return {
     storage: { group, version: storageVersion, plural, kind },
     keyPrefix: `${group}/${plural}`,
@@ -99,7 +106,8 @@ function customFacts(resource: Resource): KindFacts {
     dependents: undefined,
     dependentsWarning: undefined,
     hasStatus: hasStatus(resource),
-    fields: fieldsOf(resource, Object.fromEntries(selectableFields.map((path) => [path, path])), 'plain'),
+    fields: fieldsAt(selectableFields),
+    storedFields: fieldsAt(selectableInAny),
     unknownField: 'plain',
   };
 }

@@ -37,6 +37,8 @@ export interface Resource {
   readonly storageVersion?: string;
   /** Custom kinds: what a field selector may name, as paths without a leading dot: `spec.color`. */
   readonly selectableFields?: readonly string[];
+  /** Custom kinds: the same of all versions, whose selectors are held against the same stored objects. */
+  readonly selectableInAny?: readonly string[];
   /** Custom kinds: the schema as it was given, to be published; absent: any object. */
   readonly openApi?: JsonObject;
   /** Custom kinds: everything else that the definition says of this version. */

@@ -50,7 +50,8 @@ export class ObjectCodec {
     this.#storedHead = headText(this.type);
     this.head = resource.isCustom ? Buffer.alloc(0) : Buffer.from(this.#storedHead);
     this.skip = resource.isCustom ? 1 : 2;
-    const fields = [...facts.fields].filter(([name]) => name !== 'metadata.name' && name !== 'metadata.namespace');
+    const own = ['metadata.name', 'metadata.namespace'];
+    const fields = [...facts.storedFields].filter(([name]) => !own.includes(name));
     this.fieldNames = fields.map(([name]) => name);
     this.fields = fields.map(([, field]) => field);
     const paths = this.fields.flatMap(({ path, orElse }) => (orElse === undefined ? [path] : [path, orElse]));

@@ -169,6 +169,25 @@ onEveryGround((ground) => {
     ]);
   });
 
+  it('each version has selectable fields of its own, whichever of them is stored', async () => {
+    await using server = await ground.open();
+    const { client } = server;
+    const sized = { ...version, name: 'v2', storage: false, selectableFields: [{ jsonPath: '.spec.size' }] };
+    await install(client, widgetCrd({ versions: [version, sized] }));
+    for (const size of [1, 2]) await client.create(WIDGETS, widget(`of-${size}`, { size }));
+    const ofTwo = { fieldSelector: 'spec.size=2' };
+    const SIZED = WIDGETS.replace('/v1/', '/v2/');
+    expect((await client.list(SIZED, ofTwo)).items.map(({ metadata }) => metadata.name)).toEqual(['of-2']);
+    await using watch = await client.watch(SIZED, ofTwo);
+    expect((await watch.take(1)).map(({ object }) => object.metadata.name)).toEqual(['of-2']);
+    for (const path of [WIDGETS, SIZED]) {
+      const fieldSelector = path === SIZED ? 'spec.color=red' : 'spec.size=2';
+      await expect(client.list(path, { fieldSelector })).rejects.toThrow('field label not supported');
+    }
+    await client.delete(SIZED, undefined, { fieldSelector: 'spec.size!=2' });
+    expect((await client.list(SIZED)).items.map(({ metadata }) => metadata.name)).toEqual(['of-2']);
+  });
+
   it('every served version shows the same objects, also after the stored version has changed', async () => {
     await using server = await ground.open();
     const { client } = server;
