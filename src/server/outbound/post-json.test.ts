@@ -98,6 +98,15 @@ it('whoever does not answer in time is not waited for; an abort is passed on as 
   await expect(asked).rejects.toThrow('enough');
 });
 
+it('whoever has gone before the first connection could be made is not asked for', async () => {
+  const hook = await hookWith({});
+  const stop = new AbortController();
+  const asked = ask(connections(), { url: hook.url, caBundle: hook.caBundle }, { signal: stop.signal });
+  stop.abort(new Error('enough'));
+  await expect(asked).rejects.toThrow('enough');
+  expect(hook.requests).toEqual([]);
+});
+
 it('nobody who is not vouched for gets a request', async () => {
   const [hook, other] = [await hookWith({}), await hookWith({})];
   const lead = `Post "${hook.url}?timeout=5s": tls: failed to verify certificate: x509: `;

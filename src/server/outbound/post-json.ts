@@ -50,6 +50,7 @@ export async function postJson(connections: OutboundConnections, call: JsonCall)
   let failed: unknown;
   try {
     const pool = found instanceof Promise ? await found : found;
+    signal.throwIfAborted(); // what has fired is not heard of any more
     const { code, contentType, bytes } = await send(pool, path, call);
     return readAnswer(code, contentType, bytes);
   } catch (err) {
