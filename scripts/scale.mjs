@@ -84,6 +84,8 @@ export const rates = {
 };
 /** Of one thread, beyond which those who wait begin to notice each other. */
 const BUSY_CORES = 0.7;
+/** What p99 of writes and events should be below, at any size. */
+const PROMPT_MS = 100;
 /** Of the machine, above which figures are not to be quoted. */
 const BUSY_LOAD = 2;
 const SIZES = [100, 1000, 5000, 50_000];
@@ -151,6 +153,18 @@ function busyNote({ load }) {
 The machine was busy with other work: latencies are those of waiting for a core, and CPU is up to three times what it is on a
 quiet one. What follows is on the safe side by as much.
 `;
+}
+
+/** Up to which size nobody waited long, of those that were played. */
+function promptPart({ played = [], nodes, writesP99Ms, eventP99Ms }) {
+  const all = [{ nodes, writesP99Ms, eventP99Ms }, ...played].sort((a, b) => a.nodes - b.nodes);
+  const prompt = all.filter((run) => Math.max(run.writesP99Ms, run.eventP99Ms) < PROMPT_MS).at(-1);
+  const slow = prompt && all.find((run) => run.nodes > prompt.nodes);
+  if (!prompt) return '';
+  const beyond = slow
+    ? `, with ${slow.nodes} they were not: an event for every proxy holds up what comes behind it`
+    : '';
+  return `\n  Of the clusters that were played, with ${prompt.nodes} nodes p99 of writes and of events were below ${PROMPT_MS} ms${beyond}.`;
 }
 
 function playedPart({ played = [] }, number, memory) {
@@ -241,7 +255,7 @@ Servers are threads that are ${Math.round(BUSY_CORES * 100)} % busy; beyond that
 
 ## Where the walls are
 
-- **One thread carries ${most} nodes** of this kind. There, ${share(leases)} of its work are leases, ${share(lives)} pods and ${share(slices)} slices.
+- **One thread has the CPU for ${most} nodes** of this kind, by the arithmetic. At ${most}, ${share(leases)} of its work are leases, ${share(lives)} pods and ${share(slices)} slices.${promptPart(figures)}
 - **Leases grow with the nodes, slices with their square**: each of ${number(demand(figures, 5000).sliceEvents / 5000)} changes a second in a cluster of 5,000 goes to 5,000 proxies. What
   helps is fewer changes (pods that do not come and go behind a Service), not a faster server.
 - **Several servers** share watches, reads and the delivery of events, each with a cache of its own: the memory of pods is
