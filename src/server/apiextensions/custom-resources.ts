@@ -31,12 +31,13 @@ export function customResources(
   const made = new Map<string, Resource>();
   const versions = new Map(definition.spec.versions.map((version) => [version.name, version]));
   const storage = storageVersionOf(definition.spec)!;
+  const selectableInAny = [...new Set(definition.spec.versions.flatMap(selectableIn))];
   const resourceOf = (name: string): Resource => {
     let resource = made.get(name);
     if (!resource) {
       const version = versions.get(name)!;
       resource = withConversion(
-        toResource(definition, version, storage, definedAt, life, () => resourceOf(storage)),
+        toResource(definition, version, { storage, selectableInAny }, definedAt, life, () => resourceOf(storage)),
         definition,
         convert,
       );
@@ -63,7 +64,7 @@ export function isServed(definition: Definition): boolean {
 function toResource(
   { spec, status }: Definition,
   version: DefinitionVersion,
-  storageVersion: string,
+  { storage, selectableInAny }: { readonly storage: string; readonly selectableInAny: readonly string[] },
   definedAt: number,
   life: DefinitionLife,
   storedAs: () => Resource,
@@ -87,9 +88,9 @@ function toResource(
     subresources: subresourcesOf(version, kindName),
     schema: builtInSchemas().custom(withEmbeddedTypes(openApi, objectMetaName)),
     isCustom: true,
-    storageVersion,
+    storageVersion: storage,
     selectableFields: selectableIn(version),
-    selectableInAny: [...new Set(spec.versions.flatMap(selectableIn))],
+    selectableInAny,
     openApi,
     custom: lazyKind(openApi, version, `${group}/${version.name} ${kindName}`, definedAt, life, storedAs),
   };

@@ -95,6 +95,7 @@ function customFacts(resource: Resource): KindFacts {
   const { selectableFields = [], selectableInAny = selectableFields } = resource;
   const fieldsAt = (paths: readonly string[]) =>
     fieldsOf(resource, Object.fromEntries(paths.map((path) => [path, path])), 'plain');
+  let storedFields: KindFacts['storedFields'] | undefined;
   return {
     storage: { group, version: storageVersion, plural, kind },
     keyPrefix: `${group}/${plural}`,
@@ -107,7 +108,11 @@ function customFacts(resource: Resource): KindFacts {
     dependentsWarning: undefined,
     hasStatus: hasStatus(resource),
     fields: fieldsAt(selectableFields),
-    storedFields: fieldsAt(selectableInAny),
+    // Only the version that is stored is asked, and there may be thousands with fields of their own.
+    get storedFields() {
+      storedFields ??= fieldsAt(selectableInAny);
+      return storedFields;
+    },
     unknownField: 'plain',
   };
 }

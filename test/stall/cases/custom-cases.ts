@@ -209,6 +209,22 @@ const definitionCases = [
       },
     ),
   ),
+  defining('many versions with a field each that can be selected', SCHEMA, 4_000, (size, name) =>
+    definition(
+      name,
+      {},
+      {},
+      {
+        versions: times(size, (i) => ({
+          name: `v${i + 1}`,
+          served: true,
+          storage: i === 0,
+          schema: { openAPIV3Schema: { type: 'object', properties: { [`f${i}`]: { type: 'string' } } } },
+          selectableFields: [{ jsonPath: `.f${i}` }],
+        })),
+      },
+    ),
+  ),
   defining('many short names', SCHEMA, 50_000, (size, name) =>
     definition(
       name,
