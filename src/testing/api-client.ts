@@ -104,7 +104,10 @@ export class ApiClient implements AsyncDisposable {
   close(): void {
     this.#agent.destroy();
     this.#watchAgent.destroy();
-    for (const session of this.#sessions.keys()) session.destroy();
+    const sessions = [...this.#sessions.keys()];
+    setImmediate(() => {
+      for (const session of sessions) session.destroy(); // Node 20 must not do it in the turn in which a stream is reset
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

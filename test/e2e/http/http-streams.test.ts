@@ -1,11 +1,12 @@
 /** Live streams over real sockets: order, joining, slow readers, many of them, and a server that stops. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import type { ClientHttp2Stream } from 'node:http2';
+import { type ClientHttp2Stream, constants } from 'node:http2';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import type { HttpRequestContext } from '../../../src/server/http/http-request-context.ts';
 import type { ByteStream, RequestContext } from '../../../src/server/request/request-context.ts';
 import type { StreamEnd } from '../../../src/server/request/stream-end.ts';
 import {
@@ -387,6 +388,29 @@ it('stops: streams end cleanly, requests under way finish, new ones are rejected
   expect((await under2).body.toString()).toBe('ok');
   await stopped;
   await expect(server.raw()).rejects.toThrow('ECONNREFUSED');
+});
+
+it('cuts off a stream in the turn in which its client resets another one', async () => {
+  const begun: { context: RequestContext; stream: ByteStream }[] = [];
+  await using server = await httpServerUnderTest((context) => {
+    const stream = context.stream('application/json');
+    stream.write(Buffer.from('begun'));
+    begun.push({ context, stream });
+  });
+  const session = server.session();
+  const watch = async () => {
+    const asked = session.request({ ':path': '/watch', authorization: `Bearer ${TOKEN}` });
+    asked.on('error', () => {});
+    await once(asked, 'response');
+    return asked;
+  };
+  const cut = await watch();
+  const reset = await watch();
+  begun[1]!.stream.onClose(() => (begun[0]!.context as HttpRequestContext).destroy());
+  const closed = new Promise((resolve) => cut.once('close', resolve));
+  reset.close(constants.NGHTTP2_CANCEL);
+  await closed;
+  expect(cut.rstCode).not.toBe(constants.NGHTTP2_NO_ERROR);
 });
 
 it('stops in time even when a client never finishes', async () => {

@@ -136,11 +136,13 @@ export class Connection {
     return stream.id === undefined || stream.id > this.#lastStreamId;
   }
 
-  /** Ends the session and every call on it. */
+  /** Ends the session and every call on it: in a turn of its own, as Node 20 must not do it while the member resets a call. */
   destroy(reason: string): void {
     this.#retire(reason);
-    this.#session.destroy();
-    this.#socket.destroy();
+    setImmediate(() => {
+      this.#session.destroy();
+      this.#socket.destroy();
+    });
   }
 
   /** No new calls; those that run are let finish. */
