@@ -42,7 +42,7 @@ const DEFAULT_LIMITS: HttpLimits = {
   maxBodyBytes: 3 * 1024 * 1024,
   requestTimeoutMs: 60_000,
   bodies: { totalBytes: 128 * 1024 * 1024 },
-  answers: { totalBytes: 256 * 1024 * 1024 },
+  answers: { totalBytes: 256 * 1024 * 1024, owedBytes: 16 * 1024 * 1024 },
   bodyPace: { bytes: 16 * 1024, stretchMs: 10_000 },
   answerPace: { bytes: 1, stretchMs: 30_000 },
   stream: {

@@ -215,7 +215,7 @@ export class HttpRequestContext implements RequestContext, WireListener, Churnin
   send(status: number, contentType: string, body: AnswerBody, headers?: Readonly<Record<string, string>>): void {
     const bytes = lengthOf(body);
     if (!this.#mayHold(bytes)) {
-      this.reject();
+      this.#findNoRoom();
       return;
     }
     const answer = this.#begin(status, contentType, headers);
@@ -284,7 +284,7 @@ export class HttpRequestContext implements RequestContext, WireListener, Churnin
   }
 
   sendParts(status: number, contentType: string, parts: Iterable<Buffer>, bytes: number): void | Promise<void> {
-    if (!this.#mayHold(Math.min(bytes, SLICE_BYTES))) return this.reject();
+    if (!this.#mayHold(Math.min(bytes, SLICE_BYTES))) return this.#findNoRoom();
     const answer = this.#begin(status, contentType);
     if (!answer) return;
     this.#bodyBytes = bytes;
@@ -461,7 +461,17 @@ export class HttpRequestContext implements RequestContext, WireListener, Churnin
   #mayHold(bytes: number): boolean {
     if (this.isBegun || !this.#wire.isOpen) return true;
     this.#answerHolding ??= this.#shared.answers.hold(this.#holder, () => this.#wire.destroy());
-    return this.#answerHolding.add(bytes);
+    return this.#answerHolding.add(bytes, this.#mayHaveChanged);
+  }
+
+  /** Whoever asked for a change must not be told that nothing was done. */
+  #findNoRoom(): void {
+    if (this.#mayHaveChanged) this.#wire.destroy();
+    else this.reject();
+  }
+
+  get #mayHaveChanged(): boolean {
+    return this.wasLetIn && this.method !== 'GET' && this.method !== 'HEAD';
   }
 
   #abort(reason: unknown): void {

@@ -308,4 +308,47 @@ describe('an answer', () => {
     await cut;
     expect(greedy[1]!.destroyed).toBe(false);
   });
+
+  it('to a change is not refused: room is kept for it, and then its client waits for nothing older', async () => {
+    const limits = { answers: { totalBytes: 4 * MIB, owedBytes: MIB }, graceMs: 20 };
+    await using server = await httpServerUnderTest(
+      (context) => text(context, Buffer.alloc(Number(context.query.get('bytes')))),
+      { limits },
+    );
+    const session = server.session(NO_WINDOW);
+    const ask = async (method: string, bytes: number) => {
+      const headers = { ':method': method, ':path': `/x?bytes=${bytes}`, authorization: `Bearer ${TOKEN}` };
+      const stream = session.request(headers);
+      stream.on('error', () => {});
+      const [response] = await once(stream, 'response');
+      return { stream, status: response[':status'] };
+    };
+    const reads: Awaited<ReturnType<typeof ask>>[] = [];
+    for (let i = 0; i < 3; i++) reads.push(await ask('GET', MIB));
+    expect((await ask('GET', MIB / 2)).status).toBe(429);
+    expect((await ask('POST', MIB)).status).toBe(200);
+    const cut = new Promise((resolve) => reads[0]!.stream.once('close', resolve));
+    expect((await ask('DELETE', MIB / 2)).status).toBe(200);
+    await cut;
+    expect(reads[1]!.stream.destroyed).toBe(false);
+  });
+
+  it('to a change for which there is no room at all is cut off, and does not say that nothing was done', async () => {
+    const limits = { answers: { totalBytes: 3 * MIB }, graceMs: 20 };
+    await using server = await httpServerUnderTest(
+      (context) => text(context, Buffer.alloc(Number(context.query.get('bytes')))),
+      { limits },
+    );
+    const session = server.session(NO_WINDOW);
+    const ask = (method: string, bytes: number, token: string) => {
+      const headers = { ':method': method, ':path': `/x?bytes=${bytes}`, authorization: `Bearer ${token}` };
+      return session.request(headers).on('error', () => {});
+    };
+    await once(ask('GET', MIB, OTHER_TOKEN), 'response');
+    const change = ask('POST', 2.5 * MIB, TOKEN);
+    let answered: unknown;
+    change.once('response', ({ ':status': status }) => (answered = status));
+    await new Promise((resolve) => change.once('close', resolve));
+    expect(answered).toBeUndefined();
+  });
 });

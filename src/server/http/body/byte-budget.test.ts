@@ -23,7 +23,8 @@ describe.each([
   ['alone', () => undefined],
   ['of several threads', () => sharedBy(2).bytes[1]],
 ])('a thread %s', (_claim, shared) => {
-  const budgetOf = (totalBytes: number) => holdersOf(new ByteBudget({ totalBytes }, shared()));
+  const budgetOf = (totalBytes: number, owedBytes?: number) =>
+    holdersOf(new ByteBudget({ totalBytes, ...(owedBytes && { owedBytes }) }, shared()));
 
   it('grants bytes up to the limit, and takes them back once', () => {
     const { budget, hold } = budgetOf(100 * KIBIBYTE);
@@ -63,6 +64,26 @@ describe.each([
     expect(hold('late').add(99 * KIBIBYTE)).toBe(true);
     expect(lost.length).toBeGreaterThan(before);
   });
+
+  it('keeps a part for what is owed, and takes the oldest of whom it is owed when that is used up', () => {
+    const { budget, lost, hold } = budgetOf(100 * KIBIBYTE, 20 * KIBIBYTE);
+    for (let i = 0; i < 4; i++) expect(hold('a', `read ${i}`).add(20 * KIBIBYTE)).toBe(true);
+    expect(hold('a').add(1 * KIBIBYTE)).toBe(false);
+    expect(hold('a').add(20 * KIBIBYTE, true)).toBe(true);
+    expect([budget.heldBytes, lost]).toEqual([100 * KIBIBYTE, []]);
+    expect(hold('a').add(30 * KIBIBYTE, true)).toBe(true);
+    expect([budget.heldBytes, lost]).toEqual([90 * KIBIBYTE, ['read 0', 'read 1']]);
+    expect(hold('a').add(1 * KIBIBYTE)).toBe(false);
+  });
+
+  it('takes nothing of those who hold less for what is owed to who holds more, nor of the answer itself', () => {
+    const { budget, lost, hold } = budgetOf(100 * KIBIBYTE);
+    for (const username of ['a', 'b', 'c']) expect(hold(username).add(30 * KIBIBYTE)).toBe(true);
+    const owed = hold('d');
+    expect([owed.add(20 * KIBIBYTE, true), lost]).toEqual([true, ['a']]);
+    expect([owed.add(30 * KIBIBYTE, true), lost]).toEqual([false, ['a']]);
+    expect(budget.heldBytes).toBe(80 * KIBIBYTE);
+  });
 });
 
 describe('several threads', () => {
@@ -99,6 +120,14 @@ describe('several threads', () => {
     expect([one!.hold('a').add(bytes), other!.hold('b').add(bytes)]).toEqual([true, true]);
     await eventually(() => expect(one!.budget.heldBytes).toBeLessThanOrEqual(TOTAL));
     expect([...one!.lost, ...other!.lost]).toHaveLength(1);
+  });
+
+  it('take from whom it is owed on another thread', async () => {
+    const [one, other] = threads(2).of;
+    for (let i = 0; i < 5; i++) expect(one!.hold('a', `read ${i}`).add(20 * KIBIBYTE)).toBe(true);
+    expect(other!.hold('a').add(10 * KIBIBYTE)).toBe(false);
+    expect(other!.hold('a').add(10 * KIBIBYTE, true)).toBe(true);
+    await eventually(() => expect(one!.lost).toEqual(['read 0']));
   });
 
   it('hold an eighth more at most, until another thread has given', () => {

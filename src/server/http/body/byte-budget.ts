@@ -7,13 +7,20 @@
  * oldest. So a user who holds less than an equal share is never refused for what others do. Bytes are counted to whoever
  * really asks, not to the names they act under.
  *
+ * What is owed is refused to nobody who holds anything: the answer to a request that may have changed something. Part of the
+ * limit is kept for it, and when that is used up, its user's oldest goes.
+ *
  * Of a server of several threads the limit is that of all of them together. Where another thread has the user who holds most,
  * that is asked to give, and until it has done so up to an eighth more than the limit is held. What a user holds on several
  * threads is counted on each apart.
  */
 import type { SharedBytes } from '../../workers/shared-bytes.ts';
 
-export type BudgetLimits = { readonly totalBytes: number };
+export type BudgetLimits = {
+  readonly totalBytes: number;
+  /** How much of that only what is owed may have. */
+  readonly owedBytes?: number;
+};
 
 export type BudgetHolder = { readonly username: string };
 
@@ -90,21 +97,24 @@ export class ByteBudget {
   }
 
   /** For a Holding: false if it must not have them. */
-  grant(holding: Holding, bytes: number): boolean {
-    const { totalBytes } = this.#limits;
+  grant(holding: Holding, bytes: number, isOwed: boolean): boolean {
+    const { totalBytes, owedBytes = 0 } = this.#limits;
     const { username } = holding.holder;
+    const limit = isOwed ? totalBytes : totalBytes - owedBytes;
     const isAlone = (before: number) => before <= holding.bytes + (this.#shared ? ROUNDED_BYTES : 0);
-    while (!this.#hold(bytes, (before, after) => after <= totalBytes || isAlone(before))) {
+    while (!this.#hold(bytes, (before, after) => after <= limit || isAlone(before))) {
       const heaviest = this.#heaviest();
       const elsewhere = this.#shared?.heaviestElsewhere();
       const most = Math.max(heaviest?.bytes ?? 0, elsewhere?.bytes ?? 0);
       const own = this.#accounts.get(username);
-      if ((own?.bytes ?? 0) + bytes >= most) return false;
-      if (heaviest?.bytes === most) takeOldest(heaviest);
+      if ((own?.bytes ?? 0) + bytes >= most) {
+        if (!isOwed || !own || own.oldest === holding) return false;
+        takeOldest(own);
+      } else if (heaviest?.bytes === most) takeOldest(heaviest);
       else {
-        if (elsewhere!.isUser(username)) return false;
+        if (elsewhere!.isUser(username) && !isOwed) return false;
         this.#shared!.ask(elsewhere!.thread);
-        if (!this.#hold(bytes, (_, after) => after <= totalBytes * (1 + BORROWED))) return false;
+        if (!this.#hold(bytes, (_, after) => after <= limit + totalBytes * BORROWED)) return false;
         break;
       }
     }
@@ -196,8 +206,8 @@ export class Holding {
   }
 
   /** False: too much. What is held already stays so until `release`. */
-  add(bytes: number): boolean {
-    if (!this.#budget.grant(this, bytes)) return false;
+  add(bytes: number, isOwed = false): boolean {
+    if (!this.#budget.grant(this, bytes, isOwed)) return false;
     this.#bytes += bytes;
     return true;
   }
