@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { expectLinear } from '../../../test/support/growth.ts';
 import { FrameReader, frame, OPCODE, ProtocolError } from './websocket-frames.ts';
@@ -57,4 +59,24 @@ it('reading a frame in small pieces is linear in its length', async () => {
     from: 100_000,
     limit: 10_000_000,
   });
+});
+
+it.each<[claim: string, chunk: Buffer, times: number, heldBytes: number]>([
+  ['many empty parts', Buffer.concat(Array<Buffer>(1000).fill(served(0x00, Buffer.alloc(0)))), 1000, 0],
+  ['a frame that comes byte by byte', Buffer.from('a'), 200_000, 200_000],
+])('of %s no more is kept than their bytes', (_claim, chunk, times, heldBytes) => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const reader = new FrameReader(1_000_000);
+  expect([...reader.take(served(0x02, Buffer.from('a')))]).toEqual([]);
+  if (heldBytes > 0) expect([...reader.take(served(0x80, Buffer.alloc(1_000_000 - 1)).subarray(0, 10))]).toEqual([]);
+  collect();
+  const before = process.memoryUsage();
+  for (let i = 0; i < times; i++) for (const _ of reader.take(chunk.subarray()));
+  collect();
+  const after = process.memoryUsage();
+  const grownBytes = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
+  expect(grownBytes).toBeLessThan(1024 * 1024 + 2 * heldBytes);
+  if (heldBytes === 0)
+    expect([...reader.take(served(0x80, Buffer.from('b')))].map(({ data }) => `${data}`)).toEqual(['ab']);
 });

@@ -1,6 +1,6 @@
 /**
  * Frames of the WebSocket protocol (RFC 6455) as a client reads and writes them: bytes in, whole messages and control
- * frames out. No extensions. Pure; linear in its input however it is cut.
+ * frames out. No extensions. Pure; linear in its input however it is cut, in time and in what it keeps.
  *
  * Fails with ProtocolError: a frame that is masked, has a reserved bit or an unknown kind, a control frame that is long
  * or in parts, a message over `limitBytes`.
@@ -18,15 +18,20 @@ export type Message = { readonly opcode: number; readonly data: Buffer };
 type Head = { readonly isFinal: boolean; readonly opcode: number; readonly length: number };
 
 const LIMIT_CONTROL = 125;
+const LIMIT_HEAD = 10;
+const LEAST_GATHERED = 256;
+const NOTHING = Buffer.alloc(0);
 
 export class FrameReader {
   readonly #limitBytes: number;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
+  /** Of a frame whose head is not whole yet. */
+  readonly #start = Buffer.alloc(LIMIT_HEAD);
+  #startBytes = 0;
   #head: Head | undefined;
+  /** Of a frame that is not whole yet. */
+  readonly #data = new Gathered();
   /** Of a message that comes in parts. */
-  #parts: Buffer[] = [];
-  #partsBytes = 0;
+  readonly #parts = new Gathered();
   #partsOpcode: number | undefined;
 
   constructor(limitBytes: number) {
@@ -34,36 +39,47 @@ export class FrameReader {
   }
 
   *take(chunk: Buffer): Generator<Message, void, void> {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    for (;;) {
-      this.#head ??= this.#readHead();
-      if (!this.#head || this.#bytes < this.#head.length) return;
+    for (let at = 0; ; ) {
+      if (!this.#head) {
+        at = this.#readHead(chunk, at);
+        if (!this.#head) return;
+      }
       const { length, opcode, isFinal } = this.#head;
+      const until = Math.min(chunk.length, at + length - this.#data.length);
+      const bytes = chunk.subarray(at, until);
+      at = until;
+      if (bytes.length < length) this.#data.add(bytes, length);
+      if (bytes.length < length && this.#data.length < length) return;
       this.#head = undefined;
-      const message = this.#join(opcode, isFinal, this.#cut(length));
+      const message = this.#join(opcode, isFinal, bytes.length < length ? this.#data.take() : bytes);
       if (message) yield message;
     }
   }
 
-  #readHead(): Head | undefined {
-    if (this.#bytes < 2) return undefined;
-    const start = this.#peek(Math.min(this.#bytes, 10));
-    const [first, second] = [start[0]!, start[1]!];
+  /** Returns where in the chunk the data begin, or its end. */
+  #readHead(chunk: Buffer, from: number): number {
+    const had = this.#startBytes;
+    const copied = chunk.copy(this.#start, had, from, from + LIMIT_HEAD - had);
+    const bytes = had + copied;
+    this.#startBytes = bytes;
+    if (bytes < 2) return from + copied;
+    const [first, second] = [this.#start[0]!, this.#start[1]!];
     const short = second & 0x7f;
     const more = short === 126 ? 2 : short === 127 ? 8 : 0;
-    if (start.length < 2 + more) return undefined;
+    if (bytes < 2 + more) return from + copied;
     const opcode = first & 0x0f;
     const isFinal = (first & 0x80) !== 0;
     if ((first & 0x70) !== 0) throw new ProtocolError('a reserved bit is set');
     if ((second & 0x80) !== 0) throw new ProtocolError('a frame of a server is masked');
-    const length = more === 2 ? start.readUInt16BE(2) : more === 8 ? Number(start.readBigUInt64BE(2)) : short;
+    const length =
+      more === 2 ? this.#start.readUInt16BE(2) : more === 8 ? Number(this.#start.readBigUInt64BE(2)) : short;
     if (opcode >= OPCODE.close) {
       if (!isFinal || length > LIMIT_CONTROL) throw new ProtocolError('a control frame is long or in parts');
-    } else if (length + this.#partsBytes > this.#limitBytes)
+    } else if (length + this.#parts.length > this.#limitBytes)
       throw new ProtocolError(`a message has more than ${this.#limitBytes} bytes`);
-    this.#cut(2 + more);
-    return { isFinal, opcode, length };
+    this.#head = { isFinal, opcode, length };
+    this.#startBytes = 0;
+    return from + 2 + more - had;
   }
 
   #join(opcode: number, isFinal: boolean, data: Buffer): Message | undefined {
@@ -73,37 +89,36 @@ export class FrameReader {
     if (isNew === (this.#partsOpcode !== undefined)) throw new ProtocolError('parts of messages are mixed up');
     if (isNew && isFinal) return { opcode, data };
     this.#partsOpcode ??= opcode;
-    this.#parts.push(data);
-    this.#partsBytes += data.length;
+    this.#parts.add(data, this.#limitBytes);
     if (!isFinal) return undefined;
-    const message = { opcode: this.#partsOpcode, data: Buffer.concat(this.#parts) };
-    this.#parts = [];
-    this.#partsBytes = 0;
+    const message = { opcode: this.#partsOpcode, data: this.#parts.take() };
     this.#partsOpcode = undefined;
     return message;
   }
+}
 
-  #peek(bytes: number): Buffer {
-    if (this.#chunks[0]!.length < bytes) this.#chunks = [Buffer.concat(this.#chunks)];
-    return this.#chunks[0]!.subarray(0, bytes);
+/** Bytes that come piece by piece, in one stretch that doubles: what is kept does not depend on how they were cut. */
+class Gathered {
+  #buffer: Buffer = NOTHING;
+  length = 0;
+
+  /** `most` is how many there can be in all. */
+  add(bytes: Buffer, most: number): void {
+    const length = this.length + bytes.length;
+    if (length > this.#buffer.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.min(most, Math.max(2 * this.#buffer.length, length, LEAST_GATHERED)));
+      this.#buffer.copy(grown, 0, 0, this.length);
+      this.#buffer = grown;
+    }
+    bytes.copy(this.#buffer, this.length);
+    this.length = length;
   }
 
-  #cut(bytes: number): Buffer {
-    this.#bytes -= bytes;
-    const taken: Buffer[] = [];
-    let at = 0;
-    for (let left = bytes; left > 0; ) {
-      const chunk = this.#chunks[at]!;
-      taken.push(chunk.subarray(0, left));
-      if (chunk.length > left) {
-        this.#chunks[at] = chunk.subarray(left);
-        break;
-      }
-      left -= chunk.length;
-      at++;
-    }
-    this.#chunks.splice(0, at);
-    return taken.length === 1 ? taken[0]! : Buffer.concat(taken);
+  take(): Buffer {
+    const taken = this.#buffer.subarray(0, this.length);
+    this.#buffer = NOTHING;
+    this.length = 0;
+    return taken;
   }
 }
 
