@@ -14,7 +14,7 @@ import { parseSync, Visitor } from 'oxc-parser';
 import { root, say } from './setup.mjs';
 
 const order = {
-  'src/api': [['.'], ['errors', 'observing', 'scalars'], ['selectors'], ['index.ts']],
+  'src/api': [['.'], ['bytes', 'errors', 'observing', 'scalars'], ['selectors'], ['index.ts']],
   'src/schemas': [['patterns'], ['structural'], ['.']],
   'src/store': [['.'], ['etcd-snapshot'], ['embedded', 'etcd', 'shared'], ['etcd-front'], ['index.ts']],
   'src/store/embedded': [['engine', 'watch'], ['disk', 'state'], ['snapshot'], ['.']],

@@ -10,6 +10,7 @@
  * Refusals are ApiErrors, broken connections TransportErrors, and nothing is begun a second time.
  */
 import type { Duplex } from 'node:stream';
+import { GatheredBytes } from '../../api/bytes/gathered-bytes.ts';
 import { TransportError } from '../errors.ts';
 import type { KubeClient } from '../kube-client.ts';
 import { pods } from '../objects/generated/core-v1.ts';
@@ -131,13 +132,9 @@ export function podsOf(client: KubeClient, namespace: string = client.namespace)
 }
 
 async function textOf(stream: AsyncIterable<Buffer>, limitBytes: number, name: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of stream) {
-    bytes += chunk.length;
-    if (bytes > limitBytes)
+  const output = new GatheredBytes(limitBytes);
+  for await (const chunk of stream)
+    if (!output.add(chunk))
       throw new TransportError('body', `Cannot run it in "${name}": over ${limitBytes} bytes of output`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  return output.takeText();
 }

@@ -6,6 +6,7 @@
  * or in parts, a message over `limitBytes`.
  */
 import { randomBytes } from 'node:crypto';
+import { GatheredBytes } from '../../api/bytes/gathered-bytes.ts';
 
 export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
@@ -19,8 +20,6 @@ type Head = { readonly isFinal: boolean; readonly opcode: number; readonly lengt
 
 const LIMIT_CONTROL = 125;
 const LIMIT_HEAD = 10;
-const LEAST_GATHERED = 256;
-const NOTHING = Buffer.alloc(0);
 
 export class FrameReader {
   readonly #limitBytes: number;
@@ -29,13 +28,15 @@ export class FrameReader {
   #startBytes = 0;
   #head: Head | undefined;
   /** Of a frame that is not whole yet. */
-  readonly #data = new Gathered();
+  readonly #data: GatheredBytes;
   /** Of a message that comes in parts. */
-  readonly #parts = new Gathered();
+  readonly #parts: GatheredBytes;
   #partsOpcode: number | undefined;
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
+    this.#data = new GatheredBytes(Math.max(limitBytes, LIMIT_CONTROL));
+    this.#parts = new GatheredBytes(limitBytes);
   }
 
   *take(chunk: Buffer): Generator<Message, void, void> {
@@ -48,10 +49,11 @@ export class FrameReader {
       const until = Math.min(chunk.length, at + length - this.#data.length);
       const bytes = chunk.subarray(at, until);
       at = until;
-      if (bytes.length < length) this.#data.add(bytes, length);
-      if (bytes.length < length && this.#data.length < length) return;
+      const isWhole = bytes.length === length;
+      if (!isWhole) this.#data.add(bytes);
+      if (!isWhole && this.#data.length < length) return;
       this.#head = undefined;
-      const message = this.#join(opcode, isFinal, bytes.length < length ? this.#data.take() : bytes);
+      const message = this.#join(opcode, isFinal, isWhole ? bytes : bufferOf(this.#data.take()));
       if (message) yield message;
     }
   }
@@ -89,37 +91,16 @@ export class FrameReader {
     if (isNew === (this.#partsOpcode !== undefined)) throw new ProtocolError('parts of messages are mixed up');
     if (isNew && isFinal) return { opcode, data };
     this.#partsOpcode ??= opcode;
-    this.#parts.add(data, this.#limitBytes);
+    this.#parts.add(data);
     if (!isFinal) return undefined;
-    const message = { opcode: this.#partsOpcode, data: this.#parts.take() };
+    const message = { opcode: this.#partsOpcode, data: bufferOf(this.#parts.take()) };
     this.#partsOpcode = undefined;
     return message;
   }
 }
 
-/** Bytes that come piece by piece, in one stretch that doubles: what is kept does not depend on how they were cut. */
-class Gathered {
-  #buffer: Buffer = NOTHING;
-  length = 0;
-
-  /** `most` is how many there can be in all. */
-  add(bytes: Buffer, most: number): void {
-    const length = this.length + bytes.length;
-    if (length > this.#buffer.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.min(most, Math.max(2 * this.#buffer.length, length, LEAST_GATHERED)));
-      this.#buffer.copy(grown, 0, 0, this.length);
-      this.#buffer = grown;
-    }
-    bytes.copy(this.#buffer, this.length);
-    this.length = length;
-  }
-
-  take(): Buffer {
-    const taken = this.#buffer.subarray(0, this.length);
-    this.#buffer = NOTHING;
-    this.length = 0;
-    return taken;
-  }
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /** One whole frame, masked as a client must. */

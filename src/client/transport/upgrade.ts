@@ -6,6 +6,7 @@
 import type { Duplex } from 'node:stream';
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { GatheredBytes } from '../../api/bytes/gathered-bytes.ts';
 import type { Headers } from './transport-options.ts';
 
 export type UpgradeAnswer = {
@@ -29,7 +30,7 @@ export function openUpgrade(
     let abort = (_reason: Error) => {};
     const onAbort = () => abort(signal.reason instanceof Error ? signal.reason : new Error('it was aborted'));
     const settled = () => signal.removeEventListener('abort', onAbort);
-    let refusal: { statusCode: number; headers: Headers; chunks: Buffer[]; bytes: number } | undefined;
+    let refusal: { statusCode: number; headers: Headers; body: GatheredBytes } | undefined;
     signal.addEventListener('abort', onAbort, { once: true });
     dispatcher.dispatch(
       { ...request, method: 'GET', upgrade: protocol },
@@ -43,18 +44,21 @@ export function openUpgrade(
           resolve({ statusCode, headers, body: Readable.from([]), socket });
         },
         onResponseStart: (_controller, statusCode, headers) => {
-          refusal = { statusCode, headers, chunks: [], bytes: 0 };
+          refusal = { statusCode, headers, body: new GatheredBytes(LIMIT_REFUSAL_BYTES) };
         },
         onResponseData: (controller, chunk) => {
           if (!refusal) return;
-          refusal.bytes += chunk.length;
-          if (refusal.bytes > LIMIT_REFUSAL_BYTES) controller.abort(new Error('the refusal is too long'));
-          else refusal.chunks.push(chunk);
+          if (!refusal.body.add(chunk)) controller.abort(new Error('the refusal is too long'));
         },
         onResponseEnd: () => {
           settled();
-          const { statusCode = 0, headers = {}, chunks = [] } = refusal ?? {};
-          resolve({ statusCode, headers, body: Readable.from(chunks), socket: undefined });
+          const { statusCode = 0, headers = {}, body } = refusal ?? {};
+          resolve({
+            statusCode,
+            headers,
+            body: Readable.from(body ? [Buffer.from(body.take())] : []),
+            socket: undefined,
+          });
         },
         onResponseError: (_controller, error) => {
           settled();

@@ -14,6 +14,7 @@ import { once, setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { GatheredBytes } from '../../api/bytes/gathered-bytes.ts';
 import { backgroundClock, type Clock, closeOnce, tellSafely } from '../../api/index.ts';
 import type { AnyObject, KubeClient, Resource } from '../../client/index.ts';
 import {
@@ -280,14 +281,10 @@ export class WebhookServer implements AsyncDisposable {
 class TooLargeError extends Error {}
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > LIMIT_BYTES) throw new TooLargeError(`Cannot read a review of more than ${LIMIT_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return JSON.parse(Buffer.concat(chunks).toString());
+  const body = new GatheredBytes(LIMIT_BYTES);
+  for await (const chunk of request as AsyncIterable<Buffer>)
+    if (!body.add(chunk)) throw new TooLargeError(`Cannot read a review of more than ${LIMIT_BYTES} bytes`);
+  return JSON.parse(body.takeText());
 }
 
 /** API servers say how long they wait: `?timeout=10s`. */

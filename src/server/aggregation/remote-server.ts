@@ -3,6 +3,7 @@
  * administration. Bounded in time and bytes.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { GatheredBytes } from '../../api/bytes/gathered-bytes.ts';
 import { type CallTarget, callTarget, readAuthority } from '../outbound/call-target.ts';
 import { networkErrorText } from '../outbound/network-error.ts';
 import type { OutboundConnections } from '../outbound/outbound-connections.ts';
@@ -79,17 +80,13 @@ export class RemoteServer {
         headers: { accept, 'x-remote-user': 'system:kube-aggregator', 'x-remote-group': 'system:masters' },
         signal: stop.signal,
       });
-      const chunks: Buffer[] = [];
-      let bytes = 0;
+      const answer = new GatheredBytes(limitBytes);
       for await (const chunk of body as AsyncIterable<Buffer>) {
-        bytes += chunk.length;
-        if (bytes > limitBytes) {
-          body.destroy();
-          throw new Error(`the answer is longer than ${limitBytes} bytes`);
-        }
-        chunks.push(chunk);
+        if (answer.add(chunk)) continue;
+        body.destroy();
+        throw new Error(`the answer is longer than ${limitBytes} bytes`);
       }
-      return { status: statusCode, headers, body: Buffer.concat(chunks) };
+      return { status: statusCode, headers, body: Buffer.from(answer.take()) };
     } catch (err) {
       signal.throwIfAborted();
       throw new Error(stop.signal.aborted ? 'context deadline exceeded' : networkErrorText(err), { cause: err });
