@@ -4,8 +4,8 @@ import { forkBuilt } from '../lib/fork-built.ts';
 
 export type ClientName = 'longwatch' | 'client-node' | 'bare';
 
-/** `usual`: node, phase and a label. `all`: everything there is. */
-export type Reads = 'usual' | 'all';
+/** `label`: one. `usual`: node, phase and a label. `all`: everything there is. */
+export type Reads = 'label' | 'usual' | 'all';
 
 export type Job = {
   readonly client: ClientName;

@@ -1,6 +1,6 @@
 /**
- * What those who are measured look at in an object, the same for both clients: nothing, what most handlers look at, or
- * all of it, which is put into text.
+ * What those who are measured look at in an object, the same for both clients: nothing, a label, what most handlers look
+ * at, or all of it, which is put into text.
  */
 import type { Job } from './client-jobs.ts';
 
@@ -13,6 +13,10 @@ type Read = {
 /** Throws at what is not there: what is read is looked at. */
 export function readerOf({ reads }: Job): (object: unknown) => void {
   switch (reads) {
+    case 'label':
+      return (object) => {
+        if (!(object as Read).metadata?.labels?.app) throw new Error('Cannot read a label of a pod');
+      };
     case 'usual':
       return (object) => {
         const { metadata, spec, status } = object as Read;

@@ -5,8 +5,8 @@
  * Watch loop against watch with a callback; informer with an index and a handler against informer with a handler; both
  * also with lazy objects, which are not decoded unless the index asks for it. The bare row is a TLS socket whose bytes are
  * only searched for newlines: what is left for any client. These with pods of 1.5 KB of which nothing but the version is
- * read; the same with pods as API servers serve them, with managed fields, for those who read what handlers read, and
- * for those who read all.
+ * read; the same with pods as API servers serve them, with managed fields, for those who read what handlers read, for those
+ * who keep lazy objects and read a label, and for those who read all.
  */
 
 import { interleave } from '../lib/measure.ts';
@@ -44,6 +44,8 @@ const managed = {
   otherWatch: { ...contenders.otherWatch, reads: 'usual' },
   informer: { ...contenders.informer, reads: 'usual' },
   otherInformer: { ...contenders.otherInformer, reads: 'usual' },
+  lazyWatch: { ...contenders.lazyWatch, reads: 'label' },
+  lazyInformer: { ...contenders.lazyInformer, reads: 'label' },
   informerOfAll: { ...contenders.informer, reads: 'all' },
   otherInformerOfAll: { ...contenders.otherInformer, reads: 'all' },
 } satisfies Record<string, Contender>;
@@ -73,6 +75,8 @@ async function run(context: ServerContext): Promise<ClientRow[]> {
     row('the same, lazy, by spec.nodeName, no handler', byNode, otherInformer, { note: 'every object is decoded' }),
     row('watch loop, managed fields, usual reading', large.watch, large.otherWatch, decoded),
     row('informer, managed fields, usual reading', large.informer, large.otherInformer, decoded),
+    row('watch loop, managed fields, lazy, a label is read', large.lazyWatch, large.otherWatch, lazy),
+    row('informer, managed fields, lazy, a label is read', large.lazyInformer, large.otherInformer, lazy),
     row('informer, managed fields, all is read', large.informerOfAll, large.otherInformerOfAll),
   ];
 }
