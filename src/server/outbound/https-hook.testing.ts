@@ -37,7 +37,10 @@ const DAY_MS = 24 * 3600 * 1000;
 const validity = { from: new Date(Date.now() - DAY_MS), to: new Date(Date.now() + DAY_MS) };
 const subject = { commonName: 'hook-ca' };
 
-export async function startHook(answer: Hook['answer'], { hosts = [] as string[] } = {}): Promise<Hook> {
+export type HookCredentials = { readonly cert: string; readonly key: string; readonly authority: string };
+
+/** Of a server on loopback, and of those other names. */
+export function hookCredentials(hosts: readonly string[] = []): HookCredentials {
   const authority = makeAuthority(subject, validity);
   const key = createPrivateKey(authority.keyPem);
   const { certPem, keyPem } = makeServingCertificate(
@@ -46,7 +49,12 @@ export async function startHook(answer: Hook['answer'], { hosts = [] as string[]
     ['127.0.0.1', 'localhost', ...hosts],
     validity,
   );
-  const options = { cert: certPem, key: keyPem, requestCert: true, rejectUnauthorized: false };
+  return { cert: certPem, key: keyPem, authority: authority.certPem };
+}
+
+export async function startHook(answer: Hook['answer'], { hosts = [] as string[] } = {}): Promise<Hook> {
+  const { cert, key, authority } = hookCredentials(hosts);
+  const options = { cert, key, requestCert: true, rejectUnauthorized: false };
   const server = createServer(options, async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -87,7 +95,7 @@ export async function startHook(answer: Hook['answer'], { hosts = [] as string[]
   const hook: Hook = {
     url: `https://127.0.0.1:${port}`,
     port,
-    caBundle: Buffer.from(authority.certPem).toString('base64'),
+    caBundle: Buffer.from(authority).toString('base64'),
     requests: [],
     answer,
     close,

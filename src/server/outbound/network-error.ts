@@ -43,7 +43,7 @@ export function networkErrorText(err: unknown): string {
   const unreached = dialling.get(code);
   if (unreached && address !== undefined) return `dial tcp ${hostPort(address, port)}: ${unreached}`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${found.hostname ?? ''}: no such host`;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'dial tcp: i/o timeout';
+  if (code === 'DIAL_TIMEOUT') return 'dial tcp: i/o timeout';
   if (code === 'ECONNRESET' && found.syscall === 'read') return 'read tcp: read: connection reset by peer';
   if (code === 'EPIPE') return 'write tcp: write: broken pipe';
   if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET') return 'EOF';
@@ -51,6 +51,7 @@ export function networkErrorText(err: unknown): string {
     return /wrong version number|packet length too long|http request/i.test(message)
       ? 'http: server gave HTTP response to HTTPS client'
       : `remote error: tls: ${message}`;
+  if (code === 'BAD_ANSWER') return `net/http: HTTP/1.x transport connection broken: ${message}`;
   if (code.startsWith('HPE_')) return `net/http: HTTP/1.x transport connection broken: malformed HTTP response`;
   return message || code;
 }

@@ -1,105 +1,68 @@
 /**
- * The connections that the server opens to others: webhooks, converters, extension API servers. One pool for each
- * target and what it is trusted by, kept open and used again; the pools used longest ago go when there are too many.
+ * The connections that the server opens to others, kept open and used again. Webhooks and converters are asked by exchanges of
+ * our own (`exchange-pool.ts`), extension API servers through undici, which passes on whatever clients ask for
+ * ([0017](../../../docs/decisions/0017-webhook-exchanges.md)).
  *
  * Always true: a connection is made only to whom a configuration names, is verified against the authority that
  * configuration gives (or the system's), and follows no redirect and no proxy. A Service is resolved anew for each
  * connection. How many requests wait for a connection is bounded by those who call: each request of a client holds a
  * seat while it waits. Closing breaks every connection.
  */
-import type { buildConnector as BuildConnector, Dispatcher, Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import type { CallTarget } from './call-target.ts';
+import { Dialler } from './dialler.ts';
+import { ExchangePool } from './exchange-pool.ts';
 import type { ResolveService } from './service-resolver.ts';
+import { TargetPools } from './target-pools.ts';
 
-const MAX_POOLS = 128;
 const CONNECTIONS_PER_POOL = 100;
 const KEEP_ALIVE_MS = 90_000;
-const CONNECT_MS = 30_000;
 
 export class OutboundConnections {
   readonly #resolve: ResolveService;
-  /** In the order of their last use. */
-  readonly #pools = new Map<string, Pool>();
-  /** The key of a target costs more to make than to look up. */
-  readonly #keys = new WeakMap<CallTarget, string>();
-  readonly #retired = new Set<Pool>();
-  #isClosed = false;
+  readonly #exchanges = new TargetPools<ExchangePool>();
+  readonly #pools = new TargetPools<Pool>();
+  readonly #closing = new AbortController();
 
   constructor(resolve: ResolveService) {
     this.#resolve = resolve;
   }
 
-  /** At once where it is known: most calls go where others went before. */
-  poolOf(target: CallTarget): Dispatcher | Promise<Dispatcher> {
-    let key = this.#keys.get(target);
-    if (key === undefined) {
-      const { origin, service, serverName, authority, skipsTlsVerify, clientCertificate } = target;
-      key = JSON.stringify([origin, service, serverName, authority, skipsTlsVerify, clientCertificate]);
-      this.#keys.set(target, key);
-    }
-    const known = this.#pools.get(key);
-    if (known) {
-      if (this.#pools.size > 1) {
-        this.#pools.delete(key);
-        this.#pools.set(key, known);
-      }
-      return known;
-    }
-    return this.#open(target, key);
+  /** Whatever is run on it is to be run at once. */
+  exchangesWith(target: CallTarget): ExchangePool {
+    const known = this.#exchanges.get(target);
+    if (known) return known;
+    this.#closing.signal.throwIfAborted();
+    const dialler = new Dialler(target, this.#resolve);
+    return this.#exchanges.add(target, new ExchangePool((signal) => dialler.open(signal)));
   }
 
-  async #open(target: CallTarget, key: string): Promise<Dispatcher> {
-    const { Pool, buildConnector } = await loadHttp();
-    if (this.#isClosed) throw new Error('the connections are closed');
-    const made = this.#pools.get(key); // by another call, meanwhile
+  async poolOf(target: CallTarget): Promise<Dispatcher> {
+    const known = this.#pools.get(target);
+    if (known) return known;
+    const { Pool } = await loadHttp();
+    this.#closing.signal.throwIfAborted();
+    const made = this.#pools.get(target); // by another call, meanwhile
     if (made) return made;
+    const dialler = new Dialler(target, this.#resolve);
     const pool = new Pool(target.origin, {
       connections: CONNECTIONS_PER_POOL,
       keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: this.#connector(buildConnector, target),
+      connect: (_asked, done) => {
+        dialler.open(this.#closing.signal).then(
+          (socket) => done(null, socket),
+          (err: Error) => done(err, null),
+        );
+      },
     });
-    this.#pools.set(key, pool);
-    if (this.#pools.size > MAX_POOLS) this.#retire(this.#pools.keys().next().value!);
-    return pool;
+    return this.#pools.add(target, pool);
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    const all = [...this.#pools.values(), ...this.#retired];
-    this.#pools.clear();
-    this.#retired.clear();
-    await Promise.all(all.map((pool) => pool.destroy()));
-  }
-
-  /** It takes nothing new, and goes when its last request has ended. */
-  #retire(key: string): void {
-    const pool = this.#pools.get(key)!;
-    this.#pools.delete(key);
-    this.#retired.add(pool);
-    const forget = () => void this.#retired.delete(pool);
-    pool.close().then(forget, forget);
-  }
-
-  #connector(
-    buildConnector: typeof BuildConnector,
-    { service, serverName, authority, skipsTlsVerify = false, clientCertificate }: CallTarget,
-  ): BuildConnector.connector {
-    const connect = buildConnector({
-      ...(authority !== undefined && { ca: authority }),
-      ...clientCertificate,
-      rejectUnauthorized: !skipsTlsVerify,
-      timeout: CONNECT_MS,
-    });
-    return (asked, done) => {
-      const named = serverName === undefined ? asked : { ...asked, servername: serverName };
-      if (!service) return connect(named, done);
-      this.#resolve(service.namespace, service.name, service.port).then(
-        ({ host, port }) => connect({ ...named, hostname: host, host, port: String(port) }, done),
-        (err: Error) => done(err, null),
-      );
-    };
+    this.#closing.abort(new Error('the connections are closed'));
+    await Promise.all([this.#exchanges.destroy(), this.#pools.destroy()]);
   }
 }
 

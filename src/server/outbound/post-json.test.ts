@@ -5,6 +5,7 @@ import { callTarget } from './call-target.ts';
 import { type Hook, type HookAnswer, startHook } from './https-hook.testing.ts';
 import { OutboundConnections } from './outbound-connections.ts';
 import { postJson } from './post-json.ts';
+import { startRawHook } from './raw-hook.testing.ts';
 import { serviceResolver } from './service-resolver.ts';
 
 const signal = new AbortController().signal;
@@ -105,6 +106,60 @@ it('whoever has gone before the first connection could be made is not asked for'
   stop.abort(new Error('enough'));
   await expect(asked).rejects.toThrow('enough');
   expect(hook.requests).toEqual([]);
+});
+
+it.each<[what: string, answer: string, text: string]>([
+  ['no HTTP', 'hello\r\n', 'net/http: HTTP/1.x transport connection broken: malformed HTTP response "hello"'],
+  ['less than it says', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}', 'EOF'],
+  ['nothing', '', 'EOF'],
+])('who answers %s is told of', async (_what, answer, text) => {
+  const hook = await startRawHook(({ socket }) => socket.end(answer));
+  open.push(() => hook.close());
+  await expect(ask(connections(), { url: hook.url, caBundle: hook.caBundle })).rejects.toMatchObject({
+    name: 'CallError',
+    message: `Post "${hook.url}?timeout=5s": ${text}`,
+  });
+});
+
+it('who answers as servers did before there was HTTP/1.1 is understood', async () => {
+  const head = 'HTTP/1.0 200 OK\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n';
+  const hook = await startRawHook(({ socket }) => socket.end(`${head}{"ok":true}`));
+  open.push(() => hook.close());
+  expect(await ask(connections(), { url: hook.url, caBundle: hook.caBundle })).toEqual({ ok: true });
+});
+
+it('a path that would end the first line of a request is not sent', async () => {
+  const hook = await hookWith({});
+  const service = { namespace: 'n', name: 's', port: hook.port, path: '/ HTTP/1.1\r\nx: y' };
+  await expect(ask(connections(), { service, caBundle: hook.caBundle })).rejects.toThrow('invalid request path');
+  expect(hook.requests).toEqual([]);
+});
+
+it('whoever has gone is not asked for once more', async () => {
+  const stop = new AbortController();
+  const hook = await startRawHook(({ socket, before }) => {
+    if (before === 0) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}');
+    else {
+      stop.abort(new Error('enough'));
+      socket.end();
+    }
+  });
+  open.push(() => hook.close());
+  const made = connections();
+  const config = { url: hook.url, caBundle: hook.caBundle };
+  await ask(made, config);
+  await expect(ask(made, config, { signal: stop.signal })).rejects.toThrow('enough');
+  expect(hook.requests).toHaveLength(2);
+});
+
+it('nothing is asked of connections that are closed', async () => {
+  const hook = await hookWith({ ok: true });
+  const made = connections();
+  const config = { url: hook.url, caBundle: hook.caBundle };
+  await ask(made, config);
+  await made.close();
+  await expect(ask(made, config)).rejects.toThrow('the connections are closed');
+  expect(hook.requests).toHaveLength(1);
 });
 
 it('nobody who is not vouched for gets a request', async () => {

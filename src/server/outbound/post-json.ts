@@ -3,14 +3,17 @@
  * answers more is cut off. An abort of the caller is passed on as it is; everything else that goes wrong is a CallError
  * whose text is that of kube-apiserver.
  */
-import type { Dispatcher } from 'undici';
 import type { JsonObject, JsonValue } from '../../api/index.ts';
 import { jsonText } from '../../api/json-text.ts';
 import { noType } from '../codec/index.ts';
 import { isObject } from '../codec/json/json-objects.ts';
 import { JsonSyntaxError, readJson } from '../codec/json/json-reader.ts';
 import type { AbortNotice } from '../request/abort-notice.ts';
+import type { AnswerReader } from './answer-reader.ts';
+import { TooLongError } from './body-bytes.ts';
 import type { CallTarget } from './call-target.ts';
+import { Exchange } from './connection.ts';
+import type { ExchangePool } from './exchange-pool.ts';
 import { networkErrorText } from './network-error.ts';
 import type { OutboundConnections } from './outbound-connections.ts';
 
@@ -36,33 +39,22 @@ export type JsonCall = {
 /** Of a body that is told in an error. */
 const SHOWN_BYTES = 2048;
 
-const REQUEST_HEADERS = {
-  'content-type': 'application/json',
-  accept: 'application/json, */*',
-  'user-agent': 'kube-apiserver-admission',
-};
-
 export async function postJson(connections: OutboundConnections, call: JsonCall): Promise<JsonObject> {
   const { target, timeoutSeconds, signal } = call;
   signal.throwIfAborted();
-  const found = connections.poolOf(target);
-  const path = `${target.path}?timeout=${timeoutSeconds}s`;
   let failed: unknown;
   try {
-    const pool = found instanceof Promise ? await found : found;
-    signal.throwIfAborted(); // what has fired is not heard of any more
-    const { code, contentType, bytes } = await send(pool, path, call);
-    return readAnswer(code, contentType, bytes);
+    const { code, contentType, body } = await send(connections.exchangesWith(target), call);
+    return readAnswer(code, contentType, body);
   } catch (err) {
     failed = err;
   }
   signal.throwIfAborted();
   if (failed instanceof CallError) throw failed;
+  if (failed instanceof TooLongError) throw new CallError(failed.message, { cause: failed });
   const why = failed instanceof OverTimeError ? failed.message : networkErrorText(failed);
   throw new CallError(`Post "${target.url}?timeout=${timeoutSeconds}s": ${why}`, { cause: failed });
 }
-
-type Answered = { readonly code: number; readonly contentType: string; readonly bytes: Buffer };
 
 class OverTimeError extends Error {
   constructor() {
@@ -70,17 +62,13 @@ class OverTimeError extends Error {
   }
 }
 
-/** The request as the HTTP client takes it at its lowest: streams and signals between cost more than all the rest of a call. */
-function send(pool: Dispatcher, path: string, { target, body, timeoutSeconds, limitBytes, signal }: JsonCall) {
-  return new Promise<Answered>((resolve, reject) => {
-    let controller: Dispatcher.DispatchController | undefined;
-    let stopped: Error | undefined;
-    let [code, contentType, length] = [0, '', 0];
-    const chunks: Buffer[] = [];
+/** By callbacks down to the socket: signals and promises between cost more than all the rest of a call. */
+function send(pool: ExchangePool, { target, body, timeoutSeconds, limitBytes, signal }: JsonCall) {
+  return new Promise<AnswerReader>((resolve, reject) => {
+    const request = requestOf(target, timeoutSeconds, body);
     const stop = (why: Error) => {
-      stopped ??= why;
-      controller?.abort(why);
       end();
+      pool.giveUp(exchange);
       reject(why);
     };
     const timer = setTimeout(() => stop(new OverTimeError()), timeoutSeconds * 1000);
@@ -90,44 +78,41 @@ function send(pool: Dispatcher, path: string, { target, body, timeoutSeconds, li
       signal.removeEventListener('abort', giveUp);
     };
     signal.addEventListener('abort', giveUp);
-    pool.dispatch(
-      { path, method: 'POST', headers: headersFor(target), body },
-      {
-        onRequestStart(given) {
-          controller = given;
-          if (stopped) given.abort(stopped);
-        },
-        onResponseStart(_controller, status, headers) {
-          code = status;
-          contentType = String(headers['content-type'] ?? '');
-        },
-        onResponseData(_controller, chunk) {
-          length += chunk.length;
-          if (length > limitBytes) stop(new CallError(`the answer is longer than ${limitBytes} bytes`));
-          else chunks.push(chunk);
-        },
-        onResponseEnd() {
-          end();
-          resolve({ code, contentType, bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) });
-        },
-        onResponseError(_controller, error) {
-          end();
-          reject(stopped ?? error);
-        },
-      },
-    );
+    const exchange = new Exchange(request, limitBytes, (error, answer) => {
+      end();
+      if (answer) resolve(answer);
+      else reject(error);
+    });
+    pool.run(exchange);
   });
 }
 
-const headersOf = new WeakMap<CallTarget, Readonly<Record<string, string>>>();
+type Head = { readonly timeoutSeconds: number; readonly text: string };
 
-function headersFor(target: CallTarget): Record<string, string> {
-  let headers = headersOf.get(target);
-  if (!headers) {
-    headers = { ...REQUEST_HEADERS, host: new URL(target.origin).host };
-    headersOf.set(target, headers);
+/** Of the last call to each target: the next is nearly always the same. */
+const heads = new WeakMap<CallTarget, Head>();
+
+/** In one piece, so that it is one record of TLS and one packet where that is possible. */
+function requestOf(target: CallTarget, timeoutSeconds: number, body: Buffer): Buffer {
+  let head = heads.get(target);
+  if (head?.timeoutSeconds !== timeoutSeconds) {
+    head = { timeoutSeconds, text: headOf(target, timeoutSeconds) };
+    heads.set(target, head);
   }
-  return headers;
+  const text = `${head.text}${body.length}\r\n\r\n`;
+  const request = Buffer.allocUnsafe(text.length + body.length);
+  request.write(text, 0, 'latin1');
+  body.copy(request, text.length);
+  return request;
+}
+
+/** Up to the length of the body. */
+function headOf({ origin, path }: CallTarget, timeoutSeconds: number): string {
+  if (!/^\/[\u0021-\u007e\u0080-\u00ff]*$/.test(path)) throw new Error('invalid request path');
+  return (
+    `POST ${path}?timeout=${timeoutSeconds}s HTTP/1.1\r\nhost: ${new URL(origin).host}\r\ncontent-type: application/json\r\n` +
+    'accept: application/json, */*\r\nuser-agent: kube-apiserver-admission\r\ncontent-length: '
+  );
 }
 
 function readAnswer(code: number, contentType: string, bytes: Buffer): JsonObject {
