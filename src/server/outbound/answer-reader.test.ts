@@ -221,8 +221,8 @@ it.each<[what: string, pieceBytes: number, make: (size: number) => string]>([
   ['answers on the way, byte by byte', 1, (size) => 'HTTP/1.1 100 x\r\nX: y\r\n\r\n'.repeat(Math.min(size / 20, 200))],
 ])('%s cost what their bytes cost', async (what, pieceBytes, make) => {
   await expectLinear(what, {
-    from: 5000,
-    limit: 80_000,
+    from: 2000,
+    limit: 16_000,
     make: (size) => {
       const bytes = Buffer.from(make(size));
       return Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, i) =>

@@ -74,7 +74,6 @@ function secured(socket: TLSSocket, connectMs: number, signal: AbortSignal): Pro
       reject(why);
     };
     const onAbort = () => stop(signal.reason);
-    const onClose = () => stop(Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }));
     const timer = setTimeout(() => stop(new DialTimeoutError('no connection in time')), connectMs);
     const onSecure = () => {
       settle();
@@ -83,10 +82,10 @@ function secured(socket: TLSSocket, connectMs: number, signal: AbortSignal): Pro
     const settle = () => {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      socket.off('error', stop).off('close', onClose).off('secureConnect', onSecure);
+      socket.off('error', stop).off('secureConnect', onSecure);
     };
     signal.addEventListener('abort', onAbort);
-    socket.on('error', stop).on('close', onClose).on('secureConnect', onSecure);
+    socket.on('error', stop).on('secureConnect', onSecure);
   });
 }
 

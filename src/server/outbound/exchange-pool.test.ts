@@ -21,8 +21,12 @@ async function hookWith(answer: RawHook['answer']): Promise<RawHook> {
   return hook;
 }
 
+function dialFor({ url, caBundle }: RawHook): Dialler {
+  return new Dialler(callTarget({ url, caBundle }), () => Promise.reject());
+}
+
 function poolOf(hook: RawHook, mostConnections = 100): ExchangePool {
-  const dialler = new Dialler(callTarget({ url: hook.url, caBundle: hook.caBundle }), () => Promise.reject());
+  const dialler = dialFor(hook);
   const pool = new ExchangePool((signal) => dialler.open(signal), { mostConnections });
   open.push(() => pool.destroy());
   return pool;
@@ -110,6 +114,29 @@ it('what is sent once more and fails again has failed', async () => {
   hook.answer = ({ socket }) => socket.end();
   await expect(ask(pool)).rejects.toMatchObject({ code: 'ECONNRESET' });
   expect(hook.requests.map(({ before }) => before)).toEqual([0, 1, 0]);
+});
+
+it('what is sent once more and meets another connection that had been closed has failed', async () => {
+  const { waiting, answer } = held();
+  const hook = await hookWith(answer);
+  const dialler = dialFor(hook);
+  let dials = 0;
+  const pool = new ExchangePool((signal) => (++dials < 3 ? dialler.open(signal) : new Promise(() => {})));
+  open.push(() => pool.destroy());
+  const ready = Promise.all([ask(pool), ask(pool)]);
+  await eventually(() => expect(waiting).toHaveLength(2));
+  for (const request of waiting.splice(0)) say(request, 'a');
+  await ready;
+  const [first, second] = [ask(pool), ask(pool)];
+  await eventually(() => expect(waiting).toHaveLength(2));
+  const [one, other] = waiting.splice(0);
+  other!.socket.end();
+  await eventually(() => expect(dials).toBe(3));
+  say(one!, 'a');
+  await first;
+  await eventually(() => expect(waiting).toHaveLength(1));
+  waiting[0]!.socket.end();
+  await expect(second).rejects.toMatchObject({ code: 'ECONNRESET' });
 });
 
 it.each<[when: string, before: number, answer: (request: RawRequest) => void, asked: number]>([
@@ -203,7 +230,7 @@ it('an exchange that is given up while it waits is never sent; the connection ma
 
 it('a connection that cannot be made fails the exchange that it was for, and the others have theirs made', async () => {
   const hook = await hookWith((request) => say(request, 'a'));
-  const dialler = new Dialler(callTarget({ url: hook.url, caBundle: hook.caBundle }), () => Promise.reject());
+  const dialler = dialFor(hook);
   let tries = 0;
   const pool = new ExchangePool(
     (signal) => (tries++ < 2 ? Promise.reject(new Error(`no ${tries}`)) : dialler.open(signal)),
@@ -232,6 +259,15 @@ it('closing lets what was begun come to its end', async () => {
   expect(await both).toEqual(['a', 'b']);
   await closed;
   await eventually(() => expect(hook.sockets[0]!.destroyed).toBe(true));
+});
+
+it('closing leaves no connection that nobody uses', async () => {
+  const hook = await hookWith((request) => say(request, 'a'));
+  const pool = poolOf(hook);
+  await ask(pool);
+  const closed = once(hook.sockets[0]!, 'close');
+  await pool.close();
+  await closed;
 });
 
 it('destroying breaks what is begun, what waits and what is being connected', async () => {

@@ -147,7 +147,7 @@ export class ExchangePool {
   #rest(connection: Connection): void {
     const { keptSeconds } = connection;
     const idleMs = keptSeconds === undefined ? IDLE_MS : Math.min(IDLE_MS, keptSeconds * 1000 - SAFETY_MS);
-    if (idleMs <= 0 || this.#whenUnused || this.#stop.signal.aborted) {
+    if (this.#whenUnused || this.#stop.signal.aborted) {
       connection.drop();
       return;
     }

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import { callTarget } from './call-target.ts';
 import { type Hook, type HookAnswer, startHook } from './https-hook.testing.ts';
 import { OutboundConnections } from './outbound-connections.ts';
@@ -93,6 +94,7 @@ it('whoever does not answer in time is not waited for; an abort is passed on as 
   await expect(ask(made, config, { timeoutSeconds: 0.05 })).rejects.toThrow(
     `Post "${hook.url}?timeout=0.05s": context deadline exceeded`,
   );
+  await eventually(() => expect(hook.requests[0]!.connection.destroyed).toBe(true));
   const stop = new AbortController();
   const asked = ask(made, config, { signal: stop.signal });
   stop.abort(new Error('enough'));
