@@ -7,6 +7,7 @@
  */
 import { isIP } from 'node:net';
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import type { AbortNotice } from '../request/abort-notice.ts';
 import type { CallTarget } from './call-target.ts';
 import type { Address, ResolveService } from './service-resolver.ts';
 
@@ -36,7 +37,7 @@ export class Dialler {
     this.#connectMs = connectMs;
   }
 
-  async open(signal: AbortSignal): Promise<TLSSocket> {
+  async open(signal: AbortNotice): Promise<TLSSocket> {
     const { service, serverName, skipsTlsVerify = false } = this.#target;
     const asked = addressOf(this.#target.origin);
     const { host, port } = service ? await this.#resolve(service.namespace, service.name, service.port) : asked;
@@ -65,7 +66,7 @@ export class Dialler {
   }
 }
 
-function secured(socket: TLSSocket, connectMs: number, signal: AbortSignal): Promise<TLSSocket> {
+function secured(socket: TLSSocket, connectMs: number, signal: AbortNotice): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const stop = (why: unknown) => {
       settle();

@@ -93,6 +93,21 @@ it('there are so many connections at most; who waits is served in turn', async (
   expect(served.slice(2)).toEqual([2, 3, 4]);
 });
 
+it('many connections are made at once without a warning', async () => {
+  const warnings: Error[] = [];
+  const warn = (warning: Error) => void warnings.push(warning);
+  process.on('warning', warn);
+  open.push(async () => process.off('warning', warn));
+  const { waiting, answer } = held();
+  const hook = await hookWith(answer);
+  const pool = poolOf(hook);
+  const all = Promise.all(Array.from({ length: 20 }, () => ask(pool)));
+  await eventually(() => expect(waiting).toHaveLength(20));
+  for (const request of waiting) say(request, 'a');
+  await all;
+  expect(warnings).toEqual([]);
+});
+
 it.each<[how: string, leave: (request: RawRequest) => void]>([
   ['is ended', ({ socket }) => socket.end()],
   ['is broken', ({ socket }) => socket.destroy()],

@@ -11,6 +11,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import type { TLSSocket } from 'node:tls';
+import { type AbortNotice, RequestNotice } from '../request/abort-notice.ts';
 import { Connection, type ConnectionOwner, type Exchange } from './connection.ts';
 
 const MOST_CONNECTIONS = 100;
@@ -19,12 +20,12 @@ const IDLE_MS = 90_000;
 const SAFETY_MS = 1000;
 
 /** Fails with the reason of the signal, or with what went wrong. */
-export type OpenConnection = (signal: AbortSignal) => Promise<TLSSocket>;
+export type OpenConnection = (signal: AbortNotice) => Promise<TLSSocket>;
 
 export class ExchangePool {
   readonly #open: OpenConnection;
   readonly #mostConnections: number;
-  readonly #stop = new AbortController();
+  readonly #stop = new RequestNotice();
   readonly #connections = new Set<Connection>();
   /** The one used last at the end. */
   readonly #idle: Connection[] = [];
@@ -94,7 +95,7 @@ export class ExchangePool {
   }
 
   #wait(exchange: Exchange): void {
-    const { aborted, reason } = this.#stop.signal;
+    const { aborted, reason } = this.#stop;
     if (aborted) {
       exchange.done(reason);
       return;
@@ -109,7 +110,7 @@ export class ExchangePool {
 
   #dial(exchange: Exchange): void {
     this.#dialled.add(exchange);
-    this.#open(this.#stop.signal).then(
+    this.#open(this.#stop).then(
       (socket) => {
         this.#dialled.delete(exchange);
         const made = new Connection(socket, this.#owner);
@@ -147,7 +148,7 @@ export class ExchangePool {
   #rest(connection: Connection): void {
     const { keptSeconds } = connection;
     const idleMs = keptSeconds === undefined ? IDLE_MS : Math.min(IDLE_MS, keptSeconds * 1000 - SAFETY_MS);
-    if (this.#whenUnused || this.#stop.signal.aborted) {
+    if (this.#whenUnused || this.#stop.aborted) {
       connection.drop();
       return;
     }

@@ -9,6 +9,7 @@
  * seat while it waits. Closing breaks every connection.
  */
 import type { Dispatcher, Pool } from 'undici';
+import { RequestNotice } from '../request/abort-notice.ts';
 import type { CallTarget } from './call-target.ts';
 import { Dialler } from './dialler.ts';
 import { ExchangePool } from './exchange-pool.ts';
@@ -22,7 +23,7 @@ export class OutboundConnections {
   readonly #resolve: ResolveService;
   readonly #exchanges = new TargetPools<ExchangePool>();
   readonly #pools = new TargetPools<Pool>();
-  readonly #closing = new AbortController();
+  readonly #closing = new RequestNotice();
 
   constructor(resolve: ResolveService) {
     this.#resolve = resolve;
@@ -32,7 +33,7 @@ export class OutboundConnections {
   exchangesWith(target: CallTarget): ExchangePool {
     const known = this.#exchanges.get(target);
     if (known) return known;
-    this.#closing.signal.throwIfAborted();
+    this.#closing.throwIfAborted();
     const dialler = new Dialler(target, this.#resolve);
     return this.#exchanges.add(target, new ExchangePool((signal) => dialler.open(signal)));
   }
@@ -41,7 +42,7 @@ export class OutboundConnections {
     const known = this.#pools.get(target);
     if (known) return known;
     const { Pool } = await loadHttp();
-    this.#closing.signal.throwIfAborted();
+    this.#closing.throwIfAborted();
     const made = this.#pools.get(target); // by another call, meanwhile
     if (made) return made;
     const dialler = new Dialler(target, this.#resolve);
@@ -51,7 +52,7 @@ export class OutboundConnections {
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (_asked, done) => {
-        dialler.open(this.#closing.signal).then(
+        dialler.open(this.#closing).then(
           (socket) => done(null, socket),
           (err: Error) => done(err, null),
         );
