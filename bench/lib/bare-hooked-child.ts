@@ -1,7 +1,7 @@
 /**
  * Bare Node where the server under test stands: it answers a request at once, or after a round trip to the webhook, by
- * `request` of undici, as most programs use that; the server itself goes one layer below it. What that adds is what the wire, the client and two more changes of
- * process cost on this machine, before anybody has thought about the object.
+ * `request` of undici, as most programs use that. What that adds is what the wire, the client and two more changes of process
+ * cost on this machine, before anybody has thought about the object.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
