@@ -39,6 +39,8 @@ export type AdmissionAttributes = {
   object: KubeObject | undefined;
   /** What is stored now; nobody may change it. */
   readonly oldObject: KubeObject | undefined;
+  /** What quotas were charged for by an attempt before this one, of which nothing was stored. */
+  charged: Charged | undefined;
   /**
    * Another object in the place of `object`, as policies and webhooks make it: read as a body would be, unknown fields
    * dropped, and defaulted. Only in `admit`.
@@ -51,6 +53,13 @@ export type AdmissionAttributes = {
   readonly signal: AbortSignal;
   /** The same for who waits for something short. */
   readonly notice: AbortNotice;
+};
+
+/** Of one attempt of a write. */
+export type Charged = {
+  readonly object: KubeObject;
+  /** The version that it would have taken the place of. */
+  readonly over: string | undefined;
 };
 
 /** From the form of one resource to that of another; may have to ask somebody. */

@@ -8,7 +8,13 @@ import type { Resource } from '../registry/resource.ts';
 import type { AbortNotice } from '../request/abort-notice.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { StrategyContext } from '../strategy/strategy.ts';
-import { type AdmissionAttributes, type AdmissionOperation, type GroupVersionKind, Reinvocation } from './admission.ts';
+import {
+  type AdmissionAttributes,
+  type AdmissionOperation,
+  type Charged,
+  type GroupVersionKind,
+  Reinvocation,
+} from './admission.ts';
 
 /** What is the same for all phases and attempts of a write. */
 export type WriteFacts = {
@@ -26,6 +32,7 @@ export type WriteFacts = {
   annotate(key: string, value: string): void;
   readonly signal: AbortSignal;
   readonly notice: AbortNotice;
+  charged?: Charged | undefined;
 };
 
 export class WriteAttributes implements AdmissionAttributes {
@@ -96,6 +103,14 @@ export class WriteAttributes implements AdmissionAttributes {
 
   get notice(): AbortNotice {
     return this.#facts.notice;
+  }
+
+  get charged(): Charged | undefined {
+    return this.#facts.charged;
+  }
+
+  set charged(charged: Charged | undefined) {
+    this.#facts.charged = charged;
   }
 
   /** Whether anybody has put another object in the place of the one that was sent. */

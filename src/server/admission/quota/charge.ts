@@ -37,12 +37,26 @@ export function charge(quotas: readonly RunningQuota[], a: AdmissionAttributes):
   const wanted = usage.of(a.object!, now);
   const negative = [...wanted].filter(([, amount]) => amount.sign < 0).map(([name]) => name);
   if (negative.length > 0) throw refuse(a, `quota usage is negative for resource(s): ${negative.sort().join(',')}`);
-  const before = a.operation === 'UPDATE' ? usage.of(a.oldObject!, now) : new Map<string, Quantity>();
+  const counted = countedBefore(a).map((object) => ({ object, amounts: usage.of(object, now) }));
   return quotas.map((one) => {
     if (!restraining.has(one)) return one;
-    const isCharged = a.operation === 'UPDATE' && isInScopes(one.quota, a.resource, a.oldObject!);
-    return add(one, growth(wanted, isCharged ? before : new Map()), a);
+    const ofThis = counted.filter(({ object }) => isInScopes(one.quota, a.resource, object));
+    return add(
+      one,
+      growth(
+        wanted,
+        ofThis.map(({ amounts }) => amounts),
+      ),
+      a,
+    );
   });
+}
+
+/** What is stored, and what an attempt before was charged for to take its place: it was overtaken by a write of something else. */
+function countedBefore({ operation, oldObject, charged }: AdmissionAttributes): KubeObject[] {
+  const counted = operation === 'UPDATE' ? [oldObject!] : [];
+  if (charged && charged.over === oldObject?.metadata.resourceVersion) counted.push(charged.object);
+  return counted;
 }
 
 /** Whether the quota is about the object; throws where it is and cannot say. */
@@ -78,12 +92,16 @@ function unsaid(pod: KubeObject, restrained: readonly string[]): string[] {
   });
 }
 
-/** What is more than before; what is less is given back by a controller. */
-function growth(wanted: Amounts, before: Amounts): Map<string, Quantity> {
+/** What is more than any of those before; what is less is given back by a controller. */
+function growth(wanted: Amounts, before: readonly Amounts[]): Map<string, Quantity> {
   const grown = new Map<string, Quantity>();
   for (const [name, amount] of wanted) {
-    const had = before.get(name);
-    const more = had ? amount.subtract(had) : amount;
+    let more = amount;
+    for (const amounts of before) {
+      const had = amounts.get(name);
+      const rest = had ? amount.subtract(had) : amount;
+      if (rest.compare(more) < 0) more = rest;
+    }
     if (more.sign > 0) grown.set(name, more);
   }
   return grown;

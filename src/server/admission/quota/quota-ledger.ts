@@ -5,7 +5,8 @@
  * once. So creates at the same time never exceed a quota, also when another server writes it too: a quota that has changed
  * meanwhile is judged anew as it is then, three times, and after that the write fails with a 409. A write that waited ten
  * seconds fails with a 500 and is not charged if it was not yet at work. What is charged and then not stored stays charged
- * until the quota's controller counts again.
+ * until the quota's controller counts again; a write that is tried again in the place of the same version is charged for what
+ * it has grown by since.
  */
 import { internalError, type JsonObject, type KubeObject, staleVersion } from '../../../api/index.ts';
 import { whenThere } from '../../event-loop/when-there.ts';
@@ -113,7 +114,11 @@ export class QuotaLedger {
       if (outcome.instead) changed.push(outcome.instead); // one that is gone restrains nobody
     }
     if (changed.length > 0) return this.#settle(charged, changed, retries - 1);
-    for (const waiter of charged) waiter.pass();
+    for (const waiter of charged) {
+      const { a } = waiter;
+      a.charged = { object: a.object!, over: a.oldObject?.metadata.resourceVersion };
+      waiter.pass();
+    }
   }
 }
 

@@ -405,6 +405,24 @@ describe('QuotaLedger', () => {
     await create(store);
   });
 
+  it.each([
+    ['the same', 'for what it has grown by', undefined, { services: '1', 'services.nodeports': '2' }],
+    ['another', 'for all of it', '7', { services: '2', 'services.nodeports': '3' }],
+  ])('charges a write that is tried again in the place of %s version %s', async (_, __, over, used) => {
+    const hard = { services: '9', 'services.nodeports': '9' };
+    const store = new FakeStore(quotaOf('q', hard, { services: '0', 'services.nodeports': '0' }));
+    const ledger = new QuotaLedger(store);
+    const ports = (...all: number[]) => ({ type: 'NodePort', ports: all.map((port) => ({ port })) });
+    const validate = async (a: Parameters<QuotaLedger['charge']>[0]) => {
+      await ledger.charge(a);
+      a.object = { ...a.object!, spec: ports(80, 81) };
+      if (over !== undefined) a.charged = { ...a.charged!, over };
+      await ledger.charge(a);
+    };
+    await admitted({ name: 'ResourceQuota', validate }, { resource: 'services', object: { spec: ports(80) } });
+    expect(store.used()).toEqual(used);
+  });
+
   it('fails with what the store fails with, and with a 500 after its time', async () => {
     const failing: QuotaStore = {
       list: async () => [quotaOf('q', { configmaps: '9' }, { configmaps: '0' })],

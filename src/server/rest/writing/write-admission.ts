@@ -4,7 +4,7 @@
  * A write that no plugin cares about passes at once; nothing is made for it.
  */
 import type { JsonObject, KubeObject } from '../../../api/index.ts';
-import type { AdmissionOperation } from '../../admission/admission.ts';
+import type { AdmissionOperation, Charged } from '../../admission/admission.ts';
 import type { AdmissionChain } from '../../admission/admission-chain.ts';
 import { WriteAttributes, type WriteFacts } from '../../admission/write-attributes.ts';
 import { annotateAudit } from '../../audit/audit-annotations.ts';
@@ -82,6 +82,7 @@ class FactsOfRequest implements WriteFacts {
   readonly namespace: string;
   readonly name: string;
   readonly bodyType: BodyType | undefined;
+  charged: Charged | undefined;
   readonly #options: WriteOptions | DeleteOptions | undefined;
   readonly #context: RequestContext;
 
@@ -92,6 +93,7 @@ class FactsOfRequest implements WriteFacts {
     this.namespace = place.namespace;
     this.name = place.name;
     this.bodyType = bodyType;
+    this.charged = undefined;
     this.#options = options;
     this.#context = context;
   }

@@ -74,19 +74,21 @@ export async function handleCreate(
 
 /** What was created, or what would have been; a 403 for who may not create it, whatever the request's own verb is. */
 export function createObject(request: WriteRequest, object: KubeObject): Promise<StoredObject | KubeObject> {
-  const { rest, context, storage, options } = request;
-  if (!strategyOf(storage.resource).isUnique || options.isDryRun) return createOnce(request, object);
-  return rest.uniqueWrites.run(context.signal, () => createOnce(request, cloneJson(object)));
+  const { rest, context, storage, place, options } = request;
+  const { resource } = storage;
+  const admission = admissionOf(rest.admission, context, { operation: 'CREATE', resource, place, options });
+  if (!strategyOf(resource).isUnique || options.isDryRun) return createOnce(request, object, admission);
+  return rest.uniqueWrites.run(context.signal, () => createOnce(request, cloneJson(object), admission));
 }
 
 /** Rejects with an OvertakenError where it was prepared on what has changed meanwhile. */
 async function createOnce(
   { rest, context, storage, place, options }: WriteRequest,
   object: KubeObject,
+  admission: WriteAdmission,
 ): Promise<StoredObject | KubeObject> {
   const { resource } = storage;
   const strategyContext = rest.strategyContext(context, '', options.isDryRun);
-  const admission = admissionOf(rest.admission, context, { operation: 'CREATE', resource, place, options });
   let isGenerated = false;
   const prepared = await prepareCreate(storage, object, options, strategyContext, (given) =>
     whenThere(admission.admit(given, undefined, strategyContext), (admitted) => {
