@@ -171,17 +171,22 @@ export class WebhookServer implements AsyncDisposable {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = '', query = ''] = (request.url ?? '/').split('?', 2);
     const route = this.#routes.get(path);
+    const send = (code: number, answer: object | string) => {
+      // Whoever waits for the end waits for answers, and not for connections.
+      response.shouldKeepAlive &&= !this.#ending.signal.aborted;
+      sendAnswer(response, code, answer);
+    };
     try {
-      if (path === '/readyz' || path === '/livez') return send(response, 200, 'ok');
-      if (!route) return send(response, 404, 'Cannot find this webhook');
-      if (request.method !== 'POST') return send(response, 405, 'Cannot do this: only POST');
+      if (path === '/readyz' || path === '/livez') return send(200, 'ok');
+      if (!route) return send(404, 'Cannot find this webhook');
+      if (request.method !== 'POST') return send(405, 'Cannot do this: only POST');
       const body = await readJson(request);
-      send(response, 200, await this.#untilEnding(timeoutIn(query), (signal) => route(body, signal)));
+      send(200, await this.#untilEnding(timeoutIn(query), (signal) => route(body, signal)));
     } catch (error) {
-      if (error instanceof NoReviewError || error instanceof SyntaxError) return send(response, 400, error.message);
-      if (error instanceof TooLargeError) return send(response, 413, error.message);
+      if (error instanceof NoReviewError || error instanceof SyntaxError) return send(400, error.message);
+      if (error instanceof TooLargeError) return send(413, error.message);
       this.#failed(error, path);
-      send(response, 500, 'Cannot answer: the handler of this webhook has failed');
+      send(500, 'Cannot answer: the handler of this webhook has failed');
     }
   }
 
@@ -189,7 +194,9 @@ export class WebhookServer implements AsyncDisposable {
   async #untilEnding<T>(timeoutMs: number, answer: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const stop = new AbortController();
     const onEnding = () => stop.abort(this.#ending.signal.reason);
-    this.#ending.signal.addEventListener('abort', onEnding, { once: true });
+    // It may have ended while the body was read.
+    if (this.#ending.signal.aborted) onEnding();
+    else this.#ending.signal.addEventListener('abort', onEnding, { once: true });
     const timer = setTimeout(
       () => stop.abort(new DOMException('The API server waits no longer', 'TimeoutError')),
       timeoutMs,
@@ -293,7 +300,7 @@ function timeoutIn(query: string): number {
   return seconds === undefined ? MAX_TIMEOUT_MS : Math.min(Number(seconds) * 1000, MAX_TIMEOUT_MS);
 }
 
-function send(response: ServerResponse, code: number, body: object | string): void {
+function sendAnswer(response: ServerResponse, code: number, body: object | string): void {
   if (response.destroyed) return;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   response.writeHead(code, {
