@@ -27,6 +27,8 @@ export class ServiceAddressKeeper {
   readonly #queue: SyncQueue;
   /** Addresses that those services had that are to be looked at, where that is known. */
   readonly #had = new Map<string, readonly string[]>();
+  /** Addresses that are still written down as another's, and the services that have them now. */
+  readonly #waiting = new Map<string, string>();
 
   /** Undefined where one of them has no watch cache. */
   static start(rest: Rest, log: (line: string) => void): ServiceAddressKeeper | undefined {
@@ -50,7 +52,8 @@ export class ServiceAddressKeeper {
     });
     services.objects.follow((current, previous) => this.#wake((current ?? previous)!.key, previous));
     addresses.objects.follow((address, previous) => {
-      if (address && !previous) this.#wakeParent(address);
+      if (!address) this.#wakeNext(previous!.name);
+      else if (!previous) this.#wakeParent(address);
     });
   }
 
@@ -64,6 +67,12 @@ export class ServiceAddressKeeper {
     if (key !== undefined && !this.#services.objects.objects.get(key)) this.#wake(key, undefined);
   }
 
+  /** What another service had is gone: whose it is now can be written down. */
+  #wakeNext(address: string): void {
+    const key = this.#waiting.get(address);
+    if (key !== undefined) this.#wake(key, undefined);
+  }
+
   #wake(key: string, previous: StoredObject | undefined): void {
     if (previous && !this.#had.has(key)) this.#had.set(key, addressesOf(this.#services.toObject(previous)));
     this.#queue.add(key);
@@ -74,6 +83,7 @@ export class ServiceAddressKeeper {
     const wanted = addressesOf(current && this.#services.toObject(current));
     const had = this.#had.get(key) ?? (current ? [] : this.#heldBy(key));
     this.#had.delete(key);
+    for (const [address, waiting] of this.#waiting) if (waiting === key) this.#waiting.delete(address);
     try {
       await this.#replace(key, had, wanted);
     } catch (err) {
@@ -92,6 +102,7 @@ export class ServiceAddressKeeper {
     for (const address of wanted) {
       const found = objects.get(address);
       if (!found) await createAsServer(this.#rest, this.#addresses, addressObject(address, key));
+      else if (parentOf(this.#addresses.toObject(found)) !== key) this.#waiting.set(address, key);
     }
   }
 
