@@ -1,6 +1,6 @@
 /**
  * What the owner of a store and a thread that uses it say to each other: lists of orders one way, lists of reports the
- * other: what comes up first in a turn of the loop, and one list for the rest of it.
+ * other: what comes up first in a turn of the loop, and one list for the rest of it, or two where a write is answered meanwhile.
  *
  *   call · cancel                          ─►   answer · part of an answer · failed
  *   arrived                                     what was counted on its way is here

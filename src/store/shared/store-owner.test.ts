@@ -1,7 +1,9 @@
 /** How much is on its way to another thread, and how often; all else is in test/contract/shared.test.ts. */
-import { MessageChannel } from 'node:worker_threads';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { expect, it, vi } from 'vitest';
 import { openTemporaryEmbedded } from '../../../test/support/store/embedded-under-test.ts';
+import type { Store, WatchBatch } from '../kv.ts';
+import type { Order, Report } from './shared-messages.ts';
 import { openSharedStore } from './shared-store.ts';
 import { shareStore } from './store-owner.ts';
 
@@ -60,4 +62,46 @@ it('who asks for the revision before the next message leaves is answered by one 
   const { revision } = await embedded.store.txn({ then: [{ kind: 'put', key: '/a', value: Buffer.of(1) }] });
   expect(await store.revision()).toBe(revision);
   expect(asked).toHaveBeenCalledTimes(3);
+});
+
+it('the event of a write leaves for other threads before its answer leaves for the one that wrote', async () => {
+  let write = () => {};
+  let tell = (_: WatchBatch) => {};
+  const written = new Promise<void>((resolve) => {
+    write = resolve;
+  });
+  const events = new Promise<WatchBatch>((resolve) => {
+    tell = resolve;
+  });
+  async function* batches() {
+    yield await events;
+    await new Promise(() => {});
+  }
+  const store = {
+    txn: () => written.then(() => ({ succeeded: true, revision: 2, results: [] })),
+    watch: () => Object.assign(batches(), { started: async () => 1, answersProgress: true }),
+  } as unknown as Store;
+  const sent: string[] = [];
+  const attach = (name: string, ...orders: Order[]) => {
+    const port = {
+      postMessage: (reports: Report[]) => sent.push(...[reports].flat().map(({ kind }) => `${kind} to ${name}`)),
+      on: (event: string, hear: (orders: Order[]) => void) => event === 'message' && hear(orders),
+      unref: () => {},
+    };
+    return shareStore(store, port as unknown as MessagePort);
+  };
+  attach('the writer', { kind: 'call', id: 1, name: 'txn', args: [{}, {}] });
+  const other = attach('the watcher', { kind: 'watch', id: 1, range: { prefix: '/' }, options: {} });
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+  await nextTurn();
+  await nextTurn();
+  sent.length = 0;
+  setImmediate(() => other.beside.post('the first of this turn'));
+  setImmediate(() => {
+    write();
+    tell({ revision: 2, events: [] });
+  });
+  await nextTurn();
+  await nextTurn();
+  expect(sent).toEqual(['beside to the watcher', 'batch to the watcher', 'answer to the writer']);
 });

@@ -6,7 +6,7 @@
  * Always true:
  * - Every call is one call of the store, made in the order in which they came, so what the store promises of order and of
  *   reads after writes holds across threads.
- * - The events of a commit leave for a thread no later than the answers of that thread's writes; another may hear of it later.
+ * - The events of a commit leave for every thread no later than the answers of its writes do for any.
  * - A watch has at most its room under way: a reader that does not read costs no more, and falls behind in the store as
  *   any other does. The same holds for ranges of which the reader counts the bytes: what is too much is refused.
  * - When a port closes, however its thread came to its end, its watches are left and its reads given up; a write that is
@@ -17,6 +17,7 @@ import { StoreError } from '../errors.ts';
 import type { KeyRange, RangeOptions, RangeResult, Store, TxnResult, Watch } from '../kv.ts';
 import { Outbox } from './outbox.ts';
 import {
+  type CallName,
   type Greeting,
   type Order,
   RANGES_ROOM,
@@ -49,6 +50,12 @@ export function shareStore(
 
 type RangeArguments = readonly [KeyRange, RangeOptions & { readonly isCounted?: boolean }];
 
+/** Calls that make events. */
+const WRITES: ReadonlySet<string> = new Set<CallName>(['txn', 'revokeLease']);
+
+/** Those of each store that are attached to it. */
+const attached = new WeakMap<Store, Set<Attachment>>();
+
 type Reader = { readonly watch: Watch; sent: number; onRoom: (() => void) | undefined };
 
 class Attachment {
@@ -61,13 +68,20 @@ class Attachment {
   readonly #readers = new Map<number, Reader>();
   /** Of ranges that are counted, on their way. */
   #rangeBytes = 0;
+  readonly #all: Set<Attachment>;
+  /** Among what waits to leave are events. */
+  #hasNews = false;
+  /** Among what waits to leave is the answer to a write. */
+  #hasWritten = false;
 
   constructor(store: Store, port: MessagePort, rangesRoom: number) {
     this.#rangesRoom = rangesRoom;
     this.#store = store;
     this.#port = port;
-    this.#out = new Outbox(port);
-    this.beside = new PortSideLine((beside) => this.#out.post(beside));
+    this.#out = new Outbox(port, () => this.#leaves());
+    this.beside = new PortSideLine((beside) => this.#tell(beside));
+    this.#all = attached.get(store) ?? new Set();
+    attached.set(store, this.#all.add(this));
     port.on('message', (orders: readonly Order[]) => {
       for (const order of orders) this.#take(order);
     });
@@ -81,7 +95,21 @@ class Attachment {
     this.#end();
   }
 
+  /** What others are to hear of a write leaves before its writer hears that it is done. */
+  #leaves(): void {
+    const hasWritten = this.#hasWritten;
+    this.#hasWritten = false;
+    this.#hasNews = false;
+    if (hasWritten) for (const other of this.#all) if (other.#hasNews) other.#out.flush();
+  }
+
+  #tell(news: Extract<Report, { kind: 'batch' | 'beside' }>): void {
+    this.#hasNews = true;
+    this.#out.post(news);
+  }
+
   #end(): void {
+    this.#all.delete(this);
     this.beside.end();
     for (const call of this.#calls.values()) call.abort(new Error('the thread that asked is gone'));
     for (const [id, { watch, onRoom }] of this.#readers) {
@@ -125,12 +153,11 @@ class Attachment {
     this.#calls.set(id, aborting);
     try {
       if (name === 'range') await this.#range(id, args as RangeArguments, aborting.signal);
-      else
-        this.#out.post({
-          kind: 'answer',
-          id,
-          result: sharedResult(name, await this.#ask(name, args, aborting.signal)),
-        });
+      else {
+        const result = sharedResult(name, await this.#ask(name, args, aborting.signal));
+        if (WRITES.has(name)) this.#hasWritten = true;
+        this.#out.post({ kind: 'answer', id, result });
+      }
     } catch (err) {
       this.#out.post({ kind: 'failed', id, error: tellError(err) });
     } finally {
@@ -191,7 +218,7 @@ class Attachment {
         const weight = weightOf(batch);
         reader.sent += weight;
         const { answersProgress } = watch;
-        this.#out.post({ kind: 'batch', id, batch: shareBatch(batch), weight, answersProgress });
+        this.#tell({ kind: 'batch', id, batch: shareBatch(batch), weight, answersProgress });
         while (reader.sent >= WATCH_ROOM && this.#readers.get(id) === reader)
           await new Promise<void>((resolve) => {
             reader.onRoom = resolve;
