@@ -45,9 +45,9 @@ import type { Slab } from '../objects/slab.ts';
 import type { StoredObject } from '../objects/stored-object.ts';
 import { SetBackError } from '../set-back-error.ts';
 import { CacheWatcher } from './cache-watcher.ts';
-import type { ObjectChange, ObjectSource, SourceTarget } from './object-source.ts';
+import { KnownPast } from './known-past.ts';
+import type { CacheFollower, ObjectChange, ObjectSource, SourceTarget } from './object-source.ts';
 import { PackedObjects } from './packed-objects.ts';
-import { PastStates } from './past-states.ts';
 import { pinnedRange } from './pinned-range.ts';
 import { RevisionWaiters } from './revision-waiters.ts';
 import { StoreReflector } from './store-reflector.ts';
@@ -76,16 +76,6 @@ const never = new AbortController().signal;
 
 /** `current` undefined: deleted; `previous` undefined: new to the listener. */
 export type ChangeListener = (current: StoredObject | undefined, previous: StoredObject | undefined) => void;
-
-/** Who has the same objects in another thread: told of everything that happens here, in the turn in which it does. */
-export interface CacheFollower {
-  /** All there is was read anew. */
-  replaced(): void;
-  /** `moved`: which of them have moved the bytes of what was before. */
-  published(events: readonly ObjectEvent[], moved: readonly boolean[], revision: Revision): void;
-  packed(slab: Slab, objects: readonly StoredObject[]): void;
-  closed(): void;
-}
 
 /** What happened so far; whoever does it counts it. */
 export type CacheCounts = {
@@ -123,10 +113,7 @@ export class Cacher implements ObjectStorage {
   #followers: ChangeListener[] = [];
   readonly #copies = new Set<CacheFollower>();
   readonly #indexes: ValueIndexes;
-  /** Stretches of revisions whose single changes were missed: the window holds only what became of them. */
-  #gaps: { readonly after: Revision; readonly until: Revision }[] = [];
-  /** What was listed in pages last. */
-  readonly #past = new PastStates();
+  readonly #past: KnownPast;
 
   constructor({ store, direct, clock, limits = defaultWatchCacheLimits, memory = ownMemory, ...rest }: CacherOptions) {
     const { source, log } = rest;
@@ -135,6 +122,7 @@ export class Cacher implements ObjectStorage {
     this.codec = direct.codec;
     this.keys = direct.keys;
     this.watchCache = new WatchCache(0, limits);
+    this.#past = new KnownPast(this.watchCache);
     this.#clock = clock;
     this.#unreadySince = clock.now();
     this.#log = log;
@@ -320,8 +308,8 @@ export class Cacher implements ObjectStorage {
     limit?: number,
     pinned?: readonly Pin[],
   ): ObjectRange | undefined {
-    if (revision > this.revision || revision < this.watchCache.since || this.isMissed(revision)) return undefined;
-    const past = this.#past.at(revision, this.revision, (upTo) => this.watchCache.after(upTo));
+    const past = this.#past.at(revision, this.revision);
+    if (!past) return undefined;
     const found = pinned && this.#indexes.find(pinned, prefix, start);
     if (!found) return past.range(this.objects, prefix, start, limit);
     return pinnedRange(found, past, prefix, start, limit);
@@ -329,22 +317,16 @@ export class Cacher implements ObjectStorage {
 
   /** When changes of an object came that are still in the window, by their revision; milliseconds ago. */
   agesOf(key: string): ReadonlyMap<Revision, number> {
-    const now = this.now();
-    const ages = new Map<Revision, number>();
-    for (const event of this.watchCache.after(this.watchCache.since))
-      if (event.object.key === key) ages.set(event.revision, now - event.at);
-    return ages;
+    return this.#past.agesOf(key, this.now());
   }
 
   /** Whether the state at this revision, and so the changes after it, are not known here. */
   isMissed(revision: Revision): boolean {
-    return this.#gaps.some(({ after, until }) => after < revision && revision < until);
+    return this.#past.isMissed(revision);
   }
 
   trim(): void {
-    this.watchCache.trim(this.#clock.now());
-    this.#past.forgetBefore(this.watchCache.since);
-    this.#gaps = this.#gaps.filter(({ until }) => until > this.watchCache.since);
+    this.#past.trim(this.now());
   }
 
   async close(): Promise<void> {
@@ -382,8 +364,7 @@ export class Cacher implements ObjectStorage {
     );
     for (const previous of this.objects.values()) this.#tell(undefined, previous);
     this.objects.clear();
-    this.#gaps = []; // of the other history
-    this.#past.clear();
+    this.#past.startOver();
     this.revision = 0;
     this.#unreadySince = this.#clock.now();
     for (const watch of [...this.direct.watches]) watch.fail(new SetBackError());
@@ -391,7 +372,7 @@ export class Cacher implements ObjectStorage {
 
   #publishDifference(found: ReadonlyMap<string, StoredObject>, revision: Revision): void {
     const events: ObjectEvent[] = [];
-    this.#gaps.push({ after: this.revision, until: revision });
+    this.#past.miss(this.revision, revision);
     for (const previous of this.objects.values())
       if (!found.has(previous.key)) events.push(new ObjectEvent(revision, undefined, previous, this.#clock.now()));
     for (const current of found.values()) {

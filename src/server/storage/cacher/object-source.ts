@@ -1,11 +1,13 @@
 /**
  * Where a cacher has its objects from: the store itself (store-reflector.ts), or the thread that has read it already
- * (feed/feed-reflector.ts). First the state comes and then every batch of changes, each in one turn.
+ * (feed/feed-reflector.ts), whose cacher tells it all of this as its follower. First the state comes and then every batch of
+ * changes, each in one turn.
  *
  * Always true: no change falls between the state and the batches after it. A source that has lost its place brings a new
  * state; until then the cacher keeps the old one.
  */
 import type { Revision } from '../../../store/index.ts';
+import type { ObjectEvent } from '../objects/object-event.ts';
 import type { Slab } from '../objects/slab.ts';
 import type { StoredObject } from '../objects/stored-object.ts';
 
@@ -35,4 +37,14 @@ export interface ObjectSource {
   requestProgress(): void;
   readonly answersProgress: boolean | undefined;
   close(): Promise<void>;
+}
+
+/** Who has the same objects in another thread: told of everything that happens here, in the turn in which it does. */
+export interface CacheFollower {
+  /** All there is was read anew. */
+  replaced(): void;
+  /** `moved`: which of them have moved the bytes of what was before. */
+  published(events: readonly ObjectEvent[], moved: readonly boolean[], revision: Revision): void;
+  packed(slab: Slab, objects: readonly StoredObject[]): void;
+  closed(): void;
 }

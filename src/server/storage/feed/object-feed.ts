@@ -8,7 +8,8 @@
  * parts, a turn of the loop for each.
  */
 import type { Revision, SideLine } from '../../../store/index.ts';
-import type { CacheFollower, Cacher } from '../cacher/cacher.ts';
+import type { Cacher } from '../cacher/cacher.ts';
+import type { CacheFollower } from '../cacher/object-source.ts';
 import type { ObjectEvent } from '../objects/object-event.ts';
 import type { Slab } from '../objects/slab.ts';
 import type { StoredObject } from '../objects/stored-object.ts';
