@@ -122,9 +122,14 @@ const { waitAsync } = Atomics as unknown as {
   waitAsync(cells: Int32Array, at: number, value: number): Waited;
 };
 
-/** FNV-1a; never 0, which is an empty row. */
+/** Never 0, which is an empty row. */
 function hashOf(name: string): number {
+  return fnv1a(name) || 1;
+}
+
+/** FNV-1a in 32 bits with a sign: what threads that see no strings of each other tell names apart by. */
+export function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
-  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
-  return hash | 0 || 1;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash | 0;
 }

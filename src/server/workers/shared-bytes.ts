@@ -5,7 +5,7 @@
  * for a user who holds less, whoever holds most gives, on whichever thread that is. What a thread holds that dies is given
  * back with its seats.
  */
-import type { SeatCounter, SeatTable } from './seat-table.ts';
+import { fnv1a, type SeatCounter, type SeatTable } from './seat-table.ts';
 
 const KIBIBYTE = 1024;
 
@@ -99,10 +99,7 @@ function change(counter: SeatCounter, more: number): void {
   if (more < 0) counter.giveBack(-more);
 }
 
-/** FNV-1a in 30 bits: two of them can be told from each other by a number that fits. 0 for nobody. */
+/** In 30 bits: two of them can be told from each other by a number that fits. 0 for nobody. */
 function hashOf(name: string): number {
-  if (name === '') return 0;
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
-  return (hash >>> 2) + 1;
+  return name === '' ? 0 : (fnv1a(name) >>> 2) + 1;
 }

@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, type OwnerReference, quote } from '../../../api/index.ts';
-import type { Authorizer } from '../../auth/authorizer.ts';
+import type { Attributes, Authorizer } from '../../auth/authorizer.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { type AdmissionAttributes, type AdmissionPlugin, refuse } from '../admission.ts';
 
@@ -50,14 +50,7 @@ export function ownerReferences(authorizer: Authorizer, resourceOf: ResourceOfKi
   };
 }
 
-type What = {
-  readonly group: string;
-  readonly version: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly name: string;
-};
+type What = Omit<Extract<Attributes, { kind: 'resource' }>, 'kind' | 'verb'>;
 
 function ownersOf(object: KubeObject | undefined): readonly OwnerReference[] {
   return object?.metadata?.ownerReferences ?? [];
