@@ -25,11 +25,11 @@ export function allocateNodePorts(
   choice: PortChoice,
 ): FieldError[] {
   const ports = objectsAt(spec, 'ports');
-  const held = new Set(objectsAt(before, 'ports').map((port) => numberAt(port, 'nodePort')));
+  const held = heldBy(before);
   const given = before ? new Map<number, number>() : askedFor(ports);
   const mine = new Set<number>();
   let last = 0;
-  const wantsPorts = spec.allocateLoadBalancerNodePorts !== false || textAt(spec, 'type') === 'NodePort';
+  const wantsPorts = wantsThem(spec);
   for (const [index, port] of ports.entries()) {
     const number = numberAt(port, 'port') ?? 0;
     let wanted = numberAt(port, 'nodePort') ?? 0;
@@ -46,6 +46,25 @@ export function allocateNodePorts(
     if (!given.has(number)) given.set(number, wanted);
   }
   return [];
+}
+
+/** Whether `allocateNodePorts` has anything to give or to judge: of a service that keeps its ports nobody else need be looked at. */
+export function asksForPorts(spec: JsonObject, before: JsonObject | undefined): boolean {
+  const held = heldBy(before);
+  const wantsPorts = wantsThem(spec);
+  return objectsAt(spec, 'ports').some((port) => {
+    const wanted = numberAt(port, 'nodePort') ?? 0;
+    return wanted === 0 ? wantsPorts : !held.has(wanted);
+  });
+}
+
+function heldBy(before: JsonObject | undefined): ReadonlySet<number | undefined> {
+  return new Set(objectsAt(before, 'ports').map((port) => numberAt(port, 'nodePort')));
+}
+
+/** A balancer may do without. */
+function wantsThem(spec: JsonObject): boolean {
+  return spec.allocateLoadBalancerNodePorts !== false || textAt(spec, 'type') === 'NodePort';
 }
 
 /** The node ports that were asked for, by port: what one protocol asks for holds for the others. */

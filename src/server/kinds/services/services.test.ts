@@ -300,3 +300,51 @@ it.each<[was: JsonObject, next: JsonObject, want: string[]]>([
   const object = (spec: JsonObject): KubeObject => ({ ...created, spec: { type: 'ClusterIP', ...spec } });
   expect(strategy.validateUpdate?.(object(next), object(was)).map(fieldErrorText)).toEqual(want);
 });
+
+it.each<[claim: string, next: JsonObject, looks: number]>([
+  ['its labels', { metadata: { labels: { a: 'b' } } }, 0],
+  [
+    'the order of its ports',
+    {
+      spec: {
+        ports: [
+          { name: 'b', port: 81 },
+          { name: 'a', port: 80 },
+        ],
+      },
+    },
+    0,
+  ],
+  [
+    'one of its node ports',
+    {
+      spec: {
+        ports: [
+          { name: 'a', port: 80, nodePort: 30100 },
+          { name: 'b', port: 81 },
+        ],
+      },
+    },
+    1,
+  ],
+  ['how many ports it has', { spec: { ports: ['a', 'b', 'c'].map((name, i) => ({ name, port: 80 + i })) } }, 1],
+])('a service of which %s changes looks at others only for what it has not', async (_claim, next, looks) => {
+  const ports = ['a', 'b'].map((name, i) => ({ name, port: 80 + i }));
+  const spec = { selector, type: 'NodePort', ports };
+  const { created, strategy, context } = await apply(services, { spec });
+  let looked = 0;
+  const listHeld = async () => {
+    looked++;
+    return [];
+  };
+  const changed = {
+    ...structuredClone(created),
+    ...next,
+    metadata: { ...created.metadata, ...(next.metadata as object) },
+  };
+  changed.spec = { ...(structuredClone(created.spec) as JsonObject), ...(next.spec as JsonObject) };
+  strategy.setDefaults?.(changed);
+  await strategy.prepareUpdate?.(changed, created, { ...context, listHeld });
+  expect(looked).toBe(looks);
+  expect(await strategy.validate?.(changed, created, context)).toEqual([]);
+});

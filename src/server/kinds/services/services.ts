@@ -13,7 +13,7 @@ import { ensureObject, isEmpty, numberAt, objectsAt, textAt, textsAt } from '../
 import { rangesOf } from './address-ranges.ts';
 import { allocateAddresses, takenBy } from './service-addresses.ts';
 import { setFamilies } from './service-families.ts';
-import { allocateNodePorts, chooseHealthPort, DEFAULT_NODE_PORTS } from './service-ports.ts';
+import { allocateNodePorts, asksForPorts, chooseHealthPort, DEFAULT_NODE_PORTS } from './service-ports.ts';
 import {
   isExternallyAccessible,
   needsHealthPort,
@@ -158,13 +158,14 @@ async function allocate(service: KubeObject, old: KubeObject | undefined, contex
   const isHeld = textsAt(spec, 'ipFamilies').length <= textsAt(before, 'clusterIPs').length;
   const wantsAddress = !isExternal(spec) && !isHeld && textAt(spec, 'clusterIP') !== 'None';
   const needsHealth = needsHealthPort(spec) && !(before && needsHealthPort(before));
-  if (!wantsAddress && !hasNodePorts(spec) && !needsHealth) return;
+  const wantsPorts = hasNodePorts(spec) && asksForPorts(spec, before);
+  if (!wantsAddress && !wantsPorts && !needsHealth) return;
   const taken = takenBy(await context.listHeld('', 'services'), service, ranges.ownAddress);
   const seed = service.metadata.uid || `${service.metadata.namespace}/${service.metadata.name}`;
   const choice = { seed, isDryRun: context.isDryRun === true, range: context.nodePorts ?? DEFAULT_NODE_PORTS };
   const errors: FieldError[] = [];
   if (wantsAddress) appendAll(errors, allocateAddresses(spec, before, taken, ranges, choice));
-  if (errors.length === 0 && hasNodePorts(spec)) appendAll(errors, allocateNodePorts(spec, before, taken, choice));
+  if (errors.length === 0 && wantsPorts) appendAll(errors, allocateNodePorts(spec, before, taken, choice));
   if (errors.length > 0) throw invalid({ kind: 'Service', group: '' }, service.metadata.name ?? '', errors);
   if (needsHealth) spec.healthCheckNodePort = chooseHealthPort(spec, taken, choice);
 }
