@@ -47,7 +47,7 @@ export const autoscalerStrategy: Strategy = {
     const spec = objectAt(autoscaler as JsonObject, 'spec');
     if (spec && isEmpty(spec.metrics)) spec.metrics = [structuredClone(cpuMetric)];
   },
-  validate: validateAutoscaler,
+  validate: (autoscaler, old) => validateAutoscaler(autoscaler, old),
 };
 
 /** It knows processor time only. */
@@ -56,16 +56,17 @@ export const oldAutoscalerStrategy: Strategy = {
     ['spec.minReplicas', 1],
     ['spec.targetCPUUtilizationPercentage', 80],
   ]),
-  validate: (autoscaler) => validateAutoscaler(toNewAutoscaler(autoscaler)),
+  validate: (autoscaler, old) => validateAutoscaler(toNewAutoscaler(autoscaler), old && toNewAutoscaler(old)),
 };
 
-function validateAutoscaler(autoscaler: KubeObject): FieldError[] {
+function validateAutoscaler(autoscaler: KubeObject, old: KubeObject | undefined): FieldError[] {
   const spec = objectAt(autoscaler as JsonObject, 'spec') ?? {};
+  const before = objectAt(old as JsonObject | undefined, 'spec');
   const behavior = objectAt(spec, 'behavior');
   return [
     ...checkReplicas(spec),
-    ...checkTarget(objectAt(spec, 'scaleTargetRef'), 'spec.scaleTargetRef'),
-    ...checkMetrics(objectsAt(spec, 'metrics'), 'spec.metrics', numberAt(spec, 'minReplicas')),
+    ...checkTarget(objectAt(spec, 'scaleTargetRef'), 'spec.scaleTargetRef', objectAt(before, 'scaleTargetRef')),
+    ...checkMetrics(spec, 'spec', before),
     ...['scaleUp', 'scaleDown'].flatMap((field) => {
       const rules = objectAt(behavior, field);
       return rules ? checkScaling(rules, `spec.behavior.${field}`) : [];
@@ -86,16 +87,11 @@ function checkReplicas(spec: JsonObject): FieldError[] {
   return errors;
 }
 
-/** Only one kind without a group can be scaled. */
-function checkTarget(reference: JsonObject | undefined, path: string): FieldError[] {
-  const errors = checkReference(reference, path);
-  const [version, kind] = [textAt(reference, 'apiVersion'), textAt(reference, 'kind')];
-  const parts = version.split('/');
-  if (parts.length > 2)
-    errors.push(invalidValue(`${path}.apiVersion`, version, `unexpected GroupVersion string: ${version}`));
-  else if ((parts.length === 1 || parts[0] === '') && !(kind === 'ReplicationController' && version === 'v1'))
-    errors.push(invalidValue(`${path}.apiVersion`, version, 'apiVersion must specify API group'));
-  return errors;
+/** Only one kind without a group can be scaled; what stays the kind it was is not asked again. */
+function checkTarget(reference: JsonObject | undefined, path: string, before: JsonObject | undefined): FieldError[] {
+  const isKept = before && ['apiVersion', 'kind'].every((field) => textAt(before, field) === textAt(reference, field));
+  const groups = textAt(reference, 'kind') === 'ReplicationController' ? 'any' : 'named';
+  return checkReference(reference, path, isKept ? 'unasked' : groups);
 }
 
 const MOST_STABLE_SECONDS = 3600;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../api/index.ts';
-import { type Change, created, faultsOf } from '../kind-tables.testing.ts';
+import { type Change, created, faultsOf, updateFaultsOf } from '../kind-tables.testing.ts';
 
 const KIND = 'horizontalpodautoscalers.autoscaling';
 const cpu = { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 60 } } };
@@ -90,3 +90,39 @@ it.each<[path: string, value: Change[1], want: string[]]>([
 ])('an autoscaler with %s: %j is refused', async (path, value, want) =>
   expect(await faultsOf(KIND, good, [path, value])).toEqual(want),
 );
+
+const version = 'spec.metrics[0].object.describedObject.apiVersion';
+const described = (apiVersion: string): Change => [
+  'spec.metrics.0',
+  {
+    type: 'Object',
+    object: {
+      describedObject: { apiVersion, kind: 'Service', name: 's' },
+      metric: { name: 'm' },
+      target: { type: 'Value', value: '1' },
+    },
+  },
+];
+it.each<[apiVersion: string, want: string[]]>([
+  ['', []],
+  ['v1', []],
+  ['a/b', []],
+  ['a/b/c', [`${version}: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c`]],
+])('a metric about an object of version %j may name a core one, and must be readable', async (apiVersion, want) =>
+  expect(await faultsOf(KIND, good, described(apiVersion))).toEqual(want),
+);
+
+it('controllers of the core group are scaled in any version', async () => {
+  const kind: Change = ['spec.scaleTargetRef.kind', 'ReplicationController'];
+  expect(await faultsOf(KIND, good, kind, ['spec.scaleTargetRef.apiVersion', 'v2'])).toEqual([]);
+  expect(await faultsOf(KIND, good, kind, ['spec.scaleTargetRef.apiVersion', 'a/b/c'])).toHaveLength(1);
+});
+
+it('versions that nobody can read stay where they were', async () => {
+  const target: JsonObject = { apiVersion: 'v1', kind: 'Deployment', name: 'd' };
+  const old = { spec: { ...(good.spec as JsonObject), scaleTargetRef: target, metrics: [described('a/b/c')[1]!] } };
+  expect(await updateFaultsOf(KIND, old, ['spec.maxReplicas', 7])).toEqual([]);
+  expect(await updateFaultsOf(KIND, old, ['spec.scaleTargetRef.kind', 'Other'])).toEqual([
+    'spec.scaleTargetRef.apiVersion: Invalid value: "v1": apiVersion must specify API group',
+  ]);
+});

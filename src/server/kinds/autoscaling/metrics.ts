@@ -14,10 +14,12 @@ import {
 } from '../../../api/index.ts';
 import { quantityOf } from '../../strategy/validation/amounts.ts';
 import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
-import { numberAt, objectAt, textAt } from '../../strategy/validation/fields.ts';
+import { numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
 import { checkContainerResourceName } from '../../strategy/validation/resource-names.ts';
 
-type Check = (source: JsonObject, path: string) => FieldError[];
+type Check = (source: JsonObject, path: string, groups: Groups) => FieldError[];
+/** Which groups a reference may name in its version: none at all as well, or whatever it says. */
+type Groups = 'named' | 'any' | 'unasked';
 
 /** By type: the field of its source. Checked in this order. */
 const sources: readonly (readonly [type: string, field: string, check: Check])[] = [
@@ -30,21 +32,25 @@ const sources: readonly (readonly [type: string, field: string, check: Check])[]
 const TYPES = sources.map(([type]) => type).sort();
 const TARGETS = ['Utilization', 'Value', 'AverageValue'];
 
-export function checkMetrics(
-  metrics: readonly JsonObject[],
-  path: string,
-  minReplicas: number | undefined,
-): FieldError[] {
-  const errors = faultsOf(metrics, (metric, index) => checkMetric(metric ?? {}, `${path}[${index}]`));
+/** `before` is the spec as it was: where a metric was about an unreadable version already, others may be as well. */
+export function checkMetrics(spec: JsonObject, path: string, before: JsonObject | undefined): FieldError[] {
+  const metrics = objectsAt(spec, 'metrics');
+  const groups = objectsAt(before, 'metrics').some(isUnreadable) ? 'unasked' : 'any';
+  const errors = faultsOf(metrics, (metric, index) => checkMetric(metric ?? {}, `${path}.metrics[${index}]`, groups));
   const scalesToZero = metrics.some((metric) => metric?.type === 'Object' || metric?.type === 'External');
-  if (minReplicas === 0 && !scalesToZero) {
+  if (numberAt(spec, 'minReplicas') === 0 && !scalesToZero) {
     const why = 'must specify at least one Object or External metric to support scaling to zero replicas';
-    errors.push(forbiddenValue(path, why));
+    errors.push(forbiddenValue(`${path}.metrics`, why));
   }
   return errors;
 }
 
-function checkMetric(metric: JsonObject, path: string): FieldError[] {
+function isUnreadable(metric: JsonObject): boolean {
+  const source = metric?.type === 'Object' ? objectAt(metric, 'object') : undefined;
+  return source !== undefined && versionFault(objectAt(source, 'describedObject'), 'any') !== undefined;
+}
+
+function checkMetric(metric: JsonObject, path: string, groups: Groups): FieldError[] {
   const errors: FieldError[] = [];
   const type = textAt(metric, 'type');
   const known = sources.find(([one]) => one === type);
@@ -53,7 +59,7 @@ function checkMetric(metric: JsonObject, path: string): FieldError[] {
   if (type === '') errors.push(requiredValue(`${path}.type`, 'must specify a metric source type'));
   if (!known) errors.push(unknown);
   const [first] = present;
-  if (first) appendAll(errors, first[2](objectAt(metric, first[1])!, `${path}.${first[1]}`));
+  if (first) appendAll(errors, first[2](objectAt(metric, first[1])!, `${path}.${first[1]}`, groups));
   if (!known)
     errors.push(unknown); // there is no source to ask for, which is told in the same words
   else if (!present.includes(known))
@@ -65,10 +71,10 @@ function checkMetric(metric: JsonObject, path: string): FieldError[] {
   return errors;
 }
 
-function checkObject(source: JsonObject, path: string): FieldError[] {
+function checkObject(source: JsonObject, path: string, groups: Groups): FieldError[] {
   const target = objectAt(source, 'target');
   const errors = [
-    ...checkReference(objectAt(source, 'describedObject'), `${path}.describedObject`),
+    ...checkReference(objectAt(source, 'describedObject'), `${path}.describedObject`, groups),
     ...checkName(source, path),
     ...checkTarget(target, `${path}.target`),
   ];
@@ -155,12 +161,26 @@ function checkName(source: JsonObject, path: string): FieldError[] {
 }
 
 /** What an autoscaler scales, or a metric is about. */
-export function checkReference(reference: JsonObject | undefined, path: string): FieldError[] {
-  return ['kind', 'name'].flatMap((field) => {
+export function checkReference(reference: JsonObject | undefined, path: string, groups: Groups): FieldError[] {
+  const errors = ['kind', 'name'].flatMap((field) => {
     const value = textAt(reference, field);
     if (value === '') return [requiredValue(`${path}.${field}`)];
     return checkPathSegment(value).map((problem) => invalidValue(`${path}.${field}`, value, problem));
   });
+  const fault = versionFault(reference, groups);
+  if (fault) errors.push(invalidValue(`${path}.apiVersion`, textAt(reference, 'apiVersion'), fault));
+  return errors;
+}
+
+/** What is wrong with the version of a reference. */
+function versionFault(reference: JsonObject | undefined, groups: Groups): string | undefined {
+  if (groups === 'unasked') return undefined;
+  const version = textAt(reference, 'apiVersion');
+  const parts = version.split('/');
+  if (parts.length > 2) return `unexpected GroupVersion string: ${version}`;
+  return groups === 'named' && (parts.length === 1 || parts[0] === '')
+    ? 'apiVersion must specify API group'
+    : undefined;
 }
 
 function has(target: JsonObject | undefined, field: string): boolean {
