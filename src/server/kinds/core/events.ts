@@ -14,7 +14,7 @@ import {
 import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { immutable } from '../../strategy/validation/field-table.ts';
-import { fill, isEmpty, numberAt, objectAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
+import { fill, isEmpty, numberAt, objectAt, sameStruct, textAt } from '../../strategy/validation/fields.ts';
 
 const coreDefaults: JsonObject = {
   involvedObject: {},
@@ -69,7 +69,7 @@ export const newEventStrategy: Strategy = {
   setDefaults: (event) => setAbsent(event, newDefaults),
   validate: (event, old) => {
     const errors = validateAny(event, newForm);
-    if (old) return sameValue(event.series, old.series) ? errors : [...errors, ...validateSeries(event)];
+    if (old) return sameStruct(event.series, old.series) ? errors : [...errors, ...validateSeries(event)];
     appendAll(errors, validateSeries(event));
     if (!event.eventTime) errors.push(requiredValue('eventTime'));
     const type = textAt(event as JsonObject, 'type');
@@ -80,7 +80,7 @@ export const newEventStrategy: Strategy = {
   },
   validateUpdate: (event, old) =>
     lasting.flatMap(([field, core]) =>
-      sameValue(event[field], old[field]) ? [] : [immutable(core, event[field] ?? emptyOf(field))],
+      sameStruct(event[field], old[field]) ? [] : [immutable(core, event[field] ?? emptyOf(field))],
     ),
 };
 

@@ -23,7 +23,7 @@ import {
   struct,
   textsOf,
 } from '../../strategy/validation/field-table.ts';
-import { isObject, objectsAt, sameValue, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { isObject, objectsAt, sameStruct, textAt, textsAt } from '../../strategy/validation/fields.ts';
 import {
   checkIpAddress,
   checkOrdinaryAddress,
@@ -86,7 +86,7 @@ const checkNewSubsets = checkSubsets(new Set());
 export const endpointsStrategy: Strategy = {
   setDefaults: defaultsFrom([['subsets[].ports[].protocol', 'TCP']]),
   validate: (endpoints, old) => {
-    if (old && sameValue(endpoints.subsets, old.subsets)) return [];
+    if (old && sameStruct(endpoints.subsets, old.subsets)) return [];
     const errors = checkNewSubsets(endpoints);
     return old && errors.length > 0 ? checkSubsets(new Set(ipsOf(old)))(endpoints) : errors;
   },

@@ -5,10 +5,11 @@
  * (service links, requests from limits, ports of the host) is in `setPodDefaults`.
  */
 import type { JsonObject } from '../../../api/index.ts';
-import { roundAmounts } from '../../strategy/validation/amounts.ts';
+import { roundAmounts, roundResources } from '../../strategy/validation/amounts.ts';
 import {
   ensureObject,
   fill,
+  fillAbsent,
   isObject,
   numberAt,
   objectAt,
@@ -45,8 +46,12 @@ const volumeDefaults: Readonly<Record<string, JsonObject>> = {
   hostPath: { type: '' },
   iscsi: { iscsiInterface: 'default' },
   rbd: { pool: 'rbd', user: 'admin', keyring: '/etc/ceph/keyring' },
-  azureDisk: { cachingMode: 'ReadWrite', fsType: 'ext4', readOnly: false, kind: 'Shared' },
   scaleIO: { storageMode: 'ThinProvisioned', fsType: 'xfs' },
+};
+
+/** The same for what may be empty and yet said. */
+const optionalDefaults: Readonly<Record<string, JsonObject>> = {
+  azureDisk: { cachingMode: 'ReadWrite', fsType: 'ext4', readOnly: false, kind: 'Shared' },
 };
 
 function setPodSpecDefaults(spec: JsonObject): void {
@@ -128,10 +133,6 @@ function setContainerDefaults(container: JsonObject): void {
   setHandlerDefaults(objectAt(lifecycle, 'preStop'));
 }
 
-function roundResources(resources: JsonObject): void {
-  for (const part in resources) if (part !== 'claims') roundAmounts(objectAt(resources, part));
-}
-
 function setProbeDefaults(probe: JsonObject | undefined): void {
   if (!probe) return;
   fill(probe, probeDefaults);
@@ -153,6 +154,7 @@ function setVolumeDefaults(volume: JsonObject): void {
     if (!isObject(value)) continue;
     hasSource = true;
     if (Object.hasOwn(volumeDefaults, source)) fill(value, volumeDefaults[source]!);
+    if (Object.hasOwn(optionalDefaults, source)) fillAbsent(value, optionalDefaults[source]!);
   }
   if (!hasSource) {
     volume.emptyDir = {};
@@ -165,7 +167,10 @@ function setVolumeDefaults(volume: JsonObject): void {
     if (token) fill(token, { expirationSeconds: 3600 });
   }
   const claimSpec = objectAt(objectAt(objectAt(volume, 'ephemeral'), 'volumeClaimTemplate'), 'spec');
-  if (claimSpec) fill(claimSpec, { volumeMode: 'Filesystem' });
+  if (claimSpec) {
+    fillAbsent(claimSpec, { volumeMode: 'Filesystem' });
+    roundResources(objectAt(claimSpec, 'resources'));
+  }
   const image = objectAt(volume, 'image');
   if (image) fill(image, { pullPolicy: pullPolicyOf(textAt(image, 'reference')) });
 }

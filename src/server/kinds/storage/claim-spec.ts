@@ -8,7 +8,7 @@ import {
   quote,
   requiredValue,
 } from '../../../api/index.ts';
-import { quantityOf } from '../../strategy/validation/amounts.ts';
+import { quantityOf, roundAmounts, roundResources } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { labelSelector, named, required, requiredWith } from '../../strategy/validation/checks.ts';
 import { type Check, struct } from '../../strategy/validation/field-table.ts';
@@ -61,6 +61,12 @@ export function validateClaimSpec(spec: JsonObject, path: string, before?: JsonO
   else if (['apiGroup', 'kind', 'name'].some((field) => (source[field] ?? '') !== (ref[field] ?? '')))
     errors.push(invalidValue(path, {}, 'must match dataSourceRef'));
   return errors;
+}
+
+/** A claim, or what claims are made from. */
+export function roundClaim(claim: JsonObject): void {
+  roundResources(objectAt(objectAt(claim, 'spec'), 'resources'));
+  for (const part of ['capacity', 'allocatedResources']) roundAmounts(objectAt(objectAt(claim, 'status'), part));
 }
 
 /** Storage comes in whole bytes. */

@@ -24,13 +24,14 @@ import {
   ensureObject,
   isObject,
   objectAt,
+  sameStruct,
   sameValue,
   sortedEntries,
   textAt,
 } from '../../strategy/validation/fields.ts';
 import { claimSpecText } from '../../strategy/validation/internal-text.ts';
 import { lineDiff } from '../../strategy/validation/line-diff.ts';
-import { claimWarnings, validateClaimSpec } from './claim-spec.ts';
+import { claimWarnings, roundClaim, validateClaimSpec } from './claim-spec.ts';
 import { betaClass, betaClassWarning, notNegative } from './persistent-volumes.ts';
 
 const resizeStates = [
@@ -42,10 +43,10 @@ const resizeStates = [
 ].sort();
 
 export const persistentVolumeClaimStrategy: Strategy = {
-  setDefaults: defaultsFrom([
-    ['spec.volumeMode', 'Filesystem', (spec) => spec.volumeMode !== ''],
-    ['status.phase', 'Pending'],
-  ]),
+  setDefaults: (claim) => {
+    setClaimDefaults(claim);
+    roundClaim(claim as JsonObject);
+  },
   prepareCreate: (claim) => {
     claim.status = { phase: 'Pending' };
     joinSources(ensureObject(claim as JsonObject, 'spec'), undefined);
@@ -62,6 +63,11 @@ export const persistentVolumeClaimStrategy: Strategy = {
   validateUpdate: (claim, old, context) => (context?.subresource === 'status' ? [] : validateClaimUpdate(claim, old)),
   warnings: (claim, _old, { subresource }) => (subresource === 'status' ? [] : warningsForClaim(claim)),
 };
+
+const setClaimDefaults = defaultsFrom([
+  ['spec.volumeMode?', 'Filesystem'],
+  ['status.phase', 'Pending'],
+]);
 
 /** Only claims and snapshots may be named in the older field; others are forgotten, as they always were. */
 function joinSources(spec: JsonObject, before: JsonObject | undefined): void {
@@ -87,13 +93,13 @@ function validateClaimUpdate(claim: KubeObject, old: KubeObject): FieldError[] {
   const [spec, before] = [objectAt(claim as JsonObject, 'spec') ?? {}, objectAt(old as JsonObject, 'spec') ?? {}];
   const [next, kept] = [structuredClone(spec), structuredClone(before)];
   const errors: FieldError[] = [];
-  if (textAt(before, 'volumeName') === '') kept.volumeName = next.volumeName ?? ''; // a claim is bound once
+  if (textAt(before, 'volumeName') === '') kept.volumeName = next.volumeName ?? null; // a claim is bound once
   joinClasses(claim, old, next, kept, errors);
   const isBound = textAt(objectAt(claim as JsonObject, 'status'), 'phase') === 'Bound';
   const [requests, had] = [objectAt(objectAt(next, 'resources'), 'requests'), storageOf(before)];
   if (isBound && requests) requests.storage = had ?? '0';
   if (isBound) next.volumeAttributesClassName = kept.volumeAttributesClassName ?? null;
-  if (!sameValue(next, kept)) {
+  if (!sameStruct(next, kept)) {
     const why =
       'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
     errors.push(forbiddenValue('spec', `${why}\n${lineDiff(claimSpecText(kept), claimSpecText(next))}`));

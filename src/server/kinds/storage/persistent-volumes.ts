@@ -15,9 +15,8 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../../../api/index.ts';
-import { jsonEqual } from '../../codec/json/json-objects.ts';
 import type { Strategy, StrategyContext } from '../../strategy/strategy.ts';
-import { quantityOf } from '../../strategy/validation/amounts.ts';
+import { quantityOf, roundAmounts } from '../../strategy/validation/amounts.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { named, oneOf } from '../../strategy/validation/checks.ts';
 import { type Check, defaultsFrom, immutable } from '../../strategy/validation/field-table.ts';
@@ -64,6 +63,7 @@ export const persistentVolumeStrategy: Strategy = {
   setDefaults: (volume) => {
     setVolumeDefaults(volume);
     setSourceDefaults(specOf(volume));
+    roundAmounts(objectAt(specOf(volume), 'capacity'));
   },
   prepareCreate: (volume, { now }) => {
     volume.status = { phase: 'Pending', lastPhaseTransitionTime: now };
@@ -84,7 +84,7 @@ export const persistentVolumeStrategy: Strategy = {
 };
 const setVolumeDefaults = defaultsFrom([
   ['spec.persistentVolumeReclaimPolicy', 'Retain'],
-  ['spec.volumeMode', 'Filesystem', (spec) => spec.volumeMode !== ''],
+  ['spec.volumeMode?', 'Filesystem'],
   ['status.phase', 'Pending'],
 ]);
 
@@ -232,12 +232,12 @@ const renamedLabels: ReadonlyMap<string, string> = new Map([
 
 function sameAffinity(affinity: unknown, before: JsonObject): boolean {
   if (!isObject(affinity)) return false;
-  if (jsonEqual(affinity, before) || sameValue(affinity, before)) return true;
+  if (sameStruct(affinity, before)) return true;
   const renamed = structuredClone(before);
   for (const term of objectsAt(objectAt(renamed, 'required'), 'nodeSelectorTerms'))
     for (const expression of objectsAt(term, 'matchExpressions'))
       expression.key = renamedLabels.get(textAt(expression, 'key')) ?? expression.key ?? '';
-  return sameValue(affinity, renamed);
+  return sameStruct(affinity, renamed);
 }
 
 const retired: readonly (readonly [field: string, name: string, since: string])[] = [

@@ -15,7 +15,15 @@ import {
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { atMostBytes, named, oneOf, required } from '../../strategy/validation/checks.ts';
 import { type Check, struct } from '../../strategy/validation/field-table.ts';
-import { fill, numberAt, objectAt, sortedEntries, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import {
+  fill,
+  fillAbsent,
+  numberAt,
+  objectAt,
+  sortedEntries,
+  textAt,
+  textsAt,
+} from '../../strategy/validation/fields.ts';
 
 type Source = {
   readonly field: string;
@@ -25,6 +33,8 @@ type Source = {
   /** Where it is told that it is one too many, if not at itself. */
   readonly tooManyPath?: string;
   readonly defaults?: JsonObject;
+  /** The same for what may be empty and yet said. */
+  readonly optional?: JsonObject;
 };
 
 /** Each is told with the whole list, so there must be an end to it. */
@@ -159,7 +169,7 @@ const sources: readonly Source[] = [
       if (textAt(source, 'path') === '') return [];
       return hostPathType(source.type ?? undefined, `${path}.type`, owner);
     }),
-    defaults: { type: '' },
+    optional: { type: '' },
   },
   {
     field: 'gcePersistentDisk',
@@ -256,7 +266,7 @@ const sources: readonly Source[] = [
       ],
       azureUri,
     ),
-    defaults: { cachingMode: 'ReadWrite', kind: 'Shared', fsType: 'ext4', readOnly: false },
+    optional: { cachingMode: 'ReadWrite', kind: 'Shared', fsType: 'ext4', readOnly: false },
   },
   { field: 'scaleIO', check: struct(scaleIo), defaults: { storageMode: 'ThinProvisioned', fsType: 'xfs' } },
   { field: 'local', check: struct([['path', required, noBackstep]]) },
@@ -324,8 +334,9 @@ export function validateSource(spec: JsonObject, path: string, volume: string): 
 }
 
 export function setSourceDefaults(spec: JsonObject | undefined): void {
-  for (const { field, defaults } of sources) {
-    const source = defaults && objectAt(spec, field);
-    if (source) fill(source, defaults);
+  for (const { field, defaults, optional } of sources) {
+    const source = objectAt(spec, field);
+    if (source && defaults) fill(source, defaults);
+    if (source && optional) fillAbsent(source, optional);
   }
 }

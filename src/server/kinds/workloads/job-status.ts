@@ -13,7 +13,7 @@ import {
 } from '../../../api/index.ts';
 import { appendAll } from '../../strategy/validation/append-all.ts';
 import { atLeast } from '../../strategy/validation/checks.ts';
-import { numberAt, objectAt, objectsAt, sameValue, textAt, textsAt } from '../../strategy/validation/fields.ts';
+import { numberAt, objectAt, objectsAt, sameStruct, textAt, textsAt } from '../../strategy/validation/fields.ts';
 import { structChecks } from '../../strategy/validation/struct-checks.ts';
 import { countIndexes, invalidRule, sharedIndex } from './job-policies.ts';
 import { specOf } from './pod-template.ts';
@@ -64,7 +64,7 @@ function changeOf(job: KubeObject, old: KubeObject): Change {
     is,
     was,
     turned: (...types) => types.some((type) => is(type) !== was(type)),
-    changed: (...fields) => fields.some((field) => !sameValue(status[field], before[field])),
+    changed: (...fields) => fields.some((field) => !sameStruct(status[field], before[field])),
     isFinished,
     finishes: isFinished !== (was('Complete') || was('Failed')),
   };

@@ -24,6 +24,7 @@ import {
   numberAt,
   objectAt,
   objectsAt,
+  sameStruct,
   sameValue,
   textAt,
 } from '../../strategy/validation/fields.ts';
@@ -44,10 +45,10 @@ const jobDefaults: DefaultRow[] = [
   ['spec.parallelism', 1],
   ['spec.backoffLimit', 2 ** 31 - 1, (spec) => spec.backoffLimitPerIndex !== undefined],
   ['spec.backoffLimit', 6],
-  ['spec.completionMode', 'NonIndexed'],
+  ['spec.completionMode?', 'NonIndexed'],
   ['spec.suspend', false],
-  ['spec.podReplacementPolicy', 'Failed', (spec) => spec.podFailurePolicy !== undefined],
-  ['spec.podReplacementPolicy', 'TerminatingOrFailed'],
+  ['spec.podReplacementPolicy?', 'Failed', (spec) => spec.podFailurePolicy !== undefined],
+  ['spec.podReplacementPolicy?', 'TerminatingOrFailed'],
   ['spec.podFailurePolicy.rules[].onPodConditions[].status', 'True'],
   ['spec.manualSelector', false],
 ];
@@ -246,7 +247,7 @@ function validateSpecUpdate(job: KubeObject, old: KubeObject): FieldError[] {
   const [spec, before] = [specOf(job), specOf(old)];
   const errors: FieldError[] = [];
   const keep = (field: string) => {
-    if (!sameValue(spec[field], before[field])) errors.push(immutable(`spec.${field}`, spec[field]));
+    if (!sameStruct(spec[field], before[field])) errors.push(immutable(`spec.${field}`, spec[field]));
   };
   // An indexed job may grow and shrink, if all of it runs at once.
   const { completions } = spec;
@@ -270,11 +271,11 @@ function checkTemplateUpdate(spec: JsonObject, before: JsonObject, old: KubeObje
   const template = objectAt(spec, 'template') ?? {};
   const oldTemplate = objectAt(before, 'template') ?? {};
   if (before.suspend !== true || !isSuspended) {
-    if (!sameValue(template, oldTemplate)) errors.push(immutable('spec.template', internalTemplate(template)));
+    if (!sameStruct(template, oldTemplate)) errors.push(immutable('spec.template', internalTemplate(template)));
     return;
   }
   const podSpec = objectAt(template, 'spec') ?? {};
-  if (!sameValue(withDirectivesOf(podSpec, objectAt(oldTemplate, 'spec') ?? {}), podSpec))
+  if (!sameStruct(withDirectivesOf(podSpec, objectAt(oldTemplate, 'spec') ?? {}), podSpec))
     errors.push(immutable('spec.template.spec', internalPodSpec(podSpec)));
 }
 
@@ -282,8 +283,9 @@ function checkTemplateUpdate(spec: JsonObject, before: JsonObject, old: KubeObje
 function withDirectivesOf(next: JsonObject, old: JsonObject): JsonObject {
   const spec = cloneJson(old);
   for (const field of ['nodeSelector', 'tolerations', 'schedulingGates']) spec[field] = next[field] ?? null;
-  const nodeAffinity = objectAt(objectAt(next, 'affinity'), 'nodeAffinity');
-  spec.affinity = { ...objectAt(spec, 'affinity'), nodeAffinity: nodeAffinity ?? null };
+  const [affinity, before] = [objectAt(next, 'affinity'), objectAt(spec, 'affinity')];
+  if (affinity) spec.affinity = { ...before, nodeAffinity: affinity.nodeAffinity ?? null };
+  else if (!before?.podAffinity && !before?.podAntiAffinity) delete spec.affinity;
   for (const list of ['containers', 'initContainers']) {
     for (const [index, container] of objectsAt(spec, list).entries())
       container.resources = objectsAt(next, list)[index]?.resources ?? {};

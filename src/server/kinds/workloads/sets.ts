@@ -13,11 +13,11 @@ import type { Strategy } from '../../strategy/strategy.ts';
 import { appendAll, mostFaults } from '../../strategy/validation/append-all.ts';
 import { countOrPercent, labelSelector, named, notOver100Percent, oneOf } from '../../strategy/validation/checks.ts';
 import { checksFrom, type DefaultRow, defaultsFrom } from '../../strategy/validation/field-table.ts';
-import { isEmpty, mapAt, numberAt, objectAt, objectsAt, sameValue, textAt } from '../../strategy/validation/fields.ts';
+import { isEmpty, mapAt, numberAt, objectAt, objectsAt, sameStruct, textAt } from '../../strategy/validation/fields.ts';
 import { validateAnnotations, validateLabels } from '../../strategy/validation/metadata-validation.ts';
 import { validatePodTemplate } from '../pods/pod-validation.ts';
 import { templateWarnings } from '../pods/pod-warnings.ts';
-import { claimWarnings, validateClaimSpec } from '../storage/claim-spec.ts';
+import { claimWarnings, roundClaim, validateClaimSpec } from '../storage/claim-spec.ts';
 import {
   dropDisabledInTemplate,
   isEmptySelector,
@@ -59,7 +59,7 @@ export const daemonSetStrategy: Strategy = {
   prepareUpdate: (object, old, { subresource }) => {
     dropDisabledInTemplate(object);
     const before = old.metadata.annotations?.[generation] ?? '1';
-    const isChanged = subresource === '' && !sameValue(specOf(object).template, specOf(old).template);
+    const isChanged = subresource === '' && !sameStruct(specOf(object).template, specOf(old).template);
     const next = isChanged ? String(Number(before) + 1) : before;
     object.metadata.annotations = { ...object.metadata.annotations, [generation]: next };
   },
@@ -126,7 +126,7 @@ const statefulSetDefaults: DefaultRow[] = [
   ['spec.volumeClaimTemplates[].status', { phase: 'Pending' }, (claim) => isEmpty(claim.status)],
   ['spec.volumeClaimTemplates[].status.phase', 'Pending'],
   ['spec.volumeClaimTemplates[].spec', {}],
-  ['spec.volumeClaimTemplates[].spec.volumeMode', 'Filesystem'],
+  ['spec.volumeClaimTemplates[].spec.volumeMode?', 'Filesystem'],
 ];
 const checkStatefulSet = checksFrom([
   ['spec.persistentVolumeClaimRetentionPolicy.whenDeleted', oneOf('Retain', 'Delete')],
@@ -155,6 +155,7 @@ export const statefulSetStrategy: Strategy = {
     for (const claim of objectsAt(specOf(object), 'volumeClaimTemplates')) {
       claim.apiVersion = 'v1'; // whatever was written: they can be nothing else
       claim.kind = 'PersistentVolumeClaim';
+      roundClaim(claim);
     }
   }),
   prepareCreate: dropStatefulSet,
@@ -180,7 +181,7 @@ export const statefulSetStrategy: Strategy = {
     if (isStatus(context)) return statefulSetStatus(object, old);
     const fixed = { ...specOf(object) };
     for (const field of statefulSetMutable) fixed[field] = specOf(old)[field];
-    return sameValue(fixed, specOf(old)) ? [] : [forbiddenValue('spec', statefulSetMayChange)];
+    return sameStruct(fixed, specOf(old)) ? [] : [forbiddenValue('spec', statefulSetMayChange)];
   },
   warnings: (object, old, { subresource }) => (subresource === '' ? statefulWarnings(object, old) : []),
 };

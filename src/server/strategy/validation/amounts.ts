@@ -4,6 +4,7 @@
  */
 import { type JsonObject, parseQuantity, Quantity } from '../../../api/index.ts';
 import { ownValue, setKey } from '../../codec/json/json-objects.ts';
+import { objectAt } from './fields.ts';
 
 const LIMIT = 1000;
 const LIMIT_CHARACTERS = 20;
@@ -18,6 +19,11 @@ export function quantityOf(text: string): Quantity {
   if (known.size === LIMIT) known.clear(); // whoever is still in use comes back at once
   known.set(text, quantity);
   return quantity;
+}
+
+/** Those of an object that says what it requests and what it is limited to. */
+export function roundResources(resources: JsonObject | undefined): void {
+  for (const part of ['limits', 'requests']) roundAmounts(objectAt(resources, part));
 }
 
 /** Lists of resources count in thousandths: what is finer is rounded up, in place. */

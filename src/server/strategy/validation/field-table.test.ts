@@ -35,9 +35,12 @@ it('checksFrom() names the place, and gives one reason for one value', () => {
   ]);
 });
 
-it('immutableFields() takes what is empty for what is absent', () => {
+it('immutableFields() takes an empty list for an absent one, and nothing else', () => {
   const check = immutableFields(['spec.a']);
-  expect(check(object({ spec: { a: {} } }), object({ spec: {} }))).toEqual([]);
+  expect(check(object({ spec: { a: [] } }), object({ spec: {} }))).toEqual([]);
+  expect(check(object({ spec: { a: { b: [] } } }), object({ spec: { a: {} } }))).toEqual([]);
+  expect(check(object({ spec: { a: {} } }), object({ spec: {} }))).toHaveLength(1);
+  expect(check(object({ spec: { a: { b: '' } } }), object({ spec: { a: {} } }))).toHaveLength(1);
   expect(check(object({ spec: {} }), object({ spec: { a: 1 } })).map(fieldErrorText)).toEqual([
     'spec.a: Invalid value: null: field is immutable',
   ]);

@@ -19,7 +19,7 @@ import {
 } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
 import { appendAll, mostFaults } from './append-all.ts';
-import { fill, isObject, sameValue, sortedEntries, valueAt } from './fields.ts';
+import { fill, isObject, sameStruct, sortedEntries, valueAt } from './fields.ts';
 
 /** What a field is if nobody set it, and for which owners of the field that holds. */
 export type DefaultRow = readonly [path: string, value: JsonValue, when?: (owner: JsonObject) => boolean];
@@ -136,7 +136,7 @@ export function immutableFields(paths: readonly string[]): (object: KubeObject, 
   return (object, old) =>
     paths.flatMap((path) => {
       const value = valueAt(object as JsonObject, path);
-      return sameValue(value, valueAt(old as JsonObject, path)) ? [] : [immutable(path, value)];
+      return sameStruct(value, valueAt(old as JsonObject, path)) ? [] : [immutable(path, value)];
     });
 }
 

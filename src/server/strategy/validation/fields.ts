@@ -64,6 +64,11 @@ export function fill(target: JsonObject, defaults: Readonly<JsonObject>): void {
   }
 }
 
+/** The same where kube-apiserver keeps pointers: an empty text is a value, and stays. */
+export function fillAbsent(target: JsonObject, defaults: Readonly<JsonObject>): void {
+  for (const name in defaults) target[name] ??= defaults[name]!;
+}
+
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -96,15 +101,23 @@ export function sameValue(a: unknown, b: unknown): boolean {
   return true;
 }
 
-/** The same, but a struct that says nothing is not the same as none: so are optional structs compared. */
+/**
+ * Equal as kube-apiserver compares what it has decoded: only lists may be empty or absent, which is all the same. An optional
+ * struct, text or number that says nothing is not none, and neither is an entry of a map without a value.
+ */
 export function sameStruct(a: unknown, b: unknown): boolean {
-  if (isObject(a) !== isObject(b)) return false;
+  if (a === b) return true;
+  if (isNone(a) || isNone(b)) return isNone(a) && isNone(b);
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((item, index) => sameStruct(item, b[index]));
-  if (!isObject(a) || !isObject(b)) return sameValue(a, b);
+  if (!isObject(a) || !isObject(b)) return false;
   for (const name in a) if (!sameStruct(a[name], b[name])) return false;
-  for (const name in b) if (a[name] === undefined && !sameStruct(undefined, b[name])) return false;
+  for (const name in b) if (a[name] === undefined && !isNone(b[name])) return false;
   return true;
+}
+
+function isNone(value: unknown): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
 /** The value at a dotted path without lists in it. */
