@@ -10,6 +10,7 @@ import {
   ensureObject,
   fill,
   fillAbsent,
+  isEmptyMap,
   isObject,
   numberAt,
   objectAt,
@@ -84,18 +85,24 @@ export function setPodDefaults(spec: JsonObject): void {
   setWholeDefaults(spec);
 }
 
-/** A pod that is limited as a whole requests what its containers do together, or else its limits; pages are limited so. */
+/**
+ * Pages of a pod that says something of itself as a whole are limited as its containers are together, unless it requests
+ * some. If it is limited so, it requests what its containers do together, or else its limits.
+ */
 function setWholeDefaults(spec: JsonObject): void {
   const resources = objectAt(spec, 'resources');
-  const limits = objectAt(resources, 'limits');
-  if (!resources || !limits || Object.keys(limits).length === 0) return;
-  for (const [name, amount] of aggregateAmounts(spec, 'limits'))
-    if (isHugePages(name)) limits[name] ??= amount.toString();
+  if (!resources) return;
+  const limits: JsonObject = { ...objectAt(resources, 'limits') };
   const requests: JsonObject = { ...objectAt(resources, 'requests') };
+  if (isEmptyMap(limits) && isEmptyMap(requests)) return;
+  for (const [name, amount] of aggregateAmounts(spec, 'limits'))
+    if (isHugePages(name) && requests[name] === undefined) limits[name] ??= amount.toString();
+  if (isEmptyMap(limits)) return;
+  resources.limits = limits;
   for (const [name, amount] of aggregateAmounts(spec, 'requests'))
     if (isOfPods(name) && !isHugePages(name)) requests[name] ??= amount.toString();
   for (const [name, amount] of Object.entries(limits)) if (isOfPods(name)) requests[name] ??= amount;
-  if (Object.keys(requests).length > 0) resources.requests = requests;
+  if (!isEmptyMap(requests)) resources.requests = requests;
 }
 
 const containerLists = ['initContainers', 'containers', 'ephemeralContainers'] as const;

@@ -207,7 +207,16 @@ it.each<[claim: string, whole: JsonObject, want: JsonObject]>([
       limits: { 'hugepages-2Mi': '8Mi', memory: '1Gi' },
     },
   ],
-  ['no more than it says where it has no limits', { requests: { memory: '1Gi' } }, { requests: { memory: '1Gi' } }],
+  [
+    'limits of pages where it only says what it requests',
+    { requests: { memory: '1Gi' } },
+    { limits: { 'hugepages-2Mi': '4Mi' }, requests: { cpu: '2', memory: '1Gi', 'hugepages-2Mi': '4Mi' } },
+  ],
+  [
+    'no limits where it requests pages itself',
+    { requests: { memory: '1Gi', 'hugepages-2Mi': '4Mi' } },
+    { requests: { memory: '1Gi', 'hugepages-2Mi': '4Mi' } },
+  ],
 ])('a pod as a whole has %s', async (_claim, resources, want) => {
   const asking = { ...container, resources: both({ cpu: '1', 'hugepages-2Mi': '2Mi' }) };
   const { created } = await apply(pods, { spec: { resources, containers: [asking, { ...asking, name: 'd' }] } });
