@@ -35,6 +35,37 @@ it.each<[kind: string, value: JsonObject, where: string]>([
     'RollingUpdateDeployment.spec.strategy.rollingUpdate.maxSurge of type int32',
   ],
   ['Namespace', spec({ finalizers: [5] }), 'NamespaceSpec.spec.finalizers of type v1.FinalizerName'],
+  [
+    'PodDisruptionBudget',
+    { status: { disruptedPods: [] } },
+    'PodDisruptionBudgetStatus.status.disruptedPods of type map[string]v1.Time',
+  ],
+  [
+    'PersistentVolumeClaim',
+    { status: { allocatedResourceStatuses: { storage: 5 } } },
+    'PersistentVolumeClaimStatus.status.allocatedResourceStatuses of type v1.ClaimResourceStatus',
+  ],
+  [
+    'PersistentVolumeClaim',
+    { status: { allocatedResourceStatuses: 'x' } },
+    'PersistentVolumeClaimStatus.status.allocatedResourceStatuses of type map[v1.ResourceName]v1.ClaimResourceStatus',
+  ],
+  [
+    'Job',
+    { status: { uncountedTerminatedPods: { failed: [5] } } },
+    'UncountedTerminatedPods.status.uncountedTerminatedPods.failed of type types.UID',
+  ],
+  [
+    'Pod',
+    { status: { containerStatuses: [{ allocatedResourcesStatus: [{ resources: [{ health: 5 }] }] }] } },
+    'ResourceHealth.status.containerStatuses.allocatedResourcesStatus.resources.health of type v1.ResourceHealthStatus',
+  ],
+  ['RuntimeClass', { overhead: { podFixed: [] } }, 'Overhead.overhead.podFixed of type v1.ResourceList'],
+  [
+    'ResourceSlice',
+    spec({ devices: [{ attributes: 'x' }] }),
+    'Device.spec.devices.attributes of type map[v1.QualifiedName]v1.DeviceAttribute',
+  ],
   ['Namespace', spec({ finalizers: 5 }), 'NamespaceSpec.spec.finalizers of type []v1.FinalizerName'],
 ])('a %s with %j is told where Go stopped', (kind, value, where) => {
   expect(() => checkObject(value, schemaOf(kind))).toThrow(`into Go struct field ${where}`);

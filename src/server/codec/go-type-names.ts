@@ -5,12 +5,16 @@
 
 const strings = `
 types.UID: ObjectMeta.uid OwnerReference.uid ObjectReference.uid BoundObjectReference.uid Preconditions.uid
+  ConfigMapNodeConfigSource.uid UncountedTerminatedPods.succeeded UncountedTerminatedPods.failed
+  ResourceClaimConsumerReference.uid DeviceRequestAllocationResult.shareID
+v1.APIServiceConditionType: APIServiceCondition.type
 v1.AddressType: EndpointSlice.addressType
 v1.AllocationConfigSource: DeviceAllocationConfiguration.source
 v1.AppArmorProfileType: AppArmorProfile.type
 v1.AzureDataDiskCachingMode: AzureDiskVolumeSource.cachingMode
 v1.AzureDataDiskKind: AzureDiskVolumeSource.kind
 v1.Capability: Capabilities.add Capabilities.drop
+v1.ClaimResourceStatus: PersistentVolumeClaimStatus.allocatedResourceStatuses
 v1.CompletionMode: JobSpec.completionMode
 v1.ConcurrencyPolicy: CronJobSpec.concurrencyPolicy
 v1.ConditionStatus: Condition.status NodeCondition.status PodCondition.status NamespaceCondition.status
@@ -23,10 +27,12 @@ v1.ContainerRestartPolicy: Container.restartPolicy EphemeralContainer.restartPol
 v1.ContainerRestartRuleAction: ContainerRestartRule.action
 v1.ContainerRestartRuleOnExitCodesOperator: ContainerRestartRuleOnExitCodes.operator
 v1.ConversionStrategyType: CustomResourceConversion.strategy
+v1.CoordinatedLeaseStrategy: LeaseSpec.strategy
 v1.CustomResourceDefinitionConditionType: CustomResourceDefinitionCondition.type
 v1.DNSPolicy: PodSpec.dnsPolicy
 v1.DaemonSetConditionType: DaemonSetCondition.type
 v1.DaemonSetUpdateStrategyType: DaemonSetUpdateStrategy.type
+v1.DeletionPropagation: DeleteOptions.propagationPolicy
 v1.DeploymentConditionType: DeploymentCondition.type
 v1.DeploymentStrategyType: DeploymentStrategy.type
 v1.DeviceAllocationMode: ExactDeviceRequest.allocationMode DeviceSubRequest.allocationMode
@@ -69,6 +75,7 @@ v1.PathType: HTTPIngressPath.pathType
 v1.PersistentVolumeAccessMode: PersistentVolumeSpec.accessModes PersistentVolumeClaimSpec.accessModes
   PersistentVolumeClaimStatus.accessModes
 v1.PersistentVolumeClaimConditionType: PersistentVolumeClaimCondition.type
+v1.PersistentVolumeClaimModifyVolumeStatus: ModifyVolumeStatus.status
 v1.PersistentVolumeClaimPhase: PersistentVolumeClaimStatus.phase
 v1.PersistentVolumeClaimRetentionPolicyType: StatefulSetPersistentVolumeClaimRetentionPolicy.whenDeleted
   StatefulSetPersistentVolumeClaimRetentionPolicy.whenScaled
@@ -93,12 +100,15 @@ v1.ProcMountType: SecurityContext.procMount
 v1.Protocol: ContainerPort.protocol ServicePort.protocol PortStatus.protocol EndpointPort.protocol
   NetworkPolicyPort.protocol IngressPortStatus.protocol
 v1.PullPolicy: Container.imagePullPolicy EphemeralContainer.imagePullPolicy ImageVolumeSource.pullPolicy
-v1.RecursiveReadOnlyMode: VolumeMount.recursiveReadOnly
+v1.RecursiveReadOnlyMode: VolumeMount.recursiveReadOnly VolumeMountStatus.recursiveReadOnly
 v1.ReinvocationPolicyType: MutatingWebhook.reinvocationPolicy MutatingAdmissionPolicySpec.reinvocationPolicy
 v1.ReplicaSetConditionType: ReplicaSetCondition.type
 v1.ReplicationControllerConditionType: ReplicationControllerCondition.type
 v1.RequestConditionType: CertificateSigningRequestCondition.type
+v1.ResourceHealthStatus: ResourceHealth.health
+v1.ResourceID: ResourceHealth.resourceID
 v1.ResourceName: ContainerResizePolicy.resourceName ResourceMetricSource.name ContainerResourceMetricSource.name
+  ResourceMetricStatus.name ContainerResourceMetricStatus.name ResourceStatus.name
 v1.ResourceQuotaScope: ResourceQuotaSpec.scopes ScopedResourceSelectorRequirement.scopeName
 v1.ResourceResizeRestartPolicy: ContainerResizePolicy.restartPolicy
 v1.ResourceScope: CustomResourceDefinitionSpec.scope
@@ -112,7 +122,7 @@ v1.ServiceExternalTrafficPolicy: ServiceSpec.externalTrafficPolicy
 v1.ServiceInternalTrafficPolicy: ServiceSpec.internalTrafficPolicy
 v1.ServiceType: ServiceSpec.type
 v1.SideEffectClass: ValidatingWebhook.sideEffects MutatingWebhook.sideEffects
-v1.Signal: Lifecycle.stopSignal
+v1.Signal: Lifecycle.stopSignal ContainerStatus.stopSignal
 v1.StatefulSetConditionType: StatefulSetCondition.type
 v1.StatefulSetUpdateStrategyType: StatefulSetUpdateStrategy.type
 v1.StatusReason: Validation.reason
@@ -143,9 +153,14 @@ v1.ResourceList: ResourceRequirements.limits ResourceRequirements.requests Volum
   PersistentVolumeClaimStatus.capacity PersistentVolumeClaimStatus.allocatedResources NodeStatus.capacity
   NodeStatus.allocatable ContainerStatus.allocatedResources LimitRangeItem.max LimitRangeItem.min
   LimitRangeItem.default LimitRangeItem.defaultRequest LimitRangeItem.maxLimitRequestRatio ResourceQuotaSpec.hard
-  ResourceQuotaStatus.hard ResourceQuotaStatus.used
+  ResourceQuotaStatus.hard ResourceQuotaStatus.used PodStatus.allocatedResources Overhead.podFixed
 v1.ValidationRules: JSONSchemaProps.x-kubernetes-validations
 []v1.JSON: JSONSchemaProps.enum
+map[string]v1.Time: PodDisruptionBudgetStatus.disruptedPods
+map[v1.QualifiedName]resource.Quantity: CapacityRequirements.requests DeviceRequestAllocationResult.consumedCapacity
+map[v1.QualifiedName]v1.DeviceAttribute: Device.attributes
+map[v1.QualifiedName]v1.DeviceCapacity: Device.capacity
+map[v1.ResourceName]v1.ClaimResourceStatus: PersistentVolumeClaimStatus.allocatedResourceStatuses
 map[string]v1.ExtraValue: CertificateSigningRequestSpec.extra SubjectAccessReviewSpec.extra UserInfo.extra
 `;
 
