@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../api/index.ts';
 import { jsonText } from '../../../api/json-text.ts';
-import { internalForm, internalTemplate, type ShownType } from './internal-text.ts';
+import { internalForm, internalPodSpec, internalTemplate, type ShownType } from './internal-text.ts';
 
 it.each<[type: ShownType, value: JsonObject, text: string]>([
   [
@@ -35,4 +35,9 @@ it('a template is shown with its metadata as it is, and its spec with all its fi
 it('an ephemeral container is a container and more', () => {
   const shown = internalForm({ name: 'e', targetContainerName: 'c' }, 'EphemeralContainer');
   expect(shown).toMatchObject({ Name: 'e', Image: '', Ports: null, TTY: false, TargetContainerName: 'c' });
+});
+
+it('a map in a part of another type may have an entry without a name', () => {
+  const spec = { volumes: [{ name: 'v', flexVolume: { driver: 'd', options: { '': 'x' } } }] };
+  expect(jsonText(internalPodSpec(spec))).toContain('"Options":{"":"x"}');
 });

@@ -121,7 +121,7 @@ function plain(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(plain);
   if (!isObject(value)) return value;
   const named = Object.entries(value).map(([name, field]) => [
-    name[0]!.toUpperCase() + name.slice(1),
+    name.charAt(0).toUpperCase() + name.slice(1), // a key of a map may be empty
     plain(field ?? null),
   ]);
   return Object.fromEntries(named) as JsonObject;
