@@ -1,7 +1,9 @@
 /** An optional text that is empty is a value: no default takes its place, and it is not the same as none. */
 import { expect, it } from 'vitest';
-import type { JsonObject } from '../../api/index.ts';
+import type { JsonObject, KubeObject } from '../../api/index.ts';
 import { type Change, created, faultsOf, updateFaultsOf } from './kind-tables.testing.ts';
+import { strategyOf } from './strategy-of.ts';
+import { find } from './strategy-run.testing.ts';
 
 const claim: JsonObject = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
 const disk: JsonObject = { diskName: 'd', diskURI: 'https://a.blob.core.windows.net/c/d.vhd' };
@@ -114,4 +116,17 @@ it.each<[kind: string, good: JsonObject, path: string]>([
 ])('storage in %s of %j is counted in thousandths', async (kind, good, path) => {
   const { created: object } = await created(kind, good, [path, '0.0001']);
   expect(JSON.stringify(object)).toContain('"storage":"1m"');
+});
+
+it('what a pod was given is counted in thousandths', async () => {
+  const amounts = { cpu: '0.0001' };
+  const given = { allocatedResources: amounts, resources: { limits: amounts, requests: amounts } };
+  const lists = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses'];
+  const status: JsonObject = {
+    ...given,
+    ...Object.fromEntries(lists.map((list) => [list, [{ name: 'c', ...given }]])),
+  };
+  const pod = { metadata: {}, spec: { containers }, status } as unknown as KubeObject;
+  strategyOf(find('pods')).setDefaults?.(pod);
+  expect(JSON.stringify(pod.status).match(/"cpu":"1m"/g)).toHaveLength(12);
 });

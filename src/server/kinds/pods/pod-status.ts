@@ -12,6 +12,7 @@ import {
   type KubeObject,
   requiredValue,
 } from '../../../api/index.ts';
+import { roundAmounts, roundResources } from '../../strategy/validation/amounts.ts';
 import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
 import type { Check } from '../../strategy/validation/field-table.ts';
 import { isNumber, numberAt, objectAt, objectsAt, textAt } from '../../strategy/validation/fields.ts';
@@ -26,6 +27,16 @@ export function joinAddresses(status: JsonObject | undefined): void {
   const first = textAt(objectsAt(status, 'podIPs')[0], 'ip');
   if (one !== '' && one !== first) status.podIPs = [{ ip: one }];
   else if (one === '' && first !== '') status.podIP = first;
+}
+
+/** What containers, and the pod as a whole, were given. */
+export function roundObserved(status: JsonObject | undefined): void {
+  if (!status) return;
+  const containers = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses'];
+  for (const one of [status, ...containers.flatMap((list) => objectsAt(status, list))]) {
+    roundAmounts(objectAt(one, 'allocatedResources'));
+    roundResources(objectAt(one, 'resources'));
+  }
 }
 
 /** Who does not say which generation they have seen has seen the one that was said before; conditions by their type. */

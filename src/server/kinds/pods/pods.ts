@@ -20,7 +20,7 @@ import {
 import { dropDisabledFields, dropDisabledStatus } from './disabled-fields.ts';
 import { mirrorPod, validatePodAnnotations } from './pod-annotations.ts';
 import { setPodDefaults } from './pod-defaults.ts';
-import { addressWarnings, joinAddresses, keepObserved, validateStatusUpdate } from './pod-status.ts';
+import { addressWarnings, joinAddresses, keepObserved, roundObserved, validateStatusUpdate } from './pod-status.ts';
 import {
   specOf,
   validateAnnotations,
@@ -36,7 +36,9 @@ import { takeAppArmor, validateProfilePairs } from './security/profile-annotatio
 export const podStrategy: Strategy = {
   setDefaults: (pod) => {
     setPodDefaults(ensureObject(pod as JsonObject, 'spec'));
-    joinAddresses(objectAt(pod as JsonObject, 'status'));
+    const status = objectAt(pod as JsonObject, 'status');
+    joinAddresses(status);
+    roundObserved(status);
   },
   prepareCreate: (pod, context) => {
     const spec = ensureObject(pod as JsonObject, 'spec');
