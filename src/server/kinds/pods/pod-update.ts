@@ -1,6 +1,5 @@
 /**
- * How little of a pod may change once it is there: by a write to the pod itself, to its ephemeral containers, or to
- * the resources of its containers.
+ * How little of a pod may change once it is there: by a write to the pod itself, or to its ephemeral containers.
  *
  * Both specs have their defaults, so what is absent in one and empty in the other is a change, but for lists.
  */
@@ -21,7 +20,6 @@ import { internalForm, podSpecText } from '../../strategy/validation/internal-te
 import { lineDiff } from '../../strategy/validation/line-diff.ts';
 import { checkTolerations as checkTolerationList } from '../../strategy/validation/tolerations.ts';
 import { mirrorPod, validateAnnotationUpdate, validatePodAnnotations } from './pod-annotations.ts';
-import { qualityOfService } from './quality-of-service.ts';
 
 export function specOf(pod: KubeObject): JsonObject {
   return objectAt(pod as JsonObject, 'spec') ?? {};
@@ -181,7 +179,7 @@ function hasOnlyAdditions(next: JsonObject, old: JsonObject): boolean {
   );
 }
 
-function restore(target: JsonObject, from: JsonObject, field: string): void {
+export function restore(target: JsonObject, from: JsonObject, field: string): void {
   if (from[field] === undefined) delete target[field];
   else target[field] = from[field];
 }
@@ -220,58 +218,4 @@ export function validateEphemeralUpdate(pod: KubeObject, old: KubeObject): Field
 
 function ephemeralText(container: JsonObject): string {
   return jsonText(internalForm(container, 'EphemeralContainer'), 1);
-}
-
-const onlyUsual = 'only cpu and memory resources are mutable';
-
-/** Only processor and memory, never so that the pod becomes one of another class. */
-export function validateResize(pod: KubeObject, old: KubeObject): FieldError[] {
-  const [next, before] = [specOf(pod), specOf(old)];
-  if (old.metadata.annotations?.[mirrorPod] !== undefined) return [forbiddenValue('', 'static pods cannot be resized')];
-  if (textAt(objectAt(before, 'os'), 'name') === 'windows')
-    return [forbiddenValue('', 'windows pods cannot be resized')];
-  const errors: FieldError[] = [];
-  const quality = textAt(objectAt(old as JsonObject, 'status'), 'qosClass') || qualityOfService(before);
-  if (quality !== qualityOfService(next))
-    errors.push(invalidValue('spec', quality, 'Pod QOS Class may not change as a result of resizing'));
-  for (const list of ['initContainers', 'containers']) {
-    for (const [index, container] of objectsAt(before, list).entries()) {
-      const isSidecar = list === 'initContainers' && container.restartPolicy === 'Always';
-      const after = objectsAt(next, list)[index];
-      if (!after) continue;
-      if (list === 'containers' || isSidecar)
-        checkResized(after, container, `spec.${list}[${index}].resources`, errors);
-      if (sameField(withUsualOf(after, container), container)) continue;
-      const why =
-        list === 'containers' ? onlyUsual : 'only cpu and memory resources for sidecar containers are mutable';
-      const isFixed = list === 'initContainers' && !isSidecar;
-      errors.push(forbiddenValue('spec', isFixed ? 'resources for non-sidecar init containers are immutable' : why));
-    }
-  }
-  return errors;
-}
-
-function checkResized(next: JsonObject, old: JsonObject, path: string, errors: FieldError[]): void {
-  const [after, before] = [objectAt(next, 'resources'), objectAt(old, 'resources')];
-  for (const part of ['requests', 'limits']) {
-    const [now, was] = [objectAt(after, part) ?? {}, objectAt(before, part) ?? {}];
-    if (Object.keys(was).some((name) => now[name] === undefined))
-      errors.push(forbiddenValue(`${path}.${part}`, `resource ${part} cannot be removed`));
-  }
-}
-
-/** A container with the processor and memory of another: all else is then compared. */
-function withUsualOf(next: JsonObject, old: JsonObject): JsonObject {
-  const resources: JsonObject = { ...objectAt(next, 'resources') };
-  for (const part of ['limits', 'requests']) {
-    const was = objectAt(objectAt(old, 'resources'), part);
-    if (!was) {
-      delete resources[part];
-      continue;
-    }
-    const amounts: JsonObject = { ...objectAt(resources, part) };
-    for (const name of ['cpu', 'memory']) restore(amounts, was, name);
-    resources[part] = amounts;
-  }
-  return { ...next, resources };
 }

@@ -20,14 +20,9 @@ import {
 import { dropDisabledFields, dropDisabledStatus } from './disabled-fields.ts';
 import { mirrorPod, validatePodAnnotations } from './pod-annotations.ts';
 import { setPodDefaults } from './pod-defaults.ts';
+import { takeResources, validateResize } from './pod-resize.ts';
 import { addressWarnings, joinAddresses, keepObserved, roundObserved, validateStatusUpdate } from './pod-status.ts';
-import {
-  specOf,
-  validateAnnotations,
-  validateEphemeralUpdate,
-  validateResize,
-  validateSpecUpdate,
-} from './pod-update.ts';
+import { specOf, validateAnnotations, validateEphemeralUpdate, validateSpecUpdate } from './pod-update.ts';
 import { validatePodSpec } from './pod-validation.ts';
 import { hostnameWarning, podWarnings } from './pod-warnings.ts';
 import { qualityOfService } from './quality-of-service.ts';
@@ -60,7 +55,10 @@ export const podStrategy: Strategy = {
     }
     if (subresource === 'ephemeralcontainers')
       keepAllBut(pod, old, (next) => takeEphemeralContainers(next, specOf(pod)));
-    if (subresource === 'resize') keepAllBut(pod, old, (next) => takeResources(next, specOf(pod)));
+    if (subresource === 'resize') {
+      const asked = specOf(pod);
+      if (takeResources(cloneJson(specOf(old)), asked)) keepAllBut(pod, old, (next) => takeResources(next, asked));
+    }
   },
   validate: (pod, old, context) => {
     const subresource = context?.subresource;
@@ -169,18 +167,4 @@ function keepAllBut(pod: KubeObject, old: KubeObject, take: (spec: JsonObject) =
 function takeEphemeralContainers(spec: JsonObject, from: JsonObject): void {
   if (from.ephemeralContainers === undefined) delete spec.ephemeralContainers;
   else spec.ephemeralContainers = from.ephemeralContainers;
-}
-
-/** Between containers of equal names. */
-function takeResources(spec: JsonObject, from: JsonObject): void {
-  for (const list of ['containers', 'initContainers']) {
-    const byName = new Map(objectsAt(from, list).map((container) => [container.name, container]));
-    for (const container of objectsAt(spec, list)) {
-      const other = byName.get(container.name);
-      if (!other) continue;
-      container.resources = cloneJson(other.resources ?? {});
-      if (other.resizePolicy === undefined) delete container.resizePolicy;
-      else container.resizePolicy = cloneJson(other.resizePolicy);
-    }
-  }
 }
