@@ -6,6 +6,7 @@ import { checkDns1035Label, checkDnsSubdomain, type FieldError, invalidValue, re
 
 const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
 const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
+const NAMES = ['plural', 'singular', 'kind', 'listKind'] as const;
 const NO_DOT = 'must be a simple json path starting with .';
 
 type NamesLike = {
@@ -43,20 +44,21 @@ export function labelFaults(path: string, name: string, isMixed: boolean): Field
 }
 
 export function nameFaults(names: NamesLike): FieldError[] {
+  const missing = NAMES.filter((field) => (names[field] ?? '') === '');
+  return [...missing.map((field) => requiredValue(`spec.names.${field}`)), ...givenNameFaults(names, 'spec.names')];
+}
+
+/** Of the names that are there: none of them must be. */
+export function givenNameFaults(names: NamesLike, at: string): FieldError[] {
   const faults: FieldError[] = [];
-  const label = (field: string, name: string, isMixed = false) => {
-    if (name === '') faults.push(requiredValue(`spec.names.${field}`));
-    else faults.push(...labelFaults(`spec.names.${field}`, name, isMixed));
-  };
-  const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = names;
-  label('plural', plural);
-  if (kind !== '' || singular !== '') label('singular', singular);
-  label('kind', kind, true);
-  if (kind !== '' || listKind !== '') label('listKind', listKind, true);
-  for (const [index, name] of shortNames.entries()) label(`shortNames[${index}]`, name);
+  const label = (field: string, name: string | null, isMixed = false) =>
+    faults.push(...labelFaults(`${at}.${field}`, name ?? '', isMixed));
+  for (const field of NAMES) if (names[field]) label(field, names[field], field === 'kind' || field === 'listKind');
+  const { kind = '', listKind = '', shortNames, categories } = names;
+  for (const [index, name] of (shortNames ?? []).entries()) label(`shortNames[${index}]`, name);
   if (kind !== '' && kind === listKind)
-    faults.push(invalidValue('spec.names.listKind', listKind, 'kind and listKind may not be the same'));
-  for (const [index, name] of categories.entries()) label(`categories[${index}]`, name);
+    faults.push(invalidValue(`${at}.listKind`, listKind, 'kind and listKind may not be the same'));
+  for (const [index, name] of (categories ?? []).entries()) label(`categories[${index}]`, name);
   return faults;
 }
 
@@ -77,12 +79,13 @@ export function scaleFaults(scale: ScaleLike, path: string): FieldError[] {
   };
   check('specReplicasPath', ['.spec']);
   check('statusReplicasPath', ['.status']);
-  check('labelSelectorPath', ['.status', '.spec'], false);
+  check('labelSelectorPath', ['.spec', '.status'], false);
   return faults;
 }
 
-/** Whether the path can be followed is told by whoever follows it. */
-export function columnFaults({ name, type, format, jsonPath }: ColumnLike, at: string): FieldError[] {
+/** Whether the path can be followed is told by whoever follows it; kube-apiserver calls it `JSONPath`. */
+export function columnFaults(column: ColumnLike, at: string, pathField = 'jsonPath'): FieldError[] {
+  const { name, type, format, jsonPath } = column;
   const faults: FieldError[] = [];
   const types = `must be one of ${COLUMN_TYPES.join(',')}`;
   if (!name) faults.push(requiredValue(`${at}.name`));
@@ -90,7 +93,7 @@ export function columnFaults({ name, type, format, jsonPath }: ColumnLike, at: s
   else if (!COLUMN_TYPES.includes(type)) faults.push(invalidValue(`${at}.type`, type, types));
   if (format && !COLUMN_FORMATS.includes(format))
     faults.push(invalidValue(`${at}.format`, format, `must be one of ${COLUMN_FORMATS.join(',')}`));
-  if (!jsonPath) faults.push(requiredValue(`${at}.jsonPath`));
-  else if (!jsonPath.startsWith('.')) faults.push(invalidValue(`${at}.jsonPath`, jsonPath, NO_DOT));
+  if (!jsonPath) faults.push(requiredValue(`${at}.${pathField}`));
+  else if (!jsonPath.startsWith('.')) faults.push(invalidValue(`${at}.${pathField}`, jsonPath, NO_DOT));
   return faults;
 }

@@ -70,6 +70,55 @@ it.each<[claim: string, field: JsonObject, want: string[]]>([
     ],
   ],
   [
+    'a rule with nothing in it, and a blank message',
+    { type: 'string', 'x-kubernetes-validations': [{ rule: ' ', message: ' ', fieldPath: ' ' }] },
+    [
+      's.properties[f].x-kubernetes-validations[0].rule: Required value: rule is not specified',
+      's.properties[f].x-kubernetes-validations[0].fieldPath: Invalid value: " ": must be non-empty if specified',
+      's.properties[f].x-kubernetes-validations[0].fieldPath: Invalid value: " ": must be a valid path',
+    ],
+  ],
+  [
+    'a rule with a blank message',
+    { type: 'string', 'x-kubernetes-validations': [{ rule: 'true', message: ' ' }] },
+    ['s.properties[f].x-kubernetes-validations[0].message: Invalid value: " ": must be non-empty if specified'],
+  ],
+  [
+    'a set of what may be null',
+    { type: 'array', items: { type: 'string', nullable: true }, 'x-kubernetes-list-type': 'set' },
+    ['s.properties[f].items.nullable: Forbidden: cannot be nullable when x-kubernetes-list-type is set'],
+  ],
+  [
+    'a schema of another language',
+    { type: 'string', not: { $schema: 'x', title: 'not asked for any more' } },
+    ['s: Invalid value: "": OpenAPIV3Schema \'schema\' is not supported'],
+  ],
+  [
+    'one that is told of where it stands',
+    { type: 'string', not: { id: 'x', title: 'not asked for any more' } },
+    ['s.properties[f].not.id: Forbidden: id is not supported'],
+  ],
+  [
+    'an embedded object with defaults in its metadata',
+    {
+      type: 'object',
+      'x-kubernetes-embedded-resource': true,
+      properties: {
+        metadata: {
+          type: 'object',
+          properties: {
+            labels: { type: 'object', additionalProperties: { type: 'string', default: 'x' } },
+            inner: { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { a: { type: 'string' } } },
+          },
+        },
+      },
+    },
+    [
+      's.properties[f].properties[metadata].properties[labels].additionalProperties.default: Forbidden: must not be set inside additionalProperties applying to object metadata',
+      's.properties[f].properties[metadata].properties[inner].x-kubernetes-embedded-resource: Forbidden: must not be used inside of resource meta',
+    ],
+  ],
+  [
     'a default that lacks what another default would give',
     { type: 'object', required: ['a'], properties: { a: { type: 'string', default: 'x' } }, default: {} },
     ['s.properties[f].default.a: Required value'],
@@ -77,6 +126,13 @@ it.each<[claim: string, field: JsonObject, want: string[]]>([
 ])('a field that is %s is judged', async (_claim, field, want) =>
   expect(await faultsOf({ type: 'object', properties: { f: field } })).toEqual(want),
 );
+
+it.each(['kind', 'apiVersion'])('the %s of the root has no default', async (name) => {
+  const field = { type: 'string', default: 'x' };
+  expect(await faultsOf({ type: 'object', properties: { [name]: field } })).toEqual([
+    `s.properties[${name}].default: Forbidden: must not be set in top-level ${name}`,
+  ]);
+});
 
 it('only combinations of the root must name what is declared', async () => {
   const part = { anyOf: [{ properties: { gone: {} } }] };
@@ -92,7 +148,13 @@ it.each<[path: string, want: string]>([
   ['.map.any', 'boolean'],
   ['spec', 'expected [ or . but got: spec'],
   ['.spec.gone', 'does not refer to a valid field'],
-  ['.spec[0]', 'does not refer to a valid field'],
+  ['.spec[0]', 'expected single quoted string but got 0'],
+  [".spec['color'", 'unexpected end of JSON path'],
+  [".spec['color'.", 'expected ] but got .'],
+  [".spec['a\\q']", 'invalid string literal: invalid escape char \\q'],
+  ['.spec.', 'unexpected end of JSON path'],
+  ['..spec', 'does not refer to a valid field'],
+  ['a b/c.d', 'expected [ or . but got: a b/c'],
   ['.spec.toString', 'does not refer to a valid field'],
 ])('schemaAt(%s) is what it names', (path, want) => {
   const spec = { type: 'object', properties: { color: { type: 'string' }, 'a.b': { type: 'integer' } } };

@@ -25,7 +25,7 @@ const LIST_TYPES = ['atomic', 'set', 'map'];
 const MAP_TYPES = ['atomic', 'granular'];
 /** Refused as soon as they hold anything; `dependencies` and `$ref` even if they do not. */
 const NOT_SUPPORTED = ['id', 'additionalItems', 'patternProperties', 'definitions'];
-const NEVER_SUPPORTED = ['dependencies', '$ref', '$schema'];
+const NEVER_SUPPORTED = ['dependencies', '$ref'];
 /** Deeper than anybody means; keeps every walk within the stack. */
 export const LIMIT_DEPTH = 200;
 
@@ -38,18 +38,32 @@ export function* checkSchemaForm(
   path: string,
   validation: Validation,
 ): Generator<void, void, undefined> {
-  const open: (readonly [schema: JsonObject, path: string, depth: number])[] = [[schema, path, 0]];
+  const open: (readonly [schema: JsonObject, path: string, depth: number, place: Place])[] = [[schema, path, 0, {}]];
   for (let next = open.pop(); next; next = open.pop()) {
-    const [node, at, depth] = next;
+    const [node, at, depth, place] = next;
     validation.chargeSteps(1);
     if (depth > LIMIT_DEPTH) validation.push(invalidValue(at, '', `must not nest deeper than ${LIMIT_DEPTH}`));
     else {
-      checkNode(node, at, validation);
+      checkNode(node, at, place, validation);
       // The last to be put there is the first to be taken.
-      for (const [child, name] of schemasIn(node).reverse()) open.push([child, `${at}.${name}`, depth + 1]);
+      for (const [child, name] of schemasIn(node).reverse())
+        open.push([child, `${at}.${name}`, depth + 1, placeBelow(place, node, name, depth === 0)]);
     }
     yield;
   }
+}
+
+/** `inMeta`: within what every object has; `noDefaults`: why there are none here. */
+type Place = { readonly inMeta?: boolean; readonly noDefaults?: string };
+
+const META = ['metadata', 'kind', 'apiVersion'];
+
+function placeBelow(place: Place, schema: JsonObject, name: string, isRoot: boolean): Place {
+  if (name === 'additionalProperties' && place.inMeta)
+    return { ...place, noDefaults: 'inside additionalProperties applying to object metadata' };
+  const field = META.find((one) => name === `properties[${one}]`);
+  if (field === undefined || !(isRoot || schema['x-kubernetes-embedded-resource'] === true)) return place;
+  return { ...place, inMeta: true, ...(isRoot && { noDefaults: `in top-level ${field}` }) };
 }
 
 /** The schemas right below one, with their place in it. */
@@ -72,8 +86,12 @@ export function schemasIn(schema: JsonObject): [schema: JsonObject, name: string
   return found;
 }
 
-function checkNode(schema: JsonObject, path: string, faults: Validation): void {
+function checkNode(schema: JsonObject, path: string, place: Place, faults: Validation): void {
   checkWords(schema, path, faults);
+  if (place.noDefaults !== undefined && schema.default !== undefined && schema.default !== null)
+    faults.push(forbiddenValue(`${path}.default`, `must not be set ${place.noDefaults}`));
+  if (place.inMeta && schema['x-kubernetes-embedded-resource'] === true)
+    faults.push(forbiddenValue(`${path}.x-kubernetes-embedded-resource`, 'must not be used inside of resource meta'));
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
     const at = `${path}.x-kubernetes-preserve-unknown-fields`;
     faults.push(invalidValue(at, false, 'must be true or undefined'));
@@ -126,6 +144,10 @@ function checkListType(schema: JsonObject, path: string, faults: Validation): vo
     faults.push(listType === undefined ? requiredValue(at, why) : invalidValue(at, listType, why));
   }
   if (listType === 'map') checkMapKeys(schema, keys, path, faults);
+  if ((listType === 'map' || listType === 'set') && asObject(schema.items)?.nullable === true)
+    faults.push(
+      forbiddenValue(`${path}.items.nullable`, `cannot be nullable when x-kubernetes-list-type is ${listType}`),
+    );
 }
 
 function checkTypeIs(schema: JsonObject, wanted: string, word: string, path: string, faults: Validation): void {

@@ -9,6 +9,7 @@ import { checkPatternSyntax, PatternError } from '../patterns/pattern.ts';
 import { checkDefault } from './default-values.ts';
 import { checkSchemaForm, isNothing, LIMIT_DEPTH } from './schema-form.ts';
 import { asObject, readStructural, type Structural } from './structural.ts';
+import { unsupportedIn } from './unsupported-words.ts';
 import type { Validation } from './validation.ts';
 
 const EMPTY = 'must be empty to be structural';
@@ -34,19 +35,26 @@ const COMBINATIONS = ['allOf', 'anyOf', 'oneOf'];
 
 type Place = 'root' | 'field' | 'items';
 
-/** The schema as a tree, if it can be one. */
+/** The schema as a tree, if it can be one. `faultsBefore`: how many there were before anything was said of it. */
 export function* checkStructural(
   schema: JsonObject,
   path: string,
   validation: Validation,
+  faultsBefore: number = validation.length,
 ): Generator<void, Structural | undefined, undefined> {
   const before = validation.length;
   yield* checkSchemaForm(schema, path, validation);
+  const unsupported = unsupportedIn(schema);
+  if (unsupported !== undefined) {
+    if (validation.length === faultsBefore) validation.push(invalidValue(path, '', unsupported));
+    return undefined;
+  }
+  const beforeWalk = validation.length;
   yield* new StructuralWalk(validation).run(schema, path);
-  if (validation.length > before) return undefined;
+  if (validation.length > beforeWalk) return undefined;
   const root = readStructural(schema);
   yield* checkDefaults(root, path, validation);
-  return root;
+  return beforeWalk > before ? undefined : root;
 }
 
 /** The schema is known to be structural. */

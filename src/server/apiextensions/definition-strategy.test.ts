@@ -66,6 +66,64 @@ it.each<[claim: string, change: Parameters<typeof crd>[0], want: (string | RegEx
     [/^metadata.name: /, /^spec.names.plural: Invalid value: "Foos"/],
   ],
   [
+    'without names',
+    (spec) => ((spec as JsonObject).names = {}),
+    [
+      /^metadata.name: /,
+      ...['plural', 'singular', 'kind', 'listKind'].map((name) => `spec.names.${name}: Required value`),
+    ],
+  ],
+  [
+    'with empty short names and categories',
+    (spec) => Object.assign(spec.names, { shortNames: [''], categories: ['all', ''] }),
+    [
+      /^spec.names.shortNames\[0\]: Invalid value: "": a DNS-1035 label must consist/,
+      /^spec.names.categories\[1\]: Invalid value: "": a DNS-1035 label must consist/,
+    ],
+  ],
+  [
+    'with a warning that is too long and not to be printed',
+    (spec) => Object.assign(spec.versions[0]!, { deprecated: true, deprecationWarning: `é\t${'a'.repeat(300)}` }),
+    [
+      /: must be <= 256 characters long$/,
+      /: must only contain printable UTF-8 characters; non-printable character found at index 2$/,
+    ],
+  ],
+  [
+    'with a status and a root of another type',
+    (spec) =>
+      Object.assign(spec.versions[0]!, {
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: { type: 'array', nullable: true, items: { type: 'string' } } },
+      }),
+    [
+      /^spec.validation.openAPIV3Schema.type: Invalid value: "array": only "object" is allowed as the type at the root/,
+      'spec.validation.openAPIV3Schema.type: Invalid value: "array": must be object at the root',
+      'spec.validation.openAPIV3Schema.nullable: Forbidden: nullable cannot be true at the root',
+    ],
+  ],
+  [
+    'with a column that names no path',
+    (spec) => (spec.versions[0]!.additionalPrinterColumns = [{ name: 'A', type: 'string', jsonPath: 'a' }]),
+    ['spec.additionalPrinterColumns[0].JSONPath: Invalid value: "a": must be a simple json path starting with .'],
+  ],
+  [
+    'with a label selector nowhere',
+    (spec) =>
+      (spec.versions[0]!.subresources = {
+        scale: { specReplicasPath: '.spec.a', statusReplicasPath: '.status.a', labelSelectorPath: '.a' },
+      }),
+    [/^spec.subresources.scale.labelSelectorPath: .* should be a json path under either .spec or .status$/],
+  ],
+  [
+    'with brackets in a field to select',
+    (spec) => (spec.versions[0]!.selectableFields = [{ jsonPath: "['a']" }, { jsonPath: '.metadata.name' }]),
+    [
+      /^spec.selectableFields\[0\].jsonPath: .* is an invalid path: array notation is not allowed$/,
+      /^spec.selectableFields\[1\].jsonPath: .* is an invalid path: does not refer to a valid field$/,
+    ],
+  ],
+  [
     'with one name for both kinds',
     (spec) => (spec.names.listKind = 'Foo'),
     ['spec.names.listKind: Invalid value: "Foo": kind and listKind may not be the same'],

@@ -19,7 +19,14 @@ import {
   tooMany,
   unsupportedValue,
 } from '../../api/index.ts';
-import { columnFaults, groupFaults, labelFaults, nameFaults, scaleFaults } from '../../schemas/definition-rules.ts';
+import {
+  columnFaults,
+  givenNameFaults,
+  groupFaults,
+  labelFaults,
+  nameFaults,
+  scaleFaults,
+} from '../../schemas/definition-rules.ts';
 import { isNothing } from '../../schemas/structural/schema-form.ts';
 import { schemaAt } from '../../schemas/structural/schema-path.ts';
 import { asObject } from '../../schemas/structural/structural.ts';
@@ -32,7 +39,7 @@ import { checkWebhookClient } from '../strategy/webhook-client.ts';
 import { checkRules } from '../structural-schema/cel/check-rules.ts';
 import { compileJsonPath, JsonPathError } from '../tables/json-path.ts';
 import { approvalFaults } from './api-approval.ts';
-import type { Definition, DefinitionNames, DefinitionSpec, DefinitionVersion } from './definition.ts';
+import type { Definition, DefinitionSpec, DefinitionVersion } from './definition.ts';
 
 /** What the root may say where the status is taken out of it: nothing that would be lost on the way. */
 const ROOT_FIELDS =
@@ -43,8 +50,12 @@ const ROOT_WORDS: ReadonlySet<string> = new Set([
   'x-kubernetes-validations',
 ]);
 const ROOT_TEXT = `only [${ROOT_FIELDS}] fields are allowed at the root of the schema if the status subresource is enabled`;
+const ROOT_TYPE_TEXT =
+  'only "object" is allowed as the type at the root of the schema if the status subresource is enabled';
 const LIMIT_SELECTABLE = 8;
 const LIMIT_WARNING_BYTES = 256;
+/** What is no letter, mark, number, sign or plain blank. */
+const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
 /** `old` is what it takes the place of, absent on create. */
 export async function validateDefinition(definition: Definition, old?: Definition): Promise<FieldError[]> {
@@ -93,7 +104,7 @@ async function checkDefinition(
   // Who writes the status may say what they like of stored versions, but not of names.
   if (!old || !jsonEqual(spec as unknown as JsonObject, old.spec as unknown as JsonObject))
     validation.pushAll(storedFaults(versions, status?.storedVersions ?? []));
-  validation.pushAll(acceptedFaults(status?.acceptedNames ?? {}));
+  validation.pushAll(givenNameFaults(status?.acceptedNames ?? {}, 'status.acceptedNames'));
 }
 
 const PLACED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const;
@@ -125,12 +136,9 @@ function versionFaults(given: readonly DefinitionVersion[] | undefined): FieldEr
   for (const [index, { name, deprecated, deprecationWarning }] of versions.entries()) {
     const at = `spec.versions[${index}]`;
     faults.push(...labelFaults(`${at}.name`, name ?? '', false));
-    if (deprecationWarning === undefined) continue;
-    const wrong = (why: string) => faults.push(invalidValue(`${at}.deprecationWarning`, deprecationWarning, why));
-    if (!deprecated) wrong('can only be set for deprecated versions');
-    else if (deprecationWarning === '') wrong('must not be an empty string');
-    else if (Buffer.byteLength(deprecationWarning) > LIMIT_WARNING_BYTES)
-      wrong(`must be <= ${LIMIT_WARNING_BYTES} bytes`);
+    if (typeof deprecationWarning !== 'string') continue;
+    for (const why of warningProblems(deprecated === true, deprecationWarning))
+      faults.push(invalidValue(`${at}.deprecationWarning`, deprecationWarning, why));
   }
   const shown = given ? versions.map(shownVersion) : null;
   if (new Set(versions.map(({ name }) => name)).size < versions.length)
@@ -138,6 +146,20 @@ function versionFaults(given: readonly DefinitionVersion[] | undefined): FieldEr
   if (versions.filter(({ storage }) => storage).length !== 1)
     faults.push(invalidValue('spec.versions', shown, 'must have exactly one version marked as storage version'));
   return faults;
+}
+
+function warningProblems(isDeprecated: boolean, warning: string): string[] {
+  if (!isDeprecated) return ['can only be set for deprecated versions'];
+  const problems: string[] = [];
+  if (Buffer.byteLength(warning) > LIMIT_WARNING_BYTES)
+    problems.push(`must be <= ${LIMIT_WARNING_BYTES} characters long`);
+  if (warning === '') problems.push('must not be an empty string');
+  const at = warning.search(UNPRINTABLE);
+  if (at >= 0) {
+    const index = Buffer.byteLength(warning.slice(0, at));
+    problems.push(`must only contain printable UTF-8 characters; non-printable character found at index ${index}`);
+  }
+  return problems;
 }
 
 /** A version as kube-apiserver shows it inside a message. */
@@ -153,18 +175,6 @@ function shownVersion({ name, served, storage, deprecated, deprecationWarning }:
     AdditionalPrinterColumns: null,
     SelectableFields: null,
   };
-}
-
-/** Of the names in the status each may be missing. */
-function acceptedFaults(names: Partial<DefinitionNames>): FieldError[] {
-  const { plural = '', singular = '', kind = '', listKind = '', shortNames, categories } = names;
-  const faults = Object.entries({ plural, singular, kind, listKind }).flatMap(([field, name]) =>
-    name === '' ? [] : labelFaults(`status.acceptedNames.${field}`, name, field === 'kind' || field === 'listKind'),
-  );
-  for (const [field, list] of Object.entries({ shortNames, categories }))
-    for (const [index, name] of (list ?? []).entries())
-      faults.push(...labelFaults(`status.acceptedNames.${field}[${index}]`, name ?? '', false));
-  return faults;
 }
 
 /** `place`: where it is told of, if it is; `isKnown`: the version had it before. */
@@ -186,9 +196,15 @@ async function checkSchema(
   const before = validation.length;
   const isSaid = (word: string) => !isNothing(openApi[word]) || (word === 'not' && asObject(openApi.not) !== undefined);
   const said = [...Object.keys(openApi).filter(isSaid), ...givenEmptyIn(openApi)];
-  if (subresources?.status && said.some((word) => !ROOT_WORDS.has(word)))
-    validation.push(invalidValue(path, openApi, ROOT_TEXT));
-  const root = await slices.run(checkStructural(openApi, path, validation));
+  const refused = said.filter((word) => !ROOT_WORDS.has(word));
+  if (subresources?.status) {
+    // One reason is enough, and these are looked at before the type is.
+    const isFirst = ['id', '$schema', '$ref'].some((word) => refused.includes(word));
+    if (!isFirst && !isNothing(openApi.type) && openApi.type !== 'object')
+      validation.push(invalidValue(`${path}.type`, openApi.type, ROOT_TYPE_TEXT));
+    else if (refused.length > 0) validation.push(invalidValue(path, openApi, ROOT_TEXT));
+  }
+  const root = await slices.run(checkStructural(openApi, path, validation, before));
   if (root && validation.length === before) await checkRules(root, path, validation, slices, isKnown);
 }
 
@@ -200,11 +216,11 @@ async function checkColumns(
 ): Promise<void> {
   for (const [index, column] of additionalPrinterColumns.entries()) {
     const at = `${path}[${index}]`;
-    const faults = columnFaults(column, at);
+    const faults = columnFaults(column, at, 'JSONPath');
     validation.pushAll(faults);
     const { jsonPath } = column;
-    if (jsonPath && !faults.some(({ field }) => field === `${at}.jsonPath`))
-      validation.pushAll(jsonPathFaults(jsonPath, `${at}.jsonPath`));
+    if (jsonPath && !faults.some(({ field }) => field === `${at}.JSONPath`))
+      validation.pushAll(jsonPathFaults(jsonPath, `${at}.JSONPath`));
     if (slices.isOver) await slices.pause();
   }
 }
@@ -227,11 +243,10 @@ function selectableFaults({ selectableFields = [], schema }: DefinitionVersion, 
   }
   const seen = new Set<string>();
   for (const [index, { jsonPath = '' }] of selectableFields.entries()) {
-    const at = `${path}[${index}]`;
-    const found = jsonPath === '' ? undefined : schemaAt(schema?.openAPIV3Schema ?? {}, jsonPath);
-    if (jsonPath === '') faults.push(requiredValue(`${at}.jsonPath`));
-    else if (typeof found !== 'object')
-      faults.push(invalidValue(`${at}.jsonPath`, jsonPath, `is an invalid path: ${found}`));
+    const at = `${path}[${index}].jsonPath`;
+    const found = jsonPath === '' ? undefined : schemaAt(schema?.openAPIV3Schema ?? {}, jsonPath, false);
+    if (jsonPath === '') faults.push(requiredValue(at));
+    else if (typeof found !== 'object') faults.push(invalidValue(at, jsonPath, `is an invalid path: ${found}`));
     else {
       if (jsonPath.split('.')[1] === 'metadata')
         faults.push(invalidValue(at, jsonPath, 'must not point to fields in metadata'));
