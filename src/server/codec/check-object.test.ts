@@ -53,6 +53,31 @@ describe('checkObject() of a built-in kind', () => {
     });
   });
 
+  it.each<[field: string, value: JsonValue, want: string]>([
+    ['additionalProperties', 'x', 'boolean or JSON schema expected'],
+    ['additionalItems', [1], 'boolean or JSON schema expected'],
+    [
+      'items',
+      [1],
+      'json: cannot unmarshal number into Go struct field JSONSchemaProps.spec.versions.schema.openAPIV3Schema.items of type v1.JSONSchemaProps',
+    ],
+  ])('refuses what is no schema in %s: %j', (field, value, want) => {
+    const schema = { openAPIV3Schema: { [field]: value } };
+    const crd = { spec: { versions: [{ schema }] } };
+    expect(() => check('CustomResourceDefinition', crd, 'apiextensions.k8s.io')).toThrow(want);
+  });
+
+  it.each<[field: string, value: JsonValue]>([
+    ['additionalProperties', false],
+    ['additionalProperties', {}],
+    ['items', [{}, null]],
+    ['items', 5],
+  ])('takes %s as they may be: %j', (field, value) => {
+    const schema = { openAPIV3Schema: { [field]: value } };
+    const crd = { spec: { versions: [{ schema }] } };
+    expect(() => check('CustomResourceDefinition', crd, 'apiextensions.k8s.io')).not.toThrow();
+  });
+
   it('reads a schema in a union as one: unknown fields go untold, a wrong type is one of the union', () => {
     const crd = (openAPIV3Schema: JsonObject) => ({ spec: { versions: [{ schema: { openAPIV3Schema } }] } });
     const checkCrd = (schema: JsonObject) => check('CustomResourceDefinition', crd(schema), 'apiextensions.k8s.io');

@@ -15,7 +15,7 @@ import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { canonicalQuantity, QuantityError } from '../../api/scalars/quantity.ts';
 import type { Schema } from '../schema/schema.ts';
 import { builtInSchemas } from '../schema/schemas.ts';
-import { firstOf, isBefore, isRaw, isSchemaUnion, isZero, SCHEMA_PROPS } from './check-parts.ts';
+import { firstOf, isBefore, isRaw, isSchemaOrBoolean, isSchemaUnion, isZero, SCHEMA_PROPS } from './check-parts.ts';
 import { readClean } from './clean-object.ts';
 import { stringTypeOf, wholeTypeOf } from './go-type-names.ts';
 import { type FaultPath, faultPathText, maxFaults } from './json/fault-paths.ts';
@@ -76,7 +76,7 @@ class Walk {
       case 'list':
         return Array.isArray(value) ? this.#list(value, plan, owner) : this.#mismatch(value, plan, owner);
       case 'any':
-        if (isSchemaUnion(plan.schema)) return this.#schemaUnion(value, owner);
+        if (isSchemaUnion(plan.schema)) return this.#schemaUnion(value, plan.schema, owner);
         if (plan.schema.type === 'object' && !isObject(value) && !isRaw(plan.schema))
           return this.#mismatch(value, plan, owner);
         return value;
@@ -216,14 +216,20 @@ class Walk {
    * A schema of a custom kind, or a list of them, in a field that may also hold something else. Go reads it apart: it
    * does not tell of unknown fields in it, and of a wrong type only in which field the union is.
    */
-  #schemaUnion(value: JsonValue, owner: string): JsonValue {
+  #schemaUnion(value: JsonValue, schema: Schema, owner: string): JsonValue {
+    if (isSchemaOrBoolean(schema) && typeof value !== 'boolean' && !isObject(value) && value !== null)
+      throw new TypeMismatchError('boolean or JSON schema expected');
     if (typeof value !== 'object' || value === null) return value;
+    const isListOfSchemas = schema.name?.endsWith('Array') && !schema.name.endsWith('StringArray');
     const isOutermost = this.#union === undefined;
     this.#union ??= `${owner}.${this.#fields.join('.')}`;
     schemaProps ??= planOf(builtInSchemas().byName(SCHEMA_PROPS)!);
     const plan = schemaProps;
     const kept = Array.isArray(value)
-      ? mapShared(value, (item) => (isObject(item) ? this.read(item, plan, owner) : item))
+      ? mapShared(value, (item) => {
+          if (isObject(item)) return this.read(item, plan, owner);
+          return isListOfSchemas && item !== null ? this.#mismatch(item, plan, owner) : item;
+        })
       : this.read(value, plan, owner);
     if (isOutermost) this.#union = undefined;
     return kept;

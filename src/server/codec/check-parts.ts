@@ -38,3 +38,8 @@ const SCHEMA_UNION = `${SCHEMA_PROPS}Or`;
 export function isSchemaUnion({ name }: Schema): boolean {
   return name?.startsWith(SCHEMA_UNION) === true;
 }
+
+/** One that may hold a schema, or whether there is anything. */
+export function isSchemaOrBoolean({ name }: Schema): boolean {
+  return name === `${SCHEMA_UNION}Bool`;
+}

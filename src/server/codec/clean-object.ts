@@ -10,7 +10,7 @@ import { noteGivenEmpty } from '../../api/given-empty.ts';
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { canonicalQuantity } from '../../api/scalars/quantity.ts';
 import type { Schema } from '../schema/schema.ts';
-import { firstOf, isBefore, isRaw, isSchemaUnion, isZero } from './check-parts.ts';
+import { firstOf, isBefore, isRaw, isSchemaOrBoolean, isSchemaUnion, isZero } from './check-parts.ts';
 import { isObject, setKey } from './json/json-objects.ts';
 import { countMembers } from './json/json-reader.ts';
 import { normalBase64 } from './scalars/base64.ts';
@@ -228,7 +228,10 @@ function listReader(plan: Plan): Read {
 }
 
 function anyReader({ schema }: Plan): Read {
-  if (isSchemaUnion(schema)) return (value) => (typeof value === 'object' ? undefined : value);
+  if (isSchemaUnion(schema)) {
+    const mayBeAny = !isSchemaOrBoolean(schema);
+    return (value) => (typeof value === 'boolean' || (mayBeAny && typeof value !== 'object') ? value : undefined);
+  }
   const isObjectOnly = schema.type === 'object' && !isRaw(schema);
   return (value) => {
     if (isObjectOnly && !isObject(value)) return undefined;
