@@ -70,11 +70,11 @@ function validateRange(range: JsonObject, standard: Quantity, most: Quantity, pa
     errors.push(invalidValue(`${path}.${field}`, `${value}`, why));
   if (!min) return [requiredValue(`${path}.min`, 'required when validRange is defined')];
   if (min.compare(most) > 0) refuse('min', min, `min is larger than capacity value: ${most}`);
-  if (standard.compare(min) < 0) refuse('default', standard, `default is less than min: ${min}`);
+  if (standard.compare(min) < 0) refuse('min', standard, `default is less than min: ${min}`);
   if (max) {
     if (min.compare(max) > 0) refuse('max', min, `min is larger than max: ${max}`);
     if (max.compare(most) > 0) refuse('max', max, `max is larger than capacity value: ${most}`);
-    if (standard.compare(max) > 0) refuse('default', standard, `default is more than max: ${max}`);
+    if (standard.compare(max) > 0) refuse('max', standard, `default is more than max: ${max}`);
   }
   if (!step) return errors;
   if (step.sign <= 0) {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../api/index.ts';
+import { updateFaultsOf } from '../kind-tables.testing.ts';
 import { apply, find, refusals } from '../strategy-run.testing.ts';
 
 const claims = find('resourceclaims.resource.k8s.io');
@@ -152,6 +153,20 @@ it.each<[claim: string, body: JsonObject, want: string[]]>([
     ],
   ],
   [
+    'a default outside of its range',
+    sliceOf({
+      allowMultipleAllocations: true,
+      capacity: {
+        a: { value: '8', requestPolicy: { default: '1', validRange: { min: '2' } } },
+        b: { value: '8', requestPolicy: { default: '5', validRange: { min: '2', max: '4' } } },
+      },
+    }),
+    [
+      'spec.devices[0].capacity[a].requestPolicy.validRange.min: Invalid value: "1": default is less than min: 2',
+      'spec.devices[0].capacity[b].requestPolicy.validRange.max: Invalid value: "5": default is more than max: 4',
+    ],
+  ],
+  [
     'failures without conditions',
     sliceOf({ bindingFailureConditions: ['x'] }),
     [
@@ -170,6 +185,13 @@ it.each<[claim: string, body: JsonObject, want: string[]]>([
   ],
 ])('a slice with %s is refused', async (_claim, body, want) => {
   expect((await apply(slices, body)).errors).toEqual(want);
+});
+
+it('a policy that says nothing is one that was not there before', async () => {
+  const [before, after] = [{ value: '1' }, { value: '1', requestPolicy: {} }].map((m) => sliceOf({ capacity: { m } }));
+  expect(await updateFaultsOf('resourceslices.resource.k8s.io', before!, ['spec', after!.spec])).toEqual([
+    'spec.devices[0].capacity[m].requestPolicy: Forbidden: allowMultipleAllocations must be true',
+  ]);
 });
 
 it('lists as attributes are not served', async () => {

@@ -26,6 +26,7 @@ import {
   isObject,
   objectAt,
   objectsAt,
+  sameStruct,
   sameValue,
   sortedEntries,
   textAt,
@@ -164,7 +165,7 @@ function validateDevice(
     errors.push(invalidValue(path, count, why));
   }
   appendAll(errors, validateMap(attributes, `${path}.attributes`, checkDeviceKey, validateAttribute));
-  if (!old || !sameValue(old.capacity, device.capacity)) {
+  if (!old || !sameStruct(old.capacity, device.capacity)) {
     const isShared = device.allowMultipleAllocations === true;
     const check = (value: JsonObject, at: string): FieldError[] => {
       if (!isObject(value.requestPolicy)) return [];
