@@ -3,6 +3,7 @@
  *
  * What a claim asks for never changes; its status says what it got, once, and who uses it. Nothing is allocated here.
  */
+import { isGivenEmpty } from '../../../api/given-empty.ts';
 import {
   checkQualifiedName,
   type FieldError,
@@ -70,6 +71,13 @@ const notInTemplates: readonly (readonly [field: string, name: string])[] = [
   ['managedFields', 'managedFields'],
 ];
 
+/** An empty list is one, and so is no time at all to go in; no text and no generation are as if nothing was said. */
+function isSet(meta: JsonObject, field: string): boolean {
+  const value = meta[field];
+  if (isEmpty(value)) return Array.isArray(value) || isGivenEmpty(meta, field);
+  return value !== 0 || field === 'deletionGracePeriodSeconds';
+}
+
 function validateTemplateMeta(meta: JsonObject | undefined, path: string): FieldError[] {
   if (!meta) return [];
   type Texts = Record<string, string>;
@@ -78,7 +86,7 @@ function validateTemplateMeta(meta: JsonObject | undefined, path: string): Field
     ...validateLabels(meta.labels as Texts | undefined, `${path}.labels`),
   ];
   for (const [field, name] of notInTemplates)
-    if (!isEmpty(meta[field]) && meta[field] !== 0) errors.push(forbiddenValue(`${path}.${name}`, 'cannot be set'));
+    if (isSet(meta, field)) errors.push(forbiddenValue(`${path}.${name}`, 'cannot be set'));
   return errors;
 }
 

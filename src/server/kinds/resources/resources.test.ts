@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
-import type { JsonObject } from '../../../api/index.ts';
+import { fieldErrorText, type JsonObject, type KubeObject } from '../../../api/index.ts';
+import { checkObject } from '../../codec/index.ts';
 import { updateFaultsOf } from '../kind-tables.testing.ts';
+import { strategyOf } from '../strategy-of.ts';
 import { apply, find, refusals } from '../strategy-run.testing.ts';
 
 const claims = find('resourceclaims.resource.k8s.io');
@@ -185,6 +187,27 @@ it.each<[claim: string, body: JsonObject, want: string[]]>([
   ],
 ])('a slice with %s is refused', async (_claim, body, want) => {
   expect((await apply(slices, body)).errors).toEqual(want);
+});
+
+it.each<[field: string, value: JsonObject[string], isRefused: boolean]>([
+  ['name', '', false],
+  ['uid', 'u', true],
+  ['generation', 0, false],
+  ['deletionGracePeriodSeconds', 0, true],
+  ['finalizers', [], true],
+  ['ownerReferences', [], true],
+  ['managedFields', [], true],
+])('a template of claims whose metadata have %s: %j is refused: %s', async (field, value, isRefused) => {
+  const { object } = checkObject(
+    { metadata: { name: 'a' }, spec: { metadata: { [field]: value }, spec: { devices } } },
+    templates.schema,
+  );
+  const template = object as unknown as KubeObject;
+  const { setDefaults, validate } = strategyOf(templates);
+  setDefaults?.(template);
+  const errors = (await validate!(template)).map(fieldErrorText);
+  const name = field === 'uid' ? 'uID' : field;
+  expect(errors).toEqual(isRefused ? [`spec.metadata.${name}: Forbidden: cannot be set`] : []);
 });
 
 it('a policy that says nothing is one that was not there before', async () => {
