@@ -202,6 +202,14 @@ it('what objects depend on does not change once the definition is established', 
   ]);
 });
 
+it('that its name fits is asked of a new definition only, as neither part changes', async () => {
+  const old = await created(crd());
+  const next = structuredClone(old);
+  asDefinition(next).spec.group = 'other.io';
+  const faults = [...(await definitionStrategy.validate!(next, old)), ...definitionStrategy.validateUpdate!(next, old)];
+  expect(faults.map(fieldErrorText)).toEqual(['spec.group: Invalid value: "other.io": field is immutable']);
+});
+
 it('a new storage version is stored from then on, and none that is stored may go', async () => {
   const old = await created(crd());
   const next = structuredClone(old);

@@ -76,7 +76,8 @@ async function checkDefinition(
   const { metadata, spec, status } = definition;
   const versions = spec.versions ?? [];
   const { plural = '' } = spec.names ?? {};
-  if (metadata.name && metadata.name !== `${plural}.${spec.group}`)
+  // Afterwards neither of them changes, which is told for each.
+  if (!old && metadata.name && metadata.name !== `${plural}.${spec.group}`)
     validation.push(invalidValue('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group'));
   validation.pushAll(groupFaults(spec.group ?? ''));
   validation.pushAll(scopeFaults(spec.scope ?? ''));

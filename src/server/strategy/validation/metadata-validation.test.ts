@@ -128,6 +128,13 @@ it.each([
   ['configmaps', false, 4, 2],
   ['services', false, 3, 2],
   ['persistentvolumes', false, 3, 1],
+  ['csidrivers.storage.k8s.io', false, 3, 2],
+  ['resourceslices.resource.k8s.io', false, 3, 2],
+  ['customresourcedefinitions.apiextensions.k8s.io', false, 3, 2],
+  ['csinodes.storage.k8s.io', false, 3, 1],
+  ['volumeattachments.storage.k8s.io', false, 3, 1],
+  ['storageclasses.storage.k8s.io', false, 4, 2],
+  ['certificatesigningrequests.certificates.k8s.io', false, 4, 2],
   ['widgets.example.com', true, 3, 2],
 ])('a fault of %s is told as often as kube-apiserver finds it', (name, isCustom, labels, immutables) => {
   const rules = { isNamespaced: true, validateName: () => [], allowsPlainFinalizers: isCustom };

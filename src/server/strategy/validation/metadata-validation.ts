@@ -132,8 +132,9 @@ const both: RepeatedChecks = { asUpdate: true, asNew: true };
 const asUpdate: RepeatedChecks = { asUpdate: true, asNew: false };
 const asNew: RepeatedChecks = { asUpdate: false, asNew: true };
 const namesAsUpdate = [
-  'certificatesigningrequests.certificates.k8s.io',
   'cronjobs.batch',
+  'csidrivers.storage.k8s.io',
+  'customresourcedefinitions.apiextensions.k8s.io',
   'daemonsets.apps',
   'deployments.apps',
   'endpoints',
@@ -148,12 +149,12 @@ const namesAsUpdate = [
   'replicasets.apps',
   'replicationcontrollers',
   'resourcequotas',
+  'resourceslices.resource.k8s.io',
   'services',
   'statefulsets.apps',
-  'storageclasses.storage.k8s.io',
-  'volumeattachments.storage.k8s.io',
 ];
 const namesAsNew = [
+  'csinodes.storage.k8s.io',
   'events',
   'flowschemas.flowcontrol.apiserver.k8s.io',
   'limitranges',
@@ -165,6 +166,7 @@ const namesAsNew = [
   'validatingadmissionpolicies.admissionregistration.k8s.io',
   'validatingadmissionpolicybindings.admissionregistration.k8s.io',
   'validatingwebhookconfigurations.admissionregistration.k8s.io',
+  'volumeattachments.storage.k8s.io',
 ];
 const repeated: ReadonlyMap<string, RepeatedChecks> = new Map([
   ...namesAsUpdate.map((name) => [name, asUpdate] as const),
