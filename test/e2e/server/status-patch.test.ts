@@ -34,3 +34,15 @@ it('a patch of a status to what it is leaves the rest of a built-in object alone
   expect(await all.status.patch('a', patch)).toEqual(before);
   expect(await all.get('a')).toEqual(before);
 });
+
+it('annotations written with the status of a Deployment are no new generation of it, by themselves they are', async () => {
+  await using server = await startTestServer();
+  await using client = await adminOf(server);
+  const all = client.resource(deployments);
+  const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  await all.create({ metadata: { name: 'a' }, spec: { selector: { matchLabels: { a: 'b' } }, template } });
+  const said = (value: string) => mergePatch({ metadata: { annotations: { said: value } } } as never);
+  const { metadata } = await all.status.patch('a', said('1'));
+  expect([metadata.annotations, metadata.generation]).toEqual([{ said: '1' }, 1]);
+  expect((await all.patch('a', said('2'))).metadata.generation).toBe(2);
+});

@@ -174,7 +174,12 @@ export async function prepareUpdate(
   if (preparing instanceof Promise) await preparing;
   if (slices.isOver) await slices.pause();
   if (facts.hasGeneration && context.subresource !== 'binding')
-    object.metadata.generation = nextGeneration(storage, object, old, strategy.isRenewed?.(object, old));
+    object.metadata.generation = nextGeneration(
+      storage,
+      object,
+      old,
+      context.subresource === '' && strategy.isRenewed?.(object, old),
+    );
   const repeated = repeatedChecksOf(qualifiedName(resource), resource.isCustom);
   const faults = validateReplacedMeta(object.metadata, old.metadata, metaRules(storage), repeated);
   if (slices.isOver) await slices.pause();
@@ -276,7 +281,12 @@ function managedOf({ metadata }: KubeObject): Pick<KubeObject['metadata'], 'mana
   return metadata.managedFields ? { managedFields: metadata.managedFields } : {};
 }
 
-function nextGeneration(storage: ResourceStorage, object: KubeObject, old: KubeObject, isRenewed = false): number {
+function nextGeneration(
+  storage: ResourceStorage,
+  object: KubeObject,
+  old: KubeObject,
+  isRenewed: boolean | undefined,
+): number {
   const generation = old.metadata.generation ?? 0;
   return !isRenewed && jsonEqual(wanted(storage, object), wanted(storage, old)) ? generation : generation + 1;
 }
