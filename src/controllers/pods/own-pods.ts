@@ -4,7 +4,7 @@
  * Always true: one turn of a controller makes or deletes so many Pods and no more, however many are wanted. The changes that
  * they are bring the next turn.
  */
-import { type AnyObject, corev1, type Draft } from '../../client/index.ts';
+import { type AnyObject, corev1, type Draft, isApiError } from '../../client/index.ts';
 import { type ReconcileContext, setControllerReference } from '../../controller/index.ts';
 import { isRefusedByNamespace } from '../refused-by-namespace.ts';
 
@@ -37,29 +37,74 @@ export function podFrom(
   };
 }
 
-/** The first of them. False if the namespace takes nothing any more: then its owner is going as well. */
+/**
+ * The first of them: one, then twice as many each time that all were made, as one that is refused says that more would be.
+ * False if the namespace takes nothing any more: then its owner is going as well. Throws the first other refusal.
+ */
 export async function createPods(
   owner: AnyObject,
   drafts: Iterable<Draft<corev1.Pod>>,
-  { client, namespace }: ReconcileContext,
+  context: ReconcileContext,
 ): Promise<boolean> {
-  const creates: Promise<corev1.Pod>[] = [];
-  for (const draft of drafts) {
-    const inside = { ...draft, metadata: { ...draft.metadata, namespace } };
-    creates.push(client.resource(corev1.pods).create(setControllerReference(owner, inside)));
-    if (creates.length === MOST_AT_ONCE) break;
+  const left = drafts[Symbol.iterator]();
+  for (let made = 0, size = 1; made < MOST_AT_ONCE; made += size, size *= 2) {
+    const creates: Promise<corev1.Pod>[] = [];
+    while (creates.length < Math.min(size, MOST_AT_ONCE - made)) {
+      const next = left.next();
+      if (next.done) break;
+      creates.push(createAndTell(owner, next.value, context));
+    }
+    // All are waited for: the next turn may count on what this one has made.
+    const refused = (await Promise.allSettled(creates)).filter((one) => one.status === 'rejected');
+    const fault = refused.find(({ reason }) => !isRefusedByNamespace(reason));
+    if (fault) throw fault.reason;
+    if (refused.length > 0) return false;
+    if (creates.length < size) break;
   }
-  // All are waited for: the next turn may count on what this one has made.
-  const refused = (await Promise.allSettled(creates)).find((one) => one.status === 'rejected');
-  if (refused && !isRefusedByNamespace(refused.reason)) throw refused.reason;
-  return refused === undefined;
+  return true;
 }
 
-/** The first of them, each only if it is still the one that was judged. */
-export async function deletePods(victims: readonly corev1.Pod[], { client }: ReconcileContext): Promise<void> {
-  await Promise.all(
-    victims
-      .slice(0, MOST_AT_ONCE)
-      .map(({ metadata: { name, uid } }) => client.resource(corev1.pods).delete(name, { preconditions: { uid } })),
-  );
+/** Without a word: what is said of it depends on who makes it. */
+export function createPod(
+  owner: AnyObject,
+  draft: Draft<corev1.Pod>,
+  { client, namespace }: ReconcileContext,
+): Promise<corev1.Pod> {
+  const inside = { ...draft, metadata: { ...draft.metadata, namespace } };
+  return client.resource(corev1.pods).create(setControllerReference(owner, inside));
+}
+
+async function createAndTell(
+  owner: AnyObject,
+  draft: Draft<corev1.Pod>,
+  context: ReconcileContext,
+): Promise<corev1.Pod> {
+  try {
+    const made = await createPod(owner, draft, context);
+    context.recorder.normal('SuccessfulCreate', `Created pod: ${made.metadata.name}`);
+    return made;
+  } catch (err) {
+    if (!isRefusedByNamespace(err)) context.recorder.warning('FailedCreate', `Error creating: ${messageOf(err)}`);
+    throw err;
+  }
+}
+
+/** The first of them, each only if it is still the one that was judged. Throws the first refusal. */
+export async function deletePods(victims: readonly corev1.Pod[], context: ReconcileContext): Promise<void> {
+  const ends = victims.slice(0, MOST_AT_ONCE).map(async ({ metadata: { name, uid } }) => {
+    const { client, recorder } = context;
+    try {
+      await client.resource(corev1.pods).delete(name, { preconditions: { uid } });
+      recorder.normal('SuccessfulDelete', `Deleted pod: ${name}`);
+    } catch (err) {
+      if (!isApiError(err, 'NotFound')) recorder.warning('FailedDelete', `Error deleting: ${messageOf(err)}`);
+      throw err;
+    }
+  });
+  const refused = (await Promise.allSettled(ends)).find((one) => one.status === 'rejected');
+  if (refused) throw refused.reason;
+}
+
+export function messageOf(err: unknown): string {
+  return err instanceof Error ? err.message : String(err);
 }

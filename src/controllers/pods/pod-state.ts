@@ -12,6 +12,11 @@ export function isFinished({ status }: corev1.Pod): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed';
 }
 
+/** It was told to go, and has not come to its end. */
+export function isLeaving(pod: corev1.Pod): boolean {
+  return isBeingDeleted(pod) && !isFinished(pod);
+}
+
 export function isReady(pod: corev1.Pod): boolean {
   return readyCondition(pod)?.status === 'True';
 }

@@ -20,7 +20,7 @@ import {
 } from '../../controller/index.ts';
 import { podIndexers } from '../pods/indexes.ts';
 import { createPods, deletePods, MOST_AT_ONCE, podFrom } from '../pods/own-pods.ts';
-import { isActive, isFinished, isReady } from '../pods/pod-state.ts';
+import { isActive, isFinished, isLeaving, isReady } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
 import { freeIndexes, indexesText, indexOf } from './job-indexes.ts';
 
@@ -67,8 +67,6 @@ export const jobController: ControllerDefinition<batchv1.Job> = defineController
     return undefined;
   },
 });
-
-const isLeaving = (pod: corev1.Pod) => isBeingDeleted(pod) && !isFinished(pod);
 
 function podsOf(job: batchv1.Job, { cache }: ReconcileContext): corev1.Pod[] {
   return cache.of(corev1.pods).by('byController', job.metadata.uid);

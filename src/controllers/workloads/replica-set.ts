@@ -3,10 +3,19 @@
  *
  * Pods are counted in the cache. That is safe, though the cache is behind: a reconcile begins only when the cache has
  * what the one before it has written, so no pod is made twice. Pods that match the selector and belong to nobody are
- * taken over.
+ * taken over, and those of its own that do not match any more are let go. What is refused stands in the status, and is
+ * tried again later.
  */
 import { wallNow } from '../../api/index.ts';
-import { type AnyObject, appsv1, corev1, type Draft, mergePatch, type Resource } from '../../client/index.ts';
+import {
+  type AnyObject,
+  appsv1,
+  corev1,
+  type Draft,
+  mergePatch,
+  type metav1,
+  type Resource,
+} from '../../client/index.ts';
 import {
   type ControllerDefinition,
   controllerOf,
@@ -14,11 +23,13 @@ import {
   isBeingDeleted,
   type ReconcileContext,
   requeueAfter,
+  setCondition,
   setControllerReference,
 } from '../../controller/index.ts';
+import { leastWorthFirst } from '../pods/deletion-order.ts';
 import { podIndexers } from '../pods/indexes.ts';
-import { createPods, deletePods, podFrom } from '../pods/own-pods.ts';
-import { isActive, isReady, msUntilAvailable, msUntilNextAvailable } from '../pods/pod-state.ts';
+import { createPods, deletePods, messageOf, podFrom } from '../pods/own-pods.ts';
+import { isActive, isLeaving, isReady, msUntilAvailable, msUntilNextAvailable } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
 
 /** What the two kinds have in common; their selectors differ in form only. */
@@ -56,28 +67,95 @@ function makeController<T extends ReplicaOwner>(name: string, resource: Resource
       },
     ],
     async reconcile(set, context) {
-      if (!set) return; // its pods are the garbage collector's business
-      const owned = context.cache.of(corev1.pods).by('byController', set.metadata.uid).filter(isActive);
-      if (!isBeingDeleted(set)) {
-        await adoptPods(set, context);
-        const missing = (set.spec.replicas ?? 1) - owned.length;
-        if (missing > 0) await createPods(set, podsOf(set, missing), context);
-        if (missing < 0) await deletePods(leastWorthFirst(owned).slice(0, -missing), context);
-      }
-      return updateStatus(resource, set, owned, context);
+      if (!set) return undefined; // its pods are the garbage collector's business
+      const pods = await claimPods(set, context);
+      const active = pods.filter(isActive);
+      const fault = isBeingDeleted(set) ? undefined : await manage(set, resource, active, context);
+      await updateStatus(resource, set, pods, fault, context);
+      if (fault) throw fault.error; // again, later each time
+      const nextMs = msUntilNextAvailable(active, set.spec.minReadySeconds ?? 0, wallNow());
+      return nextMs === undefined ? undefined : requeueAfter(nextMs);
     },
   });
 }
 
-async function adoptPods(set: ReplicaOwner, { cache, client, namespace }: ReconcileContext): Promise<void> {
-  const found = cache.of(corev1.pods).list({ namespace, labelSelector: set.spec.selector ?? {} });
-  for (const orphan of found.filter((pod) => isActive(pod) && !controllerOf(pod))) await adopt(set, orphan, client);
+/** Its own that still match, and those that nobody has and that do; what matches no more is let go. */
+async function claimPods(
+  set: ReplicaOwner,
+  { cache, client, namespace }: ReconcileContext,
+): Promise<readonly corev1.Pod[]> {
+  const pods = cache.of(corev1.pods);
+  const owned = pods.by('byController', set.metadata.uid);
+  const matching = new Set(
+    pods.list({ namespace, labelSelector: set.spec.selector ?? {} }).map(({ metadata }) => metadata.uid),
+  );
+  const matches = ({ metadata }: corev1.Pod) => matching.has(metadata.uid);
+  if (!isBeingDeleted(set)) {
+    for (const stranger of owned.filter((pod) => isActive(pod) && !matches(pod))) await release(set, stranger, client);
+    for (const orphan of pods.list({ namespace, labelSelector: set.spec.selector ?? {} }))
+      if (isActive(orphan) && !controllerOf(orphan)) await adopt(set, orphan, client);
+  }
+  return owned.filter(matches);
 }
 
 async function adopt(set: ReplicaOwner, orphan: corev1.Pod, client: ReconcileContext['client']): Promise<void> {
-  const { ownerReferences = [], uid, resourceVersion, name } = setControllerReference(set, orphan).metadata;
-  const metadata = { uid, resourceVersion, ownerReferences } as object;
+  await setOwners(orphan, setControllerReference(set, orphan).metadata.ownerReferences ?? [], client);
+}
+
+async function release(set: ReplicaOwner, stranger: corev1.Pod, client: ReconcileContext['client']): Promise<void> {
+  const { ownerReferences = [] } = stranger.metadata;
+  await setOwners(
+    stranger,
+    ownerReferences.filter(({ uid }) => uid !== set.metadata.uid),
+    client,
+  );
+}
+
+async function setOwners(
+  { metadata: { uid, resourceVersion, name } }: corev1.Pod,
+  owners: readonly metav1.OwnerReference[],
+  client: ReconcileContext['client'],
+): Promise<void> {
+  const metadata = { uid, resourceVersion, ownerReferences: owners.length > 0 ? owners : null } as object;
   await client.resource(corev1.pods).patch(name, mergePatch<corev1.Pod>({ metadata }));
+}
+
+/** What could not be done: the rest is done all the same, and the status says why. */
+type Fault = { readonly reason: 'FailedCreate' | 'FailedDelete'; readonly error: unknown };
+
+async function manage<T extends ReplicaOwner>(
+  set: T,
+  resource: Resource<T>,
+  active: readonly corev1.Pod[],
+  context: ReconcileContext,
+): Promise<Fault | undefined> {
+  const missing = (set.spec.replicas ?? 1) - active.length;
+  if (missing === 0) return undefined;
+  try {
+    if (missing > 0) await createPods(set, podsOf(set, missing), context);
+    else
+      await deletePods(
+        leastWorthFirst(active, relatedPods(set, resource, context), wallNow()).slice(0, -missing),
+        context,
+      );
+    return undefined;
+  } catch (error) {
+    return { reason: missing > 0 ? 'FailedCreate' : 'FailedDelete', error };
+  }
+}
+
+/** Those of all sets with the same owner: of a Deployment, all generations. */
+function relatedPods<T extends ReplicaOwner>(
+  set: T,
+  resource: Resource<T>,
+  { cache, namespace }: ReconcileContext,
+): corev1.Pod[] {
+  const uid = controllerOf(set)?.uid;
+  const sets = uid === undefined ? [set] : cache.of(resource).list({ namespace });
+  return sets
+    .filter((one) => one === set || controllerOf(one)?.uid === uid)
+    .flatMap(({ metadata }) => cache.of(corev1.pods).by('byController', metadata.uid))
+    .filter(isActive);
 }
 
 function* podsOf({ spec, metadata }: ReplicaOwner, count: number): Generator<Draft<corev1.Pod>> {
@@ -85,31 +163,40 @@ function* podsOf({ spec, metadata }: ReplicaOwner, count: number): Generator<Dra
   for (let made = 0; made < count; made++) yield draft;
 }
 
-/** First those that nobody would miss: not scheduled, not ready, youngest. */
-function leastWorthFirst(owned: readonly corev1.Pod[]): corev1.Pod[] {
-  const worth = (pod: corev1.Pod) => (pod.spec.nodeName ? 1 : 0) + (isReady(pod) ? 2 : 0);
-  const age = ({ metadata }: corev1.Pod) => Date.parse(metadata.creationTimestamp);
-  return [...owned].sort((a, b) => worth(a) - worth(b) || age(b) - age(a));
-}
-
 async function updateStatus<T extends ReplicaOwner>(
   resource: Resource<T>,
   set: T,
-  owned: readonly corev1.Pod[],
+  pods: readonly corev1.Pod[],
+  fault: Fault | undefined,
   { client }: ReconcileContext,
-) {
-  const { minReadySeconds = 0 } = set.spec;
+): Promise<void> {
+  const { minReadySeconds = 0, template } = set.spec;
   const now = wallNow();
+  const active = pods.filter(isActive);
+  const wanted = Object.entries(template?.metadata?.labels ?? {});
+  const isLabeled = ({ metadata }: corev1.Pod) => wanted.every(([key, value]) => metadata.labels?.[key] === value);
   const status = {
-    replicas: owned.length,
-    fullyLabeledReplicas: owned.length,
-    readyReplicas: owned.filter(isReady).length,
-    availableReplicas: owned.filter((pod) => msUntilAvailable(pod, minReadySeconds, now) === 0).length,
+    replicas: active.length,
+    fullyLabeledReplicas: active.filter(isLabeled).length,
+    readyReplicas: active.filter(isReady).length,
+    availableReplicas: active.filter((pod) => msUntilAvailable(pod, minReadySeconds, now) === 0).length,
+    ...(set.kind === 'ReplicaSet' && { terminatingReplicas: pods.filter(isLeaving).length }),
     observedGeneration: set.metadata.generation ?? 0,
   };
-  const known: Partial<typeof status> = set.status ?? {};
+  const known: Partial<typeof status> & { readonly conditions?: appsv1.ReplicaSetCondition[] } = set.status ?? {};
   const isNews = (Object.keys(status) as (keyof typeof status)[]).some((name) => status[name] !== (known[name] ?? 0));
-  if (isNews) await writeStatus(client.resource(resource), set, status);
-  const nextMs = msUntilNextAvailable(owned, minReadySeconds, now);
-  return nextMs === undefined ? undefined : requeueAfter(nextMs);
+  const conditions = conditionsWith(known.conditions ?? [], fault);
+  if (!isNews && conditions === undefined) return;
+  await writeStatus(client.resource(resource), set, { ...status, ...(conditions && { conditions }) });
+}
+
+/** Only what is new about them: why it failed stays as it was told first. */
+function conditionsWith(known: appsv1.ReplicaSetCondition[], fault: Fault | undefined) {
+  const others = known.filter(({ type }) => type !== 'ReplicaFailure');
+  const isTold = others.length < known.length;
+  if (!fault) return isTold ? others : undefined;
+  if (isTold) return undefined;
+  const { reason, error } = fault;
+  const failure = { type: 'ReplicaFailure', status: 'True', reason, message: messageOf(error) } as const;
+  return setCondition(known, failure);
 }
