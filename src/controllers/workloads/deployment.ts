@@ -1,30 +1,69 @@
 /**
  * Deployment to ReplicaSets: one for each template it has had, the newest with all replicas, the others with none, and in
- * between a rollout that keeps within maxSurge and maxUnavailable (rollout.ts).
+ * between a rollout that keeps within maxSurge and maxUnavailable (rollout.ts). One that is scaled meanwhile grows or shrinks
+ * in all its generations first; one that is paused does only that.
  *
- * A replica set is named after a hash of its template, so the same template always leads to the same one, also when a
- * rollout is undone. Progress deadlines and scaling in proportion during a rollout are left out.
+ * With Recreate the new replica set is made when no Pod of the old ones runs any more. Everything a turn has found out is
+ * written with one update of the status, at its end, also where the turn has failed.
  */
-import { greatestOf } from '../../api/index.ts';
-import { appsv1, mergePatch } from '../../client/index.ts';
+import { wallNow } from '../../api/index.ts';
+import { appsv1, corev1, mergePatch } from '../../client/index.ts';
 import {
   type ControllerDefinition,
   controllerOf,
   defineController,
   isBeingDeleted,
   type ReconcileContext,
-  setCondition,
+  requeueAfter,
   setControllerReference,
 } from '../../controller/index.ts';
-import { byController } from '../pods/indexes.ts';
+import { byController, podIndexers } from '../pods/indexes.ts';
+import { messageOf } from '../pods/own-pods.ts';
+import { isFinished } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
-import { hashOf } from './revisions.ts';
-import { boundOf, type Generation, nextReplicas } from './rollout.ts';
+import {
+  annotateNewest,
+  boundsOf,
+  createSet,
+  forgetOld,
+  isSaturated,
+  isScaling,
+  mostOf,
+  newestSet,
+  REVISION,
+  revisionOf,
+  scaleSet,
+} from './deployment-sets.ts';
+import {
+  countedStatus,
+  hasDeadline,
+  isComplete,
+  isSameStatus,
+  msUntilLate,
+  pausedConditions,
+  progress,
+  rolloutStatus,
+  type Seen,
+  withCondition,
+} from './deployment-status.ts';
+import { type Generation, nextReplicas, scaledReplicas } from './rollout.ts';
 
-const HASH_LABEL = 'pod-template-hash';
-const REVISION = 'deployment.kubernetes.io/revision';
+type Deployment = appsv1.Deployment;
+type ReplicaSet = appsv1.ReplicaSet;
+/** What a turn has found out so far. */
+type Turn = {
+  readonly deployment: Deployment;
+  readonly context: ReconcileContext;
+  sets: readonly ReplicaSet[];
+  newest: ReplicaSet | undefined;
+  conditions: readonly appsv1.DeploymentCondition[];
+  collisionCount: number | undefined;
+  error?: unknown;
+};
 
-export const deploymentController: ControllerDefinition<appsv1.Deployment> = defineController({
+const AT_ONCE_MS = 10;
+
+export const deploymentController: ControllerDefinition<Deployment> = defineController({
   name: 'deployment-controller',
   for: appsv1.deployments,
   owns: [{ resource: appsv1.replicaSets, indexers: { byController } }],
@@ -34,170 +73,208 @@ export const deploymentController: ControllerDefinition<appsv1.Deployment> = def
       map: (set, { cache }) =>
         controllerOf(set) ? undefined : cache.of(appsv1.deployments).list({ namespace: set.metadata.namespace! }),
     },
+    {
+      resource: corev1.pods,
+      indexers: podIndexers,
+      // Who waits for the last of the old Pods.
+      map: (pod, { cache, event }) =>
+        event.type === 'deleted' || isFinished(pod)
+          ? cache.of(appsv1.deployments).list({ namespace: pod.metadata.namespace! }).filter(isRecreated)
+          : undefined,
+    },
   ],
   async reconcile(deployment, context) {
-    if (!deployment) return; // its replica sets are the garbage collector's business
-    const owned = context.cache.of(appsv1.replicaSets).by('byController', deployment.metadata.uid);
-    const sets = owned.filter((set) => !isBeingDeleted(set)).sort((a, b) => revisionOf(a) - revisionOf(b));
-    const hash = hashOf(deployment.spec.template);
-    const current = sets.find(({ metadata }) => metadata.labels?.[HASH_LABEL] === hash);
-    let told = deployment;
-    if (!isBeingDeleted(deployment) && !deployment.spec.paused) {
-      if (await adoptSets(deployment, context)) return; // they come back as our own
-      if (!current) await createSet(deployment, hash, sets, context);
-      else told = await rollOut(deployment, current, sets, context);
+    if (!deployment) return undefined; // its replica sets are the garbage collector's business
+    if (selectsAll(deployment)) {
+      context.recorder.warning(
+        'SelectingAll',
+        'This deployment is selecting all pods. A non-empty selector is required.',
+      );
+      return undefined;
     }
-    await updateStatus(told, current, sets, context);
+    const isGoing = isBeingDeleted(deployment);
+    const sets = isGoing ? ownSets(deployment, context) : await claimSets(deployment, context);
+    const { status } = deployment;
+    const turn: Turn = {
+      ...{ deployment, context, sets, newest: newestSet(deployment, sets) },
+      ...{ conditions: status?.conditions ?? [], collisionCount: status?.collisionCount },
+    };
+    if (isGoing) return writeTurn(turn, countedStatus);
+    turn.conditions = pausedConditions(deployment, wallNow());
+    if (deployment.spec.paused || isScaling(deployment, sets)) {
+      await syncNewest(turn);
+      await scaleAll(turn);
+      return writeTurn(turn, countedStatus);
+    }
+    await (isRecreated(deployment) ? recreate(turn) : rollOut(turn));
+    return writeTurn(turn, rolloutStatus);
   },
 });
 
-async function adoptSets(
-  deployment: appsv1.Deployment,
-  { cache, client, namespace }: ReconcileContext,
-): Promise<boolean> {
-  const found = cache.of(appsv1.replicaSets).list({ namespace, labelSelector: deployment.spec.selector });
-  const orphans = found.filter((set) => !controllerOf(set) && !isBeingDeleted(set));
-  for (const orphan of orphans)
-    await client.resource(appsv1.replicaSets).update(setControllerReference(deployment, orphan));
-  return orphans.length > 0;
+function isRecreated({ spec }: Deployment): boolean {
+  return spec.strategy?.type === 'Recreate';
 }
 
-/** Empty at first: how fast it may grow is the rollout's decision. */
-async function createSet(
-  deployment: appsv1.Deployment,
-  hash: string,
-  sets: readonly appsv1.ReplicaSet[],
-  { client, namespace }: ReconcileContext,
-): Promise<void> {
-  const { selector, template, minReadySeconds = 0 } = deployment.spec;
-  const labels = { ...template.metadata?.labels, [HASH_LABEL]: hash };
-  const revision = String(1 + Math.max(0, greatestOf(sets.map(revisionOf))));
-  const set = setControllerReference(deployment, {
-    metadata: {
-      namespace,
-      name: `${deployment.metadata.name}-${hash}`,
-      labels,
-      annotations: { [REVISION]: revision },
-    },
-    spec: {
-      replicas: 0,
-      minReadySeconds,
-      selector: { ...selector, matchLabels: { ...selector.matchLabels, [HASH_LABEL]: hash } },
-      template: { ...template, metadata: { ...template.metadata, labels } },
-    },
-  });
-  await client.resource(appsv1.replicaSets).create(set);
+function selectsAll({ spec }: Deployment): boolean {
+  const { matchLabels = {}, matchExpressions = [] } = spec.selector;
+  return Object.keys(matchLabels).length + matchExpressions.length === 0;
 }
 
-/** The Deployment as it is then. */
-async function rollOut(
-  deployment: appsv1.Deployment,
-  current: appsv1.ReplicaSet,
-  sets: readonly appsv1.ReplicaSet[],
-  { client, recorder }: ReconcileContext,
-): Promise<appsv1.Deployment> {
-  const { revisionHistoryLimit = 10 } = deployment.spec;
-  const old = sets.filter((set) => set !== current);
-  const newest = Math.max(0, greatestOf(old.map(revisionOf)));
-  if (revisionOf(current) < newest) await setRevision(current, newest + 1, client); // back to an earlier template
-  const { metadata } = deployment;
-  let told = deployment;
-  if (metadata.annotations?.[REVISION] !== current.metadata.annotations?.[REVISION]) {
-    const annotations = { ...metadata.annotations, [REVISION]: current.metadata.annotations?.[REVISION] ?? '1' };
-    told = await client.resource(appsv1.deployments).update({ ...deployment, metadata: { ...metadata, annotations } });
+function ownSets(deployment: Deployment, { cache }: ReconcileContext): ReplicaSet[] {
+  return cache
+    .of(appsv1.replicaSets)
+    .by('byController', deployment.metadata.uid)
+    .sort((a, b) => revisionOf(a) - revisionOf(b));
+}
+
+/** Its own that still match, and those that nobody has and that do; what matches no more is let go. */
+async function claimSets(deployment: Deployment, context: ReconcileContext): Promise<ReplicaSet[]> {
+  const { cache, client, namespace } = context;
+  const resource = client.resource(appsv1.replicaSets);
+  const matching = cache.of(appsv1.replicaSets).list({ namespace, labelSelector: deployment.spec.selector });
+  const names = new Set(matching.map(({ metadata }) => metadata.name));
+  const owned = ownSets(deployment, context);
+  for (const set of owned.filter((one) => !names.has(one.metadata.name) && !isBeingDeleted(one))) {
+    const { ownerReferences = [], uid, resourceVersion, name } = set.metadata;
+    const left = ownerReferences.filter((one) => one.uid !== deployment.metadata.uid);
+    const metadata = { uid, resourceVersion, ownerReferences: left.length > 0 ? left : null } as object;
+    await resource.patch(name, mergePatch<ReplicaSet>({ metadata }));
   }
-  for (const [name, replicas] of replicasNext(deployment, current, old)) {
-    const before = sets.find(({ metadata }) => metadata.name === name)?.spec.replicas;
-    if (before === replicas) continue;
-    await client.resource(appsv1.replicaSets).patch(name, mergePatch({ spec: { replicas } }));
-    recorder.normal('ScalingReplicaSet', `scaled replica set ${name} from ${before} to ${replicas}`);
+  const kept = owned.filter((one) => names.has(one.metadata.name));
+  for (const orphan of matching.filter((set) => !controllerOf(set) && !isBeingDeleted(set)))
+    kept.push(await resource.update(setControllerReference(deployment, orphan)));
+  return kept.sort((a, b) => revisionOf(a) - revisionOf(b));
+}
+
+/** The newest, if there is one, is told what it is to carry. */
+async function syncNewest(turn: Turn): Promise<void> {
+  const { deployment, newest, context } = turn;
+  if (!newest) return;
+  takeNewest(turn, await annotateNewest(deployment, newest, oldSets(turn), context));
+  if (hasDeadline(deployment) && !turn.conditions.some(({ type }) => type === 'Progressing'))
+    say(turn, progress('True', 'FoundNewReplicaSet', `Found new replica set "${newest.metadata.name}"`));
+}
+
+/** The same, or it is made; false where it could not be. */
+async function syncOrMakeNewest(turn: Turn, replicas: () => number): Promise<boolean> {
+  if (turn.newest) {
+    await syncNewest(turn);
+    return true;
   }
-  const retired = old.filter(({ spec, status }) => spec.replicas === 0 && !status?.replicas);
-  for (const { metadata } of retired.slice(0, Math.max(0, retired.length - revisionHistoryLimit)))
-    await client.resource(appsv1.replicaSets).delete(metadata.name, { preconditions: { uid: metadata.uid } });
-  return told;
-}
-
-function replicasNext(
-  { spec }: appsv1.Deployment,
-  current: appsv1.ReplicaSet,
-  old: readonly appsv1.ReplicaSet[],
-): Map<string, number> {
-  const wanted = spec.replicas ?? 1;
-  if (spec.strategy?.type === 'Recreate') {
-    const isStopped = old.every(({ status }) => !status?.replicas);
-    return new Map([
-      [current.metadata.name, isStopped ? wanted : 0],
-      ...old.map((set) => [set.metadata.name, 0] as const),
-    ]);
+  const { deployment, context } = turn;
+  const made = await createSet(deployment, replicas(), turn.sets, context);
+  switch (made.kind) {
+    case 'made': {
+      takeNewest(turn, made.set);
+      const message = `Created new replica set "${made.set.metadata.name}"`;
+      if (hasDeadline(deployment)) say(turn, progress('True', 'NewReplicaSetCreated', message));
+      return true;
+    }
+    case 'collided':
+      turn.collisionCount = (turn.collisionCount ?? 0) + 1;
+      return false;
+    case 'refused': {
+      const message = `Failed to create new replica set "${made.name}": ${messageOf(made.error)}`;
+      if (hasDeadline(deployment)) say(turn, progress('False', 'ReplicaSetCreateError', message));
+      context.recorder.warning('ReplicaSetCreateError', message);
+      turn.error = made.error;
+      return false;
+    }
+    case 'going':
+      return false;
   }
-  const { maxSurge, maxUnavailable } = spec.strategy?.rollingUpdate ?? {};
-  const surge = boundOf(maxSurge, wanted, Math.ceil);
-  const unavailable = boundOf(maxUnavailable, wanted, Math.floor);
-  return nextReplicas({
-    wanted,
-    maxSurge: surge,
-    maxUnavailable: surge === 0 && unavailable === 0 ? 1 : unavailable, // else it could never move
-    current: generationOf(current),
-    old: old.map(generationOf),
-  });
 }
 
-async function setRevision(
-  set: appsv1.ReplicaSet,
-  revision: number,
-  client: ReconcileContext['client'],
-): Promise<void> {
-  const annotations = { [REVISION]: String(revision) };
-  await client.resource(appsv1.replicaSets).patch(set.metadata.name, mergePatch({ metadata: { annotations } }));
+function takeNewest(turn: Turn, set: ReplicaSet): void {
+  turn.newest = set;
+  turn.sets = [...turn.sets.filter(({ metadata }) => metadata.uid !== set.metadata.uid), set];
 }
 
-async function updateStatus(
-  deployment: appsv1.Deployment,
-  current: appsv1.ReplicaSet | undefined,
-  sets: readonly appsv1.ReplicaSet[],
-  { client }: ReconcileContext,
-): Promise<void> {
-  const { metadata, spec, status: known = {} } = deployment;
-  const wanted = spec.replicas ?? 1;
-  const total = (count: (set: appsv1.ReplicaSet) => number | undefined) =>
-    sets.reduce((sum, set) => sum + (count(set) ?? 0), 0);
-  const available = total(({ status }) => status?.availableReplicas);
-  const updated = current?.status?.replicas ?? 0;
-  const isComplete = updated === wanted && available === wanted && total(({ status }) => status?.replicas) === wanted;
-  const isAvailable = available >= wanted - boundOf(spec.strategy?.rollingUpdate?.maxUnavailable, wanted, Math.floor);
-  const conditions = setCondition(
-    setCondition(known.conditions, {
-      type: 'Available',
-      status: isAvailable ? 'True' : 'False',
-      reason: isAvailable ? 'MinimumReplicasAvailable' : 'MinimumReplicasUnavailable',
-      message: `${available} of ${wanted} replicas are available`,
-    }),
-    {
-      type: 'Progressing',
-      status: 'True',
-      reason: isComplete ? 'NewReplicaSetAvailable' : 'ReplicaSetUpdated',
-      message: `${updated} of ${wanted} replicas have the newest template`,
-    },
-  );
-  const status = {
-    observedGeneration: metadata.generation ?? 0,
-    replicas: total(({ status }) => status?.replicas),
-    updatedReplicas: updated,
-    readyReplicas: total(({ status }) => status?.readyReplicas),
-    availableReplicas: available,
-    unavailableReplicas: Math.max(0, total(({ spec }) => spec.replicas) - available),
+function say(turn: Turn, said: ReturnType<typeof progress>): void {
+  turn.conditions = withCondition(turn.conditions, said, wallNow());
+}
+
+function oldSets({ sets, newest }: Turn): ReplicaSet[] {
+  return sets.filter(({ metadata }) => metadata.uid !== newest?.metadata.uid);
+}
+
+async function rollOut(turn: Turn): Promise<void> {
+  const { deployment } = turn;
+  const next = () => {
+    const none = { name: '', replicas: 0, available: 0 };
+    const current = turn.newest ? generationOf(turn.newest) : none;
+    const wanted = deployment.spec.replicas ?? 1;
+    return nextReplicas({ wanted, ...boundsOf(deployment), current, old: oldSets(turn).map(generationOf) });
   };
-  const counts: Partial<typeof status> = known;
-  const isNews = (Object.keys(status) as (keyof typeof status)[]).some((name) => status[name] !== (counts[name] ?? 0));
-  if (isNews || conditions !== known.conditions)
-    await writeStatus(client.resource(appsv1.deployments), deployment, { ...status, conditions: [...conditions] });
+  if (!(await syncOrMakeNewest(turn, () => next().get('') ?? 0))) return;
+  const sizes = next();
+  for (const set of turn.sets) await resize(turn, set, sizes.get(set.metadata.name) ?? 0);
 }
 
-function generationOf({ metadata, spec, status }: appsv1.ReplicaSet): Generation {
+async function recreate(turn: Turn): Promise<void> {
+  const { deployment, context } = turn;
+  const active = oldSets(turn).filter(({ spec }) => (spec.replicas ?? 1) > 0);
+  for (const set of active) await resize(turn, set, 0);
+  if (active.length > 0) return;
+  const pods = context.cache.of(corev1.pods);
+  const isRunning = ({ metadata }: ReplicaSet) => pods.by('byController', metadata.uid).some((pod) => !isFinished(pod));
+  if (oldSets(turn).some(isRunning)) return;
+  const wanted = deployment.spec.replicas ?? 1;
+  if (await syncOrMakeNewest(turn, () => wanted)) await resize(turn, turn.newest!, wanted);
+}
+
+async function resize({ deployment, context }: Turn, set: ReplicaSet, replicas: number): Promise<void> {
+  if (set.spec.replicas !== replicas) await scaleSet(deployment, set, replicas, context);
+}
+
+/** All generations to another number in all, without going on with the rollout. */
+async function scaleAll(turn: Turn): Promise<void> {
+  const { deployment, context, sets, newest } = turn;
+  const wanted = deployment.spec.replicas ?? 1;
+  const active = sets.filter(({ spec }) => (spec.replicas ?? 1) > 0);
+  const youngest = [...sets].sort((a, b) => createdMs(b) - createdMs(a))[0];
+  const only = active.length === 0 ? (newest ?? youngest) : active.length === 1 ? active[0] : undefined;
+  if (only) return scaleSet(deployment, only, wanted, context);
+  if (newest && isSaturated(deployment, newest)) {
+    for (const set of active) if (set !== newest) await scaleSet(deployment, set, 0, context);
+    return;
+  }
+  if (isRecreated(deployment)) return;
+  const shares = active.map((set) => ({
+    name: set.metadata.name,
+    replicas: set.spec.replicas ?? 1,
+    most: mostOf(set) || (deployment.status?.replicas ?? 0),
+    createdMs: createdMs(set),
+  }));
+  const sizes = scaledReplicas(wanted, boundsOf(deployment).maxSurge, shares);
+  for (const set of active) await scaleSet(deployment, set, sizes.get(set.metadata.name) ?? 0, context);
+}
+
+function createdMs({ metadata }: ReplicaSet): number {
+  return Date.parse(metadata.creationTimestamp);
+}
+
+/** Its status and its place in the history; what is not needed any more goes when all is done. */
+async function writeTurn(turn: Turn, statusOf: (seen: Seen) => appsv1.DeploymentStatus) {
+  const { deployment, context, newest } = turn;
+  const nowMs = wallNow();
+  const status = statusOf({ ...turn, nowMs });
+  const { metadata } = deployment;
+  const revision = newest?.metadata.annotations?.[REVISION];
+  const isRenumbered = revision !== undefined && metadata.annotations?.[REVISION] !== revision;
+  const annotations = isRenumbered ? { ...metadata.annotations, [REVISION]: revision } : metadata.annotations;
+  if (isRenumbered || !isSameStatus(deployment.status, status)) {
+    const told = { ...deployment, status: {}, metadata: { ...metadata, ...(annotations && { annotations }) } };
+    await writeStatus(context.client.resource(appsv1.deployments), told as Deployment, status);
+  }
+  if (turn.error) throw turn.error;
+  if (turn.collisionCount !== deployment.status?.collisionCount) return requeueAfter(AT_ONCE_MS);
+  if (!isBeingDeleted(deployment) && (deployment.spec.paused || isComplete(deployment, status)))
+    await forgetOld(deployment, oldSets(turn), context);
+  const waitMs = msUntilLate(deployment, status, nowMs);
+  return waitMs === undefined ? undefined : requeueAfter(waitMs);
+}
+
+function generationOf({ metadata, spec, status }: ReplicaSet): Generation {
   return { name: metadata.name, replicas: spec.replicas ?? 1, available: status?.availableReplicas ?? 0 };
-}
-
-function revisionOf({ metadata }: appsv1.ReplicaSet): number {
-  return Number(metadata.annotations?.[REVISION] ?? 0);
 }

@@ -37,6 +37,38 @@ export function nextReplicas({ wanted, maxSurge, maxUnavailable, current, old }:
   return next;
 }
 
+export type Share = {
+  readonly name: string;
+  readonly replicas: number;
+  /** What it could grow to when all were scaled last. */
+  readonly most: number;
+  readonly createdMs: number;
+};
+
+/**
+ * A Deployment that is scaled in the middle of a rollout: each generation gets a share as large as its own of what comes or
+ * goes, and what cannot be shared out goes to the largest. Of two as large it is the younger that gets, and the older that gives.
+ */
+export function scaledReplicas(wanted: number, maxSurge: number, sets: readonly Share[]): Map<string, number> {
+  const allowed = wanted > 0 ? wanted + maxSurge : 0;
+  const change = allowed - sum(sets.map(({ replicas }) => replicas));
+  const bySize = [...sets].sort(
+    (a, b) => b.replicas - a.replicas || (change > 0 ? b.createdMs - a.createdMs : a.createdMs - b.createdMs),
+  );
+  const next = new Map<string, number>();
+  let shared = 0;
+  for (const { name, replicas, most } of bySize) {
+    const left = change - shared;
+    const exact = wanted === 0 ? -replicas : most > 0 ? Math.round((replicas * allowed) / most) - replicas : 0;
+    const share = replicas === 0 ? 0 : change > 0 ? Math.min(exact, left) : change < 0 ? Math.max(exact, left) : 0;
+    shared += share;
+    next.set(name, replicas + share);
+  }
+  const [largest] = bySize;
+  if (largest) next.set(largest.name, Math.max(0, next.get(largest.name)! + change - shared));
+  return next;
+}
+
 /** A number, or a share of all such as `25%`, which is also the default. */
 export function boundOf(value: number | string = '25%', wanted: number, round: (exact: number) => number): number {
   return typeof value === 'number' ? value : round((Number.parseFloat(value) / 100) * wanted);

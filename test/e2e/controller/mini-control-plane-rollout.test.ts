@@ -2,7 +2,13 @@
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { boundOf, type Generation, nextReplicas } from '../../../src/controllers/workloads/rollout.ts';
+import {
+  boundOf,
+  type Generation,
+  nextReplicas,
+  type Share,
+  scaledReplicas,
+} from '../../../src/controllers/workloads/rollout.ts';
 
 const one = (name: string, replicas: number, available: number): Generation => ({ name, replicas, available });
 
@@ -21,6 +27,23 @@ it.each<[claim: string, wanted: number, surge: number, unavailable: number, now:
 ])('%s', (_claim, wanted, maxSurge, maxUnavailable, [current, ...old], next) => {
   const plan = nextReplicas({ wanted, maxSurge, maxUnavailable, current: current!, old });
   expect([current!, ...old].map(({ name }) => plan.get(name))).toEqual(next);
+});
+
+const share = (name: string, replicas: number, most: number, createdMs: number): Share => ({
+  ...{ name, replicas, most, createdMs },
+});
+
+it.each<[claim: string, wanted: number, surge: number, sets: Share[], next: number[]]>([
+  ['what comes is shared out', 20, 3, [share('old', 8, 13, 1), share('new', 5, 13, 2)], [14, 9]],
+  ['what goes is taken from all', 5, 2, [share('old', 8, 13, 1), share('new', 5, 13, 2)], [4, 3]],
+  ['what cannot be shared goes to the largest', 11, 3, [share('old', 8, 13, 1), share('new', 5, 13, 2)], [9, 5]],
+  ['of two as large the younger gets', 7, 0, [share('old', 3, 6, 1), share('new', 3, 6, 2)], [3, 4]],
+  ['of two as large the older gives', 5, 0, [share('old', 3, 6, 1), share('new', 3, 6, 2)], [2, 3]],
+  ['nothing is left of all', 0, 3, [share('old', 8, 13, 1), share('new', 5, 13, 2)], [0, 0]],
+  ['nobody knows what there was before', 10, 0, [share('old', 4, 0, 1), share('new', 1, 0, 2)], [9, 1]],
+])('scaled during a rollout, %s', (_claim, wanted, maxSurge, sets, next) => {
+  const sizes = scaledReplicas(wanted, maxSurge, sets);
+  expect(sets.map(({ name }) => sizes.get(name))).toEqual(next);
 });
 
 it.each<[value: number | string | undefined, wanted: number, up: number, down: number]>([
