@@ -4,7 +4,7 @@
  *
  * Starting and stopping take a moment, so that people can watch. An image whose tag is `broken` cannot be pulled, which
  * is how one sees a rollout that stops by itself. A pod that is not to run for ever (restartPolicy) is done a moment
- * after it has started; with the command `false` it has failed.
+ * after it has started; with the command `false`, or a script for a shell that ends with `exit N`, it has failed.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isPretendNode, PRETEND_LABEL, rfc3339, wallNow } from '../../api/index.ts';
@@ -185,12 +185,13 @@ function statusOf(pod: corev1.Pod, { ip, since }: Sandbox, isStarted: boolean): 
 function endOf(pod: corev1.Pod, sandbox: Sandbox): corev1.PodStatus {
   const running = statusOf(pod, sandbox, true);
   if (running.phase !== 'Running') return running;
-  const failing = new Set(pod.spec.containers.filter(isFailing).map(({ name }) => name));
-  if (failing.size > 0 && pod.spec.restartPolicy === 'OnFailure') return running; // it is tried again and again
+  const codes = new Map(pod.spec.containers.map((container) => [container.name, exitCodeOf(container)]));
+  const hasFailed = [...codes.values()].some((code) => code !== 0);
+  if (hasFailed && pod.spec.restartPolicy === 'OnFailure') return running; // it is tried again and again
   const [startedAt, finishedAt] = [rfc3339(sandbox.since), rfc3339(wallNow())];
   const containerStatuses = (running.containerStatuses ?? []).map((container) => {
-    const isFailed = failing.has(container.name);
-    const [exitCode, reason] = isFailed ? [1, 'Error'] : [0, 'Completed'];
+    const exitCode = codes.get(container.name) ?? 0;
+    const reason = exitCode === 0 ? 'Completed' : 'Error';
     return {
       ...container,
       ready: false,
@@ -203,16 +204,20 @@ function endOf(pod: corev1.Pod, sandbox: Sandbox): corev1.PodStatus {
       setCondition(before, {
         type,
         status: 'False',
-        reason: failing.size > 0 ? 'PodFailed' : 'PodCompleted',
+        reason: hasFailed ? 'PodFailed' : 'PodCompleted',
         message: '',
       }),
     running.conditions ?? [],
   );
-  return { ...running, phase: failing.size > 0 ? 'Failed' : 'Succeeded', conditions, containerStatuses };
+  return { ...running, phase: hasFailed ? 'Failed' : 'Succeeded', conditions, containerStatuses };
 }
 
-function isFailing({ command = [] }: corev1.Container): boolean {
-  return /^(.*\/)?false$/.test(command[0] ?? '');
+/** What it would end with: of a script, what its last line says. */
+function exitCodeOf({ command = [], args = [] }: corev1.Container): number {
+  const [program = '', flag, ...script] = [...command, ...args];
+  if (/^(.*\/)?false$/.test(program)) return 1;
+  if (!/^(.*\/)?(ba|da)?sh$/.test(program) || flag !== '-c') return 0;
+  return Number(/(?:^|[\s;&|])exit (\d{1,3})\s*$/.exec(script[0] ?? '')?.[1] ?? 0) % 256;
 }
 
 /** Of what is there, the parts that we write. */

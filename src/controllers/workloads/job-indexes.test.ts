@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { freeIndexes, indexesText } from './job-indexes.ts';
+import { commonIndexes, freeIndexes, indexesText } from './job-indexes.ts';
 
 it.each<[done: number[], before: string | undefined, text: string]>([
   [[], undefined, ''],
@@ -23,4 +23,12 @@ it('as many as a Job may have are a few ranges', () => {
   const most = 2 ** 31 - 1;
   expect(freeIndexes(most, `0-99,200-${most - 1}`, [], 3)).toEqual([100, 101, 102]);
   expect(indexesText([most - 1], `0-${most - 2}`)).toBe(`0-${most - 1}`);
+});
+
+it.each<[one: string, other: string, common: number]>([
+  ['', '0-3', 0],
+  ['0,2-4', '0-2', 2],
+  ['1-9', '0-3,5,8-20', 6],
+])('%j and %j have %i in common', (one, other, common) => {
+  expect([commonIndexes(one, other), commonIndexes(other, one)]).toEqual([common, common]);
 });

@@ -39,6 +39,26 @@ export function freeIndexes(
   return free;
 }
 
+export function countIndexes(text: string): number {
+  return merged(parseIndexes(text)).reduce((sum, [first, last]) => sum + last - first + 1, 0);
+}
+
+/** How many are in both. */
+export function commonIndexes(one: string, other: string): number {
+  const [a, b] = [merged(parseIndexes(one)), merged(parseIndexes(other))];
+  let count = 0;
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    count += Math.max(0, Math.min(a[i]![1], b[j]![1]) - Math.max(a[i]![0], b[j]![0]) + 1);
+    if (a[i]![1] < b[j]![1]) i++;
+    else j++;
+  }
+  return count;
+}
+
+export function hasIndex(text: string, index: number): boolean {
+  return parseIndexes(text).some(([first, last]) => first <= index && index <= last);
+}
+
 /** In order, without gaps between two and without what is said twice. */
 function merged(ranges: readonly Range[]): Range[] {
   const found: Range[] = [];

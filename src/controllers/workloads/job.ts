@@ -3,10 +3,11 @@
  *
  * A Pod is counted once, though it may be deleted by anybody at any time: it carries a finalizer until its end stands in the
  * status (first as uncounted, by uid, then as a number). Pods that fail are replaced, later each time, until there are more
- * than `backoffLimit`. Pod failure and success policies, and limits by index, are left out.
+ * than `backoffLimit`, or as the policies say (job-policies.ts). Indexes with a limit of their own are tried again each by
+ * itself: what was before is carried from Pod to Pod.
  */
-import { greatestOf, rfc3339, wallNow } from '../../api/index.ts';
-import { batchv1, corev1, mergePatch } from '../../client/index.ts';
+import { greatestOf, leastOf, rfc3339, wallNow } from '../../api/index.ts';
+import { batchv1, corev1, type Draft, mergePatch } from '../../client/index.ts';
 import {
   type ControllerDefinition,
   controllerOf,
@@ -22,15 +23,16 @@ import { podIndexers } from '../pods/indexes.ts';
 import { createPods, deletePods, MOST_AT_ONCE, podFrom } from '../pods/own-pods.ts';
 import { isActive, isFinished, isLeaving, isReady } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
-import { freeIndexes, indexesText, indexOf } from './job-indexes.ts';
+import { freeIndexes, indexesText } from './job-indexes.ts';
+import { failureAnnotations, failuresOf } from './job-policies.ts';
+import { type Count, countEnds, deadlineMs, FIRST, judge, TRACKING, total, type Verdict } from './job-state.ts';
 
-const TRACKING = 'batch.kubernetes.io/job-tracking';
 const INDEX = 'batch.kubernetes.io/job-completion-index';
 const FIRST_RETRY_MS = 10_000;
-const LAST_RETRY_MS = 360_000;
+const LAST_RETRY_MS = 600_000;
+const MANAGER = 'kubernetes.io/job-controller';
 
 type Status = batchv1.JobStatus;
-type Verdict = { readonly type: 'Complete' | 'Failed'; readonly reason: string; readonly message: string };
 
 export const jobController: ControllerDefinition<batchv1.Job> = defineController({
   name: 'job-controller',
@@ -39,8 +41,9 @@ export const jobController: ControllerDefinition<batchv1.Job> = defineController
   async reconcile(job, context) {
     if (!job || isBeingDeleted(job)) {
       await releaseAll(context, job);
-      return;
+      return undefined;
     }
+    if ((job.spec.managedBy ?? MANAGER) !== MANAGER) return undefined; // somebody else's
     const pods = podsOf(job, context);
     if (isConditionTrue(job.status?.conditions, 'Complete') || isConditionTrue(job.status?.conditions, 'Failed')) {
       await deletePods(pods.filter(isActive), context);
@@ -48,17 +51,19 @@ export const jobController: ControllerDefinition<batchv1.Job> = defineController
         pods.filter((pod) => isFinished(pod) || isBeingDeleted(pod)),
         context,
       );
-      return;
+      return undefined;
     }
-    const { status, uncounted } = count(job, pods);
+    let counted = countEnds(job, pods, false);
     const active = pods.filter(isActive);
     const { suspend = false } = job.spec;
-    const verdict = suspend ? undefined : (verdictOf(job) ?? judge(job, status, active.length));
+    const verdict = judge(job, counted, pods);
+    if (verdict) counted = countEnds(job, pods, true);
+    const { status, uncounted } = counted;
     if (!verdict && !suspend) {
-      const wait = await startMore(job, status, pods, active, context);
+      const waitMs = Math.min(await startMore(job, counted, pods, active, context), deadlineMs(job) - wallNow());
       await updateStatus(job, { ...status, active: active.length }, pods, undefined, context);
       await release(uncounted, context);
-      return wait;
+      return Number.isFinite(waitMs) ? requeueAfter(Math.max(0, waitMs)) : undefined;
     }
     // First why, then what follows: of pods that are deleted already another verdict could come.
     await updateStatus(job, status, pods, verdict, context);
@@ -72,123 +77,99 @@ function podsOf(job: batchv1.Job, { cache }: ReconcileContext): corev1.Pod[] {
   return cache.of(corev1.pods).by('byController', job.metadata.uid);
 }
 
-/** What is known of its Pods' ends: numbers, and uids that are not numbers yet. */
-function count(job: batchv1.Job, pods: readonly corev1.Pod[]): { status: Status; uncounted: corev1.Pod[] } {
-  const before = job.status ?? {};
-  const held = new Map(pods.filter((pod) => hasFinalizer(pod, TRACKING)).map((pod) => [pod.metadata.uid, pod]));
-  const known = before.uncountedTerminatedPods ?? {};
-  const ends = { succeeded: before.succeeded ?? 0, failed: before.failed ?? 0 };
-  const left = { succeeded: [] as string[], failed: [] as string[] };
-  for (const end of ['succeeded', 'failed'] as const)
-    for (const uid of known[end] ?? [])
-      if (held.has(uid)) left[end].push(uid);
-      else ends[end]++;
-  const listed = new Set([...left.succeeded, ...left.failed]);
-  const uncounted: corev1.Pod[] = [];
-  for (const [uid, pod] of held) {
-    // One that is deleted before its end counts as failed.
-    if (!isFinished(pod) && !isBeingDeleted(pod)) continue;
-    uncounted.push(pod);
-    const end = pod.status?.phase === 'Succeeded' ? 'succeeded' : 'failed';
-    if (!listed.has(uid)) left[end].push(uid);
-  }
-  const isNone = left.succeeded.length + left.failed.length === 0;
-  const completedIndexes =
-    job.spec.completionMode === 'Indexed'
-      ? {
-          completedIndexes: indexesText(
-            pods.filter((pod) => pod.status?.phase === 'Succeeded').map(indexOf),
-            before.completedIndexes,
-          ),
-        }
-      : {};
-  const status = { ...before, ...ends, ...completedIndexes, uncountedTerminatedPods: isNone ? {} : left };
-  return { status, uncounted };
-}
-
-const total = (status: Status, end: 'succeeded' | 'failed') =>
-  (status[end] ?? 0) + (status.uncountedTerminatedPods?.[end]?.length ?? 0);
-
-/** What led to an end stands from then on, whatever becomes of the pods that are still on their way out. */
-const FIRST = { Complete: 'SuccessCriteriaMet', Failed: 'FailureTarget' } as const;
-
-function verdictOf({ status }: batchv1.Job): Verdict | undefined {
-  for (const type of ['Failed', 'Complete'] as const) {
-    const told = status?.conditions?.find((one) => one.type === FIRST[type] && one.status === 'True');
-    if (told) return { type, reason: told.reason ?? '', message: told.message ?? '' };
-  }
-  return undefined;
-}
-
-function judge({ spec, status: before }: batchv1.Job, status: Status, active: number): Verdict | undefined {
-  const { completions, backoffLimit = 6, activeDeadlineSeconds } = spec;
-  const ageMs = before?.startTime ? wallNow() - Date.parse(before.startTime) : 0;
-  const succeeded = total(status, 'succeeded');
-  const isComplete = completions === undefined ? succeeded > 0 && active === 0 : succeeded >= completions;
-  const message = 'Reached expected number of succeeded pods';
-  if (isComplete) return { type: 'Complete', reason: 'CompletionsReached', message };
-  if (total(status, 'failed') > backoffLimit)
-    return { type: 'Failed', reason: 'BackoffLimitExceeded', message: 'Job has reached the specified backoff limit' };
-  if (activeDeadlineSeconds !== undefined && ageMs >= activeDeadlineSeconds * 1000)
-    return { type: 'Failed', reason: 'DeadlineExceeded', message: 'Job was active longer than specified deadline' };
-  return undefined;
-}
-
+/** When to look again, if not at the next change. */
 async function startMore(
   job: batchv1.Job,
-  status: Status,
+  { status, lastFailed }: Count,
   pods: readonly corev1.Pod[],
   active: readonly corev1.Pod[],
   context: ReconcileContext,
-) {
-  const { completions, parallelism = 1, activeDeadlineSeconds: deadline, template, completionMode } = job.spec;
+): Promise<number> {
+  const { completions, parallelism = 1, podReplacementPolicy } = job.spec;
   const succeeded = total(status, 'succeeded');
   const stillWanted =
     completions === undefined ? (succeeded > 0 ? active.length : parallelism) : completions - succeeded;
   const wanted = Math.min(parallelism, stillWanted);
   if (active.length > wanted) await deletePods(active.slice(wanted), context);
-  const deadlineMs = deadline === undefined ? Number.POSITIVE_INFINITY : startOf(job) + deadline * 1000 - wallNow();
-  const retryMs = active.length < wanted ? retryIn(status, pods) : 0;
-  if (active.length < wanted && retryMs === 0) {
-    const missing = Math.min(wanted - active.length, MOST_AT_ONCE);
-    const indexes =
-      completionMode === 'Indexed'
-        ? freeIndexes(completions ?? 0, status.completedIndexes, active, missing)
-        : Array<undefined>(missing).fill(undefined);
-    const drafts = indexes.map((index) =>
-      podFrom(template, {
-        prefix: index === undefined ? job.metadata.name : `${job.metadata.name}-${index}`,
-        finalizers: [TRACKING],
-        ...(index !== undefined && {
-          labels: { [INDEX]: String(index) },
-          annotations: { [INDEX]: String(index) },
-          spec: { hostname: `${job.metadata.name}-${index}` },
-        }),
-      }),
+  const leaving = podReplacementPolicy === 'Failed' ? pods.filter(isLeaving).length : 0;
+  const missing = Math.min(wanted - active.length - leaving, MOST_AT_ONCE);
+  if (missing <= 0) return Number.POSITIVE_INFINITY;
+  if (job.spec.completionMode !== 'Indexed') {
+    const retryMs = retryIn(pods);
+    if (retryMs > 0) return retryMs;
+    await createPods(
+      job,
+      Array.from({ length: missing }, () => draftFor(job, undefined, undefined)),
+      context,
     );
-    await createPods(job, drafts, context);
+    return Number.POSITIVE_INFINITY;
   }
-  const wait = Math.min(deadlineMs, retryMs > 0 ? retryMs : Number.POSITIVE_INFINITY);
-  return Number.isFinite(wait) ? requeueAfter(Math.max(0, wait)) : undefined;
+  const waits = new Map([...lastFailed].map(([index, pod]) => [index, retryAfter(pod, failuresOf(pod) + 1)]));
+  const retryMs = job.spec.backoffLimitPerIndex === undefined ? retryIn(pods) : leastOf(waits.values());
+  const isLate = job.spec.backoffLimitPerIndex === undefined && retryMs > 0;
+  const blocked = [...waits].filter(([, waitMs]) => waitMs > 0).map(([index]) => index);
+  const none = indexesText(
+    blocked,
+    indexesText([], [status.completedIndexes, status.failedIndexes].filter(Boolean).join(',')),
+  );
+  const free = isLate ? [] : freeIndexes(completions ?? 0, none, [...active, ...pods.filter(isKept(job))], missing);
+  await createPods(
+    job,
+    free.map((index) => draftFor(job, index, lastFailed.get(index))),
+    context,
+  );
+  return retryMs > 0 ? retryMs : Number.POSITIVE_INFINITY;
 }
 
-/** After a failure, twice as long as after the one before. */
-function retryIn(status: Status, pods: readonly corev1.Pod[]): number {
-  const failed = total(status, 'failed');
-  if (failed === 0) return 0;
-  const ends = pods
-    .filter(({ status: { phase } = {} }) => phase === 'Failed')
-    .flatMap(({ status: { containerStatuses = [] } = {} }) =>
-      containerStatuses.map(({ state }) => Date.parse(state?.terminated?.finishedAt ?? '')),
-    )
-    .filter((end) => end > 0);
-  if (ends.length === 0) return 0;
-  const delay = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failed - 1));
-  return Math.max(0, greatestOf(ends) + delay - wallNow());
+/** One that is on its way out and has its index until it is gone. */
+const isKept =
+  ({ spec }: batchv1.Job) =>
+  (pod: corev1.Pod) =>
+    spec.podReplacementPolicy === 'Failed' && isLeaving(pod);
+
+function draftFor(job: batchv1.Job, index: number | undefined, before: corev1.Pod | undefined): Draft<corev1.Pod> {
+  const { template } = job.spec;
+  if (index === undefined) return podFrom(template, { prefix: job.metadata.name, finalizers: [TRACKING] });
+  const told = { name: 'JOB_COMPLETION_INDEX', valueFrom: { fieldRef: { fieldPath: `metadata.labels['${INDEX}']` } } };
+  const withIndex = (container: corev1.Container): corev1.Container =>
+    container.env?.some(({ name }) => name === told.name)
+      ? container
+      : { ...container, env: [...(container.env ?? []), told] };
+  const { containers = [], initContainers, hostname = `${job.metadata.name}-${index}` } = template.spec ?? {};
+  return podFrom(template, {
+    prefix: `${job.metadata.name}-${index}`,
+    finalizers: [TRACKING],
+    labels: { [INDEX]: String(index) },
+    annotations: { [INDEX]: String(index), ...failureAnnotations(job, before) },
+    spec: {
+      hostname,
+      containers: containers.map(withIndex),
+      ...(initContainers && { initContainers: initContainers.map(withIndex) }),
+    },
+  });
 }
 
-function startOf({ status, metadata }: batchv1.Job): number {
-  return Date.parse(status?.startTime ?? metadata.creationTimestamp);
+/** After a failure, twice as long as after the one before, until one succeeds. */
+function retryIn(pods: readonly corev1.Pod[]): number {
+  const ended = (phase: string) => pods.filter(({ status }) => status?.phase === phase);
+  const lastSuccess = greatestOf(ended('Succeeded').map(endOf));
+  const failures = ended('Failed').filter((pod) => endOf(pod) > lastSuccess);
+  const last = failures.reduce<corev1.Pod | undefined>((a, b) => (a && endOf(a) >= endOf(b) ? a : b), undefined);
+  return last ? retryAfter(last, failures.length) : 0;
+}
+
+function retryAfter(pod: corev1.Pod, failures: number): number {
+  const end = endOf(pod);
+  if (end === 0) return 0;
+  return Math.max(0, end + Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1)) - wallNow());
+}
+
+/** 0: nobody said. */
+function endOf({ status }: corev1.Pod): number {
+  const ends = (status?.containerStatuses ?? []).map(
+    ({ state }) => Date.parse(state?.terminated?.finishedAt ?? '') || 0,
+  );
+  return Math.max(0, greatestOf(ends));
 }
 
 async function updateStatus(
@@ -211,6 +192,7 @@ async function updateStatus(
   const wasSuspended = isConditionTrue(conditions, 'Suspended');
   if (suspend !== wasSuspended) {
     const [reason, message] = suspend ? ['JobSuspended', 'Job suspended'] : ['JobResumed', 'Job resumed'];
+    recorder.normal(suspend ? 'Suspended' : 'Resumed', message!);
     conditions = setCondition(conditions, { type: 'Suspended', status: suspend ? 'True' : 'False', reason, message });
   }
   if (verdict) {
@@ -223,6 +205,7 @@ async function updateStatus(
     failed: counted.failed ?? 0,
     uncountedTerminatedPods: counted.uncountedTerminatedPods ?? {},
     ...(counted.completedIndexes !== undefined && { completedIndexes: counted.completedIndexes }),
+    ...(counted.failedIndexes !== undefined && { failedIndexes: counted.failedIndexes }),
     active,
     ready: Math.min(active, pods.filter((pod) => isActive(pod) && isReady(pod)).length),
     terminating,
