@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { greatestOf } from '../../api/index.ts';
 import { type AnyObject, appsv1, type corev1, isApiError, mergePatch } from '../../client/index.ts';
-import { type ReconcileContext, setControllerReference } from '../../controller/index.ts';
+import { controllerOf, type ReconcileContext, setControllerReference } from '../../controller/index.ts';
 import { byController } from '../pods/indexes.ts';
 
 export const REVISION_LABEL = 'controller-revision-hash';
@@ -31,8 +31,10 @@ export async function currentRevision(owner: Owner, context: ReconcileContext): 
     const labels = { ...owner.spec.template.metadata?.labels, [REVISION_LABEL]: hash };
     const data = { spec: { template: { ...owner.spec.template, $patch: 'replace' } } };
     const draft = { metadata: { name, namespace: context.namespace, labels }, data, revision: newest + 1 };
-    await revisions.create(setControllerReference(owner, draft)).catch((err: unknown) => {
+    await revisions.create(setControllerReference(owner, draft)).catch(async (err: unknown) => {
       if (!isApiError(err, 'AlreadyExists')) throw err;
+      const there = await revisions.find(name); // of an owner of this name before, which left it behind
+      if (there && !controllerOf(there)) await revisions.update(setControllerReference(owner, there));
     });
   }
   return name;

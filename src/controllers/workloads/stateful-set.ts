@@ -4,22 +4,24 @@
  *
  * With OrderedReady one Pod is made, or replaced, at a time, and only when all before it are ready. An update goes from the
  * highest ordinal down to `partition`, and waits for each to be available. One decision per reconcile: the next comes when
- * the cache has what this one did. Retention of claims is left out: they stay.
+ * the cache has what this one did.
  */
 import { wallNow } from '../../api/index.ts';
-import { appsv1, corev1, isApiError } from '../../client/index.ts';
+import { appsv1, corev1 } from '../../client/index.ts';
 import {
   type ControllerDefinition,
+  controllerOf,
   defineController,
   isBeingDeleted,
   type ReconcileContext,
   requeueAfter,
 } from '../../controller/index.ts';
 import { podIndexers } from '../pods/indexes.ts';
-import { createPods, deletePods, MOST_AT_ONCE, podFrom } from '../pods/own-pods.ts';
+import { MOST_AT_ONCE } from '../pods/own-pods.ts';
 import { isActive, isFinished, isReady, msUntilAvailable, msUntilNextAvailable } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
-import { currentRevision, forgetRevisions, labelOf, REVISION_LABEL, revisionsOwned, templateOf } from './revisions.ts';
+import { currentRevision, forgetRevisions, labelOf, REVISION_LABEL, revisionsOwned } from './revisions.ts';
+import { claimMembers, createMember, deleteMember, giveClaims, ordinalOf } from './stateful-members.ts';
 
 type StatefulSet = appsv1.StatefulSet;
 
@@ -27,9 +29,18 @@ export const statefulSetController: ControllerDefinition<StatefulSet> = defineCo
   name: 'statefulset-controller',
   for: appsv1.statefulSets,
   owns: [{ resource: corev1.pods, indexers: podIndexers }, revisionsOwned],
+  reads: [corev1.persistentVolumeClaims],
+  watches: [
+    {
+      resource: corev1.pods,
+      indexers: podIndexers,
+      map: (pod, { cache }) =>
+        controllerOf(pod) ? undefined : cache.of(appsv1.statefulSets).list({ namespace: pod.metadata.namespace! }),
+    },
+  ],
   async reconcile(set, context) {
     if (!set) return undefined; // its pods are the garbage collector's business
-    const pods = context.cache.of(corev1.pods).by('byController', set.metadata.uid);
+    const pods = await claimMembers(set, context);
     const byOrdinal = new Map(pods.map((pod) => [ordinalOf(set, pod), pod]));
     const update = await currentRevision(set, context);
     const current = set.status?.currentRevision ?? update;
@@ -66,8 +77,15 @@ async function moveOn(
   let made = 0;
   for (let ordinal = start; ordinal < end; ordinal++) {
     const pod = byOrdinal.get(ordinal);
-    if (pod && isFinished(pod) && !isBeingDeleted(pod)) await deletePods([pod], context);
-    else if (!pod) {
+    if (pod) await giveClaims(set, pod, context);
+    if (pod && isFinished(pod) && !isBeingDeleted(pod)) {
+      const [reason, what] =
+        pod.status?.phase === 'Failed' ? ['RecreatingFailedPod', 'failed'] : ['RecreatingTerminatedPod', 'terminated'];
+      const { name, namespace } = set.metadata;
+      const text = `StatefulSet ${namespace}/${name} is recreating ${what} Pod ${pod.metadata.name}`;
+      context.recorder.warning(reason!, text);
+      await deleteMember(set, pod, context);
+    } else if (!pod) {
       const revision = ordinal < start + partition ? revisions.current : revisions.update;
       if (!(await createMember(set, ordinal, revision, context)) || ++made === MOST_AT_ONCE) return;
     }
@@ -78,57 +96,20 @@ async function moveOn(
     .sort((a, b) => b - a);
   for (const ordinal of superfluous) {
     const pod = byOrdinal.get(ordinal)!;
-    if (!isBeingDeleted(pod)) await deletePods([pod], context);
+    if (!isBeingDeleted(pod)) {
+      await giveClaims(set, pod, context);
+      await deleteMember(set, pod, context);
+    }
     if (isOrdered) return;
   }
   if (updateStrategy?.type === 'OnDelete') return;
   for (let ordinal = end - 1; ordinal >= start + partition; ordinal--) {
     const pod = byOrdinal.get(ordinal);
     if (pod && !isBeingDeleted(pod) && pod.metadata.labels?.[REVISION_LABEL] !== labelOf(set, revisions.update)) {
-      await deletePods([pod], context);
+      await deleteMember(set, pod, context);
       return;
     }
     if (!isAvailable(pod)) return;
-  }
-}
-
-/** Its claims first: a Pod without them could not start. */
-async function createMember(
-  set: StatefulSet,
-  ordinal: number,
-  revision: string,
-  context: ReconcileContext,
-): Promise<boolean> {
-  const { template, volumeClaimTemplates = [], serviceName, selector } = set.spec;
-  const name = `${set.metadata.name}-${ordinal}`;
-  const volumes: corev1.Volume[] = [];
-  for (const { metadata, spec } of volumeClaimTemplates) {
-    const claimName = `${metadata?.name}-${name}`;
-    const labels = { ...metadata?.labels, ...selector.matchLabels };
-    await context.client
-      .resource(corev1.persistentVolumeClaims)
-      .create({ metadata: { ...metadata, name: claimName, namespace: context.namespace, labels }, spec: spec ?? {} })
-      .catch((err: unknown) => {
-        if (!isApiError(err, 'AlreadyExists')) throw err;
-      });
-    volumes.push({ name: metadata?.name ?? '', persistentVolumeClaim: { claimName } });
-  }
-  const from = templateOf(set, revision, context) ?? template;
-  const own = (from.spec?.volumes ?? []).filter((volume) => !volumes.some((one) => one.name === volume.name));
-  const draft = podFrom(from, {
-    name,
-    labels: {
-      'statefulset.kubernetes.io/pod-name': name,
-      'apps.kubernetes.io/pod-index': String(ordinal),
-      [REVISION_LABEL]: labelOf(set, revision),
-    },
-    spec: { hostname: name, ...(serviceName && { subdomain: serviceName }), volumes: [...own, ...volumes] },
-  });
-  try {
-    return await createPods(set, [draft], context);
-  } catch (err) {
-    if (!isApiError(err, 'AlreadyExists')) throw err; // somebody else's, or ours that the cache has not seen
-    return false;
   }
 }
 
@@ -139,18 +120,19 @@ async function updateStatus(
   { client }: ReconcileContext,
 ): Promise<void> {
   const { minReadySeconds = 0 } = set.spec;
-  const active = pods.filter(isActive);
   const isOf = (revision: string) => (pod: corev1.Pod) =>
-    pod.metadata.labels?.[REVISION_LABEL] === labelOf(set, revision);
-  const updated = active.filter(isOf(update)).length;
-  const ready = active.filter(isReady).length;
-  const isRolledOut = updated === (set.spec.replicas ?? 1) && active.length === updated && ready === updated;
+    !isBeingDeleted(pod) && pod.metadata.labels?.[REVISION_LABEL] === labelOf(set, revision);
+  const isRunning = ({ status }: corev1.Pod) => status?.phase === 'Running';
+  const running = pods.filter(isRunning);
+  const updated = pods.filter(isOf(update)).length;
+  const ready = running.filter(isReady).length;
+  const isRolledOut = set.spec.updateStrategy?.type !== 'OnDelete' && updated === pods.length && ready === pods.length;
   const status = {
     observedGeneration: set.metadata.generation ?? 0,
-    replicas: active.length,
+    replicas: pods.length, // also those on their way out
     readyReplicas: ready,
-    availableReplicas: active.filter((pod) => msUntilAvailable(pod, minReadySeconds, wallNow()) === 0).length,
-    currentReplicas: isRolledOut ? updated : active.filter(isOf(current)).length,
+    availableReplicas: running.filter((pod) => msUntilAvailable(pod, minReadySeconds, wallNow()) === 0).length,
+    currentReplicas: isRolledOut ? updated : pods.filter(isOf(current)).length,
     updatedReplicas: updated,
     currentRevision: isRolledOut ? update : current,
     updateRevision: update,
@@ -161,10 +143,4 @@ async function updateStatus(
     (field) => status[field] !== (known[field] ?? 0),
   );
   if (isNews) await writeStatus(client.resource(appsv1.statefulSets), set, status);
-}
-
-/** -1: a Pod of it that it would not have made. */
-function ordinalOf({ metadata }: StatefulSet, pod: corev1.Pod): number {
-  const rest = pod.metadata.name.slice(metadata.name.length + 1);
-  return /^(0|[1-9][0-9]*)$/.test(rest) ? Number(rest) : -1;
 }
