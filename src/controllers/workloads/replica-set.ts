@@ -7,15 +7,7 @@
  * tried again later.
  */
 import { wallNow } from '../../api/index.ts';
-import {
-  type AnyObject,
-  appsv1,
-  corev1,
-  type Draft,
-  mergePatch,
-  type metav1,
-  type Resource,
-} from '../../client/index.ts';
+import { type AnyObject, appsv1, corev1, type Draft, type Resource } from '../../client/index.ts';
 import {
   type ControllerDefinition,
   controllerOf,
@@ -24,8 +16,8 @@ import {
   type ReconcileContext,
   requeueAfter,
   setCondition,
-  setControllerReference,
 } from '../../controller/index.ts';
+import { claimPods } from '../pods/claim-pods.ts';
 import { leastWorthFirst } from '../pods/deletion-order.ts';
 import { podIndexers } from '../pods/indexes.ts';
 import { createPods, deletePods, messageOf, podFrom } from '../pods/own-pods.ts';
@@ -68,7 +60,7 @@ function makeController<T extends ReplicaOwner>(name: string, resource: Resource
     ],
     async reconcile(set, context) {
       if (!set) return undefined; // its pods are the garbage collector's business
-      const pods = await claimPods(set, context);
+      const pods = await claimPods(set, { selector: set.spec.selector, isConcerned: isActive }, context);
       const active = pods.filter(isActive);
       const fault = isBeingDeleted(set) ? undefined : await manage(set, resource, active, context);
       await updateStatus(resource, set, pods, fault, context);
@@ -77,47 +69,6 @@ function makeController<T extends ReplicaOwner>(name: string, resource: Resource
       return nextMs === undefined ? undefined : requeueAfter(nextMs);
     },
   });
-}
-
-/** Its own that still match, and those that nobody has and that do; what matches no more is let go. */
-async function claimPods(
-  set: ReplicaOwner,
-  { cache, client, namespace }: ReconcileContext,
-): Promise<readonly corev1.Pod[]> {
-  const pods = cache.of(corev1.pods);
-  const owned = pods.by('byController', set.metadata.uid);
-  const matching = new Set(
-    pods.list({ namespace, labelSelector: set.spec.selector ?? {} }).map(({ metadata }) => metadata.uid),
-  );
-  const matches = ({ metadata }: corev1.Pod) => matching.has(metadata.uid);
-  if (!isBeingDeleted(set)) {
-    for (const stranger of owned.filter((pod) => isActive(pod) && !matches(pod))) await release(set, stranger, client);
-    for (const orphan of pods.list({ namespace, labelSelector: set.spec.selector ?? {} }))
-      if (isActive(orphan) && !controllerOf(orphan)) await adopt(set, orphan, client);
-  }
-  return owned.filter(matches);
-}
-
-async function adopt(set: ReplicaOwner, orphan: corev1.Pod, client: ReconcileContext['client']): Promise<void> {
-  await setOwners(orphan, setControllerReference(set, orphan).metadata.ownerReferences ?? [], client);
-}
-
-async function release(set: ReplicaOwner, stranger: corev1.Pod, client: ReconcileContext['client']): Promise<void> {
-  const { ownerReferences = [] } = stranger.metadata;
-  await setOwners(
-    stranger,
-    ownerReferences.filter(({ uid }) => uid !== set.metadata.uid),
-    client,
-  );
-}
-
-async function setOwners(
-  { metadata: { uid, resourceVersion, name } }: corev1.Pod,
-  owners: readonly metav1.OwnerReference[],
-  client: ReconcileContext['client'],
-): Promise<void> {
-  const metadata = { uid, resourceVersion, ownerReferences: owners.length > 0 ? owners : null } as object;
-  await client.resource(corev1.pods).patch(name, mergePatch<corev1.Pod>({ metadata }));
 }
 
 /** What could not be done: the rest is done all the same, and the status says why. */

@@ -3,8 +3,8 @@
  * otherwise (`persistentVolumeClaimRetentionPolicy`): then they belong to the set, or to the Pod once it is one too many, and
  * the garbage collector takes them.
  */
-import { type appsv1, corev1, type Draft, isApiError, mergePatch, type metav1 } from '../../client/index.ts';
-import { controllerOf, isBeingDeleted, type ReconcileContext, setControllerReference } from '../../controller/index.ts';
+import { type appsv1, corev1, type Draft, isApiError } from '../../client/index.ts';
+import { isBeingDeleted, type ReconcileContext, setControllerReference } from '../../controller/index.ts';
 import { createPod, messageOf, podFrom } from '../pods/own-pods.ts';
 import { isRefusedByNamespace } from '../refused-by-namespace.ts';
 import { labelOf, REVISION_LABEL, templateOf } from './revisions.ts';
@@ -21,33 +21,6 @@ export function ordinalOf({ metadata }: StatefulSet, pod: corev1.Pod): number {
 export function isInRange({ spec }: StatefulSet, ordinal: number): boolean {
   const start = spec.ordinals?.start ?? 0;
   return ordinal >= start && ordinal < start + (spec.replicas ?? 1);
-}
-
-/** Its own that are members, and those that nobody has and that are; what is none any more is let go. */
-export async function claimMembers(set: StatefulSet, context: ReconcileContext): Promise<readonly corev1.Pod[]> {
-  const { cache, client, namespace } = context;
-  const pods = cache.of(corev1.pods);
-  const owned = pods.by('byController', set.metadata.uid);
-  const matching = pods.list({ namespace, labelSelector: set.spec.selector });
-  const names = new Set(matching.filter((pod) => ordinalOf(set, pod) >= 0).map(({ metadata }) => metadata.name));
-  if (!isBeingDeleted(set)) {
-    const setOwners = async (pod: corev1.Pod, owners: readonly metav1.OwnerReference[]) => {
-      const { uid, resourceVersion, name } = pod.metadata;
-      const metadata = { uid, resourceVersion, ownerReferences: owners.length > 0 ? owners : null } as object;
-      await client.resource(corev1.pods).patch(name, mergePatch<corev1.Pod>({ metadata }));
-    };
-    for (const stranger of owned.filter((pod) => !names.has(pod.metadata.name) && !isBeingDeleted(pod))) {
-      const { ownerReferences = [] } = stranger.metadata;
-      await setOwners(
-        stranger,
-        ownerReferences.filter(({ uid }) => uid !== set.metadata.uid),
-      );
-    }
-    for (const orphan of matching)
-      if (names.has(orphan.metadata.name) && !controllerOf(orphan) && !isBeingDeleted(orphan))
-        await setOwners(orphan, setControllerReference(set, orphan).metadata.ownerReferences ?? []);
-  }
-  return owned.filter(({ metadata }) => names.has(metadata.name));
 }
 
 /** Its claims first: a Pod without them could not start. False: not now. */

@@ -16,12 +16,13 @@ import {
   type ReconcileContext,
   requeueAfter,
 } from '../../controller/index.ts';
+import { claimPods } from '../pods/claim-pods.ts';
 import { podIndexers } from '../pods/indexes.ts';
 import { MOST_AT_ONCE } from '../pods/own-pods.ts';
 import { isActive, isFinished, isReady, msUntilAvailable, msUntilNextAvailable } from '../pods/pod-state.ts';
 import { writeStatus } from '../write-status.ts';
 import { currentRevision, forgetRevisions, labelOf, REVISION_LABEL, revisionsOwned } from './revisions.ts';
-import { claimMembers, createMember, deleteMember, giveClaims, ordinalOf } from './stateful-members.ts';
+import { createMember, deleteMember, giveClaims, ordinalOf } from './stateful-members.ts';
 
 type StatefulSet = appsv1.StatefulSet;
 
@@ -40,7 +41,15 @@ export const statefulSetController: ControllerDefinition<StatefulSet> = defineCo
   ],
   async reconcile(set, context) {
     if (!set) return undefined; // its pods are the garbage collector's business
-    const pods = await claimMembers(set, context);
+    const pods = await claimPods(
+      set,
+      {
+        selector: set.spec.selector,
+        isConcerned: (pod) => !isBeingDeleted(pod),
+        isMember: (pod) => ordinalOf(set, pod) >= 0,
+      },
+      context,
+    );
     const byOrdinal = new Map(pods.map((pod) => [ordinalOf(set, pod), pod]));
     const update = await currentRevision(set, context);
     const current = set.status?.currentRevision ?? update;
