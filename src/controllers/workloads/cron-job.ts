@@ -16,6 +16,7 @@ import {
   setControllerReference,
 } from '../../controller/index.ts';
 import { byController } from '../pods/indexes.ts';
+import { messageOf } from '../pods/own-pods.ts';
 import { isRefusedByNamespace } from '../refused-by-namespace.ts';
 import { writeStatus } from '../write-status.ts';
 import { CronSchedule } from './cron-schedule.ts';
@@ -37,6 +38,14 @@ export const cronJobController: ControllerDefinition<batchv1.CronJob> = defineCo
     await forgetJobs(jobs.filter(isComplete), successfulJobsHistoryLimit, context);
     await forgetJobs(jobs.filter(isFailed), failedJobsHistoryLimit, context);
     const active = jobs.filter((job) => !isComplete(job) && !isFailed(job) && !isBeingDeleted(job));
+    for (const { uid, name } of cron.status?.active ?? []) {
+      const job = jobs.find(({ metadata }) => metadata.uid === uid);
+      if (!job) context.recorder.normal('MissingJob', `Active job went missing: ${name}`);
+      else if (isComplete(job) || isFailed(job)) {
+        const text = `Saw completed job: ${name}, condition: ${isComplete(job) ? 'Complete' : 'Failed'}`;
+        context.recorder.normal('SawCompletedJob', text);
+      }
+    }
     const schedule = scheduleOf(cron, context);
     const due = schedule && !suspend ? dueAt(cron, schedule) : undefined;
     const started = due === undefined ? undefined : await start(cron, due, active, context);
@@ -77,14 +86,17 @@ async function start(
   cron: batchv1.CronJob,
   dueMs: number,
   active: readonly batchv1.Job[],
-  { client, namespace, recorder }: ReconcileContext,
+  context: ReconcileContext,
 ): Promise<batchv1.Job | undefined> {
+  const { client, namespace, recorder } = context;
   const { concurrencyPolicy = 'Allow', jobTemplate } = cron.spec;
-  if (active.length > 0 && concurrencyPolicy === 'Forbid') return undefined;
+  if (active.length > 0 && concurrencyPolicy === 'Forbid') {
+    const why = 'Not starting job because prior execution is running and concurrency policy is Forbid';
+    recorder.normal('JobAlreadyActive', why);
+    return undefined;
+  }
   const jobs = client.resource(batchv1.jobs);
-  if (concurrencyPolicy === 'Replace')
-    for (const { metadata } of active)
-      await jobs.delete(metadata.name, { propagationPolicy: 'Background', preconditions: { uid: metadata.uid } });
+  if (concurrencyPolicy === 'Replace') for (const job of active) await deleteJob(job, context);
   const { metadata = {}, spec } = jobTemplate;
   const name = `${cron.metadata.name}-${Math.floor(dueMs / 60_000)}`;
   const annotations = { ...metadata.annotations, [SCHEDULED]: rfc3339(dueMs) };
@@ -96,16 +108,20 @@ async function start(
   } catch (err) {
     if (isRefusedByNamespace(err)) return undefined;
     if (isApiError(err, 'AlreadyExists')) return jobs.get(name);
+    recorder.warning('FailedCreate', `Error creating job: ${messageOf(err)}`);
     throw err;
   }
 }
 
-async function forgetJobs(done: readonly batchv1.Job[], limit: number, { client }: ReconcileContext): Promise<void> {
+async function forgetJobs(done: readonly batchv1.Job[], limit: number, context: ReconcileContext): Promise<void> {
   const oldest = [...done].sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
-  for (const { metadata } of oldest.slice(0, Math.max(0, oldest.length - limit)))
-    await client
-      .resource(batchv1.jobs)
-      .delete(metadata.name, { propagationPolicy: 'Background', preconditions: { uid: metadata.uid } });
+  for (const job of oldest.slice(0, Math.max(0, oldest.length - limit))) await deleteJob(job, context);
+}
+
+async function deleteJob({ metadata }: batchv1.Job, { client, recorder }: ReconcileContext): Promise<void> {
+  const { name, uid } = metadata;
+  await client.resource(batchv1.jobs).delete(name, { propagationPolicy: 'Background', preconditions: { uid } });
+  recorder.normal('SuccessfulDelete', `Deleted job ${name}`);
 }
 
 async function updateStatus(

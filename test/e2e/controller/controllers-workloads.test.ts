@@ -150,6 +150,16 @@ describe('a job', () => {
     const [made] = (await client.resource(batchv1.jobs, n).list()).items;
     expect(made?.metadata.name).toMatch(/^c-\d{8}$/);
     await until(async () => ((await crons.get('c')).status?.lastScheduleTime ?? past) !== past);
+    const told = async () =>
+      (await client.resource(corev1.events, n).list()).items
+        .filter(({ involvedObject }) => involvedObject.kind === 'CronJob')
+        .map(({ reason, message }) => `${reason} ${message}`);
+    await until(async () => (await told()).length === 2);
+    const { name } = made!.metadata;
+    expect((await told()).sort()).toEqual([
+      `SawCompletedJob Saw completed job: ${name}, condition: Complete`,
+      `SuccessfulCreate Created job ${name}`,
+    ]);
     await crons.delete('c', { propagationPolicy: 'Background' });
     await until(async () => (await client.resource(batchv1.jobs, n).list()).items.length === 0);
   });
@@ -277,6 +287,37 @@ describe('behind a service', () => {
     const [name] = await namesIn(n);
     const eviction = client.resource(corev1.pods, n).subresource('eviction').create(name!, { metadata: { name } });
     await expect(eviction).rejects.toSatisfy((err) => isApiError(err, 'TooManyRequests'));
+  });
+
+  it('a budget expects nothing of Pods without a controller, and lets none go where it cannot tell', async () => {
+    const n = await newNamespace();
+    const budgets = client.resource(policyv1.podDisruptionBudgets, n);
+    const told = async () =>
+      (await client.resource(corev1.events, n).list()).items
+        .filter(({ involvedObject }) => involvedObject.kind === 'PodDisruptionBudget')
+        .map(({ reason, message }) => `${reason} ${message}`);
+    const selector = { matchLabels: labels };
+    await budgets.create({ metadata: { name: 'b' }, spec: { maxUnavailable: 0, selector } });
+    await until(async () => (await told()).includes('NoPods No matching pods found'));
+    await client.resource(corev1.pods, n).create({ metadata: { name: 'alone', labels }, spec: template().spec });
+    const shown =
+      '&LabelSelector{MatchLabels:map[string]string{app: x,},MatchExpressions:[]LabelSelectorRequirement{},}';
+    await until(async () => (await told()).some((text) => text.startsWith(`UnmanagedPods Pods selected by this`)));
+    expect((await told()).find((text) => text.startsWith('UnmanagedPods'))).toContain(`(selector: ${shown})`);
+    await until(async () => (await budgets.get('b')).status?.currentHealthy === 1);
+    expect((await budgets.get('b')).status).toMatchObject({
+      expectedPods: 0,
+      desiredHealthy: 0,
+      disruptionsAllowed: 0,
+    });
+    await client
+      .resource(appsv1.daemonSets, n)
+      .create({ metadata: { name: 'd' }, spec: { selector, template: template() } });
+    await until(async () => (await budgets.get('b')).status?.conditions?.[0]?.reason === 'SyncFailed');
+    expect((await budgets.get('b')).status).toMatchObject({
+      disruptionsAllowed: 0,
+      conditions: [{ status: 'False', message: 'daemonsets.apps does not implement the scale subresource' }],
+    });
   });
 });
 
