@@ -6,6 +6,7 @@ import { admitted } from './admission.testing.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import { limitRanger } from './plugins/limit-ranger/limit-ranger.ts';
 import { defaultTolerationSeconds } from './plugins/pods/default-toleration-seconds.ts';
+import { podTolerationRestriction } from './plugins/pods/pod-toleration-restriction.ts';
 import { runtimeClass } from './plugins/pods/runtime-class.ts';
 import { serviceAccount } from './plugins/pods/service-account.ts';
 import { podSecurity } from './pod-security/pod-security.ts';
@@ -41,7 +42,17 @@ const others = (size: number) => ({
       },
     },
   ],
-  '/namespaces': [{ metadata: { name: 'ns', labels: { 'pod-security.kubernetes.io/warn': 'restricted' } } }],
+  '/namespaces': [
+    {
+      metadata: {
+        name: 'ns',
+        labels: { 'pod-security.kubernetes.io/warn': 'restricted' },
+        annotations: {
+          'scheduler.alpha.kubernetes.io/tolerationsWhitelist': JSON.stringify(tolerations(size).reverse()),
+        },
+      },
+    },
+  ],
   '/serviceaccounts': [
     {
       metadata: {
@@ -62,6 +73,7 @@ it.each<[plugin: AdmissionPlugin, spec: (size: number) => JsonObject]>([
   [resourceQuota({ list: async () => [quota], writeUsed: async () => 'written' }), containers],
   [runtimeClass, (size) => ({ runtimeClassName: 'r', tolerations: tolerations(size) })],
   [defaultTolerationSeconds, (size) => ({ tolerations: tolerations(size) })],
+  [podTolerationRestriction, (size) => ({ tolerations: tolerations(size) })],
 ])('$name takes time in proportion to the Pod', async (plugin, spec) => {
   await expectLinear(plugin.name, {
     make: (size) => ({ resource: 'pods', object: { spec: spec(size) }, others: others(size) }),

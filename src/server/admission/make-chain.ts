@@ -23,6 +23,8 @@ import { alwaysPullImages } from './plugins/pods/always-pull-images.ts';
 import { defaultTolerationSeconds } from './plugins/pods/default-toleration-seconds.ts';
 import { extendedResourceToleration } from './plugins/pods/extended-resource-toleration.ts';
 import { limitPodHardAntiAffinityTopology } from './plugins/pods/limit-pod-hard-anti-affinity-topology.ts';
+import { podNodeSelector } from './plugins/pods/pod-node-selector.ts';
+import { podTolerationRestriction } from './plugins/pods/pod-toleration-restriction.ts';
 import { podTopologyLabels } from './plugins/pods/pod-topology-labels.ts';
 import { priority } from './plugins/pods/priority.ts';
 import { runtimeClass } from './plugins/pods/runtime-class.ts';
@@ -62,8 +64,10 @@ function allPlugins({ authorizer, metrics, resourceOf, followers = [] }: Admissi
     taintNodesByCondition,
     alwaysPullImages,
     podSecurity(metrics && securityMetrics(metrics)),
+    podNodeSelector,
     priority,
     defaultTolerationSeconds,
+    podTolerationRestriction,
     extendedResourceToleration,
     defaultStorageClass,
     storageObjectInUseProtection,

@@ -8,6 +8,8 @@ import { namespaceExists } from './namespace-exists.ts';
 import { ownerReferences } from './owner-references.ts';
 import { extendedResourceToleration } from './pods/extended-resource-toleration.ts';
 import { limitPodHardAntiAffinityTopology } from './pods/limit-pod-hard-anti-affinity-topology.ts';
+import { podNodeSelector } from './pods/pod-node-selector.ts';
+import { podTolerationRestriction } from './pods/pod-toleration-restriction.ts';
 
 it('NamespaceExists: what lies in no namespace that is there is neither made, changed nor deleted', async () => {
   const write = { resource: 'configmaps', object: {}, others: { '/namespaces': [{ metadata: { name: 'ns' } }] } };
@@ -112,5 +114,89 @@ describe('OwnerReferencesPermissionEnforcement', () => {
     await expect(admitted(plugin(), { resource, object })).rejects.toThrow(
       'cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion apps/v1 Kind Thing: no matches for kind "Thing" in version "apps/v1"',
     );
+  });
+});
+
+const inNamespace = (annotations: Record<string, string>) => ({
+  '/namespaces': [{ metadata: { name: 'ns', annotations } }],
+});
+
+describe('PodNodeSelector', () => {
+  const others = inNamespace({ 'scheduler.alpha.kubernetes.io/node-selector': 'env=test, disk = ssd' });
+  const write = (nodeSelector?: JsonObject) => ({
+    ...{ resource: 'pods', others },
+    object: { spec: nodeSelector ? { nodeSelector } : {} },
+  });
+
+  it.each<[own: JsonObject | undefined, all: JsonObject]>([
+    [undefined, { env: 'test', disk: 'ssd' }],
+    [
+      { env: 'test', zone: 'a' },
+      { env: 'test', disk: 'ssd', zone: 'a' },
+    ],
+  ])('a Pod that selects %j selects %j', async (own, all) => {
+    const { object } = await admitted(podNodeSelector, write(own));
+    expect((object.spec as JsonObject).nodeSelector).toEqual(all);
+  });
+
+  it('refuses a Pod that contradicts, and an annotation that cannot be read', async () => {
+    await expect(admitted(podNodeSelector, write({ env: 'prod' }))).rejects.toMatchObject({
+      code: 403,
+      message: 'pods "a" is forbidden: pod node label selector conflicts with its namespace node label selector',
+    });
+    const wrong = inNamespace({ 'scheduler.alpha.kubernetes.io/node-selector': 'env' });
+    await expect(admitted(podNodeSelector, { ...write(), others: wrong })).rejects.toMatchObject({
+      code: 500,
+      message: 'invalid selector: [env]',
+    });
+  });
+});
+
+describe('PodTolerationRestriction', () => {
+  const annotations = (defaults: JsonObject[] | undefined, listed: JsonObject[] | undefined) => ({
+    ...(defaults && { 'scheduler.alpha.kubernetes.io/defaultTolerations': JSON.stringify(defaults) }),
+    ...(listed && { 'scheduler.alpha.kubernetes.io/tolerationsWhitelist': JSON.stringify(listed) }),
+  });
+  const any = { key: 'a', operator: 'Exists' };
+  const once = { key: 'a', operator: 'Equal', value: 'x', effect: 'NoSchedule' };
+  const forMinute = { key: 'b', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 };
+  const forHour = { ...forMinute, tolerationSeconds: 3600 };
+  const run = async (own: JsonObject[], defaults?: JsonObject[], listed?: JsonObject[], more: object = {}) => {
+    const spec = { ...(own.length > 0 && { tolerations: own }), containers: [{ name: 'c' }], ...more };
+    const others = inNamespace(annotations(defaults, listed));
+    const { object } = await admitted(podTolerationRestriction, { resource: 'pods', object: { spec }, others });
+    return (object.spec as JsonObject).tolerations;
+  };
+
+  it.each<[own: JsonObject[], defaults: JsonObject[] | undefined, all: JsonObject[] | undefined]>([
+    [[], undefined, undefined],
+    [[], [once], [once]],
+    [[once], [forMinute], [forMinute, once]],
+    [[once], [any], [any]],
+    [[any], [once], [any]],
+    [[forMinute], [forHour], [forHour]],
+    [[forHour], [forMinute], [forHour]],
+    [[once], [once], [once]],
+  ])('a Pod that tolerates %j in a namespace of %j tolerates %j', async (own, defaults, all) => {
+    expect(await run(own, defaults)).toEqual(all);
+  });
+
+  it('a Pod that asks for memory tolerates nodes that are short of it', async () => {
+    const containers = [{ name: 'c', resources: { requests: { memory: '1Mi' } } }];
+    expect(await run([once], undefined, undefined, { containers })).toEqual([
+      once,
+      { key: 'node.kubernetes.io/memory-pressure', operator: 'Exists', effect: 'NoSchedule' },
+    ]);
+  });
+
+  it('refuses what is not on the list of the namespace', async () => {
+    expect(await run([once, forMinute], undefined, [any, forHour])).toEqual([once, forMinute]);
+    const refusal = {
+      code: 500,
+      message:
+        'pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist',
+    };
+    await expect(run([forHour], undefined, [any, forMinute])).rejects.toMatchObject(refusal);
+    await expect(run([], [forMinute], [any])).rejects.toMatchObject(refusal);
   });
 });
