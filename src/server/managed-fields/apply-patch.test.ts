@@ -229,13 +229,19 @@ describe('applyPatch()', () => {
     });
   });
 
-  it('leaves out what the resource does not take', () => {
+  it('makes nobody an owner of what the resource does not take, and no conflict of it', () => {
     const object = apply('alpha', { kind: 'Pod', spec: { nodeName: 'n' }, status: { phase: 'Running' } }, undefined, {
       schema: pod,
       ignored: setOfPaths([['f:status']]),
     });
-    expect(object).not.toHaveProperty('status');
     expect(owners(object)).toEqual({ alpha: { 'f:spec': { 'f:nodeName': {} } } });
+    const phase = (name: string) => ({ kind: 'Pod', status: { phase: name } });
+    const scheduled = apply('beta', phase('Pending'), object, { schema: pod, ignored: setOfPaths([['f:spec']]) });
+    const again = apply('alpha', { ...phase('Failed'), spec: { nodeName: 'm' } }, scheduled, {
+      schema: pod,
+      ignored: setOfPaths([['f:status']]),
+    });
+    expect(owners(again)).toMatchObject({ alpha: { 'f:spec': {} }, beta: { 'f:status': { 'f:phase': {} } } });
   });
 
   it.each<[body: JsonObject, message: string]>([

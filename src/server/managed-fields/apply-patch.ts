@@ -31,7 +31,7 @@ import {
 import { KeylessElementError } from './field-shape.ts';
 import { lastAppliedFields, withLastApplied } from './last-applied.ts';
 import { findManager, Manager, readManagers, writeManagers } from './managers.ts';
-import { mergeTyped, withoutFields } from './merge-typed.ts';
+import { mergeTyped } from './merge-typed.ts';
 import { setOfObject, TypedError } from './object-set.ts';
 import { removeUnowned } from './prune.ts';
 import { neverTracked, trackUpdate } from './track-update.ts';
@@ -47,7 +47,7 @@ export type ApplyRequest = {
   readonly subresource?: string;
   readonly force?: boolean;
   readonly now: string;
-  /** Fields that this resource does not take, with all below them: `status`, or all but it. */
+  /** Fields that nobody owns by writing here, with all below them: `status`, or all but it. What becomes of them is not decided here. */
   readonly ignored?: FieldSet;
 };
 
@@ -81,7 +81,7 @@ function* typedSteps(request: ApplyRequest): Generator<undefined, JsonObject, un
 
   const bare = withNullsForAbsent(withManagedFields(base, undefined), schema);
   const applied = withoutSubtrees(asked, ignored);
-  const merged = mergeTyped(bare, withoutFields(body, ignored), schema);
+  const merged = mergeTyped(bare, body, schema);
   yield;
   const owned = unionAll([applied, ...others.map((other) => other.set)]);
   const object = former ? removeUnowned(merged, former.set, owned, schema) : merged;
@@ -89,9 +89,10 @@ function* typedSteps(request: ApplyRequest): Generator<undefined, JsonObject, un
   yield;
   // Of what is new nobody else has anything.
   if (live) {
-    const { added, modified, removed } = compareObjects(bare, object, schema);
+    const { added, modified, removed: gone } = compareObjects(bare, object, schema);
     yield;
-    const changed = tracked(union(added, modified));
+    const changed = tracked(withoutSubtrees(union(added, modified), ignored));
+    const removed = withoutSubtrees(gone, ignored);
     if (!force) {
       const allowed = lastAppliedFields(bare, schema, manager, apiVersion);
       const conflicts = conflictsWith(others, difference(changed, allowed));

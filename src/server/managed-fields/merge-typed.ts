@@ -8,7 +8,6 @@
 import type { JsonObject, JsonValue } from '../../api/json.ts';
 import { isObject, jsonEqual, ownValue, setKey } from '../codec/json/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
-import type { FieldSet } from './field-set.ts';
 import { elementStep, isEmptyAs, listOrEmpty, memberSchema, objectOrEmpty, shapeOfValue } from './field-shape.ts';
 
 export function mergeTyped(live: JsonObject, applied: JsonObject, schema: Schema): JsonObject {
@@ -69,17 +68,5 @@ function mergeElements(live: readonly JsonValue[], applied: readonly JsonValue[]
     nextShared++;
   }
   while (taken < now.length) take();
-  return result;
-}
-
-/** An object without some of its fields, whoever owns them. */
-export function withoutFields(object: JsonObject, fields: FieldSet): JsonObject {
-  const result = { ...object };
-  for (const [step, node] of fields) {
-    const key = step.slice(2);
-    const value = ownValue(object, key);
-    if (node.isOwned) delete result[key];
-    else if (isObject(value)) setKey(result, key, withoutFields(value, node.children));
-  }
   return result;
 }

@@ -7,6 +7,7 @@ import {
   type DependentsRule,
   type KindRow,
   kindTable,
+  type MetadataField,
   type NameRule,
   type SelectableField,
   type UnknownFieldText,
@@ -38,6 +39,10 @@ export type KindFacts = {
   readonly dependentsWarning: string | undefined;
   /** `status` belongs to a subresource and is ignored elsewhere. */
   readonly hasStatus: boolean;
+  /** What of `metadata` a write to `status` leaves as it was. */
+  readonly statusKeeps: readonly MetadataField[];
+  /** Where in an object a write to `status` makes nobody an owner, whatever is sent. */
+  readonly statusDisowns: readonly (readonly string[])[];
   /** All that a field selector may name, `metadata.name` among them. */
   readonly fields: ReadonlyMap<string, SelectableField>;
   /** All that one may name in some version: what is read of stored objects. */
@@ -84,6 +89,8 @@ function builtInFacts(resource: Resource): KindFacts {
     dependents: row.dependents,
     dependentsWarning: row.dependentsWarning,
     hasStatus: hasStatus(resource),
+    statusKeeps: row.statusKeeps ?? [],
+    statusDisowns: disownedBy(row),
     fields,
     storedFields: fields,
     unknownField: row.unknownField ?? 'known',
@@ -107,6 +114,8 @@ function customFacts(resource: Resource): KindFacts {
     dependents: undefined,
     dependentsWarning: undefined,
     hasStatus: hasStatus(resource),
+    statusKeeps: [], // of `metadata` all of it is kept, and what is sent of it is owned all the same
+    statusDisowns: [['spec']],
     fields: fieldsAt(selectableFields),
     // Only the version that is stored is asked, and there may be thousands with fields of their own.
     get storedFields() {
@@ -120,6 +129,11 @@ function customFacts(resource: Resource): KindFacts {
 function storageOf({ group, version, plural, kind }: Resource, { storedAs }: KindRow): StorageResource {
   const [storedGroup = group, storedVersion = version, storedPlural = plural] = storedAs?.split('/') ?? [];
   return { group: storedGroup, version: storedVersion, plural: storedPlural, kind };
+}
+
+function disownedBy({ statusKeeps = [], statusDisowns }: KindRow): readonly (readonly string[])[] {
+  if (statusDisowns) return [['spec'], [statusDisowns]];
+  return [['spec'], ...statusKeeps.map((field) => ['metadata', field])];
 }
 
 function hasStatus({ subresources }: Resource): boolean {

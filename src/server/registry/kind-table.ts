@@ -30,6 +30,9 @@ export type UnknownFieldText = 'plain' | 'kind' | 'known';
 /** `orphan`: they stay, ownerless; `ignore`: there are none, and nothing that a deletion says of them counts. */
 export type DependentsRule = 'orphan' | 'ignore';
 
+/** What of `metadata` clients write. */
+export type MetadataField = 'labels' | 'annotations' | 'finalizers' | 'ownerReferences';
+
 export type KindRow = {
   /** Below the root of all keys, where it is not the plural. */
   readonly storedUnder?: string;
@@ -46,6 +49,10 @@ export type KindRow = {
   readonly dependentsWarning?: string;
   /** Told to everybody who asks for it, whatever is asked. */
   readonly deprecation?: string;
+  /** What of `metadata` a write to `status` leaves as it was: of most kinds nothing. */
+  readonly statusKeeps?: readonly MetadataField[];
+  /** What of `metadata` nobody owns by such a write, where that is more than what it keeps. */
+  readonly statusDisowns?: 'metadata';
   readonly fields?: Readonly<Record<string, string | SelectableField>>;
   readonly unknownField?: UnknownFieldText;
 };
@@ -54,6 +61,10 @@ const generation = { hasGeneration: true } as const;
 const answersDeleted = { answersDeleted: true } as const;
 const createsOnUpdate = { createsOnUpdate: true } as const;
 const needsVersion = { needsResourceVersion: true } as const;
+const statusAlone = {
+  statusKeeps: ['labels', 'annotations', 'finalizers', 'ownerReferences'],
+  statusDisowns: 'metadata',
+} as const;
 const admission = { ...generation, ...needsVersion };
 const rbac = { ...createsOnUpdate, nameRule: 'segment' } as const;
 
@@ -101,6 +112,7 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
   pods: {
     ...generation,
     ...answersDeleted,
+    statusKeeps: ['ownerReferences'], // old kubelets would spoil them
     unknownField: 'plain',
     fields: {
       'spec.nodeName': 'spec.nodeName',
@@ -138,23 +150,25 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
   'mutatingadmissionpolicies.admissionregistration.k8s.io': admission,
   'mutatingadmissionpolicybindings.admissionregistration.k8s.io': admission,
   'mutatingwebhookconfigurations.admissionregistration.k8s.io': admission,
-  'validatingadmissionpolicies.admissionregistration.k8s.io': admission,
+  'validatingadmissionpolicies.admissionregistration.k8s.io': { ...admission, ...statusAlone },
   'validatingadmissionpolicybindings.admissionregistration.k8s.io': admission,
   'validatingwebhookconfigurations.admissionregistration.k8s.io': admission,
   'customresourcedefinitions.apiextensions.k8s.io': {
     ...generation,
     ...needsVersion,
     nameRule: 'crd',
+    statusDisowns: 'metadata',
     storedUnder: 'apiextensions.k8s.io/customresourcedefinitions',
   },
   'apiservices.apiregistration.k8s.io': {
     ...needsVersion,
+    ...statusAlone,
     nameRule: 'apiService',
     storedUnder: 'apiregistration.k8s.io/apiservices',
   },
 
   'daemonsets.apps': generation,
-  'deployments.apps': generation,
+  'deployments.apps': { ...generation, statusKeeps: ['labels'] },
   'replicasets.apps': generation,
   'statefulsets.apps': { ...generation, nameRule: 'label' },
   'horizontalpodautoscalers.autoscaling': { storedAs: 'autoscaling/v2/horizontalpodautoscalers' },
@@ -187,8 +201,8 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
       type: 'type',
     },
   },
-  'flowschemas.flowcontrol.apiserver.k8s.io': generation,
-  'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io': generation,
+  'flowschemas.flowcontrol.apiserver.k8s.io': { ...generation, ...statusAlone },
+  'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io': { ...generation, ...statusAlone },
   'ingressclasses.networking.k8s.io': generation,
   'ingresses.networking.k8s.io': { ...generation, storedUnder: 'ingress' },
   'ipaddresses.networking.k8s.io': { nameRule: 'ip' },
@@ -200,7 +214,7 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
   'rolebindings.rbac.authorization.k8s.io': rbac,
   'roles.rbac.authorization.k8s.io': rbac,
   'deviceclasses.resource.k8s.io': { ...generation, ...answersDeleted },
-  'resourceclaims.resource.k8s.io': answersDeleted,
+  'resourceclaims.resource.k8s.io': { ...answersDeleted, ...statusAlone },
   'resourceclaimtemplates.resource.k8s.io': answersDeleted,
   'resourceslices.resource.k8s.io': {
     ...generation,
@@ -211,6 +225,6 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
   'csinodes.storage.k8s.io': { ...answersDeleted, ...needsVersion },
   'csistoragecapacities.storage.k8s.io': needsVersion,
   'storageclasses.storage.k8s.io': answersDeleted,
-  'volumeattachments.storage.k8s.io': { ...answersDeleted, ...needsVersion },
+  'volumeattachments.storage.k8s.io': { ...answersDeleted, ...needsVersion, ...statusAlone },
   'volumeattributesclasses.storage.k8s.io': answersDeleted,
 };

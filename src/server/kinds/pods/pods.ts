@@ -46,7 +46,6 @@ export const podStrategy: Strategy = {
   prepareUpdate: (pod, old, { subresource }) => {
     dropDisabledFields(specOf(pod));
     if (subresource === 'status') {
-      restoreOwners(pod, old);
       const status = ensureObject(pod as JsonObject, 'status');
       const { qosClass } = objectAt(old as JsonObject, 'status') ?? {};
       if (qosClass !== undefined) fill(status, { qosClass });
@@ -149,11 +148,6 @@ function freshStatus(spec: JsonObject, quality: string, now: string): JsonObject
     status.conditions = [{ type: 'PodScheduled', status: 'False', ...times, reason: 'SchedulingGated', message }];
   }
   return status;
-}
-
-function restoreOwners(pod: KubeObject, old: KubeObject): void {
-  if (old.metadata.ownerReferences) pod.metadata.ownerReferences = cloneJson(old.metadata.ownerReferences);
-  else delete pod.metadata.ownerReferences;
 }
 
 /** Everything but what `take` copies is as it was, metadata excepted. */

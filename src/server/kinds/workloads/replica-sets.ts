@@ -59,12 +59,7 @@ const checkDeployment = checksFrom([
 export const deploymentStrategy: Strategy = {
   setDefaults: withTemplate(defaultsFrom(deploymentDefaults)),
   prepareCreate: dropDisabledInTemplate,
-  prepareUpdate: (object, old, { subresource }) => {
-    dropDisabledInTemplate(object);
-    if (subresource !== 'status') return;
-    if (old.metadata.labels) object.metadata.labels = { ...old.metadata.labels };
-    else delete object.metadata.labels;
-  },
+  prepareUpdate: dropDisabledInTemplate,
   validate: (object, _old, context) => {
     if (isStatus(context)) return [];
     const spec = specOf(object);

@@ -102,14 +102,6 @@ it('the selector of a deployment is fixed', async () => {
   ]);
 });
 
-it('a write of the status leaves the labels of a deployment alone', async () => {
-  const { created, strategy, context } = await apply(find('deployments.apps'), body);
-  const next = structuredClone(created);
-  next.metadata.labels = { x: 'y' };
-  await strategy.prepareUpdate?.(next, created, { ...context, subresource: 'status' });
-  expect(next.metadata.labels).toBeUndefined();
-});
-
 it('of a stateful set only a few fields may change', async () => {
   const { created, strategy } = await apply(find('statefulsets.apps'), body);
   const next = structuredClone(created);

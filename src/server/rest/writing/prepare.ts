@@ -33,7 +33,8 @@ import {
   setOfPaths,
   trackUpdate,
 } from '../../managed-fields/index.ts';
-import type { NameRule } from '../../registry/kind-table.ts';
+import type { KindFacts } from '../../registry/kind-facts.ts';
+import type { MetadataField, NameRule } from '../../registry/kind-table.ts';
 import { qualifiedName, type Resource } from '../../registry/resource.ts';
 import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import { generatedName } from '../../strategy/generated-name.ts';
@@ -155,12 +156,13 @@ export async function prepareUpdate(
   keepSystemMetadata(given, old);
   mergeOwners(given, context);
   const { status } = given;
+  const sent = context.subresource === 'status' ? { ...given } : undefined;
   keepOtherPart(storage, given, old, context.subresource);
   const discarded = given.status !== status && isObject(status) ? { status } : undefined;
   strategy.setDefaults?.(given);
   if (slices.isOver) await slices.pause();
   const fits = canFit(storage, given, { isTracked, isNew: false });
-  if (!isTracked && fits) track(storage, old, given, manager, context, discarded);
+  if (!isTracked && fits) track(storage, old, given, manager, context, { ...(discarded && { discarded }), sent });
   if (slices.isOver) await slices.pause();
   const owned = given.metadata.managedFields;
   const admitted = admit ? admit(given) : given;
@@ -173,13 +175,9 @@ export async function prepareUpdate(
   const preparing = strategy.prepareUpdate?.(object, old, context);
   if (preparing instanceof Promise) await preparing;
   if (slices.isOver) await slices.pause();
+  const isRenewed = context.subresource === '' && strategy.isRenewed?.(object, old);
   if (facts.hasGeneration && context.subresource !== 'binding')
-    object.metadata.generation = nextGeneration(
-      storage,
-      object,
-      old,
-      context.subresource === '' && strategy.isRenewed?.(object, old),
-    );
+    object.metadata.generation = nextGeneration(storage, object, old, isRenewed);
   const repeated = repeatedChecksOf(qualifiedName(resource), resource.isCustom);
   const faults = validateReplacedMeta(object.metadata, old.metadata, metaRules(storage), repeated);
   if (slices.isOver) await slices.pause();
@@ -271,10 +269,21 @@ function keepOtherPart(storage: ResourceStorage, object: KubeObject, old: KubeOb
     if (!['kind', 'apiVersion', 'metadata', 'status'].includes(field)) delete object[field];
   for (const [field, value] of Object.entries(old))
     if (!['kind', 'apiVersion', 'metadata', 'status'].includes(field)) object[field] = cloneJson(value);
+  if (storage.facts.statusKeeps.length > 0) object.metadata = keptOf(storage.facts.statusKeeps, object, old);
   if (!storage.resource.isCustom) return;
   // The version is what the writer has seen, or nothing.
   const { resourceVersion: _version, ...metadata } = old.metadata;
   object.metadata = { ...cloneJson(metadata), ...managedOf(object) };
+}
+
+function keptOf(fields: readonly MetadataField[], { metadata }: KubeObject, old: KubeObject): KubeObject['metadata'] {
+  const kept: JsonObject = { ...(metadata as JsonObject) };
+  for (const field of fields) {
+    const value = old.metadata[field];
+    if (value === undefined) delete kept[field];
+    else kept[field] = cloneJson(value as JsonObject);
+  }
+  return kept as KubeObject['metadata'];
 }
 
 function managedOf({ metadata }: KubeObject): Pick<KubeObject['metadata'], 'managedFields'> {
@@ -321,13 +330,21 @@ function mostBytes({ objects }: ResourceStorage): number {
   return objects.maxObjectBytes ?? LIMIT_BODY_BYTES;
 }
 
+/** What was sent, with the defaults of its status. */
+function withStatusOf({ status }: KubeObject, { status: _sent, ...rest }: KubeObject): Omit<KubeObject, 'status'> {
+  return status === undefined ? rest : { ...rest, status };
+}
+
+/** What was sent that is not in the object: of a status that goes elsewhere, or all of what came with one. */
+type Sent = { readonly discarded?: JsonObject; readonly sent?: KubeObject | undefined };
+
 function track(
   storage: ResourceStorage,
   old: KubeObject | undefined,
   object: KubeObject,
   manager: string,
   context: StrategyContext,
-  discarded?: JsonObject,
+  { discarded, sent }: Sent = {},
 ): void {
   const { schema, groupVersion } = storage.resource;
   if (untracked.has(qualifiedName(storage.resource))) {
@@ -335,7 +352,7 @@ function track(
     return;
   }
   const managedFields = trackUpdate({
-    after: object as unknown as JsonObject,
+    after: (sent ? withStatusOf(object, sent) : object) as unknown as JsonObject,
     schema,
     manager,
     apiVersion: groupVersion,
@@ -353,10 +370,19 @@ function track(
 const untracked: ReadonlySet<string> = new Set(['certificatesigningrequests.certificates.k8s.io']);
 
 const STATUS: FieldSet = setOfPaths([['f:status']]);
+const disowned = new WeakMap<KindFacts, FieldSet>();
 
 /** What a write to this part of the object does not own, whatever its body says. */
 export function ignoredFields({ facts }: ResourceStorage, subresource: string): FieldSet {
-  return facts.hasStatus && subresource === '' ? STATUS : emptySet;
+  if (!facts.hasStatus) return emptySet;
+  if (subresource === '' || subresource === 'finalize') return STATUS;
+  if (subresource !== 'status') return emptySet;
+  let fields = disowned.get(facts);
+  if (!fields) {
+    fields = setOfPaths(facts.statusDisowns.map((path) => path.map((name) => `f:${name}`)));
+    disowned.set(facts, fields);
+  }
+  return fields;
 }
 
 /** Events are the same kind in both groups, and are refused under its older name. */
