@@ -226,6 +226,8 @@ export const endpointSliceStrategy: Strategy = {
     return [...checkSlice(slice), ...errors];
   },
   validateUpdate: immutableFields(['addressType']),
+  // Its labels say which service it is of.
+  isRenewed: ({ metadata }, old) => !sameValue(metadata.labels ?? {}, old.metadata.labels ?? {}),
   warnings: (slice, old) => {
     const warnings = !old && slice.addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : [];
     for (const [index, endpoint] of objectsAt(slice as JsonObject, 'endpoints').entries())

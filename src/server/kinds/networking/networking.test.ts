@@ -209,3 +209,11 @@ it.each(['toString', 'constructor', '__proto__'])(
     expect(run.errors.join()).toContain('addressType: Unsupported value');
   },
 );
+
+it('a slice is another one with other labels, not with other annotations', async () => {
+  const { created, strategy } = await apply(slices, { addressType: 'IPv4', endpoints: [] });
+  const withMetadata = (metadata: object) => ({ ...created, metadata: { ...created.metadata, ...metadata } });
+  expect(strategy.isRenewed?.(withMetadata({ labels: { a: 'b' } }), created)).toBe(true);
+  expect(strategy.isRenewed?.(withMetadata({ labels: {} }), created)).toBe(false);
+  expect(strategy.isRenewed?.(withMetadata({ annotations: { a: 'b' } }), created)).toBe(false);
+});
