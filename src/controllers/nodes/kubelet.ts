@@ -149,7 +149,7 @@ function nodeStatus(): NonNullable<corev1.Node['status']> {
 function statusOf(pod: corev1.Pod, { ip, since }: Sandbox, isStarted: boolean): corev1.PodStatus {
   const isPullable = (image = '') => !image.endsWith(':broken');
   const isRunning = isStarted && pod.spec.containers.every(({ image }) => isPullable(image));
-  const containerStatuses = pod.spec.containers.map(({ name, image = '' }) => ({
+  const containerStatuses = pod.spec.containers.map(({ name, image = '', resources = {} }) => ({
     name,
     image,
     imageID: isRunning ? `pretended://${image}` : '',
@@ -160,6 +160,7 @@ function statusOf(pod: corev1.Pod, { ip, since }: Sandbox, isStarted: boolean): 
       ? { running: { startedAt: rfc3339(since) } }
       : { waiting: { reason: isPullable(image) ? 'ContainerCreating' : 'ImagePullBackOff' } },
     lastState: {},
+    ...(isRunning && { resources }), // of a container that runs they can be changed
   }));
   const reason = isRunning ? undefined : 'ContainersNotReady';
   const conditions = ['Initialized', 'ContainersReady', 'Ready'].reduce<corev1.PodCondition[]>(

@@ -23,6 +23,7 @@ export async function refusals(run: Run, next: KubeObject, subresource = ''): Pr
   const { created, strategy } = run;
   const context = { ...run.context, subresource };
   const object = structuredClone(next);
+  strategy.keepOther?.(object, created, subresource);
   strategy.setDefaults?.(object);
   await strategy.prepareUpdate?.(object, created, context);
   const faults = (await strategy.validate?.(object, created, context)) ?? [];

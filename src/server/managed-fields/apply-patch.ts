@@ -15,6 +15,7 @@ import { isObject, jsonEqual } from '../codec/json/json-objects.ts';
 import { withNullsForAbsent } from '../codec/written-nulls.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compareObjects } from './compare.ts';
+import { type FieldPattern, within } from './field-pattern.ts';
 import {
   countPaths,
   difference,
@@ -49,6 +50,8 @@ export type ApplyRequest = {
   readonly now: string;
   /** Fields that nobody owns by writing here, with all below them: `status`, or all but it. What becomes of them is not decided here. */
   readonly ignored?: FieldSet;
+  /** Of a part of the object: nobody owns anything else by writing to it. */
+  readonly ownable?: FieldPattern;
 };
 
 export function applyPatch(request: ApplyRequest): JsonObject {
@@ -71,6 +74,8 @@ export function* applySteps(request: ApplyRequest): Generator<undefined, JsonObj
 
 function* typedSteps(request: ApplyRequest): Generator<undefined, JsonObject, undefined> {
   const { live, body, schema, manager, apiVersion, subresource = '', force = false, now, ignored = emptySet } = request;
+  const { ownable } = request;
+  const counted = (set: FieldSet) => (ownable ? within(set, ownable) : withoutSubtrees(set, ignored));
   const asked = setOfObject(body, schema);
   yield;
   const base = live ?? {};
@@ -80,7 +85,7 @@ function* typedSteps(request: ApplyRequest): Generator<undefined, JsonObject, un
   const others = managers.filter((other) => other !== former);
 
   const bare = withNullsForAbsent(withManagedFields(base, undefined), schema);
-  const applied = withoutSubtrees(asked, ignored);
+  const applied = counted(asked);
   const merged = mergeTyped(bare, body, schema);
   yield;
   const owned = unionAll([applied, ...others.map((other) => other.set)]);
@@ -91,8 +96,8 @@ function* typedSteps(request: ApplyRequest): Generator<undefined, JsonObject, un
   if (live) {
     const { added, modified, removed: gone } = compareObjects(bare, object, schema);
     yield;
-    const changed = tracked(withoutSubtrees(union(added, modified), ignored));
-    const removed = withoutSubtrees(gone, ignored);
+    const changed = tracked(counted(union(added, modified)));
+    const removed = counted(gone);
     if (!force) {
       const allowed = lastAppliedFields(bare, schema, manager, apiVersion);
       const conflicts = conflictsWith(others, difference(changed, allowed));

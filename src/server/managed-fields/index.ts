@@ -1,6 +1,7 @@
 /** Who owns which field of an object: tracking of plain writes, and server-side apply. */
 export { readApplyBody } from './apply-body.ts';
 export { applyPatch, applySteps } from './apply-patch.ts';
+export { type FieldPattern, patternOf } from './field-pattern.ts';
 export { emptySet, type FieldSet, setOfPaths } from './field-set.ts';
 export { shapeOfValue } from './field-shape.ts';
 export { areReadable } from './managers.ts';

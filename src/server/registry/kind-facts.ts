@@ -43,6 +43,8 @@ export type KindFacts = {
   readonly statusKeeps: readonly MetadataField[];
   /** Where in an object a write to `status` makes nobody an owner, whatever is sent. */
   readonly statusDisowns: readonly (readonly string[])[];
+  /** All that a write to another part of the object may own, by the name of the part. */
+  readonly partFields: Readonly<Record<string, readonly string[]>>;
   /** All that a field selector may name, `metadata.name` among them. */
   readonly fields: ReadonlyMap<string, SelectableField>;
   /** All that one may name in some version: what is read of stored objects. */
@@ -91,6 +93,7 @@ function builtInFacts(resource: Resource): KindFacts {
     hasStatus: hasStatus(resource),
     statusKeeps: row.statusKeeps ?? [],
     statusDisowns: disownedBy(row),
+    partFields: row.partFields ?? {},
     fields,
     storedFields: fields,
     unknownField: row.unknownField ?? 'known',
@@ -116,6 +119,7 @@ function customFacts(resource: Resource): KindFacts {
     hasStatus: hasStatus(resource),
     statusKeeps: [], // of `metadata` all of it is kept, and what is sent of it is owned all the same
     statusDisowns: [['spec']],
+    partFields: {},
     fields: fieldsAt(selectableFields),
     // Only the version that is stored is asked, and there may be thousands with fields of their own.
     get storedFields() {

@@ -53,6 +53,8 @@ export type KindRow = {
   readonly statusKeeps?: readonly MetadataField[];
   /** What of `metadata` nobody owns by such a write, where that is more than what it keeps. */
   readonly statusDisowns?: 'metadata';
+  /** All that a write to another part of the object may own, by the name of the part. */
+  readonly partFields?: Readonly<Record<string, readonly string[]>>;
   readonly fields?: Readonly<Record<string, string | SelectableField>>;
   readonly unknownField?: UnknownFieldText;
 };
@@ -67,6 +69,8 @@ const statusAlone = {
 } as const;
 const admission = { ...generation, ...needsVersion };
 const rbac = { ...createsOnUpdate, nameRule: 'segment' } as const;
+
+const resourcesOf = (list: string): string[] => ['resources', 'resizePolicy'].map((field) => `spec.${list}.*.${field}`);
 
 const eventFields = (object: string): Record<string, string> =>
   Object.fromEntries(
@@ -113,6 +117,10 @@ export const kindTable: Readonly<Record<string, KindRow>> = {
     ...generation,
     ...answersDeleted,
     statusKeeps: ['ownerReferences'], // old kubelets would spoil them
+    partFields: {
+      ephemeralcontainers: ['spec.ephemeralContainers'],
+      resize: ['spec.resources', ...resourcesOf('containers'), ...resourcesOf('initContainers')],
+    },
     unknownField: 'plain',
     fields: {
       'spec.nodeName': 'spec.nodeName',

@@ -4,7 +4,7 @@
  * the write path (rest/) calls them in this order:
  *
  *   create  setDefaults → prepareCreate → validate → warnings
- *   update  setDefaults → prepareUpdate → validate → validateUpdate → warnings
+ *   update  keepOther → setDefaults → prepareUpdate → validate → validateUpdate → warnings
  *
  * Each may change the object it is given and never the old one. It collects every refusal instead of stopping at
  * the first, in the order in which kube-apiserver names them.
@@ -82,6 +82,8 @@ export type Strategy = {
   readonly isUnique?: boolean;
   readonly setDefaults?: (object: KubeObject) => void;
   readonly prepareCreate?: (object: KubeObject, context: StrategyContext) => void | Promise<void>;
+  /** What a write to a part of an object leaves as it was, beyond what every kind's does. */
+  readonly keepOther?: (object: KubeObject, old: KubeObject, subresource: string) => void;
   readonly prepareUpdate?: (object: KubeObject, old: KubeObject, context: StrategyContext) => void | Promise<void>;
   /** `old` is what it takes the place of, absent on create. */
   readonly validate?: (

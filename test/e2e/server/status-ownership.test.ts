@@ -171,3 +171,31 @@ it('an object applied with a status that is not taken is left as it is when appl
   expect(ownedBy('owner', first.body)).not.toHaveProperty('f:status');
   expect(await patch(path, 'apply', 'owner', body)).toEqual({ status: 200, body: first.body });
 });
+
+it.each<[part: string, change: JsonObject, owned: JsonObject]>([
+  [
+    'ephemeralcontainers',
+    { ephemeralContainers: [{ name: 'e', image: 'i' }] },
+    { 'f:ephemeralContainers': { 'k:{"name":"e"}': { '.': {}, 'f:image': {}, 'f:name': {} } } },
+  ],
+  [
+    'resize',
+    { containers: [{ name: 'c', image: 'other', resources: { requests: { cpu: '2' } } }] },
+    { 'f:containers': { 'k:{"name":"c"}': { '.': {}, 'f:resources': { 'f:requests': { 'f:cpu': {} } } } } },
+  ],
+])('who applies to the %s of a Pod changes and owns nothing but that', async (part, change, owned) => {
+  const pods = '/api/v1/namespaces/default/pods';
+  const container = { name: 'c', image: 'i', resources: { requests: { cpu: '1' } } };
+  await server.client.create(pods, { metadata: { name: part }, spec: { containers: [container] } });
+  const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name: part, labels: { a: 'b' } }, spec: change };
+  const answer = await server.client.ask('PATCH', `${pods}/${part}/${part}`, {
+    query: { fieldManager: 'one', force: 'true' },
+    headers: { 'content-type': 'application/apply-patch+yaml' },
+    body: JSON.stringify(body),
+  });
+  expect(answer.status).toBe(200);
+  const pod = JSON.parse(answer.body.toString());
+  expect(pod.metadata).not.toHaveProperty('labels');
+  expect(pod.spec.containers).toMatchObject([{ image: 'i' }]);
+  expect(ownedBy('one', pod)).toEqual({ 'f:spec': owned });
+});

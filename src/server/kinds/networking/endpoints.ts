@@ -227,7 +227,7 @@ export const endpointSliceStrategy: Strategy = {
   },
   validateUpdate: immutableFields(['addressType']),
   // Its labels say which service it is of.
-  isRenewed: ({ metadata }, old) => !sameValue(metadata.labels ?? {}, old.metadata.labels ?? {}),
+  isRenewed: ({ metadata }, old) => !sameStruct(metadata.labels ?? {}, old.metadata.labels ?? {}),
   warnings: (slice, old) => {
     const warnings = !old && slice.addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : [];
     for (const [index, endpoint] of objectsAt(slice as JsonObject, 'endpoints').entries())

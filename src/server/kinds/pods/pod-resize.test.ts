@@ -25,6 +25,7 @@ async function said(
   const next = structuredClone(run.created);
   change(next.spec as never);
   const made = structuredClone(next);
+  run.strategy.keepOther?.(made, run.created, 'resize');
   run.strategy.setDefaults?.(made);
   await run.strategy.prepareUpdate?.(made, run.created, { ...run.context, subresource: 'resize' });
   return { errors: await refusals(run, next, 'resize'), next: made };

@@ -138,8 +138,11 @@ it('only its subresource may give a pod more resources', async () => {
     expect.stringContaining('pod updates may not change fields'),
   ]);
   const resize = { ...context, subresource: 'resize' };
+  next.metadata.labels = { a: 'b' };
+  strategy.keepOther?.(next, created, 'resize');
   await strategy.prepareUpdate?.(next, created, resize);
   expect(next.spec).toMatchObject({ containers: [{ resources: resources('2') }] });
+  expect(next.metadata).not.toHaveProperty('labels');
   expect(strategy.validateUpdate?.(next, created, resize)).toEqual([]);
 });
 

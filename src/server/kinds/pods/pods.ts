@@ -52,12 +52,12 @@ export const podStrategy: Strategy = {
       keepObserved(status, objectAt(old as JsonObject, 'status') ?? {});
       dropDisabledStatus(status);
     }
-    if (subresource === 'ephemeralcontainers')
-      keepAllBut(pod, old, (next) => takeEphemeralContainers(next, specOf(pod)));
-    if (subresource === 'resize') {
-      const asked = specOf(pod);
-      if (takeResources(cloneJson(specOf(old)), asked)) keepAllBut(pod, old, (next) => takeResources(next, asked));
-    }
+  },
+  keepOther: (pod, old, subresource) => {
+    if (subresource === 'ephemeralcontainers') keepAllBut(pod, old, withEphemeralContainers(specOf(old), specOf(pod)));
+    if (subresource !== 'resize') return;
+    const resized = takeResources(cloneJson(specOf(old)), specOf(pod));
+    if (resized) keepAllBut(pod, old, resized);
   },
   validate: (pod, old, context) => {
     const subresource = context?.subresource;
@@ -150,15 +150,18 @@ function freshStatus(spec: JsonObject, quality: string, now: string): JsonObject
   return status;
 }
 
-/** Everything but what `take` copies is as it was, metadata excepted. */
-function keepAllBut(pod: KubeObject, old: KubeObject, take: (spec: JsonObject) => void): void {
-  const spec = cloneJson(specOf(old));
-  take(spec);
+/** Of what else is sent with a part of a pod nothing counts. */
+function keepAllBut(pod: KubeObject, old: KubeObject, spec: JsonObject): void {
   pod.spec = spec;
   if (old.status !== undefined) pod.status = cloneJson(old.status);
+  const [metadata, before] = [pod.metadata as JsonObject, old.metadata as JsonObject];
+  for (const field of ['labels', 'annotations', 'finalizers', 'ownerReferences']) {
+    if (before[field] === undefined) delete metadata[field];
+    else metadata[field] = cloneJson(before[field]);
+  }
 }
 
-function takeEphemeralContainers(spec: JsonObject, from: JsonObject): void {
-  if (from.ephemeralContainers === undefined) delete spec.ephemeralContainers;
-  else spec.ephemeralContainers = from.ephemeralContainers;
+function withEphemeralContainers(old: JsonObject, { ephemeralContainers }: JsonObject): JsonObject {
+  const { ephemeralContainers: _before, ...spec } = cloneJson(old);
+  return ephemeralContainers === undefined ? spec : { ...spec, ephemeralContainers };
 }

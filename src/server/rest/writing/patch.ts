@@ -24,7 +24,7 @@ import type { ResourceStorage } from '../../storage/resource-storage.ts';
 import { readBody } from '../input/read-body.ts';
 import { writeOptions } from '../input/write-options.ts';
 import { nowInSeconds, type Rest } from '../rest.ts';
-import { checkNames, ignoredFields } from './prepare.ts';
+import { checkNames, ignoredFields, ownableFields } from './prepare.ts';
 import { answer, createObject, type Place, updateObject, type WriteRequest } from './write.ts';
 
 export async function handlePatch(
@@ -94,6 +94,7 @@ async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
   const apply = async (live?: KubeObject): Promise<KubeObject> => {
     if (slices.isOver) await slices.pause();
     const { schema, groupVersion } = resource;
+    const ownable = ownableFields(storage, place.subresource);
     const steps = applySteps({
       body: cloneJson(body), // the answer shares it, preparing changes the answer, and there may be another attempt
       schema,
@@ -103,6 +104,7 @@ async function handleApply(write: WriteRequest, bytes: Buffer): Promise<void> {
       force: options.force,
       now: nowInSeconds(),
       ignored: ignoredFields(storage, place.subresource),
+      ...(ownable && { ownable }),
       ...(live && { live: live as unknown as JsonObject }),
     });
     const applied = await slices.run(steps);

@@ -28,8 +28,10 @@ import { strategyOf } from '../../kinds/strategy-of.ts';
 import {
   areReadable,
   emptySet,
+  type FieldPattern,
   type FieldSet,
   leastOwnedBytes,
+  patternOf,
   setOfPaths,
   trackUpdate,
 } from '../../managed-fields/index.ts';
@@ -264,7 +266,10 @@ function keepOtherPart(storage: ResourceStorage, object: KubeObject, old: KubeOb
     else object.status = cloneJson(old.status);
     return;
   }
-  if (subresource !== 'status') return;
+  if (subresource !== 'status') {
+    strategyOf(storage.resource).keepOther?.(object, old, subresource);
+    return;
+  }
   for (const field of Object.keys(object))
     if (!['kind', 'apiVersion', 'metadata', 'status'].includes(field)) delete object[field];
   for (const [field, value] of Object.entries(old))
@@ -383,6 +388,19 @@ export function ignoredFields({ facts }: ResourceStorage, subresource: string): 
     disowned.set(facts, fields);
   }
   return fields;
+}
+
+const parts = new WeakMap<KindFacts, Map<string, FieldPattern>>();
+
+/** All that a write to this part of the object may own; undefined where that is not said. */
+export function ownableFields({ facts }: ResourceStorage, subresource: string): FieldPattern | undefined {
+  if (facts.partFields[subresource] === undefined) return undefined;
+  let known = parts.get(facts);
+  if (!known) {
+    known = new Map(Object.entries(facts.partFields).map(([part, paths]) => [part, patternOf(paths)]));
+    parts.set(facts, known);
+  }
+  return known.get(subresource);
 }
 
 /** Events are the same kind in both groups, and are refused under its older name. */
