@@ -63,18 +63,23 @@ const objectFields: JsonObject = {
   metadata: { $ref: objectMetaName },
 };
 
+/** The same of lists. */
+const LIKE_ANY_LIST = `${LIKE_ANY_OBJECT}List`;
+const listFields: JsonObject = {
+  apiVersion: { type: 'string' },
+  kind: { type: 'string' },
+  metadata: { $ref: 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta' },
+};
+
 function listType(resource: Resource, itemName: string): JsonObject {
   const { kind, listKind } = resource;
+  const { properties } = described(LIKE_ANY_LIST, { properties: listFields });
+  const { apiVersion, ...others } = properties as JsonObject;
   return {
     description: `${listKind} is a list of ${kind}`,
     type: 'object',
     required: ['items'],
-    properties: {
-      apiVersion: { type: 'string' },
-      items: { type: 'array', items: { $ref: itemName } },
-      kind: { type: 'string' },
-      metadata: { $ref: 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta' },
-    },
+    properties: { apiVersion: apiVersion!, items: { type: 'array', items: { $ref: itemName } }, ...others },
     'x-kubernetes-group-version-kind': [kindMark(resource, listKind)],
   };
 }

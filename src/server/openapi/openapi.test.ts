@@ -121,7 +121,7 @@ describe('the documents of a group version', () => {
       digest.update(ask(openApi, `/openapi/v3/${name}`)!.body);
     digest.update(ask(openApi, '/openapi/v2')!.body);
     expect({ documentForm, digest: digest.digest('hex').slice(0, 16) }).toEqual({
-      documentForm: 3,
+      documentForm: 4,
       digest: 'f44d2874f1fe2fee',
     });
   });
@@ -162,7 +162,13 @@ describe('OpenApi', () => {
       },
       'x-kubernetes-group-version-kind': [{ group: 'example.io', kind: 'Widget', version: 'v1' }],
     });
-    expect(components.schemas['io.example.v1.WidgetList'].required).toEqual(['items']);
+    const list = components.schemas['io.example.v1.WidgetList'];
+    expect(list.required).toEqual(['items']);
+    for (const field of ['apiVersion', 'kind', 'metadata'])
+      expect(list.properties[field].description, field).toMatch(/^\w+ .+/);
+    expect(Object.keys(paths)).not.toContain('/apis/example.io/v1/');
+    expect(urlOf(changing, 'apis/example.io')).toBeUndefined();
+    expect(urlOf(changing, 'apis/apps')).toBeDefined();
     const { patch } = paths['/apis/example.io/v1/namespaces/{namespace}/widgets/{name}/status'];
     expect(Object.keys(patch.requestBody.content)).not.toContain('application/strategic-merge-patch+json');
 

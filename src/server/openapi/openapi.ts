@@ -115,8 +115,9 @@ function sourcesOf(registry: Registry): ReadonlyMap<string, Source> {
   put('version', () => versionDocument(Object.keys(versionInfo)));
   put('api', () => indexDocument('/api/', 'APIVersions'));
   put('apis', () => indexDocument('/apis/', 'APIGroupList'));
-  for (const { group, versions } of registry.groups()) {
-    if (group !== '') put(`apis/${group}`, () => indexDocument(`/apis/${group}/`, 'APIGroup'));
+  for (const { group, versions, isCustom } of registry.groups()) {
+    // What tells of the groups of custom kinds is no path that is described.
+    if (group !== '' && !isCustom) put(`apis/${group}`, () => indexDocument(`/apis/${group}/`, 'APIGroup'));
     for (const version of versions) {
       const resources = registry.resourcesOf(group, version);
       const name = group === '' ? `api/${version}` : `apis/${group}/${version}`;

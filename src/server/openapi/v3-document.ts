@@ -12,7 +12,7 @@ import { mapSchema } from './map-schema.ts';
 import { answersOf, basePath, type Operation, type Path, parameterTypes, pathsOf } from './operations.ts';
 import { reachableTypes } from './reachable-types.ts';
 
-export const documentForm = 3;
+export const documentForm = 4;
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const text = { type: 'string' };
@@ -32,8 +32,12 @@ const indexTypes = {
 /** The document of one group version. */
 export function groupVersionDocument(resources: readonly Resource[]): JsonObject {
   const index = `${basePath(resources[0]!)}/`;
-  const paths: [string, JsonObject][] = [[index, readOnly(`${meta}.APIResourceList`)]];
-  const roots = new Set([`${meta}.APIResourceList`]);
+  const paths: [string, JsonObject][] = [];
+  const roots = new Set<string>();
+  if (!resources.every(({ isCustom }) => isCustom)) {
+    paths.push([index, readOnly(`${meta}.APIResourceList`)]);
+    roots.add(`${meta}.APIResourceList`);
+  }
   for (const path of resources.flatMap(pathsOf)) {
     paths.push([path.path, pathItem(path)]);
     for (const { body, answer } of path.operations) for (const name of [body, answer]) if (name) roots.add(name);
