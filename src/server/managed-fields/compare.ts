@@ -6,10 +6,11 @@
  * was in it removed. A KeylessElementError comes out of a list whose elements cannot be told apart.
  */
 import type { JsonObject, JsonValue } from '../../api/json.ts';
-import { jsonEqual, ownValue } from '../codec/json/json-objects.ts';
+import { isObject, jsonEqual, ownValue } from '../codec/json/json-objects.ts';
 import type { Schema } from '../schema/schema.ts';
 import { emptySet, type FieldNode, type FieldSet, leaf, union } from './field-set.ts';
 import {
+  elementStep,
   elementsOf,
   isEmptyAs,
   isFree,
@@ -28,6 +29,8 @@ type Children = { [side in Side]: Map<string, FieldNode> | undefined };
 
 const sides: readonly Side[] = ['added', 'modified', 'removed'];
 const same: Nodes = { added: undefined, modified: undefined, removed: undefined };
+/** Shared: what is noted goes into others. */
+const unchanged: Children = { added: undefined, modified: undefined, removed: undefined };
 const leaves: { readonly [side in Side]: Nodes } = {
   added: { ...same, added: leaf },
   modified: { ...same, modified: leaf },
@@ -57,6 +60,7 @@ function compareAs(shape: Shape, before: JsonValue | undefined, after: JsonValue
     shape === 'members'
       ? compareMembers(objectOrEmpty(before), objectOrEmpty(after), schema)
       : compareElements(listOrEmpty(before), listOrEmpty(after), schema);
+  if (children === unchanged && before !== undefined && after !== undefined) return same;
   return {
     added: nodeOf(before === undefined, children.added),
     modified: nodeOf(false, children.modified),
@@ -84,37 +88,83 @@ function compareLeaf(before: JsonValue | undefined, after: JsonValue | undefined
 }
 
 function compareMembers(before: JsonObject, after: JsonObject, schema: Schema): Children {
-  const children: Children = { ...same } as Children;
+  let children = unchanged;
   for (const key in after) {
     if (!Object.hasOwn(after, key)) continue;
     const old = ownValue(before, key);
     const value = after[key];
     if (old === value) continue;
     const member = memberSchema(schema, key);
-    if (member) note(children, `f:${key}`, compare(old, value, member));
+    const nodes = member ? compare(old, value, member) : same;
+    if (nodes !== same) children = noted(children, `f:${key}`, nodes);
   }
   for (const key in before) {
     if (!Object.hasOwn(before, key) || ownValue(after, key) !== undefined) continue;
     const member = memberSchema(schema, key);
-    if (member) note(children, `f:${key}`, compare(before[key], undefined, member));
+    if (member) children = noted(children, `f:${key}`, compare(before[key], undefined, member));
   }
   return children;
 }
 
 function compareElements(before: readonly JsonValue[], after: readonly JsonValue[], schema: Schema): Children {
+  const { items, listMapKeys } = schema;
+  if (schema.listType !== 'set' && items && isAligned(before, after, listMapKeys!))
+    return compareAligned(before, after, schema, items);
   const old = elementsOf(before, schema);
   const now = elementsOf(after, schema);
-  const children: Children = { ...same } as Children;
-  const items = schema.listType === 'set' ? undefined : schema.items;
+  let children = unchanged;
   const compareOne = (was: JsonValue | undefined, is: JsonValue | undefined): Nodes =>
-    was === is ? same : items ? compare(was, is, items) : compareLeaf(was, is);
+    was === is ? same : items && schema.listType !== 'set' ? compare(was, is, items) : compareLeaf(was, is);
   for (const [step, is] of now) {
     const was = old.get(step) ?? none;
-    if (was.length < 2 && is.length < 2) note(children, step, compareOne(was[0], is[0]));
-    else note(children, step, compareDuplicates(was, is, compareOne));
+    if (was.length < 2 && is.length < 2) children = noted(children, step, compareOne(was[0], is[0]));
+    else children = noted(children, step, compareDuplicates(was, is, compareOne));
   }
   for (const [step, was] of old)
-    if (!now.has(step)) note(children, step, was.length < 2 ? compareOne(was[0], undefined) : leaves.removed);
+    if (!now.has(step))
+      children = noted(children, step, was.length < 2 ? compareOne(was[0], undefined) : leaves.removed);
+  return children;
+}
+
+/** In longer lists to look for two of the same keys costs more than to name them all. */
+const MOST_ALIGNED = 16;
+
+/**
+ * Whether each element stands where it stood, by keys that all of them have and no two share. So it is in nearly every update:
+ * then only an element that has changed needs its step.
+ */
+function isAligned(before: readonly JsonValue[], after: readonly JsonValue[], keys: readonly string[]): boolean {
+  if (before.length !== after.length || after.length > MOST_ALIGNED) return false;
+  for (let i = 0; i < after.length; i++) {
+    const [was, is] = [before[i]!, after[i]!];
+    if (!isObject(was) || !isObject(is)) return false;
+    for (const key of keys) if (!isPlain(ownValue(is, key)) || ownValue(was, key) !== ownValue(is, key)) return false;
+    for (let j = 0; j < i; j++) if (hasSameKeys(is, after[j] as JsonObject, keys)) return false;
+  }
+  return true;
+}
+
+/** Two of these have the same text only where they are the same. */
+function isPlain(key: JsonValue | undefined): boolean {
+  return typeof key === 'string' || typeof key === 'number' || typeof key === 'boolean';
+}
+
+function hasSameKeys(a: JsonObject, b: JsonObject, keys: readonly string[]): boolean {
+  for (const key of keys) if (a[key] !== b[key]) return false;
+  return true;
+}
+
+function compareAligned(
+  before: readonly JsonValue[],
+  after: readonly JsonValue[],
+  schema: Schema,
+  items: Schema,
+): Children {
+  let children = unchanged;
+  for (let i = 0; i < after.length; i++) {
+    const nodes = compare(before[i], after[i], items);
+    if (nodes !== same) children = noted(children, elementStep(after[i]!, schema)!, nodes);
+  }
   return children;
 }
 
@@ -131,13 +181,17 @@ function compareDuplicates(
   return joinNodes(compareOne(was[0], undefined), leaves.added);
 }
 
-function note(children: Children, step: string, nodes: Nodes): void {
+/** These children and one more, on the sides where it has changed. */
+function noted(children: Children, step: string, nodes: Nodes): Children {
+  if (nodes === same) return children;
+  const more = children === unchanged ? { added: undefined, modified: undefined, removed: undefined } : children;
   for (const side of sides) {
     const node = nodes[side];
     if (!node) continue;
-    children[side] ??= new Map();
-    children[side].set(step, node);
+    more[side] ??= new Map();
+    more[side].set(step, node);
   }
+  return more;
 }
 
 function nodeOf(isOwned: boolean, children: FieldSet | undefined): FieldNode | undefined {

@@ -31,11 +31,16 @@ export function sameField(a: JsonValue | undefined, b: JsonValue | undefined): b
   if (isNone(a) || isNone(b)) return isNone(a) && isNone(b);
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
-  if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((one, index) => sameField(one, b[index]));
+  if (Array.isArray(a) && Array.isArray(b)) return isSameList(a, b);
   const [left, right] = [a as JsonObject, b as JsonObject];
   for (const name in left) if (!sameField(left[name], right[name])) return false;
   for (const name in right) if (left[name] === undefined && !isNone(right[name])) return false;
+  return true;
+}
+
+function isSameList(a: readonly JsonValue[], b: readonly JsonValue[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (!sameField(a[i], b[i])) return false;
   return true;
 }
 
