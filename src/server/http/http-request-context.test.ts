@@ -68,7 +68,7 @@ it('an answer that nobody waits for any more takes no buffer that others may use
   }
   const shared = {
     flusher: Object.assign(new TurnFlusher(), { scratch: new Watched() }),
-    shortScratch: new Watched(1024, SHORT_KEPT),
+    shortScratch: new Watched(2048, SHORT_KEPT),
     answers: new ByteBudget({ totalBytes: 1024 * 1024 }),
     open: new ChurningSet<HttpRequestContext>(),
     onEnd: () => {},

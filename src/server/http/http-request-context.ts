@@ -22,6 +22,7 @@ import type { Holding } from './body/byte-budget.ts';
 import { Pace } from './body/pace.ts';
 import { RequestBody, RequestRejected } from './body/request-body.ts';
 import { type AnswerHeaders, acceptsGzip, standardHeaders, warningValues } from './response/answer-headers.ts';
+import { HEAD_ROOM } from './response/joined-head.ts';
 import { LiveStream } from './response/live-stream.ts';
 import { gather, piecesOf, SLICE_BYTES, writeParts, writePartsGzipped } from './response/parts-writer.ts';
 import type { Scratch } from './response/scratch.ts';
@@ -237,7 +238,7 @@ export class HttpRequestContext implements RequestContext, WireListener, Churnin
     if (bytes > SHORT_BYTES) this.waits();
     if (bytes <= SLICE_BYTES || this.method === 'HEAD') {
       this.#isOver = true;
-      this.#wire.whole(status, answer, body, bytes);
+      this.#wire.whole(status, answer, body, bytes, this.#lent);
       return;
     }
     void this.#writeParts(status, answer, piecesOf(inOne(body)), bytes, () => this.#slicesTaken++).then(() => {
@@ -294,11 +295,11 @@ export class HttpRequestContext implements RequestContext, WireListener, Churnin
     this.#sendWhole(status, answer, this.#gathered(parts, bytes), bytes);
   }
 
-  /** In a lent buffer, until the answer is out. Of a client that has gone nobody would give it back: it gets nothing. */
+  /** In a lent buffer, behind room for the head, until the answer is out. Of a client that has gone nobody would give it back: it gets nothing. */
   #gathered(parts: Iterable<Buffer>, bytes: number): Buffer {
     if (!this.#wire.isOpen) return NOTHING;
-    this.#lent = this.#scratchFor(bytes).take(bytes);
-    return gather(parts, this.#lent);
+    this.#lent = this.#scratchFor(bytes).take(HEAD_ROOM + bytes);
+    return gather(parts, this.#lent.subarray(HEAD_ROOM));
   }
 
   #scratchFor(bytes: number): Scratch {

@@ -41,6 +41,7 @@ import { type HttpLimits, httpLimits } from './http-limits.ts';
 import { HttpRequestContext, SHORT_BYTES } from './http-request-context.ts';
 import { Http1Wire } from './response/http1-wire.ts';
 import { Http2Wire } from './response/http2-wire.ts';
+import { HEAD_ROOM, joinHeads } from './response/joined-head.ts';
 import { Scratch } from './response/scratch.ts';
 import { StreamRoom } from './response/stream-room.ts';
 import { TurnFlusher } from './response/turn-flusher.ts';
@@ -105,7 +106,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const open = new ChurningSet<HttpRequestContext>();
   const shared: SharedByRequests = {
     flusher: new TurnFlusher(),
-    shortScratch: new Scratch(SHORT_BYTES, SHORT_KEPT),
+    shortScratch: new Scratch(HEAD_ROOM + SHORT_BYTES, SHORT_KEPT),
     streamRoom: new StreamRoom(limits.stream, options.bytesOf?.('slow watches')),
     streamLimits: limits.stream,
     bodyLimitBytes: limits.maxBodyBytes,
@@ -178,7 +179,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   });
   listener.on('secureConnection', (socket) => {
     connections.addSocket(socket);
-    if (socket.alpnProtocol !== 'h2') heads.watch(socket);
+    if (socket.alpnProtocol === 'h2') return;
+    heads.watch(socket);
+    joinHeads(socket);
   });
   listener.on('session', (session) => connections.addSession(session, limits.idleTimeoutMs));
   listener.on('tlsClientError', () => observer?.handshakeFailed());

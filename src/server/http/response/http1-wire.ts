@@ -10,6 +10,7 @@ import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { AnswerBody } from '../../request/request-context.ts';
 import type { AnswerHeaders } from './answer-headers.ts';
+import { endJoined } from './joined-head.ts';
 import { inOne, type Wire, type WireListener } from './wire.ts';
 
 export class Http1Wire implements Wire {
@@ -81,11 +82,12 @@ export class Http1Wire implements Wire {
     if (this.isOpen) this.#response.writeContinue();
   }
 
-  whole(status: number, headers: AnswerHeaders, body: AnswerBody, bytes: number): void {
+  whole(status: number, headers: AnswerHeaders, body: AnswerBody, bytes: number, lent?: Buffer): void {
     if (!this.isOpen) return;
     headers['Content-Length'] = String(bytes);
     this.#response.writeHead(status, headers);
-    this.#response.end(inOne(body));
+    if (lent) endJoined(this.#response, inOne(body), lent);
+    else this.#response.end(inOne(body));
   }
 
   begin(status: number, headers: AnswerHeaders, lengthBytes?: number): void {

@@ -32,8 +32,8 @@ export interface Wire {
   readonly isChunked: boolean;
   /** The client waits for leave to send its body (`Expect: 100-continue`); before the head is out. */
   inviteBody(): void;
-  /** The whole answer at once, `bytes` long. */
-  whole(status: number, headers: AnswerHeaders, body: AnswerBody, bytes: number): void;
+  /** The whole answer at once, `bytes` long. `lent`: the buffer the body lies in, with HEAD_ROOM before it that may be written over. */
+  whole(status: number, headers: AnswerHeaders, body: AnswerBody, bytes: number, lent?: Buffer): void;
   /** The head of an answer; it goes out at once. Without a length the body ends when `end` says so. */
   begin(status: number, headers: AnswerHeaders, lengthBytes?: number): void;
   /** Bytes of the body, framed as the protocol wants. False: ask `drained` before the next. */

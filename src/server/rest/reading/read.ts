@@ -126,9 +126,9 @@ export function peekObjects(storage: ObjectStorage, options: ListOptions): Liste
   // Where a value that an index knows is not all that is asked for, objects must be looked at.
   const isByValue = pinned.length === 1 && selection.isOnly(pinned[0]!);
   if (selection.name !== '' || !(isAll || isByValue)) return undefined;
-  const { limit, ...stretch } = stretchOf(options);
-  if ('revision' in stretch.at && !isAll) return undefined; // no index is sure to know that state
-  const found = storage.peekList({ ...stretch, limit: isAll && limit > 0 ? limit : undefined, pinned });
+  const { scope, start, at, limit } = stretchOf(options);
+  if ('revision' in at && !isAll) return undefined; // no index is sure to know that state
+  const found = storage.peekList({ scope, start, at, limit: isAll && limit > 0 ? limit : undefined, pinned });
   return found && listedOf(upTo(limit, found), options);
 }
 

@@ -196,7 +196,7 @@ export class Cacher implements ObjectStorage {
     const found = this.#indexes.find(pinned, scope, start);
     if (!found) return undefined;
     this.counts.lists++;
-    return { ...pinnedRange(found, undefined, scope, start, limit), revision: this.revision };
+    return { revision: this.revision, ...pinnedRange(found, undefined, scope, start, limit) };
   }
 
   #listRange({ scope, start, limit }: Omit<ListRequest, 'signal'>): ObjectList {
@@ -455,7 +455,7 @@ export class Cacher implements ObjectStorage {
     const known = this.valuesAt(revision, scope, start, limit, pinned);
     if (!known) return undefined;
     this.counts.lists++;
-    return { ...known, revision };
+    return { revision, ...known };
   }
 
   /**

@@ -45,6 +45,8 @@ export class ValueIndex {
     if (!there) return [];
     const inOrder = there.inOrder ?? putInOrder(there);
     const first = start > prefix ? start : prefix;
+    // Nearly always all of them, as those on a node: that the two at the ends tell.
+    if (inOrder[0]!.key >= first && inOrder[inOrder.length - 1]!.key.startsWith(prefix)) return inOrder;
     const from = firstWhere(inOrder, ({ key }) => key >= first);
     const to =
       prefix === '' ? inOrder.length : firstWhere(inOrder, ({ key }) => key > prefix && !key.startsWith(prefix));
