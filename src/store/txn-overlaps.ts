@@ -15,6 +15,7 @@ import type { Key, Op } from './kv.ts';
 
 /** A key that the list may change twice. */
 export function keyChangedTwice(ops: readonly Op[]): Key | undefined {
+  if (ops.length === 1 && ops[0]!.kind !== 'txn') return undefined; // as nearly all that servers send
   const changes = changesOf(ops);
   return typeof changes === 'string' ? changes : undefined;
 }

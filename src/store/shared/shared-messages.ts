@@ -30,7 +30,14 @@ export type CallName =
   | 'snapshot';
 
 export type Order =
-  | { readonly kind: 'call'; readonly id: number; readonly name: CallName; readonly args: readonly unknown[] }
+  | {
+      readonly kind: 'call';
+      readonly id: number;
+      readonly name: CallName;
+      readonly args: readonly unknown[];
+      /** Whoever asked may give it up. */
+      readonly mayCancel: boolean;
+    }
   | { readonly kind: 'cancel'; readonly id: number }
   | { readonly kind: 'arrived'; readonly bytes: number }
   | {

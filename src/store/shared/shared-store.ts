@@ -187,7 +187,7 @@ class SharedStore implements Store {
     try {
       return await new Promise<T>((resolve, reject) => {
         this.#calls.set(id, { resolve: resolve as (result: unknown) => void, reject, parts: undefined, claim });
-        this.#out.post({ kind: 'call', id, name, args }, transfer);
+        this.#out.post({ kind: 'call', id, name, args, mayCancel: signal !== undefined }, transfer);
       });
     } finally {
       this.#calls.delete(id);

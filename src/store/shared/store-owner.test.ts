@@ -105,3 +105,20 @@ it('the event of a write leaves for other threads before its answer leaves for t
   await nextTurn();
   expect(sent).toEqual(['beside to the watcher', 'batch to the watcher', 'answer to the writer']);
 });
+
+it('a write is made with a signal where its caller has one, and goes on to its end without', async () => {
+  await using embedded = await openTemporaryEmbedded();
+  const made = vi.spyOn(embedded.store, 'txn');
+  const { port1, port2 } = new MessageChannel();
+  shareStore(embedded.store, port1);
+  await using store = await openSharedStore(port2);
+  const put = (key: string) => ({ then: [{ kind: 'put' as const, key, value: Buffer.of(1) }] });
+  await store.txn(put('/a'));
+  await store.txn(put('/b'), { signal: new AbortController().signal });
+  expect(made.mock.calls.map(([, options]) => options?.signal instanceof AbortSignal)).toEqual([false, true]);
+  const last = store.txn(put('/c'));
+  last.catch(() => {});
+  await store.revision();
+  await store.close();
+  await expect(made.mock.results[2]!.value).resolves.toMatchObject({ succeeded: true });
+});

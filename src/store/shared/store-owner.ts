@@ -10,7 +10,7 @@
  * - A watch has at most its room under way: a reader that does not read costs no more, and falls behind in the store as
  *   any other does. The same holds for ranges of which the reader counts the bytes: what is too much is refused.
  * - When a port closes, however its thread came to its end, its watches are left and its reads given up; a write that is
- *   under way may still happen.
+ *   under way may still happen, and is waited for where its caller had no signal to give it up by.
  */
 import type { MessagePort } from 'node:worker_threads';
 import { StoreError } from '../errors.ts';
@@ -148,13 +148,13 @@ class Attachment {
     }
   }
 
-  async #call({ id, name, args }: Extract<Order, { kind: 'call' }>): Promise<void> {
-    const aborting = new AbortController();
-    this.#calls.set(id, aborting);
+  async #call({ id, name, args, mayCancel }: Extract<Order, { kind: 'call' }>): Promise<void> {
+    // A write that nobody gives up goes on to its end, also without its thread: a signal would be a sixth of what it costs here.
+    const signal = name === 'txn' && !mayCancel ? undefined : this.#signalOf(id);
     try {
-      if (name === 'range') await this.#range(id, args as RangeArguments, aborting.signal);
+      if (name === 'range') await this.#range(id, args as RangeArguments, signal!);
       else {
-        const result = sharedResult(name, await this.#ask(name, args, aborting.signal));
+        const result = sharedResult(name, await this.#ask(name, args, signal));
         if (WRITES.has(name)) this.#hasWritten = true;
         this.#out.post({ kind: 'answer', id, result });
       }
@@ -165,11 +165,17 @@ class Attachment {
     }
   }
 
-  #ask(name: string, args: readonly unknown[], signal: AbortSignal): Promise<unknown> {
+  #signalOf(id: number): AbortSignal {
+    const aborting = new AbortController();
+    this.#calls.set(id, aborting);
+    return aborting.signal;
+  }
+
+  #ask(name: string, args: readonly unknown[], signal: AbortSignal | undefined): Promise<unknown> {
     const given = [...args];
     const options = given.pop() as object;
     const method = this.#store[name as 'get'] as (...all: unknown[]) => Promise<unknown>;
-    return method.call(this.#store, ...given, { ...options, signal });
+    return method.call(this.#store, ...given, signal ? { ...options, signal } : options);
   }
 
   /** Values are read into shared memory straight away, where the store lets us say where to. */
