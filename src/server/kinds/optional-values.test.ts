@@ -97,7 +97,7 @@ it.each<[kind: string, good: JsonObject, path: string, value: Change[1], want: R
     { spec: { ...(job.spec as JsonObject), suspend: false } },
     'spec.template.spec.affinity',
     {},
-    /^spec\.template: Invalid value: [^]*field is immutable$/,
+    /^spec\.template: Invalid value: [\s\S]*field is immutable$/,
   ],
 ])('an update of %s of %j with %s: %j is not the same', async (kind, good, path, value, want) => {
   expect(await updateFaultsOf(kind, good)).toEqual([]);

@@ -90,7 +90,7 @@ it('the event of a write leaves for other threads before its answer leaves for t
     };
     return shareStore(store, port as unknown as MessagePort);
   };
-  attach('the writer', { kind: 'call', id: 1, name: 'txn', args: [{}, {}] });
+  attach('the writer', { kind: 'call', id: 1, name: 'txn', args: [{}, {}], mayCancel: false });
   const other = attach('the watcher', { kind: 'watch', id: 1, range: { prefix: '/' }, options: {} });
   const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
   await nextTurn();

@@ -341,8 +341,8 @@ it.each<[claim: string, next: JsonObject, looks: number]>([
     ...structuredClone(created),
     ...next,
     metadata: { ...created.metadata, ...(next.metadata as object) },
+    spec: { ...(structuredClone(created.spec) as JsonObject), ...(next.spec as JsonObject) },
   };
-  changed.spec = { ...(structuredClone(created.spec) as JsonObject), ...(next.spec as JsonObject) };
   strategy.setDefaults?.(changed);
   await strategy.prepareUpdate?.(changed, created, { ...context, listHeld });
   expect(looked).toBe(looks);
