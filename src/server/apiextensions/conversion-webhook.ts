@@ -104,6 +104,7 @@ export class ConversionWebhook {
       body: Buffer.from(jsonText(review)),
       timeoutSeconds: TIMEOUT_SECONDS,
       limitBytes: LIMIT_ANSWER_BYTES,
+      mayRepeat: true, // whoever converts does nothing else
       signal,
     });
     return readAnswer(answer, version, uid);

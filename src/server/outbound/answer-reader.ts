@@ -3,15 +3,21 @@
  * to the end of the connection (RFC 9112). Answers on the way (1xx) are skipped.
  *
  * Always true: each byte is looked at once, however the bytes are split; head, chunk extensions and trailers together are
- * bounded, and so is the body. A body that comes in one piece is not copied. What could be understood in two ways, such as a
+ * bounded, and so is the body. What could be understood in two ways, such as a
  * length told twice, is refused, with the words of Go where it has some; after any error the connection is of no more use.
  */
+import { GatheredBytes } from '../../api/bytes/gathered-bytes.ts';
 import { jsonText } from '../../api/json-text.ts';
-import { BodyBytes } from './body-bytes.ts';
 
 /** That an answer is no HTTP, or none that can be told from others. */
 class BadAnswerError extends Error {
   readonly code = 'BAD_ANSWER';
+}
+
+export class TooLongError extends Error {
+  constructor(limitBytes: number) {
+    super(`the answer is longer than ${limitBytes} bytes`);
+  }
 }
 
 /** Of everything that is not the body. */
@@ -44,7 +50,8 @@ export class AnswerReader {
   contentType = '';
   /** For how many seconds the other side says that it keeps the connection. */
   keptSeconds: number | undefined;
-  readonly #body: BodyBytes;
+  readonly #limitBytes: number;
+  readonly #body: GatheredBytes;
   #state: State = 'status';
   /** A line, or a chunk's size, as far as it has come. */
   #line = '';
@@ -62,7 +69,8 @@ export class AnswerReader {
   #digits = 0;
 
   constructor(limitBytes: number) {
-    this.#body = new BodyBytes(limitBytes);
+    this.#limitBytes = limitBytes;
+    this.#body = new GatheredBytes(limitBytes);
   }
 
   get isDone(): boolean {
@@ -74,8 +82,10 @@ export class AnswerReader {
     return !this.#saysClose && (!this.#isOld || (this.#saysKeep && !this.#isChunked));
   }
 
-  get body(): Buffer {
-    return this.#body.bytes;
+  /** Of an answer that is done: whoever takes it has it. */
+  takeBody(): Buffer {
+    const { buffer, byteOffset, byteLength } = this.#body.take();
+    return Buffer.from(buffer, byteOffset, byteLength);
   }
 
   /** How many of the bytes are of this answer; fewer than all only when it is done. */
@@ -97,8 +107,7 @@ export class AnswerReader {
       case 'data':
         return this.#readBody(bytes, at);
       case 'close':
-        this.#body.add(bytes, at, bytes.length);
-        return bytes.length;
+        return this.#keep(bytes, at, bytes.length);
       case 'size':
         return this.#readSize(bytes, at);
       case 'extension':
@@ -218,7 +227,7 @@ export class AnswerReader {
       this.#state = 'close';
     } else {
       this.#left = this.#length;
-      this.#body.expect(this.#length);
+      this.#expect(this.#length);
       this.#state = this.#length === 0 ? 'done' : 'length';
     }
   }
@@ -236,10 +245,20 @@ export class AnswerReader {
 
   #readBody(bytes: Buffer, at: number): number {
     const end = Math.min(bytes.length, at + this.#left);
-    this.#body.add(bytes, at, end);
+    this.#keep(bytes, at, end);
     this.#left -= end - at;
     if (this.#left === 0) this.#state = this.#state === 'data' ? 'data-end' : 'done';
     return end;
+  }
+
+  #keep(bytes: Buffer, at: number, end: number): number {
+    if (!this.#body.add(bytes.subarray(at, end))) throw new TooLongError(this.#limitBytes);
+    return end;
+  }
+
+  /** So many bytes are said to be in it. */
+  #expect(bytes: number): void {
+    if (bytes > this.#limitBytes) throw new TooLongError(this.#limitBytes);
   }
 
   #beginSize(): void {
@@ -270,7 +289,7 @@ export class AnswerReader {
   }
 
   #beginChunk(): void {
-    if (this.#left > 0) this.#body.expect(this.#body.length + this.#left);
+    this.#expect(this.#body.length + this.#left);
     this.#state = this.#left > 0 ? 'data' : 'trailers';
   }
 }

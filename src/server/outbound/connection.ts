@@ -14,11 +14,13 @@ export class Exchange {
   readonly limitBytes: number;
   readonly done: (error: unknown, answer?: AnswerReader) => void;
   connection: Connection | undefined;
-  isRepeated = false;
+  /** Whether it may be sent once more. */
+  mayRepeat: boolean;
 
-  constructor(request: Buffer, limitBytes: number, done: Exchange['done']) {
+  constructor(request: Buffer, limitBytes: number, mayRepeat: boolean, done: Exchange['done']) {
     this.request = request;
     this.limitBytes = limitBytes;
+    this.mayRepeat = mayRepeat;
     this.done = done;
   }
 }
@@ -76,7 +78,7 @@ export class Connection {
     this.#owner.gone(this);
     if (!exchange) return;
     exchange.connection = undefined;
-    if (this.#hasServed && !this.#isAnswering && !exchange.isRepeated) this.#owner.wasStale(exchange, error);
+    if (this.#hasServed && !this.#isAnswering && exchange.mayRepeat) this.#owner.wasStale(exchange, error);
     else exchange.done(error);
   }
 

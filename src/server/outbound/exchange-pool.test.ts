@@ -33,10 +33,10 @@ function poolOf(hook: RawHook, mostConnections = 100): ExchangePool {
 }
 
 /** The body of the answer, or what went wrong. */
-function ask(pool: ExchangePool, took: (exchange: Exchange) => void = () => {}): Promise<string> {
+function ask(pool: ExchangePool, took: (exchange: Exchange) => void = () => {}, mayRepeat = true): Promise<string> {
   return new Promise((resolve, reject) => {
-    const exchange = new Exchange(REQUEST, 100, (error, answer) => {
-      if (answer) resolve(answer.body.toString());
+    const exchange = new Exchange(REQUEST, 100, mayRepeat, (error, answer) => {
+      if (answer) resolve(answer.takeBody().toString());
       else reject(error);
     });
     pool.run(exchange);
@@ -122,6 +122,14 @@ it.each<[how: string, leave: (request: RawRequest) => void]>([
   },
 );
 
+it('what may not be sent twice is not, also where its connection had been closed', async () => {
+  const hook = await hookWith((request) => (request.before > 0 ? request.socket.end() : say(request, 'a')));
+  const pool = poolOf(hook);
+  await ask(pool);
+  await expect(ask(pool, () => {}, false)).rejects.toMatchObject({ code: 'ECONNRESET' });
+  expect(hook.requests.map(({ before }) => before)).toEqual([0, 1]);
+});
+
 it('what is sent once more and fails again has failed', async () => {
   const hook = await hookWith((request) => say(request, 'a'));
   const pool = poolOf(hook);
@@ -193,7 +201,7 @@ it('an answer to a request that is not all written yet is taken, and its connect
     Buffer.alloc(1 << 25),
   ]);
   const asked = new Promise((resolve, reject) => {
-    pool.run(new Exchange(long, 100, (error, answer) => (answer ? resolve(answer.code) : reject(error))));
+    pool.run(new Exchange(long, 100, true, (error, answer) => (answer ? resolve(answer.code) : reject(error))));
   });
   await eventually(() => expect(hook.sockets).toHaveLength(1));
   const [socket] = hook.sockets;

@@ -5,9 +5,9 @@
  *
  * Always true: nothing is sent for an exchange that was given up. What was sent is sent once more at most, and only where it
  * met a connection that had served others and broke before a byte of the answer: the other side had closed it while nobody
- * asked. Webhooks and converters must bear that: Kubernetes asks of them that a second review of the same object does no more than the
- * first, and this one even has its uid. Go's transport does the same for requests that are known to bear it; of a POST it
- * does not know that, and repeats it only if not a byte was written.
+ * asked, or died of the question. So that is done only for who says that it may be: whatever has no effect but its answer. Go's transport
+ * does the same for requests that are known to bear it; of a POST it does not know that, and repeats it only if not a byte
+ * was written.
  * A connection that is not used is closed after a while, and before the other side has said that it will.
  */
 import { performance } from 'node:perf_hooks';
@@ -38,7 +38,7 @@ export class ExchangePool {
     freed: (connection) => this.#put(connection),
     gone: (connection) => this.#forget(connection),
     wasStale: (exchange) => {
-      exchange.isRepeated = true;
+      exchange.mayRepeat = false;
       this.#wait(exchange);
     },
   };

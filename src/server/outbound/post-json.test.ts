@@ -36,7 +36,15 @@ async function hookWith(answer: HookAnswer, hosts: string[] = []): Promise<Hook>
 }
 
 const ask = (made: OutboundConnections, config: Parameters<typeof callTarget>[0], more = {}) =>
-  postJson(made, { target: callTarget(config), body, timeoutSeconds: 5, limitBytes: 1000, signal, ...more });
+  postJson(made, {
+    target: callTarget(config),
+    body,
+    timeoutSeconds: 5,
+    limitBytes: 1000,
+    mayRepeat: true,
+    signal,
+    ...more,
+  });
 
 it('posts JSON and reads the answer, by connections that are kept', async () => {
   const hook = await hookWith({ ok: true });

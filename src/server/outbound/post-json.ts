@@ -9,8 +9,7 @@ import { noType } from '../codec/index.ts';
 import { isObject } from '../codec/json/json-objects.ts';
 import { JsonSyntaxError, readJson } from '../codec/json/json-reader.ts';
 import type { AbortNotice } from '../request/abort-notice.ts';
-import type { AnswerReader } from './answer-reader.ts';
-import { TooLongError } from './body-bytes.ts';
+import { type AnswerReader, TooLongError } from './answer-reader.ts';
 import type { CallTarget } from './call-target.ts';
 import { Exchange } from './connection.ts';
 import type { ExchangePool } from './exchange-pool.ts';
@@ -33,6 +32,8 @@ export type JsonCall = {
   readonly body: Buffer;
   readonly timeoutSeconds: number;
   readonly limitBytes: number;
+  /** Whether the other server may be asked twice: if asking has no effect but the answer. */
+  readonly mayRepeat: boolean;
   readonly signal: AbortNotice;
 };
 
@@ -44,8 +45,8 @@ export async function postJson(connections: OutboundConnections, call: JsonCall)
   signal.throwIfAborted();
   let failed: unknown;
   try {
-    const { code, contentType, body } = await send(connections.exchangesWith(target), call);
-    return readAnswer(code, contentType, body);
+    const answer = await send(connections.exchangesWith(target), call);
+    return readAnswer(answer.code, answer.contentType, answer.takeBody());
   } catch (err) {
     failed = err;
   }
@@ -63,7 +64,7 @@ class OverTimeError extends Error {
 }
 
 /** By callbacks down to the socket: signals and promises between cost more than all the rest of a call. */
-function send(pool: ExchangePool, { target, body, timeoutSeconds, limitBytes, signal }: JsonCall) {
+function send(pool: ExchangePool, { target, body, timeoutSeconds, limitBytes, mayRepeat, signal }: JsonCall) {
   return new Promise<AnswerReader>((resolve, reject) => {
     const request = requestOf(target, timeoutSeconds, body);
     const stop = (why: Error) => {
@@ -78,7 +79,7 @@ function send(pool: ExchangePool, { target, body, timeoutSeconds, limitBytes, si
       signal.removeEventListener('abort', giveUp);
     };
     signal.addEventListener('abort', giveUp);
-    const exchange = new Exchange(request, limitBytes, (error, answer) => {
+    const exchange = new Exchange(request, limitBytes, mayRepeat, (error, answer) => {
       end();
       if (answer) resolve(answer);
       else reject(error);

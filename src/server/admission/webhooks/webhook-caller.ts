@@ -33,7 +33,7 @@ export class WebhookCaller {
   ): Promise<ReviewAnswer> {
     const { attributes } = request;
     const { name, sideEffects } = webhook;
-    if (attributes.isDryRun && sideEffects !== 'None' && sideEffects !== 'NoneOnDryRun') {
+    if (attributes.isDryRun && mayHaveEffects(webhook, true)) {
       if (sideEffects === undefined) throw new WebhookCallError(name, 'Webhook SideEffects is nil', 400);
       throw noDryRun(name);
     }
@@ -68,6 +68,7 @@ export class WebhookCaller {
         body: reviewRequest(uid, version, attributes, invocation, objects),
         timeoutSeconds,
         limitBytes: LIMIT_ANSWER_BYTES,
+        mayRepeat: !mayHaveEffects(webhook, attributes.isDryRun),
         signal: attributes.notice,
       });
       return readReview(answer, uid, version, isMutating);
@@ -86,6 +87,10 @@ export class WebhookCaller {
       throw err;
     }
   }
+}
+
+function mayHaveEffects({ sideEffects }: Webhook, isDryRun: boolean): boolean {
+  return sideEffects !== 'None' && !(isDryRun && sideEffects === 'NoneOnDryRun');
 }
 
 function targetOf(webhook: Webhook) {

@@ -375,6 +375,30 @@ it('a dry run is not sent to webhooks that may have side effects', async () => {
   expect(hook.requests.map((request) => reviewOf(request).dryRun)).toEqual([true]);
 });
 
+it.each<[sideEffects: string, isDryRun: boolean, asked: number]>([
+  ['None', false, 3],
+  ['NoneOnDryRun', true, 3],
+  ['NoneOnDryRun', false, 2],
+  ['Some', false, 2],
+])(
+  'a webhook of sideEffects %s (dry run: %s) that dies of a review on a kept connection is asked %i times',
+  async (...row) => {
+    const [sideEffects, isDryRun, asked] = row;
+    const known = new Set<unknown>();
+    const hook = await hookWith((request) => {
+      if (known.has(request.connection)) request.connection.destroy();
+      known.add(request.connection);
+      return respond(request, {});
+    });
+    const asking = plugin(validatingWebhooks, { c: [webhook(hook, { sideEffects })] });
+    await admitted(asking, { ...configMap(), isDryRun });
+    const again = admitted(asking, { ...configMap(), isDryRun });
+    if (asked === 3) await again;
+    else await expect(again).rejects.toThrow('failed calling webhook "hook.example.com"');
+    expect(hook.requests).toHaveLength(asked);
+  },
+);
+
 it('what webhooks do is counted: calls, refusals, failures that were passed over, conditions', async () => {
   const metrics = makeMetrics();
   const hook = await hookWith((request) => respond(request, { allowed: false, status: { code: 403 } }));
