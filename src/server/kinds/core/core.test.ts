@@ -93,6 +93,26 @@ it.each<[path: string, value: Change[1], want: string[]]>([
       `${X}.operator: Invalid value: "Bogus": not a valid selector operator`,
     ],
   ],
+  [
+    'spec.scopeSelector',
+    {
+      matchExpressions: [
+        { scopeName: 'BestEffort', operator: 'Exists' },
+        { scopeName: 'NotBestEffort', operator: 'Exists' },
+      ],
+    },
+    [`${X}: Invalid value: null: conflicting scopes`],
+  ],
+  [
+    'spec',
+    {
+      hard: { services: '1' },
+      scopeSelector: { matchExpressions: [{ scopeName: 'Terminating', operator: 'Exists' }] },
+    },
+    [
+      `${X}: Invalid value: {"MatchExpressions":[{"ScopeName":"Terminating","Operator":"Exists","Values":null}]}: unsupported scope applied to resource`,
+    ],
+  ],
 ])('a quota with %s: %j is refused', async (path, value, want) =>
   expect(await faultsOf('resourcequotas', quota, [path, value])).toEqual(want),
 );
@@ -102,6 +122,9 @@ it('scopes of a quota do not change, in whatever order they are written', async 
   expect(await updateFaultsOf('resourcequotas', scoped, ['spec.scopes', ['NotTerminating', 'BestEffort']])).toEqual([]);
   expect(await updateFaultsOf('resourcequotas', scoped, ['spec.scopes', ['BestEffort']])).toEqual([
     'spec.scopes: Invalid value: ["BestEffort"]: field is immutable',
+  ]);
+  expect(await updateFaultsOf('resourcequotas', scoped, ['spec.scopes', undefined])).toEqual([
+    'spec.scopes: Invalid value: null: field is immutable',
   ]);
 });
 

@@ -2,7 +2,7 @@
  * Quotas: how much a namespace may hold in all, counted for everything or within scopes. A scope goes only with
  * resources of the objects that it tells apart; scopes never change.
  */
-import { type FieldError, invalidValue, type JsonObject, requiredValue } from '../../../api/index.ts';
+import { type FieldError, invalidValue, type JsonObject, type JsonValue, requiredValue } from '../../../api/index.ts';
 import type { Strategy } from '../../strategy/strategy.ts';
 import { roundAmounts } from '../../strategy/validation/amounts.ts';
 import { appendAll, faultsOf } from '../../strategy/validation/append-all.ts';
@@ -53,10 +53,11 @@ export const resourceQuotaStrategy: Strategy = {
     ];
   },
   validateUpdate: (quota, old) => {
-    const [next, before] = [quota, old].map((one) => textsAt(objectAt(one as JsonObject, 'spec'), 'scopes'));
-    const [set, known] = [new Set(next), new Set(before)];
+    const next = objectAt(quota as JsonObject, 'spec') ?? {};
+    const before = objectAt(old as JsonObject, 'spec') ?? {};
+    const [set, known] = [new Set(scopesOf(next)), new Set(scopesOf(before))];
     const isSame = set.size === known.size && [...set].every((scope) => known.has(scope));
-    return isSame ? [] : [immutable('spec.scopes', next)];
+    return isSame ? [] : [immutable('spec.scopes', shownList(next, 'scopes'))];
   },
 };
 
@@ -89,8 +90,17 @@ function repeat(errors: FieldError[], count: number, error: () => FieldError): v
   for (let left = Math.min(count, LIMIT_REPEATED - errors.length); left > 0; left--) errors.push(error());
 }
 
+function scopesOf(spec: JsonObject): string[] {
+  return textsAt(spec, 'scopes').map((scope) => scope ?? '');
+}
+
+/** A list that is not there is shown as null, an empty one as it is. */
+function shownList(owner: JsonObject, field: string): JsonValue {
+  return Array.isArray(owner[field]) ? textsAt(owner, field).map((text) => text ?? '') : null;
+}
+
 function checkScopes(spec: JsonObject): FieldError[] {
-  const list = textsAt(spec, 'scopes').map((scope) => scope ?? '');
+  const list = scopesOf(spec);
   const unfit = unfitCounts(spec);
   const refuse = (why: string) => shared(() => invalidValue('spec.scopes', list, why));
   const [unsupported, applied] = [refuse('unsupported scope'), refuse('unsupported scope applied to resource')];
@@ -125,7 +135,7 @@ function checkSelector(spec: JsonObject): FieldError[] {
   const named = new Set(expressions.map((expression) => textAt(expression, 'scopeName')));
   for (const pair of conflicts)
     if (pair.every((scope) => named.has(scope)))
-      errors.push(invalidValue(path, textsAt(spec, 'scopes'), 'conflicting scopes'));
+      errors.push(invalidValue(path, shownList(spec, 'scopes'), 'conflicting scopes'));
   return errors;
 }
 
@@ -152,7 +162,7 @@ function shownSelector(expressions: readonly JsonObject[]): JsonObject {
   const shown = expressions.map((expression) => ({
     ScopeName: textAt(expression, 'scopeName'),
     Operator: textAt(expression, 'operator'),
-    Values: [...textsAt(expression, 'values')],
+    Values: shownList(expression, 'values'),
   }));
   return { MatchExpressions: shown };
 }

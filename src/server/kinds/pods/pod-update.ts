@@ -136,10 +136,10 @@ const hard = 'requiredDuringSchedulingIgnoredDuringExecution';
 
 /** A pod that waits for its gates may still be told where to go, ever more narrowly; `munged` forgets what it was. */
 function checkGatedPod(munged: JsonObject, old: JsonObject, errors: FieldError[]): void {
-  const [selector, before] = [objectAt(munged, 'nodeSelector') ?? {}, objectAt(old, 'nodeSelector') ?? {}];
-  if (Object.entries(before).some(([key, value]) => selector[key] !== value)) {
+  const [selector, before] = [objectAt(munged, 'nodeSelector'), objectAt(old, 'nodeSelector') ?? {}];
+  if (Object.entries(before).some(([key, value]) => selector?.[key] !== value)) {
     const why = 'only additions to spec.nodeSelector are allowed (no mutations or deletions)';
-    errors.push(invalidValue('spec.nodeSelector', selector, why));
+    errors.push(invalidValue('spec.nodeSelector', selector ?? null, why));
   }
   restore(munged, old, 'nodeSelector');
   const affinityOf = (spec: JsonObject) => objectAt(objectAt(spec, 'affinity'), 'nodeAffinity');
@@ -164,7 +164,7 @@ function checkTerms(
   if (!old || before.length === 0) return;
   if (terms.length !== before.length) {
     const why = 'no additions/deletions to non-empty NodeSelectorTerms list are allowed';
-    errors.push(invalidValue(path, next ? terms : null, why));
+    errors.push(invalidValue(path, next?.nodeSelectorTerms ? terms : null, why));
     return;
   }
   for (const [index, term] of before.entries()) {

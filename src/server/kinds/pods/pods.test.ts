@@ -127,6 +127,56 @@ it.each<[claim: string, change: (spec: JsonObject) => void, want: string[]]>([
   expect(created).toEqual(before);
 });
 
+const affinityPath = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
+const hardAffinity = (required: JsonObject) => ({
+  nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required },
+});
+it.each<[claim: string, field: string, value: JsonObject | undefined, want: string[]]>([
+  [
+    'no node selector',
+    'nodeSelector',
+    undefined,
+    [
+      'spec.nodeSelector: Invalid value: null: only additions to spec.nodeSelector are allowed (no mutations or deletions)',
+    ],
+  ],
+  [
+    'an empty node selector',
+    'nodeSelector',
+    {},
+    [
+      'spec.nodeSelector: Invalid value: {}: only additions to spec.nodeSelector are allowed (no mutations or deletions)',
+    ],
+  ],
+  ['a longer node selector', 'nodeSelector', { a: 'b', c: 'd' }, []],
+  [
+    'no terms',
+    'affinity',
+    hardAffinity({}),
+    [`${affinityPath}: Invalid value: null: no additions/deletions to non-empty NodeSelectorTerms list are allowed`],
+  ],
+  [
+    'an empty list of terms',
+    'affinity',
+    hardAffinity({ nodeSelectorTerms: [] }),
+    [`${affinityPath}: Invalid value: []: no additions/deletions to non-empty NodeSelectorTerms list are allowed`],
+  ],
+])('a pod that waits for its gates is updated with %s', async (_claim, field, value, want) => {
+  const term = { matchExpressions: [{ key: 'k', operator: 'Exists' }] };
+  const gated = {
+    ...asAdmitted.spec,
+    schedulingGates: [{ name: 'a' }],
+    nodeSelector: { a: 'b' },
+    affinity: hardAffinity({ nodeSelectorTerms: [term] }),
+  };
+  const { created, strategy, context } = await apply(pods, { spec: gated });
+  const next = structuredClone(created);
+  if (value === undefined) delete (next.spec as JsonObject)[field];
+  else (next.spec as JsonObject)[field] = value;
+  await strategy.prepareUpdate?.(next, created, context);
+  expect(strategy.validateUpdate?.(next, created).map(fieldErrorText)).toEqual(want);
+});
+
 it('only its subresource may give a pod more resources', async () => {
   const resources = (cpu: string) => ({ requests: { cpu } });
   const asking = { spec: { containers: [{ name: 'c', image: 'x:1', resources: resources('1') }] } };
