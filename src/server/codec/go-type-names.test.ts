@@ -60,6 +60,16 @@ it.each<[kind: string, value: JsonObject, where: string]>([
     { status: { containerStatuses: [{ allocatedResourcesStatus: [{ resources: [{ health: 5 }] }] }] } },
     'ResourceHealth.status.containerStatuses.allocatedResourcesStatus.resources.health of type v1.ResourceHealthStatus',
   ],
+  [
+    'Pod',
+    { status: { nodeAllocatableResourceClaimStatuses: [{ resources: 'x' }] } },
+    'NodeAllocatableResourceClaimStatus.status.nodeAllocatableResourceClaimStatuses.resources of type map[v1.ResourceName]resource.Quantity',
+  ],
+  [
+    'ResourceSlice',
+    spec({ devices: [{ nodeAllocatableResourceMappings: 'x' }] }),
+    'Device.spec.devices.nodeAllocatableResourceMappings of type map[v1.ResourceName]v1.NodeAllocatableResourceMapping',
+  ],
   ['RuntimeClass', { overhead: { podFixed: [] } }, 'Overhead.overhead.podFixed of type v1.ResourceList'],
   [
     'ResourceSlice',

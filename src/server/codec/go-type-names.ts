@@ -160,6 +160,8 @@ map[string]v1.Time: PodDisruptionBudgetStatus.disruptedPods
 map[v1.QualifiedName]resource.Quantity: CapacityRequirements.requests DeviceRequestAllocationResult.consumedCapacity
 map[v1.QualifiedName]v1.DeviceAttribute: Device.attributes
 map[v1.QualifiedName]v1.DeviceCapacity: Device.capacity
+map[v1.ResourceName]resource.Quantity: NodeAllocatableResourceClaimStatus.resources
+map[v1.ResourceName]v1.NodeAllocatableResourceMapping: Device.nodeAllocatableResourceMappings
 map[v1.ResourceName]v1.ClaimResourceStatus: PersistentVolumeClaimStatus.allocatedResourceStatuses
 map[string]v1.ExtraValue: CertificateSigningRequestSpec.extra SubjectAccessReviewSpec.extra UserInfo.extra
 `;
