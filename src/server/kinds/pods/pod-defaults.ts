@@ -68,10 +68,14 @@ function setPodSpecDefaults(spec: JsonObject): void {
   }
 }
 
-/** Of a pod itself: what is limited is requested, and on the network of the host a port is a port of the host. */
+/**
+ * Of a pod itself: what is limited is requested, on the network of the host a port is a port of the host, and less time
+ * than none to end is a second.
+ */
 export function setPodDefaults(spec: JsonObject): void {
   setPodSpecDefaults(spec);
   fill(spec, { enableServiceLinks: true });
+  if (numberAt(spec, 'terminationGracePeriodSeconds')! < 0) spec.terminationGracePeriodSeconds = 1;
   for (const list of ['containers', 'initContainers']) {
     for (const container of objectsAt(spec, list)) {
       const resources = objectAt(container, 'resources');

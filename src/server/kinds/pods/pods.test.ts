@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { fieldErrorText, type JsonObject, type KubeObject } from '../../../api/index.ts';
-import { apply, find } from '../strategy-run.testing.ts';
+import { apply, find, warningsOf } from '../strategy-run.testing.ts';
 
 const pods = find('pods');
 const container = { name: 'c', image: 'registry.example/app:1' };
@@ -27,6 +27,17 @@ it('a pod with one container is stored with every default', async () => {
     enableServiceLinks: true,
   });
   expect(created.status).toEqual({ phase: 'Pending', qosClass: 'BestEffort' });
+});
+
+it('a pod that is to end before it is told to has a second, and is not warned of', async () => {
+  const preStop = { sleep: { seconds: 5 } };
+  const containers = [{ ...container, lifecycle: { preStop } }];
+  const run = await apply(pods, { spec: { containers, terminationGracePeriodSeconds: -1 } });
+  expect(run.created).toMatchObject({ spec: { terminationGracePeriodSeconds: 1 } });
+  expect(run.errors).toEqual([
+    'spec.containers[0].lifecycle.preStop.sleep: Invalid value: 5: must be non-negative and less than terminationGracePeriodSeconds (1)',
+  ]);
+  expect(warningsOf(run)).toEqual([]);
 });
 
 it.each([
